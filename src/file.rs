@@ -63,7 +63,7 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 
 /// The modification time and size of a file. A file whose stamp is the same was not written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamp {
+pub struct FileStamp {
     modified: Option<SystemTime>,
     length: u64,
 }
@@ -71,15 +71,15 @@ pub struct Stamp {
 /// The coarsest resolution of modification times in use.
 const CLOCK_TICK: Duration = Duration::from_secs(2);
 
-impl Stamp {
+impl FileStamp {
     /// The stamp of a file, a folder or anything else; `None` if there is nothing.
-    pub fn of(path: &Path) -> Option<Stamp> {
-        fs::metadata(path).ok().map(|data| Stamp::new(&data))
+    pub fn of(path: &Path) -> Option<FileStamp> {
+        fs::metadata(path).ok().map(|data| FileStamp::new(&data))
     }
 
     /// The stamp in a file's metadata.
-    pub fn new(data: &fs::Metadata) -> Stamp {
-        Stamp { modified: data.modified().ok(), length: data.len() }
+    pub fn new(data: &fs::Metadata) -> FileStamp {
+        FileStamp { modified: data.modified().ok(), length: data.len() }
     }
 
     /// Whether a later change certainly gets another stamp.

@@ -27,7 +27,7 @@ pub enum Message<'l> {
     /// The program no longer waits for the answer to a call.
     Cancel(Cancel),
     /// What the agent of a session does.
-    Activity(Activity),
+    Activity(SessionActivity),
     /// The sessions of the program have ended.
     Bye(Bye),
     /// A message of a type that this version does not know.
@@ -103,7 +103,7 @@ pub struct Cancel {
 
 /// What the agent of a session does, as its process says.
 #[derive(Debug, Deserialize)]
-pub struct Activity {
+pub struct SessionActivity {
     /// The id of the agent's session.
     pub session: String,
     /// The id of the subagent, if it is not the main agent.

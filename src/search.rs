@@ -30,22 +30,22 @@ const LINE: usize = 200;
 /// The characters before the first word, if the line is longer than [`LINE`].
 const BEFORE: usize = 40;
 
-/// The words of a search. All must occur in a text, in any order and any case.
+/// The words to search for. All must occur in a text, in any order and any case.
 #[derive(Clone, Debug)]
-pub struct Words(Vec<String>);
+pub struct Query(Vec<String>);
 
-impl Words {
+impl Query {
     /// The words of a text; none if it is blank.
     ///
     /// ```
-    /// # use todo_write::search::Words;
-    /// assert_eq!(Words::of("PARSER tests").unwrap().line_in("run\nthe tests of Parser"),
+    /// # use todo_write::search::Query;
+    /// assert_eq!(Query::of("PARSER tests").unwrap().line_in("run\nthe tests of Parser"),
     ///            Some("the tests of Parser".into()));
-    /// assert!(Words::of(" ").is_none());
+    /// assert!(Query::of(" ").is_none());
     /// ```
-    pub fn of(text: &str) -> Option<Words> {
+    pub fn of(text: &str) -> Option<Query> {
         let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
-        (!words.is_empty()).then_some(Words(words))
+        (!words.is_empty()).then_some(Query(words))
     }
 
     /// The line that has most of the words, if the text has all of them.
@@ -81,7 +81,7 @@ fn characters_before(line: &str, lower: usize) -> usize {
 /// Collects the newest matches of one thread.
 #[derive(Debug)]
 pub struct Search {
-    words: Words,
+    query: Query,
     /// Ids and texts of tasks, since records repeat them.
     seen: HashSet<(String, String)>,
     matches: Vec<Match>,
@@ -89,8 +89,8 @@ pub struct Search {
 
 impl Search {
     /// Begins a search.
-    pub fn new(words: Words) -> Search {
-        Search { words, seen: HashSet::new(), matches: Vec::new() }
+    pub fn new(query: Query) -> Search {
+        Search { query, seen: HashSet::new(), matches: Vec::new() }
     }
 
     /// Searches a record of the journal.
@@ -109,7 +109,7 @@ impl Search {
 
     /// Searches the text of a task.
     pub fn add_item(&mut self, item: &Arc<Item>, timestamp: Millis) {
-        let Some(line) = self.words.line_in(&item.content) else { return };
+        let Some(line) = self.query.line_in(&item.content) else { return };
         if self.seen.insert((item.id.clone(), item.content.clone())) {
             self.matches.push(Match { timestamp, kind: None, line, item: Some(item.id.clone()) });
         }
@@ -124,7 +124,7 @@ impl Search {
         let mut texts = Vec::new();
         collect(content, &mut texts);
         // A command and its description, say, may have a word each.
-        if let Some(line) = self.words.line_in(&texts.join("\n")) {
+        if let Some(line) = self.query.line_in(&texts.join("\n")) {
             self.matches.push(Match {
                 timestamp: observation.timestamp,
                 kind: Some(observation.kind),

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::file;
 use crate::journal::{self, Availability, Durability, FORMAT, Journals, OpenedJournal, Record};
 use crate::observation::{Filter, Observation};
-use crate::search::{Match, Search, Words};
+use crate::search::{Match, Query, Search};
 use crate::thread::Thread;
 use crate::work::{Part, belongs};
 use snapshot::Snapshot;
@@ -195,8 +195,8 @@ impl Store {
     }
 
     /// The newest places of a thread that have all the words, newest first. The thread is not loaded.
-    pub fn search(&self, key: &str, words: Words, limit: usize) -> Vec<Match> {
-        let mut search = Search::new(words);
+    pub fn search(&self, key: &str, query: Query, limit: usize) -> Vec<Match> {
+        let mut search = Search::new(query);
         let records = self.saved_records(key);
         records.iter().for_each(|record| search.add_record(record));
         // One that is not saved is in memory only.

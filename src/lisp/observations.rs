@@ -8,7 +8,7 @@ use super::read::{self, Key, TYPES, wrong};
 use super::write::{self, PlanUpdate};
 use super::{border, guarded, now, with_module};
 use crate::observation::{Content, Details, Filter, Observation, Phase, Type};
-use crate::search::Words;
+use crate::search::Query;
 use crate::thread::Thread;
 use crate::work::CallOutcome;
 use serde_json::Value as Json;
@@ -109,9 +109,9 @@ fn optional_one_of<T>(
 #[defun]
 fn search<'e>(env: &'e Env, thread: Key, text: Value<'e>, limit: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        let words = Words::of(&read::text("text", text)?).ok_or_else(|| wrong("text", text, "words"))?;
+        let query = Query::of(&read::text("text", text)?).ok_or_else(|| wrong("text", text, "words"))?;
         let limit = read::whole_number("limit", limit)?;
-        let found = with_module(|module| module.store.search(&thread, words, limit));
+        let found = with_module(|module| module.store.search(&thread, query, limit));
         write::list_of(env, &found, |found| {
             write::Plist::new(env)
                 .set(k_timestamp, found.timestamp)?

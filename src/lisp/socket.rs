@@ -6,7 +6,7 @@ use super::write::Plist;
 use super::{border, read, write};
 use crate::error::{Error, Problem};
 use crate::process;
-use crate::protocol::{Activity, Call, Hello, Message, parse};
+use crate::protocol::{Call, Hello, Message, SessionActivity, parse};
 
 emacs::use_symbols! {
     k_type => ":type" k_protocol => ":protocol" k_role => ":role" k_id => ":id"
@@ -85,7 +85,7 @@ fn fields_of_call<'e>(plist: Plist<'e>, env: &'e Env, message: &Call<'_>) -> Res
         .finish()
 }
 
-fn fields_of_activity<'e>(plist: Plist<'e>, message: &Activity) -> Result<Value<'e>> {
+fn fields_of_activity<'e>(plist: Plist<'e>, message: &SessionActivity) -> Result<Value<'e>> {
     plist
         .set(k_session, &message.session)?
         .set_some(k_subagent, message.subagent.as_ref())?

@@ -14,9 +14,9 @@ use super::claude::files::{self, SubagentMeta};
 use super::describe::describe;
 use super::reader::Reader;
 use super::recorder::Recorder;
-use super::tail::{FileChange, Tail};
+use super::tail::{Tail, TailChange};
 use crate::clock::Millis;
-use crate::file::{self, Slice, Stamp, modified};
+use crate::file::{self, FileStamp, Slice, modified};
 use crate::input::Options;
 use crate::recording::Recording;
 
@@ -41,7 +41,7 @@ pub struct Follower {
     /// The files of subagents found so far.
     seen: HashSet<PathBuf>,
     /// Those of them that name no session yet, with their stamps when they were last read.
-    unnamed: Vec<(PathBuf, Option<Stamp>)>,
+    unnamed: Vec<(PathBuf, Option<FileStamp>)>,
     /// Folders of subagents' files and their modification times, if these were certain when the folders
     /// were listed.
     folders: [(PathBuf, Option<SystemTime>); 2],
@@ -114,7 +114,7 @@ struct SubagentFile {
 #[derive(Debug)]
 pub struct Appended {
     /// How the session's own file changed.
-    pub change: FileChange,
+    pub change: TailChange,
     /// The number of bytes read in all files.
     pub bytes: u64,
     /// The number of bytes skipped, because a line or a file was too long.
@@ -182,12 +182,12 @@ impl Follower {
     /// As [`Follower::read`].
     pub fn read_slice(&mut self, slice: &Slice) -> io::Result<Appended> {
         let change = self.file.check()?;
-        if change == FileChange::Replaced {
+        if change == TailChange::Replaced {
             self.restart();
         }
         let mut appended =
             Appended { change, bytes: 0, skipped: 0, is_partial: false, events: Vec::new(), since: None };
-        if matches!(change, FileChange::Grown | FileChange::Replaced) {
+        if matches!(change, TailChange::Grown | TailChange::Replaced) {
             self.lines.read(&mut self.file, &self.recorder.recording, slice, &mut appended)?;
             self.are_side_files_due = true;
         }
@@ -263,7 +263,7 @@ impl Follower {
         let first = found.len().saturating_sub(SUBAGENT_FILES);
         self.unnamed.extend(found.drain(first..).map(|(_, path)| (path, None)));
         self.unnamed.retain_mut(|(path, last)| {
-            let stamp = Stamp::of(path);
+            let stamp = FileStamp::of(path);
             if stamp == *last && stamp.is_none_or(|stamp| stamp.is_certain()) {
                 return true;
             }
@@ -301,7 +301,7 @@ impl SubagentFile {
         if let (Some(reader), Some(call)) = (lines.claude(), &described.tool_use_id) {
             reader.set_call(&self.id, call);
         }
-        if let Ok(FileChange::Grown | FileChange::Replaced) = self.file.check() {
+        if let Ok(TailChange::Grown | TailChange::Replaced) = self.file.check() {
             let _ = lines.read(&mut self.file, recording, slice, appended);
             self.is_finished = false;
         }

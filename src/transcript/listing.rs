@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
-use std::fs::{self, DirEntry};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::file::Stamp;
+use crate::file::FileStamp;
 
 /// The transcripts in some folders.
 #[derive(Debug, Default)]
@@ -32,34 +32,7 @@ impl Wanted {
     /// Lists transcripts of main agents, which are regular files. Folders that cannot be read have
     /// none.
     pub fn list(&self, folders: &[PathBuf]) -> Listing {
-        let mut listing = Listing::default();
-        for folder in folders {
-            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-                self.add(&entry, &mut listing);
-            }
-        }
-        listing.files.sort_unstable_by(|a, b| b.cmp(a));
-        listing.files.truncate(self.limit.unwrap_or(usize::MAX));
-        listing
-    }
-
-    fn add(&self, entry: &DirEntry, listing: &mut Listing) {
-        let name = entry.file_name();
-        if !is_transcript(&name) {
-            return;
-        }
-        // Unlike the entry's own metadata, these are those of a link's target.
-        let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
-        let data = if is_link { fs::metadata(entry.path()) } else { entry.metadata() };
-        let Some(data) = data.ok().filter(fs::Metadata::is_file) else { return };
-        if name.to_str().is_none() {
-            listing.unreadable.push(entry.path());
-            return;
-        }
-        let modified = data.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-        if self.admits(modified, &name) {
-            listing.files.push((modified, entry.path()));
-        }
+        Listings::default().list(self, folders)
     }
 
     fn admits(&self, modified: SystemTime, name: &OsString) -> bool {
@@ -89,7 +62,7 @@ const LOOKS: usize = 1_000;
 #[derive(Debug, Default)]
 struct KnownFolder {
     /// When the names were last listed.
-    stamp: Option<Stamp>,
+    stamp: Option<FileStamp>,
     files: Vec<KnownFile>,
     /// The files' names.
     names: HashSet<OsString>,
@@ -135,13 +108,13 @@ impl Listings {
 impl KnownFolder {
     /// Looks at new files and at some others; returns their number.
     fn look(&mut self, path: &Path) -> usize {
-        let stamp = Stamp::of(path);
-        let mut looks = 0;
+        let stamp = FileStamp::of(path);
+        let (mut looks, known) = (0, self.files.len());
         if stamp != self.stamp || stamp.is_some_and(|stamp| !stamp.is_certain()) {
             self.stamp = stamp;
             looks += self.list(path);
         }
-        let turn = LOOKS.min(self.files.len());
+        let turn = LOOKS.min(known).min(self.files.len());
         for _ in 0..turn {
             self.next = (self.next + 1) % self.files.len();
             let file = &mut self.files[self.next];

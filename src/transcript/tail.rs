@@ -20,7 +20,7 @@ const CHUNK: usize = 256 * 1024;
 
 /// How the file changed since it was last read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileChange {
+pub enum TailChange {
     /// Nothing was appended.
     Unchanged,
     /// Something was appended.
@@ -73,24 +73,24 @@ impl Tail {
     ///
     /// # Errors
     /// An error of the file system.
-    pub(crate) fn check(&mut self) -> io::Result<FileChange> {
+    pub(crate) fn check(&mut self) -> io::Result<TailChange> {
         let data = match file::metadata(&self.path) {
             Ok(data) => data,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(FileChange::Missing),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(TailChange::Missing),
             Err(error) => return Err(error),
         };
         let modified = data.modified().ok();
         if data.len() == self.offset && modified == self.modified {
-            return Ok(FileChange::Unchanged);
+            return Ok(TailChange::Unchanged);
         }
         self.modified = modified;
         self.length = data.len();
         if data.len() >= self.offset && self.is_known()? {
-            return Ok(if data.len() == self.offset { FileChange::Unchanged } else { FileChange::Grown });
+            return Ok(if data.len() == self.offset { TailChange::Unchanged } else { TailChange::Grown });
         }
         let path = std::mem::take(&mut self.path);
         *self = Tail { modified, length: data.len(), ..Tail::new(path) };
-        Ok(FileChange::Replaced)
+        Ok(TailChange::Replaced)
     }
 
     fn is_known(&self) -> io::Result<bool> {

@@ -12,7 +12,7 @@ use serde_json::{Map, json};
 use todo_write::activity::{Activity, Ending};
 use todo_write::item::Status;
 use todo_write::journal::{Durability, bad_file, files_of};
-use todo_write::search::Words;
+use todo_write::search::Query;
 use todo_write::store::{Storage, Store};
 use todo_write::thread::{Edit, State};
 
@@ -137,7 +137,7 @@ fn a_search_reads_the_journal_of_this_process_not_a_newer_one_of_another() {
     let [mut here, mut there] = [store(folder.path()), store(folder.path())];
     write(open(&mut here), &[("Knead", Pending)], 1);
     write(open(&mut there), &[("Proof", Pending)], 2);
-    let found = |text| here.search(KEY, Words::of(text).unwrap(), 9).len();
+    let found = |text| here.search(KEY, Query::of(text).unwrap(), 9).len();
     assert_eq!([found("knead"), found("proof")], [1, 0]);
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use todo_write::search::Words;
+use todo_write::search::Query;
 use todo_write::text::{excerpt, is_blank, one_line};
 
 #[test]
@@ -41,6 +41,6 @@ fn a_blank_text_has_no_visible_character() {
 #[test]
 fn a_long_line_is_found_although_it_is_longer_in_lower_case() {
     let line = format!("{} parser", "İ".repeat(300));
-    let found = Words::of("parser").unwrap().line_in(&line);
+    let found = Query::of("parser").unwrap().line_in(&line);
     assert!(found.is_some_and(|found| found.ends_with("parser")));
 }

@@ -26,7 +26,7 @@ use todo_write::transcript::describe::describe;
 use todo_write::transcript::field::millis;
 use todo_write::transcript::follower::Follower;
 use todo_write::transcript::recorder::Machine;
-use todo_write::transcript::tail::FileChange;
+use todo_write::transcript::tail::TailChange;
 
 const BAKERY: &str = "claude:5e55a000-0000-4000-8000-000000000001";
 
@@ -268,18 +268,18 @@ fn a_truncated_or_replaced_file_is_read_from_its_beginning() {
     let whole = length(&followed);
     fs::write(followed.file(), format!("{}\n{}\n", todo("3", "Shorter"), answer("3", false))).unwrap();
     assert!(length(&followed) < whole);
-    assert_eq!(followed.read().0, FileChange::Replaced);
+    assert_eq!(followed.read().0, TailChange::Replaced);
     assert_eq!(followed.rows("claude:s"), list(&[("Shorter", Pending)]));
 
     let other = followed.folder.path().join("other");
     let tail = "x".repeat(10_000);
     fs::write(&other, format!("{}\n{}\n\"{tail}\"\n", todo("4", "Rotated"), answer("4", false))).unwrap();
     fs::rename(&other, followed.file()).unwrap();
-    assert_eq!(followed.read().0, FileChange::Replaced);
+    assert_eq!(followed.read().0, TailChange::Replaced);
     assert_eq!(followed.rows("claude:s"), list(&[("Rotated", Pending)]));
 
     fs::remove_file(followed.file()).unwrap();
-    assert_eq!(followed.read().0, FileChange::Missing);
+    assert_eq!(followed.read().0, TailChange::Missing);
     assert_eq!(followed.rows("claude:s"), list(&[("Rotated", Pending)]));
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::file::{self, Stamp};
+use crate::file::{self, FileStamp};
 use crate::process::{self, ProcessState};
 
 /// Maximum size of a file in bytes.
@@ -113,7 +113,7 @@ pub struct Processes {
 struct Folder {
     place: ProcessFolder,
     /// When the files were last listed.
-    stamp: Option<Stamp>,
+    stamp: Option<FileStamp>,
     files: HashMap<u32, ProcessFile>,
     /// The live processes.
     alive: Vec<u32>,
@@ -126,7 +126,7 @@ struct Folder {
 /// A file as it was last read. That of a dead process is read once.
 #[derive(Debug, Default)]
 struct ProcessFile {
-    stamp: Option<Stamp>,
+    stamp: Option<FileStamp>,
     process: Option<Process>,
     is_alive: bool,
 }
@@ -174,7 +174,7 @@ impl Processes {
 impl Folder {
     /// Adds the live processes; returns the number of those looked at.
     fn read(&mut self, live: &mut Vec<Process>) -> usize {
-        let stamp = Stamp::of(&self.place.path);
+        let stamp = FileStamp::of(&self.place.path);
         if stamp != self.stamp || stamp.is_some_and(|stamp| !stamp.is_certain()) {
             self.stamp = stamp;
             self.list();
@@ -235,7 +235,7 @@ impl ProcessFile {
     /// process said before a half-written file still counts.
     fn read(&mut self, pid: u32, folder: &ProcessFolder) {
         let path = folder.path.join(format!("{pid}.json"));
-        let stamp = Stamp::of(&path);
+        let stamp = FileStamp::of(&path);
         if stamp.is_some() && self.stamp == stamp {
             return;
         }

@@ -12,7 +12,7 @@ use todo_write::observation::{Content, Filter, Type};
 use todo_write::store::{Storage, Store};
 use todo_write::transcript::follower::Follower;
 use todo_write::transcript::recorder::ThreadUpdate;
-use todo_write::transcript::tail::FileChange;
+use todo_write::transcript::tail::TailChange;
 
 use crate::common::Folder;
 
@@ -65,7 +65,7 @@ impl Followed {
         self.append(format!("{line}\n").as_bytes());
     }
 
-    pub fn read(&mut self) -> (FileChange, Vec<ThreadUpdate>) {
+    pub fn read(&mut self) -> (TailChange, Vec<ThreadUpdate>) {
         let news = self.follower.read().unwrap();
         (news.change, self.follower.recorder.record(&mut self.store, &news.events, false, NOW))
     }
