@@ -21,13 +21,13 @@ use crate::similarity::{Rarity, Words, similarity};
 /// The properties of an item that matching uses.
 #[derive(Clone, Copy, Debug)]
 pub struct Features<'a> {
-    /// See [`Item::content`].
+    /// See [`crate::item::Body::content`].
     pub content: &'a str,
-    /// See [`Item::active_form`]; empty if the item has no active form.
+    /// See [`crate::item::Body::active_form`]; empty if the item has no active form.
     pub active_form: &'a str,
     /// See [`Item::status`]; none if it is unknown.
     pub status: Option<Status>,
-    /// See [`Item::hint`].
+    /// See [`crate::item::Body::hint`].
     pub hint: Option<&'a str>,
 }
 

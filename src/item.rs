@@ -133,7 +133,7 @@ impl Item {
         differs.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
     }
 
-    /// Whether [`Item::differing_fields`] names none.
+    /// Whether no field that a write can change differs.
     pub fn is_unchanged_from(&self, other: &Item) -> bool {
         self.differing_fields(other).is_empty()
     }
@@ -151,19 +151,19 @@ pub fn is_same_list(a: &[Arc<Item>], b: &[Arc<Item>]) -> bool {
 /// One task of an accepted write, before [`crate::identity`] decides which item it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Draft {
-    /// As in [`Item::content`]: one line, not blank.
+    /// As in [`Body::content`]: one line, not blank.
     pub content: String,
     /// As in [`Item::status`].
     pub status: Status,
-    /// As in [`Item::active_form`]: one line, not blank.
+    /// As in [`Body::active_form`]: one line, not blank.
     pub active_form: String,
-    /// As in [`Item::priority`].
+    /// As in [`Body::priority`].
     pub priority: Option<Priority>,
-    /// As in [`Item::hint`].
+    /// As in [`Body::hint`].
     pub hint: Option<String>,
-    /// As in [`Item::blocked_by`], but with the agent's own ids.
+    /// As in [`Body::blocked_by`], but with the agent's own ids.
     pub blocked_by: Vec<String>,
-    /// As in [`Item::owner`].
+    /// As in [`Body::owner`].
     pub owner: Option<String>,
 }
 

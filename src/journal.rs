@@ -200,8 +200,8 @@ impl Journal {
         self.flush()
     }
 
-    /// Closes the file until the next write. Meanwhile another process may open or delete it; see
-    /// [`Journal::reopen`].
+    /// Closes the file until the next write, which notices if another process opened or deleted it
+    /// meanwhile.
     pub fn close(&mut self) {
         if !self.torn {
             self.file = None;

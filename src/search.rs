@@ -18,7 +18,7 @@ pub struct Match {
     pub timestamp: Millis,
     /// The type of the observation; none for a task.
     pub kind: Option<Type>,
-    /// The line that has most of the words, cut to [`LINE`] characters.
+    /// The line that has most of the words, cut to 200 characters.
     pub line: String,
     /// The id of the task itself, or of the one that the observation belongs to.
     pub item: Option<String>,

@@ -96,7 +96,7 @@ pub struct Process {
     pub name: Option<String>,
     /// Where it runs: `cli` for a terminal.
     pub entrypoint: Option<String>,
-    /// When it started, for [`process::state`].
+    /// When it started, which tells it from a later process with its id.
     pub start: Option<String>,
 }
 
