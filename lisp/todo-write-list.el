@@ -169,7 +169,7 @@ If NEW, a string, is non-nil, other input is the key of a new thread, by
 default NEW; otherwise signal a `user-error' if there is no thread."
   (let* ((agents (todo-write-list--titled
                   (or (todo-write-list--known-agents)
-                      (unless new (todo-write-list--say-none)))))
+                      (unless new (todo-write-list--signal-none)))))
          (input (progn
                   (todo-write-list--offer-actions)
                   (completing-read
@@ -199,9 +199,9 @@ That is the one at point in the overview or of this buffer, by default
 the one that `todo-write-show' shows.  Signal a `user-error' if there is
 no thread."
   (or (todo-write-list--thread-here) (todo-write-view--default-thread)
-      (todo-write-list--say-none)))
+      (todo-write-list--signal-none)))
 
-(defun todo-write-list--say-none ()
+(defun todo-write-list--signal-none ()
   "Signal a `user-error' that says where plans come from."
   (user-error "There is no plan yet; an agent begins one with todo_write"))
 

@@ -78,14 +78,13 @@ which the last one ended, and `test-notes' the notifications."
 
 (defun attention-checks--wait (what condition)
   "Wait until CONDITION, a function, returns non-nil; WHAT describes it."
-  (condition-case nil
-      (todo-write-test-wait condition 40)
-    (ert-test-failed
-     (ert-fail (format "Waiting for %s; %S, mode line %S\n%s\n%s" what
-                       (todo-write-user-eval '(test-states))
-                       (todo-write-user-eval 'todo-write-mode-line-string)
-                       (attention-checks--text "*claude*")
-                       (attention-checks--text "*codex*"))))))
+  (todo-write-test-wait
+   condition 40
+   (lambda ()
+     (format "%s; %S, mode line %S\n%s\n%s" what
+             (todo-write-user-eval '(test-states))
+             (todo-write-user-eval 'todo-write-mode-line-string)
+             (attention-checks--text "*claude*") (attention-checks--text "*codex*")))))
 
 (defun attention-checks--shows (what &rest states)
   "Wait until the agents, in order, are STATES; WHAT names the moment.

@@ -147,12 +147,11 @@ Spaces replace the escape sequences between words."
 
 (defun claude-checks-wait (what condition)
   "Wait until CONDITION, a function, returns non-nil; WHAT describes it."
-  (condition-case nil
-      (todo-write-test-wait condition 30)
-    (ert-test-failed
-     (ert-fail (format "Waiting for %s; shown %S %S; its own %S\n%s" what (claude-checks-rows)
-                       (claude-checks-state) (claude-checks-own-rows)
-                       (claude-checks-written))))))
+  (todo-write-test-wait
+   condition 30
+   (lambda ()
+     (format "%s; shown %S %S; its own %S\n%s" what (claude-checks-rows)
+             (claude-checks-state) (claude-checks-own-rows) (claude-checks-written)))))
 
 (defun claude-checks-wait-for (text)
   "Wait until Claude Code has written TEXT to its terminal."

@@ -95,12 +95,11 @@
 
 (defun codex-checks-shows (what &rest shown)
   "Wait until the session is displayed as SHOWN; WHAT names the moment."
-  (condition-case nil
-      (todo-write-test-wait (lambda () (equal (codex-checks-shown) shown)) 30)
-    (ert-test-failed
-     (ert-fail (format "At %s: %S, not %S\n%s" what (codex-checks-shown) shown
-                       (with-current-buffer (process-buffer codex-checks-process)
-                         (buffer-string)))))))
+  (todo-write-test-wait
+   (lambda () (equal (codex-checks-shown) shown)) 30
+   (lambda ()
+     (format "%s: %S, not %S\n%s" what (codex-checks-shown) shown
+             (with-current-buffer (process-buffer codex-checks-process) (buffer-string))))))
 
 (defun codex-checks-pass (gate &rest shown)
   "Wait until the session is displayed as SHOWN, and open GATE."

@@ -62,15 +62,15 @@ machine."
 
 (defun remote-follow-checks--wait (what condition)
   "Wait until CONDITION, a function, returns non-nil; WHAT describes it."
-  (condition-case nil
-      (todo-write-test-wait condition 90)
-    (ert-test-failed
-     (ert-fail (format "Waiting for %s; shown %S %S; its own status %S\n%s" what
-                       (mapcar (lambda (thread) (cons thread (claude-checks-rows thread)))
-                               (todo-write-threads))
-                       (and (remote-follow-checks--key)
-                            (todo-write-activity (remote-follow-checks--key)))
-                       (claude-checks-own :status) (claude-checks-written))))))
+  (todo-write-test-wait
+   condition 90
+   (lambda ()
+     (format "%s; shown %S %S; its own status %S\n%s" what
+             (mapcar (lambda (thread) (cons thread (claude-checks-rows thread)))
+                     (todo-write-threads))
+             (and (remote-follow-checks--key)
+                  (todo-write-activity (remote-follow-checks--key)))
+             (claude-checks-own :status) (claude-checks-written)))))
 
 (defun remote-follow-checks--lag (what there here)
   "Wait until THERE and then HERE return non-nil; print the time between.
