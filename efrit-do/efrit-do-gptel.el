@@ -100,8 +100,8 @@ Signal an error if gptel has none."
 
 ;;; Sending
 
-(cl-defstruct (efrit-do-gptel-state (:constructor efrit-do-gptel-state-create)
-                                    (:copier nil))
+(cl-defstruct (efrit-do-gptel--state (:constructor efrit-do-gptel--state-create)
+                                     (:copier nil))
   "State of the backend `gptel' in a session.
 BUFFER is the buffer of its requests, and INFO a copy of the info of gptel's
 state machine from before the last request.  RETRIED is non-nil if that was sent
@@ -177,7 +177,7 @@ after gptel has returned, and only if the request has not failed."
   (when (efrit-do-session-request session)
     (let ((buffer (efrit-do-gptel--buffer session)))
       (setf (efrit-do-session-state session)
-            (efrit-do-gptel-state-create :buffer buffer))
+            (efrit-do-gptel--state-create :buffer buffer))
       (with-current-buffer buffer
         (gptel-request (efrit-do-gptel--prompt session)
           :callback (lambda (response info)
@@ -194,7 +194,7 @@ after gptel has returned, and only if the request has not failed."
     ;; gptel does not reset this, and would stream no reasoning in the next turn.
     (plist-put info :reasoning-block nil)
     ;; A request modifies its info.
-    (setf (efrit-do-gptel-state-info (efrit-do-session-state session))
+    (setf (efrit-do-gptel--state-info (efrit-do-session-state session))
           (plist-put (copy-sequence info) :data
                      (copy-sequence (plist-get info :data))))))
 
@@ -202,7 +202,7 @@ after gptel has returned, and only if the request has not failed."
   "Send the last request of SESSION again, unless the breaker trips."
   (when (efrit-do-session-request session)
     (gptel--fsm-transition
-     (efrit-do-gptel--make-fsm session (efrit-do-gptel-state-info
+     (efrit-do-gptel--make-fsm session (efrit-do-gptel--state-info
                                         (efrit-do-session-state session)))
      'WAIT)))
 
@@ -224,7 +224,7 @@ after gptel has returned, and only if the request has not failed."
          (tokens (plist-get info :tokens)))
     (when tokens
       (efrit-do-session-record
-       session "USAGE" (todo-write-calls-usage tokens (plist-get info :model))))
+       session "USAGE" (todo-write-calls--usage tokens (plist-get info :model))))
     (efrit-do-session-answered
      session `(:model ,(format "%s" (plist-get info :model))
                ,@(and (stringp reason) (list :stopReason reason))))))
@@ -239,7 +239,7 @@ which gptel has answered itself, count too."
         (efrit-do-session-refused session name (plist-get call :args)
                                   (plist-get call :result)))))
   (if (efrit-do-session-request session)
-      (setf (efrit-do-gptel-state-retried (efrit-do-session-state session)) nil)
+      (setf (efrit-do-gptel--state-retried (efrit-do-session-state session)) nil)
     (plist-put info :error "The session has ended")))
 
 (defun efrit-do-gptel--done (session machine)
@@ -274,10 +274,10 @@ Both are done later, because gptel is still handling the failure."
      0 nil
      (lambda ()
        (if (not (and delay (or cut busy) (efrit-do-session-running-p session)
-                     (not (efrit-do-gptel-state-retried state))))
+                     (not (efrit-do-gptel--state-retried state))))
            (efrit-do-session-end session 'failed cause)
-         (setf (efrit-do-gptel-state-retried state) t
-               (efrit-do-gptel-state-timer state)
+         (setf (efrit-do-gptel--state-retried state) t
+               (efrit-do-gptel--state-timer state)
                (run-at-time delay nil #'efrit-do-gptel--send-again session))
          (efrit-do-session-retry session cause delay))))))
 
@@ -286,9 +286,9 @@ Both are done later, because gptel is still handling the failure."
 (cl-defmethod efrit-do-backend-abort ((_backend (eql 'gptel)) session)
   "Abort the request of SESSION that is running, if any."
   (when-let* ((state (efrit-do-session-state session))
-              (buffer (efrit-do-gptel-state-buffer state)))
-    (when (efrit-do-gptel-state-timer state)
-      (cancel-timer (efrit-do-gptel-state-timer state)))
+              (buffer (efrit-do-gptel--state-buffer state)))
+    (when (efrit-do-gptel--state-timer state)
+      (cancel-timer (efrit-do-gptel--state-timer state)))
     (gptel-abort buffer)
     (when (eq (efrit-do-session-status session) 'done)
       ;; The callers may still need the buffer.
@@ -297,9 +297,9 @@ Both are done later, because gptel is still handling the failure."
 (cl-defmethod efrit-do-backend-continue ((_backend (eql 'gptel)) session)
   "Send the last request of SESSION again, or the first one."
   (let ((state (efrit-do-session-state session)))
-    (if (not (and state (efrit-do-gptel-state-info state)))
+    (if (not (and state (efrit-do-gptel--state-info state)))
         (efrit-do-backend-start 'gptel session)
-      (setf (efrit-do-gptel-state-retried state) nil)
+      (setf (efrit-do-gptel--state-retried state) nil)
       (efrit-do-gptel--send-again session))))
 
 (provide 'efrit-do-gptel)

@@ -45,7 +45,7 @@ Nil means the demo of the package, whatever the command is."
 (define-error 'efrit-do-script-error "The script cannot be played"
   'todo-write-error)
 
-(cl-defstruct (efrit-do-replay (:constructor efrit-do-replay--make) (:copier nil))
+(cl-defstruct (efrit-do-replay--state (:constructor efrit-do-replay--make) (:copier nil))
   "A script that is played.
 TURNS is a vector of lists of events (KIND . VALUE), and NEXT the index of the
 next turn.  EVENTS are the remaining events of this turn, TOOLS its tool events
@@ -127,7 +127,7 @@ Signal `efrit-do-script-error' with the place of the first problem."
 
 (cl-defmethod efrit-do-backend-title ((_backend (eql 'replay)) session)
   "Return the title in the script of SESSION."
-  (efrit-do-replay-title (efrit-do-replay--script session)))
+  (efrit-do-replay--state-title (efrit-do-replay--script session)))
 
 (cl-defmethod efrit-do-backend-notice ((_backend (eql 'replay)) session)
   "Return a notice if SESSION plays the demo, which ignores the command."
@@ -148,8 +148,8 @@ command to a model"))
 (cl-defmethod efrit-do-backend-abort ((_backend (eql 'replay)) session)
   "Stop the script of SESSION."
   (let ((script (efrit-do-session-state session)))
-    (when (and script (efrit-do-replay-timer script))
-      (cancel-timer (efrit-do-replay-timer script)))))
+    (when (and script (efrit-do-replay--state-timer script))
+      (cancel-timer (efrit-do-replay--state-timer script)))))
 
 (defun efrit-do-replay--script (session)
   "Return the script of SESSION; read it when it is first needed."
@@ -157,19 +157,19 @@ command to a model"))
       (let* ((options (efrit-do-session-options session))
              (given (or (plist-get options :script) efrit-do-replay-script
                         (efrit-do-replay-demo)))
-             (script (if (efrit-do-replay-p given) given
+             (script (if (efrit-do-replay--state-p given) given
                        (efrit-do-replay-read given))))
         (when (plist-get options :speed)
-          (setf (efrit-do-replay-speed script) (plist-get options :speed)))
-        (when (and (efrit-do-replay-directory script)
+          (setf (efrit-do-replay--state-speed script) (plist-get options :speed)))
+        (when (and (efrit-do-replay--state-directory script)
                    (not (plist-get options :directory)))
           (setf (efrit-do-session-directory session)
-                (efrit-do-replay-directory script)))
+                (efrit-do-replay--state-directory script)))
         (setf (efrit-do-session-state session) script))))
 
 (defun efrit-do-replay--schedule (session seconds)
   "Continue the script of SESSION in SECONDS."
-  (setf (efrit-do-replay-timer (efrit-do-session-state session))
+  (setf (efrit-do-replay--state-timer (efrit-do-session-state session))
         (run-at-time seconds nil #'efrit-do-replay--play session)))
 
 (defun efrit-do-replay--play (session)
@@ -177,7 +177,7 @@ command to a model"))
   (let ((script (efrit-do-session-state session)) (wait nil))
     (condition-case problem
         (while (and (not wait) (efrit-do-session-running-p session))
-          (setq wait (if (efrit-do-replay-events script)
+          (setq wait (if (efrit-do-replay--state-events script)
                          (efrit-do-replay--play-event session script)
                        (efrit-do-replay--next session script))))
       (error (efrit-do-session-end session 'failed (efrit-do-error-text problem))))
@@ -186,47 +186,47 @@ command to a model"))
 
 (defun efrit-do-replay--seconds (script seconds)
   "Return SECONDS divided by the speed of SCRIPT, or nil for no pause."
-  (let ((speed (efrit-do-replay-speed script)))
+  (let ((speed (efrit-do-replay--state-speed script)))
     (and (> speed 0) (> seconds 0) (/ seconds (float speed)))))
 
 (defun efrit-do-replay--play-event (session script)
   "Play the next event of SCRIPT in SESSION.
 Return the seconds to wait, nil to go on, or `ended'."
-  (pcase (pop (efrit-do-replay-events script))
+  (pcase (pop (efrit-do-replay--state-events script))
     (`(begin) (unless (efrit-do-session-request session) 'ended))
     (`(pause . ,seconds) (efrit-do-replay--seconds script seconds))
     (`(error . ,text) (efrit-do-session-end session 'failed text) 'ended)
-    (`(tool . ,call) (push call (efrit-do-replay-tools script)) nil)
+    (`(tool . ,call) (push call (efrit-do-replay--state-tools script)) nil)
     (`(,kind . ,text)
      (let ((end (string-match "[^[:space:]][[:space:]]+[^[:space:]]" text)))
        (when end
          (setq end (1- (match-end 0)))
-         (push (cons kind (substring text end)) (efrit-do-replay-events script)))
+         (push (cons kind (substring text end)) (efrit-do-replay--state-events script)))
        (efrit-do-session-token session (substring text 0 end) (eq kind 'thinking))
        (efrit-do-replay--seconds script efrit-do-replay--word-pause)))))
 
 (defun efrit-do-replay--next (session script)
   "End a turn of SCRIPT in SESSION, and begin the next one.
 Return `answers' to wait for these, nil to go on, or `ended'."
-  (let* ((turns (efrit-do-replay-turns script))
-         (next (efrit-do-replay-next script))
+  (let* ((turns (efrit-do-replay--state-turns script))
+         (next (efrit-do-replay--state-next script))
          (yours nil)
-         (next (if (and (efrit-do-replay-loop script) (= next (length turns))) 0 next)))
-    (cond ((> (efrit-do-replay-open script) 0) 'answers)
-          ((efrit-do-replay-tools script)
+         (next (if (and (efrit-do-replay--state-loop script) (= next (length turns))) 0 next)))
+    (cond ((> (efrit-do-replay--state-open script) 0) 'answers)
+          ((efrit-do-replay--state-tools script)
            (efrit-do-session-answered session)
            (efrit-do-replay--call session script)
            'answers)
-          ((and (efrit-do-replay-takes-up script)
+          ((and (efrit-do-replay--state-takes-up script)
                 (>= next (1- (length turns)))
                 (not (efrit-do-session-message session))
                 (setq yours (efrit-do-replay--yours session)))
-           (setf (efrit-do-replay-events script)
+           (setf (efrit-do-replay--state-events script)
                  (cons '(begin) (efrit-do-replay--take-up session yours)))
            nil)
           ((< next (length turns))
-           (setf (efrit-do-replay-next script) (1+ next)
-                 (efrit-do-replay-events script)
+           (setf (efrit-do-replay--state-next script) (1+ next)
+                 (efrit-do-replay--state-events script)
                  (cons '(begin) (copy-sequence (aref turns next))))
            nil)
           (t (efrit-do-session-answered session)
@@ -264,14 +264,14 @@ A script cannot do a task that it does not know, and says so."
 
 (defun efrit-do-replay--call (session script)
   "Call the tools of this turn of SCRIPT in SESSION."
-  (let ((calls (nreverse (efrit-do-replay-tools script))))
-    (setf (efrit-do-replay-tools script) nil
-          (efrit-do-replay-open script) (length calls))
+  (let ((calls (nreverse (efrit-do-replay--state-tools script))))
+    (setf (efrit-do-replay--state-tools script) nil
+          (efrit-do-replay--state-open script) (length calls))
     (pcase-dolist (`(,name . ,input) calls)
       (efrit-do-session-call
        session name input
        (lambda (_outcome)
-         (when (zerop (cl-decf (efrit-do-replay-open script)))
+         (when (zerop (cl-decf (efrit-do-replay--state-open script)))
            (efrit-do-replay--schedule session 0)))))))
 
 (provide 'efrit-do-replay)

@@ -364,7 +364,7 @@ A backend may report calls from a process filter, where tools must not run."
            :input (let ((efrit-do-output-limit 2000))
                     (efrit-do-clip (efrit-do-input-text input))))
      :call-id (concat (efrit-do-session--trace-id session) id))
-    (todo-write-calls-watch efrit-do-thread id input)
+    (todo-write-calls--watch efrit-do-thread id input)
     (unwind-protect
         (efrit-do-call-tool
          name input
@@ -390,7 +390,7 @@ The tool NAME ran with INPUT for SECONDS."
      :outcome (cond ((not failed) 'ok)
                     ((plist-get outcome :refused) 'refused)
                     (t 'failed))
-     :files (todo-write-calls-changes (efrit-do-session-thread session) id)
+     :files (todo-write-calls--changes (efrit-do-session-thread session) id)
      :exit-code (and (equal name "shell_exec")
                      (if failed
                          (and (string-match "\\[exit code \\([0-9]+\\)\\]\\'" content)
@@ -475,7 +475,7 @@ pause a list with open tasks."
   (when (efrit-do-session-running-p session)
     (setf (efrit-do-session-status session) status
           (efrit-do-session-reason session) reason)
-    (todo-write-calls-drop (efrit-do-session-thread session))
+    (todo-write-calls--drop (efrit-do-session-thread session))
     ;; Each step must run even if another fails.
     (with-demoted-errors "Ending a session: %S"
       (todo-write-end-turn (efrit-do-session-thread session)

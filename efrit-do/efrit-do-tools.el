@@ -44,7 +44,7 @@ The middle of a longer result is replaced by the number of characters left out."
   :type 'natnum
   :package-version '(efrit-do . "0.2.0"))
 
-(cl-defstruct (efrit-do-tool (:constructor efrit-do-tool-create) (:copier nil))
+(cl-defstruct (efrit-do-tool (:constructor efrit-do-tool--make) (:copier nil))
   "A tool that the agent may call."
   (name nil :documentation "A string in snake_case.")
   (description nil :documentation "What it does, for the model, in a line or two.")
@@ -78,7 +78,7 @@ A session binds it while one of its tools runs.")
 SLOTS are keywords and values for `efrit-do-tool'; `:name' and `:function' are
 required.  It replaces a tool of the same name.  Signal `todo-write-error' if
 one of the two is missing."
-  (let* ((tool (apply #'efrit-do-tool-create slots))
+  (let* ((tool (apply #'efrit-do-tool--make slots))
          (name (efrit-do-tool-name tool))
          (old (and (stringp name) (efrit-do-get-tool name))))
     (unless (and (stringp name) (functionp (efrit-do-tool-function tool)))

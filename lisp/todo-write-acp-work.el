@@ -16,7 +16,7 @@
 (require 'todo-write)
 (require 'todo-write-calls)
 
-(defun todo-write-acp-work-turn-ended (thread response)
+(defun todo-write-acp-work--turn-ended (thread response)
   "Record the tokens in RESPONSE to a prompt of THREAD, if it has any.
 They are those of the whole turn, so they belong to no task."
   (when-let* ((usage (todo-write-json--get response "usage"))
@@ -30,7 +30,7 @@ They are those of the whole turn, so they belong to no task."
                                 :cacheWrite (number "cachedWriteTokens"))
                           :ofSession t))))
 
-(defun todo-write-acp-work-update (calls thread update)
+(defun todo-write-acp-work--update (calls thread update)
   "Record the tool call that UPDATE reports in THREAD when it has ended.
 CALLS is a hash table from ids of calls to what is known of them, an
 alist of names and values.  Nothing is recorded before THREAD has a plan."
@@ -79,13 +79,13 @@ What the agent's tool itself answered comes in an update of its own."
          (code (todo-write-acp-work--exit-code call))
          (output (todo-write-acp-work--output call))
          (outcome (todo-write-acp-work--outcome call code output)))
-    (unless (member name todo-write-calls-plan-tools)
-      (todo-write-calls-observe-begin
+    (unless (member name todo-write-calls--plan-tools)
+      (todo-write-calls--observe-begin
        thread id name
        (if (todo-write-json--fields input)
            (todo-write-json--plist input)
          (list :title (if (stringp title) title ""))))
-      (todo-write-calls-observe-end
+      (todo-write-calls--observe-end
        thread id name output outcome
        :command (if command t :false)
        :exit-code (and command (natnump code) code)

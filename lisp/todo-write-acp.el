@@ -359,7 +359,7 @@ LINK is that of CLIENT.  ON-SUCCESS and ON-FAILURE are its callbacks."
                ;; The host's own callback must not wait for the drawing of a plan.
                (unwind-protect
                    (when on-success (funcall on-success response))
-                 (todo-write-acp-work-turn-ended thread response)
+                 (todo-write-acp-work--turn-ended thread response)
                  (todo-write-acp--end-turn link thread (todo-write-acp--stop-reason response))))
              ;; acp.el checks the arity of this function.
              :on-failure
@@ -569,7 +569,7 @@ The protocol has no way to report that to the agent."
   (pcase (todo-write-acp--write thread update "acp")
     ('nil (todo-write-acp--follow-subagent link thread update)
           (with-demoted-errors "The work of an ACP agent: %S"
-            (todo-write-acp-work-update (todo-write-acp--work link thread) thread update)))
+            (todo-write-acp-work--update (todo-write-acp--work link thread) thread update)))
     ((and `(,key . ,outcome) (guard (plist-get outcome :ok)))
      (todo-write-acp--attach link thread)
      (unless (equal key thread)

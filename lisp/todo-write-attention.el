@@ -124,14 +124,14 @@ rank newest first, those that stopped after the others."
   "Return the base name of AGENT's project folder, or nil.
 On another machine, it is HOST:FOLDER."
   (let* ((project (todo-write-agent-project agent))
-         (host (todo-write-remote-host (todo-write-agent-key agent) project))
+         (host (todo-write-remote--host (todo-write-agent-key agent) project))
          ;; It may be remote, and a host may say anything.
          file-name-handler-alist)
     (and project
          (concat (and host (concat (todo-write-row-line host) ":"))
                  (todo-write-row-line
                   (file-name-nondirectory
-                   (directory-file-name (todo-write-remote-local-name project))))))))
+                   (directory-file-name (todo-write-remote--local-name project))))))))
 
 (defun todo-write-agent-place (agent)
   "Return the name of AGENT's project, or nil.
@@ -154,7 +154,7 @@ The agent keeps the answer, since it is displayed often."
 
 (defun todo-write-agent-host (agent)
   "Return the name of the machine of AGENT, or nil for this one."
-  (todo-write-remote-host (todo-write-agent-key agent) (todo-write-agent-project agent)))
+  (todo-write-remote--host (todo-write-agent-key agent) (todo-write-agent-project agent)))
 
 (defun todo-write-attention--worktree-of (project)
   "Return the name of the repository of the worktree PROJECT, or nil.
@@ -408,7 +408,7 @@ A follower may find an agent that has been idle or waiting for hours."
 That is nil if it runs on another machine: the number is another process here."
   (seq-some (lambda (function)
               (and (fboundp function)
-                   (not (todo-write-remote-of-thread (todo-write-agent-key agent)))
+                   (not (todo-write-remote--of-thread (todo-write-agent-key agent)))
                    (funcall function (todo-write-agent-key agent))))
             '(todo-write-follow-sessions--pid todo-write-mcp--pid todo-write-permission--pid)))
 

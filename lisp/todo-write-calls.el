@@ -15,7 +15,7 @@
 (require 'seq)
 (require 'todo-write)
 
-(defconst todo-write-calls-plan-tools
+(defconst todo-write-calls--plan-tools
   '("todo_write" "TodoWrite" "todowrite" "update_plan" "write_todos"
     "TaskCreate" "TaskUpdate" "TaskList" "TaskGet")
   "Names of tools that only change the plan, which is no work.")
@@ -35,45 +35,45 @@ A text is nil for a file that does not exist."))
 (defvar todo-write-calls--states (make-hash-table :test #'equal)
   "States of the threads that have open calls, by key.")
 
-(defun todo-write-calls-begin (thread id name input)
+(defun todo-write-calls--begin (thread id name input)
   "Record that a call of the tool NAME with INPUT begins in THREAD.
 ID is a string that no other call of THREAD has.  INPUT is decoded JSON.
 Calls that only change the plan are ignored."
-  (unless (member name todo-write-calls-plan-tools)
-    (todo-write-calls-watch thread id input)
-    (todo-write-calls-observe-begin thread id name (todo-write-json--plist input))))
+  (unless (member name todo-write-calls--plan-tools)
+    (todo-write-calls--watch thread id input)
+    (todo-write-calls--observe-begin thread id name (todo-write-json--plist input))))
 
-(defun todo-write-calls-end (thread id name result outcome &optional exit-code)
+(defun todo-write-calls--end (thread id name result outcome &optional exit-code)
   "Record that the call ID of the tool NAME in THREAD ended with RESULT, a string.
 OUTCOME and EXIT-CODE are as for `todo-write-observe'."
-  (unless (member name todo-write-calls-plan-tools)
-    (todo-write-calls-observe-end thread id name result outcome
-                                  :exit-code exit-code
-                                  :files (todo-write-calls-changes thread id))))
+  (unless (member name todo-write-calls--plan-tools)
+    (todo-write-calls--observe-end thread id name result outcome
+                                   :exit-code exit-code
+                                   :files (todo-write-calls--changes thread id))))
 
-(defun todo-write-calls-observe-begin (thread id name input)
+(defun todo-write-calls--observe-begin (thread id name input)
   "Observe in THREAD that the call ID of the tool NAME begins.
 INPUT is JSON with plists."
   (todo-write-observe thread "TOOL_CALL"
-                      (list :id id :name name :input (todo-write-calls-clip input))
+                      (list :id id :name name :input (todo-write-calls--clip input))
                       :title name :call-id id))
 
-(defun todo-write-calls-observe-end (thread id name result outcome &rest more)
+(defun todo-write-calls--observe-end (thread id name result outcome &rest more)
   "Observe in THREAD that the call ID of the tool NAME ended.
 RESULT is its text.  OUTCOME and MORE, keywords and values, are for
 `todo-write-observe'."
   (apply #'todo-write-observe thread "TOOL_EXECUTION"
-         (list :id id :name name :content (todo-write-calls-clip result)
+         (list :id id :name name :content (todo-write-calls--clip result)
                :isError (if (memq outcome '(failed refused)) t :false))
          :title name :call-id id :outcome outcome more))
 
-(defun todo-write-calls-drop (thread)
+(defun todo-write-calls--drop (thread)
   "Forget the open calls of THREAD; return their ids."
   (when-let* ((state (gethash thread todo-write-calls--states)))
     (remhash thread todo-write-calls--states)
     (mapcar #'car (todo-write-calls--state-paths state))))
 
-(defun todo-write-calls-usage (tokens model)
+(defun todo-write-calls--usage (tokens model)
   "Return the content of a USAGE for TOKENS of a response of MODEL.
 TOKENS is a plist as gptel has it: what was written to the cache is part
 of its input."
@@ -84,13 +84,13 @@ of its input."
                   :cacheWrite written)
             (and model (list :model (format "%s" model))))))
 
-(defun todo-write-calls-clip (value &optional depth)
+(defun todo-write-calls--clip (value &optional depth)
   "Return VALUE, JSON with plists, with long strings shortened in their middle.
 Strings lose their properties, and bytes that are no text.  VALUE is
 within DEPTH other values; what lies deeper than 32 is left as it is, and
 refused by `todo-write-observe'."
   (let* ((depth (1+ (or depth 0)))
-         (clip (lambda (value) (todo-write-calls-clip value depth))))
+         (clip (lambda (value) (todo-write-calls--clip value depth))))
     (cond ((stringp value) (todo-write-calls--clip-string value))
           ((> depth 33) value)
           ((vectorp value) (vconcat (mapcar clip value)))
@@ -110,7 +110,7 @@ refused by `todo-write-observe'."
 
 ;;; Files
 
-(defun todo-write-calls-watch (thread id input)
+(defun todo-write-calls--watch (thread id input)
   "Note the texts of the files that the call ID of THREAD names in INPUT.
 INPUT is decoded JSON or JSON text.  File names in it are relative to
 `default-directory'."
@@ -124,14 +124,14 @@ INPUT is decoded JSON or JSON text.  File names in it are relative to
       (unless (assoc path (todo-write-calls--state-texts state))
         (todo-write-calls--note-text state path)))))
 
-(defun todo-write-calls-refresh (thread)
+(defun todo-write-calls--refresh (thread)
   "Note the present texts of the files that the open calls of THREAD name.
 Call this if the user may have changed them since the calls began."
   (when-let* ((state (gethash thread todo-write-calls--states)))
     (dolist (path (mapcar #'car (todo-write-calls--state-texts state)))
       (todo-write-calls--note-text state path))))
 
-(defun todo-write-calls-changes (thread id)
+(defun todo-write-calls--changes (thread id)
   "Return the files that the call ID of THREAD changed, and forget the call.
 The value is a list for `:files' of `todo-write-observe'."
   (when-let* ((state (gethash thread todo-write-calls--states)))

@@ -141,13 +141,13 @@ Record the other calls in the session's thread once it has a plan."
            result)
       (when id
         (with-demoted-errors "The call of Efrit's agent: %S"
-          (todo-write-calls-begin thread id name input)))
+          (todo-write-calls--begin thread id name input)))
       (unwind-protect
           (setq result (apply dispatch name input more))
         (when id
           (with-demoted-errors "The call of Efrit's agent: %S"
-            (todo-write-calls-end thread id name (if (stringp result) result "")
-                                  (todo-write-efrit--outcome name result))))))))
+            (todo-write-calls--end thread id name (if (stringp result) result "")
+                                   (todo-write-efrit--outcome name result))))))))
 
 (defun todo-write-efrit--outcome (name result)
   "Return the outcome of a call of the tool NAME that returned RESULT.

@@ -31,7 +31,7 @@
   "Maximum number of bytes of a transcript that is copied whole.
 It is WHOLE in src/follower.rs, up to which a session is read whole.")
 
-(cl-defstruct (todo-write-follow-link
+(cl-defstruct (todo-write-follow-link--link
                (:constructor todo-write-follow-link--make) (:copier nil))
   "The connection to a machine.
 NAME is the machine's, PREFIX that of its files.  PROCESS is nil if the
@@ -76,36 +76,36 @@ it again."
   "Return non-nil if `todo-write-follow-mode' needs LINK."
   (and todo-write-follow-mode
        (or todo-write-follow-all
-           (equal (todo-write-follow-link-prefix link)
+           (equal (todo-write-follow-link--link-prefix link)
                   (file-remote-p todo-write-follow--project)))))
 
 (defun todo-write-follow-link--wanted (link)
   "Return the lines that name the wanted sessions and known processes of LINK."
   (let (lines)
-    (dolist (file (append (mapcar #'car (todo-write-follow-link-picked link))
+    (dolist (file (append (mapcar #'car (todo-write-follow-link--link-picked link))
                           (mapcar #'todo-write-follow--session-file todo-write-follow--sessions)
                           (seq-filter (lambda (file)
                                         (todo-write-follow-link--chosen-p link file))
                                       (todo-write-follow-sessions--begun 0))))
-      (cl-loop for (copy . _) in (todo-write-follow-link-homes link) for n from 0
-               for folder = (todo-write-follow-copy-folder copy)
+      (cl-loop for (copy . _) in (todo-write-follow-link--link-homes link) for n from 0
+               for folder = (todo-write-follow-sessions--copy-folder copy)
                when (string-prefix-p folder file)
                do (let ((path (substring file (length folder))))
                     (when (eq 'transcript (todo-write-follow-link--kind
-                                           (todo-write-follow-copy-agent copy) path))
+                                           (todo-write-follow-sessions--copy-agent copy) path))
                       (cl-pushnew (format "w %d %s\n" n (file-name-sans-extension path)) lines
                                   :test #'equal)))))
     (concat (mapconcat #'identity (seq-take (sort lines #'string<) 200) "")
             (format "k  %s \n" (mapconcat (lambda (key) (format "%d:%d" (car key) (cdr key)))
                                           (hash-table-keys
-                                           (todo-write-follow-link-written link))
+                                           (todo-write-follow-link--link-written link))
                                           " ")))))
 
 (defun todo-write-follow-link--chosen-p (link file)
   "Return non-nil if the session in FILE is to be followed if it lives.
 FILE is a copy by LINK."
   (and (not (member file todo-write-follow--stopped))
-       (or (todo-write-follow-link-all link)
+       (or (todo-write-follow-link--link-all link)
            (and (todo-write-follow-link--mode-p link)
                 (or todo-write-follow-all
                     (string-match-p "/sessions/[0-9]+/[0-9]+/[0-9]+/[^/]*\\'" file)
@@ -123,7 +123,7 @@ LIVE are the transcripts of live processes, NEWEST the newest of the
 mode's project."
   (let ((copy (todo-write-follow-link--file-copy file)))
     (or (not (eq 'transcript (todo-write-follow-link--file-kind file)))
-        (assoc copy (todo-write-follow-link-picked link))
+        (assoc copy (todo-write-follow-link--link-picked link))
         (todo-write-follow--find copy)
         (equal copy newest)
         (and (todo-write-follow-link--chosen-p link copy)
@@ -143,7 +143,7 @@ That is the name of its copy."
                               (todo-write-follow-link--of-project-p copy))
                      (setq newest copy
                            time (todo-write-follow-link--file-time file)))))
-               (todo-write-follow-link-files link))
+               (todo-write-follow-link--link-files link))
       newest)))
 
 ;;; Files of the machine
@@ -170,17 +170,17 @@ It is `transcript', `subagent' or `side'.  PATH comes from another machine."
 
 (defun todo-write-follow-link--home-folder (link n)
   "Return the folder with the copies of home N of LINK, with a slash at its end."
-  (todo-write-follow-copy-folder (car (nth n (todo-write-follow-link-homes link)))))
+  (todo-write-follow-sessions--copy-folder (car (nth n (todo-write-follow-link--link-homes link)))))
 
 (defun todo-write-follow-link--local-time (link file)
   "Return the modification time of FILE of LINK by this machine's clock."
   (min (float-time)
-       (+ (todo-write-follow-link--file-time file) (todo-write-follow-link-skew link))))
+       (+ (todo-write-follow-link--file-time file) (todo-write-follow-link--link-skew link))))
 
 (defun todo-write-follow-link--stat (link kind n path stat)
   "Note STAT, a list (INODE SIZE TIME), of the file PATH of KIND in home N of LINK."
   (pcase-let* ((`(,inode ,size ,time) stat)
-               (files (todo-write-follow-link-files link))
+               (files (todo-write-follow-link--link-files link))
                (key (cons n path))
                (file (gethash key files)))
     (unless (or file (>= (hash-table-count files) todo-write-follow-link--most-files))
@@ -219,7 +219,7 @@ It is `transcript', `subagent' or `side'.  PATH comes from another machine."
   "Note that the file PATH of KIND in home N of LINK no longer has STAT.
 A file beside a transcript is deleted here, too."
   (when-let* (((eq kind 'side))
-              (file (gethash (cons n path) (todo-write-follow-link-files link)))
+              (file (gethash (cons n path) (todo-write-follow-link--link-files link)))
               ((equal stat (list (todo-write-follow-link--file-inode file)
                                  (todo-write-follow-link--file-size file)
                                  (todo-write-follow-link--file-time file)))))
@@ -229,7 +229,7 @@ A file beside a transcript is deleted here, too."
   "Delete the copy of FILE of LINK, which no longer exists."
   (remhash (cons (todo-write-follow-link--file-n file)
                  (todo-write-follow-link--file-path file))
-           (todo-write-follow-link-files link))
+           (todo-write-follow-link--link-files link))
   (ignore-errors (delete-file (todo-write-follow-link--file-copy file)))
   (todo-write-follow-link--note link file))
 
@@ -243,11 +243,11 @@ A file beside a transcript is deleted here, too."
           (dolist (session todo-write-follow--sessions)
             (let ((name (todo-write-follow--session-file session)))
               (when (and (string-prefix-p folder name) (string-suffix-p end name))
-                (cl-pushnew name (todo-write-follow-link-changed link) :test #'equal)))))
+                (cl-pushnew name (todo-write-follow-link--link-changed link) :test #'equal)))))
       (cl-pushnew (concat folder (if (string-match "\\`\\(projects/[^/]+/[^/]+\\)/" path)
                                      (concat (match-string 1 path) ".jsonl")
                                    path))
-                  (todo-write-follow-link-changed link) :test #'equal))))
+                  (todo-write-follow-link--link-changed link) :test #'equal))))
 
 ;;; Copies
 
@@ -256,7 +256,7 @@ A file beside a transcript is deleted here, too."
   (let ((live (todo-write-follow-sessions--begun 0))
         (newest (todo-write-follow-link--newest link))
         (excerpts 0) (left (* 4 todo-write-follow-link--chunk)) pieces)
-    (dolist (file (sort (hash-table-values (todo-write-follow-link-files link))
+    (dolist (file (sort (hash-table-values (todo-write-follow-link--link-files link))
                         (lambda (a b) (> (todo-write-follow-link--file-time a)
                                          (todo-write-follow-link--file-time b)))))
       (when (and (> left 0) (< (length pieces) 64))
@@ -297,8 +297,8 @@ A file beside a transcript is deleted here, too."
 (defun todo-write-follow-link--take (link expected bytes)
   "Write BYTES, which came for EXPECTED, into a copy of LINK."
   (pcase-let* ((`((,n ,offset ,_ ,path) . ,excerpt) expected)
-               (file (gethash (cons n path) (todo-write-follow-link-files link))))
-    (when (> (cl-incf (todo-write-follow-link-bytes link) (length bytes))
+               (file (gethash (cons n path) (todo-write-follow-link--link-files link))))
+    (when (> (cl-incf (todo-write-follow-link--link-bytes link) (length bytes))
              todo-write-follow-link--most-bytes)
       (error "It sent more than %d bytes" todo-write-follow-link--most-bytes))
     (cond ((null file))
@@ -361,13 +361,13 @@ The first copy gets its name when it is complete."
 
 (defun todo-write-follow-link--write-processes (link)
   "Write the process files of LINK, and which processes live."
-  (let ((alive (todo-write-follow-link-alive link))
-        (written (todo-write-follow-link-written link)))
+  (let ((alive (todo-write-follow-link--link-alive link))
+        (written (todo-write-follow-link--link-written link)))
     (cl-loop
-     for (copy . _) in (todo-write-follow-link-homes link) for n from 0
-     for folder = (concat (todo-write-follow-copy-folder copy) "sessions/")
+     for (copy . _) in (todo-write-follow-link--link-homes link) for n from 0
+     for folder = (concat (todo-write-follow-sessions--copy-folder copy) "sessions/")
      for lines = nil
-     do (when (eq 'claude (todo-write-follow-copy-agent copy))
+     do (when (eq 'claude (todo-write-follow-sessions--copy-agent copy))
           (make-directory folder t)
           (maphash (pcase-lambda (`(,home . ,pid) `(,state ,start ,content))
                      (when (= home n)
@@ -382,7 +382,7 @@ The first copy gets its name when it is complete."
             (when (and (= n (car key)) (not (gethash key alive)))
               (remhash key written)
               (ignore-errors (delete-file (format "%s%d.json" folder (cdr key)))))))
-     (setf (todo-write-follow-copy-live copy) (apply #'concat (sort lines #'string<))))))
+     (setf (todo-write-follow-sessions--copy-live copy) (apply #'concat (sort lines #'string<))))))
 
 (provide 'todo-write-follow-link)
 ;;; todo-write-follow-link.el ends here

@@ -35,7 +35,7 @@
 
 ;;; Code:
 
-(defconst todo-write-follow-loop-script "\
+(defconst todo-write-follow-loop--script "\
 LC_ALL=C; export LC_ALL; set -f; exec 2>/dev/null
 nl='
 '

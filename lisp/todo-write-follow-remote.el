@@ -54,7 +54,7 @@
   "Return the name of the machine whose files have PREFIX.
 That is the one in `todo-write-remotes', else made of the host's name.
 Signal a `user-error' if another machine has that name."
-  (or (todo-write-remote-of prefix)
+  (or (todo-write-remote--of prefix)
       (let* ((parts (delq nil (list (file-remote-p prefix 'user) (file-remote-p prefix 'host))))
              (method (file-remote-p prefix 'method))
              (name (replace-regexp-in-string
@@ -64,13 +64,13 @@ Signal a `user-error' if another machine has that name."
                                  "-")))
              (link (todo-write-follow-remote--link name)))
         (when (or (not (todo-write-remote--name-p name)) (assoc name todo-write-remotes)
-                  (and link (not (equal prefix (todo-write-follow-link-prefix link)))))
+                  (and link (not (equal prefix (todo-write-follow-link--link-prefix link)))))
           (user-error "Give the machine of %s a name in `todo-write-remotes'" prefix))
         name)))
 
 (defun todo-write-follow-remote--link (name)
   "Return the connection to the machine NAME, or nil."
-  (seq-find (lambda (link) (equal name (todo-write-follow-link-name link)))
+  (seq-find (lambda (link) (equal name (todo-write-follow-link--link-name link)))
             todo-write-follow-remote--links))
 
 (defun todo-write-follow-remote--link-of (file)
@@ -106,7 +106,7 @@ use the machine of the current folder; else read one of
 `todo-write-remotes' or of the connections before."
   (interactive (list (todo-write-follow-remote--read)))
   (let ((link (todo-write-follow-remote--begin prefix)))
-    (setf (todo-write-follow-link-all link) t)
+    (setf (todo-write-follow-link--link-all link) t)
     link))
 
 (defun todo-write-follow-remote--read ()
@@ -116,8 +116,8 @@ use the machine of the current folder; else read one of
                                      when (plist-get plist :prefix)
                                      collect (cons name (plist-get plist :prefix)))
                             (mapcar (lambda (link)
-                                      (cons (todo-write-follow-link-name link)
-                                            (todo-write-follow-link-prefix link)))
+                                      (cons (todo-write-follow-link--link-name link)
+                                            (todo-write-follow-link--link-prefix link)))
                                     todo-write-follow-remote--links)))
              (name (completing-read "Follow the agents of (name, or prefix as in /ssh:HOST:): "
                                     known nil nil nil nil (caar known)))
@@ -130,13 +130,13 @@ use the machine of the current folder; else read one of
          (name (todo-write-follow-remote--name prefix))
          (link (or (todo-write-follow-remote--link name)
                    (todo-write-follow-remote--new name prefix))))
-    (unless (todo-write-follow-link-process link)
+    (unless (todo-write-follow-link--link-process link)
       (todo-write-module--prepare)
       (todo-write-follow-remote--start link)
       (cl-pushnew link todo-write-follow-remote--links)
       (setq todo-write-follow-sessions--copies
             (seq-union todo-write-follow-sessions--copies
-                       (mapcar #'car (todo-write-follow-link-homes link)) #'eq))
+                       (mapcar #'car (todo-write-follow-link--link-homes link)) #'eq))
       (message "Connecting to %s..." name))
     link))
 
@@ -154,20 +154,20 @@ use the machine of the current folder; else read one of
 
 (defun todo-write-follow-remote--add-home (link agent given)
   "Add AGENT's folder GIVEN, named as on its machine, to LINK; return its number."
-  (let* ((n (length (todo-write-follow-link-homes link)))
+  (let* ((n (length (todo-write-follow-link--link-homes link)))
          (folder (file-name-as-directory
-                  (expand-file-name (format "%s/%d" (todo-write-follow-link-name link) n)
+                  (expand-file-name (format "%s/%d" (todo-write-follow-link--link-name link) n)
                                     (todo-write-follow-remote--root)))))
     (when (string-match-p "\n" given)
       (user-error "The name of a folder of %s has a line feed"
-                  (todo-write-follow-link-name link)))
+                  (todo-write-follow-link--link-name link)))
     (make-directory folder t)
-    (setf (todo-write-follow-link-homes link)
-          (append (todo-write-follow-link-homes link)
-                  (list (list (todo-write-follow-copy--make
+    (setf (todo-write-follow-link--link-homes link)
+          (append (todo-write-follow-link--link-homes link)
+                  (list (list (todo-write-follow-sessions--make-copy
                                :folder folder :agent agent
-                               :machine (todo-write-follow-link-name link)
-                               :prefix (todo-write-follow-link-prefix link))
+                               :machine (todo-write-follow-link--link-name link)
+                               :prefix (todo-write-follow-link--link-prefix link))
                               (string-remove-suffix
                                "/" (if (string-match-p "\\`[/~]" given) given
                                      (concat "~/" given)))
@@ -201,11 +201,11 @@ SHOW is as for `todo-write-follow'."
     (setq todo-write-follow--stopped (delete copy todo-write-follow--stopped))
     (if (and (file-exists-p copy) (not (file-remote-p file)))
         (todo-write-follow--now copy show)
-      (unless (todo-write-follow-link-process link)
+      (unless (todo-write-follow-link--link-process link)
         (user-error "The connection to %s was lost; M-x todo-write-follow-remote takes it up again"
-                    (todo-write-follow-link-name link)))
-      (push (cons copy show) (todo-write-follow-link-picked link))
-      (message "Fetching the session from %s..." (todo-write-follow-link-name link))
+                    (todo-write-follow-link--link-name link)))
+      (push (cons copy show) (todo-write-follow-link--link-picked link))
+      (message "Fetching the session from %s..." (todo-write-follow-link--link-name link))
       nil)))
 
 (defun todo-write-follow-remote--copy-name (link file)
@@ -218,7 +218,7 @@ FILE is its remote name, or that of its excerpt or copy."
         (user-error "%s is no transcript of Claude Code or Codex" file))
       (let* ((folder (match-string 1 local)) (path (match-string 2 local))
              (agent (if (equal "projects" (match-string 3 local)) 'claude 'codex))
-             (homes (todo-write-follow-link-homes link))
+             (homes (todo-write-follow-link--link-homes link))
              (n (seq-position homes folder #'todo-write-follow-remote--home-p)))
         (unless (todo-write-follow-link--kind agent path)
           (user-error "%s is no transcript of Claude Code or Codex" file))
@@ -251,8 +251,8 @@ Say if one cannot be begun; the mode follows the others."
 (defun todo-write-follow-remote--ask-root (link)
   "Ask the process of LINK for the root of the mode's project."
   (let ((folder (file-local-name todo-write-follow--project)))
-    (when (and (todo-write-follow-link-listed link)
-               (equal (todo-write-follow-link-prefix link)
+    (when (and (todo-write-follow-link--link-listed link)
+               (equal (todo-write-follow-link--link-prefix link)
                       (file-remote-p todo-write-follow--project))
                (not (string-search "\n" folder)))
       (todo-write-follow-remote--send
@@ -262,44 +262,44 @@ Say if one cannot be begun; the mode follows the others."
   "Begin the connection to the machine of FOLDER, and wait for its sessions.
 Any key ends the wait."
   (let* ((link (todo-write-follow-remote--begin folder))
-         (name (todo-write-follow-link-name link)))
-    (setf (todo-write-follow-link-full link) t)
-    (while (and (todo-write-follow-link-process link)
-                (or (not (eq t (todo-write-follow-link-listed link)))
-                    (todo-write-follow-link-full link)
-                    (todo-write-follow-link-expected link))
+         (name (todo-write-follow-link--link-name link)))
+    (setf (todo-write-follow-link--link-full link) t)
+    (while (and (todo-write-follow-link--link-process link)
+                (or (not (eq t (todo-write-follow-link--link-listed link)))
+                    (todo-write-follow-link--link-full link)
+                    (todo-write-follow-link--link-expected link))
                 (not (input-pending-p)))
       (accept-process-output nil 0.05))
-    (unless (eq t (todo-write-follow-link-listed link))
+    (unless (eq t (todo-write-follow-link--link-listed link))
       (user-error "%s has not answered yet; try again when it has" name))))
 
 ;;; The process
 
 (defun todo-write-follow-remote--start (link)
   "Start the process of LINK."
-  (let* ((name (todo-write-follow-link-name link))
-         (prefix (todo-write-follow-link-prefix link))
+  (let* ((name (todo-write-follow-link--link-name link))
+         (prefix (todo-write-follow-link--link-prefix link))
          (program (todo-write-follow-remote--program prefix))
          ;; The login shell there may be any, so the words must mean the same in all.
          (boot (format "echo todo-write; eval \"$(dd bs=1 count=%d 2>/dev/null)\""
-                       (length todo-write-follow-loop-script)))
+                       (length todo-write-follow-loop--script)))
          (buffer (generate-new-buffer " *todo-write-follow-remote*" t))
          (default-directory (if program (expand-file-name "~/")
                               (concat prefix "/"))))
     (with-current-buffer buffer (set-buffer-multibyte nil))
     (unless program
       (message "Following on %s by TRAMP, which may ask for a password and wait" name))
-    (setf (todo-write-follow-link-errors link) ""
-          (todo-write-follow-link-silent-since link) (float-time)
-          (todo-write-follow-link-listed link) nil
-          (todo-write-follow-link-full link) t
-          (todo-write-follow-link-expected link) nil
-          (todo-write-follow-link-wanted link) nil
-          (todo-write-follow-link-asked link) t)
-    (clrhash (todo-write-follow-link-alive link))
+    (setf (todo-write-follow-link--link-errors link) ""
+          (todo-write-follow-link--link-silent-since link) (float-time)
+          (todo-write-follow-link--link-listed link) nil
+          (todo-write-follow-link--link-full link) t
+          (todo-write-follow-link--link-expected link) nil
+          (todo-write-follow-link--link-wanted link) nil
+          (todo-write-follow-link--link-asked link) t)
+    (clrhash (todo-write-follow-link--link-alive link))
     (maphash (lambda (_key file) (setf (todo-write-follow-link--file-doubt file) 'unseen))
-             (todo-write-follow-link-files link))
-    (setf (todo-write-follow-link-process link)
+             (todo-write-follow-link--link-files link))
+    (setf (todo-write-follow-link--link-process link)
           (todo-write-follow-remote--run
            link buffer
            (cond ((null program) (list "sh" "-c" boot))
@@ -307,15 +307,15 @@ Any key ends the wait."
                   (append program (list (format "sh -c '%s'" boot))))
                  (t (append program (list "sh" "-c" boot))))
            (null program))
-          (todo-write-follow-link-timer link)
+          (todo-write-follow-link--link-timer link)
           (run-with-timer 1 1 #'todo-write-follow-remote--tick link))))
 
 (defun todo-write-follow-remote--greet (link)
   "Send the script to the process of LINK, which reads it now.
 A shell that runs that process may swallow what comes earlier."
-  (setf (todo-write-follow-link-listed link) 'script)
-  (todo-write-follow-remote--send link todo-write-follow-loop-script)
-  (dotimes (n (length (todo-write-follow-link-homes link)))
+  (setf (todo-write-follow-link--link-listed link) 'script)
+  (todo-write-follow-remote--send link todo-write-follow-loop--script)
+  (dotimes (n (length (todo-write-follow-link--link-homes link)))
     (todo-write-follow-remote--announce link n))
   (when todo-write-follow-mode
     (todo-write-follow-remote--ask-root link))
@@ -329,9 +329,9 @@ BY-TRAMP non-nil runs it on the machine of `default-directory'."
                    :name "todo-write-follow-errors" :noquery t :buffer nil
                    :coding 'utf-8 :sentinel #'ignore
                    :filter (lambda (_process text)
-                             (let ((all (concat (todo-write-follow-link-errors link)
+                             (let ((all (concat (todo-write-follow-link--link-errors link)
                                                 text)))
-                               (setf (todo-write-follow-link-errors link)
+                               (setf (todo-write-follow-link--link-errors link)
                                      (substring all (max 0 (- (length all) 500))))))))))
     (condition-case err
         (make-process
@@ -344,7 +344,7 @@ BY-TRAMP non-nil runs it on the machine of `default-directory'."
                          (accept-process-output errors 0)
                          (delete-process errors))
                        (kill-buffer buffer)
-                       (when (eq process (todo-write-follow-link-process link))
+                       (when (eq process (todo-write-follow-link--link-process link))
                          (todo-write-follow-remote--lost link (string-trim event))))))
       ((error quit)
        (when errors (delete-process errors))
@@ -355,33 +355,34 @@ BY-TRAMP non-nil runs it on the machine of `default-directory'."
   "Send TEXT to the process of LINK.
 There is never so much under way that this waits.  If the process has
 ended, its sentinel says so."
-  (when-let* ((process (todo-write-follow-link-process link)))
+  (when-let* ((process (todo-write-follow-link--link-process link)))
     (ignore-errors (process-send-string process text))))
 
 (defun todo-write-follow-remote--announce (link n)
   "Tell the process of LINK of the home N."
-  (pcase-let ((`(,copy ,given ,_) (nth n (todo-write-follow-link-homes link))))
+  (pcase-let ((`(,copy ,given ,_) (nth n (todo-write-follow-link--link-homes link))))
     (cl-pushnew copy todo-write-follow-sessions--copies)
-    (when (todo-write-follow-link-listed link)
+    (when (todo-write-follow-link--link-listed link)
       (todo-write-follow-remote--send
-       link (encode-coding-string (format "h %s %s\n" (todo-write-follow-copy-agent copy) given)
-                                  'utf-8)))))
+       link (encode-coding-string
+             (format "h %s %s\n" (todo-write-follow-sessions--copy-agent copy) given)
+             'utf-8)))))
 
 (defun todo-write-follow-remote--end (link)
   "End the process of LINK."
-  (when-let* ((process (todo-write-follow-link-process link)))
-    (setf (todo-write-follow-link-process link) nil)
-    (cancel-timer (todo-write-follow-link-timer link))
+  (when-let* ((process (todo-write-follow-link--link-process link)))
+    (setf (todo-write-follow-link--link-process link) nil)
+    (cancel-timer (todo-write-follow-link--link-timer link))
     (delete-process process)
-    (dolist (home (todo-write-follow-link-homes link))
-      (setf (todo-write-follow-copy-live (car home)) nil))
-    (todo-write-follow--lose (todo-write-follow-link-name link))))
+    (dolist (home (todo-write-follow-link--link-homes link))
+      (setf (todo-write-follow-sessions--copy-live (car home)) nil))
+    (todo-write-follow--lose (todo-write-follow-link--link-name link))))
 
 (defun todo-write-follow-remote--lost (link reason)
   "Warn that LINK was lost for REASON, and how to reconnect."
-  (when (todo-write-follow-link-process link)
-    (let ((listed (eq t (todo-write-follow-link-listed link)))
-          (errors (car (last (split-string (todo-write-follow-link-errors link)
+  (when (todo-write-follow-link--link-process link)
+    (let ((listed (eq t (todo-write-follow-link--link-listed link)))
+          (errors (car (last (split-string (todo-write-follow-link--link-errors link)
                                            "\n" t "[ \r]+")))))
       (todo-write-follow-remote--end link)
       (display-warning
@@ -389,7 +390,7 @@ ended, its sentinel says so."
        (format (if listed
                    "The connection to %s was lost (%s); M-x todo-write-follow-remote takes it up again"
                  "%s cannot be reached (%s); M-x todo-write-follow-remote tries again")
-               (todo-write-follow-link-name link)
+               (todo-write-follow-link--link-name link)
                (todo-write-row-line (or errors reason) 200))))))
 
 (defun todo-write-follow-remote--end-unused (&optional all)
@@ -397,10 +398,10 @@ ended, its sentinel says so."
 ALL non-nil ends those of which all sessions are followed, too."
   (dolist (link todo-write-follow-remote--links)
     (when all
-      (setf (todo-write-follow-link-all link) nil
-            (todo-write-follow-link-picked link) nil))
-    (unless (or (todo-write-follow-link-all link)
-                (todo-write-follow-link-picked link)
+      (setf (todo-write-follow-link--link-all link) nil
+            (todo-write-follow-link--link-picked link) nil))
+    (unless (or (todo-write-follow-link--link-all link)
+                (todo-write-follow-link--link-picked link)
                 (todo-write-follow-link--mode-p link)
                 (seq-some (lambda (session)
                             (eq link (todo-write-follow-remote--link-of
@@ -410,9 +411,9 @@ ALL non-nil ends those of which all sessions are followed, too."
 
 (defun todo-write-follow-remote--tick (link)
   "Ask what changed on the machine of LINK, unless an answer is under way."
-  (cond ((not (todo-write-follow-link-asked link))
+  (cond ((not (todo-write-follow-link--link-asked link))
          (todo-write-follow-remote--ask link "p\n"))
-        ((> (- (float-time) (todo-write-follow-link-silent-since link))
+        ((> (- (float-time) (todo-write-follow-link--link-silent-since link))
             todo-write-follow-remote--timeout)
          (todo-write-follow-remote--lost
           link (format "no answer for %d seconds" todo-write-follow-remote--timeout)))))
@@ -420,23 +421,23 @@ ALL non-nil ends those of which all sessions are followed, too."
 (defun todo-write-follow-remote--ask (link lines)
   "Send LINES to the process of LINK with what it must know before."
   (let ((wanted (todo-write-follow-link--wanted link)))
-    (unless (equal wanted (todo-write-follow-link-wanted link))
-      (setf (todo-write-follow-link-wanted link) wanted)
+    (unless (equal wanted (todo-write-follow-link--link-wanted link))
+      (setf (todo-write-follow-link--link-wanted link) wanted)
       (setq lines (concat "W\n" wanted lines)))
-    (when (todo-write-follow-link-full link)
+    (when (todo-write-follow-link--link-full link)
       (setq lines (concat "P\n" lines))
-      (setf (todo-write-follow-link-full link) 'asked))
-    (setf (todo-write-follow-link-asked link) t
-          (todo-write-follow-link-silent-since link) (float-time))
+      (setf (todo-write-follow-link--link-full link) 'asked))
+    (setf (todo-write-follow-link--link-asked link) t
+          (todo-write-follow-link--link-silent-since link) (float-time))
     (todo-write-follow-remote--send link (concat lines ".\n"))))
 
 ;;; Answers
 
 (defun todo-write-follow-remote--filter (link process bytes)
   "Read BYTES, which PROCESS of LINK printed."
-  (when (and (eq process (todo-write-follow-link-process link))
+  (when (and (eq process (todo-write-follow-link--link-process link))
              (buffer-live-p (process-buffer process)))
-    (setf (todo-write-follow-link-silent-since link) (float-time))
+    (setf (todo-write-follow-link--link-silent-since link) (float-time))
     (condition-case err
         (with-current-buffer (process-buffer process)
           (goto-char (point-max))
@@ -447,7 +448,7 @@ ALL non-nil ends those of which all sessions are followed, too."
 (defun todo-write-follow-remote--parse (link)
   "Read all that is complete in the current buffer, that of LINK, and delete it."
   (goto-char (point-min))
-  (while (and (todo-write-follow-link-process link)
+  (while (and (todo-write-follow-link--link-process link)
               (search-forward "\n" nil t)
               (let ((line (buffer-substring (point-min) (1- (point)))))
                 (if (string-prefix-p "d " line)
@@ -467,15 +468,15 @@ Return nil if some are yet to come."
                            (string-to-number (match-string 2 line))
                            (string-to-number (match-string 3 line))
                            (match-string 4 line))))
-         (expected (assoc piece (todo-write-follow-link-expected link)))
+         (expected (assoc piece (todo-write-follow-link--link-expected link)))
          (end (+ (point) (or (nth 2 piece) 0))))
     (unless expected
       (error "It sent what was not asked for"))
     (when (<= end (point-max))
       (let ((bytes (buffer-substring (point) end)))
         (delete-region (point-min) end)
-        (setf (todo-write-follow-link-expected link)
-              (delq expected (todo-write-follow-link-expected link)))
+        (setf (todo-write-follow-link--link-expected link)
+              (delq expected (todo-write-follow-link--link-expected link)))
         (todo-write-follow-link--take link expected bytes))
       t)))
 
@@ -491,27 +492,27 @@ Return nil if some are yet to come."
   "Read LINE, which the process of LINK printed."
   (let ((case-fold-search nil))
     (cond
-     ((null (todo-write-follow-link-listed link))
+     ((null (todo-write-follow-link--link-listed link))
       (when (equal line "todo-write")
         (todo-write-follow-remote--greet link)))
      ((equal line ".")
       ;; A machine may say so any number of times.
-      (when (eq t (todo-write-follow-link-asked link))
-        (setf (todo-write-follow-link-asked link) 'answered)
+      (when (eq t (todo-write-follow-link--link-asked link))
+        (setf (todo-write-follow-link--link-asked link) 'answered)
         ;; What follows may wait for input, and read this process meanwhile.
         (run-with-timer 0 nil #'todo-write-follow-remote--answered
-                        link (todo-write-follow-link-process link))))
+                        link (todo-write-follow-link--link-process link))))
      ((string-match todo-write-follow-remote--file-regexp line)
       (todo-write-follow-remote--note-file link line))
      ((string-match todo-write-follow-remote--process-regexp line)
       (todo-write-follow-remote--note-process link line))
      ((string-match "\\`todo-write 1 \\([0-9]\\{1,15\\}\\)\\'" line)
-      (setf (todo-write-follow-link-skew link)
+      (setf (todo-write-follow-link--link-skew link)
             (- (float-time) (string-to-number (match-string 1 line)))))
      ((string-match "\\`h \\(/.*\\)?\\'" line)
       ;; They come in the order of the homes.
       (when-let* ((home (seq-find (lambda (home) (null (nth 2 home)))
-                                  (todo-write-follow-link-homes link))))
+                                  (todo-write-follow-link--link-homes link))))
         (setf (nth 2 home) (decode-coding-string (or (match-string 1 line) "") 'utf-8))))
      ((string-match "\\`r \\(/.*\\)\\'" line)
       (todo-write-follow-remote--note-root
@@ -525,9 +526,9 @@ Return nil if some are yet to come."
         (path (match-string 6 line))
         (note (if (equal "-" (match-string 1 line)) #'todo-write-follow-link--gone
                 #'todo-write-follow-link--stat)))
-    (when-let* ((home (nth n (todo-write-follow-link-homes link)))
+    (when-let* ((home (nth n (todo-write-follow-link--link-homes link)))
                 (kind (todo-write-follow-link--kind
-                       (todo-write-follow-copy-agent (car home)) path)))
+                       (todo-write-follow-sessions--copy-agent (car home)) path)))
       (funcall note link kind n path stat))))
 
 (defun todo-write-follow-remote--note-process (link line)
@@ -535,9 +536,9 @@ Return nil if some are yet to come."
   (let ((key (cons (string-to-number (match-string 2 line))
                    (string-to-number (match-string 3 line))))
         (content (match-string 6 line))
-        (alive (todo-write-follow-link-alive link)))
-    (when (nth (car key) (todo-write-follow-link-homes link))
-      (setf (todo-write-follow-link-processes link) t)
+        (alive (todo-write-follow-link--link-alive link)))
+    (when (nth (car key) (todo-write-follow-link--link-homes link))
+      (setf (todo-write-follow-link--link-processes link) t)
       (if (or (equal "-" (match-string 1 line))
               ;; The script sends no more of a file.
               (> (length content) 16384)
@@ -548,27 +549,27 @@ Return nil if some are yet to come."
 (defun todo-write-follow-remote--note-root (link root)
   "Note that ROOT is that of the mode's project, if that is on the machine of LINK."
   (when (and todo-write-follow-mode
-             (equal (todo-write-follow-link-prefix link)
+             (equal (todo-write-follow-link--link-prefix link)
                     (file-remote-p todo-write-follow--project)))
-    (setq todo-write-follow--project (concat (todo-write-follow-link-prefix link)
+    (setq todo-write-follow--project (concat (todo-write-follow-link--link-prefix link)
                                              (file-name-as-directory root))
           todo-write-follow--searched nil)))
 
 (defun todo-write-follow-remote--answered (link process)
   "Handle the end of an answer of PROCESS, that of LINK."
-  (when (eq process (todo-write-follow-link-process link))
-    (when (eq 'asked (todo-write-follow-link-full link))
-      (setf (todo-write-follow-link-full link) nil))
-    (if (eq 'script (todo-write-follow-link-listed link))
-        (progn (setf (todo-write-follow-link-listed link) 'asked)
+  (when (eq process (todo-write-follow-link--link-process link))
+    (when (eq 'asked (todo-write-follow-link--link-full link))
+      (setf (todo-write-follow-link--link-full link) nil))
+    (if (eq 'script (todo-write-follow-link--link-listed link))
+        (progn (setf (todo-write-follow-link--link-listed link) 'asked)
                (todo-write-follow-remote--ask link "p\n"))
       (todo-write-follow-remote--digest link)
-      (when (eq process (todo-write-follow-link-process link))
+      (when (eq process (todo-write-follow-link--link-process link))
         ;; What was not there is asked for again a second later.
-        (let ((pieces (and (null (todo-write-follow-link-expected link))
+        (let ((pieces (and (null (todo-write-follow-link--link-expected link))
                            (todo-write-follow-link--pieces link))))
-          (setf (todo-write-follow-link-expected link) pieces
-                (todo-write-follow-link-asked link) nil)
+          (setf (todo-write-follow-link--link-expected link) pieces
+                (todo-write-follow-link--link-asked link) nil)
           (cond (pieces
                  (todo-write-follow-remote--ask
                   link (mapconcat (pcase-lambda (`(,piece . ,_))
@@ -576,39 +577,39 @@ Return nil if some are yet to come."
                                   pieces "")))
                 ;; A session that just began may have files beside its transcript.
                 ((not (equal (todo-write-follow-link--wanted link)
-                             (todo-write-follow-link-wanted link)))
+                             (todo-write-follow-link--link-wanted link)))
                  (todo-write-follow-remote--ask link "p\n"))))))))
 
 (defun todo-write-follow-remote--digest (link)
   "Have the readers read what the answer of LINK changed."
-  (let* ((first (not (eq t (todo-write-follow-link-listed link))))
-         (processes (or first (todo-write-follow-link-processes link))))
-    (setf (todo-write-follow-link-listed link) t)
+  (let* ((first (not (eq t (todo-write-follow-link--link-listed link))))
+         (processes (or first (todo-write-follow-link--link-processes link))))
+    (setf (todo-write-follow-link--link-listed link) t)
     (when first
-      (message "Connected to %s" (todo-write-follow-link-name link))
-      (dolist (file (hash-table-values (todo-write-follow-link-files link)))
+      (message "Connected to %s" (todo-write-follow-link--link-name link))
+      (dolist (file (hash-table-values (todo-write-follow-link--link-files link)))
         (when (and (eq 'unseen (todo-write-follow-link--file-doubt file))
                    (eq 'side (todo-write-follow-link--file-kind file)))
           (todo-write-follow-link--delete link file))))
     (when processes
-      (setf (todo-write-follow-link-processes link) nil)
+      (setf (todo-write-follow-link--link-processes link) nil)
       (todo-write-follow-link--write-processes link))
-    (let ((changed (todo-write-follow-link-changed link)))
-      (setf (todo-write-follow-link-changed link) nil)
-      (todo-write-follow--read-copies (todo-write-follow-link-name link)
+    (let ((changed (todo-write-follow-link--link-changed link)))
+      (setf (todo-write-follow-link--link-changed link) nil)
+      (todo-write-follow--read-copies (todo-write-follow-link--link-name link)
                                       changed processes first))
     (todo-write-follow-remote--begin-sessions link)))
 
 (defun todo-write-follow-remote--begin-sessions (link)
   "Follow the sessions of LINK that were fetched and are to be followed."
-  (dolist (picked (todo-write-follow-link-picked link))
+  (dolist (picked (todo-write-follow-link--link-picked link))
     (when (file-exists-p (car picked))
-      (setf (todo-write-follow-link-picked link)
-            (delq picked (todo-write-follow-link-picked link)))
+      (setf (todo-write-follow-link--link-picked link)
+            (delq picked (todo-write-follow-link--link-picked link)))
       (condition-case-unless-debug err
           (todo-write-follow--now (car picked) (cdr picked))
         (error (todo-write-follow-sessions--skip (car picked) (error-message-string err))))))
-  (when (todo-write-follow-link-all link)
+  (when (todo-write-follow-link--link-all link)
     (let (files)
       (maphash (lambda (_key file)
                  (let ((copy (todo-write-follow-link--file-copy file)))
@@ -618,7 +619,7 @@ Return nil if some are yet to come."
                               (todo-write-follow--live-p
                                copy (todo-write-follow-link--local-time link file)))
                      (push copy files))))
-               (todo-write-follow-link-files link))
+               (todo-write-follow-link--link-files link))
       (todo-write-follow--begin-all files 'machine))))
 
 (provide 'todo-write-follow-remote)

@@ -36,8 +36,8 @@ usual ones there; see `todo-write-follow-remote'."
 The keys are (MACHINE . PID) and (MACHINE . SESSION); MACHINE is nil for
 this one.")
 
-(cl-defstruct (todo-write-follow-copy (:constructor todo-write-follow-copy--make)
-                                      (:copier nil))
+(cl-defstruct (todo-write-follow-sessions--copy
+               (:constructor todo-write-follow-sessions--make-copy) (:copier nil))
   "The copy of an agent's folder on another machine.
 FOLDER is the local one, with a slash at the end; AGENT is as in
 `todo-write-follow-agents'; MACHINE is the name of the machine, PREFIX
@@ -51,18 +51,19 @@ process, or is nil while the machine does not tell."
 (defun todo-write-follow-sessions--copy-of (file)
   "Return the copy of another machine's folder in which FILE is, or nil."
   (and todo-write-follow-sessions--copies
-       (seq-find (lambda (copy) (string-prefix-p (todo-write-follow-copy-folder copy) file))
+       (seq-find (lambda (copy)
+                   (string-prefix-p (todo-write-follow-sessions--copy-folder copy) file))
                  todo-write-follow-sessions--copies)))
 
 (defun todo-write-follow-sessions--machine-of (file)
   "Return the name of the machine on which FILE was written, nil for this one."
   (when-let* ((copy (todo-write-follow-sessions--copy-of file)))
-    (todo-write-follow-copy-machine copy)))
+    (todo-write-follow-sessions--copy-machine copy)))
 
 (defun todo-write-follow-sessions--silent-p (file)
   "Return non-nil if FILE is of a machine whose connection is lost."
   (when-let* ((copy (todo-write-follow-sessions--copy-of file)))
-    (null (todo-write-follow-copy-live copy))))
+    (null (todo-write-follow-sessions--copy-live copy))))
 
 (defvar todo-write-follow-sessions--found nil
   "Folders that running agents use beside `todo-write-follow-agents'.
@@ -101,15 +102,15 @@ Only CLAUDE_CONFIG_DIR and CODEX_HOME of their environments are read."
   "Return the agents and their folders, given, found and copied.
 A list of (AGENT . FOLDER); all folders are local."
   (append (todo-write-follow-sessions--local-homes)
-          (mapcar (lambda (copy) (cons (todo-write-follow-copy-agent copy)
-                                       (todo-write-follow-copy-folder copy)))
+          (mapcar (lambda (copy) (cons (todo-write-follow-sessions--copy-agent copy)
+                                       (todo-write-follow-sessions--copy-folder copy)))
                   todo-write-follow-sessions--copies)))
 
 (defun todo-write-follow-sessions--excerpts ()
   "Return folders like those of `todo-write-follow-sessions--homes'.
 In them are the beginnings and ends of transcripts that were not copied."
-  (mapcar (lambda (copy) (cons (todo-write-follow-copy-agent copy)
-                               (concat (todo-write-follow-copy-folder copy) "excerpts/")))
+  (mapcar (lambda (copy) (cons (todo-write-follow-sessions--copy-agent copy)
+                               (concat (todo-write-follow-sessions--copy-folder copy) "excerpts/")))
           todo-write-follow-sessions--copies))
 
 ;;; Transcripts
@@ -283,7 +284,7 @@ Return nil if FILE has no complete line yet or is a subagent's."
 A folder whose name only begins with that of PROJECT may belong to another
 one: the name of /a-b begins with that of /a, as that of /a/b does."
   (let* ((copy (todo-write-follow-sessions--copy-of file))
-         (prefix (and copy (todo-write-follow-copy-prefix copy))))
+         (prefix (and copy (todo-write-follow-sessions--copy-prefix copy))))
     (and (equal prefix (file-remote-p project))
          (or (member (file-name-nondirectory (directory-file-name (file-name-directory file)))
                      (todo-write-follow-sessions--names project))
@@ -335,11 +336,11 @@ A worktree or another repository is one."
 (defun todo-write-follow-sessions--copied-process-folders ()
   "Return the copied folders of process files as lists (FOLDER MACHINE LINES)."
   (cl-loop for copy in todo-write-follow-sessions--copies
-           when (and (eq 'claude (todo-write-follow-copy-agent copy))
-                     (todo-write-follow-copy-live copy))
-           collect (list (expand-file-name "sessions" (todo-write-follow-copy-folder copy))
-                         (todo-write-follow-copy-machine copy)
-                         (todo-write-follow-copy-live copy))))
+           when (and (eq 'claude (todo-write-follow-sessions--copy-agent copy))
+                     (todo-write-follow-sessions--copy-live copy))
+           collect (list (expand-file-name "sessions" (todo-write-follow-sessions--copy-folder copy))
+                         (todo-write-follow-sessions--copy-machine copy)
+                         (todo-write-follow-sessions--copy-live copy))))
 
 (defun todo-write-follow-sessions--read-processes ()
   "Read the process files that changed; return non-nil if there were any.
@@ -374,7 +375,7 @@ Its `:state' is `alive' or `suspended'."
 
 (defun todo-write-follow-sessions--session (thread)
   "Return the id of THREAD's session of Claude Code."
-  (string-remove-prefix "claude:" (todo-write-remote-bare-key thread)))
+  (string-remove-prefix "claude:" (todo-write-remote--bare-key thread)))
 
 (defun todo-write-follow-sessions--killed-p (thread &optional pid)
   "Return non-nil if a process of THREAD's session left its file behind.
@@ -382,18 +383,18 @@ If PID is non-nil, its last process is the one of that number.
 Claude Code deletes its file when it exits, unless it is killed."
   (and (not (todo-write-follow-sessions--process-of thread))
        (todo-write--call todo-write-dyn--process-killed-p
-         (todo-write-remote-of-thread thread)
+         (todo-write-remote--of-thread thread)
          (todo-write-follow-sessions--session thread) pid)))
 
 (defun todo-write-follow-sessions--process-of (thread)
   "Return the plist of the live process of THREAD's session, or nil."
-  (todo-write-follow-sessions--live (todo-write-remote-of-thread thread)
+  (todo-write-follow-sessions--live (todo-write-remote--of-thread thread)
                                     (todo-write-follow-sessions--session thread)))
 
 (defun todo-write-follow-sessions--live-p (thread pid)
   "Return non-nil if THREAD's process PID lives, perhaps in another session.
 Claude Code changes the session by its commands /clear and /resume."
-  (and pid (todo-write-follow-sessions--live (todo-write-remote-of-thread thread) pid)))
+  (and pid (todo-write-follow-sessions--live (todo-write-remote--of-thread thread) pid)))
 
 (defun todo-write-follow-sessions--pid (thread)
   "Return the id of the live process of THREAD's session, or nil."
@@ -416,8 +417,8 @@ tell."
   "Return the activity of the process of the session in FILE, a transcript.
 See `todo-write-follow-sessions--activity'."
   (todo-write-follow-sessions--activity
-   (todo-write-remote-key (todo-write-follow-sessions--machine-of file)
-                          (concat "claude:" (file-name-base file)))))
+   (todo-write-remote--key (todo-write-follow-sessions--machine-of file)
+                           (concat "claude:" (file-name-base file)))))
 
 (defun todo-write-follow-sessions--activity (thread)
   "Return the activity of the process of THREAD's session as (ACTIVITY . REASON).

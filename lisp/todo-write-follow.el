@@ -85,7 +85,7 @@ changed."
 (autoload 'todo-write-follow-remote--pick "todo-write-follow-remote")
 (autoload 'todo-write-follow-remote--await "todo-write-follow-remote")
 (autoload 'todo-write-follow-remote--begin-mode "todo-write-follow-remote")
-(declare-function todo-write-follow-link-process "todo-write-follow-link")
+(declare-function todo-write-follow-link--link-process "todo-write-follow-link")
 (declare-function todo-write-follow-remote--end-unused "todo-write-follow-remote")
 
 ;;; Commands
@@ -204,7 +204,7 @@ all by `todo-write-follow-all'."
   (interactive
    (list (cond ((not (or todo-write-follow--sessions
                          ;; A machine may have no session now.
-                         (seq-some #'todo-write-follow-link-process
+                         (seq-some #'todo-write-follow-link--link-process
                                    (bound-and-true-p todo-write-follow-remote--links))))
                 (user-error "No session is followed"))
                ((and (cdr todo-write-follow--sessions) (not current-prefix-arg))
@@ -273,8 +273,8 @@ AUTOMATIC is that of `todo-write-follow--session'."
         (setf (todo-write-follow--session-handle session)
               (todo-write--call todo-write-dyn--transcript-open
                 file (unless copy (todo-write-follow--root file))
-                (and copy (list (todo-write-follow-copy-machine copy)
-                                (todo-write-follow-copy-prefix copy)))))
+                (and copy (list (todo-write-follow-sessions--copy-machine copy)
+                                (todo-write-follow-sessions--copy-prefix copy)))))
         (todo-write-follow--read session (unless automatic 50))
         (push session todo-write-follow--sessions)
         (puthash file session todo-write-follow--files)
@@ -979,7 +979,7 @@ Unless the current session is quiet, only a new file replaces it."
         (unless (and thread
                      (or (todo-write-follow-sessions--activity thread)
                          ;; Codex keeps no files of processes; its turns tell.
-                         (and (string-prefix-p "codex:" (todo-write-remote-bare-key thread))
+                         (and (string-prefix-p "codex:" (todo-write-remote--bare-key thread))
                               (todo-write-activity thread))))
           (todo-write-follow--end session))))))
 

@@ -18,7 +18,7 @@
 (require 'todo-write-row)
 (require 'todo-write-story)
 
-(cl-defstruct (todo-write-footer (:constructor todo-write-footer--make) (:copier nil))
+(cl-defstruct (todo-write-footer--parts (:constructor todo-write-footer--make) (:copier nil))
   "What the last line of a plan is about.
 DROPPED are items; LISTS is a value of `todo-write--earlier-lists';
 OUTSIDE says what was done outside any task, a string, or nil.  OPEN is a
@@ -52,10 +52,10 @@ of ids."
 
 (defun todo-write-footer--insert (footer thread width)
   "Insert the lines of FOOTER of THREAD, WIDTH columns wide."
-  (let* ((dropped (todo-write-footer-dropped footer))
-         (lists (todo-write-footer-lists footer))
-         (outside (todo-write-footer-outside footer))
-         (open (todo-write-footer-open footer))
+  (let* ((dropped (todo-write-footer--parts-dropped footer))
+         (lists (todo-write-footer--parts-lists footer))
+         (outside (todo-write-footer--parts-outside footer))
+         (open (todo-write-footer--parts-open footer))
          (parts (delq nil
                       (list (when dropped
                               (todo-write-footer--part
@@ -120,7 +120,7 @@ of ids."
   "Insert LIST, an element of the lists of FOOTER, of THREAD.
 WIDTH is the number of columns."
   (let* ((items (todo-write-items thread (cdr list)))
-         (open (memql (car list) (todo-write-footer-open footer)))
+         (open (memql (car list) (todo-write-footer--parts-open footer)))
          (start (point)))
     (todo-write-footer--insert-heading items open thread width)
     (add-text-properties start (point)
@@ -189,15 +189,15 @@ If it is open in FOOTER, its story follows."
                                'mouse-face (list 'highlight)
                                'help-echo (todo-write-row--help
                                            (todo-write-row-plain (plist-get item :content)))))
-    (todo-write-row--if-open (member id (todo-write-footer-open footer)) (cons 'open id)
+    (todo-write-row--if-open (member id (todo-write-footer--parts-open footer)) (cons 'open id)
       (todo-write-footer--insert-story id footer thread width))))
 
 (defun todo-write-footer--insert-story (id footer thread width)
   "Insert the story of ID of THREAD, which is open in FOOTER.
 ID is that of an item, or `outside'; WIDTH is the number of columns."
   (let ((start (point)))
-    (todo-write-story--insert thread id width (todo-write-footer-whole footer)
-                             (member id (todo-write-footer-earlier footer)))
+    (todo-write-story--insert thread id width (todo-write-footer--parts-whole footer)
+                             (member id (todo-write-footer--parts-earlier footer)))
     (put-text-property start (point) 'todo-write-part id)))
 
 (provide 'todo-write-footer)

@@ -279,7 +279,7 @@ PLACE is a buffer, an overlay in it, or nil for the current buffer."
     (let ((request todo-write-gptel--request))
       (todo-write-gptel--note-tokens (and request (gptel-fsm-info request)))
       (when (memq (and request (gptel-fsm-state request)) '(DONE ERRS ABRT))
-        (todo-write-calls-drop todo-write-gptel-thread))
+        (todo-write-calls--drop todo-write-gptel-thread))
       (pcase (and request (gptel-fsm-state request))
         ('ERRS (todo-write-end-turn todo-write-gptel-thread
                                     (todo-write-gptel--error (gptel-fsm-info request)) t))
@@ -306,7 +306,7 @@ PLACE is a buffer, an overlay in it, or nil for the current buffer."
 (defun todo-write-gptel--calls-accepted (&optional _calls overlay)
   "Set the chat with OVERLAY to working: its calls were accepted."
   (when-let* ((thread (todo-write-gptel--thread-of overlay)))
-    (todo-write-calls-refresh thread)
+    (todo-write-calls--refresh thread)
     (todo-write-set-activity thread 'working)))
 
 (defun todo-write-gptel--calls-rejected (&optional _calls overlay)
@@ -318,7 +318,7 @@ PLACE is a buffer, an overlay in it, or nil for the current buffer."
 (defun todo-write-gptel--buffer-killed ()
   "Pause the plan of the current buffer, which is being killed."
   (setq todo-write-gptel--chats (delq (current-buffer) todo-write-gptel--chats))
-  (todo-write-calls-drop todo-write-gptel-thread)
+  (todo-write-calls--drop todo-write-gptel-thread)
   (todo-write-end-turn todo-write-gptel-thread "the chat was closed"))
 
 ;;; The work
@@ -335,7 +335,7 @@ PLACE is a buffer, an overlay in it, or nil for the current buffer."
     (when (and todo-write-gptel-thread tokens (not (eq tokens todo-write-gptel--tokens)))
       (setq todo-write-gptel--tokens tokens)
       (todo-write-observe todo-write-gptel-thread "USAGE"
-                          (todo-write-calls-usage tokens (plist-get info :model))))))
+                          (todo-write-calls--usage tokens (plist-get info :model))))))
 
 (defun todo-write-gptel--calls-begin (request)
   "Record the tool calls of REQUEST, gptel's state machine, that begin now."
@@ -353,8 +353,8 @@ PLACE is a buffer, an overlay in it, or nil for the current buffer."
   "Record that CALL, gptel's plist, begins in this chat."
   (let ((id (format "%s.%s" (or (plist-get call :id) "call") (float-time))))
     (puthash call id todo-write-gptel--call-ids)
-    (todo-write-calls-begin todo-write-gptel-thread id (plist-get call :name)
-                            (plist-get call :args))))
+    (todo-write-calls--begin todo-write-gptel-thread id (plist-get call :name)
+                             (plist-get call :args))))
 
 (defun todo-write-gptel--call-returned (request _tool call result)
   "Record that CALL of REQUEST returned RESULT."
@@ -367,9 +367,9 @@ PLACE is a buffer, an overlay in it, or nil for the current buffer."
             (todo-write-gptel--call-begins call))
           (let ((text (if (stringp result) result (format "%s" result))))
             (pcase-let ((`(,outcome . ,code) (todo-write-gptel--outcome call text)))
-              (todo-write-calls-end todo-write-gptel-thread
-                                    (gethash call todo-write-gptel--call-ids)
-                                    (plist-get call :name) text outcome code))))))))
+              (todo-write-calls--end todo-write-gptel-thread
+                                     (gethash call todo-write-gptel--call-ids)
+                                     (plist-get call :name) text outcome code))))))))
 
 (defun todo-write-gptel--outcome (call result)
   "Return (OUTCOME . EXIT-CODE) of CALL, which returned RESULT, a string.
@@ -390,10 +390,10 @@ with a capital letter by convention."
 
 (defun todo-write-gptel--refuse-calls (thread)
   "Record that the user refused the open calls of THREAD."
-  (let ((ids (todo-write-calls-drop thread)))
+  (let ((ids (todo-write-calls--drop thread)))
     (maphash (lambda (call id)
                (when (member id ids)
-                 (todo-write-calls-end thread id (plist-get call :name) "" 'refused)))
+                 (todo-write-calls--end thread id (plist-get call :name) "" 'refused)))
              todo-write-gptel--call-ids)))
 
 ;;; The header line

@@ -112,7 +112,7 @@ For `isearch-mode-end-hook'."
 (defun todo-write-isearch--uncut (position)
   "Return what to open, (KIND . ELEMENT), to see the text at POSITION in full."
   (let ((entry (get-text-property position 'todo-write-entry)))
-    (cond (entry (cons 'whole (todo-write-story-entry-key entry)))
+    (cond (entry (cons 'whole (todo-write-story--entry-key entry)))
           ((get-text-property position 'todo-write-id)
            (cons 'open (get-text-property position 'todo-write-id)))
           (t (cons 'open (get-text-property position 'todo-write-toggle))))))

@@ -21,8 +21,8 @@
 (require 'todo-write-mcp)
 (require 'todo-write-socket)
 
-(autoload 'todo-write-plugin-setup "todo-write-plugin")
-(autoload 'todo-write-remote-setup "todo-write-remote-setup")
+(autoload 'todo-write-plugin--setup "todo-write-plugin")
+(autoload 'todo-write-remote-setup--run "todo-write-remote-setup")
 
 (defcustom todo-write-mcp-program nil
   "File name of the program `todo-write-mcp'.
@@ -215,13 +215,13 @@ machine needs."
   (cond ((file-remote-p default-directory)
          (if remove
              (user-error "Remove the tool there, by the agent's own command")
-           (todo-write-remote-setup agent)))
+           (todo-write-remote-setup--run agent)))
         ((not remove)
          (todo-write-mcp-setup--prepare)
          (if (equal agent todo-write-mcp-setup--plugin)
-             (todo-write-plugin-setup)
+             (todo-write-plugin--setup)
            (todo-write-mcp-setup--show agent (todo-write-mcp-setup--server))))
-        ((equal agent todo-write-mcp-setup--plugin) (todo-write-plugin-setup t))
+        ((equal agent todo-write-mcp-setup--plugin) (todo-write-plugin--setup t))
         (t (todo-write-mcp-setup--remove agent))))
 
 (defun todo-write-mcp-setup--remove (agent)

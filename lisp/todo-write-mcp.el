@@ -61,7 +61,7 @@ is non-nil if it reports what its agent does."
 
 (defun todo-write-mcp--program-of (connection)
   "Return the program of CONNECTION, which serves no session."
-  (todo-write-mcp--make-program :hello (todo-write-socket-connection-hello connection)
+  (todo-write-mcp--make-program :hello (todo-write-socket--connection-hello connection)
                                 :connection connection))
 
 (defvar todo-write-mcp--programs (make-hash-table :test #'equal)
@@ -106,8 +106,8 @@ that ends."
 (defun todo-write-mcp--receive (connection message)
   "Handle MESSAGE of the program of CONNECTION.
 See `todo-write-socket--roles'."
-  (let* ((hello (todo-write-socket-connection-hello connection))
-         (key (cons (todo-write-socket-connection-remote connection) (plist-get hello :id)))
+  (let* ((hello (todo-write-socket--connection-hello connection))
+         (key (cons (todo-write-socket--connection-remote connection) (plist-get hello :id)))
          (type (plist-get message :type))
          (program (or (gethash key todo-write-mcp--programs)
                       (when (eq type 'hello)
@@ -123,7 +123,7 @@ See `todo-write-socket--roles'."
                 (todo-write-follow-sessions--add-home 'codex (plist-get hello :codexFolder)))
               (when-let* ((lost (plist-get hello :lost)))
                 (todo-write-mcp--note-lost
-                 (+ lost (todo-write-socket-connection-skew connection)))))
+                 (+ lost (todo-write-socket--connection-skew connection)))))
       ((guard (null program))
        (when (eq type 'call)
          (todo-write-socket--answer connection message nil "This program has said goodbye.")))
@@ -138,7 +138,7 @@ See `todo-write-socket--roles'."
 
 (defun todo-write-mcp--remote (program)
   "Return the name of the machine of PROGRAM, or nil for this one."
-  (todo-write-socket-connection-remote (todo-write-mcp--program-connection program)))
+  (todo-write-socket--connection-remote (todo-write-mcp--program-connection program)))
 
 (defun todo-write-mcp--note-lost (time)
   "Tell the user soon that an agent could not reach this Emacs since TIME."
@@ -192,8 +192,8 @@ See `todo-write-socket--roles'."
 (defun todo-write-mcp--thread (program call)
   "Return the key of the thread of CALL of PROGRAM.
 It begins with the machine that the program is on."
-  (todo-write-remote-key (todo-write-mcp--remote program)
-                         (todo-write-mcp--bare-thread program call)))
+  (todo-write-remote--key (todo-write-mcp--remote program)
+                          (todo-write-mcp--bare-thread program call)))
 
 (defun todo-write-mcp--bare-thread (program call)
   "Return the key of the thread of CALL of PROGRAM on its machine.
@@ -310,7 +310,7 @@ looked up."
   (let ((folder (todo-write-mcp--hello-string program :project))
         (remote (todo-write-mcp--remote program)))
     (if remote
-        (concat (string-remove-suffix "/" (todo-write-remote-file remote folder)) "/")
+        (concat (string-remove-suffix "/" (todo-write-remote--file remote folder)) "/")
       (todo-write-mcp--local-project folder))))
 
 (defun todo-write-mcp--local-project (folder)

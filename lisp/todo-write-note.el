@@ -102,8 +102,8 @@ It counts as delivered."
 (defun todo-write-note--file (thread)
   "Return the name of the file for the session of THREAD, or nil.
 Only the main agents of Claude Code have one."
-  (let* ((remote (todo-write-remote-of-thread thread))
-         (key (todo-write-remote-bare-key thread))
+  (let* ((remote (todo-write-remote--of-thread thread))
+         (key (todo-write-remote--bare-key thread))
          (socket (if remote (todo-write-remote-socket--file remote) (todo-write-socket--file)))
          (case-fold-search nil))
     (when (and socket (string-match "\\`claude:\\([^/]+\\)\\'" key))
@@ -136,7 +136,7 @@ For `todo-write--event-functions'."
     (remhash thread todo-write-note--messages)
     (remhash thread todo-write-note--delivered))
   (when (and (eq what 'change)
-             (string-prefix-p "claude:" (todo-write-remote-bare-key thread))
+             (string-prefix-p "claude:" (todo-write-remote--bare-key thread))
              (eq 'open (todo-write-socket--state))
              (not (member thread todo-write-note--changed)))
     (unless todo-write-note--changed
@@ -181,8 +181,8 @@ See `todo-write-socket--roles'."
   "Return how a message reaches the agent of THREAD, `result', `hook' or nil."
   (cond ((todo-write-mcp--serving thread) 'result)
         ((not (eq 'open (todo-write-socket--state))) nil)
-        ((todo-write-remote-of-thread thread)
-         (and (member (todo-write-remote-of-thread thread) todo-write-note--hook-machines) 'hook))
+        ((todo-write-remote--of-thread thread)
+         (and (member (todo-write-remote--of-thread thread) todo-write-note--hook-machines) 'hook))
         ((and (todo-write-note--file thread) (todo-write-plugin--installed-p)) 'hook)))
 
 ;;;###autoload

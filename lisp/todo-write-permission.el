@@ -69,7 +69,7 @@ See `todo-write-socket--roles'."
          (request (todo-write-permission--request
                    (if (hash-table-p input) input (error "The question is not an object"))
                    (todo-write-mcp--project program)
-                   (null (todo-write-socket-connection-remote connection)))))
+                   (null (todo-write-socket--connection-remote connection)))))
     (todo-write-permission--begin thread program)
     (todo-write-permission--supersede call)
     (push call todo-write-permission--calls)

@@ -57,7 +57,7 @@ Below the rows, ID is t, and on a button of an empty plan it is `button'."
     (and start
          (cons id (cons (- position start)
                         (when entry
-                          (let ((key (todo-write-story-entry-key entry)))
+                          (let ((key (todo-write-story--entry-key entry)))
                             (list key (- position
                                          (todo-write-place--entry-start start key))))))))))
 
@@ -79,7 +79,7 @@ Below the rows, ID is t, and on a button of an empty plan it is `button'."
         found)
     (while (and start (not found) (< start end))
       (let ((entry (get-text-property start 'todo-write-entry)))
-        (if (and entry (equal key (todo-write-story-entry-key entry)))
+        (if (and entry (equal key (todo-write-story--entry-key entry)))
             (setq found start)
           (setq start (next-single-property-change start 'todo-write-entry nil end)))))
     found))

@@ -134,7 +134,7 @@ They are for users who have no plugin."
         (json-pretty-print-buffer)
         (buffer-string)))))
 
-(defun todo-write-plugin-setup (&optional remove)
+(defun todo-write-plugin--setup (&optional remove)
   "Show what the plugin for Claude Code does, and offer to install it.
 Non-nil REMOVE offers to remove it."
   (todo-write-mcp-setup--begin-page)

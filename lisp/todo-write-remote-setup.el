@@ -75,7 +75,7 @@ Signal a `user-error' if no line for a shell can be made from these."
 
 (defun todo-write-remote-setup--name (folder)
   "Return the name of the machine of FOLDER, and add it to the option if it is new."
-  (or (todo-write-remote-of folder)
+  (or (todo-write-remote--of folder)
       (let* ((prefix (file-remote-p folder))
              (host (replace-regexp-in-string "[^A-Za-z0-9._-]" "-"
                                              (file-remote-p folder 'host)))
@@ -197,8 +197,7 @@ todo-write-mcp for its kind from the release, and put it to the same place."))
 
 ;;; The command
 
-;;;###autoload
-(defun todo-write-remote-setup (agent)
+(defun todo-write-remote-setup--run (agent)
   "Show how AGENT gets the tool on the machine of the current folder.
 AGENT is as in `todo-write-mcp-setup', which calls this."
   (let* ((folder default-directory)
@@ -254,7 +253,7 @@ of agents on %s, and nothing else.\n" name name))
 (defun todo-write-remote-setup--finding (name)
   "Return the doctor's finding about the machine NAME.
 A machine without a connection is not asked."
-  (let ((prefix (todo-write-remote-prefix name)))
+  (let ((prefix (todo-write-remote--prefix name)))
     (cond
      ((not (eq 'open (todo-write-socket--state)))
       (list 'note (format "%s: off, so that no agent there reaches this Emacs" name)
@@ -269,7 +268,7 @@ A machine without a connection is not asked."
 
 (defun todo-write-remote-setup--finding-of-call (name)
   "Return the doctor's finding about a call from the machine NAME."
-  (let* ((folder (concat (todo-write-remote-prefix name) "/"))
+  (let* ((folder (concat (todo-write-remote--prefix name) "/"))
          (answer (condition-case err
                      (todo-write-mcp-setup--check
                       (todo-write-remote-setup--server

@@ -103,7 +103,7 @@ Warn of a machine whose listener cannot be opened safely."
   (when (seq-some (lambda (listener) (equal name (process-get listener 'todo-write-remote)))
                   todo-write-remote-socket--listeners)
     (todo-write-module--error "Two machines in todo-write-remotes are named %s" name))
-  (todo-write-remote-file name "/")
+  (todo-write-remote--file name "/")
   ;; A call of an agent should not wait for this.
   (require 'tramp)
   (if-let* ((port (todo-write-remote--get name :port)))
@@ -151,22 +151,22 @@ Warn of a machine whose listener cannot be opened safely."
 (defun todo-write-remote-socket--challenge (connection)
   "Ask the program of CONNECTION, which came by a TCP port, to prove itself."
   (let ((nonce (todo-write-remote-socket--mac
-                (process-get (todo-write-socket-connection-process connection)
+                (process-get (todo-write-socket--connection-process connection)
                              'todo-write-token)
                 "nonce" (format "%d %d %s" (cl-incf todo-write-remote-socket--count)
                                 (emacs-pid) (format-time-string "%s.%N")))))
-    (setf (todo-write-socket-connection-nonce connection) nonce)
+    (setf (todo-write-socket--connection-nonce connection) nonce)
     (todo-write-socket--send connection (list :type "challenge" :nonce nonce))))
 
 (defun todo-write-remote-socket--proof (connection hello)
   "Return this side's proof for HELLO if that proves itself on CONNECTION, or nil."
-  (let ((token (process-get (todo-write-socket-connection-process connection)
+  (let ((token (process-get (todo-write-socket--connection-process connection)
                             'todo-write-token))
         (nonce (plist-get hello :nonce)))
     (and (stringp nonce)
          (equal (plist-get hello :proof)
                 (todo-write-remote-socket--mac
-                 token "program" (todo-write-socket-connection-nonce connection)))
+                 token "program" (todo-write-socket--connection-nonce connection)))
          (todo-write-remote-socket--mac token "emacs" nonce))))
 
 (provide 'todo-write-remote-socket)

@@ -54,11 +54,11 @@ After a change, switch `todo-write-mcp-mode' off and on."
   "Return non-nil if PREFIX is that of remote files, such as \"/ssh:build:\"."
   (and (stringp prefix) (string-match-p "\\`/[^/:|]+:[^/]+:\\'" prefix)))
 
-(defun todo-write-remote-prefix (name)
+(defun todo-write-remote--prefix (name)
   "Return the prefix of the files of the machine NAME, or nil."
   (todo-write-remote--get name :prefix))
 
-(defun todo-write-remote-of (file)
+(defun todo-write-remote--of (file)
   "Return the name of the machine whose prefix FILE has, or nil."
   (car (seq-find (pcase-lambda (`(,name . ,plist))
                    (let ((prefix (plist-get plist :prefix)))
@@ -67,12 +67,12 @@ After a change, switch `todo-write-mcp-mode' off and on."
                           (string-prefix-p prefix file))))
                  todo-write-remotes)))
 
-(defun todo-write-remote-file (name path)
+(defun todo-write-remote--file (name path)
   "Return the name by which Emacs opens PATH on the machine NAME.
 PATH comes from that machine, so it is never read as the name of a file
 of another one.  What is not an absolute name there is taken for its root.
 No file is looked up."
-  (let ((prefix (todo-write-remote-prefix name)))
+  (let ((prefix (todo-write-remote--prefix name)))
     (if (not (todo-write-remote--prefix-p prefix))
         (todo-write-module--error "The machine %s has no prefix in todo-write-remotes" name)
       (concat prefix (cond ((not (and (string-prefix-p "/" path)
@@ -95,19 +95,19 @@ No file is looked up."
 
 ;;; Threads
 
-(defun todo-write-remote-key (name key)
+(defun todo-write-remote--key (name key)
   "Return the key of the thread that is KEY on the machine NAME.
 NAME is nil for this machine."
   (if name (concat name "/" key) key))
 
-(defun todo-write-remote-of-thread (thread)
+(defun todo-write-remote--of-thread (thread)
   "Return the name of the machine of THREAD, or nil for this one."
   (and (string-match (concat "\\`\\(" todo-write-remote--name-regexp "\\)/[a-z]+:") thread)
        (match-string 1 thread)))
 
-(defun todo-write-remote-bare-key (thread)
+(defun todo-write-remote--bare-key (thread)
   "Return the key that THREAD would have if its agent ran on this machine."
-  (if-let* ((name (todo-write-remote-of-thread thread)))
+  (if-let* ((name (todo-write-remote--of-thread thread)))
       (substring thread (1+ (length name)))
     thread))
 
@@ -118,20 +118,20 @@ NAME is nil for this machine."
       (? (any "#%") (* (not (any "/:|")))) ":")
   "Regexp that matches the beginning of a remote file's name; group 1 is the host.")
 
-(defun todo-write-remote-host (thread project)
+(defun todo-write-remote--host (thread project)
   "Return the name of the machine of THREAD's agent, or nil for this one.
 PROJECT is the thread's.  If its machine has no name, return the host in
 PROJECT.  No connection is opened."
-  (or (todo-write-remote-of-thread thread)
+  (or (todo-write-remote--of-thread thread)
       (and (stringp project)
-           (or (todo-write-remote-of project)
+           (or (todo-write-remote--of project)
                (and (string-match todo-write-remote--host-regexp project)
                     (match-string 1 project))))))
 
-(defun todo-write-remote-local-name (file)
+(defun todo-write-remote--local-name (file)
   "Return FILE without the prefix of its machine in `todo-write-remotes'."
-  (if-let* ((name (todo-write-remote-of file)))
-      (string-remove-prefix "/:" (string-remove-prefix (todo-write-remote-prefix name) file))
+  (if-let* ((name (todo-write-remote--of file)))
+      (string-remove-prefix "/:" (string-remove-prefix (todo-write-remote--prefix name) file))
     file))
 
 (provide 'todo-write-remote)

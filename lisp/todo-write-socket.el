@@ -47,7 +47,7 @@ gives the programs the new name."
 (defconst todo-write-socket--line-limit (ash 1 20)
   "Maximum size of a line in bytes.")
 
-(defconst todo-write-socket-connection-limit 200
+(defconst todo-write-socket--connection-limit 200
   "Maximum number of connections from a machine; more are refused.")
 
 (defconst todo-write-socket--timeout 10
@@ -64,7 +64,7 @@ plist as from `todo-write-dyn--socket-parse'.  Its `:type' is `hello' when
 the connection begins, and `closed' when it has ended.  Each `call' must
 be answered, at once or later, by `todo-write-socket--answer'.")
 
-(cl-defstruct (todo-write-socket-connection
+(cl-defstruct (todo-write-socket--connection
                (:constructor todo-write-socket--make-connection) (:copier nil))
   "A connection of a program.
 PROCESS is the network process, and HELLO the program's first message.
@@ -203,7 +203,7 @@ say so."
     (when (process-live-p listener)
       (todo-write-socket--end-listener listener))
     (dolist (connection todo-write-socket--connections)
-      (delete-process (todo-write-socket-connection-process connection)))))
+      (delete-process (todo-write-socket--connection-process connection)))))
 
 (defun todo-write-socket--end-listener (listener)
   "Delete the process LISTENER, and its socket with the folder \"told\" beside it.
@@ -298,11 +298,11 @@ An Emacs that refused this one still has the socket: try again later."
     (process-put process 'todo-write-connection connection)
     (push connection todo-write-socket--connections)
     (if (> (seq-count (lambda (other)
-                        (equal remote (todo-write-socket-connection-remote other)))
+                        (equal remote (todo-write-socket--connection-remote other)))
                       todo-write-socket--connections)
-           todo-write-socket-connection-limit)
+           todo-write-socket--connection-limit)
         (todo-write-socket--refuse connection "Too many programs are connected to this Emacs.")
-      (setf (todo-write-socket-connection-timer connection)
+      (setf (todo-write-socket--connection-timer connection)
             (run-with-timer todo-write-socket--timeout nil #'todo-write-socket--refuse
                             connection "The connection began without a hello."))
       (when (process-get process 'todo-write-token)
@@ -313,18 +313,18 @@ An Emacs that refused this one still has the socket: try again later."
   (when (memq connection todo-write-socket--connections)
     (setq todo-write-socket--connections (delq connection todo-write-socket--connections))
     (todo-write-socket--cancel-timer connection)
-    (when (todo-write-socket-connection-hello connection)
+    (when (todo-write-socket--connection-hello connection)
       (todo-write-socket--dispatch connection '(:type closed)))))
 
 (defun todo-write-socket--cancel-timer (connection)
   "Let CONNECTION live without a time limit."
-  (when-let* ((timer (todo-write-socket-connection-timer connection)))
+  (when-let* ((timer (todo-write-socket--connection-timer connection)))
     (cancel-timer timer)
-    (setf (todo-write-socket-connection-timer connection) nil)))
+    (setf (todo-write-socket--connection-timer connection) nil)))
 
 (defun todo-write-socket--live-p (connection)
   "Return non-nil if CONNECTION is open."
-  (process-live-p (todo-write-socket-connection-process connection)))
+  (process-live-p (todo-write-socket--connection-process connection)))
 
 (defun todo-write-socket--line (message)
   "Return MESSAGE, a plist, as a line of bytes."
@@ -333,7 +333,7 @@ An Emacs that refused this one still has the socket: try again later."
 (defun todo-write-socket--send (connection message)
   "Send MESSAGE, a plist, by CONNECTION.
 Close a connection whose program does not read."
-  (let ((process (todo-write-socket-connection-process connection)))
+  (let ((process (todo-write-socket--connection-process connection)))
     (condition-case nil
         (with-timeout (1 (delete-process process))
           (process-send-string process (todo-write-socket--line message)))
@@ -343,7 +343,7 @@ Close a connection whose program does not read."
   "Close CONNECTION after sending TEXT, a sentence with the reason."
   (when (todo-write-socket--live-p connection)
     (todo-write-socket--send connection (list :type "refused" :text text))
-    (delete-process (todo-write-socket-connection-process connection)))
+    (delete-process (todo-write-socket--connection-process connection)))
   (todo-write-socket--closed connection))
 
 (defun todo-write-socket--answer (connection call ok text &rest fields)
@@ -374,38 +374,38 @@ afterwards."
       (while (and (setq end (string-search "\n" chunk start))
                   (todo-write-socket--live-p connection))
         (when-let* ((line (todo-write-socket--collect connection (substring chunk start end))))
-          (setf (todo-write-socket-connection-chunks connection) nil
-                (todo-write-socket-connection-size connection) 0)
+          (setf (todo-write-socket--connection-chunks connection) nil
+                (todo-write-socket--connection-size connection) 0)
           (push (apply #'concat (nreverse line)) lines))
         (setq start (1+ end)))
       (when (todo-write-socket--live-p connection)
         (todo-write-socket--collect connection (substring chunk start)))
-      (setf (todo-write-socket-connection-lines connection)
-            (nconc (todo-write-socket-connection-lines connection) (nreverse lines))))
-    (unless (todo-write-socket-connection-busy connection)
+      (setf (todo-write-socket--connection-lines connection)
+            (nconc (todo-write-socket--connection-lines connection) (nreverse lines))))
+    (unless (todo-write-socket--connection-busy connection)
       (todo-write-socket--handle-lines connection))))
 
 (defun todo-write-socket--handle-lines (connection)
   "Handle the lines of CONNECTION, also those that come meanwhile, in order."
-  (setf (todo-write-socket-connection-busy connection) t)
+  (setf (todo-write-socket--connection-busy connection) t)
   (unwind-protect
-      (while (and (todo-write-socket-connection-lines connection)
+      (while (and (todo-write-socket--connection-lines connection)
                   (todo-write-socket--live-p connection))
         ;; Answers are sent before anything is drawn.
         (todo-write--drawing-once
           (todo-write-socket--handle connection
-                                     (pop (todo-write-socket-connection-lines connection)))))
-    (setf (todo-write-socket-connection-busy connection) nil)))
+                                     (pop (todo-write-socket--connection-lines connection)))))
+    (setf (todo-write-socket--connection-busy connection) nil)))
 
 (defun todo-write-socket--collect (connection piece)
   "Add PIECE to the incomplete line of CONNECTION, and return all its pieces.
 The last one is first.  Return nil if the line is too long."
-  (if (> (cl-incf (todo-write-socket-connection-size connection) (length piece))
+  (if (> (cl-incf (todo-write-socket--connection-size connection) (length piece))
          todo-write-socket--line-limit)
-      (progn (setf (todo-write-socket-connection-chunks connection) nil)
+      (progn (setf (todo-write-socket--connection-chunks connection) nil)
              (todo-write-socket--refuse connection "The line is longer than 1 MiB.")
              nil)
-    (push piece (todo-write-socket-connection-chunks connection))))
+    (push piece (todo-write-socket--connection-chunks connection))))
 
 (defun todo-write-socket--handle (connection line)
   "Handle LINE, bytes, of CONNECTION."
@@ -414,7 +414,7 @@ The last one is first.  Return nil if the line is too long."
     (condition-case err
         (let* ((message (todo-write--call todo-write-dyn--socket-parse line))
                (type (plist-get message :type)))
-          (cond ((todo-write-socket-connection-hello connection)
+          (cond ((todo-write-socket--connection-hello connection)
                  (unless (or (memq type '(hello unknown))
                              (and (eq type 'call)
                                   (todo-write-socket--late-p connection message)))
@@ -433,10 +433,10 @@ M-x todo-write-module-load in Emacs.")
   "Begin to serve CONNECTION, whose first message is HELLO."
   (todo-write-socket--cancel-timer connection)
   (let ((version (plist-get hello :version))
-        (proof (and (todo-write-socket-connection-nonce connection)
+        (proof (and (todo-write-socket--connection-nonce connection)
                     (todo-write-remote-socket--proof connection hello))))
     (cond
-     ((and (todo-write-socket-connection-nonce connection) (not proof))
+     ((and (todo-write-socket--connection-nonce connection) (not proof))
       (todo-write-socket--refuse connection "This program does not have the token of the port."))
      ((/= (plist-get hello :protocol) todo-write-socket--protocol)
       (todo-write-socket--refuse
@@ -448,8 +448,8 @@ M-x todo-write-module-load in Emacs.")
         (todo-write-socket--outdated "is not of the same version as todo-write"))
       (when (plist-get hello :outdated)
         (todo-write-socket--outdated "was set up by an earlier version"))
-      (setf (todo-write-socket-connection-hello connection) hello
-            (todo-write-socket-connection-skew connection)
+      (setf (todo-write-socket--connection-hello connection) hello
+            (todo-write-socket--connection-skew connection)
             (if-let* ((now (plist-get hello :now))) (- (todo-write--now) now) 0))
       (todo-write-socket--send connection `(:type "welcome" :protocol ,todo-write-socket--protocol
                                            :version ,todo-write-version
@@ -472,11 +472,11 @@ REASON is a phrase about the program."
 (defun todo-write-socket--late-p (connection call)
   "Return non-nil if the program of CONNECTION no longer waits for CALL."
   (when-let* ((until (plist-get call :until)))
-    (< (+ until (todo-write-socket-connection-skew connection)) (todo-write--now))))
+    (< (+ until (todo-write-socket--connection-skew connection)) (todo-write--now))))
 
 (defun todo-write-socket--dispatch (connection message)
   "Pass MESSAGE to the function of CONNECTION's role."
-  (let ((function (cdr (assoc (plist-get (todo-write-socket-connection-hello connection) :role)
+  (let ((function (cdr (assoc (plist-get (todo-write-socket--connection-hello connection) :role)
                               todo-write-socket--roles))))
     (condition-case err
         (funcall function connection message)

@@ -36,7 +36,7 @@ A line above them opens the earlier ones."
   "Types of the observations that become entries.")
 
 (defconst todo-write-story--plan-tools
-  (concat "\\`\\(?:mcp__.*__\\)?" (regexp-opt todo-write-calls-plan-tools) "\\'")
+  (concat "\\`\\(?:mcp__.*__\\)?" (regexp-opt todo-write-calls--plan-tools) "\\'")
   "Regexp of the names of tools that only change the plan.")
 
 (defconst todo-write-story--edit-tools
@@ -48,7 +48,7 @@ A line above them opens the earlier ones."
     "run_shell_command" "PowerShell" "exec")
   "Names of tools that run commands.")
 
-(cl-defstruct (todo-write-story-entry (:constructor todo-write-story--entry) (:copier nil))
+(cl-defstruct (todo-write-story--entry (:constructor todo-write-story--make-entry) (:copier nil))
   "An entry of a story.
 KEY is a string that names it as long as the thread lives.  KIND is
 `said', `thought', `command', `edit', `call', `error', `wait' or
@@ -72,8 +72,8 @@ ID `outside' stands for what was done while no item was in progress."
     ;; before the events during it, and its end after them.
     (let ((changes (and (stringp id) (todo-write-story--changes thread id))))
       (sort (append (seq-take changes 1) entries (seq-drop changes 1))
-            (lambda (a b) (< (todo-write-story-entry-time a)
-                             (todo-write-story-entry-time b)))))))
+            (lambda (a b) (< (todo-write-story--entry-time a)
+                             (todo-write-story--entry-time b)))))))
 
 (defun todo-write-story--merge (entries)
   "Return ENTRIES with one in place of successive thoughts that continue it.
@@ -82,12 +82,12 @@ Codex repeats what it thought before each further thought."
     (dolist (entry entries (nreverse merged))
       (let ((last (car merged)))
         (if (and last
-                 (eq 'thought (todo-write-story-entry-kind last))
-                 (eq 'thought (todo-write-story-entry-kind entry))
-                 (string-prefix-p (todo-write-story-entry-text last)
-                                  (todo-write-story-entry-text entry)))
-            (setf (todo-write-story-entry-text last) (todo-write-story-entry-text entry)
-                  (todo-write-story-entry-call last) (todo-write-story-entry-call entry))
+                 (eq 'thought (todo-write-story--entry-kind last))
+                 (eq 'thought (todo-write-story--entry-kind entry))
+                 (string-prefix-p (todo-write-story--entry-text last)
+                                  (todo-write-story--entry-text entry)))
+            (setf (todo-write-story--entry-text last) (todo-write-story--entry-text entry)
+                  (todo-write-story--entry-call last) (todo-write-story--entry-call entry))
           (push entry merged))))))
 
 (defun todo-write-story--observations (thread id)
@@ -115,11 +115,11 @@ of a call becomes part of the entry of the call."
       (or (todo-write-story--wait observation (plist-get fields :request))
           (todo-write-story--note observation (plist-get fields :text))))
      ((and entry (equal type "TOOL_EXECUTION"))
-      (setf (todo-write-story-entry-result entry) observation)
-      (when (and (memq (todo-write-story-entry-kind entry) '(call edit))
+      (setf (todo-write-story--entry-result entry) observation)
+      (when (and (memq (todo-write-story--entry-kind entry) '(call edit))
                  (todo-write-story--files entry))
-        (setf (todo-write-story-entry-kind entry) 'edit
-              (todo-write-story-entry-text entry)
+        (setf (todo-write-story--entry-kind entry) 'edit
+              (todo-write-story--entry-text entry)
               (todo-write-story--files-text (todo-write-story--files entry) project)))
       nil)
      (t
@@ -149,7 +149,7 @@ File names are relative to PROJECT."
                   ('command (or (todo-write-story--commands text) text))
                   (_ text))
                 400)))
-    (todo-write-story--entry
+    (todo-write-story--make-entry
      :key (plist-get observation :id)
      :kind kind
      :time (plist-get observation :timestamp)
@@ -163,7 +163,7 @@ See `todo-write-request'."
   (let ((since (plist-get request :since))
         (end (plist-get observation :timestamp)))
     (when (numberp since)
-      (todo-write-story--entry
+      (todo-write-story--make-entry
        :key (plist-get observation :id)
        :kind 'wait
        :time (truncate since)
@@ -178,7 +178,7 @@ See `todo-write-request'."
 (defun todo-write-story--note (observation text)
   "Return an entry of OBSERVATION, a remark TEXT on the record, or nil."
   (when (stringp text)
-    (todo-write-story--entry
+    (todo-write-story--make-entry
      :key (plist-get observation :id) :kind 'change
      :time (plist-get observation :timestamp)
      :text (todo-write-row-line text 400))))
@@ -201,7 +201,7 @@ See `todo-write-request'."
 (defun todo-write-story--relative (path project)
   "Return PATH relative to PROJECT if it is below that.
 The agent chose the name, so no file name handler may see it."
-  (string-remove-prefix (file-name-as-directory (todo-write-remote-local-name (or project "/")))
+  (string-remove-prefix (file-name-as-directory (todo-write-remote--local-name (or project "/")))
                         path))
 
 (defun todo-write-story--files-text (files project)
@@ -211,17 +211,17 @@ The agent chose the name, so no file name handler may see it."
 
 (defun todo-write-story--call-p (entry)
   "Return non-nil if ENTRY is a call, which has something to visit."
-  (memq (todo-write-story-entry-kind entry) '(command edit call)))
+  (memq (todo-write-story--entry-kind entry) '(command edit call)))
 
 (defun todo-write-story--files (entry)
   "Return the files that the call of ENTRY changed, a list of plists."
-  (append (plist-get (plist-get (todo-write-story-entry-result entry) :metadata) :files) nil))
+  (append (plist-get (plist-get (todo-write-story--entry-result entry) :metadata) :files) nil))
 
 (defun todo-write-story--outcome (entry)
   "Return the outcome of the call of ENTRY, a symbol, or nil if it has none."
-  (let* ((result (todo-write-story-entry-result entry))
+  (let* ((result (todo-write-story--entry-result entry))
          (outcome (plist-get (plist-get result :metadata) :outcome)))
-    (cond ((eq (todo-write-story-entry-kind entry) 'error) 'failed)
+    (cond ((eq (todo-write-story--entry-kind entry) 'error) 'failed)
           (outcome (intern-soft outcome))
           ((null result) nil)
           ((eq t (plist-get (plist-get result :content) :isError)) 'failed)
@@ -229,7 +229,7 @@ The agent chose the name, so no file name handler may see it."
 
 (defun todo-write-story--output (entry)
   "Return what the call of ENTRY returned, a string, or nil."
-  (let* ((content (plist-get (todo-write-story-entry-result entry) :content))
+  (let* ((content (plist-get (todo-write-story--entry-result entry) :content))
          (output (if (consp content)
                      (or (plist-get content :content) (plist-get content :text)
                          (plist-get content :result))
@@ -453,8 +453,8 @@ EARLIER is non-nil, only the last `todo-write-story-limit' are shown."
 OPEN is as in `todo-write-story--insert'."
   (let (day)
     (dolist (entry entries)
-      (let ((date (format-time-string "%F" (/ (todo-write-story-entry-time entry) 1000)))
-            (key (todo-write-story-entry-key entry)))
+      (let ((date (format-time-string "%F" (/ (todo-write-story--entry-time entry) 1000)))
+            (key (todo-write-story--entry-key entry)))
         (unless (equal date (or day (format-time-string "%F")))
           (insert (propertize (concat "     " date "\n") 'face 'todo-write-time)))
         (setq day date)
@@ -508,7 +508,7 @@ OPEN is as in `todo-write-story--insert'."
 
 (defun todo-write-story--has-all-p (entry)
   "Return non-nil if the text of ENTRY was not cut when it was read."
-  (not (string-suffix-p (todo-write-row--shape 'ellipsis) (todo-write-story-entry-text entry))))
+  (not (string-suffix-p (todo-write-row--shape 'ellipsis) (todo-write-story--entry-text entry))))
 
 (defconst todo-write-story--head 14
   "Columns before the text of an entry: indentation, time and shape.")
@@ -536,7 +536,7 @@ The reasons of failures need some room to the right."
 
 (defun todo-write-story--mark (entry)
   "Return the shape and the face of ENTRY, and its outcome in words, a list."
-  (pcase (cons (todo-write-story-entry-kind entry) (todo-write-story--outcome entry))
+  (pcase (cons (todo-write-story--entry-kind entry) (todo-write-story--outcome entry))
     (`(said . ,_) '(nil nil "said"))
     (`(thought . ,_) '(thought todo-write-thought "thought"))
     (`(wait . ,_) '(paused todo-write-paused "waited for you"))
@@ -551,7 +551,7 @@ The reasons of failures need some room to the right."
 (defun todo-write-story--insert-entry (entry width room)
   "Insert ENTRY as a line of WIDTH columns, with ROOM for its text."
   (pcase-let* ((`(,shape ,face ,words) (todo-write-story--mark entry))
-               (whole (memq (todo-write-story-entry-kind entry) '(said thought change wait)))
+               (whole (memq (todo-write-story--entry-kind entry) '(said thought change wait)))
                (right (if (or whole (< width todo-write-story--least)) ""
                         (todo-write-story--right entry)))
                (end (+ todo-write-story--head room todo-write-story--end))
@@ -566,7 +566,7 @@ The reasons of failures need some room to the right."
                                         (todo-write-row--width right) 2)))))
                (start (point)))
     (insert "     "
-            (propertize (format-time-string "%R  " (/ (todo-write-story-entry-time entry) 1000))
+            (propertize (format-time-string "%R  " (/ (todo-write-story--entry-time entry) 1000))
                         'face 'todo-write-time)
             (if shape (concat (propertize (todo-write-row--shape shape) 'face face) " ") "")
             text)
@@ -595,8 +595,8 @@ The reasons of failures need some room to the right."
 
 (defun todo-write-story--shown-text (entry width)
   "Return the text of ENTRY in its face, cut to WIDTH columns."
-  (let ((text (todo-write-story-entry-text entry)))
-    (pcase (todo-write-story-entry-kind entry)
+  (let ((text (todo-write-story--entry-text entry)))
+    (pcase (todo-write-story--entry-kind entry)
       ('said (propertize (concat (todo-write-row--shape 'quote)
                                  (todo-write-row--cut text (- width 2))
                                  (todo-write-row--shape 'unquote))
@@ -607,17 +607,17 @@ The reasons of failures need some room to the right."
 
 (defun todo-write-story--help (entry words reason)
   "Return the help text of ENTRY: its text, its outcome in WORDS, and REASON."
-  (let* ((metadata (plist-get (todo-write-story-entry-result entry) :metadata))
+  (let* ((metadata (plist-get (todo-write-story--entry-result entry) :metadata))
          (code (plist-get metadata :exitCode)))
-    (concat (todo-write-story-entry-text entry) "\n" words
+    (concat (todo-write-story--entry-text entry) "\n" words
             (and code (not (eql code 0)) (format ", exit code %s" code))
             (and reason (concat ": " reason)))))
 
 (defun todo-write-story--right (entry)
   "Return the end of the line of ENTRY: lines changed, or how long it took."
   (let* ((files (todo-write-story--files entry))
-         (call (todo-write-story-entry-call entry))
-         (metadata (plist-get (or (todo-write-story-entry-result entry) call) :metadata))
+         (call (todo-write-story--entry-call entry))
+         (metadata (plist-get (or (todo-write-story--entry-result entry) call) :metadata))
          (duration (plist-get metadata :durationMs)))
     (cond (files
            (todo-write-story--lines (apply #'+ (mapcar (lambda (file) (plist-get file :added)) files))
@@ -637,9 +637,9 @@ The reasons of failures need some room to the right."
   "Insert all of ENTRY with its line breaks: the call, its patches and its output.
 With REST, leave out the call if the line of the entry has all of it."
   (let* ((start (point))
-         (call (todo-write-story-entry-call entry))
-         (content (if (eq (todo-write-story-entry-kind entry) 'wait)
-                      (todo-write-story-entry-text entry)
+         (call (todo-write-story--entry-call entry))
+         (content (if (eq (todo-write-story--entry-kind entry) 'wait)
+                      (todo-write-story--entry-text entry)
                     (plist-get call :content)))
          (texts (delq nil (append
                            (list (and call
@@ -663,8 +663,8 @@ With REST, leave out the call if the line of the entry has all of it."
   "Return the changes of item ID of THREAD as entries."
   (let ((number 0))
     (mapcar (pcase-lambda (`(,time . ,text))
-              (todo-write-story--entry :key (format "%s/%d" id (cl-incf number))
-                                       :kind 'change :time time :text text))
+              (todo-write-story--make-entry :key (format "%s/%d" id (cl-incf number))
+                                            :kind 'change :time time :text text))
             (todo-write-detail--changes thread id))))
 
 (provide 'todo-write-story)

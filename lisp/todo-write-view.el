@@ -51,7 +51,7 @@
 (autoload 'todo-write-attention--visit-agent-of "todo-write-attention")
 (autoload 'todo-write-bookmark--record "todo-write-bookmark")
 (autoload 'todo-write-bookmark--desktop "todo-write-bookmark")
-(declare-function todo-write-welcome-string "todo-write-welcome")
+(declare-function todo-write-welcome--string "todo-write-welcome")
 
 (defcustom todo-write-view-buffer-name "*efrit-todos*"
   "Name of the buffer that shows a plan live."
@@ -289,7 +289,7 @@ CATEGORY is a symbol with the text properties of its line."
 
 (defun todo-write-view--read-host (thread)
   "Return text that names the machine of THREAD's agent, or nil for this one."
-  (when-let* ((host (todo-write-remote-host
+  (when-let* ((host (todo-write-remote--host
                      thread (plist-get (todo-write-about thread) :project))))
     (propertize (concat "on " (todo-write-row-line host)) 'face 'todo-write-detail)))
 
@@ -349,7 +349,7 @@ to no row, and what the rows do not show; see `todo-write-footer'."
    (pcase (and (< 0 (or (plist-get todo-write-view--summary :revision) 0))
                (plist-get todo-write-view--summary :state))
      ('nil (require 'todo-write-welcome)
-          (todo-write-welcome-string))
+          (todo-write-welcome--string))
      ('empty (propertize " The list is empty.\n" 'face 'todo-write-detail)))
    (when-let* ((children (cdr (assoc nil todo-write-view--children)))
                (width todo-write-page--width))
@@ -1133,7 +1133,7 @@ On folded tasks, unfold them; on a subagent's list, show that."
         (part (get-text-property (point) 'todo-write-toggle)))
     (cond (child (todo-write-show child))
           (entry (todo-write-view--toggle-in 'todo-write-view--whole
-                                             (todo-write-story-entry-key entry) id))
+                                             (todo-write-story--entry-key entry) id))
           (earlier (todo-write-view--toggle-in 'todo-write-view--earlier earlier id))
           (part (todo-write-view--toggle-in 'todo-write-view--open part id))
           ((todo-write-fold--at (point)) (todo-write-view-toggle-fold))

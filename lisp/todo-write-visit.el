@@ -53,7 +53,7 @@ PATH is never read as the name of a remote file."
 
 (defun todo-write-visit--prefix (thread)
   "Return the prefix of the files of THREAD's machine, or nil for this one."
-  (or (todo-write-remote-prefix (todo-write-remote-of-thread thread))
+  (or (todo-write-remote--prefix (todo-write-remote--of-thread thread))
       (file-remote-p (or (plist-get (todo-write-about thread) :project) ""))))
 
 (defun todo-write-visit--line (patch)
@@ -90,7 +90,7 @@ Error messages are links, as in `compilation-mode'."
 (defun todo-write-visit--output (thread entry)
   "Show the whole call of ENTRY of THREAD and what it returned."
   (let ((output (todo-write-story--output entry))
-        (call (plist-get (todo-write-story-entry-call entry) :content))
+        (call (plist-get (todo-write-story--entry-call entry) :content))
         (folder (todo-write-visit--folder thread)))
     (unless (or output call)
       (user-error "Nothing more is recorded of this"))
@@ -151,7 +151,7 @@ is at point in a plan: an entry, a file or a task.  Elsewhere, show those
 of the whole plan at point or of this buffer, by default of that of
 `todo-write-show'."
   (interactive (todo-write-visit--diff-at-point))
-  (if (todo-write-story-entry-p path)
+  (if (todo-write-story--entry-p path)
       (todo-write-visit--diff thread (mapconcat (lambda (file) (or (plist-get file :patch) ""))
                                                (todo-write-story--files path) "")
                              "this entry")

@@ -17,7 +17,7 @@
 (declare-function todo-write-follow "todo-write-follow")
 (declare-function todo-write-mcp-setup "todo-write-mcp-setup")
 
-(defun todo-write-welcome-string ()
+(defun todo-write-welcome--string ()
   "Return the text of a buffer without a plan: what fills it, as buttons."
   (concat
    (propertize " No plan yet.  It appears here as soon as an agent writes one.\n"

@@ -102,7 +102,7 @@ All are strings; signal `todo-write-input-error' for anything else.
   "Return FOLDER as the root of a project: absolute, as text, ending in a slash."
   (let ((root (todo-write--plain
                ;; Expanding could open a connection.
-               (if (todo-write-remote-of folder) folder (expand-file-name folder)))))
+               (if (todo-write-remote--of folder) folder (expand-file-name folder)))))
     (if (string-suffix-p "/" root) root (concat root "/"))))
 
 (defun todo-write-edit (thread operation &rest args)

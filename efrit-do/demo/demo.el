@@ -91,7 +91,7 @@ part of the repository: TODO_WRITE_CORPUS names their folder"))
   "Return a session that is ready to play the script."
   (let ((script (efrit-do-demo--script)))
     (efrit-do-session-begin
-     (or (efrit-do-replay-command script) "Play the script")
+     (or (efrit-do-replay--state-command script) "Play the script")
      'replay
      (list :script script :speed (efrit-do-demo--speed)))))
 

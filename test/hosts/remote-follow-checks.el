@@ -240,7 +240,7 @@ connection and the process of its server."
 (ert-deftest remote-follow-checks-a-connection-that-is-cut-is-taken-up-again ()
   (remote-follow-checks--lost-by
    "The connection is cut"
-   (lambda (link _server) (signal-process (todo-write-follow-link-process link) 'KILL))))
+   (lambda (link _server) (signal-process (todo-write-follow-link--link-process link) 'KILL))))
 
 (ert-deftest remote-follow-checks-the-server-of-the-connection-is-killed ()
   (remote-follow-checks--lost-by
@@ -285,9 +285,9 @@ connection and the process of its server."
       (unwind-protect
           (progn
             (setq link (todo-write-follow-remote "/ssh:build:"))
-            (todo-write-test-wait (lambda () (eq t (todo-write-follow-link-listed link))) 30)
+            (todo-write-test-wait (lambda () (eq t (todo-write-follow-link--link-listed link))) 30)
             (let ((server (remote-follow-checks--server)))
-              (signal-process (todo-write-follow-link-process link) 'KILL)
+              (signal-process (todo-write-follow-link--link-process link) 'KILL)
               (todo-write-test-wait (lambda () (not (process-attributes server))) 30)
               (should-error (remote-follow-checks--server))))
         (todo-write-follow-stop)

@@ -107,7 +107,7 @@ MORE are further fields."
 (defun todo-write-follow-remote-tests--link (name)
   "Return the connection to NAME, which has answered."
   (let ((link (todo-write-follow-remote--link name)))
-    (todo-write-follow-remote-tests--wait (eq t (todo-write-follow-link-listed link)))
+    (todo-write-follow-remote-tests--wait (eq t (todo-write-follow-link--link-listed link)))
     link))
 
 ;;; What is seen
@@ -208,7 +208,7 @@ MORE are further fields."
          (todo-write-follow--thread-p "one/claude:new"))
         (should-not (todo-write-follow--thread-p "one/claude:other"))
         (todo-write-follow-mode -1)
-        (should-not (todo-write-follow-link-process
+        (should-not (todo-write-follow-link--link-process
                      (todo-write-follow-remote--link "one")))))))
 
 (ert-deftest todo-write-follow-remote-a-session-is-picked-by-its-first-prompt ()
@@ -250,7 +250,7 @@ MORE are further fields."
                                 (car warnings)))
         (should-not (todo-write-activity thread))
         (should-not (plist-get (todo-write-summary thread) :ending))
-        (should-not (todo-write-follow-link-process link)))
+        (should-not (todo-write-follow-link--link-process link)))
       (todo-write-follow-remote-tests--write file "c2" "Bake" "Eat")
       (let ((revisions (length (todo-write-revisions thread))))
         (todo-write-follow-remote "/ssh:one:")
@@ -292,18 +292,18 @@ MORE are further fields."
     (let ((link (todo-write-follow-remote "/ssh:one:")) (noninteractive nil))
       (todo-write-follow-remote-tests--link "one")
       (call-interactively #'todo-write-follow-stop)
-      (should-not (todo-write-follow-link-process link))
+      (should-not (todo-write-follow-link--link-process link))
       (should-error (call-interactively #'todo-write-follow-stop) :type 'user-error))))
 
 (ert-deftest todo-write-follow-remote-a-machine-that-hangs-is-given-up ()
   (todo-write-follow-remote-tests--with
     (let ((link (todo-write-follow-remote "/ssh:one:")) (warnings nil))
       (todo-write-follow-remote-tests--link "one")
-      (signal-process (todo-write-follow-link-process link) 'STOP)
-      (todo-write-follow-remote-tests--wait (todo-write-follow-link-asked link))
+      (signal-process (todo-write-follow-link--link-process link) 'STOP)
+      (todo-write-follow-remote-tests--wait (todo-write-follow-link--link-asked link))
       (cl-letf (((symbol-function 'display-warning)
                  (lambda (_type message &rest _) (push message warnings))))
-        (setf (todo-write-follow-link-silent-since link) 0)
+        (setf (todo-write-follow-link--link-silent-since link) 0)
         (todo-write-follow-remote-tests--wait warnings)
         (should (string-match-p "lost (no answer for 20 seconds)" (car warnings)))))))
 
@@ -336,7 +336,7 @@ MORE are further fields."
 
 (defun todo-write-follow-remote-tests--hear (link text)
   "Have LINK read TEXT as if its process had printed it."
-  (todo-write-follow-remote--filter link (todo-write-follow-link-process link) text))
+  (todo-write-follow-remote--filter link (todo-write-follow-link--link-process link) text))
 
 (ert-deftest todo-write-follow-remote-no-path-leads-out-of-the-copies ()
   (todo-write-follow-remote-tests--with
@@ -352,8 +352,8 @@ MORE are further fields."
       (dolist (line '("+f 9 1 10 1 projects/a/b.jsonl" "+f x" "+a 0 12 S - {}x" "-a 7 1 S - x"
                       "+a 0 ../1 S - {}" "h /x" "r /etc" "todo-write 1 1" "=" ""))
         (todo-write-follow-remote-tests--hear link (concat line "\n")))
-      (should (= 0 (hash-table-count (todo-write-follow-link-files link))))
-      (should (todo-write-follow-link-process link)))))
+      (should (= 0 (hash-table-count (todo-write-follow-link--link-files link))))
+      (should (todo-write-follow-link--link-process link)))))
 
 (ert-deftest todo-write-follow-remote-what-was-not-asked-for-ends-the-connection ()
   (dolist (text (list "d 0 0 5 projects/a/b.jsonl\nabcde" (make-string 600000 ?x)))
@@ -361,7 +361,7 @@ MORE are further fields."
       (let ((link (todo-write-follow-remote "/ssh:one:")))
         (todo-write-follow-remote-tests--link "one")
         (todo-write-follow-remote-tests--hear link text)
-        (should-not (todo-write-follow-link-process link))
+        (should-not (todo-write-follow-link--link-process link))
         (should-not (directory-files-recursively todo-write-follow-remote--folder "."))))))
 
 (ert-deftest todo-write-follow-remote-no-machine-names-the-project-of-another ()
@@ -381,17 +381,17 @@ MORE are further fields."
       (pcase-dolist (`(,length . ,known) '((16384 . 1) (16385 . 0)))
         (todo-write-follow-remote-tests--hear
          link (format "+a 0 12 S - %s\n" (make-string length ?x)))
-        (should (= known (hash-table-count (todo-write-follow-link-alive link))))))))
+        (should (= known (hash-table-count (todo-write-follow-link--link-alive link))))))))
 
 (ert-deftest todo-write-follow-remote-an-answer-counts-once ()
   (todo-write-follow-remote-tests--with
     (let ((link (todo-write-follow-remote "/ssh:one:")) (handled 0))
       (todo-write-follow-remote-tests--link "one")
-      (todo-write-follow-remote-tests--wait (not (todo-write-follow-link-asked link)))
+      (todo-write-follow-remote-tests--wait (not (todo-write-follow-link--link-asked link)))
       (cl-letf (((symbol-function 'todo-write-follow-remote--answered)
                  (lambda (&rest _) (cl-incf handled))))
         (todo-write-follow-remote-tests--hear link (string-join (make-list 1000 ".\n")))
-        (setf (todo-write-follow-link-asked link) t)
+        (setf (todo-write-follow-link--link-asked link) t)
         (todo-write-follow-remote-tests--hear link (string-join (make-list 1000 ".\n")))
         (accept-process-output nil 0.05))
       (should (= 1 handled)))))
@@ -399,20 +399,20 @@ MORE are further fields."
 (ert-deftest todo-write-follow-remote-a-home-folder-may-have-any-letters ()
   (todo-write-follow-remote-tests--with
     (let* ((link (todo-write-follow-remote "/ssh:one:"))
-           (homes (todo-write-follow-link-homes (todo-write-follow-remote-tests--link "one"))))
+           (homes (todo-write-follow-link--link-homes (todo-write-follow-remote-tests--link "one"))))
       (setf (nth 2 (car homes)) nil)
       (todo-write-follow-remote-tests--hear
        link (encode-coding-string "h /home/jörg/.claude\n" 'utf-8))
       (todo-write-follow-remote--copy-name
        link "/ssh:one:/home/jörg/.claude/projects/p/s.jsonl")
-      (should (length= (todo-write-follow-link-homes link) (length homes))))))
+      (should (length= (todo-write-follow-link--link-homes link) (length homes))))))
 
 (ert-deftest todo-write-follow-remote-a-file-that-is-no-transcript-adds-no-folder ()
   (todo-write-follow-remote-tests--with
     (let ((link (todo-write-follow-remote "/ssh:one:")))
       (todo-write-follow-remote-tests--link "one")
       (should-error (todo-write-follow "/ssh:one:/srv/projects/oven/README.md") :type 'user-error)
-      (should (length= (todo-write-follow-link-homes link) 2)))))
+      (should (length= (todo-write-follow-link--link-homes link) 2)))))
 
 (ert-deftest todo-write-follow-remote-only-regular-files-of-the-agent-are-sent ()
   (todo-write-follow-remote-tests--with
@@ -427,7 +427,7 @@ MORE are further fields."
       (write-region "" nil (concat projects "p/two\nlines.jsonl") nil 'silent)
       (let ((link (todo-write-follow-remote "/ssh:one:")))
         (todo-write-follow-remote-tests--link "one")
-        (should (= 0 (hash-table-count (todo-write-follow-link-files link))))))))
+        (should (= 0 (hash-table-count (todo-write-follow-link--link-files link))))))))
 
 (ert-deftest todo-write-follow-remote-names-of-machines-are-distinct ()
   (todo-write-follow-remote-tests--with

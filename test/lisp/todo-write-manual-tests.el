@@ -79,7 +79,9 @@ TYPE is as for `symbol-file'."
   (todo-write-manual-with
     (seq-remove (lambda (name)
                   (goto-char (point-min))
-                  (re-search-forward (format "\\_<%s\\_>" (regexp-quote name)) nil t))
+                  (re-search-forward (format "\\(?:[^a-z-]\\|^\\)%s\\(?:[^a-z-]\\|$\\)"
+                                             (regexp-quote name))
+                                     nil t))
                 names)))
 
 (defun todo-write-manual-should-have (names)
@@ -128,18 +130,22 @@ TYPE is as for `symbol-file'."
   (todo-write-manual-should-have
    (cl-loop for symbol being the symbols
             when (and (get symbol 'error-conditions)
-                      (string-match-p "\\`todo-write-\\|\\`efrit-do-script" (symbol-name symbol))
+                      (string-match-p "\\`\\(?:todo-write\\|efrit-do\\)-" (symbol-name symbol))
                       (not (string-match-p "--" (symbol-name symbol))))
             collect (symbol-name symbol))))
 
-(ert-deftest todo-write-manual-has-every-function-of-the-api ()
+(defun todo-write-manual-accessors ()
+  "Return the names of what `cl-defstruct' defined for structures without two dashes."
+  (cl-loop for structure being the symbols
+           when (and (cl-find-class structure)
+                     (string-match-p "\\`\\(?:todo-write\\|efrit-do\\)" (symbol-name structure)))
+           nconc (cl-loop for (slot) in (cons '(p) (cl-struct-slot-info structure))
+                          collect (format "%s-%s" structure slot))))
+
+(ert-deftest todo-write-manual-has-every-function ()
   (todo-write-manual-should-have
-   (todo-write-manual-symbols
-    (lambda (symbol)
-      (and (functionp symbol)
-           (member (file-name-base (or (symbol-file symbol 'defun) ""))
-                   '("todo-write" "todo-write-core" "todo-write-events" "efrit-do"))))
-    'defun)))
+   (seq-difference (todo-write-manual-symbols #'functionp 'defun)
+                   (todo-write-manual-accessors))))
 
 ;;; Names in the manual
 

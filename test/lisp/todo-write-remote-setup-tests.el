@@ -33,7 +33,7 @@
   "Return what the setup shows for AGENT on the machine NAME.
 FIELDS may have the :system and :home that the machine tells."
   (todo-write-remote-setup--show
-   agent (todo-write-remote-setup--there name (concat (todo-write-remote-prefix name) "/")
+   agent (todo-write-remote-setup--there name (concat (todo-write-remote--prefix name) "/")
                                          (or (plist-get fields :system) "Plan9 mips")
                                          (or (plist-get fields :home) "/home/me")))
   (with-current-buffer "*todo-write MCP*" (buffer-string)))

@@ -103,7 +103,7 @@ FIELDS are those of its hello.  Return the program."
 
 (ert-deftest todo-write-remote-socket-a-machine-uses-up-only-its-own-connections ()
   (todo-write-remote-socket-tests--with nil
-    (let ((todo-write-socket-connection-limit 2))
+    (let ((todo-write-socket--connection-limit 2))
       (todo-write-remote-socket-tests--on "build"
         (todo-write-socket-test-hello)
         (todo-write-socket-test-hello)

@@ -19,10 +19,10 @@
 
 (ert-deftest todo-write-remote-a-file-belongs-to-the-machine-with-its-prefix ()
   (todo-write-remote-tests--with
-    (should (equal "build" (todo-write-remote-of "/ssh:build:/home/me/x")))
-    (should (equal "dev.box" (todo-write-remote-of "/ssh:me@dev|sudo:dev:/x")))
+    (should (equal "build" (todo-write-remote--of "/ssh:build:/home/me/x")))
+    (should (equal "dev.box" (todo-write-remote--of "/ssh:me@dev|sudo:dev:/x")))
     (dolist (file '("/ssh:build2:/x" "/ssh:evil:/x" "/home/me" "/ssh:me@build:/x" "" "x"))
-      (should-not (todo-write-remote-of file)))))
+      (should-not (todo-write-remote--of file)))))
 
 (ert-deftest todo-write-remote-no-path-names-a-file-of-another-machine ()
   (todo-write-remote-tests--with
@@ -32,20 +32,20 @@
                      ("/sudo::/etc" . "/sudo::/etc") ("/:/x" . "/:/x")
                      ("/a//ssh:x:/b" . "/a//ssh:x:/b") ("/x/~root" . "/x/~root")
                      ("relative" . "/") ("~/x" . "/") ("C:\\x" . "/") ("" . "/") ("/a\nb" . "/")))
-      (let ((file (todo-write-remote-file "build" path)))
+      (let ((file (todo-write-remote--file "build" path)))
         (should (equal "/ssh:build:" (file-remote-p file)))
         (should (equal local (file-local-name (file-name-unquote file))))
         (should (string-prefix-p "/ssh:build:" (expand-file-name file)))))
-    (should-error (todo-write-remote-file "none" "/x") :type 'todo-write-error)))
+    (should-error (todo-write-remote--file "none" "/x") :type 'todo-write-error)))
 
 (ert-deftest todo-write-remote-a-key-has-the-machine-and-the-key-there ()
-  (should (equal "build/claude:5e55" (todo-write-remote-key "build" "claude:5e55")))
-  (should (equal "claude:5e55" (todo-write-remote-key nil "claude:5e55")))
-  (should (equal "build" (todo-write-remote-of-thread "build/claude:5e55/a1")))
-  (should (equal "claude:5e55/a1" (todo-write-remote-bare-key "build/claude:5e55/a1")))
+  (should (equal "build/claude:5e55" (todo-write-remote--key "build" "claude:5e55")))
+  (should (equal "claude:5e55" (todo-write-remote--key nil "claude:5e55")))
+  (should (equal "build" (todo-write-remote--of-thread "build/claude:5e55/a1")))
+  (should (equal "claude:5e55/a1" (todo-write-remote--bare-key "build/claude:5e55/a1")))
   (dolist (key '("claude:5e55" "claude:5e55/a1" "mcp:x:y" "gptel:a/b:c" "a/b" "x"))
-    (should-not (todo-write-remote-of-thread key))
-    (should (equal key (todo-write-remote-bare-key key)))))
+    (should-not (todo-write-remote--of-thread key))
+    (should (equal key (todo-write-remote--bare-key key)))))
 
 ;;; What is shown
 
@@ -57,12 +57,12 @@
                      ("claude:a" nil nil) ("claude:a" "/ssh:me@far.example#22:/x/" "far.example")
                      ("claude:a" "/ssh:hop|sudo:root@deep:/x/" "deep")
                      ("claude:a" "/home/a:b/" nil)))
-      (should (equal host (todo-write-remote-host thread project)))))
+      (should (equal host (todo-write-remote--host thread project)))))
   (let ((todo-write-remotes '(("build" :prefix "/ssh:build:"))))
-    (should (equal "/home/me/x/" (todo-write-remote-local-name "/ssh:build:/home/me/x/")))
-    (should (equal "/ssh:x:/y" (todo-write-remote-local-name
-                                (todo-write-remote-file "build" "/ssh:x:/y"))))
-    (should (equal "/home/me/" (todo-write-remote-local-name "/home/me/")))))
+    (should (equal "/home/me/x/" (todo-write-remote--local-name "/ssh:build:/home/me/x/")))
+    (should (equal "/ssh:x:/y" (todo-write-remote--local-name
+                                (todo-write-remote--file "build" "/ssh:x:/y"))))
+    (should (equal "/home/me/" (todo-write-remote--local-name "/home/me/")))))
 
 (provide 'todo-write-remote-tests)
 ;;; todo-write-remote-tests.el ends here

@@ -218,7 +218,7 @@
 (ert-deftest todo-write-socket-handles-lines-whole-and-in-order-while-one-waits ()
   (todo-write-with-socket
     (todo-write-socket-test-hello)
-    (let ((process (todo-write-socket-connection-process (car todo-write-socket--connections)))
+    (let ((process (todo-write-socket--connection-process (car todo-write-socket--connections)))
           (handled nil))
       (cl-letf (((symbol-function 'todo-write-socket--handle)
                  (lambda (_connection line)
@@ -286,7 +286,7 @@
         (setq most (max most (length todo-write-socket--connections)))
         (when (> (length (process-list)) 600)
           (todo-write-socket-test-close-all)))
-      (should (<= 100 most todo-write-socket-connection-limit)))
+      (should (<= 100 most todo-write-socket--connection-limit)))
     (todo-write-socket-test-close-all)
     (todo-write-test-wait (lambda () (null todo-write-socket--connections)))
     (should (car (todo-write-socket-test-write (todo-write-socket-test-hello) "a" "One")))))

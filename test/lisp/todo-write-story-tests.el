@@ -131,15 +131,15 @@
     (todo-write-observe "a" "STATE_UPDATE" '(:state "other"))
     (should (string-match-p "answered elsewhere" (car (last (todo-write-story-tests--lines 100)))))
     (let ((wait (car (last (todo-write-story--entries "a" "t1")))))
-      (setf (plist-get (plist-get (plist-get (todo-write-story-entry-call wait) :content)
+      (setf (plist-get (plist-get (plist-get (todo-write-story--entry-call wait) :content)
                                   :request)
                        :since)
             0)
       (should (string-match-p "waited [0-9]+:[0-9:]+, "
-                              (todo-write-story-entry-text
+                              (todo-write-story--entry-text
                                (todo-write-story--wait
-                                (todo-write-story-entry-call wait)
-                                (plist-get (plist-get (todo-write-story-entry-call wait) :content)
+                                (todo-write-story--entry-call wait)
+                                (plist-get (plist-get (todo-write-story--entry-call wait) :content)
                                            :request))))))))
 
 (ert-deftest todo-write-story-keeps-silent-on-the-tools-of-the-plan ()
