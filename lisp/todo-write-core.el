@@ -83,9 +83,9 @@ refuses it."
   :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-record-patches t
-  "Non-nil means to record what agents change, nil only how many lines.
-Patches stand in the journal, so it then holds code.  See also
-`todo-write-record-excluded'."
+  "Non-nil means to record the patches of agents, nil only how many lines.
+Calls, results and messages are recorded in any case, so that the journal
+may hold code.  See also `todo-write-record-excluded'."
   :type 'boolean
   :package-version '(todo-write . "0.2.0"))
 
@@ -97,8 +97,9 @@ Patches stand in the journal, so it then holds code.  See also
 A glob with a slash matches the absolute name of a file or of a folder
 above it, another one the name of the file or of such a folder.  `*' and
 `?' match no slash, `**' does.  Of calls that name such a file, only the
-tool, the outcome and the numbers of lines are recorded.  Output of a
-command that does not name the file is not recognized."
+tool, the outcome and the numbers of lines are recorded.  The texts that
+a call writes are not searched for names, and output of a command that
+does not name the file is not recognized."
   :type '(repeat string)
   :package-version '(todo-write . "0.2.0"))
 

@@ -216,20 +216,31 @@ impl Recording {
         }
         let files = metadata.get("files").and_then(Value::as_array);
         let mut paths = files.into_iter().flatten().filter_map(|file| file.get("path")?.as_str());
-        let input = content.get("input").map(Value::to_string).unwrap_or_default();
+        let input = match content.get("input") {
+            Some(Value::String(text)) => text.clone(),
+            input => input.map(Value::to_string).unwrap_or_default(),
+        };
+        let input = serde_json::from_str(&input).unwrap_or(Raw::Text(input.as_str().into()));
         self.excludes_project(project)
             || paths.any(|path| self.excludes(path))
             || metadata.get("path").and_then(Value::as_str).is_some_and(|path| self.excludes(path))
-            || self.excludes_word(&input)
+            || self.hides_input(&input)
     }
 
-    /// Whether the arguments of a call name an excluded file.
+    /// Whether the arguments of a call name an excluded file. The texts that it writes are not searched:
+    /// a program may mention `process.env`.
     pub(crate) fn hides_input(&self, input: &Raw<'_>) -> bool {
         match input {
+            Raw::Text(patch) if patch.starts_with("*** Begin Patch") => {
+                patch.lines().filter(|line| line.starts_with("*** ")).any(|line| self.excludes_word(line))
+            }
             Raw::Text(text) => self.excludes_word(text),
             Raw::List(values) => values.iter().any(|value| self.hides_input(value)),
             Raw::Object(fields) => {
-                fields.iter().any(|(key, value)| self.excludes_word(key) || self.hides_input(value))
+                let is_text = |key: &str| TEXTS.contains(&key);
+                fields
+                    .iter()
+                    .any(|(key, value)| self.excludes_word(key) || !is_text(key) && self.hides_input(value))
             }
             _ => false,
         }
@@ -258,6 +269,10 @@ impl Recording {
             })
     }
 }
+
+/// Arguments of tools that are texts to write, to replace or to tell, by Claude Code, Codex and ACP agents.
+const TEXTS: [&str; 8] =
+    ["content", "old_string", "new_string", "new_source", "oldText", "newText", "prompt", "message"];
 
 /// The parts of a command or of arguments that may be names of files.
 fn words(text: &str) -> impl Iterator<Item = &str> {
@@ -373,5 +388,14 @@ mod tests {
     #[test]
     fn lines_that_look_like_headers_are_counted() {
         assert_eq!(count_signs("@@ -1,2 +1,2 @@\n---- a\n+++ b\n x\n@@ -9 +9,0 @@\n-y\n"), (1, 2));
+    }
+
+    #[test]
+    fn only_the_names_in_a_patch_exclude_it() {
+        let recording = Recording { excluded: vec!["*.env".into()], ..Recording::default() };
+        for (file, expected) in [("src/settings.js", false), ("prod.env", true)] {
+            let patch = format!("*** Begin Patch\n*** Update File: {file}\n+process.env\n*** End Patch");
+            assert_eq!(recording.hides_input(&Raw::Text(patch.into())), expected, "{file}");
+        }
     }
 }

@@ -417,7 +417,7 @@ fn what_a_subagents_command_prints_of_an_excluded_file_is_not_recorded() {
 }
 
 #[test]
-fn a_call_is_hidden_if_any_part_of_its_arguments_names_an_excluded_file() {
+fn a_call_is_hidden_if_its_arguments_but_not_its_texts_name_an_excluded_file() {
     let mut followed = Followed::new();
     followed.follower.recorder.recording.excluded = vec![".env".into()];
     let inputs = [
@@ -425,7 +425,10 @@ fn a_call_is_hidden_if_any_part_of_its_arguments_names_an_excluded_file() {
         json!({"command": "cat \\\n.env"}),
         json!({"more": [[[[[".env"]]]]]}),
         json!({ "files": vec!["a"; 20].into_iter().chain([".env"]).collect::<Vec<_>>() }),
+        json!({"file_path": "/p/.env", "content": "x"}),
         json!({"command": "cat .environment"}),
+        json!({"file_path": "/p/a.js", "content": "read(.env)", "edits": [{"new_string": ".env"}]}),
+        json!({"prompt": "Move the settings out of .env"}),
     ];
     for (id, input) in inputs.into_iter().enumerate() {
         let id = id.to_string();
@@ -436,7 +439,7 @@ fn a_call_is_hidden_if_any_part_of_its_arguments_names_an_excluded_file() {
     let hidden = |followed: &mut Followed, kind, key: &str| -> Vec<bool> {
         followed.observed("claude:s", kind).iter().map(|one| one[key].is_null()).collect()
     };
-    let expected = [true, true, true, true, false];
+    let expected = [true, true, true, true, true, false, false, false];
     assert_eq!(hidden(&mut followed, Type::ToolCall, "input"), expected);
     assert_eq!(hidden(&mut followed, Type::ToolExecution, "content"), expected);
 }
