@@ -478,19 +478,25 @@ LINK is that of CLIENT."
          (plan (todo-write-json--get input "plan"))
          (content (append (todo-write-json--get call "content") nil))
          (diffs (seq-filter (lambda (part) (equal "diff" (todo-write-json--get part "type")))
-                            content)))
+                            content))
+         ;; Some agents repeat a field of the input as text.
+         (texts (seq-difference (delq nil (mapcar #'todo-write-acp-work--text content))
+                                (mapcar #'cdr (todo-write-json--fields input))))
+         (others (and texts `(("text" . ,(string-join texts "\n"))))))
     (cond ((stringp plan)
-           (list 'plan 'markdown (concat plan (todo-write-request--fields input "\n" "plan"))))
-          (diffs (list 'permission 'diff (todo-write-acp--diffs diffs input)))
+           (list 'plan 'markdown (concat plan (todo-write-request--fields input "\n" "plan")
+                                         (todo-write-request--fields others "\n"))))
+          (diffs (list 'permission 'diff
+                       (concat (todo-write-acp--diffs diffs input)
+                               (todo-write-request--fields others "\n"))))
           ((stringp command)
            (list 'permission 'shell
-                 (concat command (todo-write-request--fields input "\n# " "command"))))
+                 (concat command (todo-write-request--fields input "\n# " "command")
+                         (todo-write-request--fields others "\n# "))))
           (t (list 'permission 'text
                    (string-trim-left
-                    (string-join
-                     (cons (todo-write-request--fields input "\n")
-                           (delq nil (mapcar #'todo-write-acp-work--text content)))
-                     "\n")))))))
+                    (string-join (cons (todo-write-request--fields input "\n") texts)
+                                 "\n")))))))
 
 (defun todo-write-acp--diffs (parts input)
   "Return PARTS of a tool call's content, diffs, and the other fields of its INPUT."

@@ -146,15 +146,17 @@ modify them."
 (defun todo-write-request--fields (object before &rest except)
   "Return the fields of OBJECT, decoded JSON, as text, each after BEFORE.
 Leave out those named in EXCEPT.  No text of a field looks like another
-field."
-  (mapconcat (pcase-lambda (`(,name . ,value))
-               (concat before (todo-write-row-line name) ": "
-                       (if (and (stringp value) (equal before "\n"))
-                           (string-replace "\n" "\n    " value)
-                         (todo-write-request--json value))))
-             (seq-remove (lambda (field) (member (car field) except))
-                         (todo-write-json--fields object))
-             ""))
+field.  Any other value than an object or null is one text, as JSON."
+  (let ((fields (todo-write-json--fields object)))
+    (if (or fields (memq object '(nil :null)) (hash-table-p object))
+        (mapconcat (pcase-lambda (`(,name . ,value))
+                     (concat before (todo-write-row-line name) ": "
+                             (if (and (stringp value) (equal before "\n"))
+                                 (string-replace "\n" "\n    " value)
+                               (todo-write-request--json value))))
+                   (seq-remove (lambda (field) (member (car field) except)) fields)
+                   "")
+      (concat before (todo-write-request--json object)))))
 
 (defun todo-write-request--diff (file old new)
   "Return the difference of FILE from OLD to NEW, texts, as a diff."

@@ -446,7 +446,19 @@ What acp.el would do is done by replaying a record."
                     "make\n# sandbox: false\n# cwd: \"/a\\nb\"\n# more: ((k . [1 :null]))")
                    (((rawInput (plan . "# Plan") (path . "/etc"))) plan markdown
                     "# Plan\npath: /etc")
-                   (((rawInput (url . "x\ndepth: 2"))) permission text "url: x\n    depth: 2")))
+                   (((rawInput (url . "x\ndepth: 2"))) permission text "url: x\n    depth: 2")
+                   (((rawInput . "rm -r ~")) permission text "\"rm -r ~\"")
+                   (((rawInput . ["rm" "~"])) permission text "[\"rm\",\"~\"]")
+                   (((rawInput (command . "make") (description . "Build"))
+                     (content . [((type . "content") (content (type . "text") (text . "Build")))
+                                 ((type . "content")
+                                  (content (type . "text") (text . "As root\ntwice")))]))
+                    permission shell
+                    "make\n# description: \"Build\"\n# text: \"As root\\ntwice\"")
+                   (((content . [((type . "diff") (path . "/a") (newText . "y\n"))
+                                 ((type . "content")
+                                  (content (type . "text") (text . "all\n+z")))]))
+                    permission diff "--- /a\n+++ /a\n@@ -0,0 +1 @@\n+y\ntext: all\n    +z")))
     (todo-write-acp-tests--asking client call
       (let ((request (car (todo-write-requests "acp:s"))))
         (should (equal (list kind format detail)
