@@ -593,7 +593,9 @@ THREAD defaults to the newest thread of the current project."
     (unless (or (null key) (stringp key))
       (todo-write--wrong "thread" key "a string"))
     (when (member key (todo-write-threads))
-      (todo-write--open key)
+      ;; The journal has the project; no remote folder is asked for the current one.
+      (let ((default-directory "~/"))
+        (todo-write--open key))
       (when (called-interactively-p 'interactive)
         (message "Restored the plan"))
       key)))

@@ -82,6 +82,25 @@
         (delete-directory default-directory)
         (delete-directory root)))))
 
+(ert-deftest todo-write-restore-asks-no-other-machine-for-the-project ()
+  (todo-write-with-store
+    (todo-write-test-child '(progn (todo-write "old" '(:todos [(:content "In" :status "pending")]))
+                                   (prin1 t)))
+    (let* (asked
+           (default-directory "/elsewhere:/a/")
+           (file-name-handler-alist
+            (cons (cons "\\`/elsewhere:"
+                        (lambda (operation &rest args)
+                          (pcase operation
+                            ('file-remote-p "/elsewhere:")
+                            ('expand-file-name
+                             (let (file-name-handler-alist) (apply operation args)))
+                            (_ (push operation asked) nil))))
+                  file-name-handler-alist)))
+      (should (equal "old" (todo-write-restore "old")))
+      (should (todo-write-items "old"))
+      (should-not asked))))
+
 (ert-deftest todo-write-restore-loads-the-newest-thread-of-the-project ()
   (todo-write-with-store
     (let* ((root (file-name-as-directory (make-temp-file "todo-write-project" t)))
