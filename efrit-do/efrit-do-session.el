@@ -448,25 +448,31 @@ an earlier Emacs left unfinished in that folder, else a new one."
     (add-hook 'kill-emacs-hook #'efrit-do--cancel-all)
     session))
 
+(defmacro efrit-do-session--end-on-error (session &rest body)
+  "Evaluate BODY; an error or quit ends SESSION and is signaled again."
+  (declare (indent 1) (debug t))
+  `(condition-case problem
+       (progn ,@body)
+     ((error quit)
+      (efrit-do-session-end ,session 'failed (efrit-do-error-text problem))
+      (signal (car problem) (cdr problem)))))
+
 (defun efrit-do-session-start (session)
   "Start SESSION and return it.
 An error or quit of the backend ends SESSION and is signaled again."
-  (let ((backend (efrit-do-session-backend session))
-        (command (efrit-do-session-command session)))
-    (condition-case problem
-        (let ((title (or (efrit-do-backend-title backend session)
-                         (todo-write-row-line command 70))))
-          (todo-write-begin (efrit-do-session-thread session)
-                            :project (efrit-do-session-directory session)
-                            :agent "efrit-do")
-          (todo-write-set-activity (efrit-do-session-thread session) 'working)
-          (efrit-do-session-record session "INTENT" command)
-          (efrit-do-session-record session "TITLE" title)
-          (efrit-do-backend-start backend session))
-      ((error quit)
-       (efrit-do-session-end session 'failed (efrit-do-error-text problem))
-       (signal (car problem) (cdr problem))))
-    session))
+  (efrit-do-session--end-on-error session
+    (let* ((backend (efrit-do-session-backend session))
+           (command (efrit-do-session-command session))
+           (title (or (efrit-do-backend-title backend session)
+                      (todo-write-row-line command 70))))
+      (todo-write-begin (efrit-do-session-thread session)
+                        :project (efrit-do-session-directory session)
+                        :agent "efrit-do")
+      (todo-write-set-activity (efrit-do-session-thread session) 'working)
+      (efrit-do-session-record session "INTENT" command)
+      (efrit-do-session-record session "TITLE" title)
+      (efrit-do-backend-start backend session)))
+  session)
 
 (defun efrit-do-session-end (session status &optional reason)
   "End SESSION with STATUS for REASON, unless it has ended; return nil.

@@ -183,17 +183,18 @@ none can be continued."
             (efrit-do-session-requests session) 0
             (efrit-do-session-past session) (efrit-do-session-results session))
       (cl-incf (efrit-do-session-trace session))
-      (todo-write-set-activity (efrit-do-session-thread session) 'working)
-      (efrit-do-session-record session "AGENT_RESUMED" reason)
-      (unless calls
-        (efrit-do-backend-continue (efrit-do-session-backend session) session))
-      ;; The model needs a result for each of its calls.
-      (pcase-dolist (`(,_ ,_ ,then ,outcome) calls)
-        (funcall then
-                 (or outcome
-                     (list :content (format "Not run: %s.  The user has \
+      (efrit-do-session--end-on-error session
+        (todo-write-set-activity (efrit-do-session-thread session) 'working)
+        (efrit-do-session-record session "AGENT_RESUMED" reason)
+        (unless calls
+          (efrit-do-backend-continue (efrit-do-session-backend session) session))
+        ;; The model needs a result for each of its calls.
+        (pcase-dolist (`(,_ ,_ ,then ,outcome) calls)
+          (funcall then
+                   (or outcome
+                       (list :content (format "Not run: %s.  The user has \
 continued the session." reason)
-                           :is-error t)))))
+                             :is-error t))))))
     session))
 
 (provide 'efrit-do)

@@ -198,22 +198,22 @@ the sessions on that machine; see `todo-write-follow-remote'."
 (defun todo-write-follow-stop (&optional file)
   "Stop following the session whose transcript is FILE; nil for all.
 Its plan stays, paused.  Interactively, ask which one if there are
-several; with a prefix argument, stop all.  Stopping the one that
-`todo-write-follow-mode' follows switches the mode off, unless it follows
-all by `todo-write-follow-all'."
+several; with a prefix argument, stop all.  Stopping all, or the one that
+`todo-write-follow-mode' follows, switches the mode off; with
+`todo-write-follow-all', only stopping all does."
   (interactive
-   (list (cond ((not (or todo-write-follow--sessions
-                         ;; A machine may have no session now.
-                         (seq-some #'todo-write-follow-link--link-process
+   (list (let ((files (mapcar #'todo-write-follow--session-file todo-write-follow--sessions))
+               ;; A machine may have no session now.
+               (machines (seq-some #'todo-write-follow-link--link-process
                                    (bound-and-true-p todo-write-follow-remote--links))))
-                (user-error "No session is followed"))
-               ((and (cdr todo-write-follow--sessions) (not current-prefix-arg))
-                (todo-write-follow-sessions--complete
-                 "Stop following: "
-                 (mapcar (lambda (session)
-                           (todo-write-follow-sessions--describe
-                            (todo-write-follow--session-file session)))
-                         todo-write-follow--sessions))))))
+           (cond ((not (or files machines))
+                  (user-error "No session is followed"))
+                 (current-prefix-arg nil)
+                 ((cdr files)
+                  (todo-write-follow-sessions--complete
+                   "Stop following: " (mapcar #'todo-write-follow-sessions--describe files)))
+                 ((and todo-write-follow-all (not machines))
+                  (car files))))))
   (let ((sessions (if file
                       (ensure-list (todo-write-follow--find file))
                     todo-write-follow--sessions)))

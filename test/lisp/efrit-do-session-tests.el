@@ -444,6 +444,26 @@ Go on for a while, to see whether anything happens after its end."
       (should (= ran 1))
       (should (member "AGENT_RESUMED" (efrit-do-session-tests--types thread))))))
 
+(ert-deftest efrit-do-a-session-that-cannot-continue-ends-and-can-be-tried-again ()
+  (efrit-do-session-tests--with-sessions
+    (let ((session (efrit-do-session-tests--start
+                    (list (list (efrit-do-session-tests--plan "in_progress"))
+                          '((:pause 60) (:text "Later.")))
+                    :speed 1)))
+      (todo-write-test-wait
+       (lambda () (eq 'active (todo-write-state (efrit-do-session-thread session)))))
+      (efrit-do-cancel)
+      (dolist (problem '((error "No key") (quit)))
+        (cl-letf (((symbol-function 'efrit-do-backend-continue)
+                   (lambda (&rest _) (signal (car problem) (cdr problem)))))
+          (should (eq (car problem) (condition-case err (efrit-do-continue)
+                                      ((error quit) (car err))))))
+        (should (eq 'failed (efrit-do-session-status session)))
+        (should (eq 'paused (todo-write-state (efrit-do-session-thread session)))))
+      (setf (efrit-do-replay--state-speed (efrit-do-session-state session)) 0)
+      (efrit-do-session-tests--await (efrit-do-continue))
+      (should (eq 'done (efrit-do-session-status session))))))
+
 (ert-deftest efrit-do-quit-in-a-tool-cancels-and-tells-the-model-later ()
   (efrit-do-session-tests--with-sessions
     (let* ((outcome (efrit-do-session-tests--run

@@ -778,6 +778,21 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
       (todo-write-follow (abbreviate-file-name file))
       (should-not todo-write-follow--stopped))))
 
+(ert-deftest todo-write-follow-tests-stopping-the-only-session-follows-the-others-on ()
+  (todo-write-follow-tests--with
+    (let ((todo-write-follow-all t) (todo-write-follow--stopped nil)
+          (file (todo-write-follow-tests--session
+                 (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix")))
+      (todo-write-follow-mode)
+      (todo-write-follow file)
+      (call-interactively #'todo-write-follow-stop)
+      (should todo-write-follow-mode)
+      (should (equal (list file) todo-write-follow--stopped))
+      (todo-write-follow file)
+      (let ((current-prefix-arg '(4)))
+        (call-interactively #'todo-write-follow-stop))
+      (should-not todo-write-follow-mode))))
+
 (ert-deftest todo-write-follow-tests-earlier-waits-and-ends-do-not-notify ()
   (todo-write-follow-tests--with
     (let* ((start (todo-write-follow-tests--start))
