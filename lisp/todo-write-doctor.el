@@ -131,9 +131,16 @@ enables it."
     (seq-some (lambda (agent) (file-directory-p (cdr agent)))
               (todo-write-follow-sessions--given-homes))
     (bound-and-true-p todo-write-follow-mode)
-    "M-x todo-write-follow for one, M-x todo-write-follow-mode for all")
-   (list 'ok (format "ACP: acp.el is %s; its plans come by todo-write-from-acp-plan"
-                     (if (locate-library "acp") "installed" "not installed")))
+    "M-x todo-write-follow for one session, M-x todo-write-follow-mode for the newest one")
+   (todo-write-doctor--host
+    "agent-shell" (locate-library "agent-shell")
+    (bound-and-true-p todo-write-agent-shell-mode) "M-x todo-write-agent-shell-mode")
+   (todo-write-doctor--host
+    "ECA" (locate-library "eca") (bound-and-true-p todo-write-eca-mode)
+    "M-x todo-write-eca-mode")
+   (list 'ok (if (locate-library "acp")
+                 "ACP: acp.el is installed; todo-write-acp-connect connects a client"
+               "ACP: acp.el is not installed"))
    (todo-write-mcp-setup--finding)
    (todo-write-plugin--finding)))
 
