@@ -85,7 +85,30 @@ Error messages are links, as in `compilation-mode'."
   :interactive nil
   (todo-write-menu-begin-mode)
   (compilation-setup t)
-  (setq-local bidi-display-reordering nil))
+  (setq-local compilation-parse-errors-filename-function #'todo-write-visit--printed-file
+              ;; The syntax of remote names has a colon or a bracket.
+              compilation-directory-matcher
+              '("\\(?:Entering\\|Leavin\\(g\\)\\) directory [`']\\([^][:\n]+\\)'$" (2 . 1))
+              bidi-display-reordering nil))
+
+(defun todo-write-visit--printed-file (name)
+  "Return the file NAME, printed by a command, so that it is never remote.
+NAME may have the prefix of the machine of this buffer, which stays."
+  (let ((remote (todo-write-visit--remote-part
+                 (concat "/" (string-remove-prefix comint-file-name-prefix name)))))
+    (if remote
+        (concat comint-file-name-prefix (file-name-quote remote t))
+      name)))
+
+(defun todo-write-visit--remote-part (name)
+  "Return the last part of NAME, from a slash on, that is a remote name, or nil.
+With \"..\" before it, NAME can expand to that."
+  (let (part)
+    (dotimes (start (length name))
+      (when (and (eq ?/ (aref name start))
+                 (file-remote-p (substring name start)))
+        (setq part (substring name start))))
+    part))
 
 (defun todo-write-visit--output (thread entry)
   "Show the whole call of ENTRY of THREAD and what it returned."
@@ -95,6 +118,8 @@ Error messages are links, as in `compilation-mode'."
     (unless (or output call)
       (user-error "Nothing more is recorded of this"))
     (with-current-buffer (get-buffer-create "*todo-write-output*")
+      ;; The mode takes the prefix of absolute names from it.
+      (setq default-directory folder)
       (let ((inhibit-read-only t))
         (erase-buffer)
         (todo-write-visit-output-mode)
@@ -105,7 +130,6 @@ Error messages are links, as in `compilation-mode'."
         (insert (todo-write-row-plain-lines
                  (ansi-color-filter-apply (or output "Nothing is recorded of its output.")))
                 "\n"))
-      (setq default-directory folder)
       (goto-char (point-min))
       (pop-to-buffer (current-buffer)))))
 

@@ -268,6 +268,32 @@
       (compilation-next-error 1)
       (should (looking-at-p "a\\.c:3")))))
 
+(ert-deftest todo-write-visit-connects-to-no-host-that-an-output-names ()
+  (require 'tramp-sh)
+  (dolist (output '("/ssh:evil.example:/x.c:10: error: no\n"
+                    "/ssh:evil.example:~/x.c:10: error: no\n"
+                    "/y/../ssh:evil.example:/x.c:10: error: no\n"
+                    "/ssh:evil:/../../../../ssh:evil.example:/x.c:10: error: no\n"
+                    "../../../../../ssh:evil.example:/x.c:10: error: no\n"
+                    "make: Entering directory '/ssh:evil.example:/y'\nx.c:10: error: no\n"))
+    (todo-write-story-tests--with-task
+      (todo-write-story-tests--call "c" "Bash" '(:command "make") output :outcome 'failed)
+      (todo-write-test-open "One")
+      (search-forward "✗ make")
+      (let (connected asked)
+        (cl-letf (((symbol-function 'tramp-maybe-open-connection)
+                   (lambda (&rest _) (setq connected output) (error "No connection here")))
+                  ((symbol-function 'read-file-name)
+                   (lambda (&rest _) (setq asked t) (user-error "Not found"))))
+          (todo-write-test-press "RET")
+          (with-current-buffer "*todo-write-output*"
+            (ignore-errors (font-lock-ensure))
+            (goto-char (point-min))
+            (search-forward "x.c")
+            (ignore-errors (compile-goto-error))))
+        (should-not connected)
+        (should asked)))))
+
 (ert-deftest todo-write-diff-shows-a-task-and-an-entry-in-diff-mode ()
   (todo-write-story-tests--with-task
     (dolist (name '("a" "b"))
