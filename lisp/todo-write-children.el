@@ -45,13 +45,15 @@ ITEM-ID is nil for threads whose item is not in the list."
   "Insert the lists of the threads KEYS as lines of WIDTH columns.
 Non-nil OPEN shows completed lists in full, too.  DEPTH is the level of
 nesting, from 1."
-  (dolist (key keys)
-    (let* ((summary (todo-write-summary key))
-           (state (plist-get summary :state))
-           (depth (or depth 1)))
-      (todo-write-children--insert-header key summary width depth)
-      (when (or open (memq state '(active paused)))
-        (todo-write-children--insert-rows key (eq state 'paused) width open depth)))))
+  (let ((start (point)))
+    (dolist (key keys)
+      (let* ((summary (todo-write-summary key))
+             (state (plist-get summary :state))
+             (depth (or depth 1)))
+        (todo-write-children--insert-header key summary width depth)
+        (when (or open (memq state '(active paused)))
+          (todo-write-children--insert-rows key (eq state 'paused) width open depth))))
+    (put-text-property start (point) 'todo-write-subagent t)))
 
 (defun todo-write-children--insert-header (key summary width depth)
   "Insert the line above the list of the thread KEY, whose summary is SUMMARY.

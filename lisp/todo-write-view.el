@@ -1047,7 +1047,8 @@ can be visited or opened below them.  Folded rows count as one."
 
 (defun todo-write-view--id-at-point ()
   "Return the id of the task at point.
-Signal a `user-error' if there is none, or if it was dropped."
+Signal a `user-error' if there is none, if it was dropped or is folded, or
+in the list of a subagent, whose lines have the id of the task above."
   (let ((id (get-text-property (point) 'todo-write-id)))
     (cond ((not (derived-mode-p 'todo-write-view-mode))
            (user-error "This works in the buffer that `todo-write-show' shows"))
@@ -1057,6 +1058,10 @@ Signal a `user-error' if there is none, or if it was dropped."
                          "The list is empty; + adds a task")))
           ((member id todo-write-view--ghosts)
            (user-error "This task was dropped; R brings it back"))
+          ((todo-write-fold--at (point))
+           (user-error "RET unfolds these tasks first"))
+          ((get-text-property (point) 'todo-write-subagent)
+           (user-error "This is a subagent's list; RET on its title shows it"))
           (t id))))
 
 (defun todo-write-view--goto (id)

@@ -179,6 +179,37 @@
                (cadr (should-error (todo-write-edit-tests--press keys "x")
                                    :type 'user-error)))))))
 
+(ert-deftest todo-write-edit-keys-change-no-folded-task ()
+  (let ((todo-write-view-fold-completed t))
+    (todo-write-edit-tests--with '(("One" "completed") ("Two" "completed")
+                                   ("Three" "completed") ("Four" "completed") "Five")
+      (todo-write-view-first)
+      (dolist (keys '("e" "k" "t" "M-<up>" "M-<down>"))
+        (should (string-match-p
+                 "RET unfolds"
+                 (cadr (should-error (todo-write-edit-tests--press keys "x")
+                                     :type 'user-error)))))
+      (should (= 1 (length (todo-write-revisions "a"))))
+      (todo-write-edit-tests--press "RET")
+      (todo-write-edit-tests--press "k")
+      (should (equal (todo-write-test-contents "a") '("Two" "Three" "Four" "Five"))))))
+
+(ert-deftest todo-write-edit-keys-in-a-subagents-list-change-no-task-of-the-parent ()
+  (todo-write-edit-tests--with '("One" "Two")
+    (todo-write-begin "sub" :parent "a" :parent-item (todo-write-test-id "a" "One"))
+    (todo-write-test-write "sub" "Grep")
+    (dolist (place '("Grep" "sub"))
+      (todo-write-edit-tests--to place)
+      (dolist (keys '("e" "k" "t" "M-<up>" "M-<down>"))
+        (should (string-match-p
+                 "subagent"
+                 (cadr (should-error (todo-write-edit-tests--press keys "x")
+                                     :type 'user-error))))))
+    (should (= 1 (length (todo-write-revisions "a"))))
+    (todo-write-edit-tests--to "Grep")
+    (todo-write-edit-tests--press "RET")
+    (should (member (todo-write-test-id "a" "One") todo-write-view--open))))
+
 (ert-deftest todo-write-edit-undo-with-nothing-to-undo-says-so ()
   (todo-write-edit-tests--with '("One")
     (cl-letf (((symbol-function 'y-or-n-p) #'always))
