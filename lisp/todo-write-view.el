@@ -720,7 +720,7 @@ and \\=✗ dropped before it was completed.
   (dolist (hook '(text-scale-mode-hook display-line-numbers-mode-hook buffer-face-mode-hook))
     (add-hook hook #'todo-write-view--fit-shown nil t))
   (add-hook 'isearch-mode-hook #'todo-write-isearch--begin nil t)
-  (add-hook 'isearch-update-post-hook #'todo-write-view--unfold-here nil t)
+  (add-hook 'isearch-update-post-hook #'todo-write-view--unfold-found nil t)
   (add-hook 'occur-mode-find-occurrence-hook #'todo-write-isearch--show-occurrence nil t)
   (add-hook 'imenu-after-jump-hook #'todo-write-view--unfold-here nil t)
   (add-hook 'kill-buffer-hook #'todo-write-view--stop-following nil t)
@@ -1071,8 +1071,16 @@ in the list of a subagent, whose lines have the id of the task above."
 
 (defun todo-write-view--goto-any (id)
   "Move point to the task ID, which may be in an earlier list or dropped.
-Return nil if the plan does not show it."
-  (or (todo-write-view--goto id) (todo-write-view--goto-former id)))
+Unfold it, and widen if it is outside the narrowed region.  Return nil if
+the plan does not show it."
+  (when-let* ((position (save-restriction
+                          (widen)
+                          (or (todo-write-view--goto id) (todo-write-view--goto-former id)))))
+    (unless (and (<= (point-min) position) (< position (point-max)))
+      (widen))
+    (goto-char position)
+    (todo-write-view--unfold-here)
+    position))
 
 (defun todo-write-view--goto-former (id)
   "Move point to the line of the task ID of an earlier list, or a dropped one.
@@ -1181,10 +1189,16 @@ See `todo-write-view-fold-completed'."
 
 (defun todo-write-view--unfold-here ()
   "Show the completed tasks if point is on a folded one."
-  (when-let* ((fold (todo-write-fold--at (point)))
-              ((< (overlay-start fold) (point))))
+  (when (todo-write-fold--at (point))
     (setq todo-write-fold--choice nil)
     (todo-write-fold--clear)))
+
+(defun todo-write-view--unfold-found ()
+  "Show the completed tasks if Isearch found a folded one.
+At the start of the fold, point may be where the search began."
+  (when-let* ((fold (todo-write-fold--at (point)))
+              ((< (overlay-start fold) (point))))
+    (todo-write-view--unfold-here)))
 
 (defun todo-write-view-mouse-visit (event)
   "Visit or open what EVENT clicked on, as `todo-write-view-visit' does."
