@@ -282,7 +282,52 @@ of `todo-write-show'."
       (todo-write-history-next))))
 
 (defun todo-write-history--draw-index (&rest _)
-  "Draw the index."
+  "Draw the index; keep point and windows at their revisions.
+Newer revisions shift the lines."
+  (todo-write-history--keep-places #'todo-write-history--print-index))
+
+(defun todo-write-history--keep-places (draw)
+  "Call DRAW; keep point, and points and starts of windows, at their revisions."
+  (let* ((windows (get-buffer-window-list nil nil t))
+         (point (todo-write-history--place (point)))
+         (places (mapcar (lambda (window)
+                           (cons (todo-write-history--place (window-point window))
+                                 (todo-write-history--place (window-start window))))
+                         windows)))
+    (funcall draw)
+    (cl-loop for window in windows
+             for (point . start) in places
+             do (when-let* ((position (todo-write-history--position start)))
+                  (set-window-start window position t))
+                (when-let* ((position (todo-write-history--position point)))
+                  (set-window-point window position)))
+    (when-let* ((position (todo-write-history--position point)))
+      (goto-char position))))
+
+(defun todo-write-history--place (position)
+  "Return the place of POSITION in the index, or nil above all revisions.
+It is a cons: a revision, and the number of lines below it."
+  (save-excursion
+    (goto-char position)
+    (forward-line 0)
+    (let ((lines 0))
+      (while (and (not (get-text-property (point) 'todo-write-revision))
+                  (= 0 (forward-line -1)))
+        (cl-incf lines))
+      (when-let* ((revision (get-text-property (point) 'todo-write-revision)))
+        (cons revision lines)))))
+
+(defun todo-write-history--position (place)
+  "Return the position of PLACE in the index, or nil."
+  (when-let* ((start (and place (text-property-any (point-min) (point-max)
+                                                   'todo-write-revision (car place)))))
+    (save-excursion
+      (goto-char start)
+      (forward-line (cdr place))
+      (point))))
+
+(defun todo-write-history--print-index ()
+  "Replace the text of the index."
   (setq todo-write-page--width (todo-write-page--fitting-width))
   (let* ((thread todo-write-view-thread)
          (summary (todo-write-summary thread))

@@ -7,7 +7,8 @@
 
 ;; The plan, its history and timeline, and the places that a search found are pages:
 ;; read-only buffers that are drawn for the narrowest of their windows, and again when
-;; that changes.  A page that is drawn again as a whole keeps its windows at their lines.
+;; that changes.  Point and windows keep their line numbers.  A page whose lines shift
+;; must restore them itself.
 
 ;;; Code:
 
