@@ -9,6 +9,7 @@
 
 ;;; Code:
 
+(require 'cl-lib)
 (require 'json)
 (require 'tabulated-list)
 (require 'todo-write)
@@ -29,7 +30,7 @@ Those that arrive meanwhile are drawn together."
   "Major mode for the observations of a thread."
   :interactive nil
   (todo-write-menu-begin-mode)
-  (setq tabulated-list-format [("Time" 16 t) ("Type" 18 t) ("Phase" 9 t)
+  (setq tabulated-list-format [("Time" 16 todo-write-log--before-p) ("Type" 18 t) ("Phase" 9 t)
                                ("Task" 20 t) ("What" 0 nil)]
         tabulated-list-padding 1
         tabulated-list-entries #'todo-write-log--entries
@@ -68,10 +69,12 @@ File names are relative to PROJECT."
   (let* ((metadata (plist-get observation :metadata))
          (content (plist-get observation :content))
          (name (and (consp content) (plist-get content :name)))
-         (text (todo-write-story--text content project)))
+         (text (todo-write-story--text content project))
+         (timestamp (plist-get observation :timestamp)))
     (list (plist-get observation :id)
           (vector
-           (string-pad (todo-write-row--clock (plist-get observation :timestamp)) 16 nil t)
+           (propertize (string-pad (todo-write-row--clock timestamp) 16 nil t)
+                       'todo-write-timestamp timestamp)
            (todo-write-log--type (plist-get observation :type))
            (format "%s" (or (plist-get metadata :phase) ""))
            (todo-write-row--helped
@@ -80,6 +83,11 @@ File names are relative to PROJECT."
                                      "")))
            (todo-write-row--helped
             (todo-write-row-line (if (stringp name) (concat name " " text) text) 300))))))
+
+(defun todo-write-log--before-p (entry other)
+  "Return non-nil if ENTRY, a row, was recorded before OTHER."
+  (cl-flet ((time (entry) (get-text-property 0 'todo-write-timestamp (aref (cadr entry) 0))))
+    (< (time entry) (time other))))
 
 (defun todo-write-log--type (type)
   "Return TYPE, of an observation, in a face."

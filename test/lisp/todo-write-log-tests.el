@@ -47,6 +47,18 @@
                      ("PLAN_UPDATE" "2 tasks, 2 changes")
                      ("THOUGHTS" "A broom is needed"))))))
 
+(ert-deftest todo-write-log-sorts-by-the-time-of-any-day ()
+  (let ((now (truncate (* 1000 (float-time)))))
+    (cl-letf (((symbol-function 'todo-write-observations)
+               (lambda (&rest _)
+                 (cl-loop for (content . days) in '(("today") ("last year" . 365) ("yesterday" . 1))
+                          collect (list :id content :type "MESSAGE" :content content
+                                        :timestamp (- now (* (or days 0) 86400000)))))))
+      (todo-write-log-tests--with-log
+        (dolist (order '(("last year" "yesterday" "today") ("today" "yesterday" "last year")))
+          (tabulated-list-sort 0)
+          (should (equal order (mapcar #'cadr (todo-write-log-tests--rows)))))))))
+
 (ert-deftest todo-write-log-stays-where-it-is-read-in-a-window-beside ()
   (todo-write-log-tests--with-log
     (dotimes (n 50)
