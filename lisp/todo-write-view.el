@@ -812,8 +812,7 @@ For `todo-write--event-functions'."
              (todo-write-view--draw changes summary))
             ;; Another function wrote meanwhile, and that is drawn already.
             ((and (< revision current) (eql drawn current)))
-            ;; The buffer has just got its thread, revisions were missed, or the
-            ;; thread was forgotten and begun again.
+            ;; The buffer has just got its thread, or revisions were missed.
             (t (todo-write-view--draw))))))
 
 (defun todo-write-view--on-state (thread)
@@ -834,7 +833,10 @@ For `todo-write--event-functions'."
   (todo-write-view--in-buffers (or (equal todo-write-view-thread thread)
                                    (seq-some (lambda (entry) (member thread (cdr entry)))
                                              todo-write-view--children))
-    (todo-write-view--draw)))
+    (if (equal todo-write-view-thread thread)
+        ;; Without a thread, the buffer adopts the next plan.
+        (todo-write-view--show-thread nil)
+      (todo-write-view--draw))))
 
 (defun todo-write-view--on-observe (thread type)
   "Show an event of THREAD of TYPE in its buffers soon."

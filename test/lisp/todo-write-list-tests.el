@@ -510,6 +510,20 @@
     (todo-write-forget "a")
     (should (string-match-p "No plan yet" (todo-write-test-text)))))
 
+(ert-deftest todo-write-view-shows-the-next-plan-after-its-own-was-forgotten ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" "One")
+    (todo-write-test-write "b" "Other")
+    (todo-write-forget "b")
+    (should (string-search "One" (todo-write-test-text)))
+    (todo-write-test-open "One")
+    (todo-write-forget "a")
+    (should-error (todo-write-test-press "+") :type 'user-error)
+    (should-not (todo-write-threads))
+    (todo-write-test-write "c" "Two")
+    (should (equal "c" todo-write-view-thread))
+    (should (equal '(" ○ Two") (todo-write-test-seen)))))
+
 (ert-deftest todo-write-view-shows-a-title-that-comes-late-at-once ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "One" "Two")
