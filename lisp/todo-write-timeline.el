@@ -6,7 +6,7 @@
 ;;; Commentary:
 
 ;; `T' in a plan, or `M-x todo-write-timeline', shows a row for each task that has
-;; started, with a bar for each interval in which it was in progress; `x' saves that
+;; started, with a bar for each interval in which it was in progress; `X' saves it
 ;; as SVG or Org.
 
 ;;; Code:
