@@ -1104,7 +1104,7 @@ Open what it is in.  Return nil if there is no such task."
 (defun todo-write-view-to-current ()
   "Move to the task in progress and follow it from now on."
   (interactive nil todo-write-view-mode)
-  (unless (todo-write-view--goto (todo-write-view--current-id))
+  (unless (todo-write-view--goto-any (todo-write-view--current-id))
     (user-error "No task is in progress"))
   (when (eq (current-buffer) (window-buffer))
     (set-window-point nil (point))

@@ -153,7 +153,8 @@ nothing is recorded."
       (let ((inhibit-read-only t))
         (erase-buffer)
         (insert patch))
-      (setq default-directory folder)
+      ;; Below the root, the rest of a name could be that of a remote file.
+      (setq default-directory (if (equal folder "/") (file-name-quote folder) folder))
       (diff-mode)
       (setq buffer-read-only t
             header-line-format (concat " Changes of " (string-replace "%" "%%" what)))

@@ -311,6 +311,28 @@
     (with-current-buffer "*todo-write-diff*"
       (should (string-match-p "^\\+\\+\\+ b/b$" (buffer-string))))))
 
+(ert-deftest todo-write-diff-connects-to-no-host-that-a-file-names ()
+  (require 'tramp-sh)
+  (todo-write-test-with-view
+    (todo-write-begin "a" :project "/")
+    (todo-write-test-write "a" '("One" "in_progress"))
+    (todo-write-story-tests--call
+     "c" "Edit" '(:file_path "/ssh:evil.example:/x.c") "done" :outcome 'ok
+     :files '((:path "/ssh:evil.example:/x.c" :oldText "1\n" :newText "2\n")))
+    (todo-write-show-diff "a" "t1")
+    (with-current-buffer "*todo-write-diff*"
+      (font-lock-ensure)
+      (goto-char (point-min))
+      (search-forward "+2")
+      (let (connected asked)
+        (cl-letf (((symbol-function 'tramp-maybe-open-connection)
+                   (lambda (&rest _) (setq connected t) (error "No connection here")))
+                  ((symbol-function 'read-file-name)
+                   (lambda (&rest _) (setq asked t) (user-error "Not found"))))
+          (ignore-errors (diff-goto-source)))
+        (should-not connected)
+        (should asked)))))
+
 (ert-deftest todo-write-diff-takes-back-a-change-of-the-agent ()
   (let ((folder (file-name-as-directory (make-temp-file "todo-write" t))))
     (unwind-protect

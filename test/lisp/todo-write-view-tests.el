@@ -551,6 +551,14 @@ Leave out times if WITHOUT-TIMES is non-nil."
     (should (equal (todo-write-view-tests--rows)
                    '(" ✓ One" " ○ Two" " ✓ Three" " ○ Half" " ○ Four")))))
 
+(ert-deftest todo-write-view-goes-to-the-task-in-progress-outside-a-narrowed-region ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" '("One" "in_progress") "Two")
+    (narrow-to-region (todo-write-place--start (todo-write-test-id "a" "Two")) (point-max))
+    (todo-write-view-to-current)
+    (should (looking-at-p " ● Doing: One"))
+    (should-not (buffer-narrowed-p))))
+
 (ert-deftest todo-write-view-cannot-be-cloned ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "One")
