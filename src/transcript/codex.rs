@@ -59,6 +59,8 @@ pub struct CodexReader {
     is_computed: bool,
     /// Whether the lines are the session's own: a fork repeats its parent's first.
     is_own: bool,
+    /// Whether the current line is far from the end of a large file.
+    is_old: bool,
     /// The model of the current turn.
     model: Option<String>,
     /// The last message. The log has most of them twice.
@@ -131,6 +133,7 @@ impl CodexReader {
             is_denied: false,
             is_computed: false,
             is_own: true,
+            is_old: false,
             model: None,
             message: None,
             response: None,
@@ -180,7 +183,8 @@ impl CodexReader {
         }
     }
 
-    /// Reads a line far from the end of a large file, for plans, titles and turns only.
+    /// Reads a line far from the end of a large file. It yields plans, titles and turns, and keeps the
+    /// cumulative token counts; its work is not counted.
     pub fn read_old_line(&mut self, bytes: &[u8]) {
         const MARKS: [&str; 9] = [
             "update_plan",
@@ -197,11 +201,15 @@ impl CodexReader {
         let is_due = self.calls.any(|effect| !matches!(effect, CallKind::Other));
         let Ok(line) = std::str::from_utf8(bytes) else { return };
         if is_due || !self.has_title || MARKS.iter().any(|mark| line.contains(mark)) {
-            // Work is not counted far from the end of a file.
-            let is_own = self.session.is_some() && std::mem::take(&mut self.is_own);
+            self.is_old = true;
             self.read_line(bytes);
-            self.is_own |= is_own;
+            self.is_old = false;
         }
+    }
+
+    /// Whether the work of the current line counts.
+    fn counts_work(&self) -> bool {
+        self.is_own && !self.is_old
     }
 
     /// The first such line names the session. Later ones repeat it or name a fork's origin.
@@ -311,7 +319,7 @@ impl CodexReader {
         }
         let call = self.calls.end(id);
         self.is_denied = effect.outcome == Some(CallOutcome::Refused);
-        let effect = if self.is_own { effect } else { Effect::default() };
+        let effect = if self.counts_work() { effect } else { Effect::default() };
         let is_error = effect.outcome == Some(CallOutcome::Failed);
         let mut event = result(call.as_ref(), id, content, is_error, self.time, effect);
         if let EventKind::Result { name: known, is_hidden, .. } = &mut event {
@@ -336,7 +344,7 @@ impl CodexReader {
 
     /// Notes that a response begins: its tokens, which come later, belong to this moment.
     fn begin_response(&mut self, line: &RolloutLine<'_>) {
-        if self.response.is_none() && self.is_own {
+        if self.response.is_none() && self.counts_work() {
             let payload = &line.payload;
             let name = payload.call_id.as_ref().or(payload.id.as_ref()).map_or("", |name| &name.0);
             let time = line.timestamp.as_ref().map_or("", |time| &time.0);
@@ -353,7 +361,7 @@ impl CodexReader {
     }
 
     fn emit_usage(&mut self, line: &RolloutLine<'_>, usage: Usage) {
-        if let (true, Some(response)) = (self.is_own, self.response.clone()) {
+        if let (true, Some(response)) = (self.counts_work(), self.response.clone()) {
             let kind = EventKind::Usage { response, usage };
             if let Some(event) = self.event_of(line, kind) {
                 self.events.push_work(event);
@@ -452,7 +460,7 @@ impl CodexReader {
         let mut effect = effect.unwrap_or_default();
         // The log does not tell a denial in the terminal from an interruption: both abort the call.
         self.is_denied = effect.outcome == Some(CallOutcome::Refused) && !content.contains(ABORTED);
-        if !self.is_own {
+        if !self.counts_work() {
             effect = Effect::default();
         }
         let event = result(call.as_ref(), id, content.clone(), is_error, self.time, effect);

@@ -392,3 +392,32 @@ fn tokens_far_from_the_end_of_a_file_do_not_count_for_the_first_response_after_t
     });
     assert_eq!(tokens.sum::<u64>(), 10);
 }
+
+#[test]
+fn the_work_of_own_turns_far_from_the_end_of_a_file_is_not_counted() {
+    let mut rollout = Rollout::new();
+    let tokens = json!({"input_tokens": 10, "output_tokens": 0});
+    let record = json!({"turn_id": "s", "usage": tokens, "thread_token_usage": tokens});
+    rollout.line("token_usage_record", record);
+    // The name of a list makes the line relevant.
+    let item =
+        json!({"type": "CommandExecution", "id": "c1", "exit_code": 0, "command": ["grep", "update_plan"]});
+    rollout.event("item_completed", json!({"turn_id": "s", "item": item}));
+    let call = json!({"turn_id": "s", "name": "exec_command", "arguments": "update_plan", "call_id": "c2"});
+    rollout.item("function_call", call);
+    let output = "Process exited with code 0\nOutput:\nupdate_plan";
+    rollout.item("function_call_output", json!({"turn_id": "s", "call_id": "c2", "output": output}));
+    let work = |is_old: bool| {
+        let mut reader = CodexReader::new(Default::default(), 100);
+        for line in rollout.0.iter().map(Value::to_string) {
+            if is_old { reader.read_old_line(line.as_bytes()) } else { reader.read_line(line.as_bytes()) }
+        }
+        let events = reader.take_events().into_iter();
+        let is_work = |kind: &EventKind| match kind {
+            EventKind::Result { effect, .. } => effect.outcome.is_some(),
+            kind => matches!(kind, EventKind::Usage { .. }),
+        };
+        events.filter(|event| is_work(&event.kind)).count()
+    };
+    assert_eq!((work(false), work(true)), (4, 0));
+}
