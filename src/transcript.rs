@@ -163,9 +163,14 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// Whether it is a call, its result, or the tokens of a response.
+    /// Whether it counts as work: tokens of a response, or a result with an effect. Results far from
+    /// the end of a large file have none.
     pub fn is_work(&self) -> bool {
-        matches!(self, EventKind::Call { .. } | EventKind::Result { .. } | EventKind::Usage { .. })
+        match self {
+            EventKind::Usage { response, .. } => !response.is_empty(),
+            EventKind::Result { effect, .. } => effect.outcome.is_some() || !effect.files.is_empty(),
+            _ => false,
+        }
     }
 }
 

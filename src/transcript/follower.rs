@@ -123,7 +123,7 @@ pub struct Appended {
     pub is_partial: bool,
     /// The events in them.
     pub events: Vec<Event>,
-    /// The time of the first event of work if only the end of the file was read for work.
+    /// The time of the first work that counts if only the end of the file was read for work.
     pub since: Option<Millis>,
 }
 

@@ -558,12 +558,7 @@ fn is_known(thread: &Thread, event: &Event) -> bool {
 /// Whether the event is work that the thread has not counted: a crash may separate it from what was
 /// recorded of the same line or moment.
 fn is_missing(thread: &Thread, event: &Event) -> bool {
-    let is_work = match &event.kind {
-        EventKind::Usage { response, .. } => !response.is_empty(),
-        EventKind::Result { effect, .. } => effect.outcome.is_some() || !effect.files.is_empty(),
-        _ => false,
-    };
-    is_work && !is_counted(thread, &event.kind, &details(event))
+    event.kind.is_work() && !is_counted(thread, &event.kind, &details(event))
 }
 
 /// Whether the thread has counted this work already.

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 
 use serde_json::{Value, json};
 use todo_write::observation::{Filter, Type};
+use todo_write::transcript::field::millis;
 use todo_write::work::{CommandWork, FileWork, Part, Tokens, Work};
 
 use super::claude::Session;
@@ -193,6 +194,29 @@ fn a_subagents_lines_count_for_the_task_that_sent_it_out() {
     }
     session.lines.splice(7..7, subagent.lines);
     assert_eq!(work_of(&mut session.followed()).commands, OK);
+}
+
+#[test]
+fn the_work_of_a_large_file_is_known_since_the_first_work_that_counts() {
+    // A call of Claude Code counts by its result, and one of Codex begins a response.
+    let mut session = Session::new("cli");
+    session.create(1, "Sift");
+    let old = session.lines.len();
+    session.update(1, "in_progress");
+    let item = json!({"type": "CommandExecution", "id": "c", "exit_code": 0, "command": ["update_plan"]});
+    let mut rollout = raking();
+    rollout.event("item_completed", json!({"turn_id": "s", "item": item}));
+    let old_of_codex = rollout.0.len();
+    rollout.update(&PLAN, "Plan updated");
+    for (lines, old, first) in [(session.lines, old, old + 1), (rollout.0, old_of_codex, old_of_codex)] {
+        let mut followed = Followed::new();
+        lines[..old].iter().for_each(|line| followed.line(line));
+        let padding = format!("{{}}{}\n", " ".repeat(11 << 20));
+        (0..3).for_each(|_| followed.append(padding.as_bytes()));
+        lines[old..].iter().for_each(|line| followed.line(line));
+        let time = millis(lines[first]["timestamp"].as_str().unwrap());
+        assert_eq!(followed.follower.read().unwrap().since, time, "{}", lines[0]);
+    }
 }
 
 // Codex
