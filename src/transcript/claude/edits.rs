@@ -13,6 +13,9 @@ use crate::raw::Raw;
 use crate::recording::ChangedFile;
 use crate::transcript::tail::LONGEST_LINE;
 
+/// Maximum number of bytes searched for the edits of a call: each searches the whole text.
+const MOST_SEARCHED: usize = 8 * LONGEST_LINE;
+
 /// The arguments of a call that changes a file.
 #[derive(Debug)]
 pub(crate) struct FileEdit {
@@ -60,10 +63,15 @@ impl FileEdit {
         }
     }
 
-    /// The text after the edits; none if they do not apply or it would be longer than any transcript line.
+    /// The text after the edits; none if they do not apply, it would be longer than any transcript line,
+    /// or they are too many for its length.
     fn applied(&self, old: &str) -> Option<String> {
-        let mut text = old.to_owned();
+        let (mut text, mut searched) = (old.to_owned(), 0);
         for (old, new, all) in &self.edits {
+            searched += text.len();
+            if searched > MOST_SEARCHED {
+                return None;
+            }
             if old.is_empty() {
                 text = if text.is_empty() { new.clone() } else { return None };
                 continue;
@@ -232,6 +240,17 @@ mod tests {
         assert_eq!(doubling.applied("a"), None);
         let once = edit(vec![("a".into(), "b".into(), false), ("a".into(), "c".into(), true)]);
         assert_eq!(once.applied("aaa").as_deref(), Some("bcc"));
+    }
+
+    #[test]
+    fn many_edits_of_a_long_text_are_not_applied() {
+        let text = "a".repeat(LONGEST_LINE / 16);
+        let most = MOST_SEARCHED / text.len();
+        let is_applied = |count: usize, text: &str| {
+            edit(vec![("a".into(), "a".into(), false); count]).applied(text).is_some()
+        };
+        assert!(is_applied(most, &text) && is_applied(most + 1, "a"));
+        assert!(!is_applied(most + 1, &text));
     }
 
     /// It would take minutes if each line of the patch were compared with each of the text.
