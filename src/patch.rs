@@ -15,6 +15,8 @@ use crate::change::moved;
 const CONTEXT: usize = 3;
 /// The largest product of lengths that is compared exactly. Longer texts are cut into parts first.
 const MOST_STEPS: usize = 4_000_000;
+/// The sum of these products in a comparison. Parts beyond it count as replaced.
+pub(crate) const ALL_STEPS: usize = 10 * MOST_STEPS;
 /// Maximum number of bytes of a recorded patch.
 pub const LONGEST: usize = 64 * 1024;
 
@@ -54,9 +56,15 @@ pub fn lines(text: &str) -> Vec<&str> {
 /// assert_eq!(change.hunks, "@@ -1,2 +1,2 @@\n one\n-two\n+2\n");
 /// ```
 pub fn compare(old: &str, new: &str) -> TextChange {
+    compare_within(&mut { ALL_STEPS }, old, new)
+}
+
+/// Like [`compare`], but takes its steps from `steps`, which several comparisons can share.
+pub(crate) fn compare_within(steps: &mut usize, old: &str, new: &str) -> TextChange {
     let (old, new) = (lines(old), lines(new));
-    let mut edits = Vec::new();
-    differ(&old, &new, (0, 0), true, &mut edits);
+    let mut comparison = Comparison { edits: Vec::new(), steps };
+    comparison.differ(&old, &new, (0, 0), true);
+    let edits = comparison.edits;
     let mut change = TextChange::default();
     for edit in &edits {
         change.removed += edit.old.len() as u64;
@@ -75,33 +83,45 @@ struct Replacement {
     new: Range<usize>,
 }
 
-/// Finds the differences of two lists of lines, which begin at the lines `at` of the texts.
-fn differ(old: &[&str], new: &[&str], at: (usize, usize), may_cut: bool, edits: &mut Vec<Replacement>) {
-    let start = old.iter().zip(new).take_while(|(old, new)| old == new).count();
-    let (old, new, at) = (&old[start..], &new[start..], (at.0 + start, at.1 + start));
-    let end = old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| old == new).count();
-    let (old, new) = (&old[..old.len() - end], &new[..new.len() - end]);
-    let mut push = |old: Range<usize>, new: Range<usize>| {
-        let range = |range: Range<usize>, at: usize| range.start + at..range.end + at;
-        edits.push(Replacement { old: range(old, at.0), new: range(new, at.1) });
-    };
-    if old.len().saturating_mul(new.len()) <= MOST_STEPS {
-        for op in capture_diff_slices(Algorithm::Myers, old, new) {
-            if op.tag() != DiffTag::Equal {
-                push(op.old_range(), op.new_range());
+/// A comparison of two texts.
+struct Comparison<'s> {
+    /// The differences found so far.
+    edits: Vec<Replacement>,
+    /// The steps that are left.
+    steps: &'s mut usize,
+}
+
+impl Comparison<'_> {
+    /// Finds the differences of two lists of lines, which begin at the lines `at` of the texts.
+    fn differ(&mut self, old: &[&str], new: &[&str], at: (usize, usize), may_cut: bool) {
+        let start = old.iter().zip(new).take_while(|(old, new)| old == new).count();
+        let (old, new, at) = (&old[start..], &new[start..], (at.0 + start, at.1 + start));
+        let end = old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| old == new).count();
+        let (old, new) = (&old[..old.len() - end], &new[..new.len() - end]);
+        let mut push = |old: Range<usize>, new: Range<usize>| {
+            let range = |range: Range<usize>, at: usize| range.start + at..range.end + at;
+            self.edits.push(Replacement { old: range(old, at.0), new: range(new, at.1) });
+        };
+        let steps = old.len().saturating_mul(new.len());
+        if steps <= MOST_STEPS.min(*self.steps) {
+            *self.steps -= steps;
+            for op in capture_diff_slices(Algorithm::Myers, old, new) {
+                if op.tag() != DiffTag::Equal {
+                    push(op.old_range(), op.new_range());
+                }
             }
+            return;
         }
-        return;
-    }
-    // A part is not cut again: texts made for it would nest very deeply.
-    let anchors = if may_cut { anchors(old, new) } else { Vec::new() };
-    if anchors.is_empty() {
-        return push(0..old.len(), 0..new.len());
-    }
-    let (mut from, ends) = ((0, 0), [(old.len(), new.len())]);
-    for (a, b) in anchors.into_iter().chain(ends) {
-        differ(&old[from.0..a], &new[from.1..b], (at.0 + from.0, at.1 + from.1), false, edits);
-        from = (a + 1, b + 1);
+        // A part is not cut again: texts made for it would nest very deeply.
+        let anchors = if may_cut { anchors(old, new) } else { Vec::new() };
+        if anchors.is_empty() {
+            return push(0..old.len(), 0..new.len());
+        }
+        let (mut from, ends) = ((0, 0), [(old.len(), new.len())]);
+        for (a, b) in anchors.into_iter().chain(ends) {
+            self.differ(&old[from.0..a], &new[from.1..b], (at.0 + from.0, at.1 + from.1), false);
+            from = (a + 1, b + 1);
+        }
     }
 }
 

@@ -45,3 +45,15 @@ proptest! {
         prop_assert_eq!((lines_with('+'), lines_with('-')), (change.added, change.removed));
     }
 }
+
+#[test]
+fn a_text_of_many_long_parts_is_compared_within_a_bound_and_its_patch_leads_to_the_new_one() {
+    let side = |line: &str| -> String {
+        (0..12).map(|part| format!("{0}same\n{0}part {part}\n", line.repeat(999))).collect()
+    };
+    let (old, new) = (side("old\n"), side("new\n"));
+    let change = compare(&old, &new);
+    // Beyond the bound, the line that is the same is replaced, too.
+    assert_eq!((change.removed, change.added), (10 * 1998 + 2 * 1999, 10 * 1998 + 2 * 1999));
+    assert_eq!(applied(&old, &change.hunks), new);
+}

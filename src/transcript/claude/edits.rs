@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::line::{PatchHunk, ToolUseResult};
-use crate::patch::{FileChange, Hunk, compare, count_lines, lines};
+use crate::patch::{ALL_STEPS, FileChange, Hunk, compare_within, count_lines, lines};
 use crate::raw::Raw;
 use crate::recording::ChangedFile;
 use crate::transcript::tail::LONGEST_LINE;
@@ -94,8 +94,9 @@ impl FileEdit {
     fn compared(self) -> ChangedFile {
         let mut file = ChangedFile { path: self.path, ..ChangedFile::default() };
         file.change.inexact = true;
+        let mut steps = ALL_STEPS;
         for (old, new, _) in &self.edits {
-            let change = compare(old, new);
+            let change = compare_within(&mut steps, old, new);
             file.added += change.added;
             file.removed += change.removed;
             file.hunks += &change.hunks;
@@ -251,6 +252,15 @@ mod tests {
         };
         assert!(is_applied(most, &text) && is_applied(most + 1, "a"));
         assert!(!is_applied(most + 1, &text));
+    }
+
+    #[test]
+    fn the_texts_of_many_edits_are_compared_within_a_bound_of_all() {
+        let side = |line: &str| format!("{0}same\n{0}same\n{0}", line.repeat(666));
+        let edits = edit(vec![(side("old\n"), side("new\n"), false); 12]);
+        let file = edits.compared();
+        // Beyond the bound, the lines that are the same are replaced, too.
+        assert_eq!((file.removed, file.added), (10 * 1998 + 2 * 2000, 10 * 1998 + 2 * 2000));
     }
 
     /// It would take minutes if each line of the patch were compared with each of the text.
