@@ -224,6 +224,7 @@ impl Follower {
     /// Begins again after the file was replaced.
     fn restart(&mut self) {
         self.lines.reader = None;
+        self.lines.is_cut = false;
         self.recorder.restart();
         self.is_read = false;
         self.subagents.clear();

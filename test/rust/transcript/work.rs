@@ -1,10 +1,14 @@
 //! What counts as a task's work in transcripts: commands, changed files and tokens.
 
 use std::ffi::OsStr;
+use std::fs;
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use todo_write::file::Slice;
 use todo_write::observation::{Filter, Type};
 use todo_write::transcript::field::millis;
+use todo_write::transcript::tail::TailChange;
 use todo_write::work::{CommandWork, FileWork, Part, Tokens, Work};
 
 use super::claude::Session;
@@ -217,6 +221,20 @@ fn the_work_of_a_large_file_is_known_since_the_first_work_that_counts() {
         let time = millis(lines[first]["timestamp"].as_str().unwrap());
         assert_eq!(followed.follower.read().unwrap().since, time, "{}", lines[0]);
     }
+}
+
+#[test]
+fn a_small_file_that_replaces_a_half_read_large_one_has_all_its_work() {
+    let session = at_work();
+    let mut followed = Followed::new();
+    let padding = format!("{{}}{}\n", " ".repeat(11 << 20));
+    (0..3).for_each(|_| followed.append(padding.as_bytes()));
+    assert!(followed.follower.read_slice(&Slice::of(Duration::ZERO)).unwrap().is_partial);
+    fs::remove_file(followed.file()).unwrap();
+    session.lines.iter().for_each(|line| followed.line(line));
+    let appended = followed.follower.read().unwrap();
+    assert!(appended.change == TailChange::Replaced && appended.events.iter().any(|one| one.kind.is_work()));
+    assert_eq!(appended.since, None);
 }
 
 // Codex
