@@ -387,7 +387,9 @@ impl Store {
         let mut deleted = 0;
         for (place, (modified, path)) in files.iter().enumerate() {
             let old = age.is_some_and(|age| now.duration_since(*modified).is_ok_and(|past| past > age));
-            if (old || count.is_some_and(|count| place >= count)) && delete(path)? {
+            let is_excess = old || count.is_some_and(|count| place >= count);
+            // Deleting would wait for each journal that is held.
+            if is_excess && !journal::is_held(path) && delete(path)? {
                 deleted += 1;
             }
         }

@@ -160,7 +160,7 @@ pub fn is_held(path: &Path) -> bool {
 /// The I/O error.
 pub fn delete(path: &Path) -> io::Result<bool> {
     // A process that waits for this lock finds the file deleted and creates another.
-    let _locked = match lock(OpenOptions::new().read(true), path, 1) {
+    let _locked = match lock(OpenOptions::new().read(true), path, PATIENTLY) {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
         locked => locked?,
     };

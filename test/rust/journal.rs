@@ -115,24 +115,34 @@ fn edits_before_a_restart_are_reported_to_the_agent_once() {
     assert!(!write(open(&mut later), &PLAN[..2], 4).result.contains("The user"));
 }
 
-#[test]
-fn a_journal_that_another_process_only_looks_at_is_opened() {
-    let is_opened = |_| {
+/// Whether a new store does something with a journal at which another process looks for a moment.
+fn does_despite_a_look(does: impl Fn(&mut Store) -> bool) -> bool {
+    let does_once = |_| {
         let folder = Folder::new();
         write(open(&mut store(folder.path())), &PLAN[..1], 1);
+        let mut again = store(folder.path());
         let look = fs::File::open(file(folder.path())).unwrap();
         look.try_lock_shared().unwrap();
         let looking = std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(1));
             drop(look);
         });
-        let mut again = store(folder.path());
-        let is_opened = open(&mut again).list().len() == 1 && again.take_warnings().is_empty();
+        let is_done = does(&mut again);
         looking.join().unwrap();
-        is_opened
+        is_done
     };
     // A busy machine may let a look last longer than the store waits.
-    assert!((0..20).any(is_opened));
+    (0..20).any(does_once)
+}
+
+#[test]
+fn a_journal_that_another_process_only_looks_at_is_opened() {
+    assert!(does_despite_a_look(|store| open(store).list().len() == 1 && store.take_warnings().is_empty()));
+}
+
+#[test]
+fn a_thread_at_which_another_process_only_looks_is_forgotten() {
+    assert!(does_despite_a_look(|store| store.forget(KEY).is_ok()));
 }
 
 #[test]
