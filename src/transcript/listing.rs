@@ -36,9 +36,13 @@ impl Wanted {
     }
 
     fn admits(&self, modified: SystemTime, name: &OsString) -> bool {
+        self.since.is_none_or(|since| modified >= since) || self.names(name)
+    }
+
+    /// Whether the file of this name is of one of the sessions.
+    fn names(&self, name: &OsString) -> bool {
         let session = || name.to_str().and_then(|name| name.strip_suffix(".jsonl"));
-        self.since.is_none_or(|since| modified >= since)
-            || !self.sessions.is_empty() && session().is_some_and(|session| self.sessions.contains(session))
+        !self.sessions.is_empty() && session().is_some_and(|session| self.sessions.contains(session))
     }
 }
 
@@ -86,6 +90,10 @@ impl Listings {
         for path in folders {
             let folder = self.folders.entry(path.clone()).or_default();
             self.looks += folder.look(path);
+            for file in folder.files.iter_mut().filter(|file| wanted.names(&file.name)) {
+                self.looks += 1;
+                file.modified = modified(path, &file.name);
+            }
             for file in &folder.files {
                 let Some(modified) = file.modified.filter(|modified| wanted.admits(*modified, &file.name))
                 else {

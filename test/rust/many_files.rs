@@ -1,5 +1,6 @@
 //! Folders of many files: work is counted, and grows with what changed, not with the folder.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::{Command, id};
@@ -54,6 +55,27 @@ fn a_later_list_of_transcripts_looks_at_new_ones_and_at_some_others_in_turn() {
     fs::remove_file(path("7.jsonl")).unwrap();
     assert!(!is_found(&mut listings));
     assert_eq!(listings.list(&wanted, &folders).files.len(), 3_500);
+}
+
+#[test]
+fn a_list_of_transcripts_looks_at_those_of_the_wanted_sessions() {
+    let folder = folder_of((0..3_000).map(|n| format!("{n}.jsonl")), "");
+    for n in 0..3_000 {
+        age(&folder.path().join(format!("{n}.jsonl")), 90);
+    }
+    age(folder.path(), 60);
+    let folders = [folder.path().to_owned()];
+    let mut listings = Listings::default();
+    listings.list(&Wanted::default(), &folders);
+    let first = listings.looks;
+    let sessions: HashSet<String> = (0..20).map(|n| n.to_string()).collect();
+    for session in &sessions {
+        age(&folder.path().join(format!("{session}.jsonl")), 0);
+    }
+    let wanted = Wanted { sessions: sessions.clone(), limit: Some(20), ..Wanted::default() };
+    let files = listings.list(&wanted, &folders).files;
+    let found = files.iter().map(|(_, path)| path.file_stem().unwrap().to_str().unwrap().to_owned());
+    assert_eq!((found.collect::<HashSet<_>>(), listings.looks - first), (sessions, 1_020));
 }
 
 #[test]
