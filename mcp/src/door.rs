@@ -89,6 +89,12 @@ impl Door {
             })
     }
 
+    /// Whether this is a tunnel and a newer one is among DOORS, which come newest first.
+    pub fn has_newer(&self, doors: &[Door]) -> bool {
+        let is_tunnel = |door: &&Door| !matches!(door, Door::Socket(_));
+        is_tunnel(&self) && doors.iter().find(is_tunnel).is_some_and(|newest| newest != self)
+    }
+
     /// Whether Emacs has something to tell the session whose file in the folder `told` is NAME; none if this
     /// machine does not have the folder.
     pub fn has_news(&self, name: &str) -> Option<bool> {
@@ -200,6 +206,17 @@ mod tests {
         let socket = |name: &str| Door::Forwarded(folder.join(name));
         let port = Door::Port(4711, folder.join("4711.token"));
         assert_eq!(forwarded(&folder), [socket("b.socket"), socket("c.socket"), socket("a.socket"), port]);
+    }
+
+    #[test]
+    fn only_a_tunnel_has_a_newer_door() {
+        let [own, other] = ["/run/socket", "/tmp/socket"].map(|file| Door::Socket(file.into()));
+        let [new, old] = ["new.socket", "old.socket"].map(|file| Door::Forwarded(file.into()));
+        let port = Door::Port(4711, "4711.token".into());
+        let doors = [own, other, new, old, port];
+        let have_newer = doors.each_ref().map(|door| door.has_newer(&doors));
+        assert_eq!(have_newer, [false, false, false, true, true]);
+        assert!(!doors[4].has_newer(&doors[..2]), "no tunnel is left");
     }
 
     #[tokio::test(flavor = "current_thread")]

@@ -156,9 +156,8 @@ impl Emacs {
         }
         link.lost.get_or_insert(begun);
         // The old end of a tunnel that was cut may stay open for hours.
-        let newest = self.doors().into_iter().next();
         if *failure == Failure::Silent
-            && link.connection.as_ref().is_some_and(|connection| Some(&connection.door) != newest.as_ref())
+            && link.connection.as_ref().is_some_and(|connection| connection.door.has_newer(&self.doors()))
         {
             link.connection = None;
         }
