@@ -61,7 +61,8 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     if bytes.len() as u64 > most { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
 }
 
-/// The modification time and size of a file. A file whose stamp is the same was not written.
+/// The modification time and size of a file. Different stamps prove a change. Equal ones prove that there
+/// was none only if the time is so old that a later change certainly gets another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileStamp {
     modified: Option<SystemTime>,

@@ -95,8 +95,9 @@ impl Door {
         is_tunnel(&self) && doors.iter().find(is_tunnel).is_some_and(|newest| newest != self)
     }
 
-    /// Whether Emacs has something to tell the session whose file in the folder `told` is NAME; none if this
-    /// machine does not have the folder.
+    /// Whether Emacs has something to tell the session whose file in the folder `told` is NAME. None if that
+    /// cannot be known here: the socket exists without the folder, as when it is mounted from another
+    /// machine, or it is a tunnel.
     pub fn has_news(&self, name: &str) -> Option<bool> {
         match self {
             Door::Socket(file) => {

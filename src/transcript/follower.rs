@@ -50,8 +50,9 @@ pub struct Follower {
     lines: SessionReader,
 }
 
-/// The files of subagents in folders that many sessions share, so that each change of a folder is
-/// listed once. While another change may get the same time, a listing serves all sessions for a moment.
+/// The files of subagents in folders that many sessions share. A listing is reused until the folder's
+/// modification time changes. While that time is so recent that another change could have the same, it is
+/// reused for 100 ms only.
 #[derive(Debug, Default)]
 pub struct Beside {
     folders: HashMap<PathBuf, FolderList>,

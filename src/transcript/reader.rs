@@ -43,7 +43,7 @@ impl Reader {
         }
     }
 
-    /// Reads a line far from the end of a large file, for lists, titles and turns only.
+    /// Reads a line far from the end of a large file, for lists, titles and turns. Its work is not counted.
     pub fn read_old_line(&mut self, bytes: &[u8]) {
         match self {
             Reader::Claude(reader) => reader.read_old_line(bytes),
