@@ -284,25 +284,9 @@ of `todo-write-show'."
 (defun todo-write-history--draw-index (&rest _)
   "Draw the index; keep point and windows at their revisions.
 Newer revisions shift the lines."
-  (todo-write-history--keep-places #'todo-write-history--print-index))
-
-(defun todo-write-history--keep-places (draw)
-  "Call DRAW; keep point, and points and starts of windows, at their revisions."
-  (let* ((windows (get-buffer-window-list nil nil t))
-         (point (todo-write-history--place (point)))
-         (places (mapcar (lambda (window)
-                           (cons (todo-write-history--place (window-point window))
-                                 (todo-write-history--place (window-start window))))
-                         windows)))
-    (funcall draw)
-    (cl-loop for window in windows
-             for (point . start) in places
-             do (when-let* ((position (todo-write-history--position start)))
-                  (set-window-start window position t))
-                (when-let* ((position (todo-write-history--position point)))
-                  (set-window-point window position)))
-    (when-let* ((position (todo-write-history--position point)))
-      (goto-char position))))
+  (setq todo-write-page--width (todo-write-page--fitting-width))
+  (todo-write-page--replace-text #'todo-write-history--insert-index
+                                 #'todo-write-history--place #'todo-write-history--position))
 
 (defun todo-write-history--place (position)
   "Return the place of POSITION in the index, or nil above all revisions.
@@ -319,41 +303,39 @@ It is a cons: a revision, and the number of lines below it."
 
 (defun todo-write-history--position (place)
   "Return the position of PLACE in the index, or nil."
-  (when-let* ((start (and place (text-property-any (point-min) (point-max)
-                                                   'todo-write-revision (car place)))))
+  (when-let* ((start (text-property-any (point-min) (point-max)
+                                        'todo-write-revision (car place))))
     (save-excursion
       (goto-char start)
       (forward-line (cdr place))
       (point))))
 
-(defun todo-write-history--print-index ()
-  "Replace the text of the index."
-  (setq todo-write-page--width (todo-write-page--fitting-width))
+(defun todo-write-history--insert-index ()
+  "Insert the index."
   (let* ((thread todo-write-view-thread)
          (summary (todo-write-summary thread))
          (revisions (reverse (todo-write-revisions thread)))
          (hidden (if todo-write-history--all 0
                    (max 0 (- (length revisions) todo-write-history-index-limit))))
          day)
-    (todo-write-page--with-new-text
-      (todo-write-row--insert-header summary todo-write-page--width (plist-get summary :reason))
-      (insert "\n")
-      (cl-loop for (revision previous) on (butlast revisions hidden)
-               for date = (format-time-string "%F" (/ (plist-get revision :timestamp) 1000))
-               do
-               (unless (equal date (or day (format-time-string "%F")))
-                 (insert (propertize (format " %s\n" date) 'face 'todo-write-time)))
-               (setq day date)
-               (todo-write-history--insert-revision
-                revision (or (plist-get (or previous (nth (- (length revisions) hidden) revisions))
-                                        :revision)
-                             0))
-               (when (or (plist-get revision :replaces) (= 1 (plist-get revision :revision)))
-                 (todo-write-history--insert-heading revision)))
-      (when (> hidden 0)
-        (insert (propertize (format " %d earlier\n" hidden)
-                            'face 'todo-write-detail 'todo-write-revision t
-                            'mouse-face 'highlight 'help-echo "RET, mouse-1: show them"))))))
+    (todo-write-row--insert-header summary todo-write-page--width (plist-get summary :reason))
+    (insert "\n")
+    (cl-loop for (revision previous) on (butlast revisions hidden)
+             for date = (format-time-string "%F" (/ (plist-get revision :timestamp) 1000))
+             do
+             (unless (equal date (or day (format-time-string "%F")))
+               (insert (propertize (format " %s\n" date) 'face 'todo-write-time)))
+             (setq day date)
+             (todo-write-history--insert-revision
+              revision (or (plist-get (or previous (nth (- (length revisions) hidden) revisions))
+                                      :revision)
+                           0))
+             (when (or (plist-get revision :replaces) (= 1 (plist-get revision :revision)))
+               (todo-write-history--insert-heading revision)))
+    (when (> hidden 0)
+      (insert (propertize (format " %d earlier\n" hidden)
+                          'face 'todo-write-detail 'todo-write-revision t
+                          'mouse-face 'highlight 'help-echo "RET, mouse-1: show them")))))
 
 (defun todo-write-history--insert-heading (revision)
   "Insert the line below REVISION, which began a list."

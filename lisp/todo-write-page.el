@@ -7,8 +7,8 @@
 
 ;; The plan, its history and timeline, and the places that a search found are pages:
 ;; read-only buffers that are drawn for the narrowest of their windows, and again when
-;; that changes.  Point and windows keep their line numbers.  A page whose lines shift
-;; must restore them itself.
+;; that changes.  Point and windows keep their line numbers; a page whose lines shift
+;; says what they keep instead.
 
 ;;; Code:
 
@@ -68,25 +68,35 @@ The windows that show it stay at their lines, too."
   (declare (indent 0) (debug t))
   `(todo-write-page--replace-text (lambda () ,@body)))
 
-(defun todo-write-page--replace-text (insert)
+(defun todo-write-page--replace-text (insert &optional place find)
   "Replace the text of this buffer by what INSERT, a function, inserts.
-Point, the points of all windows and their starts stay on their lines."
+Point, the points of all windows and their starts stay on their lines.
+If PLACE and FIND are non-nil, they stay at their places: PLACE returns
+that of a position, and FIND the position of a place in the new text.
+Where one of them returns nil, the line counts."
   (let* ((inhibit-read-only t)
          (windows (get-buffer-window-list nil nil t))
-         (line (line-number-at-pos))
-         (lines (mapcar (lambda (window)
-                          (cons (line-number-at-pos (window-point window))
-                                (line-number-at-pos (window-start window))))
+         (note (lambda (position)
+                 (cons (line-number-at-pos position) (and place (funcall place position)))))
+         (here (funcall note (point)))
+         (notes (mapcar (lambda (window)
+                          (cons (funcall note (window-point window))
+                                (funcall note (window-start window))))
                         windows)))
     (erase-buffer)
     (funcall insert)
     (set-buffer-modified-p nil)
-    (cl-flet ((go (line) (goto-char (point-min)) (forward-line (1- line)) (point)))
+    (cl-flet ((go (note)
+                (goto-char (point-min))
+                (forward-line (1- (car note)))
+                (when-let* ((position (and (cdr note) (funcall find (cdr note)))))
+                  (goto-char position))
+                (point)))
       (cl-loop for window in windows
-               for (point . start) in lines
+               for (point . start) in notes
                do (set-window-start window (go start) t)
                   (set-window-point window (go point)))
-      (go line))))
+      (go here))))
 
 (defun todo-write-page--pop-to (name mode thread &optional action)
   "Display the buffer NAME in MODE for THREAD; return it.

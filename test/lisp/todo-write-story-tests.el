@@ -268,8 +268,20 @@
       (compilation-next-error 1)
       (should (looking-at-p "a\\.c:3")))))
 
+(defmacro todo-write-story-tests--should-not-connect (&rest body)
+  "Fail if BODY connects to a machine, or does not ask where a file is."
+  (declare (indent 0) (debug t))
+  `(let (connected asked)
+     (require 'tramp-sh)
+     (cl-letf (((symbol-function 'tramp-maybe-open-connection)
+                (lambda (&rest _) (setq connected t) (error "No connection here")))
+               ((symbol-function 'read-file-name)
+                (lambda (&rest _) (setq asked t) (user-error "Not found"))))
+       ,@body)
+     (should-not connected)
+     (should asked)))
+
 (ert-deftest todo-write-visit-connects-to-no-host-that-an-output-names ()
-  (require 'tramp-sh)
   (dolist (output '("/ssh:evil.example:/x.c:10: error: no\n"
                     "/ssh:evil.example:~/x.c:10: error: no\n"
                     "/y/../ssh:evil.example:/x.c:10: error: no\n"
@@ -280,19 +292,13 @@
       (todo-write-story-tests--call "c" "Bash" '(:command "make") output :outcome 'failed)
       (todo-write-test-open "One")
       (search-forward "✗ make")
-      (let (connected asked)
-        (cl-letf (((symbol-function 'tramp-maybe-open-connection)
-                   (lambda (&rest _) (setq connected output) (error "No connection here")))
-                  ((symbol-function 'read-file-name)
-                   (lambda (&rest _) (setq asked t) (user-error "Not found"))))
-          (todo-write-test-press "RET")
-          (with-current-buffer "*todo-write-output*"
-            (ignore-errors (font-lock-ensure))
-            (goto-char (point-min))
-            (search-forward "x.c")
-            (ignore-errors (compile-goto-error))))
-        (should-not connected)
-        (should asked)))))
+      (todo-write-story-tests--should-not-connect
+        (todo-write-test-press "RET")
+        (with-current-buffer "*todo-write-output*"
+          (ignore-errors (font-lock-ensure))
+          (goto-char (point-min))
+          (search-forward "x.c")
+          (ignore-errors (compile-goto-error)))))))
 
 (ert-deftest todo-write-diff-shows-a-task-and-an-entry-in-diff-mode ()
   (todo-write-story-tests--with-task
@@ -312,7 +318,6 @@
       (should (string-match-p "^\\+\\+\\+ b/b$" (buffer-string))))))
 
 (ert-deftest todo-write-diff-connects-to-no-host-that-a-file-names ()
-  (require 'tramp-sh)
   (todo-write-test-with-view
     (todo-write-begin "a" :project "/")
     (todo-write-test-write "a" '("One" "in_progress"))
@@ -324,14 +329,8 @@
       (font-lock-ensure)
       (goto-char (point-min))
       (search-forward "+2")
-      (let (connected asked)
-        (cl-letf (((symbol-function 'tramp-maybe-open-connection)
-                   (lambda (&rest _) (setq connected t) (error "No connection here")))
-                  ((symbol-function 'read-file-name)
-                   (lambda (&rest _) (setq asked t) (user-error "Not found"))))
-          (ignore-errors (diff-goto-source)))
-        (should-not connected)
-        (should asked)))))
+      (todo-write-story-tests--should-not-connect
+        (ignore-errors (diff-goto-source))))))
 
 (ert-deftest todo-write-diff-takes-back-a-change-of-the-agent ()
   (let ((folder (file-name-as-directory (make-temp-file "todo-write" t))))
