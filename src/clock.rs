@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::change::{Change, ChangeKind};
-use crate::item::{Item, Status};
+use crate::list::change::{Change, ChangeKind};
+use crate::list::item::{Item, Status};
 
 /// Milliseconds since the Unix epoch.
 pub(crate) type Millis = u64;

@@ -1,10 +1,10 @@
 //! The task list of a coding agent: validated, compared, merged with the user's edits, and kept.
 //!
 //! Agents plan with one tool, `todo_write`, which takes their *whole* list on every call, without
-//! ids. This crate reads such calls ([`input`]), finds the old item of each new one ([`identity`]),
-//! computes the changes ([`change`]), merges the user's edits ([`merge`]), and keeps all lists
-//! ([`thread`], [`store`], [`journal`]) and events ([`observation`]). It follows the transcripts of
-//! agents that do not call it ([`transcript`]).
+//! ids. This crate reads such calls ([`list::input`]), finds the old item of each new one ([`list::identity`]),
+//! computes the changes ([`list::change`]), merges the user's edits ([`list::merge`]), and keeps all lists
+//! ([`thread`], [`store`], [`journal`]) and events ([`events`]). It follows the transcripts of
+//! agents that do not call it ([`agents`]).
 //!
 //! A call goes through plain functions on plain data:
 //!
@@ -16,8 +16,8 @@
 //! # Examples
 //! ```
 //! use serde_json::Map;
-//! use todo_write::input::{Options, read_text};
-//! use todo_write::item::Status;
+//! use todo_write::list::input::{Options, read_text};
+//! use todo_write::list::item::Status;
 //! use todo_write::thread::{Edit, Thread, WriteOptions};
 //!
 //! let mut thread = Thread::new("a conversation", Map::new(), 1_000);
@@ -51,34 +51,21 @@
 #![cfg_attr(not(feature = "module"), allow(dead_code))]
 
 pub mod activity;
-pub mod change;
+pub mod agents;
 pub mod clock;
 pub mod error;
+pub mod events;
 mod fault;
 pub mod file;
-pub mod identity;
-pub mod input;
-pub mod item;
 pub mod journal;
 #[cfg(feature = "module")]
 mod lisp;
-pub mod merge;
-pub mod observation;
-pub mod patch;
+pub mod list;
 mod process;
 pub mod protocol;
-pub mod raw;
-pub mod recording;
-pub mod report;
 pub mod revision;
 pub mod search;
-mod similarity;
 pub mod store;
-pub mod stream;
 pub mod text;
 pub mod thread;
-pub mod transcript;
-pub mod untyped;
 mod wire;
-pub mod words;
-pub mod work;

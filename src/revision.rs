@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::change::{Change, ChangeKind, apply};
 use crate::clock::Millis;
-use crate::item::{Author, Body, Item, List, Status};
+use crate::list::change::{Change, ChangeKind, apply};
+use crate::list::item::{Author, Body, Item, List, Status};
 use crate::wire::wire_names;
 
 wire_names! {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::clock::Millis;
-use crate::item::Item;
+use crate::events::observation::{Content, Observation, Type};
 use crate::journal::Record;
-use crate::observation::{Content, Observation, Type};
+use crate::list::item::Item;
 use crate::text::excerpt;
 
 /// A place that has all the words.

@@ -11,12 +11,12 @@ use serde_json::{Map, Value};
 
 use crate::clock::Millis;
 use crate::error::Error;
+use crate::events::observation::{Filter, Observation};
+use crate::events::work::{Part, belongs};
 use crate::file;
 use crate::journal::{self, Availability, Durability, FORMAT, Journals, OpenedJournal, Record};
-use crate::observation::{Filter, Observation};
 use crate::search::{Match, Query, Search};
 use crate::thread::Thread;
-use crate::work::{Part, belongs};
 use snapshot::Snapshot;
 
 mod snapshot;
@@ -67,7 +67,7 @@ impl Store {
     ///
     /// # Examples
     /// ```
-    /// use todo_write::input::{Options, read_text};
+    /// use todo_write::list::input::{Options, read_text};
     /// use todo_write::store::{Storage, Store};
     /// use todo_write::thread::WriteOptions;
     ///

@@ -1,5 +1,7 @@
 //! Small rules about text: one line, blank, excerpt.
 
+pub mod words;
+
 use std::borrow::Cow;
 
 /// Puts a text on one line. The second value tells whether a character other than white space was

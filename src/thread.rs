@@ -18,16 +18,16 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::activity::{AgentActivity, Ending};
-use crate::change::{Change, ChangeKind, apply, diff, mark_cancelled};
 use crate::clock::{Clock, Millis, Times};
 use crate::error::{Error, Problem};
-use crate::item::{Author, Item, List, Status, is_same_list};
+use crate::events::observation::{Filter, Observations};
+use crate::events::work::{Part, Work, WorkSums};
 use crate::journal::{Record, without_previous};
-use crate::observation::{Filter, Observations};
-use crate::report;
+use crate::list::change::{Change, ChangeKind, apply, diff, mark_cancelled};
+use crate::list::item::{Author, Item, List, Status, is_same_list};
+use crate::list::report;
 use crate::revision::{Revisions, Stamp};
 use crate::wire::wire_names;
-use crate::work::{Part, Work, WorkSums};
 pub use edit::Edit;
 use saving::Saving;
 pub use streaming::StreamEvent;
@@ -345,7 +345,7 @@ impl Thread {
         &mut self.observations
     }
 
-    /// The outcome of a write that [`crate::input`] refused.
+    /// The outcome of a write that [`crate::list::input`] refused.
     pub fn refuse(&self, problems: Vec<Problem>, now: Millis) -> Outcome {
         Outcome {
             revision: self.revisions.last(),

@@ -7,8 +7,8 @@
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
-use todo_write::change::diff;
-use todo_write::identity::recognize;
+use todo_write::list::change::diff;
+use todo_write::list::identity::recognize;
 
 use todo_write_bench::{Rewrite, differing_by_id, found_by_text, seen};
 

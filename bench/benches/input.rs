@@ -6,7 +6,7 @@
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
 use serde_json::{Value, json};
-use todo_write::input::{Options, read_text};
+use todo_write::list::input::{Options, read_text};
 
 use todo_write_bench::{Call, call, call_of, draft, sent};
 

@@ -10,9 +10,9 @@ use std::path::PathBuf;
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
 use serde_json::{Map, Value};
-use todo_write::input::Plan;
-use todo_write::item::Status;
 use todo_write::journal::{Durability, files_of};
+use todo_write::list::input::Plan;
+use todo_write::list::item::Status;
 use todo_write::store::{Storage, Store};
 use todo_write::thread::{Edit, WriteOptions};
 

@@ -4,9 +4,9 @@
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
-use todo_write::change::diff;
-use todo_write::item::List;
-use todo_write::merge::merge;
+use todo_write::list::change::diff;
+use todo_write::list::item::List;
+use todo_write::list::merge::merge;
 
 use todo_write_bench::{edited, list};
 

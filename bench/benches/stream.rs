@@ -5,8 +5,8 @@
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
-use todo_write::input::Plan;
-use todo_write::stream::StreamKind;
+use todo_write::events::stream::StreamKind;
+use todo_write::list::input::Plan;
 use todo_write::thread::{StreamEvent, Thread, WriteOptions};
 
 use todo_write_bench::{draft, thread};

@@ -10,8 +10,8 @@ use std::sync::Arc;
 pub use common::folder;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use todo_write::identity::Features;
-use todo_write::item::{Draft, Item, List, Status};
+use todo_write::list::identity::Features;
+use todo_write::list::item::{Draft, Item, List, Status};
 use todo_write::thread::Thread;
 
 const VERBS: [&str; 8] = ["Parse", "Render", "Check", "Send", "Store", "Sort", "Count", "Merge"];

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use todo_write::item::Status;
+use todo_write::list::item::Status;
 
 use crate::{Todo, draft, sent};
 

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::activity::AgentActivity;
-use crate::change::Change;
 use crate::clock::{Clock, Millis};
-use crate::item::{Item, List};
-use crate::observation::Observation;
+use crate::events::observation::Observation;
+use crate::list::change::Change;
+use crate::list::item::{Item, List};
 use crate::revision::Stamp;
 use crate::text::fnv1a;
 

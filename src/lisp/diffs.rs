@@ -4,9 +4,9 @@ use emacs::{Env, IntoLisp, Result, Value, defun};
 use serde_json::Value as Json;
 
 use super::{border, now, read, write};
-use crate::patch;
-use crate::untyped;
-use crate::words::{self, Kind};
+use crate::events::patch;
+use crate::list::untyped;
+use crate::text::words::{self, Kind};
 
 /// See `todo-write-diff'.
 #[defun]

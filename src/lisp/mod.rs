@@ -35,17 +35,17 @@ use std::time::SystemTime;
 use emacs::{Env, FromLisp, IntoLisp, Result, Value, defun};
 use serde_json::Map;
 
+use crate::agents::claude::processes::Processes;
+use crate::agents::follower::Beside;
+use crate::agents::listing::Listings;
 use crate::clock::Millis;
 use crate::error::Error;
+use crate::events::policy::Recording;
 use crate::fault::may_panic_here;
-use crate::input::{Options, SeveralInProgress};
 use crate::journal::Durability;
-use crate::recording::Recording;
+use crate::list::input::{Options, SeveralInProgress};
 use crate::store::{Storage, Store};
 use crate::thread::{State, Thread};
-use crate::transcript::claude::processes::Processes;
-use crate::transcript::follower::Beside;
-use crate::transcript::listing::Listings;
 use read::wrong;
 
 emacs::plugin_is_GPL_compatible!();

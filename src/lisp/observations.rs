@@ -7,10 +7,10 @@ use emacs::{Env, FromLisp, Result, Value, defun};
 use super::read::{self, Key, TYPES, wrong};
 use super::write::{self, PlanUpdate};
 use super::{border, guarded, now, with_module};
-use crate::observation::{Content, Details, Filter, Observation, Phase, Type};
+use crate::events::observation::{Content, Details, Filter, Observation, Phase, Type};
+use crate::events::work::CallOutcome;
 use crate::search::Query;
 use crate::thread::Thread;
-use crate::work::CallOutcome;
 use serde_json::Value as Json;
 
 emacs::use_symbols! {

@@ -12,10 +12,10 @@ use serde_json::{Number, Value as Json};
 use super::guarded;
 use crate::activity::{Activity, Ending};
 use crate::error::{Error, Problem};
-use crate::item::Status;
-use crate::observation::Type;
-use crate::raw::Raw;
-use crate::stream::StreamKind;
+use crate::events::observation::Type;
+use crate::events::stream::StreamKind;
+use crate::list::item::Status;
+use crate::list::raw::Raw;
 use crate::text::excerpt;
 
 emacs::use_functions! {

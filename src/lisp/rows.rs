@@ -9,11 +9,11 @@ use emacs::{Env, IntoLisp, Result, Value, defun};
 use super::read::{self, Id, Key};
 use super::threads::with_thread;
 use super::{border, write};
-use crate::change::ChangeKind;
-use crate::item::Item;
+use crate::events::work::Part;
+use crate::list::change::ChangeKind;
+use crate::list::item::Item;
 use crate::revision::Revision;
 use crate::thread::Thread;
-use crate::work::Part;
 
 /// See `todo-write-item-changes'.
 #[defun]

@@ -5,8 +5,8 @@ use emacs::{Env, Result, Value, defun};
 use super::read::{self, Key};
 use super::write::{self, Plist};
 use super::{border, now, with_module};
-use crate::observation::Phase;
-use crate::stream::{Context, StreamKind, token_context as context_of};
+use crate::events::observation::Phase;
+use crate::events::stream::{Context, StreamKind, token_context as context_of};
 use crate::thread::StreamEvent;
 
 emacs::use_symbols! {

@@ -11,13 +11,13 @@ use super::read::{self, Id, Key, elements, wrong};
 use super::write::{Shared, Summary};
 use super::{Module, border, now, with_module, write};
 use crate::activity::{Activity, Ending};
+use crate::agents::recorder::open_item_like;
 use crate::clock::{Millis, Times};
-use crate::input;
-use crate::item::Item;
-use crate::raw::Raw;
+use crate::list::input;
+use crate::list::item::Item;
+use crate::list::raw::Raw;
 use crate::text::{is_blank, one_line};
 use crate::thread::{Edit, Outcome, State, Thread, WriteOptions};
-use crate::transcript::recorder::open_item_like;
 
 emacs::use_symbols! {
     project => "todo-write--project"

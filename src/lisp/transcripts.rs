@@ -10,15 +10,15 @@ use super::read::{self, wrong};
 use super::threads::with_thread;
 use super::{Module, Settings, border, guarded, now, with_module, write};
 use crate::activity::{Activity, Ending};
+use crate::agents::claude::processes::{MachineProcesses, Process, ProcessFolder};
+use crate::agents::describe::describe;
+use crate::agents::follower::Follower;
+use crate::agents::listing::{Listing, Wanted};
+use crate::agents::recorder::{Machine, Recorder, ThreadUpdate};
 use crate::error::{Error, Problem};
+use crate::events::work::Part;
 use crate::file::{self, Slice};
 use crate::store::Store;
-use crate::transcript::claude::processes::{MachineProcesses, Process, ProcessFolder};
-use crate::transcript::describe::describe;
-use crate::transcript::follower::Follower;
-use crate::transcript::listing::{Listing, Wanted};
-use crate::transcript::recorder::{Machine, Recorder, ThreadUpdate};
-use crate::work::Part;
 
 emacs::use_symbols! {
     k_thread => ":thread" k_last => ":last" k_bytes => ":bytes" k_updates => ":updates"

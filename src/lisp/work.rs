@@ -6,7 +6,7 @@ use super::read::{self, Key};
 use super::write::{self, Plist};
 use super::{border, with_module};
 use crate::clock::Millis;
-use crate::work::{FileWork, Part, Work, patch};
+use crate::events::work::{FileWork, Part, Work, patch};
 
 emacs::use_symbols! {
     k_files => ":files" k_path => ":path" k_added => ":added" k_removed => ":removed" k_edits => ":edits"

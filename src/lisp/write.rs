@@ -10,14 +10,14 @@ use serde_json::{Map, Value as Json};
 
 use super::now;
 use crate::activity::{Activity, Ending};
-use crate::change::{Change, ChangeKind, Entry};
 use crate::clock::{Millis, Times};
 use crate::error::Problem;
-use crate::item::Item;
-use crate::observation::{Content, Observation};
+use crate::events::observation::{Content, Observation};
+use crate::list::change::{Change, ChangeKind, Entry};
+use crate::list::item::Item;
+use crate::list::untyped::UntypedItem;
 use crate::revision::Revision;
 use crate::thread::{Outcome, State, Thread};
-use crate::untyped::UntypedItem;
 
 emacs::use_functions! { list vector intern }
 

@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::{NextRevision, Outcome, Thread, View};
-use crate::change::{ChangeKind, apply, diff};
 use crate::clock::Millis;
 use crate::error::Error;
-use crate::item::{Author, Draft, Item, List, Status};
-use crate::merge::weave;
-use crate::report;
+use crate::list::change::{ChangeKind, apply, diff};
+use crate::list::item::{Author, Draft, Item, List, Status};
+use crate::list::merge::weave;
+use crate::list::report;
 use crate::revision::{Operation, Stamp};
 
 /// One change by the user. Positions count from 0.

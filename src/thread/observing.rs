@@ -5,13 +5,13 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::Thread;
-use crate::change::{Change, ChangeKind};
 use crate::clock::Millis;
-use crate::item::{Item, Status};
+use crate::events::observation::{Content, Details, HIDDEN, ITEMS, Observation, Phase, Type};
+use crate::events::policy::{ABRIDGED, Recording, abridge};
+use crate::events::work::{WORK_SINCE, is_work};
 use crate::journal::Record;
-use crate::observation::{Content, Details, HIDDEN, ITEMS, Observation, Phase, Type};
-use crate::recording::{ABRIDGED, Recording, abridge};
-use crate::work::{WORK_SINCE, is_work};
+use crate::list::change::{Change, ChangeKind};
+use crate::list::item::{Item, Status};
 
 impl Thread {
     /// Records an observation and returns it.

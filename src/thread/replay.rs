@@ -8,10 +8,10 @@ use serde_json::Map;
 use super::saving::Saving;
 use super::{AgentView, NextRevision, State, Thread, View, mark_told};
 use crate::activity::{Activity, AgentActivity};
-use crate::change::{apply, diff, mark_cancelled};
 use crate::clock::Millis;
-use crate::item::{Author, Item, List};
 use crate::journal::{COUNTER_LIMIT, FullRecord, Journal, Record};
+use crate::list::change::{apply, diff, mark_cancelled};
+use crate::list::item::{Author, Item, List};
 use crate::revision::{Operation, Stamp};
 
 impl Thread {

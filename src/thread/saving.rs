@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use super::Thread;
 use crate::clock::Millis;
+use crate::events::observation::{Content, Filter};
 use crate::fault::may_panic_here;
-use crate::item::Author;
 use crate::journal::{FullRecord, Journal, Record, is_lost, without_previous};
-use crate::observation::{Content, Filter};
+use crate::list::item::Author;
 
 /// The journal of a thread, and whether it is up to date.
 #[derive(Debug, Default)]

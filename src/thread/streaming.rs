@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::Thread;
 use crate::clock::Millis;
-use crate::observation::{Phase, Type};
-use crate::stream::{Context, MAX_BLOCK, StreamKind, token_context, token_type};
+use crate::events::observation::{Phase, Type};
+use crate::events::stream::{Context, MAX_BLOCK, StreamKind, token_context, token_type};
 
 /// The joined tokens of a block of thinking, and their context.
 #[derive(Debug)]

@@ -4,14 +4,14 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::{NextRevision, Outcome, State, Thread, View};
-use crate::change::{ChangeKind, diff};
 use crate::clock::Millis;
-use crate::identity::{Features, recognize, recognize_equal};
-use crate::input::Plan;
-use crate::item::{Author, Draft, Item, List, Status, is_same_list};
 use crate::journal::Record;
-use crate::merge::{Merged, merge};
-use crate::report::{accepted, edited, still_open};
+use crate::list::change::{ChangeKind, diff};
+use crate::list::identity::{Features, recognize, recognize_equal};
+use crate::list::input::Plan;
+use crate::list::item::{Author, Draft, Item, List, Status, is_same_list};
+use crate::list::merge::{Merged, merge};
+use crate::list::report::{accepted, edited, still_open};
 use crate::revision::{Operation, Stamp};
 
 /// How a write is taken.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::common::{Completed, InProgress, Pending, item, letters};
 use serde_json::json;
-use todo_write::change::{Change, ChangeKind, apply, diff, fold};
-use todo_write::item::{Item, Priority};
+use todo_write::list::change::{Change, ChangeKind, apply, diff, fold};
+use todo_write::list::item::{Item, Priority};
 
 type Changes = Vec<Change<Arc<Item>>>;
 

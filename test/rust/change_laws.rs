@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::common::item;
 use crate::common::walk::{step, text, walk};
 use proptest::prelude::*;
-use todo_write::change::{ChangeKind, apply, diff, fold};
-use todo_write::item::{Item, Status};
+use todo_write::list::change::{ChangeKind, apply, diff, fold};
+use todo_write::list::item::{Item, Status};
 
 /// A list whose items share one to three texts, and the lists that follow it.
 fn history() -> impl Strategy<Value = Vec<Vec<Arc<Item>>>> {

@@ -10,14 +10,14 @@ use std::sync::Arc;
 use crate::common::{corpus_or_skip, root, thread};
 use crate::untyped::wire;
 use serde_json::Value;
-use todo_write::change::{Change, apply, diff, fold};
 use todo_write::error::Problem;
-use todo_write::input::{Options, Plan, read_text};
-use todo_write::item::Item;
-use todo_write::raw::Raw;
+use todo_write::list::change::{Change, apply, diff, fold};
+use todo_write::list::input::{Options, Plan, read_text};
+use todo_write::list::item::Item;
+use todo_write::list::raw::Raw;
+use todo_write::list::untyped;
 use todo_write::text::one_line;
 use todo_write::thread::WriteOptions;
-use todo_write::untyped;
 
 /// The inputs of each session's calls, in order.
 fn sessions() -> Vec<Vec<Value>> {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::common::{Completed, InProgress, PLAN, Pending, contents, ids, thread, write};
 use proptest::prelude::*;
 use todo_write::error::Problem;
-use todo_write::item::{Status, is_same_list};
+use todo_write::list::item::{Status, is_same_list};
 use todo_write::thread::{Edit, Thread};
 
 fn started() -> Thread {

@@ -10,9 +10,9 @@ use crate::common::{Folder, KEY, PLAN, Pending, contents, file, open, skip, stor
 use proptest::prelude::*;
 use serde_json::{Map, json};
 use todo_write::activity::Activity;
-use todo_write::item::List;
+use todo_write::events::observation::{Details, Type};
 use todo_write::journal::{self, Durability, FullRecord, Record, bad_file, decode, files_of};
-use todo_write::observation::{Details, Type};
+use todo_write::list::item::List;
 use todo_write::store::Store;
 use todo_write::thread::{Edit, Thread};
 

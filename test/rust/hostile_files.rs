@@ -15,14 +15,14 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
+use todo_write::agents::claude::processes::{MachineProcesses, ProcessFolder, Processes};
+use todo_write::agents::describe::describe;
+use todo_write::agents::follower::Follower;
+use todo_write::agents::listing::Wanted;
 use todo_write::file::{self, Slice};
-use todo_write::input::Options;
-use todo_write::item::Status;
+use todo_write::list::input::Options;
+use todo_write::list::item::Status;
 use todo_write::store::{Storage, Store};
-use todo_write::transcript::claude::processes::{MachineProcesses, ProcessFolder, Processes};
-use todo_write::transcript::describe::describe;
-use todo_write::transcript::follower::Follower;
-use todo_write::transcript::listing::Wanted;
 
 use crate::common::Folder;
 

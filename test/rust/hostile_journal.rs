@@ -8,8 +8,8 @@ use std::time::SystemTime;
 
 use crate::common::{Folder, KEY, Pending, contents, file, ids, open, store, write};
 use serde_json::{Value, json};
+use todo_write::events::observation::{Details, Type};
 use todo_write::journal::{bad_file, files_of};
-use todo_write::observation::{Details, Type};
 use todo_write::text::fnv1a;
 use todo_write::thread::{Edit, Thread};
 

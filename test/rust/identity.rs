@@ -1,8 +1,8 @@
 //! Recognition of old items in a new list: its steps, its rules and its bounds.
 
 use proptest::prelude::*;
-use todo_write::identity::{Features, THRESHOLDS, is_positional, recognize};
-use todo_write::item::Status;
+use todo_write::list::identity::{Features, THRESHOLDS, is_positional, recognize};
+use todo_write::list::item::Status;
 
 use crate::common::{Completed, InProgress, Pending, labels, skip};
 

@@ -1,7 +1,7 @@
 //! Input that is accepted, repaired or refused, in the forms that agents send.
 use todo_write::error::Problem;
-use todo_write::input::{Options, Plan, read_text};
-use todo_write::item::{Draft, Priority, Status};
+use todo_write::list::input::{Options, Plan, read_text};
+use todo_write::list::item::{Draft, Priority, Status};
 
 type Reading = Result<Plan, Vec<Problem>>;
 

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use todo_write::error::Problem;
-use todo_write::input::{Options, Plan, SeveralInProgress, read, read_text};
-use todo_write::item::Status;
-use todo_write::raw::Raw;
-use todo_write::report;
+use todo_write::list::input::{Options, Plan, SeveralInProgress, read, read_text};
+use todo_write::list::item::Status;
+use todo_write::list::raw::Raw;
+use todo_write::list::report;
 
 type Reading = Result<Plan, Vec<Problem>>;
 

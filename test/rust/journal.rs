@@ -10,8 +10,8 @@ use crate::common::{Completed, Folder, InProgress, KEY, PLAN, Pending, contents,
 use proptest::prelude::*;
 use serde_json::{Map, json};
 use todo_write::activity::{Activity, Ending};
-use todo_write::item::Status;
 use todo_write::journal::{Durability, bad_file, files_of};
+use todo_write::list::item::Status;
 use todo_write::search::Query;
 use todo_write::store::{Storage, Store};
 use todo_write::thread::{Edit, State};

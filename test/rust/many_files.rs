@@ -7,11 +7,11 @@ use std::process::{Command, id};
 use std::time::{Duration, SystemTime};
 
 use serde_json::json;
-use todo_write::input::Options;
-use todo_write::observation::{Details, Filter, Type};
-use todo_write::transcript::claude::processes::{ProcessFolder, Processes};
-use todo_write::transcript::follower::Follower;
-use todo_write::transcript::listing::{Listings, Wanted};
+use todo_write::agents::claude::processes::{ProcessFolder, Processes};
+use todo_write::agents::follower::Follower;
+use todo_write::agents::listing::{Listings, Wanted};
+use todo_write::events::observation::{Details, Filter, Type};
+use todo_write::list::input::Options;
 
 use crate::common::{Folder, thread};
 

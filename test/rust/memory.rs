@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::{Completed, Folder, InProgress, PLAN, Pending, plan, store, thread, write};
 use serde_json::{Map, json};
-use todo_write::item::Status;
-use todo_write::observation::{Details, Type};
+use todo_write::events::observation::{Details, Type};
+use todo_write::events::stream::StreamKind;
+use todo_write::list::item::Status;
 use todo_write::store::Store;
-use todo_write::stream::StreamKind;
 use todo_write::thread::{Edit, StreamEvent, WriteOptions};
 
 struct Counting;

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use crate::common::{Completed, InProgress, Pending, ids, item, letters};
-use todo_write::item::{Item, Priority};
-use todo_write::merge::{Conflict, Merged, merge};
+use todo_write::list::item::{Item, Priority};
+use todo_write::list::merge::{Conflict, Merged, merge};
 
 /// Sets one field of an item to one of three values.
 type Set = fn(&mut Item, usize);

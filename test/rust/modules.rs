@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The line of each module in the drawings: in that of the crate, or of `transcript`.
+/// The line of each module in the drawings: in that of the crate, or of `agents`.
 fn drawn() -> [HashMap<String, usize>; 2] {
     let text = fs::read_to_string("CONTRIBUTING.org").unwrap();
     let (_, section) = text.split_once("* Modules\n").unwrap();
@@ -49,8 +49,8 @@ fn a_module_uses_only_modules_drawn_below_it() {
         for used in named(&source, "crate::").filter(|used| *used != here) {
             assert!(is_above(&modules, &here, used), "{} uses {used}", path.display());
         }
-        let Some(reader) = module(&path, 1).filter(|_| here == "transcript") else { continue };
-        let prefix = if path.components().count() == 3 { "super::" } else { "crate::transcript::" };
+        let Some(reader) = module(&path, 1).filter(|_| here == "agents") else { continue };
+        let prefix = if path.components().count() == 3 { "super::" } else { "crate::agents::" };
         let others = named(&source, prefix).filter(|used| !used.is_empty() && *used != reader);
         for used in others.filter(|used| *used != "lenient") {
             assert!(is_above(&readers, &reader, used), "{} uses {used}", path.display());

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::common::{Completed, InProgress, Pending, plan, thread, write};
 use serde_json::{Map, json};
-use todo_write::item::Status;
-use todo_write::observation::{Content, Details, Filter, Observation, Phase, Type};
+use todo_write::events::observation::{Content, Details, Filter, Observation, Phase, Type};
+use todo_write::list::item::Status;
 use todo_write::thread::{Edit, Thread, WriteOptions};
 
 type Tasks<'a> = &'a [(&'a str, Status)];

@@ -1,7 +1,7 @@
 //! Patches of texts.
 
 use proptest::prelude::*;
-use todo_write::patch::{compare, lines};
+use todo_write::events::patch::{compare, lines};
 
 /// The text after the hunks are applied to the old one.
 fn applied(old: &str, hunks: &str) -> String {

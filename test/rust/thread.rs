@@ -7,9 +7,9 @@ use crate::common::{
 };
 use proptest::prelude::*;
 use todo_write::activity::{Activity, Ending};
-use todo_write::change::{ChangeKind, apply, diff};
-use todo_write::input::Plan;
-use todo_write::item::{Draft, Status};
+use todo_write::list::change::{ChangeKind, apply, diff};
+use todo_write::list::input::Plan;
+use todo_write::list::item::{Draft, Status};
 use todo_write::thread::{Edit, State, Thread, WriteOptions};
 
 type Tasks<'a> = &'a [(&'a str, Status)];

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use todo_write::change::{Change, apply};
-use todo_write::item::{List, Status};
+use todo_write::list::change::{Change, apply};
+use todo_write::list::item::{List, Status};
 use todo_write::thread::{Edit, Outcome, Thread, WriteOptions};
 
 use crate::common::acts::{Act, act, perform};

@@ -16,17 +16,17 @@ use crate::common::{Completed, InProgress, Pending, contents, corpus_or_skip};
 use expected::expected;
 use followed::{Followed, NOW, fixture_path, list, rows};
 use serde_json::{Value, json};
-use todo_write::input::Options;
-use todo_write::observation::{Filter, Type};
+use todo_write::agents::EventKind;
+use todo_write::agents::claude::ClaudeReader;
+use todo_write::agents::describe::describe;
+use todo_write::agents::field::millis;
+use todo_write::agents::follower::Follower;
+use todo_write::agents::recorder::Machine;
+use todo_write::agents::tail::TailChange;
+use todo_write::events::observation::{Filter, Type};
+use todo_write::list::input::Options;
 use todo_write::store::{Storage, Store};
 use todo_write::thread::{Edit, State};
-use todo_write::transcript::EventKind;
-use todo_write::transcript::claude::ClaudeReader;
-use todo_write::transcript::describe::describe;
-use todo_write::transcript::field::millis;
-use todo_write::transcript::follower::Follower;
-use todo_write::transcript::recorder::Machine;
-use todo_write::transcript::tail::TailChange;
 
 const BAKERY: &str = "claude:5e55a000-0000-4000-8000-000000000001";
 
@@ -392,7 +392,7 @@ fn the_last_list_sent_to_an_emacs_outlives_the_events_that_are_kept() {
         assistant("m2", json!({"type": "text", "text": "Still on it"})),
     ];
     lines.iter().for_each(|line| reader.read_line(line.to_string().as_bytes()));
-    let is_list = |event: &todo_write::transcript::Event| matches!(event.kind, EventKind::EmacsList(..));
+    let is_list = |event: &todo_write::agents::Event| matches!(event.kind, EventKind::EmacsList(..));
     assert!(reader.take_events().iter().any(is_list));
 }
 

@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use todo_write::change::{Change, ChangeKind, Entry};
 use todo_write::error::Error;
-use todo_write::raw::Raw;
-use todo_write::untyped::{self, UntypedItem};
+use todo_write::list::change::{Change, ChangeKind, Entry};
+use todo_write::list::raw::Raw;
+use todo_write::list::untyped::{self, UntypedItem};
 
 fn diffed(previous: &Value, current: &Value) -> Result<Vec<Change<UntypedItem>>, Error> {
     let (previous, current) = (previous.to_string(), current.to_string());

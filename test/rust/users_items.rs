@@ -1,8 +1,8 @@
 //! Tasks that the user added: they stay until the user deletes them or the agent ends them.
 
 use crate::common::{Completed, InProgress, PLAN, Pending, contents, ids, plan, thread, write};
-use todo_write::input::Plan;
-use todo_write::item::{Author, Status};
+use todo_write::list::input::Plan;
+use todo_write::list::item::{Author, Status};
 use todo_write::thread::{Edit, Outcome, State, Thread, WriteOptions};
 
 const OURS: &str = "Update the changelog";

@@ -8,15 +8,15 @@ use std::path::Path;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Map, Value, json};
-use todo_write::input::Options;
-use todo_write::item::Status;
+use todo_write::agents::follower::Follower;
+use todo_write::events::observation::{Details, Filter, Type};
+use todo_write::events::policy::{MOST_BYTES, Recording};
+use todo_write::events::work::{Part, Work};
 use todo_write::journal::Durability;
-use todo_write::observation::{Details, Filter, Type};
-use todo_write::recording::{MOST_BYTES, Recording};
+use todo_write::list::input::Options;
+use todo_write::list::item::Status;
 use todo_write::store::{Storage, Store};
 use todo_write::thread::Thread;
-use todo_write::transcript::follower::Follower;
-use todo_write::work::{Part, Work};
 
 use crate::common::{Completed, Folder, InProgress, KEY, Pending, file, open, store, write};
 

@@ -11,14 +11,14 @@ use std::hint::black_box;
 use std::io;
 
 use serde_json::Map;
-use todo_write::change::diff;
-use todo_write::identity::recognize;
-use todo_write::input::{Options, Plan, read_text};
-use todo_write::item::{List, Status};
+use todo_write::agents::claude::ClaudeReader;
 use todo_write::journal::{Durability, files_of};
+use todo_write::list::change::diff;
+use todo_write::list::identity::recognize;
+use todo_write::list::input::{Options, Plan, read_text};
+use todo_write::list::item::{List, Status};
 use todo_write::store::{Storage, Store};
 use todo_write::thread::{Edit, WriteOptions};
-use todo_write::transcript::claude::ClaudeReader;
 
 use node::Node;
 use row::{Row, seconds, times};

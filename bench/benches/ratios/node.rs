@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use todo_write::change::{Change, ChangeKind, Entry};
+use todo_write::list::change::{Change, ChangeKind, Entry};
 
 use crate::row::{Row, rounds, times};
 

@@ -7,7 +7,7 @@
 //! ```
 
 use common::labels::{Failure, Score, cross_validated, invented, recorded, total, transitions};
-use todo_write::identity::{THRESHOLDS, Thresholds};
+use todo_write::list::identity::{THRESHOLDS, Thresholds};
 
 fn main() -> Result<(), Failure> {
     let invented = transitions(invented())?;

@@ -4,9 +4,9 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::json;
 use todo_write::activity::{Activity, Ending};
-use todo_write::input::Plan;
-use todo_write::item::{Draft, Status};
-use todo_write::observation::{Details, Type};
+use todo_write::events::observation::{Details, Type};
+use todo_write::list::input::Plan;
+use todo_write::list::item::{Draft, Status};
 use todo_write::revision::Revision;
 use todo_write::thread::{Edit, Outcome, Thread, WriteOptions};
 

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::{Add, AddAssign, Sub};
 use std::path::PathBuf;
 
-use todo_write::identity::{Features, THRESHOLDS, Thresholds, recognize_with};
-use todo_write::input::{Options, read};
-use todo_write::item::Draft;
-use todo_write::raw::Raw;
+use todo_write::list::identity::{Features, THRESHOLDS, Thresholds, recognize_with};
+use todo_write::list::input::{Options, read};
+use todo_write::list::item::Draft;
+use todo_write::list::raw::Raw;
 
 use super::{corpus, root};
 

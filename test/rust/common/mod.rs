@@ -16,14 +16,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Map;
-use todo_write::input::Plan;
-use todo_write::item::{Draft, Item, Status};
 use todo_write::journal::{Durability, files_of};
+use todo_write::list::input::Plan;
+use todo_write::list::item::{Draft, Item, Status};
 use todo_write::store::{Storage, Store};
 use todo_write::thread::{Outcome, Thread, WriteOptions};
 
 pub use folder::Folder;
-pub use todo_write::item::Status::{Completed, InProgress, Pending};
+pub use todo_write::list::item::Status::{Completed, InProgress, Pending};
 
 /// The key of the thread in most tests.
 pub const KEY: &str = "a thread";

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use todo_write::item::{Item, Status};
+use todo_write::list::item::{Item, Status};
 
 use super::item;
 

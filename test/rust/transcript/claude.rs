@@ -5,16 +5,16 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use todo_write::activity::{Activity, Ending};
-use todo_write::input::Options;
-use todo_write::item::Status;
-use todo_write::observation::{Filter, Type};
+use todo_write::agents::describe::describe;
+use todo_write::agents::field::millis;
+use todo_write::agents::follower::Follower;
+use todo_write::agents::recorder::ThreadUpdate;
+use todo_write::events::observation::{Filter, Type};
+use todo_write::list::input::Options;
+use todo_write::list::item::Status;
 use todo_write::revision::Revision;
 use todo_write::store::{Storage, Store};
 use todo_write::thread::{State, WriteOptions};
-use todo_write::transcript::describe::describe;
-use todo_write::transcript::field::millis;
-use todo_write::transcript::follower::Follower;
-use todo_write::transcript::recorder::ThreadUpdate;
 
 use super::followed::{Followed, NOW, list, rows};
 use crate::common::{Completed, Folder, InProgress, Pending};
@@ -579,7 +579,7 @@ fn lists_that_the_agent_sent_to_this_emacs_are_left_to_it() {
     let thread = followed.store.open(THREAD, Default::default(), 1);
     let sent =
         json!({"todos": [{"content": "Later", "status": "pending", "activeForm": "Later"}]}).to_string();
-    let plan = todo_write::input::read_text(&sent, &Options::default()).unwrap();
+    let plan = todo_write::list::input::read_text(&sent, &Options::default()).unwrap();
     let now = millis("2026-03-01T08:00:02.500Z").unwrap();
     thread.note_call(now);
     let source = Some("Claude Code".into());

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use todo_write::activity::Ending;
-use todo_write::item::Status;
-use todo_write::observation::Type;
+use todo_write::agents::codex::CodexReader;
+use todo_write::agents::describe::describe;
+use todo_write::agents::field::millis;
+use todo_write::agents::{Agent, EventKind};
+use todo_write::events::observation::Type;
+use todo_write::list::item::Status;
 use todo_write::thread::State;
-use todo_write::transcript::codex::CodexReader;
-use todo_write::transcript::describe::describe;
-use todo_write::transcript::field::millis;
-use todo_write::transcript::{Agent, EventKind};
 
 use super::followed::{Followed, NOW, list};
 use crate::common::{Completed, InProgress, Pending, corpus_or_skip};

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use todo_write::item::Status;
-use todo_write::transcript::field::millis;
+use todo_write::agents::field::millis;
+use todo_write::list::item::Status;
 
 /// The list of each thread.
 type Lists = BTreeMap<String, Vec<(String, Status)>>;

@@ -6,13 +6,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use todo_write::input::Options;
-use todo_write::item::Status;
-use todo_write::observation::{Content, Filter, Type};
+use todo_write::agents::follower::Follower;
+use todo_write::agents::recorder::ThreadUpdate;
+use todo_write::agents::tail::TailChange;
+use todo_write::events::observation::{Content, Filter, Type};
+use todo_write::list::input::Options;
+use todo_write::list::item::Status;
 use todo_write::store::{Storage, Store};
-use todo_write::transcript::follower::Follower;
-use todo_write::transcript::recorder::ThreadUpdate;
-use todo_write::transcript::tail::TailChange;
 
 use crate::common::Folder;
 

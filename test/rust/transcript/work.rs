@@ -5,11 +5,11 @@ use std::fs;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use todo_write::agents::field::millis;
+use todo_write::agents::tail::TailChange;
+use todo_write::events::observation::{Filter, Type};
+use todo_write::events::work::{CommandWork, FileWork, Part, Tokens, Work};
 use todo_write::file::Slice;
-use todo_write::observation::{Filter, Type};
-use todo_write::transcript::field::millis;
-use todo_write::transcript::tail::TailChange;
-use todo_write::work::{CommandWork, FileWork, Part, Tokens, Work};
 
 use super::claude::Session;
 use super::codex::Rollout;

@@ -5,13 +5,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use todo_write::change::{apply, diff, fold};
-use todo_write::identity::{Features, recognize};
-use todo_write::input::Plan;
-use todo_write::item::{Draft, Item, List};
-use todo_write::raw::Raw;
+use todo_write::list::change::{apply, diff, fold};
+use todo_write::list::identity::{Features, recognize};
+use todo_write::list::input::Plan;
+use todo_write::list::item::{Draft, Item, List};
+use todo_write::list::raw::Raw;
+use todo_write::list::untyped;
 use todo_write::thread::{Thread, WriteOptions};
-use todo_write::untyped;
 
 use super::lists::{assert_unique, read};
 

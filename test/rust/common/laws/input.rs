@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 use todo_write::error::Problem;
-use todo_write::identity::is_positional;
-use todo_write::input::{Options, Plan, SeveralInProgress, read, read_text};
-use todo_write::item::{Draft, Status};
-use todo_write::raw::Raw;
-use todo_write::report;
+use todo_write::list::identity::is_positional;
+use todo_write::list::input::{Options, Plan, SeveralInProgress, read, read_text};
+use todo_write::list::item::{Draft, Status};
+use todo_write::list::raw::Raw;
+use todo_write::list::report;
 use todo_write::text::{is_blank, one_line};
 
 /// The first byte selects the user's options, the rest is the text.

@@ -5,9 +5,9 @@ use std::io;
 use std::path::Path;
 
 use serde_json::Map;
-use todo_write::input::Plan;
-use todo_write::item::Status;
 use todo_write::journal::{self, Durability, Record, decode, files_of};
+use todo_write::list::input::Plan;
+use todo_write::list::item::Status;
 use todo_write::text::fnv1a;
 use todo_write::thread::WriteOptions;
 

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use todo_write::item::{Draft, Item, Status};
+use todo_write::list::item::{Draft, Item, Status};
 use todo_write::text::{is_blank, one_line};
 
 /// The maximum number of lines. More make a law slow and find no more mistakes.

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use arbitrary::{Result, Unstructured};
-use todo_write::item::{Draft, Item, List, Priority, Status};
-use todo_write::merge::{Conflict, Merged, merge};
+use todo_write::list::item::{Draft, Item, List, Priority, Status};
+use todo_write::list::merge::{Conflict, Merged, merge};
 
 use super::lists::assert_unique;
 

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
-use todo_write::input::{Options, Plan, read_text};
-use todo_write::item::Draft;
-use todo_write::observation::{Details, Type};
+use todo_write::events::observation::{Details, Type};
+use todo_write::list::input::{Options, Plan, read_text};
+use todo_write::list::item::Draft;
 use todo_write::thread::{Edit, WriteOptions};
 
 use super::super::{corpus, root};

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use arbitrary::{Result, Unstructured};
-use todo_write::input::{Options, SeveralInProgress, read, read_text};
-use todo_write::raw::Raw;
+use todo_write::list::input::{Options, SeveralInProgress, read, read_text};
+use todo_write::list::raw::Raw;
 
 use super::input::{check, options, strict_accepts_what_needs_no_notice};
 

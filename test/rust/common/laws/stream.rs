@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use arbitrary::{Result, Unstructured};
 use serde_json::{Map, Value};
-use todo_write::observation::{Content, Filter, Phase, Type};
-use todo_write::stream::{Context, MAX_BLOCK, StreamKind, token_context};
+use todo_write::events::observation::{Content, Filter, Phase, Type};
+use todo_write::events::stream::{Context, MAX_BLOCK, StreamKind, token_context};
 use todo_write::thread::{StreamEvent, Thread, WriteOptions};
 
 use super::thread::plan;

@@ -5,14 +5,14 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use todo_write::input::Options;
-use todo_write::item::Status;
+use todo_write::agents::EventKind;
+use todo_write::agents::describe::describe;
+use todo_write::agents::follower::Follower;
+use todo_write::agents::reader::Reader;
+use todo_write::list::input::Options;
+use todo_write::list::item::Status;
 use todo_write::store::{Storage, Store};
 use todo_write::thread::State;
-use todo_write::transcript::EventKind;
-use todo_write::transcript::describe::describe;
-use todo_write::transcript::follower::Follower;
-use todo_write::transcript::reader::Reader;
 
 use super::folder::Folder;
 use super::lists::assert_unique;

@@ -1,0 +1,180 @@
+//! Transcripts that coding agents write of their sessions.
+//!
+//! [`tail`] reads the lines appended to a file. A [`reader`] turns them into [`Event`]s, and
+//! [`recorder`] writes these to threads of the store. [`follower`] does all three for one session.
+//! [`describe`] identifies a session without reading all of its file, and [`listing`] finds files.
+//!
+//! Transcripts are untrusted: unknown lines are skipped, and memory is bounded.
+
+mod calls;
+pub mod claude;
+pub mod codex;
+pub mod describe;
+mod events;
+pub mod field;
+pub mod follower;
+pub mod listing;
+pub mod reader;
+pub mod recorder;
+pub mod tail;
+
+use std::sync::Arc;
+
+use crate::clock::Millis;
+use crate::error::Problem;
+use crate::events::policy::ChangedFile;
+use crate::events::work::{CallOutcome, Usage};
+use crate::list::input::{Options, Plan, SeveralInProgress};
+use crate::wire::wire_names;
+
+wire_names! {
+    /// The agents whose transcripts are read. Thread keys begin with these names.
+    pub enum Agent {
+        /// Claude Code.
+        Claude = "claude",
+        /// The Codex CLI.
+        Codex = "codex",
+    }
+}
+
+/// The origin of events: a session's main agent or one of its subagents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The program.
+    pub agent: Agent,
+    /// The session's id.
+    pub session: String,
+    /// The subagent's id.
+    pub subagent: Option<String>,
+    /// The working directory.
+    pub folder: String,
+    /// The call that started the subagent, if known.
+    pub call: Option<SubagentCall>,
+}
+
+/// A call that started a subagent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubagentCall {
+    /// The id of the call.
+    pub id: String,
+    /// The subagent's task, in a few words.
+    pub description: String,
+    /// The key of the caller's thread.
+    pub from: String,
+}
+
+impl Source {
+    /// A session's main agent.
+    pub fn main(agent: Agent, session: &str, folder: String) -> Source {
+        Source { agent, session: session.to_owned(), subagent: None, folder, call: None }
+    }
+
+    /// The key of its thread: `claude:SESSION` or `claude:SESSION/SUBAGENT`.
+    pub fn key(&self) -> String {
+        match &self.subagent {
+            None => self.session_key(),
+            Some(subagent) => format!("{}/{subagent}", self.session_key()),
+        }
+    }
+
+    /// The key of the main agent's thread.
+    pub(crate) fn session_key(&self) -> String {
+        format!("{}:{}", self.agent.as_str(), self.session)
+    }
+}
+
+/// Something that happened in a session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// The agent.
+    pub source: Arc<Source>,
+    /// The name of the line, or an empty string.
+    pub uuid: String,
+    /// The time in the transcript.
+    pub time: Option<Millis>,
+    /// What happened.
+    pub kind: EventKind,
+}
+
+/// What a call did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Effect {
+    /// How it ended, if known.
+    pub outcome: Option<CallOutcome>,
+    /// The exit code of a command.
+    pub exit_code: Option<i64>,
+    /// Whether it ran a command, if the tool's name does not tell.
+    pub is_command: Option<bool>,
+    /// The files that it changed.
+    pub files: Vec<ChangedFile>,
+}
+
+/// A list as an agent sent it, or the reasons to refuse it.
+pub(crate) type PlanResult = Result<Plan, Vec<Problem>>;
+
+/// See [`Event::kind`].
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)] // Fields as in the transcript.
+pub enum EventKind {
+    /// The session's title.
+    Title(String),
+    /// A user's prompt.
+    Prompt(String),
+    /// A block of thinking.
+    Thoughts(String),
+    /// A tool call. The arguments are shortened JSON; `None` for a list, which has its own event. The
+    /// call is hidden if its whole arguments name a file that the user excludes.
+    Call { id: String, name: String, input: Option<String>, is_hidden: bool },
+    /// The result of a tool call, which is hidden if the call is.
+    Result {
+        id: String,
+        name: String,
+        content: String,
+        is_hidden: bool,
+        is_error: bool,
+        duration: Option<Millis>,
+        effect: Effect,
+    },
+    /// What the agent says between its calls.
+    Message(String),
+    /// The tokens of a response, by its name. A later event of the same response replaces them.
+    Usage { response: String, usage: Usage },
+    /// Work of a subagent, which counts for its caller at the moment of the call.
+    OfSubagent { subagent: String, call: Option<String>, kind: Box<EventKind> },
+    /// The sums of a subagent's work if it has no file.
+    SubagentSums { added: u64, removed: u64, edits: u64 },
+    /// Something that cannot be read, with the reason.
+    Unread(&'static str),
+    /// The whole list, by the agent's own tools.
+    List(PlanResult),
+    /// The whole list by `todo_write` over MCP, called at this time. An Emacs has most likely
+    /// answered the call, perhaps this one.
+    EmacsList(PlanResult, Option<Millis>),
+    /// A turn began or continues.
+    TurnBegun,
+    /// A turn ended, perhaps with an error.
+    TurnEnded { error: Option<String> },
+    /// The user stopped the agent.
+    Interrupted,
+    /// The turn ended since a permission was denied.
+    Denied,
+    /// A subagent returned.
+    SubagentEnded,
+}
+
+impl EventKind {
+    /// Whether it counts as work: tokens of a response, or a result with an effect. Results far from
+    /// the end of a large file have none.
+    pub fn is_work(&self) -> bool {
+        match self {
+            EventKind::Usage { response, .. } => !response.is_empty(),
+            EventKind::Result { effect, .. } => effect.outcome.is_some() || !effect.files.is_empty(),
+            _ => false,
+        }
+    }
+}
+
+/// The user's options for a reader, which cannot answer the model: only the limits apply.
+fn lenient(options: Options) -> Options {
+    Options { strict: false, several_in_progress: SeveralInProgress::Allow, ..options }
+}

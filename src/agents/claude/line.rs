@@ -1,0 +1,284 @@
+//! The parts of a transcript line that matter here. [`super`] interprets them.
+//!
+//! Parsing borrows from the line and cuts long texts, so that a line of megabytes allocates little.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::agents::field::Excerpt;
+use crate::events::work::Tokens;
+use crate::list::raw::Raw;
+
+/// A line of any type; each type has its own fields.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TranscriptLine<'a> {
+    /// `user`, `assistant`, `system` or another type.
+    #[serde(rename = "type")]
+    pub kind: Option<&'a str>,
+    /// `system`: what kind of message.
+    pub subtype: Option<&'a str>,
+    /// The interface: `cli` for the terminal's.
+    pub entrypoint: Option<&'a str>,
+    /// The id of the line.
+    pub uuid: Option<&'a str>,
+    /// The id of the line that this one follows.
+    pub parent_uuid: Option<&'a str>,
+    /// The id of the session; in a subagent's line, of the session that started the subagent.
+    pub session_id: Option<&'a str>,
+    /// The id of the subagent, in versions that give it a file of its own.
+    pub agent_id: Option<&'a str>,
+    /// `assistant`: the session that sent the request. In the lines that a fork copies, that is the
+    /// session from which it was forked.
+    pub request_session_id: Option<&'a str>,
+    /// RFC 3339.
+    pub timestamp: Option<&'a str>,
+    /// The version of Claude Code.
+    pub version: Option<Excerpt<40>>,
+    /// The request that the model's answer belongs to.
+    pub request_id: Option<Excerpt<200>>,
+    /// Whether the line is a subagent's.
+    pub is_sidechain: Option<bool>,
+    /// `user`: whether Claude Code wrote the message, not the user.
+    pub is_meta: Option<bool>,
+    /// `user`: whether the message summarizes a conversation that became too long.
+    pub is_compact_summary: Option<bool>,
+    /// The working directory.
+    pub cwd: Option<Excerpt<4096>>,
+    /// The session's title, by the user.
+    pub custom_title: Option<Excerpt<200>>,
+    /// The session's title, by a model.
+    pub ai_title: Option<Excerpt<200>>,
+    /// The message.
+    pub message: Option<Message<'a>>,
+    /// `assistant`: whether the message is Claude Code's report of a failed request.
+    pub is_api_error_message: Option<bool>,
+    /// `result`: the last answer, or the error.
+    pub result: Option<Excerpt<1_000>>,
+    /// `result`: whether the turn failed.
+    #[serde(rename = "is_error")]
+    pub is_error: Option<bool>,
+    /// `user`: who denied the call, if it was denied.
+    pub tool_denial_kind: Option<Excerpt<20>>,
+    /// `user`: the tool's result as Claude Code itself keeps it; see [`ToolUseResult`].
+    #[serde(borrow)]
+    pub tool_use_result: Option<&'a RawValue>,
+}
+
+/// The message of a line.
+#[derive(Debug, Deserialize)]
+pub struct Message<'a> {
+    /// The id of the model's answer, which has a line for each of its blocks.
+    pub id: Option<&'a str>,
+    /// `end_turn` at the end of a turn.
+    pub stop_reason: Option<&'a str>,
+    /// The model.
+    pub model: Option<Excerpt<100>>,
+    /// The tokens of the answer so far.
+    pub usage: Option<MessageUsage>,
+    /// A text, or blocks; see [`Message::blocks`].
+    #[serde(borrow)]
+    pub content: Option<&'a RawValue>,
+}
+
+/// The tokens of an answer.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs)] // As in the transcript.
+pub struct MessageUsage {
+    pub input_tokens: Option<u64>,
+    pub output_tokens: Option<u64>,
+    pub cache_read_input_tokens: Option<u64>,
+    pub cache_creation_input_tokens: Option<u64>,
+}
+
+impl From<MessageUsage> for Tokens {
+    fn from(usage: MessageUsage) -> Tokens {
+        Tokens {
+            input: usage.input_tokens.unwrap_or(0),
+            output: usage.output_tokens.unwrap_or(0),
+            cache_read: usage.cache_read_input_tokens.unwrap_or(0),
+            cache_write: usage.cache_creation_input_tokens.unwrap_or(0),
+        }
+    }
+}
+
+/// A block of any type; each type has its own fields.
+#[derive(Debug, Default, Deserialize)]
+pub struct Block<'a> {
+    /// `text`, `thinking`, `tool_use`, `tool_result`, ….
+    #[serde(rename = "type")]
+    pub kind: Option<&'a str>,
+    /// `text`.
+    pub text: Option<Excerpt>,
+    /// `thinking`.
+    pub thinking: Option<Excerpt>,
+    /// `tool_use`: the id of the call.
+    pub id: Option<&'a str>,
+    /// `tool_use`: the tool.
+    pub name: Option<&'a str>,
+    /// `tool_use`: the arguments.
+    #[serde(borrow)]
+    pub input: Option<Raw<'a>>,
+    /// `tool_result`: the id of the call.
+    pub tool_use_id: Option<&'a str>,
+    /// `tool_result`: whether the call was refused or failed.
+    pub is_error: Option<bool>,
+    /// `tool_result`: the answer to the model.
+    pub content: Option<Excerpt<2_000>>,
+}
+
+/// Ids become names of files. Claude Code writes none longer than this.
+const LONGEST_ID: usize = 200;
+
+impl<'a> TranscriptLine<'a> {
+    /// Parses a line; `None` if it has another form.
+    pub(crate) fn parse(bytes: &'a [u8]) -> Option<TranscriptLine<'a>> {
+        // Ignores what follows the first value: a line without its line feed is read as soon as
+        // its value is complete.
+        let line = TranscriptLine::deserialize(&mut serde_json::Deserializer::from_slice(bytes)).ok()?;
+        let message = line.message.as_ref().and_then(|message| message.id);
+        let ids = [line.uuid, line.parent_uuid, line.session_id, line.agent_id, message];
+        let are_short = ids.into_iter().flatten().all(|id| id.len() <= LONGEST_ID);
+        are_short.then_some(line)
+    }
+}
+
+impl<'a> Message<'a> {
+    /// The blocks. Plain text counts as one.
+    pub fn blocks(&self) -> Vec<Block<'a>> {
+        let Some(content) = self.content.map(RawValue::get) else { return Vec::new() };
+        if content.starts_with('[') {
+            return serde_json::from_str(content).unwrap_or_default();
+        }
+        let text = serde_json::from_str(content).ok();
+        vec![Block { kind: Some("text"), text, ..Block::default() }]
+    }
+}
+
+/// A part of a patch in a result.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PatchHunk<'a> {
+    /// The number of its first line in the old text.
+    pub old_start: usize,
+    /// The number of its first line in the new text.
+    pub new_start: usize,
+    /// Its lines with their signs.
+    #[serde(borrow)]
+    pub lines: Vec<Cow<'a, str>>,
+}
+
+/// The fields of `toolUseResult` that matter here; the others may be large.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ToolUseResult<'a> {
+    /// `Write`: `create` or `update`.
+    #[serde(rename = "type", borrow)]
+    pub kind: Option<Cow<'a, str>>,
+    /// The difference, with tabs shown as spaces.
+    #[serde(borrow)]
+    pub structured_patch: Option<Vec<PatchHunk<'a>>>,
+    /// The text before an edit.
+    #[serde(borrow)]
+    pub original_file: Option<Cow<'a, str>>,
+    /// The text before the edits of `MultiEdit`.
+    #[serde(borrow)]
+    pub original_file_contents: Option<Cow<'a, str>>,
+    /// `Bash`: whether the user or a limit stopped the command.
+    pub interrupted: Option<bool>,
+    /// `Bash`: the name of a command that goes on in the background.
+    #[serde(borrow)]
+    pub background_task_id: Option<Cow<'a, str>>,
+    /// `Bash`: why an exit code is no failure.
+    #[serde(borrow)]
+    pub return_code_interpretation: Option<Cow<'a, str>>,
+    /// `Task`: the subagent.
+    #[serde(borrow)]
+    pub agent_id: Option<Cow<'a, str>>,
+    /// `Task`: what the subagent did.
+    pub tool_stats: Option<ToolStats>,
+    /// False if the call changed nothing.
+    #[serde(borrow)]
+    pub success: Option<Raw<'a>>,
+    /// `TaskCreate`: the task.
+    #[serde(borrow)]
+    pub task: Option<Raw<'a>>,
+    /// `TaskList`: the tasks.
+    #[serde(borrow)]
+    pub tasks: Option<Raw<'a>>,
+    /// `TaskUpdate`: the status before and after.
+    #[serde(borrow)]
+    pub status_change: Option<Raw<'a>>,
+    /// `TodoWrite`: the list.
+    #[serde(borrow)]
+    pub new_todos: Option<Raw<'a>>,
+}
+
+/// Sums of a subagent's work.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs)] // As in the transcript.
+pub struct ToolStats {
+    pub lines_added: u64,
+    pub lines_removed: u64,
+    pub edit_file_count: u64,
+}
+
+impl<'a> ToolUseResult<'a> {
+    /// Parses the fields of an object. Some tools have a text or an array instead.
+    pub fn read(result: &'a RawValue) -> ToolUseResult<'a> {
+        let fields = Some(result.get()).filter(|text| text.starts_with('{'));
+        fields.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+    }
+}
+
+/// Elements that Claude Code and its extensions add to what the user wrote.
+const ADDED: [&str; 12] = [
+    "ide_opened_file",
+    "ide_selection",
+    "ide_diagnostics",
+    "system-reminder",
+    "task-notification",
+    "command-message",
+    "command-contents",
+    "local-command-stdout",
+    "local-command-stderr",
+    "local-command-caveat",
+    "user-prompt-submit-hook",
+    "session-start-hook",
+];
+
+/// A text without the elements of [`ADDED`].
+fn without_added(text: &str) -> String {
+    let mut text = text.to_owned();
+    for name in ADDED {
+        let (start, end) = (format!("<{name}>"), format!("</{name}>"));
+        while let Some(from) = text.find(&start) {
+            let to = text[from..].find(&end).map_or(text.len(), |to| from + to + end.len());
+            text.replace_range(from..to, "");
+        }
+    }
+    text
+}
+
+/// The text of a user's prompt, without what Claude Code adds; `None` if the user wrote nothing. The
+/// arguments of a command are the user's words, its name alone is not a prompt.
+pub fn prompt(text: &str) -> Option<String> {
+    if let Some(command) = tagged(text, "command-name") {
+        let arguments = tagged(text, "command-args").unwrap_or_default();
+        return Some(format!("{command} {arguments}").trim().to_owned());
+    }
+    let text = without_added(text);
+    let text = text.trim();
+    let own = ["<local-command", "<bash-", "<system-reminder", "<task-notification", "Caveat: "];
+    (!text.is_empty() && !own.iter().any(|start| text.starts_with(start))).then(|| text.to_owned())
+}
+
+/// The text between the first `<tag>` and its end.
+pub(crate) fn tagged<'t>(text: &'t str, tag: &str) -> Option<&'t str> {
+    let (_, rest) = text.split_once(&format!("<{tag}>"))?;
+    Some(rest.split_once(&format!("</{tag}>"))?.0.trim())
+}

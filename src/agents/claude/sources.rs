@@ -1,0 +1,280 @@
+//! The sessions and subagents in a transcript.
+//!
+//! Later versions give subagents an id. In earlier ones, the chain of lines identifies a subagent:
+//! each line has the id of the line that it follows.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use super::line::TranscriptLine;
+use super::tasks::Tasks;
+use crate::agents::events::{Events, push_bounded};
+use crate::agents::{Agent, Event, EventKind, Source, SubagentCall};
+use crate::list::raw::Raw;
+use crate::text::{excerpt, fnv1a};
+
+/// Maximum numbers of sessions, subagents, calls that start subagents and their lines, and of
+/// events held for one subagent and for all.
+const SESSIONS: usize = 64;
+const SUBAGENTS: usize = 256;
+const CALLS: usize = 256;
+const LINES: usize = 16_384;
+const HELD: usize = 200;
+const HELD_BY_ALL: usize = 4_000;
+
+#[derive(Debug, Default)]
+pub(super) struct Sources {
+    sessions: VecDeque<SessionState>,
+    last: Option<Arc<Source>>,
+    subagents: VecDeque<Subagent>,
+    calls: VecDeque<(u64, SubagentCall)>,
+    /// The ids of subagents and of the calls that started them, from the subagents' files.
+    named: VecDeque<(String, String)>,
+    /// The number of events held for all subagents.
+    held: usize,
+    /// The subagent of a line by the hash of the line's id, and the hashes by age.
+    lines: HashMap<u64, String>,
+    lines_by_age: VecDeque<u64>,
+}
+
+/// The source of a session's title, in ascending priority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum TitleSource {
+    /// There is no title and no prompt yet.
+    None,
+    /// There were only commands such as `/clear`, which make no title.
+    Command,
+    /// The first prompt.
+    Prompt,
+    /// The agent.
+    Own,
+    /// The user.
+    Custom,
+}
+
+#[derive(Debug)]
+struct SessionState {
+    source: Arc<Source>,
+    title: TitleSource,
+    tasks: Tasks,
+    /// Whether the agent used its own tasks later than `todo_write`.
+    uses_own_tasks: bool,
+}
+
+#[derive(Debug)]
+struct Subagent {
+    source: Arc<Source>,
+    has_list: bool,
+    /// The events before its first list, which few subagents have.
+    held: VecDeque<Event>,
+}
+
+impl Sources {
+    /// The session of the last line of a main agent.
+    pub(super) fn last(&self) -> Option<&Arc<Source>> {
+        self.last.as_ref()
+    }
+
+    /// The source of a line; `None` if the line has no session id.
+    pub(super) fn of(&mut self, line: &TranscriptLine<'_>) -> Option<Arc<Source>> {
+        let session = line.session_id.filter(|session| !session.is_empty())?;
+        if line.is_sidechain != Some(true) {
+            let known = self.main(session);
+            let source = known.unwrap_or_else(|| {
+                let folder = line.cwd.as_ref().map(|cwd| cwd.0.clone()).unwrap_or_default();
+                self.begin(Source::main(Agent::Claude, session, folder))
+            });
+            self.last = Some(source.clone());
+            return Some(source);
+        }
+        let id = self.subagent_of(line)?;
+        let known = self.subagents.iter().rev().map(|subagent| &subagent.source);
+        let mut known = known.filter(|source| source.subagent.as_ref() == Some(&id));
+        if let Some(source) = known.find(|source| source.session == session) {
+            return Some(source.clone());
+        }
+        let call = self.named_call(&id).or_else(|| self.call_of(line, session));
+        let folder = match self.main(session) {
+            Some(main) => main.folder.clone(),
+            None => line.cwd.as_ref().map(|cwd| cwd.0.clone()).unwrap_or_default(),
+        };
+        let main = Source::main(Agent::Claude, session, folder);
+        let source = Arc::new(Source { subagent: Some(id), call, ..main });
+        let subagent = Subagent { source: source.clone(), has_list: false, held: VecDeque::new() };
+        push_bounded(&mut self.subagents, SUBAGENTS, subagent);
+        Some(source)
+    }
+
+    /// Whether a line of this subagent was read.
+    pub(crate) fn has_subagent(&self, id: &str) -> bool {
+        self.subagents.iter().any(|known| known.source.subagent.as_deref() == Some(id))
+    }
+
+    /// The call of the main agent that led to a subagent, perhaps by other subagents.
+    pub(crate) fn root_call(&self, source: &Source) -> Option<String> {
+        let mut call = source.call.as_ref()?;
+        for _ in 0..SUBAGENTS {
+            let caller = self.subagents.iter().map(|known| &known.source).find(|one| one.key() == call.from);
+            match caller.and_then(|caller| caller.call.as_ref()) {
+                Some(above) => call = above,
+                None => break,
+            }
+        }
+        Some(call.id.clone())
+    }
+
+    fn begin(&mut self, source: Source) -> Arc<Source> {
+        let source = Arc::new(source);
+        let session = SessionState {
+            source: source.clone(),
+            title: TitleSource::None,
+            tasks: Tasks::default(),
+            uses_own_tasks: true,
+        };
+        push_bounded(&mut self.sessions, SESSIONS, session);
+        source
+    }
+
+    /// A session's main agent, if one of its lines was read.
+    pub(super) fn main(&self, session: &str) -> Option<Arc<Source>> {
+        let mut sessions = self.sessions.iter().rev().map(|known| &known.source);
+        sessions.find(|source| source.session == session).cloned()
+    }
+
+    fn session_mut(&mut self, source: &Source) -> Option<&mut SessionState> {
+        self.sessions.iter_mut().rev().find(|session| session.source.session == source.session)
+    }
+
+    /// The tasks of the source's session.
+    pub(super) fn tasks(&mut self, source: &Source) -> Option<&mut Tasks> {
+        self.session_mut(source).map(|session| &mut session.tasks)
+    }
+
+    /// Records whether the main agent used its own tasks or `todo_write`.
+    pub(crate) fn use_own_tasks(&mut self, source: &Source, own: bool) {
+        if let Some(session) = self.session_mut(source).filter(|_| source.subagent.is_none()) {
+            session.uses_own_tasks = own;
+        }
+    }
+
+    /// Whether the main agent used its own tasks later than `todo_write`.
+    pub(crate) fn uses_own_tasks(&mut self, source: &Source) -> bool {
+        self.session_mut(source).is_some_and(|session| session.uses_own_tasks)
+    }
+
+    /// Whether there is a session and each has had its first prompt.
+    pub(crate) fn have_titles(&self) -> bool {
+        !self.sessions.is_empty() && self.sessions.iter().all(|session| session.title != TitleSource::None)
+    }
+
+    /// Records a session's title; returns whether it replaces the previous one.
+    pub(crate) fn set_title(&mut self, source: &Source, title: TitleSource) -> bool {
+        let session = self.session_mut(source).filter(|_| source.subagent.is_none());
+        let Some(session) = session else { return false };
+        let is_better = session.title < title || session.title == title && title > TitleSource::Prompt;
+        session.title = session.title.max(title);
+        is_better
+    }
+
+    fn subagent_of(&mut self, line: &TranscriptLine<'_>) -> Option<String> {
+        if let Some(id) = line.agent_id.filter(|id| !id.is_empty()) {
+            return Some(excerpt(id, 100));
+        }
+        Some(self.link(line.uuid?, line.parent_uuid))
+    }
+
+    /// Adds a line to the chain of the line that it follows; returns the id of the chain.
+    pub(super) fn link(&mut self, uuid: &str, parent: Option<&str>) -> String {
+        let before = parent.filter(|parent| !parent.is_empty());
+        let known = before.and_then(|parent| self.lines.get(&fnv1a(parent.as_bytes())));
+        let id = known.cloned().unwrap_or_else(|| excerpt(before.unwrap_or(uuid), 100));
+        let hash = fnv1a(uuid.as_bytes());
+        if self.lines.insert(hash, id.clone()).is_none()
+            && let Some(oldest) = push_bounded(&mut self.lines_by_age, LINES, hash)
+        {
+            self.lines.remove(&oldest);
+        }
+        id
+    }
+
+    /// Records a call that starts a subagent. The subagent's first line is the call's prompt.
+    pub(super) fn start(&mut self, from: &Source, call: &str, input: &Raw<'_>) {
+        let text = |key: &str| match input.get(key) {
+            Some(Raw::Text(text)) => text.as_ref(),
+            _ => "",
+        };
+        let call = SubagentCall {
+            id: excerpt(call, 200),
+            description: excerpt(text("description"), 200),
+            from: from.key(),
+        };
+        push_bounded(&mut self.calls, CALLS, (prompt_hash(text("prompt"), &from.session), call));
+    }
+
+    /// Records the call that started a subagent.
+    pub(crate) fn set_call(&mut self, subagent: &str, call: &str) {
+        push_bounded(&mut self.named, SUBAGENTS, (excerpt(subagent, 100), call.to_owned()));
+    }
+
+    /// The call that started a subagent, according to the subagent's file.
+    fn named_call(&mut self, subagent: &str) -> Option<SubagentCall> {
+        let (_, id) = self.named.iter().rev().find(|(named, _)| named == subagent)?;
+        let place = self.calls.iter().position(|(_, call)| call.id == *id)?;
+        self.calls.remove(place).map(|(_, call)| call)
+    }
+
+    /// The call that started a subagent, found by the subagent's first line.
+    fn call_of(&mut self, line: &TranscriptLine<'_>, session: &str) -> Option<SubagentCall> {
+        let first = line.message.as_ref()?.blocks().into_iter().find_map(|block| block.text)?;
+        let prompt_hash = prompt_hash(&first.0, session);
+        let place = self.calls.iter().position(|(known, _)| *known == prompt_hash)?;
+        self.calls.remove(place).map(|(_, call)| call)
+    }
+
+    /// Ends a subagent, given by its id or by that of the call that started it. Returns it if it has
+    /// a list; otherwise drops its events.
+    pub(crate) fn end_subagent(&mut self, id: &str) -> Option<Arc<Source>> {
+        let is_of = |subagent: &&mut Subagent| {
+            let source = &subagent.source;
+            source.subagent.as_deref() == Some(id) || source.call.as_ref().is_some_and(|call| call.id == id)
+        };
+        let subagent = self.subagents.iter_mut().rev().find(is_of)?;
+        self.held -= std::mem::take(&mut subagent.held).len();
+        subagent.has_list.then(|| subagent.source.clone())
+    }
+
+    /// Passes on a subagent's event if the subagent has a list; otherwise holds it until then.
+    pub(super) fn hold(&mut self, event: Event, events: &mut Events) {
+        let known = self.subagents.iter_mut().rev().find(|subagent| subagent.source == event.source);
+        let Some(subagent) = known else { return };
+        if subagent.has_list {
+            return events.push(event);
+        }
+        if matches!(event.kind, EventKind::List(_) | EventKind::EmacsList(..)) {
+            subagent.has_list = true;
+            let held = std::mem::take(&mut subagent.held);
+            self.held -= held.len();
+            if let Some(call) = &subagent.source.call {
+                let kind = EventKind::Title(call.description.clone());
+                let source = subagent.source.clone();
+                events.push(Event { source, uuid: String::new(), time: event.time, kind });
+            }
+            held.into_iter().for_each(|event| events.push(event));
+            return events.push(event);
+        }
+        if push_bounded(&mut subagent.held, HELD, event).is_none() {
+            self.held += 1;
+        }
+        if self.held > HELD_BY_ALL
+            && let Some(oldest) = self.subagents.iter_mut().find(|subagent| !subagent.held.is_empty())
+        {
+            self.held -= std::mem::take(&mut oldest.held).len();
+        }
+    }
+}
+
+/// A hash of the beginning of a prompt. The rest may have been cut.
+fn prompt_hash(prompt: &str, session: &str) -> u64 {
+    let start: String = prompt.trim().chars().take(1_000).collect();
+    fnv1a(format!("{session}\n{start}").as_bytes())
+}

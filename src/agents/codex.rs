@@ -1,0 +1,566 @@
+//! The Codex CLI's transcripts, called rollouts: `sessions/Y/M/D/rollout-TIME-ID.jsonl`.
+//!
+//! A session begins with a line `session_meta`. Resuming repeats this line; a fork repeats all
+//! lines of its session. Plans are arguments of `update_plan`, which the model calls as a function
+//! or, in code mode, from a script. Events mark the beginning and the end of turns.
+
+pub mod line;
+mod script;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::calls::{PendingCall, PendingCalls, result};
+use super::events::{Events, RecentNames};
+use super::field::{Excerpt, millis, shortened, title};
+use super::{Agent, Effect, Event, EventKind, PlanResult, Source, lenient};
+use crate::clock::Millis;
+use crate::events::patch::FileChange;
+use crate::events::policy::{ChangedFile, Recording};
+use crate::events::work::{CallOutcome, Tokens, Usage};
+use crate::list::input::{self, Options};
+use crate::list::item::Status;
+use crate::list::raw::Raw;
+use crate::list::report::REFUSED;
+use crate::text::excerpt;
+use line::{PatchedFile, Payload, RolloutLine, TokenCounts};
+
+/// Reported once in a session whose plan cannot be read.
+const COMPUTED: &str = "A script computed the plan; only plans written out in the script can be read.";
+
+/// In the output of a call that the user interrupted.
+const ABORTED: &str = "aborted by user";
+
+/// Reads the rollout of a session.
+#[derive(Debug)]
+pub struct CodexReader {
+    options: Options,
+    /// What may be recorded.
+    pub(super) recording: Recording,
+    session: Option<Arc<Source>>,
+    /// The calls and outputs read so far.
+    seen: RecentNames,
+    calls: PendingCalls<CallKind>,
+    /// The time of the last line.
+    time: Option<Millis>,
+    has_title: bool,
+    /// The prompt of this turn. Some versions record it twice.
+    prompt: Option<String>,
+    /// The last error of this turn.
+    error: Option<String>,
+    /// Whether the last call of this turn was denied.
+    is_denied: bool,
+    /// Whether [`COMPUTED`] was recorded.
+    is_computed: bool,
+    /// Whether the lines are the session's own: a fork repeats its parent's first.
+    is_own: bool,
+    /// Whether the current line is far from the end of a large file.
+    is_old: bool,
+    /// The model of the current turn.
+    model: Option<String>,
+    /// The last message. The log has most of them twice.
+    message: Option<String>,
+    /// The name of the response whose tokens are not known yet.
+    response: Option<String>,
+    /// The tokens so far.
+    total: TokenCounts,
+    /// Whether the log had a command of the current script.
+    has_items: bool,
+    events: Events,
+}
+
+/// The effect of a call once its output arrives.
+#[derive(Debug)]
+enum CallKind {
+    /// A plan, if the output accepts it.
+    Plan(PlanResult),
+    /// A plan in a script, unless the script fails.
+    Script(PlanResult),
+    /// A list sent to an Emacs.
+    EmacsList(PlanResult),
+    /// A script that runs commands.
+    Commands,
+    Other,
+}
+
+/// The tools that run commands.
+const SHELLS: [&str; 5] = ["exec_command", "shell", "shell_command", "local_shell", "container.exec"];
+
+/// The files of a change, in order.
+#[derive(Debug)]
+struct IndexedChanges<'a>(Vec<(Cow<'a, str>, PatchedFile<'a>)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for IndexedChanges<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Changes;
+        impl<'de> Visitor<'de> for Changes {
+            type Value = IndexedChanges<'de>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("changes by file")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
+                let mut files = Vec::new();
+                while let Some(entry) = access.next_entry()? {
+                    files.push(entry);
+                }
+                Ok(IndexedChanges(files))
+            }
+        }
+        deserializer.deserialize_map(Changes)
+    }
+}
+
+impl CodexReader {
+    /// A reader that keeps the newest `history` events; see [`super::reader::Reader::of`].
+    pub fn new(options: Options, history: usize) -> CodexReader {
+        CodexReader {
+            options: lenient(options),
+            recording: Recording::default(),
+            session: None,
+            seen: RecentNames::default(),
+            calls: PendingCalls::default(),
+            time: None,
+            has_title: false,
+            prompt: None,
+            error: None,
+            is_denied: false,
+            is_computed: false,
+            is_own: true,
+            is_old: false,
+            model: None,
+            message: None,
+            response: None,
+            total: TokenCounts::default(),
+            has_items: false,
+            events: Events::new(history),
+        }
+    }
+
+    /// The session.
+    pub fn session(&self) -> Option<&Arc<Source>> {
+        self.session.as_ref()
+    }
+
+    /// The events since the last call, oldest first.
+    pub fn take_events(&mut self) -> Vec<Event> {
+        self.events.take()
+    }
+
+    /// Reads a line, without its line feed.
+    pub fn read_line(&mut self, bytes: &[u8]) {
+        RolloutLine::parse_all(bytes).for_each(|line| self.value(&line));
+    }
+
+    fn value(&mut self, line: &RolloutLine<'_>) {
+        if let Some(time) = line.timestamp.as_ref().and_then(|time| millis(&time.0))
+            && self.time.replace(time).is_none()
+        {
+            self.events.date(time);
+        }
+        let kind = line.payload.kind.as_ref().map_or("", |kind| kind.0.as_str());
+        if let Some(turn) = &line.payload.turn_id {
+            self.is_own |= self.session.as_ref().is_some_and(|own| turn.0 >= own.session);
+        }
+        match (line.kind.0.as_str(), kind) {
+            ("session_meta", _) => self.meta(&line.payload),
+            ("event_msg", kind) => self.event(kind, line),
+            ("response_item", kind) => self.item(kind, line),
+            ("turn_context", _) => self.model = line.payload.model.as_ref().map(|model| model.0.clone()),
+            ("token_usage_record", _) => {
+                if let (Some(usage), Some(total)) = (line.payload.usage, line.payload.thread_token_usage) {
+                    self.total = total;
+                    self.tokens(line, usage);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Reads a line far from the end of a large file. It yields plans, titles and turns, and keeps the
+    /// cumulative token counts; its work is not counted.
+    pub fn read_old_line(&mut self, bytes: &[u8]) {
+        const MARKS: [&str; 9] = [
+            "update_plan",
+            "todo_write",
+            "\"session_meta\"",
+            "\"task_started\"",
+            "\"task_complete\"",
+            "\"turn_aborted\"",
+            "\"thread_name_updated\"",
+            // Their counts are cumulative, so the next one needs the last one.
+            "\"token_count\"",
+            "\"token_usage_record\"",
+        ];
+        let is_due = self.calls.any(|effect| !matches!(effect, CallKind::Other));
+        let Ok(line) = std::str::from_utf8(bytes) else { return };
+        if is_due || !self.has_title || MARKS.iter().any(|mark| line.contains(mark)) {
+            self.is_old = true;
+            self.read_line(bytes);
+            self.is_old = false;
+        }
+    }
+
+    /// Whether the work of the current line counts.
+    fn counts_work(&self) -> bool {
+        self.is_own && !self.is_old
+    }
+
+    /// The first such line names the session. Later ones repeat it or name a fork's origin.
+    fn meta(&mut self, payload: &Payload<'_>) {
+        let Some(id) = payload.id.as_ref().filter(|id| !id.0.is_empty()) else { return };
+        if self.session.is_none() {
+            let folder = payload.cwd.as_ref().map(|cwd| cwd.0.clone()).unwrap_or_default();
+            self.session = Some(Arc::new(Source::main(Agent::Codex, &id.0, folder)));
+            self.is_own = payload.forked_from_id.is_none();
+        }
+    }
+
+    fn event(&mut self, kind: &str, line: &RolloutLine<'_>) {
+        let payload = &line.payload;
+        let text = |text: &Option<Excerpt>| text.as_ref().map(|text| text.0.clone());
+        match kind {
+            "task_started" => {
+                (self.prompt, self.error, self.is_denied) = (None, None, false);
+                self.emit(line, EventKind::TurnBegun);
+            }
+            "task_complete" => {
+                let error = self.error.take().filter(|_| payload.last_agent_message.is_none());
+                let is_denied = std::mem::take(&mut self.is_denied) && error.is_none();
+                let end = EventKind::TurnEnded { error };
+                self.emit(line, if is_denied { EventKind::Denied } else { end });
+            }
+            "turn_aborted" => {
+                let by_user = payload.reason.as_ref().is_none_or(|reason| reason.0 == "interrupted");
+                let end = match (std::mem::take(&mut self.is_denied), by_user) {
+                    (true, _) => EventKind::Denied,
+                    (false, true) => EventKind::Interrupted,
+                    (false, false) => EventKind::TurnEnded { error: None },
+                };
+                self.emit(line, end);
+            }
+            "error" => self.error = payload.message.as_ref().map(|message| excerpt(&message.0, 200)),
+            "user_message" => self.prompt(line, text(&payload.message)),
+            "thread_name_updated" => {
+                if let Some(name) = text(&payload.thread_name) {
+                    self.has_title = true;
+                    self.emit(line, EventKind::Title(excerpt(&name, 100)));
+                }
+            }
+            "item_completed" => self.completed(line),
+            "agent_message" => self.message(line, text(&payload.message)),
+            "token_count" => {
+                let total = payload.info.and_then(|info| info.total_token_usage);
+                if let Some(total) = total.filter(|total| *total != self.total) {
+                    let tokens = total.since(std::mem::replace(&mut self.total, total));
+                    self.tokens(line, tokens);
+                }
+            }
+            "patch_apply_end" if payload.success == Some(true) => {
+                let files = payload.changes.map(changed_files).unwrap_or_default();
+                let effect = Effect { outcome: Some(CallOutcome::Ok), files, ..Effect::default() };
+                let id = payload.call_id.as_ref().map(|id| id.0.clone()).unwrap_or_default();
+                self.done(line, &id, "apply_patch", String::new(), effect);
+            }
+            _ => {}
+        }
+    }
+
+    fn prompt(&mut self, line: &RolloutLine<'_>, prompt: Option<String>) {
+        let prompt = prompt.map(|prompt| prompt.trim().to_owned()).filter(|prompt| !prompt.is_empty());
+        if prompt.is_none() || prompt == self.prompt {
+            return;
+        }
+        self.prompt.clone_from(&prompt);
+        let prompt = prompt.unwrap_or_default();
+        if let Some(title) = title(&prompt).filter(|_| !std::mem::replace(&mut self.has_title, true)) {
+            self.emit(line, EventKind::Title(title));
+        }
+        self.emit(line, EventKind::Prompt(prompt));
+    }
+
+    /// Reads an item of the newer log.
+    fn completed(&mut self, line: &RolloutLine<'_>) {
+        let Some(item) = &line.payload.item else { return };
+        let id = item.id.as_ref().map_or("", |id| id.0.as_str());
+        let status = item.status.as_ref().map_or("", |status| status.0.as_str());
+        let outcome = match (status, item.exit_code) {
+            ("declined", _) => CallOutcome::Refused,
+            (_, Some(0)) | ("completed", None) => CallOutcome::Ok,
+            (_, Some(_)) | ("failed", None) => CallOutcome::Failed,
+            _ => CallOutcome::Unknown,
+        };
+        let effect = Effect { outcome: Some(outcome), exit_code: item.exit_code, ..Effect::default() };
+        match item.kind.as_ref().map_or("", |kind| kind.0.as_str()) {
+            "UserMessage" => self.prompt(line, item.content.as_ref().map(|text| text.0.clone())),
+            "CommandExecution" => {
+                self.has_items = true;
+                let output = item.aggregated_output.as_ref().map(|text| text.0.clone());
+                self.done(line, id, "exec_command", output.unwrap_or_default(), effect);
+            }
+            "FileChange" if status == "completed" => {
+                let files = item.changes.map(changed_files).unwrap_or_default();
+                self.done(line, id, "apply_patch", String::new(), Effect { files, ..effect });
+            }
+            _ => {}
+        }
+    }
+
+    /// Records a result that came as an event. The output of the same call is then ignored.
+    fn done(&mut self, line: &RolloutLine<'_>, id: &str, name: &str, content: String, effect: Effect) {
+        if !self.is_new("output", id) {
+            return;
+        }
+        let call = self.calls.end(id);
+        self.is_denied = effect.outcome == Some(CallOutcome::Refused);
+        let effect = if self.counts_work() { effect } else { Effect::default() };
+        let is_error = effect.outcome == Some(CallOutcome::Failed);
+        let mut event = result(call.as_ref(), id, content, is_error, self.time, effect);
+        if let EventKind::Result { name: known, is_hidden, .. } = &mut event {
+            if known.is_empty() {
+                name.clone_into(known);
+            }
+            // The commands of a script have no calls of their own.
+            let command = line.payload.item.as_ref().and_then(|item| item.command.as_ref());
+            *is_hidden |= command.is_some_and(|command| self.recording.hides_input(command));
+        }
+        self.emit(line, event);
+    }
+
+    fn message(&mut self, line: &RolloutLine<'_>, text: Option<String>) {
+        let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+        // The log has most messages twice.
+        if let Some(text) = text.filter(|text| self.message.as_ref() != Some(text)) {
+            self.message = Some(text.clone());
+            self.emit(line, EventKind::Message(text));
+        }
+    }
+
+    /// Notes that a response begins: its tokens, which come later, belong to this moment.
+    fn begin_response(&mut self, line: &RolloutLine<'_>) {
+        if self.response.is_none() && self.counts_work() {
+            let payload = &line.payload;
+            let name = payload.call_id.as_ref().or(payload.id.as_ref()).map_or("", |name| &name.0);
+            let time = line.timestamp.as_ref().map_or("", |time| &time.0);
+            self.response = Some(format!("{time} {name}"));
+            self.emit_usage(line, Usage::default());
+        }
+    }
+
+    fn tokens(&mut self, line: &RolloutLine<'_>, counts: TokenCounts) {
+        self.begin_response(line);
+        let tokens = Tokens::from(counts);
+        self.emit_usage(line, Usage { tokens, model: self.model.clone(), at_least: false });
+        self.response = None;
+    }
+
+    fn emit_usage(&mut self, line: &RolloutLine<'_>, usage: Usage) {
+        if let (true, Some(response)) = (self.counts_work(), self.response.clone()) {
+            let kind = EventKind::Usage { response, usage };
+            if let Some(event) = self.event_of(line, kind) {
+                self.events.push_work(event);
+            }
+        }
+    }
+
+    fn item(&mut self, kind: &str, line: &RolloutLine<'_>) {
+        let payload = &line.payload;
+        let is_said = kind == "message" && payload.role.as_ref().is_some_and(|role| role.0 == "assistant");
+        if is_said || matches!(kind, "reasoning" | "function_call" | "custom_tool_call" | "local_shell_call")
+        {
+            self.begin_response(line);
+        }
+        if is_said {
+            self.message(line, payload.content.as_ref().map(|text| text.0.clone()));
+        }
+        match (kind, &payload.call_id, &payload.name) {
+            ("reasoning", ..) => {
+                let thoughts = payload.summary.as_ref().map(|summary| summary.0.trim());
+                if let Some(thoughts) = thoughts.filter(|thoughts| !thoughts.is_empty()) {
+                    self.emit(line, EventKind::Thoughts(thoughts.to_owned()));
+                }
+            }
+            ("function_call" | "custom_tool_call", Some(id), Some(name)) if self.is_new("call", &id.0) => {
+                self.call(line, &id.0, &name.0);
+            }
+            ("function_call_output" | "custom_tool_call_output", Some(id), _)
+                if self.is_new("output", &id.0) =>
+            {
+                self.output(line, &id.0);
+            }
+            _ => {}
+        }
+    }
+
+    fn is_new(&mut self, kind: &str, id: &str) -> bool {
+        let session = self.session.as_ref().map_or("", |session| session.session.as_str());
+        self.seen.insert(session, kind, id)
+    }
+
+    fn call(&mut self, line: &RolloutLine<'_>, id: &str, name: &str) {
+        let payload = &line.payload;
+        let arguments = payload.arguments.as_deref().unwrap_or_default();
+        let script = payload.input.as_deref().unwrap_or_default();
+        let is_emacs = name.ends_with("todo_write")
+            && (name.starts_with("mcp__")
+                || payload.namespace.as_ref().is_some_and(|namespace| namespace.0.starts_with("mcp__")));
+        let parsed: Raw<'_> = serde_json::from_str(arguments).unwrap_or(Raw::Null);
+        let effect = match name {
+            "update_plan" => plan(&parsed, &self.options).map(CallKind::Plan),
+            "exec" => self.script(line, script),
+            _ if is_emacs => Some(CallKind::EmacsList(input::read(&parsed, &self.options))),
+            _ => None,
+        };
+        let text = Raw::Text(if script.is_empty() { arguments } else { script }.into());
+        let (whole, input) = match &parsed {
+            Raw::Null => (&text, json!({ "input": shortened(&text) })),
+            _ => (&parsed, shortened(&parsed)),
+        };
+        let is_list = matches!(&effect, Some(CallKind::Plan(_) | CallKind::EmacsList(_)));
+        let input = (!is_list).then(|| input.to_string());
+        // A script with a list may also run commands.
+        let is_hidden = (!is_list || name == "exec") && self.recording.hides_input(whole);
+        let effect = effect.unwrap_or(match name {
+            "exec" if script.contains("exec_command(") => CallKind::Commands,
+            _ => CallKind::Other,
+        });
+        self.has_items = false;
+        let event = self.calls.begin((id, name), (input, is_hidden), self.time, effect);
+        self.emit(line, event);
+    }
+
+    fn script(&mut self, line: &RolloutLine<'_>, script: &str) -> Option<CallKind> {
+        let Some(arguments) = script::list(script, "update_plan", "plan") else {
+            let arguments = script::list(script, "todo_write", "todos")??;
+            return Some(CallKind::EmacsList(input::read(&arguments, &self.options)));
+        };
+        match arguments {
+            Some(arguments) => plan(&arguments, &self.options).map(CallKind::Script),
+            None => {
+                if !std::mem::replace(&mut self.is_computed, true) {
+                    self.emit(line, EventKind::Unread(COMPUTED));
+                }
+                None
+            }
+        }
+    }
+
+    fn output(&mut self, line: &RolloutLine<'_>, id: &str) {
+        let content = line.payload.output.as_ref().map(|output| output.0.clone()).unwrap_or_default();
+        let call = self.calls.end(id);
+        let is_plan = call.as_ref().is_some_and(|call| call.name == "update_plan");
+        let is_error = is_plan && content != "Plan updated";
+        let effect = call.as_ref().map(|call| effect_of(call, &content, is_error, self.has_items));
+        let mut effect = effect.unwrap_or_default();
+        // The log does not tell a denial in the terminal from an interruption: both abort the call.
+        self.is_denied = effect.outcome == Some(CallOutcome::Refused) && !content.contains(ABORTED);
+        if !self.counts_work() {
+            effect = Effect::default();
+        }
+        let event = result(call.as_ref(), id, content.clone(), is_error, self.time, effect);
+        let called = call.as_ref().and_then(|call| call.time);
+        let list = match call.map(|call| call.effect) {
+            Some(CallKind::Plan(plan)) if !is_error => Some(EventKind::List(plan)),
+            Some(CallKind::Script(plan)) if content.starts_with("Script completed") => {
+                Some(EventKind::List(plan))
+            }
+            Some(CallKind::EmacsList(plan)) if !content.contains(REFUSED) => {
+                Some(EventKind::EmacsList(plan, called))
+            }
+            _ => None,
+        };
+        if let Some(list) = list {
+            self.emit(line, list);
+        }
+        self.emit(line, event);
+    }
+
+    fn emit(&mut self, line: &RolloutLine<'_>, kind: EventKind) {
+        if let Some(event) = self.event_of(line, kind) {
+            self.events.push(event);
+        }
+    }
+
+    fn event_of(&self, line: &RolloutLine<'_>, kind: EventKind) -> Option<Event> {
+        let source = self.session.clone()?;
+        let payload = &line.payload;
+        let name = payload.call_id.as_ref().or(payload.id.as_ref()).map(|name| name.0.clone());
+        let uuid = name.or_else(|| Some(line.timestamp.as_ref()?.0.clone())).unwrap_or_default();
+        Some(Event { source, uuid, time: self.time, kind })
+    }
+}
+
+/// The changed files of `{PATH: CHANGE}`. A move deletes one file and creates another.
+fn changed_files(changes: &RawValue) -> Vec<ChangedFile> {
+    let Ok(changes) = serde_json::from_str::<IndexedChanges<'_>>(changes.get()) else { return Vec::new() };
+    let mut files = Vec::new();
+    for (path, change) in changes.0 {
+        let content = change.content.as_deref().unwrap_or_default();
+        match change.kind.as_ref() {
+            "add" => files.push(ChangedFile::between(&path, None, Some(content))),
+            "delete" => files.push(ChangedFile::between(&path, Some(content), None)),
+            _ => {
+                let hunks = change.unified_diff.unwrap_or_default().into_owned();
+                let target = change.move_path.as_deref().unwrap_or(&path);
+                let moved = change.move_path.is_some();
+                let state = FileChange { created: moved, ..FileChange::default() };
+                files.push(ChangedFile::with_hunks(target, hunks, state));
+                if moved {
+                    let change = FileChange { deleted: true, ..FileChange::default() };
+                    files.push(ChangedFile { path: path.into_owned(), change, ..ChangedFile::default() });
+                }
+            }
+        }
+    }
+    files
+}
+
+/// What a call did, by its output.
+fn effect_of(call: &PendingCall<CallKind>, content: &str, is_error: bool, has_items: bool) -> Effect {
+    let head = content.split("Output:").next().unwrap_or_default();
+    let is_shell = SHELLS.contains(&call.name.as_str());
+    let code = ["Process exited with code ", "Exit code: "]
+        .iter()
+        .find_map(|mark| number_after(head, mark))
+        .or_else(|| number_after(content, "\"exit_code\":").filter(|_| content.starts_with('{')));
+    let is_refused = content.starts_with("approval policy is ")
+        || [ABORTED, "rejected by user", "Rejected("].iter().any(|text| content.contains(text));
+    let outcome = match code {
+        Some(0) => CallOutcome::Ok,
+        Some(_) => CallOutcome::Failed,
+        None if head.contains("Process running with session ID") => CallOutcome::Background,
+        None if is_refused => CallOutcome::Refused,
+        None if is_shell || matches!(call.effect, CallKind::Commands) => CallOutcome::Unknown,
+        None if is_error => CallOutcome::Failed,
+        None => CallOutcome::Ok,
+    };
+    // The log of newer versions has an item for each command of a script.
+    let is_commands = matches!(call.effect, CallKind::Commands) && !has_items;
+    let outcome = if matches!(call.effect, CallKind::Commands) { CallOutcome::Unknown } else { outcome };
+    Effect {
+        outcome: Some(outcome),
+        exit_code: code.filter(|_| is_shell),
+        is_command: is_commands.then_some(true),
+        files: Vec::new(),
+    }
+}
+
+/// The number that follows a text.
+fn number_after(text: &str, mark: &str) -> Option<i64> {
+    let rest = text.split_once(mark)?.1;
+    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(rest.len());
+    rest[..end].parse().ok()
+}
+
+/// Reads the arguments of `update_plan`; `None` if Codex refuses them.
+fn plan(arguments: &Raw<'_>, options: &Options) -> Option<PlanResult> {
+    let Some(Raw::List(steps)) = arguments.get("plan") else { return None };
+    let is_valid = |step: &Raw<'_>| matches!(step.get("status"), Some(Raw::Text(status)) if Status::parse(status).is_some());
+    steps.iter().all(is_valid).then(|| input::read(arguments, options))
+}

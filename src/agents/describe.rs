@@ -1,0 +1,142 @@
+//! Describes a session by the beginning and the end of its file.
+
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use super::claude::files::custom_title;
+use super::claude::line::{TranscriptLine, prompt};
+use super::codex::{self, CodexReader};
+use super::field::{millis, title};
+use super::{Agent, EventKind};
+use crate::clock::Millis;
+use crate::file;
+use crate::list::input::Options;
+use crate::text::excerpt;
+
+/// The description of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Description {
+    /// The program.
+    pub agent: Agent,
+    /// The session's id.
+    pub session: String,
+    /// The working directory.
+    pub folder: Option<String>,
+    /// The title, or the first prompt.
+    pub title: Option<String>,
+    /// When it began.
+    pub begun: Option<Millis>,
+    /// Whether the session is a subagent's or a reviewer's.
+    pub is_subagent: bool,
+    /// Whether this version of Claude Code has files of its processes: those that name the interface
+    /// in their lines do.
+    pub has_processes: bool,
+}
+
+/// Bytes read at the beginning.
+const HEAD: u64 = 256 * 1024;
+/// Bytes read at the end, where Claude Code repeats the title. The second number is tried if the first
+/// finds none.
+const END: [u64; 2] = [16 * 1024, 1024 * 1024];
+
+/// Describes a transcript; `None` if it names no session.
+pub fn describe(path: &Path) -> Option<Description> {
+    let mut file = file::open(path).ok()?;
+    let mut reader = BufReader::new(&file).take(HEAD);
+    let mut bytes = Vec::new();
+    reader.read_until(b'\n', &mut bytes).ok()?;
+    if codex::line::RolloutLine::is_first(&bytes) {
+        return describe_rollout(&bytes, reader);
+    }
+    let mut description = Description {
+        agent: Agent::Claude,
+        session: String::new(),
+        folder: None,
+        title: None,
+        begun: None,
+        is_subagent: false,
+        has_processes: false,
+    };
+    if let Some(line) = TranscriptLine::parse(&bytes) {
+        description.add(&line);
+    }
+    bytes.clear();
+    while description.title.is_none() && reader.read_until(b'\n', &mut bytes).ok()? > 0 {
+        if let Some(line) = TranscriptLine::parse(&bytes) {
+            description.add(&line);
+        }
+        bytes.clear();
+    }
+    if description.session.is_empty() {
+        return None;
+    }
+    let length = file.metadata().ok()?.len();
+    let mut title = custom_title(path);
+    for size in END {
+        if title.is_none() {
+            file.seek(SeekFrom::Start(length.saturating_sub(size))).ok()?;
+            bytes.clear();
+            (&file).take(size).read_to_end(&mut bytes).ok()?;
+            title = last_title(&bytes);
+        }
+    }
+    description.title = title.map(|title| excerpt(&title, 100)).or(description.title);
+    Some(description)
+}
+
+/// Describes a rollout of Codex by its first line and the first prompt.
+fn describe_rollout(first: &[u8], mut rest: impl BufRead) -> Option<Description> {
+    let line = codex::line::RolloutLine::parse(first)?;
+    let mut reader = CodexReader::new(Options::default(), 100);
+    reader.read_line(first);
+    let mut bytes = Vec::new();
+    let mut title = None;
+    while title.is_none() && rest.read_until(b'\n', &mut bytes).ok()? > 0 {
+        reader.read_line(&bytes);
+        bytes.clear();
+        title = reader.take_events().into_iter().find_map(|event| match event.kind {
+            EventKind::Title(title) => Some(title),
+            _ => None,
+        });
+    }
+    Some(Description {
+        agent: Agent::Codex,
+        session: reader.session()?.session.clone(),
+        folder: line.payload.cwd.as_ref().map(|cwd| cwd.0.clone()),
+        title,
+        begun: line.timestamp.as_ref().and_then(|time| millis(&time.0)),
+        is_subagent: line.payload.is_subagent(),
+        has_processes: false,
+    })
+}
+
+/// The last title in some lines. The user's takes precedence over the agent's.
+fn last_title(bytes: &[u8]) -> Option<String> {
+    let lines = bytes.split(|byte| *byte == b'\n').filter(|line| line.len() < 1_024);
+    let lines = lines.filter(|line| memchr::memmem::find(line, b"Title\":").is_some());
+    let (mut custom, mut own) = (None, None);
+    for line in lines.filter_map(TranscriptLine::parse) {
+        custom = line.custom_title.or(custom);
+        own = line.ai_title.or(own);
+    }
+    custom.or(own).map(|title| title.0)
+}
+
+impl Description {
+    fn add(&mut self, line: &TranscriptLine<'_>) {
+        if self.session.is_empty()
+            && let Some(session) = line.session_id
+        {
+            self.session = session.to_owned();
+            self.is_subagent = line.is_sidechain == Some(true);
+        }
+        self.has_processes |= line.entrypoint.is_some();
+        self.folder = self.folder.take().or_else(|| line.cwd.as_ref().map(|cwd| cwd.0.clone()));
+        self.begun = self.begun.or_else(|| line.timestamp.and_then(millis));
+        let is_prompt = line.kind == Some("user") && line.is_meta != Some(true);
+        if let Some(message) = line.message.as_ref().filter(|_| is_prompt) {
+            let texts = message.blocks().into_iter().filter_map(|block| block.text);
+            self.title = texts.filter_map(|text| title(&prompt(&text.0)?)).next();
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! Follows a session: reads its transcript and those of its subagents.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use super::Event;
+use super::claude::ClaudeReader;
+use super::claude::files::{self, SubagentMeta};
+use super::describe::describe;
+use super::reader::Reader;
+use super::recorder::Recorder;
+use super::tail::{Tail, TailChange};
+use crate::clock::Millis;
+use crate::events::policy::Recording;
+use crate::file::{self, FileStamp, Slice, modified};
+use crate::list::input::Options;
+
+/// Maximum number of subagents' files read when a session is opened, the newest.
+const SUBAGENT_FILES: usize = 64;
+/// The size in bytes up to which every line of a file is parsed.
+const WHOLE: u64 = 32 * 1024 * 1024;
+/// The number of bytes at the end of a larger file in which every line is parsed.
+const NEAR: u64 = 8 * 1024 * 1024;
+
+/// Follows a session.
+#[derive(Debug)]
+pub struct Follower {
+    /// Writes the events to threads.
+    pub recorder: Recorder,
+    file: Tail,
+    /// Whether the file was read to its end once.
+    is_read: bool,
+    /// Whether the transcript grew since the files beside it were last read.
+    are_side_files_due: bool,
+    subagents: Vec<SubagentFile>,
+    /// The files of subagents found so far.
+    seen: HashSet<PathBuf>,
+    /// Those of them that name no session yet, with their stamps when they were last read.
+    unnamed: Vec<(PathBuf, Option<FileStamp>)>,
+    /// Folders of subagents' files and their modification times, if these were certain when the folders
+    /// were listed.
+    folders: [(PathBuf, Option<SystemTime>); 2],
+    /// What all sessions know of folders.
+    pub beside: Arc<Mutex<Beside>>,
+    lines: SessionReader,
+}
+
+/// The files of subagents in folders that many sessions share. A listing is reused until the folder's
+/// modification time changes. While that time is so recent that another change could have the same, it is
+/// reused for 100 ms only.
+#[derive(Debug, Default)]
+pub struct Beside {
+    folders: HashMap<PathBuf, FolderList>,
+    /// The number of listings, for tests.
+    pub listings: usize,
+}
+
+/// What a listing of a folder found.
+#[derive(Debug)]
+struct FolderList {
+    /// When the folder changed, and whether a later change certainly had another time.
+    changed: SystemTime,
+    is_certain: bool,
+    listed: Instant,
+    files: Arc<[PathBuf]>,
+}
+
+/// The number of folders that are remembered.
+const BESIDE: usize = 256;
+/// How long all sessions use a listing whose time is not certain: less than the time between two reads.
+const SHARED: Duration = Duration::from_millis(100);
+
+impl Beside {
+    /// The files of subagents in a folder that changed at this time, which may be certain.
+    fn list(&mut self, folder: &Path, changed: SystemTime, is_certain: bool) -> Arc<[PathBuf]> {
+        let is_current = |list: &&FolderList| {
+            list.changed == changed && (list.is_certain || !is_certain && list.listed.elapsed() < SHARED)
+        };
+        if let Some(list) = self.folders.get(folder).filter(is_current) {
+            return Arc::clone(&list.files);
+        }
+        let listed = Instant::now();
+        self.listings += 1;
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let names = entries.map(|entry| (entry.file_name(), entry));
+        let files: Arc<[PathBuf]> = names
+            .filter(|(name, _)| subagent_of(Path::new(name)).is_some())
+            .map(|(_, entry)| entry.path())
+            .collect();
+        if self.folders.len() >= BESIDE {
+            self.folders.clear();
+        }
+        let list = FolderList { changed, is_certain, listed, files: Arc::clone(&files) };
+        self.folders.insert(folder.to_owned(), list);
+        files
+    }
+}
+
+/// The transcript of a subagent, `agent-ID.jsonl`.
+#[derive(Debug)]
+struct SubagentFile {
+    id: String,
+    file: Tail,
+    /// The modification time of its [`SubagentMeta`].
+    meta: Option<SystemTime>,
+    is_finished: bool,
+}
+
+/// The result of [`Follower::read`].
+#[derive(Debug)]
+pub struct Appended {
+    /// How the session's own file changed.
+    pub change: TailChange,
+    /// The number of bytes read in all files.
+    pub bytes: u64,
+    /// The number of bytes skipped, because a line or a file was too long.
+    pub skipped: u64,
+    /// Whether the slice ended before everything was read. The events then come with a later call.
+    pub is_partial: bool,
+    /// The events in them.
+    pub events: Vec<Event>,
+    /// The time of the first work that counts if only the end of the file was read for work.
+    pub since: Option<Millis>,
+}
+
+impl Appended {
+    /// Whether there is nothing new.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.events.is_empty() && !self.is_partial && self.bytes == 0 && self.skipped == 0
+    }
+}
+
+/// Reads the lines of a session. The first line selects the reader.
+#[derive(Debug)]
+struct SessionReader {
+    reader: Option<Reader>,
+    options: Options,
+    history: usize,
+    /// Whether work in the lines before the last ones was not read.
+    is_cut: bool,
+}
+
+impl Follower {
+    /// Follows the session in `path` from its beginning; see [`Reader::of`] for the rest.
+    pub fn new(path: PathBuf, options: Options, history: usize) -> Follower {
+        let beside = path.parent().map(Path::to_owned).unwrap_or_default();
+        let folders = [(path.with_extension("").join("subagents"), None), (beside, None)];
+        Follower {
+            recorder: Recorder::default(),
+            file: Tail::new(path),
+            is_read: false,
+            are_side_files_due: false,
+            subagents: Vec::new(),
+            seen: HashSet::new(),
+            unnamed: Vec::new(),
+            folders,
+            beside: Arc::default(),
+            lines: SessionReader { reader: None, options, history, is_cut: false },
+        }
+    }
+
+    /// The key of the session's thread, if the file has named the session.
+    pub fn thread(&self) -> Option<String> {
+        Some(self.recorder.key(self.lines.reader.as_ref()?.session()?.key()))
+    }
+
+    /// Reads what was appended to the session's file and to those of its subagents.
+    ///
+    /// # Errors
+    /// The session's own file cannot be read.
+    pub fn read(&mut self) -> io::Result<Appended> {
+        self.read_slice(&Slice::WHOLE)
+    }
+
+    /// Like [`Follower::read`], but returns soon after the slice ends.
+    ///
+    /// # Errors
+    /// As [`Follower::read`].
+    pub fn read_slice(&mut self, slice: &Slice) -> io::Result<Appended> {
+        let change = self.file.check()?;
+        if change == TailChange::Replaced {
+            self.restart();
+        }
+        let mut appended =
+            Appended { change, bytes: 0, skipped: 0, is_partial: false, events: Vec::new(), since: None };
+        if matches!(change, TailChange::Grown | TailChange::Replaced) {
+            self.lines.read(&mut self.file, &self.recorder.recording, slice, &mut appended)?;
+            self.are_side_files_due = true;
+        }
+        if !appended.is_partial {
+            self.find_subagents();
+        }
+        for subagent in &mut self.subagents {
+            if appended.is_partial {
+                break;
+            }
+            subagent.read(&mut self.lines, &self.recorder.recording, slice, &mut appended);
+        }
+        if appended.is_partial {
+            return Ok(appended);
+        }
+        // While the transcript grows, the files may be ahead of it.
+        let is_first = !std::mem::replace(&mut self.is_read, self.file.offset() > 0);
+        if self.are_side_files_due && (is_first || appended.bytes == 0) {
+            self.are_side_files_due = false;
+            self.read_side_files();
+        }
+        if let Some(reader) = self.lines.claude() {
+            let seen = &self.seen;
+            reader.take_sums(|id| seen.iter().any(|path| subagent_of(path) == Some(id)));
+        }
+        appended.events = self.lines.reader.as_mut().map(Reader::take_events).unwrap_or_default();
+        if std::mem::take(&mut self.lines.is_cut) {
+            let work = appended.events.iter().filter(|event| event.kind.is_work());
+            appended.since = work.filter_map(|event| event.time).min();
+        }
+        Ok(appended)
+    }
+
+    /// Begins again after the file was replaced.
+    fn restart(&mut self) {
+        self.lines.reader = None;
+        self.lines.is_cut = false;
+        self.recorder.restart();
+        self.is_read = false;
+        self.subagents.clear();
+        self.seen.clear();
+        self.unnamed.clear();
+        self.folders.iter_mut().for_each(|folder| folder.1 = None);
+    }
+
+    fn read_side_files(&mut self) {
+        let Some(reader) = self.lines.claude() else { return };
+        if let Some(title) = files::custom_title(self.file.path()) {
+            reader.set_custom_title(&title);
+        }
+        if let Some((tasks, time)) = files::tasks(self.file.path()) {
+            reader.set_tasks(tasks, time);
+        }
+    }
+
+    /// Finds new files of subagents: `SESSION/subagents/agent-*.jsonl` or, before version 2.1.2,
+    /// `agent-*.jsonl` beside the session's file.
+    fn find_subagents(&mut self) {
+        let Some(reader) = self.lines.claude() else { return };
+        let Some(session) = reader.session().map(|source| source.session.clone()) else { return };
+        let mut found: Vec<(Option<SystemTime>, PathBuf)> = Vec::new();
+        for (folder, last) in &mut self.folders {
+            let Some(changed) = modified(folder).filter(|changed| Some(*changed) != *last) else { continue };
+            let is_certain = file::is_certain(changed);
+            *last = is_certain.then_some(changed);
+            let mut beside = self.beside.lock().unwrap_or_else(PoisonError::into_inner);
+            for path in &*beside.list(folder, changed, is_certain) {
+                if self.seen.insert(path.clone()) {
+                    found.push((modified(path), path.clone()));
+                }
+            }
+        }
+        found.sort();
+        let first = found.len().saturating_sub(SUBAGENT_FILES);
+        self.unnamed.extend(found.drain(first..).map(|(_, path)| (path, None)));
+        self.unnamed.retain_mut(|(path, last)| {
+            let stamp = FileStamp::of(path);
+            if stamp == *last && stamp.is_none_or(|stamp| stamp.is_certain()) {
+                return true;
+            }
+            *last = stamp;
+            match describe(path) {
+                Some(head) if head.session == session => {
+                    self.subagents.extend(SubagentFile::of(std::mem::take(path)));
+                    false
+                }
+                Some(_) => false,
+                // Its first line is not complete yet.
+                None => true,
+            }
+        });
+    }
+}
+
+impl SubagentFile {
+    fn of(path: PathBuf) -> Option<SubagentFile> {
+        let id = subagent_of(&path)?.to_owned();
+        Some(SubagentFile { id, file: Tail::new(path), meta: None, is_finished: false })
+    }
+
+    /// Reads what was appended. Errors are ignored, since the file may disappear at any time.
+    fn read(
+        &mut self,
+        lines: &mut SessionReader,
+        recording: &Recording,
+        slice: &Slice,
+        appended: &mut Appended,
+    ) {
+        let meta = if self.is_finished { self.meta } else { modified(&SubagentMeta::path(self.file.path())) };
+        let described = (meta != self.meta).then(|| SubagentMeta::read(self.file.path())).flatten();
+        let described = described.unwrap_or_default();
+        if let (Some(reader), Some(call)) = (lines.claude(), &described.tool_use_id) {
+            reader.set_call(&self.id, call);
+        }
+        if let Ok(TailChange::Grown | TailChange::Replaced) = self.file.check() {
+            let _ = lines.read(&mut self.file, recording, slice, appended);
+            self.is_finished = false;
+        }
+        if appended.is_partial {
+            return;
+        }
+        self.meta = meta;
+        if let Some(reader) = lines.claude().filter(|_| described.finished) {
+            self.is_finished = true;
+            reader.end_subagent(&self.id, None);
+        }
+    }
+}
+
+impl SessionReader {
+    /// Reads the lines appended to a file.
+    fn read(
+        &mut self,
+        file: &mut Tail,
+        recording: &Recording,
+        slice: &Slice,
+        appended: &mut Appended,
+    ) -> io::Result<()> {
+        let before = file.offset();
+        let length = file::metadata(file.path())?.len();
+        if length.saturating_sub(before) > WHOLE {
+            file.near = length - NEAR;
+        }
+        let near = file.near;
+        self.is_cut |= before < near;
+        // The user's options may have changed since the last read.
+        let mut changed = Some(recording);
+        let is_whole = file.read(slice, |end, line| {
+            let reader = self.reader.get_or_insert_with(|| {
+                // The events of a file that is read whole are recorded together.
+                let history = if near == 0 { usize::MAX } else { self.history };
+                Reader::of(line, self.options, history)
+            });
+            if let Some(recording) = changed.take() {
+                reader.set_recording(recording);
+            }
+            if end < near {
+                reader.read_old_line(line);
+            } else {
+                reader.read_line(line);
+            }
+        })?;
+        let skipped = file.take_skipped();
+        appended.bytes += file.offset() - before;
+        appended.skipped += skipped;
+        appended.is_partial |= !is_whole;
+        Ok(())
+    }
+
+    fn claude(&mut self) -> Option<&mut ClaudeReader> {
+        match self.reader.as_mut()? {
+            Reader::Claude(reader) => Some(reader),
+            Reader::Codex(_) => None,
+        }
+    }
+}
+
+/// The id of a subagent in the name of its transcript.
+fn subagent_of(path: &Path) -> Option<&str> {
+    path.file_name().and_then(OsStr::to_str)?.strip_prefix("agent-")?.strip_suffix(".jsonl")
+}

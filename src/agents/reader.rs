@@ -1,0 +1,69 @@
+//! The reader of a transcript, by the program that wrote it.
+
+use std::sync::Arc;
+
+use super::claude::ClaudeReader;
+use super::codex::{self, CodexReader};
+use super::{Event, Source};
+use crate::events::policy::Recording;
+use crate::list::input::Options;
+
+/// Turns the lines of a transcript into events.
+#[derive(Debug)]
+pub enum Reader {
+    /// Reads transcripts of Claude Code.
+    Claude(Box<ClaudeReader>),
+    /// Reads rollouts of Codex.
+    Codex(Box<CodexReader>),
+}
+
+impl Reader {
+    /// A reader for the transcript whose first line is `line`. It keeps the newest `history` events
+    /// until they are taken.
+    pub fn of(line: &[u8], options: Options, history: usize) -> Reader {
+        if codex::line::RolloutLine::is_first(line) {
+            return Reader::Codex(Box::new(CodexReader::new(options, history)));
+        }
+        Reader::Claude(Box::new(ClaudeReader::new(options, history)))
+    }
+
+    /// Sets what may be recorded of the calls in the next lines.
+    pub fn set_recording(&mut self, recording: &Recording) {
+        match self {
+            Reader::Claude(reader) => reader.recording.clone_from(recording),
+            Reader::Codex(reader) => reader.recording.clone_from(recording),
+        }
+    }
+
+    /// Reads a line, without its line feed.
+    pub fn read_line(&mut self, bytes: &[u8]) {
+        match self {
+            Reader::Claude(reader) => reader.read_line(bytes),
+            Reader::Codex(reader) => reader.read_line(bytes),
+        }
+    }
+
+    /// Reads a line far from the end of a large file, for lists, titles and turns. Its work is not counted.
+    pub fn read_old_line(&mut self, bytes: &[u8]) {
+        match self {
+            Reader::Claude(reader) => reader.read_old_line(bytes),
+            Reader::Codex(reader) => reader.read_old_line(bytes),
+        }
+    }
+
+    /// The session of the last line.
+    pub fn session(&self) -> Option<&Arc<Source>> {
+        match self {
+            Reader::Claude(reader) => reader.session(),
+            Reader::Codex(reader) => reader.session(),
+        }
+    }
+
+    /// The events since the last call, oldest first.
+    pub fn take_events(&mut self) -> Vec<Event> {
+        match self {
+            Reader::Claude(reader) => reader.take_events(),
+            Reader::Codex(reader) => reader.take_events(),
+        }
+    }
+}

@@ -1,0 +1,632 @@
+//! Writes the events of a transcript to threads of the store.
+//!
+//! Everything is recorded with the time in the transcript, so a session that is followed late shows
+//! the same times as one followed live.
+//!
+//! A session may be followed again, by this Emacs or another. The metadata of each observation has
+//! the id of its line, so the thread itself records how far the transcript was read.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+
+use super::{Event, EventKind, Source, SubagentCall};
+use crate::activity::{Activity, Ending};
+use crate::clock::Millis;
+use crate::events::observation::{Content, Details, Filter, HIDDEN, ITEMS, Type};
+use crate::events::policy::Recording;
+use crate::events::work::Usage;
+use crate::list::change::diff;
+use crate::list::identity::THRESHOLDS;
+use crate::list::item::{List, Status};
+use crate::list::report;
+use crate::list::similarity::{Rarity, Words, similarity};
+use crate::store::Store;
+use crate::thread::{Outcome, State, Thread, WriteOptions};
+
+/// The changes of a thread by a batch of events.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ThreadUpdate {
+    /// The thread's key.
+    pub thread: String,
+    /// The outcome of the last write, with the changes of all of them; `None` if the list is equal.
+    pub outcome: Option<Outcome>,
+    /// The state, if the thread was paused or resumed.
+    pub state: Option<State>,
+    /// The agent's activity, if the events show it.
+    pub activity: Option<Activity>,
+    /// The error that ended the turn.
+    pub error: Option<String>,
+}
+
+/// Maximum number of calls that start subagents.
+const MOMENTS: usize = 4_096;
+
+/// The reason of the pause of a session whose file ends in mid-turn.
+const SESSION_ENDED: &str = "the session ended";
+
+/// Milliseconds without an event after which a turn counts as over.
+const RECENT: Millis = 600_000;
+
+/// A machine other than this one, on which sessions run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// Its name, with which the keys of its threads begin.
+    pub name: String,
+    /// The beginning of its files' names in Emacs, such as `/ssh:build:`.
+    pub prefix: String,
+}
+
+impl Machine {
+    /// The name by which Emacs opens a folder that a session names; `None` if it is not absolute or
+    /// has control characters. It never is the name of a file on another machine.
+    pub fn folder(&self, folder: &str) -> Option<String> {
+        let rest = folder.strip_prefix('/').filter(|rest| !rest.contains(char::is_control))?;
+        let first = rest.split('/').next().unwrap_or_default();
+        // Emacs would read a method, or begin again at `//` and `/~`.
+        let is_special = first.contains(':') || folder.contains("//") || folder.contains("/~");
+        Some(format!("{}{}{folder}", self.prefix, if is_special { "/:" } else { "" }))
+    }
+}
+
+/// Writes events to a store.
+#[derive(Debug, Default)]
+pub struct Recorder {
+    /// The root of the project, if it is not the folder in which the session began.
+    project: Option<String>,
+    /// The machine of the session; `None` for this one.
+    machine: Option<Machine>,
+    /// The threads written to, with the times of their last events.
+    threads: HashMap<String, Millis>,
+    /// The titles of threads, which the user may forget while their sessions go on.
+    titles: HashMap<String, String>,
+    /// Whether the last list of a thread came from the agent's own tools.
+    has_own_lists: HashMap<String, bool>,
+    /// The items in progress when calls started subagents, by the ids of the calls.
+    moments: HashMap<String, Vec<String>>,
+    /// What may be recorded. Reading hides calls by it, too.
+    pub recording: Recording,
+}
+
+/// The update of a thread while a batch of events is recorded.
+struct PendingUpdate {
+    thread: String,
+    is_subagent: bool,
+    /// The list and the state before the batch.
+    list: List,
+    state: State,
+    /// How far the events were recorded when the session was followed before.
+    cursor: Option<Cursor>,
+    outcome: Option<Outcome>,
+    activity: Option<Activity>,
+    error: Option<String>,
+    /// Whether an event was recorded.
+    is_changed: bool,
+}
+
+/// How far the events of a thread were recorded before.
+#[derive(Clone, Copy)]
+enum Cursor {
+    /// Up to this index among the events.
+    Place(usize),
+    /// Up to this time, except the last list, whose index this is: the file's last list counts.
+    Time(Millis, Option<usize>),
+}
+
+impl Recorder {
+    /// Forgets how far threads were recorded, after their file was replaced.
+    pub fn restart(&mut self) {
+        let recording = std::mem::take(&mut self.recording);
+        *self = Recorder { recording, ..Recorder::new(self.project.take(), self.machine.take()) };
+    }
+
+    /// The time of the last event of a thread, if this recorder has written to it.
+    pub(crate) fn last_time(&self, key: &str) -> Option<Millis> {
+        self.threads.get(key).copied()
+    }
+
+    /// A recorder for a session in this project; `None` stands for the session's folder.
+    pub fn new(project: Option<String>, machine: Option<Machine>) -> Recorder {
+        Recorder { project, machine, ..Recorder::default() }
+    }
+
+    /// The key of the thread that has the key `bare` on its machine.
+    pub fn key(&self, bare: String) -> String {
+        self.machine.as_ref().map_or(bare.clone(), |machine| format!("{}/{bare}", machine.name))
+    }
+
+    /// Records events. The updates are ordered by the threads' first events, subagents first.
+    pub fn record(
+        &mut self,
+        store: &mut Store,
+        events: &[Event],
+        keep_completed: bool,
+        now: Millis,
+    ) -> Vec<ThreadUpdate> {
+        let mut touched: Vec<PendingUpdate> = Vec::new();
+        for (place, event) in events.iter().enumerate() {
+            let key = self.key(event.source.key());
+            // The subagent's last list is too old to be among the events.
+            if event.kind == EventKind::SubagentEnded && !self.threads.contains_key(&key) {
+                continue;
+            }
+            let at = match touched.iter().position(|pending| pending.thread == key) {
+                Some(at) => at,
+                None => {
+                    touched.push(self.begin(store, key.clone(), events, place, now));
+                    touched.len() - 1
+                }
+            };
+            let pending = &mut touched[at];
+            if let EventKind::Title(title) = &event.kind {
+                self.titles.insert(pending.thread.clone(), title.clone());
+            }
+            let switch = self.switch(&pending.thread, event);
+            let is_covered = pending.cursor.is_some_and(|cursor| cursor.covers(place, event));
+            let is_recorded =
+                |thread: &Thread| is_known(thread, event) || is_covered && !is_missing(thread, event);
+            if store.get(&key).map_or(is_covered, is_recorded) {
+                continue;
+            }
+            let thread = store.open(&pending.thread, Map::new(), now);
+            if let Some(words) = switch {
+                thread.observe(
+                    Type::StateUpdate,
+                    words.into(),
+                    details(event),
+                    time_in(thread, event.time, now),
+                );
+            }
+            if is_superseded(thread, event) {
+                continue;
+            }
+            if event.source.subagent.is_none()
+                && matches!(event.kind, EventKind::List(Ok(_)) | EventKind::EmacsList(Ok(_), _))
+            {
+                store.set_current(&pending.thread);
+            }
+            pending.is_changed = true;
+            let thread = store.open(&pending.thread, Map::new(), now);
+            let last = self.threads.get(&pending.thread).copied();
+            let time = time_in(thread, event.time.or(last), now);
+            if let Some(activity) = activity(event, time, now) {
+                pending.activity = Some(activity);
+                pending.error = error(event).filter(|_| is_recent(time, now)).map(str::to_owned);
+            }
+            self.threads.insert(pending.thread.clone(), time);
+            let outcome = self.record_event(&key, store, event, keep_completed, time);
+            let pending = &mut touched[at];
+            pending.outcome = outcome.or(pending.outcome.take());
+        }
+        touched.retain(|pending| pending.is_changed);
+        self.end_if_old(store, &touched, now);
+        touched.sort_by_key(|pending| !pending.is_subagent);
+        touched.into_iter().map(|pending| update(store, pending)).collect()
+    }
+
+    /// Ends the threads just read of a session whose newest line is old, each at its last event. Its time
+    /// must not run until the moment of reading.
+    fn end_if_old(&self, store: &mut Store, touched: &[PendingUpdate], now: Millis) {
+        if self.threads.values().any(|time| is_recent(*time, now)) {
+            return;
+        }
+        for pending in touched {
+            let last = self.threads.get(&pending.thread).copied();
+            let active = store.get_mut(&pending.thread).filter(|thread| thread.state() == State::Active);
+            if let (Some(last), Some(thread)) = (last, active) {
+                let time = last.max(thread.last_time()).min(now);
+                thread.end_turn(SESSION_ENDED.into(), Ending::SessionEnded, time);
+            }
+        }
+    }
+
+    /// The description of a new thread.
+    fn about(&self, store: &mut Store, source: &Source) -> Map<String, Value> {
+        let mut about = Map::new();
+        let project = match &self.machine {
+            Some(machine) => machine.folder(&source.folder),
+            None => Some(self.project.as_ref().unwrap_or(&source.folder).clone()),
+        };
+        if let Some(project) = project.filter(|project| !project.is_empty()) {
+            about.insert("project".into(), format!("{}/", project.trim_end_matches('/')).into());
+        }
+        if source.subagent.is_some() {
+            let from = source.call.as_ref().map_or_else(|| source.session_key(), |call| call.from.clone());
+            let parent = self.key(from);
+            let item = source.call.as_ref().and_then(|call| item_of(store, &parent, call));
+            about.insert("parent".into(), parent.into());
+            about.extend(item.map(|item| ("parentItem".to_owned(), item.into())));
+        }
+        about
+    }
+
+    /// A sentence if the list of a thread now comes from another tool.
+    fn switch(&mut self, key: &str, event: &Event) -> Option<&'static str> {
+        let is_own = match &event.kind {
+            EventKind::List(_) => true,
+            EventKind::EmacsList(..) => false,
+            _ => return None,
+        };
+        let before = self.has_own_lists.insert(key.to_owned(), is_own)?;
+        (before != is_own).then_some(if is_own {
+            "The plan now comes from the agent's own tasks, which it used after todo_write."
+        } else {
+            "The plan now comes from todo_write, which the agent used after its own tasks."
+        })
+    }
+
+    fn begin(
+        &mut self,
+        store: &mut Store,
+        key: String,
+        events: &[Event],
+        place: usize,
+        now: Millis,
+    ) -> PendingUpdate {
+        let source = &events[place].source;
+        let about = self.about(store, source);
+        let thread = store.open(&key, about, now);
+        if let Some(title) = self.titles.get(&key).filter(|_| thread.title().is_none()) {
+            thread.observe(Type::Title, title.as_str().into(), Details::default(), now);
+        }
+        let (list, state) = (thread.list().clone(), thread.state());
+        let cursor = if self.threads.contains_key(&key) { None } else { cursor(thread, source, events) };
+        PendingUpdate {
+            thread: key,
+            is_subagent: source.subagent.is_some(),
+            list,
+            state,
+            cursor,
+            outcome: None,
+            activity: None,
+            error: None,
+            is_changed: false,
+        }
+    }
+
+    /// Pauses the active threads, each at the time of its last event. If the agent of the thread
+    /// `session` is known to have ended, that thread and those of its subagents also say how; a
+    /// transcript may hold lines of earlier sessions, too.
+    pub fn pause(
+        &self,
+        store: &mut Store,
+        session: Option<&str>,
+        reason: &str,
+        ending: Option<Ending>,
+        now: Millis,
+    ) -> Vec<ThreadUpdate> {
+        let paused = self.threads.iter().filter_map(|(key, time)| {
+            let thread = store.get_mut(key)?;
+            let before = (thread.state(), thread.ending());
+            let time = (*time).max(thread.last_time()).min(now);
+            let is_of = |session: &str| key == session || key.starts_with(&format!("{session}/"));
+            match ending.filter(|_| session.is_some_and(is_of)) {
+                Some(ending) => thread.end_turn(reason.to_owned(), ending, time),
+                None if before.0 == State::Active => thread.set_paused(Some(reason.to_owned()), time),
+                None => {}
+            }
+            let state = (before != (thread.state(), thread.ending())).then(|| thread.state())?;
+            let (thread, state) = (key.clone(), Some(state));
+            Some(ThreadUpdate { thread, outcome: None, state, activity: Some(Activity::Idle), error: None })
+        });
+        paused.collect()
+    }
+}
+
+fn update(store: &mut Store, pending: PendingUpdate) -> ThreadUpdate {
+    let (mut outcome, mut state) = (pending.outcome, None);
+    if let Some(thread) = store.get(&pending.thread) {
+        let changes = diff(&pending.list, thread.list());
+        outcome = outcome.filter(|_| !changes.is_empty()).map(|outcome| Outcome { changes, ..outcome });
+        let is_paused = thread.state() == State::Paused;
+        let is_other = if outcome.is_none() {
+            thread.state() != pending.state
+        } else {
+            is_paused != (pending.state == State::Paused)
+        };
+        state = is_other.then(|| thread.state());
+    }
+    ThreadUpdate { thread: pending.thread, outcome, state, activity: pending.activity, error: pending.error }
+}
+
+/// The open item that is most similar to `description`, if any is.
+pub(crate) fn open_item_like(list: &List, description: &str) -> Option<String> {
+    let rarity = Rarity::of([list.iter().map(|item| item.content.as_str())]);
+    let words = Words::of(description, &rarity);
+    let open = list.iter().filter(|item| item.status != Status::Completed);
+    let scored = open.map(|item| (similarity(&Words::of(&item.content, &rarity), &words), item));
+    let similar = scored.filter(|(score, _)| *score >= THRESHOLDS.replaced);
+    Some(similar.max_by(|a, b| a.0.total_cmp(&b.0))?.1.id.clone())
+}
+
+/// The item that a subagent works on: the one like the call's description, or else the item in
+/// progress at the time of the call.
+fn item_of(store: &mut Store, from: &str, call: &SubagentCall) -> Option<String> {
+    let parent = store.get(from)?;
+    if let Some(item) = open_item_like(parent.list(), &call.description) {
+        return Some(item);
+    }
+    let calls = parent.observations().select(&Filter { kind: Some(Type::ToolCall), ..Filter::default() });
+    let is_call = |content: &Content| match content {
+        Content::Json(content) => content.get("id").and_then(Value::as_str) == Some(&call.id),
+        _ => false,
+    };
+    calls.iter().rev().find(|call| is_call(&call.content))?.parent_id.clone()
+}
+
+/// How far the thread was recorded before, by its newest observation from a line.
+fn cursor(thread: &Thread, source: &Source, events: &[Event]) -> Option<Cursor> {
+    let is_ours = |event: &Event| *event.source == *source;
+    let is_list = |event: &Event| matches!(event.kind, EventKind::List(_) | EventKind::EmacsList(..));
+    let last_list = || events.iter().rposition(|event| is_ours(event) && is_list(event));
+    let observations = thread.observations().select(&Filter::default());
+    // Files of subagents are read after the session's, so their events do not tell how far that was read.
+    let own = observations.iter().rev().filter(|one| !one.metadata.contains_key("agent"));
+    let mark = own.clone().find_map(|observation| {
+        let time = observation.metadata.get("timestamp").and_then(Value::as_u64);
+        Some((observation.metadata_str("uuid")?, time))
+    });
+    let Some((uuid, time)) = mark else {
+        let revision = thread.revisions().iter().next_back()?;
+        // An ACP client shows the lists of the same session.
+        let lists = REPEATED;
+        let is_ours = revision.stamp.source.as_deref().is_some_and(|source| lists.contains(&source));
+        return is_ours.then(|| Cursor::Time(revision.stamp.timestamp, last_list()));
+    };
+    let is_own = |event: &Event| is_ours(event) && !matches!(event.kind, EventKind::OfSubagent { .. });
+    let place = events.iter().rposition(|event| is_own(event) && event.uuid == uuid && event.time == time);
+    place.map(Cursor::Place).or_else(|| time.map(|time| Cursor::Time(time, last_list())))
+}
+
+/// The sources of lists that repeat what an agent said elsewhere.
+const REPEATED: [&str; 3] = ["claude", "codex", "acp"];
+
+/// Whether an event is a list that the agent sent to this Emacs, or replaced by a list that it sent.
+fn is_superseded(thread: &Thread, event: &Event) -> bool {
+    let time = match &event.kind {
+        EventKind::List(_) => event.time,
+        EventKind::EmacsList(_, called) => *called,
+        _ => return false,
+    };
+    let last = thread.last_call(&REPEATED);
+    last > 0 && time.is_none_or(|time| time <= last)
+}
+
+impl Cursor {
+    fn covers(self, place: usize, event: &Event) -> bool {
+        // The thread knows the subagents' work that it counted.
+        if matches!(event.kind, EventKind::OfSubagent { .. }) {
+            return false;
+        }
+        match self {
+            Cursor::Place(last) => place <= last,
+            Cursor::Time(last, list) => list != Some(place) && event.time.is_some_and(|time| time <= last),
+        }
+    }
+}
+
+/// The time of an event in its thread: neither before the thread's last time nor in the future.
+fn time_in(thread: &Thread, time: Option<Millis>, now: Millis) -> Millis {
+    time.unwrap_or(now).max(thread.last_time()).min(now)
+}
+
+impl Recorder {
+    /// Records an event; returns the outcome of a write that changed the list.
+    fn record_event(
+        &mut self,
+        key: &str,
+        store: &mut Store,
+        event: &Event,
+        keep_completed: bool,
+        time: Millis,
+    ) -> Option<Outcome> {
+        let (mut details, mut kind) = (details(event), &event.kind);
+        if let EventKind::OfSubagent { subagent, call, kind: inner } = kind {
+            details = self::details(&Event { kind: (**inner).clone(), ..event.clone() });
+            details.metadata.insert("agent".into(), subagent.as_str().into());
+            if let Some(items) = call.as_ref().and_then(|call| self.moment(store, key, call)) {
+                details.metadata.insert(ITEMS.into(), items.into());
+            }
+            kind = inner;
+        }
+        let thread = store.get_mut(key)?;
+        if is_counted(thread, kind, &details) {
+            return None;
+        }
+        if let EventKind::Call { id, name, .. } = kind
+            && matches!(name.as_str(), "Task" | "Agent")
+        {
+            let items = thread.in_progress();
+            details.metadata.insert(ITEMS.into(), items.clone().into());
+            if self.moments.len() >= MOMENTS {
+                self.moments.clear();
+            }
+            self.moments.insert(id.clone(), items);
+        }
+        if let EventKind::Result { effect, .. } = kind {
+            let files = effect.files.iter().map(|file| self.recording.entry(file, thread.project()));
+            let files: Vec<Value> = files.collect();
+            details.metadata.extend((!files.is_empty()).then(|| ("files".to_owned(), files.into())));
+        }
+        record_event(thread, event, kind, details, &self.recording, keep_completed, time)
+    }
+
+    /// The items in progress when a call was made, also when it was recorded by another process.
+    fn moment(&mut self, store: &mut Store, key: &str, call: &str) -> Option<Vec<String>> {
+        if !self.moments.contains_key(call) {
+            let found = store.get(key)?.observations().call(call)?;
+            let items = found.metadata.get(ITEMS)?.as_array()?.iter();
+            let items = items.filter_map(|item| item.as_str().map(str::to_owned)).collect();
+            self.moments.insert(call.to_owned(), items);
+        }
+        self.moments.get(call).cloned()
+    }
+}
+
+/// Records an event of this kind; returns the outcome of a write that changed the list.
+fn record_event(
+    thread: &mut Thread,
+    event: &Event,
+    kind: &EventKind,
+    details: Details,
+    recording: &Recording,
+    keep_completed: bool,
+    time: Millis,
+) -> Option<Outcome> {
+    // A session that seemed to have ended goes on with any event.
+    let goes_on = thread.pause_reason() == Some(SESSION_ENDED) && !matches!(kind, EventKind::Title(_));
+    if goes_on || activity(event, time, time) == Some(Activity::Working) {
+        thread.set_activity(Activity::Working, time);
+    }
+    let (kind, content) = match kind {
+        EventKind::List(Ok(plan)) | EventKind::EmacsList(Ok(plan), _) => {
+            let source = Some(event.source.agent.as_str().to_owned());
+            let options = WriteOptions { source, keep_completed, is_unanswered: true };
+            let outcome = thread.write(plan.clone(), options, time);
+            return Some(outcome).filter(|outcome| !outcome.changes.is_empty());
+        }
+        EventKind::Unread(reason) => (Type::Error, (*reason).into()),
+        EventKind::List(Err(problems)) | EventKind::EmacsList(Err(problems), _) => {
+            (Type::Error, report::refused(problems).into())
+        }
+        EventKind::Title(title) if thread.title() == Some(title) => return None,
+        EventKind::Title(title) => (Type::Title, title.as_str().into()),
+        EventKind::Prompt(text) => (Type::Intent, text.as_str().into()),
+        EventKind::Message(text) => (Type::Message, json!({ "text": text })),
+        EventKind::Usage { usage, .. } => (Type::Usage, usage_content(usage)),
+        EventKind::SubagentSums { .. } => (Type::ToolExecution, json!({})),
+        EventKind::OfSubagent { .. } => return None,
+        EventKind::Thoughts(text) => (Type::Thoughts, json!({ "text": text })),
+        EventKind::Call { id, name, input: Some(input), .. } => {
+            (Type::ToolCall, json!({ "id": id, "name": name, "input": input }))
+        }
+        EventKind::Call { id, name, input: None, .. } => (Type::ToolCall, json!({ "id": id, "name": name })),
+        EventKind::Result { id, name, content, is_error, .. } => {
+            (Type::ToolExecution, json!({ "id": id, "name": name, "content": content, "isError": is_error }))
+        }
+        EventKind::Interrupted => {
+            thread.end_turn("interrupted by the user".into(), Ending::EndOfTurn, time);
+            (Type::AgentSuspended, "interrupted by the user".into())
+        }
+        EventKind::Denied => {
+            thread.end_turn("permission denied".into(), Ending::Denied, time);
+            (Type::AgentSuspended, "permission denied".into())
+        }
+        EventKind::SubagentEnded => {
+            thread.end_turn("the subagent returned".into(), Ending::EndOfTurn, time);
+            return None;
+        }
+        EventKind::TurnBegun => return None,
+        EventKind::TurnEnded { error: None } => {
+            thread.end_turn("end of turn".into(), Ending::EndOfTurn, time);
+            return None;
+        }
+        EventKind::TurnEnded { error: Some(error) } => {
+            thread.end_turn(error.clone(), Ending::Error, time);
+            (Type::Error, error.as_str().into())
+        }
+    };
+    thread.observe_allowed(recording, kind, content, details, time);
+    None
+}
+
+/// The agent's activity after an event at `time`, if the event shows it.
+fn activity(event: &Event, time: Millis, now: Millis) -> Option<Activity> {
+    match &event.kind {
+        EventKind::Title(_) => None,
+        EventKind::Interrupted
+        | EventKind::Denied
+        | EventKind::SubagentEnded
+        | EventKind::TurnEnded { .. } => Some(Activity::Idle),
+        _ => Some(if is_recent(time, now) { Activity::Working } else { Activity::Idle }),
+    }
+}
+
+fn error(event: &Event) -> Option<&str> {
+    match &event.kind {
+        EventKind::TurnEnded { error } => error.as_deref(),
+        _ => None,
+    }
+}
+
+/// Whether the thread has counted this work of a subagent already.
+fn is_known(thread: &Thread, event: &Event) -> bool {
+    let EventKind::OfSubagent { kind, .. } = &event.kind else { return false };
+    is_counted(thread, kind, &details(&Event { kind: (**kind).clone(), ..event.clone() }))
+}
+
+/// Whether the event is work that the thread has not counted: a crash may separate it from what was
+/// recorded of the same line or moment.
+fn is_missing(thread: &Thread, event: &Event) -> bool {
+    event.kind.is_work() && !is_counted(thread, &event.kind, &details(event))
+}
+
+/// Whether the thread has counted this work already.
+fn is_counted(thread: &Thread, kind: &EventKind, details: &Details) -> bool {
+    match kind {
+        EventKind::Usage { response, usage } => thread.work_sums().has_counted_usage(response, usage),
+        EventKind::Result { effect, .. } if effect.outcome.is_some() || !effect.files.is_empty() => {
+            thread.work_sums().has_counted(Type::ToolExecution, &details.metadata)
+        }
+        EventKind::SubagentSums { .. } => {
+            thread.work_sums().has_counted(Type::ToolExecution, &details.metadata)
+        }
+        _ => false,
+    }
+}
+
+fn usage_content(usage: &Usage) -> Value {
+    let Usage { tokens, model, at_least } = usage;
+    let mut content = json!({
+        "input": tokens.input,
+        "output": tokens.output,
+        "cacheRead": tokens.cache_read,
+        "cacheWrite": tokens.cache_write,
+        "atLeast": at_least,
+    });
+    if let Some(model) = model {
+        content["model"] = model.as_str().into();
+    }
+    content
+}
+
+fn is_recent(time: Millis, now: Millis) -> bool {
+    now.saturating_sub(time) <= RECENT
+}
+
+fn details(event: &Event) -> Details {
+    let mut metadata = Map::new();
+    if !event.uuid.is_empty() {
+        metadata.insert("uuid".into(), event.uuid.as_str().into());
+    }
+    metadata.extend(event.time.map(|time| ("timestamp".to_owned(), time.into())));
+    if let EventKind::Call { is_hidden: true, .. } | EventKind::Result { is_hidden: true, .. } = event.kind {
+        metadata.insert(HIDDEN.into(), true.into());
+    }
+    let title = match &event.kind {
+        EventKind::Call { id, name, .. } => {
+            metadata.insert("callId".into(), id.as_str().into());
+            Some(name.clone())
+        }
+        EventKind::Usage { response, .. } => {
+            metadata.insert("response".into(), response.as_str().into());
+            None
+        }
+        EventKind::SubagentSums { added, removed, edits } => {
+            let sums = json!({ "added": added, "removed": removed, "edits": edits });
+            metadata.insert("byAgents".into(), sums);
+            metadata.insert("callId".into(), format!("sums {}", event.uuid).into());
+            None
+        }
+        EventKind::Result { id, name, is_error, duration, effect, .. } => {
+            metadata.insert("callId".into(), id.as_str().into());
+            metadata.extend(effect.outcome.map(|outcome| ("outcome".into(), outcome.as_str().into())));
+            metadata.extend(effect.exit_code.map(|code| ("exitCode".into(), code.into())));
+            metadata.extend(effect.is_command.map(|is_command| ("command".into(), is_command.into())));
+            metadata.extend(duration.map(|duration| ("durationMs".to_owned(), duration.into())));
+            Some(if *is_error { format!("{name} failed") } else { name.clone() })
+        }
+        _ => None,
+    };
+    Details { title: title.filter(|title| !title.is_empty()), metadata, ..Details::default() }
+}

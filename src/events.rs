@@ -1,0 +1,7 @@
+//! What happens in a thread beside its list: events, the work they add up to, and what of them is kept.
+
+pub mod observation;
+pub mod patch;
+pub mod policy;
+pub mod stream;
+pub mod work;

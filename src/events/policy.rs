@@ -1,0 +1,409 @@
+//! Decides what is recorded of an agent's work: numbers always, contents only where the user allows it.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::events::observation::{HIDDEN, Type};
+use crate::events::patch::{FileChange, compare, complete};
+use crate::list::raw::Raw;
+
+/// The metadata key of the observation that says that a journal is full.
+pub(crate) const ABRIDGED: &str = "abridged";
+/// The size of a journal in bytes above which contents are abridged.
+pub const MOST_BYTES: u64 = 64 * 1024 * 1024;
+/// The maximum number of bytes of an abridged text.
+const FEW: usize = 200;
+
+/// The user's options.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recording {
+    /// Whether only the numbers of changes are recorded, without their text.
+    pub numbers_only: bool,
+    /// Globs of files and folders whose contents are never recorded.
+    pub excluded: Vec<String>,
+    /// The size of a journal in bytes above which contents are abridged.
+    pub most_bytes: u64,
+}
+
+impl Default for Recording {
+    fn default() -> Recording {
+        Recording { numbers_only: false, excluded: Vec::new(), most_bytes: MOST_BYTES }
+    }
+}
+
+/// One changed file of a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChangedFile {
+    /// The name, absolute or relative to the project.
+    pub path: String,
+    /// Lines added.
+    pub added: u64,
+    /// Lines removed.
+    pub removed: u64,
+    /// What else happened to it.
+    pub change: FileChange,
+    /// The hunks of the patch, or nothing if they are unknown.
+    pub hunks: String,
+}
+
+/// A file as a host reports it: with both texts, or with numbers and perhaps a patch.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct ReportedFile<'a> {
+    path: String,
+    added: Option<u64>,
+    removed: Option<u64>,
+    created: Option<bool>,
+    deleted: Option<bool>,
+    inexact: bool,
+    #[serde(borrow)]
+    patch: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    old_text: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    new_text: Option<Cow<'a, str>>,
+}
+
+impl ChangedFile {
+    /// The change from one text to another; none for a file that does not exist.
+    pub fn between(path: &str, old: Option<&str>, new: Option<&str>) -> ChangedFile {
+        let change = compare(old.unwrap_or_default(), new.unwrap_or_default());
+        ChangedFile {
+            path: path.to_owned(),
+            added: change.added,
+            removed: change.removed,
+            change: FileChange { created: old.is_none(), deleted: new.is_none(), inexact: false },
+            hunks: change.hunks,
+        }
+    }
+
+    /// A change whose hunks are given; their lines are counted.
+    pub(crate) fn with_hunks(path: &str, hunks: String, change: FileChange) -> ChangedFile {
+        let (added, removed) = count_signs(&hunks);
+        ChangedFile { path: path.to_owned(), added, removed, change, hunks }
+    }
+}
+
+/// Drops patches and the ends of texts. All numbers stay.
+pub(crate) fn abridge(content: &mut Value, metadata: &mut Map<String, Value>) {
+    shorten(content);
+    let files = metadata.get_mut("files").and_then(Value::as_array_mut);
+    for file in files.into_iter().flatten().filter_map(Value::as_object_mut) {
+        file.remove("patch");
+    }
+}
+
+fn shorten(value: &mut Value) {
+    match value {
+        Value::String(text) if text.len() > FEW => {
+            let end = (0..=FEW).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
+            text.truncate(end);
+            text.push('…');
+        }
+        Value::Array(values) => values.iter_mut().for_each(shorten),
+        Value::Object(fields) => fields.values_mut().for_each(shorten),
+        _ => {}
+    }
+}
+
+/// The numbers of lines that hunks add and remove.
+fn count_signs(hunks: &str) -> (u64, u64) {
+    let (mut added, mut removed, mut old, mut new) = (0, 0, 0_u64, 0_u64);
+    for line in hunks.split('\n') {
+        // The numbers of the header tell where a hunk ends, so that no line is taken for a header.
+        if old == 0 && new == 0 {
+            (old, new) = hunk_size(line).unwrap_or_default();
+            continue;
+        }
+        match line.as_bytes().first() {
+            Some(b'+') => (added, new) = (added + 1, new.saturating_sub(1)),
+            Some(b'-') => (removed, old) = (removed + 1, old.saturating_sub(1)),
+            Some(b'\\') => {}
+            _ => (old, new) = (old.saturating_sub(1), new.saturating_sub(1)),
+        }
+    }
+    (added, removed)
+}
+
+/// The numbers of old and new lines in `@@ -1,2 +3,4 @@`.
+fn hunk_size(line: &str) -> Option<(u64, u64)> {
+    let (old, new) = line.strip_prefix("@@ -")?.split_once(" +")?;
+    let count = |range: &str| match range.split_once(',') {
+        Some((_, count)) => count.parse().ok(),
+        None => Some(1),
+    };
+    Some((count(old)?, count(new.split_once(' ').map_or(new, |(range, _)| range))?))
+}
+
+impl Recording {
+    /// The entry of a changed file in the metadata of an observation.
+    pub fn entry(&self, file: &ChangedFile, project: &str) -> Value {
+        let folder = on_its_machine(project);
+        let path = absolute(&file.path, folder);
+        let mut entry = json!({ "path": path, "added": file.added, "removed": file.removed });
+        for (key, is_set) in [
+            ("created", file.change.created),
+            ("deleted", file.change.deleted),
+            ("inexact", file.change.inexact && !file.hunks.is_empty()),
+        ] {
+            if is_set {
+                entry[key] = true.into();
+            }
+        }
+        let is_empty = file.hunks.is_empty() && !file.change.created && !file.change.deleted;
+        if !self.numbers_only && !is_empty && !self.excludes(&path) && !self.excludes_project(project) {
+            entry["patch"] = complete(&path, folder, file.change, &file.hunks).into();
+        }
+        entry
+    }
+
+    /// Reads the `files` of an observation of a host.
+    pub fn read_files(&self, project: &str, metadata: &mut Map<String, Value>) {
+        if let Some(Value::Array(files)) = metadata.get_mut("files") {
+            files.retain(|file| ReportedFile::deserialize(file).is_ok_and(|file| !file.path.is_empty()));
+            for file in files {
+                if let Ok(reported) = ReportedFile::deserialize(&*file) {
+                    *file = self.reported(reported, project);
+                }
+            }
+        }
+    }
+
+    /// Drops what must not be recorded. The call of a result may have been hidden.
+    pub fn hide(
+        &self,
+        project: &str,
+        kind: Type,
+        was_hidden: bool,
+        content: &mut Value,
+        metadata: &mut Map<String, Value>,
+    ) {
+        let is_call = matches!(kind, Type::ToolCall | Type::ToolExecution);
+        if is_call && (was_hidden || self.hides(project, content, metadata)) {
+            metadata.insert(HIDDEN.into(), true.into());
+            let Value::Object(fields) = content else { return *content = Value::Null };
+            fields.retain(|key, _| matches!(key.as_str(), "id" | "name" | "isError"));
+        } else if self.excludes_project(project) && kind != Type::Usage {
+            *content = Value::Null;
+        }
+    }
+
+    fn reported(&self, file: ReportedFile<'_>, project: &str) -> Value {
+        let mut changed = match (&file.old_text, &file.new_text, file.patch) {
+            (None, None, Some(patch)) => {
+                let start =
+                    if patch.starts_with("@@ -") { Some(0) } else { patch.find("\n@@ -").map(|at| at + 1) };
+                let hunks = start.map_or("", |start| &patch[start..]);
+                ChangedFile::with_hunks(&file.path, hunks.to_owned(), FileChange::default())
+            }
+            (None, None, None) => ChangedFile { path: file.path, ..ChangedFile::default() },
+            (old, new, _) => ChangedFile::between(&file.path, old.as_deref(), new.as_deref()),
+        };
+        changed.added = file.added.unwrap_or(changed.added);
+        changed.removed = file.removed.unwrap_or(changed.removed);
+        changed.change.created = file.created.unwrap_or(changed.change.created);
+        changed.change.deleted = file.deleted.unwrap_or(changed.change.deleted);
+        changed.change.inexact |= file.inexact;
+        self.entry(&changed, project)
+    }
+
+    /// Whether a call or its result may show the contents of an excluded file.
+    fn hides(&self, project: &str, content: &Value, metadata: &Map<String, Value>) -> bool {
+        if self.excluded.is_empty() {
+            return false;
+        }
+        let files = metadata.get("files").and_then(Value::as_array);
+        let mut paths = files.into_iter().flatten().filter_map(|file| file.get("path")?.as_str());
+        let input = match content.get("input") {
+            Some(Value::String(text)) => text.clone(),
+            input => input.map(Value::to_string).unwrap_or_default(),
+        };
+        let input = serde_json::from_str(&input).unwrap_or(Raw::Text(input.as_str().into()));
+        self.excludes_project(project)
+            || paths.any(|path| self.excludes(path))
+            || metadata.get("path").and_then(Value::as_str).is_some_and(|path| self.excludes(path))
+            || self.hides_input(&input)
+    }
+
+    /// Whether the arguments of a call name an excluded file. The texts that it writes are not searched:
+    /// a program may mention `process.env`.
+    pub(crate) fn hides_input(&self, input: &Raw<'_>) -> bool {
+        match input {
+            Raw::Text(patch) if patch.starts_with("*** Begin Patch") => {
+                patch.lines().filter(|line| line.starts_with("*** ")).any(|line| self.excludes_word(line))
+            }
+            Raw::Text(text) => self.excludes_word(text),
+            Raw::List(values) => values.iter().any(|value| self.hides_input(value)),
+            Raw::Object(fields) => {
+                let is_text = |key: &str| TEXTS.contains(&key);
+                fields
+                    .iter()
+                    .any(|(key, value)| self.excludes_word(key) || !is_text(key) && self.hides_input(value))
+            }
+            _ => false,
+        }
+    }
+
+    fn excludes_word(&self, text: &str) -> bool {
+        !self.excluded.is_empty() && words(text).any(|word| self.excludes(word))
+    }
+
+    /// Whether the user excludes a project, by its name here or on its machine.
+    fn excludes_project(&self, project: &str) -> bool {
+        let there = on_its_machine(project);
+        self.excludes(project) || there.len() < project.len() && self.excludes(there)
+    }
+
+    /// Whether the user excludes a file or folder, or one above it.
+    pub(crate) fn excludes(&self, path: &str) -> bool {
+        let path = path.trim_end_matches('/');
+        !path.is_empty()
+            && self.excluded.iter().map(|glob| glob.trim_end_matches('/')).any(|glob| {
+                if glob.contains('/') {
+                    matches(glob, path)
+                } else {
+                    path.split('/').any(|name| matches_name(glob.as_bytes(), name.as_bytes()))
+                }
+            })
+    }
+}
+
+/// Arguments of tools that are texts to write, to replace or to tell, by Claude Code, Codex and ACP agents.
+const TEXTS: [&str; 8] =
+    ["content", "old_string", "new_string", "new_source", "oldText", "newText", "prompt", "message"];
+
+/// The parts of a command or of arguments that may be names of files.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| c.is_whitespace() || "\"'`()[]{}<>|&;,=:\\".contains(c))
+        .filter(|word| !word.is_empty())
+}
+
+/// The name of a project on its own machine. In Emacs, the name of a remote project also has a prefix such
+/// as `/ssh:build:`.
+fn on_its_machine(project: &str) -> &str {
+    let first = project.get(1..).and_then(|rest| rest.split('/').next()).unwrap_or_default();
+    let is_remote = project.starts_with('/') && first.len() > 1 && first.ends_with(':');
+    if is_remote { &project[1 + first.len()..] } else { project }
+}
+
+/// The absolute name of a file of a project.
+fn absolute<'p>(path: &'p str, project: &str) -> Cow<'p, str> {
+    let is_absolute =
+        path.starts_with(['/', '~']) || path.get(1..3).is_some_and(|rest| rest.starts_with(":"));
+    if is_absolute || project.is_empty() {
+        return Cow::Borrowed(path);
+    }
+    let path = path.trim_start_matches("./");
+    Cow::Owned(format!("{}/{path}", project.trim_end_matches('/')))
+}
+
+/// Whether a glob matches a name or a folder above it. `*` and `?` do not match a slash, `**` does.
+fn matches(glob: &str, name: &str) -> bool {
+    // Fast path: most words of a call do not begin like the glob.
+    let (fixed, glob) = glob.split_at(glob.find(['*', '?']).unwrap_or(glob.len()));
+    let Some(name) = name.strip_prefix(fixed) else { return false };
+    let glob: Vec<char> = glob.chars().collect();
+    // The places in the glob that the name read so far may have reached.
+    let mut reached = vec![false; glob.len() + 1];
+    reached[0] = true;
+    skip_stars(&glob, &mut reached);
+    for c in name.chars() {
+        if std::mem::take(&mut reached[glob.len()]) && c == '/' {
+            return true;
+        }
+        // From the last place to the first, so that none is left twice.
+        for place in (0..glob.len()).rev() {
+            let is_reached = std::mem::take(&mut reached[place]);
+            match glob[place] {
+                '*' => reached[place] = is_reached && (c != '/' || is_double(&glob, place)),
+                '?' => reached[place + 1] |= is_reached && c != '/',
+                other => reached[place + 1] |= is_reached && c == other,
+            }
+        }
+        skip_stars(&glob, &mut reached);
+        if !reached.contains(&true) {
+            return false;
+        }
+    }
+    reached[glob.len()]
+}
+
+/// Whether a glob without a slash matches a name without one. It allocates nothing, since each word of
+/// each call is compared with each glob.
+fn matches_name(glob: &[u8], name: &[u8]) -> bool {
+    // The place after the last star, and where it began to match.
+    let (mut star, mut place, mut at) = (None, 0, 0);
+    while at < name.len() {
+        match glob.get(place) {
+            Some(b'*') => {
+                place += 1;
+                star = Some((place, at));
+            }
+            Some(c) if *c == b'?' || *c == name[at] => (place, at) = (place + 1, at + 1),
+            _ => match star {
+                Some((after, from)) => {
+                    star = Some((after, from + 1));
+                    (place, at) = (after, from + 1);
+                }
+                None => return false,
+            },
+        }
+    }
+    glob[place..].iter().all(|c| *c == b'*')
+}
+
+/// A star also matches nothing.
+fn skip_stars(glob: &[char], reached: &mut [bool]) {
+    for place in 0..glob.len() {
+        reached[place + 1] |= reached[place] && glob[place] == '*';
+    }
+}
+
+fn is_double(glob: &[char], place: usize) -> bool {
+    glob.get(place + 1) == Some(&'*') || place > 0 && glob[place - 1] == '*'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs_exclude_files_folders_and_what_is_below_them() {
+        let recording = |glob: &str| Recording { excluded: vec![glob.into()], ..Recording::default() };
+        for (glob, path, expected) in [
+            (".env", "/p/.env", true),
+            (".env", "/p/.environment", false),
+            (".env.*", "/p/.env.local", true),
+            ("*.pem", "/p/keys/a.pem", true),
+            ("secret", "/p/secret/a/b", true),
+            ("/home/me/secret/", "/home/me/secret/a", true),
+            ("/home/me/secret", "/home/me/secrets", false),
+            ("/home/*/secret", "/home/me/secret", true),
+            ("/home/*/secret", "/home/me/you/secret", false),
+            ("/home/**/secret", "/home/me/you/secret", true),
+            ("/home/**/secret", "/home/me/you/secrets", false),
+            ("**/secret/*.?", "/home/secret/a.é/b", true),
+            ("**/secret/*.?", "/home/secret/a/b.c", false),
+            ("/a*b*/c", "/abab/c/d", true),
+            ("/a?*", "/a/b", false),
+        ] {
+            assert_eq!(recording(glob).excludes(path), expected, "{glob} {path}");
+        }
+    }
+
+    #[test]
+    fn lines_that_look_like_headers_are_counted() {
+        assert_eq!(count_signs("@@ -1,2 +1,2 @@\n---- a\n+++ b\n x\n@@ -9 +9,0 @@\n-y\n"), (1, 2));
+    }
+
+    #[test]
+    fn only_the_names_in_a_patch_exclude_it() {
+        let recording = Recording { excluded: vec!["*.env".into()], ..Recording::default() };
+        for (file, expected) in [("src/settings.js", false), ("prod.env", true)] {
+            let patch = format!("*** Begin Patch\n*** Update File: {file}\n+process.env\n*** End Patch");
+            assert_eq!(recording.hides_input(&Raw::Text(patch.into())), expected, "{file}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Token types and contexts of stream events.
+//!
+//! Subscribers receive each token at once. Each block of thinking is recorded as one THOUGHTS
+//! observation.
+
+use serde_json::{Map, Value};
+
+use crate::events::observation::{Details, Phase};
+use crate::wire::wire_names;
+
+/// The maximum bytes of a block. A longer one is recorded in parts, so that memory stays bounded.
+pub const MAX_BLOCK: usize = 64 * 1024;
+
+wire_names! {
+    /// The type of a stream event. Metadata has usage figures and the like.
+    #[allow(missing_docs)]
+    pub enum StreamKind {
+        Token = "TOKEN",
+        Metadata = "METADATA",
+        Error = "ERROR",
+        End = "END",
+    }
+}
+
+/// The phase and the token type of a call, from the host's name for it.
+///
+/// `PLANNING_THOUGHTS`, `EXECUTION_THOUGHTS` and `SYNTHESIS_THOUGHTS` name a phase. All other names
+/// have none, including the older `AGENT_THOUGHT` and `FINAL_SYNTHESIS`.
+///
+/// ```
+/// # use todo_write::events::{observation::Phase, stream::token_context};
+/// let context = token_context(Some("PLANNING_THOUGHTS"), true);
+/// assert_eq!(context, (Some(Phase::Planning), "PLANNING_LLM_THINKING"));
+/// ```
+pub fn token_context(call_context: Option<&str>, thinking: bool) -> (Option<Phase>, &'static str) {
+    let phase = match call_context {
+        Some("PLANNING_THOUGHTS") => Some(Phase::Planning),
+        Some("EXECUTION_THOUGHTS") => Some(Phase::Execution),
+        Some("SYNTHESIS_THOUGHTS") => Some(Phase::Synthesis),
+        _ => None,
+    };
+    (phase, token_type(phase, thinking))
+}
+
+/// The token type of a phase.
+pub fn token_type(phase: Option<Phase>, thinking: bool) -> &'static str {
+    match (phase, thinking) {
+        (Some(Phase::Planning), true) => "PLANNING_LLM_THINKING",
+        (Some(Phase::Planning), false) => "PLANNING_LLM_RESPONSE",
+        (Some(Phase::Execution), true) => "EXECUTION_LLM_THINKING",
+        (Some(Phase::Execution), false) => "EXECUTION_LLM_RESPONSE",
+        (Some(Phase::Synthesis), true) => "SYNTHESIS_LLM_THINKING",
+        (Some(Phase::Synthesis), false) => "SYNTHESIS_LLM_RESPONSE",
+        (None, true) => "LLM_THINKING",
+        (None, false) => "LLM_RESPONSE",
+    }
+}
+
+/// The context that successive stream events share: all but type, data and time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Context {
+    /// See [`token_type`]; none for other events.
+    pub token_type: Option<&'static str>,
+    /// The phase; none if the call's name has none.
+    pub phase: Option<Phase>,
+    /// The id of the item in progress during execution.
+    pub step_id: Option<String>,
+    /// Its content.
+    pub step_description: Option<String>,
+    /// The thread's key.
+    pub thread_id: String,
+    /// The host's id of the request.
+    pub trace_id: Option<String>,
+    /// The host's id of the session.
+    pub session_id: Option<String>,
+}
+
+impl Context {
+    /// The context as details of an observation.
+    pub fn details(&self) -> Details {
+        let mut metadata = Map::new();
+        let texts = [
+            ("tokenType", self.token_type),
+            ("stepId", self.step_id.as_deref()),
+            ("stepDescription", self.step_description.as_deref()),
+            ("sessionId", self.session_id.as_deref()),
+        ];
+        for (key, value) in texts {
+            metadata.extend(value.map(|value| (key.to_owned(), Value::from(value))));
+        }
+        Details {
+            title: None,
+            trace_id: self.trace_id.clone(),
+            parent_id: self.step_id.clone(),
+            phase: Some(self.phase),
+            metadata,
+        }
+    }
+}

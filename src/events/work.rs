@@ -1,0 +1,473 @@
+//! What an agent did while a task was in progress: files changed, commands, responses and their tokens.
+//!
+//! Each observation of work names the items it counts for, so these sums follow from the observations
+//! alone: the journal restores them, and no list is needed.
+//!
+//! An observation counts for every item in progress at its moment, in full, once for the thread, and
+//! for none of the items if none was in progress. So the parts add up to the whole unless items shared
+//! some work.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::clock::Millis;
+use crate::events::observation::{Content, ITEMS, Observation, Type};
+use crate::text::fnv1a;
+use crate::wire::wire_names;
+
+wire_names! {
+    /// How a call ended.
+    pub enum CallOutcome {
+        /// It succeeded.
+        Ok = "ok",
+        /// It ran and failed.
+        Failed = "failed",
+        /// The user or the agent's rules refused it, so that it never ran.
+        Refused = "refused",
+        /// It went on in the background.
+        Background = "background",
+        /// It ended, and nothing says how.
+        Unknown = "unknown",
+    }
+}
+
+/// Tools that run commands. An observation with an exit code is of a command, whatever its tool.
+const SHELLS: [&str; 14] = [
+    "Bash",
+    "PowerShell",
+    "bash",
+    "shell",
+    "shell_command",
+    "shell_exec",
+    "exec_command",
+    "local_shell",
+    "local_shell_call",
+    "container.exec",
+    "run_shell_command",
+    "run_command",
+    "run_terminal_cmd",
+    "execute",
+];
+/// The metadata key of a USAGE of a whole session or prompt, which counts for no single task.
+const OF_SESSION: &str = "ofSession";
+/// The metadata key of the time from which the work is known, in milliseconds.
+pub(crate) const WORK_SINCE: &str = "workSince";
+/// The newest responses whose tokens may still be corrected.
+const OPEN_RESPONSES: usize = 256;
+
+/// The changes of one file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileWork {
+    /// The absolute name.
+    pub path: String,
+    /// Lines added.
+    pub added: u64,
+    /// Lines removed.
+    pub removed: u64,
+    /// The number of edits.
+    pub edits: u64,
+    /// Whether it was created.
+    pub created: bool,
+    /// Whether it was deleted and not created again.
+    pub deleted: bool,
+}
+
+/// Numbers of commands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CommandWork {
+    /// All that ran; the refused ones did not.
+    pub run: u64,
+    /// Those that failed.
+    pub failed: u64,
+    /// Those that were refused.
+    pub refused: u64,
+    /// Those that went on in the background.
+    pub background: u64,
+    /// Those that ended in an unknown way.
+    pub unknown: u64,
+}
+
+/// Numbers of tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Tokens {
+    /// New input that was not cached.
+    pub input: u64,
+    /// Output, with thinking.
+    pub output: u64,
+    /// Input read from the cache.
+    pub cache_read: u64,
+    /// New input written to the cache.
+    pub cache_write: u64,
+}
+
+impl Tokens {
+    /// The sum of all kinds, by which figures of one response are compared.
+    pub fn sum(&self) -> u64 {
+        let [a, b, c, d] = self.kinds();
+        a.saturating_add(b).saturating_add(c).saturating_add(d)
+    }
+
+    fn kinds(&self) -> [u64; 4] {
+        [self.input, self.output, self.cache_read, self.cache_write]
+    }
+
+    fn combine(self, other: Tokens, with: impl Fn(u64, u64) -> u64) -> Tokens {
+        Tokens {
+            input: with(self.input, other.input),
+            output: with(self.output, other.output),
+            cache_read: with(self.cache_read, other.cache_read),
+            cache_write: with(self.cache_write, other.cache_write),
+        }
+    }
+}
+
+/// The content of a USAGE observation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Usage {
+    /// The tokens of the response.
+    #[serde(flatten)]
+    pub tokens: Tokens,
+    /// The model.
+    pub model: Option<String>,
+    /// Whether the output is a lower bound.
+    pub at_least: bool,
+}
+
+/// A file in the metadata of a TOOL_EXECUTION.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct FileEntry {
+    path: String,
+    added: u64,
+    removed: u64,
+    created: bool,
+    deleted: bool,
+}
+
+/// Lines and edits that subagents made, where only their sums are known.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+struct AgentsWork {
+    added: u64,
+    removed: u64,
+    edits: u64,
+}
+
+/// The work of one part: an item, all outside items, or a whole thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// The files in order of their first change.
+    pub files: Vec<FileWork>,
+    /// Lines added in all files.
+    pub added: u64,
+    /// Lines removed in all files.
+    pub removed: u64,
+    /// Edits of all files.
+    pub edits: u64,
+    /// The commands.
+    pub commands: CommandWork,
+    /// The number of responses with tokens.
+    pub responses: u64,
+    /// Their tokens.
+    pub tokens: Tokens,
+    /// The number of responses whose output is a lower bound.
+    pub lower_bounds: u64,
+    /// The models in order of their first response.
+    pub models: Vec<String>,
+    /// Whether other items were in progress, too.
+    pub shared: bool,
+    /// The places of the files.
+    by_path: HashMap<String, usize>,
+}
+
+/// Names a part of a thread's work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part<'a> {
+    /// The whole thread.
+    Whole,
+    /// All that was done while no item was in progress.
+    Outside,
+    /// An item, by its id.
+    Item(&'a str),
+}
+
+/// The sums of a thread's observations.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WorkSums {
+    whole: Work,
+    outside: Work,
+    items: HashMap<String, Work>,
+    /// The newest responses: name, usage and items. A later observation of the same response replaces
+    /// its figures, which belong to the items of the first one.
+    open: VecDeque<(String, Usage, Vec<String>)>,
+    /// Whether the host reported tokens that belong to no single part of the thread.
+    has_session_tokens: bool,
+    /// The time from which the work is known, unless all of it is.
+    since: Option<Millis>,
+    /// Hashes of the names of all calls and responses counted: each counts once.
+    counted: Hashes,
+}
+
+/// A set of hashes that takes little more than their bytes, since a long session has many.
+#[derive(Clone, Debug, Default)]
+struct Hashes {
+    sorted: Vec<u64>,
+    newest: HashSet<u64>,
+}
+
+impl Hashes {
+    /// The number of hashes that are sorted at once.
+    const NEWEST: usize = 448;
+
+    fn contains(&self, hash: u64) -> bool {
+        self.newest.contains(&hash) || self.sorted.binary_search(&hash).is_ok()
+    }
+
+    /// Adds a hash; returns whether it is new.
+    fn insert(&mut self, hash: u64) -> bool {
+        if self.contains(hash) {
+            return false;
+        }
+        self.newest.insert(hash);
+        if self.newest.len() == Hashes::NEWEST {
+            self.sorted.reserve_exact(Hashes::NEWEST);
+            self.sorted.extend(self.newest.drain());
+            self.sorted.sort();
+        }
+        true
+    }
+}
+
+/// Whether an observation of this type and metadata counts as work.
+pub(crate) fn is_work(kind: Type, metadata: &Map<String, Value>) -> bool {
+    let keys = ["outcome", "exitCode", "files", "byAgents"];
+    match kind {
+        Type::Usage => true,
+        Type::ToolExecution => keys.into_iter().any(|key| metadata.contains_key(key)),
+        _ => false,
+    }
+}
+
+/// Whether an observation counts for a part of the work.
+pub(crate) fn belongs(observation: &Observation, part: Part<'_>) -> bool {
+    let Some(items) = items_of(observation) else { return false };
+    match part {
+        Part::Whole => true,
+        Part::Outside => items.is_empty(),
+        Part::Item(id) => items.iter().any(|item| item == id),
+    }
+}
+
+/// A hash of the name of a call or a response; none if it has no name.
+fn name_of(kind: Type, metadata: &Map<String, Value>) -> Option<u64> {
+    let text = |key: &str| metadata.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let name = match kind {
+        Type::Usage => format!("response {}", text("response")?),
+        _ => format!("call {}", text("callId")?),
+    };
+    Some(fnv1a(name.as_bytes()))
+}
+
+/// The ids of the items that an observation of work counts for.
+fn items_of(observation: &Observation) -> Option<Vec<String>> {
+    if !is_work(observation.kind, &observation.metadata) {
+        return None;
+    }
+    let items = observation.metadata.get(ITEMS)?.as_array()?;
+    Some(items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect())
+}
+
+/// The recorded patches of some observations, oldest first, perhaps only those of one file.
+pub(crate) fn patch(observations: &[Arc<Observation>], path: Option<&str>) -> String {
+    let files = observations.iter().filter_map(|one| one.metadata.get("files")?.as_array()).flatten();
+    let of_path =
+        files.filter(|file| path.is_none_or(|path| file.get("path").and_then(Value::as_str) == Some(path)));
+    of_path.filter_map(|file| file.get("patch")?.as_str()).collect()
+}
+
+impl WorkSums {
+    /// Adds an observation, if it is one of work that is not counted yet.
+    pub(crate) fn add(&mut self, observation: &Observation) {
+        if observation.kind == Type::StateUpdate {
+            self.since = self.since.or(observation.metadata.get(WORK_SINCE).and_then(Value::as_u64));
+        }
+        let Some(items) = items_of(observation) else { return };
+        if let Some(name) = name_of(observation.kind, &observation.metadata)
+            && !self.counted.insert(name)
+            && !self.is_open(observation)
+        {
+            return;
+        }
+        if observation.kind == Type::Usage {
+            return self.add_usage(observation, items);
+        }
+        let metadata = &observation.metadata;
+        let entry = |value: &Value| FileEntry::deserialize(value).ok().filter(|file| !file.path.is_empty());
+        let files = metadata.get("files").and_then(Value::as_array);
+        let files: Vec<FileEntry> = files.into_iter().flatten().filter_map(entry).collect();
+        let agents = metadata.get("byAgents").and_then(|agents| AgentsWork::deserialize(agents).ok());
+        let outcome = command_outcome(observation);
+        if files.is_empty() && agents.is_none() && outcome.is_none() {
+            return;
+        }
+        self.for_each(&items, |work| {
+            files.iter().for_each(|file| work.add_file(file));
+            if let Some(outcome) = outcome {
+                work.commands.add(outcome);
+            }
+            if let Some(AgentsWork { added, removed, edits }) = agents {
+                work.add_lines(added, removed, edits);
+            }
+        });
+    }
+
+    /// Whether the tokens of a response may still be corrected.
+    fn is_open(&self, observation: &Observation) -> bool {
+        let response = observation.metadata_str("response");
+        observation.kind == Type::Usage && self.open.iter().any(|(name, ..)| Some(name.as_str()) == response)
+    }
+
+    /// Whether work with this metadata is counted already.
+    pub(crate) fn has_counted(&self, kind: Type, metadata: &Map<String, Value>) -> bool {
+        name_of(kind, metadata).is_some_and(|name| self.counted.contains(name))
+    }
+
+    /// Whether these tokens of a response are counted already, or can no longer be corrected.
+    pub(crate) fn has_counted_usage(&self, response: &str, usage: &Usage) -> bool {
+        let name = fnv1a(format!("response {response}").as_bytes());
+        let open = self.open.iter().find(|(name, ..)| name == response);
+        self.counted.contains(name) && open.is_none_or(|(_, known, _)| known == usage)
+    }
+
+    fn add_usage(&mut self, observation: &Observation, items: Vec<String>) {
+        let Content::Json(content) = &observation.content else { return };
+        let Ok(usage) = Usage::deserialize(content) else { return };
+        if observation.metadata.get(OF_SESSION) == Some(&Value::Bool(true)) {
+            self.has_session_tokens |= usage.tokens.sum() > 0;
+            return self.whole.add_tokens(&usage);
+        }
+        let name = observation.metadata_str("response").unwrap_or_default().to_owned();
+        let known = self.open.iter().position(|(known, ..)| !name.is_empty() && *known == name);
+        let (old, items) = match known.and_then(|place| self.open.remove(place)) {
+            Some((_, old, items)) => (Some(old), items),
+            None => (None, items),
+        };
+        self.for_each(&items, |work| work.replace_usage(old.as_ref(), &usage));
+        if !name.is_empty() {
+            if self.open.len() == OPEN_RESPONSES {
+                self.open.pop_front();
+            }
+            self.open.push_back((name, usage, items));
+        }
+    }
+
+    fn for_each(&mut self, items: &[String], mut add: impl FnMut(&mut Work)) {
+        add(&mut self.whole);
+        if items.is_empty() {
+            add(&mut self.outside);
+        }
+        for item in items {
+            let work = self.items.entry(item.clone()).or_default();
+            work.shared |= items.len() > 1;
+            add(work);
+        }
+    }
+
+    /// The work of a part, if anything is known of it.
+    pub(crate) fn get(&self, part: Part<'_>) -> Option<&Work> {
+        let work = match part {
+            Part::Whole => Some(&self.whole),
+            Part::Outside => Some(&self.outside),
+            Part::Item(id) => self.items.get(id),
+        };
+        work.filter(|work| **work != Work::default())
+    }
+
+    /// The time from which the work is known, unless all of it is.
+    pub(crate) fn since(&self) -> Option<Millis> {
+        self.since
+    }
+
+    /// Whether the host reported tokens of this part.
+    pub(crate) fn has_tokens(&self, part: Part<'_>) -> bool {
+        self.whole.responses > 0 || part == Part::Whole && self.has_session_tokens
+    }
+}
+
+/// The outcome of a command; none for other calls.
+fn command_outcome(observation: &Observation) -> Option<CallOutcome> {
+    let metadata = &observation.metadata;
+    let content = match &observation.content {
+        Content::Json(content) => content.get("name").and_then(Value::as_str),
+        _ => None,
+    };
+    let code = metadata.get("exitCode").and_then(Value::as_i64);
+    let is_command = match metadata.get("command") {
+        Some(Value::Bool(is_command)) => *is_command,
+        _ => code.is_some() || content.is_some_and(|name| SHELLS.contains(&name)),
+    };
+    let outcome = metadata.get("outcome").and_then(Value::as_str).and_then(CallOutcome::parse);
+    let by_code = code.map(|code| if code == 0 { CallOutcome::Ok } else { CallOutcome::Failed });
+    outcome.or(by_code).filter(|_| is_command)
+}
+
+impl CommandWork {
+    fn add(&mut self, outcome: CallOutcome) {
+        self.run += u64::from(outcome != CallOutcome::Refused);
+        match outcome {
+            CallOutcome::Ok => {}
+            CallOutcome::Failed => self.failed += 1,
+            CallOutcome::Refused => self.refused += 1,
+            CallOutcome::Background => self.background += 1,
+            CallOutcome::Unknown => self.unknown += 1,
+        }
+    }
+}
+
+impl Work {
+    fn add_file(&mut self, entry: &FileEntry) {
+        let place = *self.by_path.entry(entry.path.clone()).or_insert_with(|| {
+            self.files.push(FileWork { path: entry.path.clone(), ..FileWork::default() });
+            self.files.len() - 1
+        });
+        let file = &mut self.files[place];
+        file.added = file.added.saturating_add(entry.added);
+        file.removed = file.removed.saturating_add(entry.removed);
+        file.edits += 1;
+        file.created |= entry.created;
+        file.deleted = entry.deleted;
+        self.add_lines(entry.added, entry.removed, 1);
+    }
+
+    fn add_lines(&mut self, added: u64, removed: u64, edits: u64) {
+        self.added = self.added.saturating_add(added);
+        self.removed = self.removed.saturating_add(removed);
+        self.edits = self.edits.saturating_add(edits);
+    }
+
+    fn replace_usage(&mut self, old: Option<&Usage>, new: &Usage) {
+        if let Some(old) = old.filter(|old| old.tokens.sum() > 0) {
+            self.tokens = self.tokens.combine(old.tokens, u64::saturating_sub);
+            self.responses = self.responses.saturating_sub(1);
+            self.lower_bounds = self.lower_bounds.saturating_sub(u64::from(old.at_least));
+        }
+        // A response that has only begun does not count yet.
+        if new.tokens.sum() > 0 {
+            self.responses += 1;
+            self.add_tokens(new);
+        }
+    }
+
+    fn add_tokens(&mut self, usage: &Usage) {
+        self.tokens = self.tokens.combine(usage.tokens, u64::saturating_add);
+        self.lower_bounds += u64::from(usage.at_least);
+        if let Some(model) = usage.model.as_ref().filter(|model| !self.models.contains(model)) {
+            self.models.push(model.clone());
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Reads one task of a call.
+
+use std::borrow::Cow;
+
+use super::{InputReader, at_most, first_of};
+use crate::error::Problem;
+use crate::list::item::{Draft, Priority, Status};
+use crate::list::raw::Raw;
+use crate::text::{excerpt, is_blank, one_line};
+
+/// Keys that models send for `content`; the first one present is used. A description often says
+/// more than the task, so it comes last.
+const CONTENT: [&str; 6] = ["content", "step", "text", "subject", "title", "description"];
+const ACTIVE_FORM: [&str; 2] = ["activeForm", "active_form"];
+
+/// An explicit id as text, or none for any other value.
+pub(super) fn hint(value: &Raw<'_>) -> Option<String> {
+    match value {
+        Raw::Text(text) if !is_blank(text) => Some(excerpt(text, 200)),
+        Raw::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// The key that a task has for a field, and its value.
+type Field<'r> = Option<(&'static str, &'r Raw<'r>)>;
+
+/// A status as sent.
+enum ParsedStatus {
+    Status(Status),
+    /// The agent drops the task.
+    Cancelled,
+}
+
+/// The fixed table of status synonyms, compared without case.
+fn synonym(text: &str) -> Option<ParsedStatus> {
+    let status = match text.trim().to_ascii_lowercase().as_str() {
+        "completed" | "done" | "complete" | "finished" => Status::Completed,
+        "in_progress" | "in-progress" | "inprogress" | "in progress" | "doing" | "active" => {
+            Status::InProgress
+        }
+        "pending" | "todo" | "not_started" | "not started" | "open" => Status::Pending,
+        "cancelled" | "canceled" => return Some(ParsedStatus::Cancelled),
+        _ => return None,
+    };
+    Some(ParsedStatus::Status(status))
+}
+
+fn task_at(index: usize) -> String {
+    format!("todos[{index}]")
+}
+
+fn field_at(index: usize, key: &str) -> String {
+    format!("todos[{index}].{key}")
+}
+
+fn one_of<T>(names: &[(T, &str)]) -> String {
+    format!("one of {}", names.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(", "))
+}
+
+impl InputReader<'_> {
+    /// Reads a task, and whether it is cancelled.
+    pub(super) fn task(&mut self, index: usize, value: &Raw<'_>) -> Option<(Draft, bool)> {
+        let Raw::Object(fields) = value else {
+            let expected = "an object with content, status, activeForm";
+            self.refuse(task_at(index), value.describe(), expected);
+            return None;
+        };
+        let (content_key, form_key) = (first_of(value, &CONTENT), first_of(value, &ACTIVE_FORM));
+        let content = self.content(index, content_key);
+        let status = self.status(index, value.get("status"));
+        let active_form = self.active_form(index, form_key, content.as_deref());
+        let priority = self.priority(index, value.get("priority"));
+        let used = [content_key, form_key].map(|field| field.map(|(key, _)| key));
+        for (key, _) in fields {
+            // The last two are of items that are sent back as the store returns them.
+            let known = ["id", "status", "priority", "addedBy", "told"];
+            if !known.contains(&&**key) && !used.contains(&Some(key)) {
+                self.unknown_key(key, || task_at(index), "content, status, activeForm");
+            }
+        }
+        let (status, is_cancelled) = match status? {
+            ParsedStatus::Status(status) => (status, false),
+            ParsedStatus::Cancelled => (Status::Pending, true),
+        };
+        let hint = value.get("id").and_then(hint);
+        let (content, active_form) = (content?, active_form?);
+        let draft = Draft { content, status, active_form, priority, hint, ..Draft::default() };
+        Some((draft, is_cancelled))
+    }
+
+    fn content(&mut self, index: usize, field: Field<'_>) -> Option<String> {
+        let received = match field {
+            None => "nothing".into(),
+            Some((key, value)) => {
+                self.alias(key, "content", || task_at(index));
+                match value {
+                    Raw::Text(text) => match self.line(index, "content", text)? {
+                        Some(line) => return Some(line),
+                        None => "blank text".into(),
+                    },
+                    other => other.describe(),
+                }
+            }
+        };
+        self.refuse(field_at(index, "content"), received, "the task as text");
+        None
+    }
+
+    fn active_form(&mut self, index: usize, field: Field<'_>, content: Option<&str>) -> Option<String> {
+        let expected = "the task as text, in the present continuous";
+        if let Some((key, _)) = field {
+            self.alias(key, "activeForm", || task_at(index));
+        }
+        let line = match field {
+            None | Some((_, Raw::Null)) => None,
+            Some((_, Raw::Text(text))) => self.line(index, "activeForm", text)?,
+            Some((_, other)) => {
+                self.refuse(field_at(index, "activeForm"), other.describe(), expected);
+                return None;
+            }
+        };
+        if line.is_none() {
+            self.repair("\"activeForm\" was missing; \"content\" stands in", || {
+                Problem::new(field_at(index, "activeForm"), "nothing", expected)
+            });
+        }
+        // Without content the call is refused anyway.
+        line.or_else(|| Some(content.unwrap_or_default().to_owned()))
+    }
+
+    /// The text on one line: `Some(None)` if it is blank, `None` if it is refused.
+    fn line(&mut self, index: usize, key: &'static str, text: &str) -> Option<Option<String>> {
+        let (line, dropped) = one_line(text);
+        let limit = self.options.max_length;
+        // A text has at most as many characters as bytes.
+        let length = if line.len() > limit { line.chars().count() } else { 0 };
+        if length > limit {
+            self.refuse(field_at(index, key), format!("{length} characters"), at_most(limit));
+            return None;
+        }
+        if is_blank(&line) {
+            return Some(None);
+        }
+        if dropped {
+            self.repair(format!("control characters were dropped from \"{key}\""), || {
+                Problem::new(field_at(index, key), "control characters", "plain text on one line")
+            });
+        }
+        Some(Some(line.into_owned()))
+    }
+
+    fn status(&mut self, index: usize, value: Option<&Raw<'_>>) -> Option<ParsedStatus> {
+        let problem =
+            |received: String| Problem::new(field_at(index, "status"), received, one_of(Status::NAMES));
+        let received = match value {
+            Some(Raw::Text(text)) => {
+                if let Some(status) = Status::parse(text) {
+                    return Some(ParsedStatus::Status(status));
+                }
+                if let Some(parsed) = synonym(text) {
+                    let sent = excerpt(text, 20);
+                    let notice = match parsed {
+                        ParsedStatus::Status(status) => {
+                            format!("status \"{sent}\" was read as \"{status}\"").into()
+                        }
+                        ParsedStatus::Cancelled => Cow::from("cancelled tasks were left out of the list"),
+                    };
+                    self.repair(notice, || problem(format!("\"{sent}\"")));
+                    return Some(parsed);
+                }
+                format!("\"{}\"", excerpt(text, 60))
+            }
+            Some(other) => other.describe(),
+            None => "nothing".into(),
+        };
+        self.problems.push(problem(received));
+        None
+    }
+
+    fn priority(&mut self, index: usize, value: Option<&Raw<'_>>) -> Option<Priority> {
+        let value = value.filter(|value| **value != Raw::Null)?;
+        let known = match value {
+            Raw::Text(text) => Priority::parse(&text.trim().to_ascii_lowercase()),
+            _ => None,
+        };
+        if known.is_none() {
+            let what = value.describe();
+            self.repair(format!("priority {what} was dropped; known: high, medium, low"), || {
+                Problem::new(field_at(index, "priority"), what, one_of(Priority::NAMES))
+            });
+        }
+        known
+    }
+}

@@ -1,0 +1,202 @@
+//! Items of lists that a caller passes in: any fields, with or without ids.
+//!
+//! The functions `todo-write-diff` and `todo-write-apply-changes` work on these. The items of the
+//! store ([`crate::list::item`]) are stricter.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Problem};
+use crate::list::change::{self, Change, ChangeKind, Entry, FieldNames};
+use crate::list::identity::{Features, recognize};
+use crate::list::item::Status;
+use crate::list::raw::Raw;
+
+/// An item with any fields, and the key that identifies it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct UntypedItem {
+    #[serde(skip)]
+    key: String,
+    #[serde(flatten)]
+    fields: Arc<Map<String, Value>>,
+}
+
+impl UntypedItem {
+    fn new(key: String, fields: Map<String, Value>) -> UntypedItem {
+        UntypedItem { key, fields: Arc::new(fields) }
+    }
+
+    /// The fields as the caller passed them.
+    pub fn fields(&self) -> &Map<String, Value> {
+        &self.fields
+    }
+}
+
+impl Entry for UntypedItem {
+    fn id(&self) -> &str {
+        &self.key
+    }
+
+    fn differing_fields(&self, other: &Self) -> FieldNames {
+        let mine = self.fields.keys();
+        let theirs = other.fields.keys().filter(|key| !self.fields.contains_key(*key));
+        mine.chain(theirs)
+            .filter(|key| !matches!(key.as_str(), "id" | "addedBy" | "told") && !is_timestamp(key))
+            .filter(|key| value(&self.fields, key) != value(&other.fields, key))
+            .map(|key| Cow::Owned(key.clone()))
+            .collect()
+    }
+
+    fn is_same_object(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.fields, &other.fields)
+    }
+}
+
+/// The value of a field; null counts as missing.
+fn value<'m>(fields: &'m Map<String, Value>, key: &str) -> Option<&'m Value> {
+    fields.get(key).filter(|value| !value.is_null())
+}
+
+/// Whether a field holds a timestamp, which the diff ignores.
+fn is_timestamp(key: &str) -> bool {
+    matches!(key, "timestamp" | "createdAt" | "updatedAt" | "startedAt" | "completedAt")
+        || key.ends_with("Timestamp")
+        || key.ends_with("_timestamp")
+}
+
+/// The changes between two lists; null is an empty list.
+///
+/// If every item of both lists has an id, the ids identify the items. Otherwise [`recognize`]
+/// does.
+///
+/// # Errors
+/// [`Error::Argument`] if an argument is not a list of objects, [`Error::DuplicateId`] if a list has
+/// an id twice.
+///
+/// # Examples
+/// ```
+/// use todo_write::list::{raw::Raw, untyped};
+///
+/// let before = Raw::parse(r#"[{"id": 1, "title": "Ship it"}]"#)?;
+/// let after = Raw::parse(r#"[{"id": 1, "title": "Ship it", "done": true}]"#)?;
+/// let changes = untyped::diff(&before, &after)?;
+/// assert_eq!(changes[0].fields, ["done"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn diff(previous: &Raw<'_>, current: &Raw<'_>) -> Result<Vec<Change<UntypedItem>>, Error> {
+    let (previous, current) = (read("previous", previous)?, read("current", current)?);
+    let by_id = has_ids(&previous) && has_ids(&current);
+    let previous = keyed(previous);
+    if by_id {
+        return Ok(change::diff(&previous, &keyed(current)));
+    }
+    let old: Vec<Features<'_>> = previous.iter().map(|item| features(&item.fields)).collect();
+    let new: Vec<Features<'_>> = current.iter().map(features).collect();
+    let taken: HashSet<&str> = previous.iter().map(Entry::id).collect();
+    let mut free = (previous.len() + 1..).map(|n| format!("t{n}")).filter(|key| !taken.contains(&**key));
+    let key_of = |old: Option<usize>| match old {
+        Some(old) => previous[old].key.clone(),
+        None => free.next().unwrap_or_default(),
+    };
+    let keys: Vec<String> = recognize(&old, &new).into_iter().map(key_of).collect();
+    let current = keys.into_iter().zip(current).map(|(key, fields)| UntypedItem::new(key, fields));
+    Ok(change::diff(&previous, &current.collect::<Vec<_>>()))
+}
+
+/// The list after `changes`, which [`diff`] returned for `list` and another list.
+///
+/// # Errors
+/// [`Error::Argument`] if an argument is not a list of items or not changes of `list`,
+/// [`Error::DuplicateId`].
+pub fn apply(list: &Raw<'_>, changes: &Raw<'_>) -> Result<Vec<UntypedItem>, Error> {
+    let list = keyed(read("list", list)?);
+    let mut changes: Vec<Change<UntypedItem>> = match changes.get("changes").unwrap_or(changes) {
+        Raw::Null => Vec::new(),
+        other => serde_json::from_value(other.to_json().map_err(|error| error.inside("changes"))?)
+            .map_err(|error| wrong("changes", other, format!("what todo-write-diff returned ({error})")))?,
+    };
+    fit(&changes, &list)?;
+    for change in &mut changes {
+        if let Some(item) = &mut change.item {
+            item.key.clone_from(&change.item_id);
+        }
+    }
+    Ok(change::apply(&list, &changes))
+}
+
+/// Checks that changes start at this list.
+fn fit(changes: &[Change<UntypedItem>], list: &[UntypedItem]) -> Result<(), Error> {
+    let known: HashSet<&str> = list.iter().map(Entry::id).collect();
+    let is_new = |change: &Change<_>| change.kind == ChangeKind::Added;
+    let is_wrong = |change: &Change<_>| is_new(change) == known.contains(change.item_id.as_str());
+    let Some((place, change)) = changes.iter().enumerate().find(|(_, change)| is_wrong(change)) else {
+        return Ok(());
+    };
+    let expected = if is_new(change) { "the id of a new item" } else { "the id of an item in the list" };
+    let id = Raw::Text(change.item_id.as_str().into());
+    Err(wrong(format!("changes[{place}].itemId"), &id, expected.into()))
+}
+
+/// Reads a list of objects and rejects duplicate ids.
+fn read(which: &'static str, raw: &Raw<'_>) -> Result<Vec<Map<String, Value>>, Error> {
+    let read = |(place, item): (usize, &Raw<'_>)| {
+        fields(item).map_err(|error| error.inside(format_args!("{which}[{place}]")))
+    };
+    let list = match raw {
+        Raw::Null => Vec::new(),
+        Raw::List(items) => items.iter().enumerate().map(read).collect::<Result<_, _>>()?,
+        other => return Err(wrong(which, other, "a list of items".into())),
+    };
+    let mut seen = HashSet::new();
+    match list.iter().filter_map(id).find(|id| !seen.insert(id.clone())) {
+        Some(id) => Err(Error::DuplicateId { which, id: id.into_owned() }),
+        None => Ok(list),
+    }
+}
+
+fn fields(item: &Raw<'_>) -> Result<Map<String, Value>, Error> {
+    match item.to_json()? {
+        Value::Object(fields) => Ok(fields),
+        _ => Err(wrong("", item, "an item, an object".into())),
+    }
+}
+
+fn wrong(path: impl Into<String>, raw: &Raw<'_>, expected: String) -> Error {
+    Error::Argument(Problem::new(path, raw.describe(), expected))
+}
+
+fn id(fields: &Map<String, Value>) -> Option<Cow<'_, str>> {
+    match fields.get("id")? {
+        Value::String(id) => Some(Cow::Borrowed(id)),
+        Value::Number(id) => Some(Cow::Owned(id.to_string())),
+        _ => None,
+    }
+}
+
+fn has_ids(list: &[Map<String, Value>]) -> bool {
+    list.iter().all(|fields| id(fields).is_some())
+}
+
+/// Keys the items by their ids, or by `t1`, `t2`, … if an item has no id.
+fn keyed(list: Vec<Map<String, Value>>) -> Vec<UntypedItem> {
+    let by_id = has_ids(&list);
+    let key_of = |(place, fields): (usize, Map<String, Value>)| {
+        let id = id(&fields).filter(|_| by_id).map(Cow::into_owned);
+        UntypedItem::new(id.unwrap_or_else(|| format!("t{}", place + 1)), fields)
+    };
+    list.into_iter().enumerate().map(key_of).collect()
+}
+
+fn features(fields: &Map<String, Value>) -> Features<'_> {
+    let text = |key: &str| fields.get(key).and_then(Value::as_str);
+    Features {
+        content: ["content", "description", "title", "step"].into_iter().find_map(text).unwrap_or_default(),
+        active_form: text("activeForm").unwrap_or_default(),
+        status: text("status").and_then(Status::parse),
+        hint: text("id"),
+    }
+}
