@@ -20,8 +20,8 @@ pub mod tail;
 
 use std::sync::Arc;
 
-use crate::clock::Millis;
 use crate::error::Problem;
+use crate::events::Millis;
 use crate::events::policy::ChangedFile;
 use crate::events::work::{CallOutcome, Usage};
 use crate::list::input::{Options, Plan, SeveralInProgress};

@@ -5,3 +5,6 @@ pub mod patch;
 pub mod policy;
 pub mod stream;
 pub mod work;
+
+/// Milliseconds since the Unix epoch.
+pub type Millis = u64;

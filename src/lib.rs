@@ -3,14 +3,14 @@
 //! Agents plan with one tool, `todo_write`, which takes their *whole* list on every call, without
 //! ids. This crate reads such calls ([`list::input`]), finds the old item of each new one ([`list::identity`]),
 //! computes the changes ([`list::change`]), merges the user's edits ([`list::merge`]), and keeps all lists
-//! ([`thread`], [`store`], [`journal`]) and events ([`events`]). It follows the transcripts of
+//! ([`thread`], [`journal`]) and events ([`events`]). It follows the transcripts of
 //! agents that do not call it ([`agents`]).
 //!
 //! A call goes through plain functions on plain data:
 //!
 //! ```text
 //! text → Plan of Drafts → Items (recognize) → List (merge) → Changes (diff)
-//!      → Record (journal) → Revision + Observations (commit) → Outcome
+//!      → Record (make) → Revision + Observations (apply) → Outcome → Record on disk (journal)
 //! ```
 //!
 //! # Examples
@@ -50,9 +50,7 @@
 // Without Lisp, what only Lisp calls is not used.
 #![cfg_attr(not(feature = "module"), allow(dead_code))]
 
-pub mod activity;
 pub mod agents;
-pub mod clock;
 pub mod error;
 pub mod events;
 mod fault;
@@ -63,9 +61,6 @@ mod lisp;
 pub mod list;
 mod process;
 pub mod protocol;
-pub mod revision;
-pub mod search;
-pub mod store;
 pub mod text;
 pub mod thread;
 mod wire;

@@ -1,38 +1,41 @@
 //! The list of one agent conversation and its history. State changes only here.
 //!
-//! Each change computes the new list as plain data, writes a record of it to the journal, and commits
-//! it in one step that cannot fail. If the record cannot be written, the list is kept in memory. After
-//! a panic between record and commit, the thread is replayed from the journal.
+//! A write, an edit or an event computes the new state as plain data and makes a [`record`] of it.
+//! [`Thread::apply`] changes the state by a record, live and read from a journal alike. The owner of a
+//! thread takes the records made, and saves them before anyone hears of the change; see
+//! [`crate::journal::saved`].
 
-mod activity;
+pub mod activity;
+mod apply;
+pub mod clock;
 mod edit;
-mod observing;
-mod replay;
-mod saving;
-mod streaming;
-mod writing;
+mod observe;
+pub mod record;
+pub mod revision;
+mod stream;
+mod write;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::activity::{AgentActivity, Ending};
-use crate::clock::{Clock, Millis, Times};
 use crate::error::{Error, Problem};
+use crate::events::Millis;
 use crate::events::observation::{Filter, Observations};
 use crate::events::work::{Part, Work, WorkSums};
-use crate::journal::{Record, without_previous};
-use crate::list::change::{Change, ChangeKind, apply, diff, mark_cancelled};
-use crate::list::item::{Author, Item, List, Status, is_same_list};
+use crate::list::change::{Change, ChangeKind, diff, mark_cancelled};
+use crate::list::item::{Author, Item, List, Status};
 use crate::list::report;
-use crate::revision::{Revisions, Stamp};
 use crate::wire::wire_names;
+use activity::{AgentActivity, Ending};
+use clock::{Clock, Times};
 pub use edit::Edit;
-use saving::Saving;
-pub use streaming::StreamEvent;
-use streaming::Streaming;
-pub use writing::WriteOptions;
+use record::{Changes, Record, RevisionRecord};
+use revision::Revisions;
+pub use stream::StreamEvent;
+use stream::Streaming;
+pub use write::WriteOptions;
 
 /// The outcome of a write or an edit.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -55,8 +58,7 @@ pub struct Outcome {
     pub forced: Vec<String>,
     /// Whether the write ended a pause.
     pub resumed: bool,
-    /// Whether the agent has learned of items of the user that it could not be told of. This is not among
-    /// the changes.
+    /// Whether fewer items are untold than before the write. This is not among the changes.
     pub told: bool,
 }
 
@@ -80,7 +82,7 @@ pub struct Thread {
     /// The number of the next item id.
     next_id: u64,
     agent: AgentView,
-    /// Undo restores the revision before this one: the newest, or after undo the restored one.
+    /// Undo searches below this number: that of the last revision, or of the one that the last undo restored.
     undo_from: u64,
     clock: Clock,
     activity: AgentActivity,
@@ -89,9 +91,12 @@ pub struct Thread {
     /// Whether its journal is so long that contents are abridged.
     is_abridged: bool,
     streaming: Streaming,
-    saving: Saving,
-    /// When its agent last called this Emacs process, or 0.
+    /// The time of its agent's last call to this Emacs process, or 0. No record has it.
     called: Millis,
+    /// The records made since they were last taken, if the owner wants them.
+    made: Option<Vec<Record>>,
+    /// The length of the journal in bytes, as the owner says.
+    journal_bytes: u64,
 }
 
 /// What the agent knows.
@@ -105,22 +110,6 @@ struct AgentView {
     is_unanswered: bool,
     /// The ids of the user's items that it was told of a second time.
     reminded: BTreeSet<String>,
-}
-
-/// A revision that is not committed yet.
-struct NextRevision {
-    list: List,
-    stamp: Stamp,
-    next_id: u64,
-    view: View,
-}
-
-/// What the agent knows after a revision.
-struct View {
-    /// See [`AgentView::base`].
-    base: Option<List>,
-    /// See [`AgentView::is_unanswered`].
-    is_unanswered: bool,
 }
 
 impl Thread {
@@ -139,8 +128,9 @@ impl Thread {
             work: WorkSums::default(),
             is_abridged: false,
             streaming: Streaming::default(),
-            saving: Saving::default(),
             called: 0,
+            made: None,
+            journal_bytes: 0,
         }
     }
 
@@ -205,7 +195,7 @@ impl Thread {
         self.clock.get(id)
     }
 
-    /// Notes that the agent itself calls this Emacs with its list.
+    /// Sets the time of the agent's last direct call, which no journal has.
     pub fn note_call(&mut self, now: Millis) {
         self.called = now;
     }
@@ -356,87 +346,35 @@ impl Thread {
         }
     }
 
-    /// Journals and commits a revision if it changes the list. The agent cancelled the items with the
-    /// ids in `cancelled`.
-    fn revise(&mut self, mut next: NextRevision, cancelled: &HashSet<String>) -> Outcome {
-        mark_told(&mut next.list, next.view.base.as_deref());
-        let timestamp = next.stamp.timestamp;
-        let mut changes = diff(self.list(), &next.list);
+    /// Makes a revision of a list if that differs from the current one; `made` lacks only its changes. The
+    /// agent cancelled the items with the ids in `cancelled`.
+    fn revise(&mut self, mut list: List, mut made: RevisionRecord, cancelled: &HashSet<String>) -> Outcome {
+        mark_told(&mut list, self.base_after(&made).as_deref());
+        let timestamp = made.stamp.timestamp;
+        let mut changes = diff(self.list(), &list);
         mark_cancelled(&mut changes, |id| cancelled.contains(id));
-        let mut outcome = Outcome { ok: true, timestamp, changes, ..Outcome::default() };
-        if !outcome.changes.is_empty() {
-            // The journal has only the changes, so applying them must lead to the same list.
-            debug_assert!(is_same_list(&next.list, &apply(self.list(), &outcome.changes)));
-            let record = self.revision_record(&next, &outcome.changes);
-            let changes = &outcome.changes;
-            self.record_then(&record, |thread| thread.commit(next, changes));
-            self.record_full_if_due(timestamp);
-        } else if next.stamp.author == Author::Agent {
-            self.learn(next.view);
+        if !changes.is_empty() {
+            made.changes.clone_from(&changes);
+            self.make(Record::Revision(made));
+        } else if made.stamp.author == Author::Agent {
+            self.learn(made.sent, made.unanswered);
         }
-        outcome.revision = self.revisions.last();
-        outcome
+        Outcome { ok: true, revision: self.revisions.last(), timestamp, changes, ..Outcome::default() }
     }
 
-    /// Journals and commits what the agent knows after a write that did not change the list.
-    fn learn(&mut self, view: View) {
-        let sent = self.sent(&view);
+    /// Records what the agent knows after a write that did not change the list: that list, or with `sent`
+    /// only the one it knew with these changes.
+    fn learn(&mut self, sent: Option<Changes>, unanswered: bool) {
         let is_news = sent.as_ref().map_or(self.agent.base.is_some(), |sent| !sent.is_empty());
-        if is_news || self.agent.is_unanswered != view.is_unanswered {
-            let unanswered = view.is_unanswered;
-            let record =
-                Record::Known { number: self.revisions.last(), sent, unanswered, reminded: Vec::new() };
-            self.record_then(&record, |thread| thread.commit_view(view));
+        if is_news || self.agent.is_unanswered != unanswered {
+            let number = self.revisions.last();
+            self.make(Record::Known { number, sent, unanswered, reminded: Vec::new() });
         }
     }
 
     /// The list that the agent knows.
     fn base(&self) -> &List {
         self.agent.base.as_ref().unwrap_or(self.list())
-    }
-
-    /// The changes from the list that the agent knows to the one that it sent, if it knows only that.
-    fn sent(&self, view: &View) -> Option<Vec<Change<Arc<Item>>>> {
-        view.base.as_ref().map(|sent| without_previous(&diff(self.base(), sent)))
-    }
-
-    fn revision_record(&self, next: &NextRevision, changes: &[Change<Arc<Item>>]) -> Record {
-        let number = self.revisions.last() + 1;
-        let is_write = next.stamp.author == Author::Agent;
-        Record::Revision {
-            number,
-            stamp: next.stamp.clone(),
-            changes: without_previous(changes),
-            next_id: next.next_id,
-            known: if next.view.base.is_none() { number } else { self.agent.known },
-            sent: self.sent(&next.view).filter(|_| is_write),
-            unanswered: is_write && next.view.is_unanswered,
-        }
-    }
-
-    /// Makes a revision the current one. This must not fail.
-    fn commit(&mut self, next: NextRevision, changes: &[Change<Arc<Item>>]) {
-        let NextRevision { list, stamp, next_id, view } = next;
-        let now = stamp.timestamp;
-        let number = self.revisions.last() + 1;
-        self.next_id = next_id;
-        self.undo_from = stamp.restores.unwrap_or(number);
-        self.clock.apply(changes, now);
-        if !self.activity.runs() {
-            self.clock.pause(now);
-        }
-        self.revisions.push(number, list, changes.to_vec(), stamp);
-        self.commit_view(view);
-        self.observe_revision(number, changes, now);
-    }
-
-    fn commit_view(&mut self, view: View) {
-        if view.base.is_none() {
-            self.agent.known = self.revisions.last();
-        }
-        self.agent.base = view.base;
-        self.agent.is_unanswered = view.is_unanswered;
-        mark_told(self.revisions.current_mut(), self.agent.base.as_deref());
     }
 }
 

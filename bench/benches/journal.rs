@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use todo_write::journal::{Durability, files_of};
 use todo_write::list::input::Plan;
 use todo_write::list::item::Status;
-use todo_write::store::{Storage, Store};
+use todo_write::journal::store::{Storage, Store};
 use todo_write::thread::{Edit, WriteOptions};
 
 use todo_write_bench::draft;
@@ -40,14 +40,14 @@ fn file(folder: &Folder) -> PathBuf {
 /// Writes a list of `size` tasks, with the middle one in progress.
 fn begin(store: &mut Store, size: usize) {
     let drafts = (0..size).map(|n| draft(n, size / 2)).collect();
-    store.open(KEY, Map::new(), 0).write(Plan { drafts, ..Plan::default() }, WriteOptions::default(), 0);
+    store.open(KEY, Map::new(), 0).change(|thread| thread.write(Plan { drafts, ..Plan::default() }, WriteOptions::default(), 0));
 }
 
 /// Toggles the status of the first task: one change.
 fn turn(store: &mut Store, n: u64) {
     let status = if n.is_multiple_of(2) { Status::Pending } else { Status::Completed };
     let edit = Edit::Status { id: "t1".into(), status };
-    let _ = black_box(store.open(KEY, Map::new(), n).edit(edit, n));
+    let _ = black_box(store.open(KEY, Map::new(), n).change(|thread| thread.edit(edit, n)));
 }
 
 /// A status change of a thread with a journal, including the periodic full records.

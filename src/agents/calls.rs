@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::events::push_bounded;
 use super::{Effect, EventKind};
-use crate::clock::Millis;
+use crate::events::Millis;
 use crate::text::excerpt;
 
 /// Maximum number of calls.

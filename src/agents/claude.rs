@@ -25,7 +25,7 @@ use super::calls::{PendingCalls, result};
 use super::events::{Events, RecentNames, push_bounded};
 use super::field::{millis, shortened, title};
 use super::{Effect, Event, EventKind, PlanResult, Source, lenient};
-use crate::clock::Millis;
+use crate::events::Millis;
 use crate::events::policy::Recording;
 use crate::events::work::{CallOutcome, Tokens, Usage};
 use crate::list::input::{self, Options};

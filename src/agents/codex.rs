@@ -19,7 +19,7 @@ use super::calls::{PendingCall, PendingCalls, result};
 use super::events::{Events, RecentNames};
 use super::field::{Excerpt, millis, shortened, title};
 use super::{Agent, Effect, Event, EventKind, PlanResult, Source, lenient};
-use crate::clock::Millis;
+use crate::events::Millis;
 use crate::events::patch::FileChange;
 use crate::events::policy::{ChangedFile, Recording};
 use crate::events::work::{CallOutcome, Tokens, Usage};

@@ -8,7 +8,7 @@ use super::claude::line::{TranscriptLine, prompt};
 use super::codex::{self, CodexReader};
 use super::field::{millis, title};
 use super::{Agent, EventKind};
-use crate::clock::Millis;
+use crate::events::Millis;
 use crate::file;
 use crate::list::input::Options;
 use crate::text::excerpt;

@@ -3,7 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 
 use super::{Event, EventKind};
-use crate::clock::Millis;
+use crate::events::Millis;
 use crate::text::fnv1a;
 
 /// Queue of the newest events. Of older ones, it keeps the last list and title of each session.

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use crate::clock::Millis;
+use crate::events::Millis;
 use crate::list::raw::Raw;
 use crate::text::excerpt;
 

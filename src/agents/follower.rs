@@ -15,7 +15,7 @@ use super::describe::describe;
 use super::reader::Reader;
 use super::recorder::Recorder;
 use super::tail::{Tail, TailChange};
-use crate::clock::Millis;
+use crate::events::Millis;
 use crate::events::policy::Recording;
 use crate::file::{self, FileStamp, Slice, modified};
 use crate::list::input::Options;

@@ -11,17 +11,17 @@ use std::collections::HashMap;
 use serde_json::{Map, Value, json};
 
 use super::{Event, EventKind, Source, SubagentCall};
-use crate::activity::{Activity, Ending};
-use crate::clock::Millis;
+use crate::events::Millis;
 use crate::events::observation::{Content, Details, Filter, HIDDEN, ITEMS, Type};
 use crate::events::policy::Recording;
 use crate::events::work::Usage;
+use crate::journal::store::Store;
 use crate::list::change::diff;
 use crate::list::identity::THRESHOLDS;
 use crate::list::item::{List, Status};
 use crate::list::report;
 use crate::list::similarity::{Rarity, Words, similarity};
-use crate::store::Store;
+use crate::thread::activity::{Activity, Ending};
 use crate::thread::{Outcome, State, Thread, WriteOptions};
 
 /// The changes of a thread by a batch of events.
@@ -170,12 +170,10 @@ impl Recorder {
             }
             let thread = store.open(&pending.thread, Map::new(), now);
             if let Some(words) = switch {
-                thread.observe(
-                    Type::StateUpdate,
-                    words.into(),
-                    details(event),
-                    time_in(thread, event.time, now),
-                );
+                let time = time_in(thread, event.time, now);
+                thread.change(|thread| {
+                    thread.observe(Type::StateUpdate, words.into(), details(event), time);
+                });
             }
             if is_superseded(thread, event) {
                 continue;
@@ -215,7 +213,7 @@ impl Recorder {
             let active = store.get_mut(&pending.thread).filter(|thread| thread.state() == State::Active);
             if let (Some(last), Some(thread)) = (last, active) {
                 let time = last.max(thread.last_time()).min(now);
-                thread.end_turn(SESSION_ENDED.into(), Ending::SessionEnded, time);
+                thread.change(|thread| thread.end_turn(SESSION_ENDED.into(), Ending::SessionEnded, time));
             }
         }
     }
@@ -267,7 +265,9 @@ impl Recorder {
         let about = self.about(store, source);
         let thread = store.open(&key, about, now);
         if let Some(title) = self.titles.get(&key).filter(|_| thread.title().is_none()) {
-            thread.observe(Type::Title, title.as_str().into(), Details::default(), now);
+            thread.change(|thread| {
+                thread.observe(Type::Title, title.as_str().into(), Details::default(), now);
+            });
         }
         let (list, state) = (thread.list().clone(), thread.state());
         let cursor = if self.threads.contains_key(&key) { None } else { cursor(thread, source, events) };
@@ -301,8 +301,10 @@ impl Recorder {
             let time = (*time).max(thread.last_time()).min(now);
             let is_of = |session: &str| key == session || key.starts_with(&format!("{session}/"));
             match ending.filter(|_| session.is_some_and(is_of)) {
-                Some(ending) => thread.end_turn(reason.to_owned(), ending, time),
-                None if before.0 == State::Active => thread.set_paused(Some(reason.to_owned()), time),
+                Some(ending) => thread.change(|thread| thread.end_turn(reason.to_owned(), ending, time)),
+                None if before.0 == State::Active => {
+                    thread.change(|thread| thread.set_paused(Some(reason.to_owned()), time));
+                }
                 None => {}
             }
             let state = (before != (thread.state(), thread.ending())).then(|| thread.state())?;
@@ -448,7 +450,9 @@ impl Recorder {
             let files: Vec<Value> = files.collect();
             details.metadata.extend((!files.is_empty()).then(|| ("files".to_owned(), files.into())));
         }
-        record_event(thread, event, kind, details, &self.recording, keep_completed, time)
+        thread.change(|thread| {
+            record_event(thread, event, kind, details, &self.recording, keep_completed, time)
+        })
     }
 
     /// The items in progress when a call was made, also when it was recorded by another process.

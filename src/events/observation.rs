@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::clock::Millis;
+use crate::events::Millis;
 use crate::fault::may_panic_here;
 use crate::list::item::{Item, Status};
 use crate::wire::wire_names;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::clock::Millis;
+use crate::events::Millis;
 use crate::events::observation::{Content, ITEMS, Observation, Type};
 use crate::text::fnv1a;
 use crate::wire::wire_names;

@@ -38,13 +38,14 @@ use serde_json::Map;
 use crate::agents::claude::processes::Processes;
 use crate::agents::follower::Beside;
 use crate::agents::listing::Listings;
-use crate::clock::Millis;
 use crate::error::Error;
+use crate::events::Millis;
 use crate::events::policy::Recording;
 use crate::fault::may_panic_here;
 use crate::journal::Durability;
+use crate::journal::saved::SavedThread;
+use crate::journal::store::{Storage, Store};
 use crate::list::input::{Options, SeveralInProgress};
-use crate::store::{Storage, Store};
 use crate::thread::{State, Thread};
 use read::wrong;
 
@@ -109,7 +110,7 @@ impl Module {
     }
 
     /// The thread to write to, loaded or created if it is not in memory.
-    fn open(&mut self, key: &str) -> &mut Thread {
+    fn open(&mut self, key: &str) -> &mut SavedThread {
         self.store.open(key, Map::new(), now())
     }
 

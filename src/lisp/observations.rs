@@ -9,7 +9,7 @@ use super::write::{self, PlanUpdate};
 use super::{border, guarded, now, with_module};
 use crate::events::observation::{Content, Details, Filter, Observation, Phase, Type};
 use crate::events::work::CallOutcome;
-use crate::search::Query;
+use crate::journal::search::Query;
 use crate::thread::Thread;
 use serde_json::Value as Json;
 
@@ -37,7 +37,7 @@ fn observe<'e>(
             let recording = module.settings.recording.clone();
             let thread = module.open(&thread);
             recording.read_files(thread.project(), &mut metadata.metadata);
-            thread.observe_allowed(&recording, kind, content, metadata, now())
+            thread.change(|thread| thread.observe_allowed(&recording, kind, content, metadata, now()))
         });
         write::observation(env, &thread, &observation, None)
     })
@@ -168,7 +168,7 @@ fn take_observations(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
         let found = with_module(|module| {
             let thread = module.store.get_mut(&thread)?;
-            let new = thread.observations_mut().take_new();
+            let new = thread.change(|thread| thread.observations_mut().take_new());
             Some(with_plans(thread, new))
         });
         to_lisp(env, &thread, found.unwrap_or_default())
@@ -180,7 +180,8 @@ fn take_observations(env: &Env, thread: Key) -> Result<Value<'_>> {
 fn skip_observations(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
         with_module(|module| {
-            module.store.get_mut(&thread).map(|thread| thread.observations_mut().take_new())
+            let thread = module.store.get_mut(&thread);
+            thread.map(|thread| thread.change(|thread| thread.observations_mut().take_new()))
         });
         Ok(())
     })

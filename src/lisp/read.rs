@@ -10,13 +10,13 @@ use once_cell::sync::OnceCell;
 use serde_json::{Number, Value as Json};
 
 use super::guarded;
-use crate::activity::{Activity, Ending};
 use crate::error::{Error, Problem};
 use crate::events::observation::Type;
 use crate::events::stream::StreamKind;
 use crate::list::item::Status;
 use crate::list::raw::Raw;
 use crate::text::excerpt;
+use crate::thread::activity::{Activity, Ending};
 
 emacs::use_functions! {
     car cdr proper_list_p => "proper-list-p"

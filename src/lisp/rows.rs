@@ -12,8 +12,8 @@ use super::{border, write};
 use crate::events::work::Part;
 use crate::list::change::ChangeKind;
 use crate::list::item::Item;
-use crate::revision::Revision;
 use crate::thread::Thread;
+use crate::thread::revision::Revision;
 
 /// See `todo-write-item-changes'.
 #[defun]

@@ -63,7 +63,8 @@ fn stream<'e>(
             session_id: session_id.as_deref(),
         };
         let time = now();
-        let (context, recorded) = with_module(|module| module.open(&thread).stream(event, time));
+        let (context, recorded) =
+            with_module(|module| module.open(&thread).change(|thread| thread.stream(event, time)));
         env.cons(time, env.cons(recorded, to_lisp(env, event.kind, &context)?)?)
     })
 }
@@ -77,7 +78,10 @@ fn stream_next<'e>(env: &'e Env, thread: Key, data: Value<'e>) -> Result<Value<'
     border(env, || {
         let data = read::text("data", data)?;
         let taken = with_module(|module| {
-            module.store.get_mut(&thread).is_some_and(|thread| thread.stream_next(&data))
+            module
+                .store
+                .get_mut(&thread)
+                .is_some_and(|thread| thread.change(|thread| thread.stream_next(&data)))
         });
         Ok(taken.then(now))
     })

@@ -10,13 +10,14 @@ use serde_json::{Map, Value as Json};
 use super::read::{self, Id, Key, elements, wrong};
 use super::write::{Shared, Summary};
 use super::{Module, border, now, with_module, write};
-use crate::activity::{Activity, Ending};
 use crate::agents::recorder::open_item_like;
-use crate::clock::{Millis, Times};
+use crate::events::Millis;
 use crate::list::input;
 use crate::list::item::Item;
 use crate::list::raw::Raw;
 use crate::text::{is_blank, one_line};
+use crate::thread::activity::{Activity, Ending};
+use crate::thread::clock::Times;
 use crate::thread::{Edit, Outcome, State, Thread, WriteOptions};
 
 emacs::use_symbols! {
@@ -32,6 +33,12 @@ pub(super) fn with_thread<T>(key: &str, work: impl FnOnce(&Thread) -> T) -> T {
         Some(thread) => work(thread),
         None => work(&Thread::new(key, Map::new(), 1)),
     })
+}
+
+/// The summary of a thread, which is empty if it does not exist.
+pub(super) fn summary_of(key: &str) -> Summary {
+    let is_unsaved = with_module(|module| module.store.unsaved().any(|unsaved| unsaved == key));
+    with_thread(key, |thread| Summary::of(thread, is_unsaved))
 }
 
 /// Loads or creates a thread that is not in memory. Lisp determines the project of a new one.
@@ -79,7 +86,9 @@ fn change<'e>(
     load(env, key, Map::new())?;
     let (outcome, summary, warnings) = with_module(|module| {
         let outcome = work(module)?;
-        Ok::<_, emacs::Error>((outcome, Summary::of(module.open(key)), module.store.take_warnings()))
+        let thread = module.open(key);
+        let summary = Summary::of(thread, thread.is_unsaved());
+        Ok::<_, emacs::Error>((outcome, summary, module.store.take_warnings()))
     })?;
     write::outcome(env, &outcome, &summary, &warnings)
 }
@@ -108,12 +117,13 @@ fn write<'e>(
             };
             module.store.set_current(&thread);
             let keep_completed = module.settings.keep_completed;
-            let thread = module.open(&thread);
-            if source.as_deref() != Some("acp") {
-                thread.note_call(now());
-            }
-            let options = WriteOptions { source, keep_completed, is_unanswered };
-            Ok(thread.write(plan, options, now()))
+            Ok(module.open(&thread).change(|thread| {
+                if source.as_deref() != Some("acp") {
+                    thread.note_call(now());
+                }
+                let options = WriteOptions { source, keep_completed, is_unanswered };
+                thread.write(plan, options, now())
+            }))
         })
     })
 }
@@ -123,7 +133,7 @@ fn write<'e>(
 fn edit<'e>(env: &'e Env, thread: Key, operation: Value<'e>, arguments: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let edit = read_edit(operation, &elements("arguments", arguments)?)?;
-        change(env, &thread, |module| Ok(module.open(&thread).edit(edit, now())?))
+        change(env, &thread, |module| Ok(module.open(&thread).change(|thread| thread.edit(edit, now()))?))
     })
 }
 
@@ -166,7 +176,9 @@ fn content(value: Value<'_>) -> Result<String> {
 /// See `todo-write-undo'.
 #[defun]
 fn undo(env: &Env, thread: Key) -> Result<Value<'_>> {
-    border(env, || change(env, &thread, |module| Ok(module.open(&thread).undo(now())?)))
+    border(env, || {
+        change(env, &thread, |module| Ok(module.open(&thread).change(|thread| thread.undo(now()))?))
+    })
 }
 
 /// Pause THREAD for REASON, a string, or resume it when REASON is nil.
@@ -187,7 +199,7 @@ fn pause<'e>(env: &'e Env, thread: Key, reason: Value<'e>) -> Result<Value<'e>> 
                     store.open_existing(&thread, now())
                 };
                 if let Some(thread) = thread {
-                    thread.set_paused(reason, now());
+                    thread.change(|thread| thread.set_paused(reason, now()));
                 }
             },
         )
@@ -231,7 +243,7 @@ fn set_activity<'e>(env: &'e Env, thread: Key, activity: Activity, time: Value<'
             };
             if let Some(thread) = thread {
                 let time = if activity == Activity::Working { now() } else { ended_at(thread, time) };
-                thread.set_activity(activity, time);
+                thread.change(|thread| thread.set_activity(activity, time));
             }
         })
     })
@@ -263,7 +275,8 @@ fn end_turn<'e>(
         let state = |module: &mut Module| module.store.get_mut(&thread).map(|thread| thread.state());
         change_state(env, state, |module| {
             if let Some(thread) = module.store.get_mut(&thread) {
-                thread.end_turn(reason, ending, ended_at(thread, time));
+                let time = ended_at(thread, time);
+                thread.change(|thread| thread.end_turn(reason, ending, time));
             }
         })
     })
@@ -321,7 +334,10 @@ fn untold_edits(env: &Env, thread: Key) -> Result<Value<'_>> {
 #[defun]
 fn tell_items(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        with_module(|module| module.store.open_existing(&thread, now()).map(Thread::tell_items));
+        with_module(|module| {
+            let thread = module.store.open_existing(&thread, now());
+            thread.map(|thread| thread.change(Thread::tell_items))
+        });
         Ok(())
     })
 }
@@ -377,7 +393,7 @@ fn save_again(env: &Env) -> Result<Value<'_>> {
 /// See `todo-write-summary'.
 #[defun]
 fn summary(env: &Env, thread: Key) -> Result<Value<'_>> {
-    border(env, || Ok(with_thread(&thread, Summary::of)))
+    border(env, || Ok(summary_of(&thread)))
 }
 
 /// See `todo-write-revisions'.

@@ -7,9 +7,8 @@ use std::time::{Duration, SystemTime};
 use emacs::{Env, FromLisp, IntoLisp, Result, Value, defun};
 
 use super::read::{self, wrong};
-use super::threads::with_thread;
+use super::threads::summary_of;
 use super::{Module, Settings, border, guarded, now, with_module, write};
-use crate::activity::{Activity, Ending};
 use crate::agents::claude::processes::{MachineProcesses, Process, ProcessFolder};
 use crate::agents::describe::describe;
 use crate::agents::follower::Follower;
@@ -18,7 +17,8 @@ use crate::agents::recorder::{Machine, Recorder, ThreadUpdate};
 use crate::error::{Error, Problem};
 use crate::events::work::Part;
 use crate::file::{self, Slice};
-use crate::store::Store;
+use crate::journal::store::Store;
+use crate::thread::activity::{Activity, Ending};
 
 emacs::use_symbols! {
     k_thread => ":thread" k_last => ":last" k_bytes => ":bytes" k_updates => ":updates"
@@ -112,7 +112,7 @@ fn transcript_read<'e>(env: &'e Env, handle: Handle<'e>, milliseconds: Value<'e>
                     follower.recorder.record(store, &appended.events, settings.keep_completed, now());
                 let session = session.and_then(|key| store.get_mut(&key));
                 if let (Some(thread), Some(since)) = (session, appended.since) {
-                    thread.note_work_since(since);
+                    thread.change(|thread| thread.note_work_since(since));
                 }
                 (updates, store.take_warnings())
             });
@@ -141,7 +141,7 @@ fn unreadable(error: std::io::Error) -> Error {
 
 impl<'e> IntoLisp<'e> for &ThreadUpdate {
     fn into_lisp(self, env: &'e Env) -> Result<Value<'e>> {
-        let summary = with_thread(&self.thread, write::Summary::of);
+        let summary = summary_of(&self.thread);
         let outcome = self.outcome.as_ref().map(|outcome| write::outcome(env, outcome, &summary, &[]));
         let activity = match (&self.activity, &self.error) {
             (Some(_), Some(_)) => Some("failed"),

@@ -5,7 +5,7 @@ use emacs::{Env, IntoLisp, Result, Value, defun};
 use super::read::{self, Key};
 use super::write::{self, Plist};
 use super::{border, with_module};
-use crate::clock::Millis;
+use crate::events::Millis;
 use crate::events::work::{FileWork, Part, Work, patch};
 
 emacs::use_symbols! {

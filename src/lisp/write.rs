@@ -9,14 +9,15 @@ use emacs::{Env, IntoLisp, OnceGlobalRef, Result, Value};
 use serde_json::{Map, Value as Json};
 
 use super::now;
-use crate::activity::{Activity, Ending};
-use crate::clock::{Millis, Times};
 use crate::error::Problem;
+use crate::events::Millis;
 use crate::events::observation::{Content, Observation};
 use crate::list::change::{Change, ChangeKind, Entry};
 use crate::list::item::Item;
 use crate::list::untyped::UntypedItem;
-use crate::revision::Revision;
+use crate::thread::activity::{Activity, Ending};
+use crate::thread::clock::Times;
+use crate::thread::revision::Revision;
 use crate::thread::{Outcome, State, Thread};
 
 emacs::use_functions! { list vector intern }
@@ -321,7 +322,7 @@ pub(super) struct Summary {
 
 impl Summary {
     /// The current summary of a thread.
-    pub(super) fn of(thread: &Thread) -> Summary {
+    pub(super) fn of(thread: &Thread, is_unsaved: bool) -> Summary {
         let yours = thread.untold();
         Summary {
             revision: thread.revisions().last(),
@@ -332,7 +333,7 @@ impl Summary {
             total: thread.list().len() - yours,
             title: thread.title().map(str::to_owned),
             reason: thread.pause_reason().map(str::to_owned),
-            is_unsaved: thread.is_unsaved(),
+            is_unsaved,
             ending: thread.ending(),
         }
     }

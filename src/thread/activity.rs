@@ -1,9 +1,61 @@
-//! Pauses and the agent's activity, which stop the time of items in progress.
+//! What an agent does, how it ended, and pauses: all that stops the time of items in progress.
 
+use serde::{Deserialize, Serialize};
+
+use super::record::Record;
 use super::{State, Thread};
-use crate::activity::{Activity, AgentActivity, Ending};
-use crate::clock::Millis;
-use crate::journal::Record;
+use crate::events::Millis;
+use crate::wire::wire_names;
+
+wire_names! {
+    /// What the agent does. The time of items runs only while it works.
+    #[derive(Default)]
+    pub enum Activity {
+        /// It works, or its host does not report its activity.
+        #[default]
+        Working = "working",
+        /// It waits for the user.
+        Waiting = "waiting",
+        /// Its turn ended.
+        Idle = "idle",
+    }
+}
+
+wire_names! {
+    /// How the agent's last turn or its session ended.
+    pub enum Ending {
+        /// The turn ended, and the session goes on.
+        EndOfTurn = "end-of-turn",
+        /// The agent's process exited.
+        SessionEnded = "session-ended",
+        /// The agent's process was killed.
+        Killed = "killed",
+        /// The user denied a permission, which ended the turn.
+        Denied = "denied",
+        /// The turn ended with an error.
+        Error = "error",
+    }
+}
+
+/// The agent's activity, and a pause of its plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentActivity {
+    /// The reason of the pause, if the plan is paused.
+    pub paused: Option<String>,
+    /// How the agent ended; `None` while it works or waits, or if its host does not know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ending: Option<Ending>,
+    /// See [`Activity`].
+    #[serde(default)]
+    pub activity: Activity,
+}
+
+impl AgentActivity {
+    /// Whether the time of items runs.
+    pub(crate) fn runs(&self) -> bool {
+        self.paused.is_none() && self.activity == Activity::Working
+    }
+}
 
 impl Thread {
     /// Pauses the thread if there is a reason, else resumes it, so that its agent has not ended.
@@ -48,17 +100,16 @@ impl Thread {
 
     pub(super) fn change_activity(&mut self, activity: AgentActivity, now: Millis) {
         if activity != self.activity {
-            let record = Record::State { timestamp: now, activity: activity.clone() };
-            self.record_then(&record, |thread| thread.commit_activity(activity, now));
+            self.make(Record::State { timestamp: now, activity });
         }
     }
 
-    pub(super) fn commit_activity(&mut self, activity: AgentActivity, now: Millis) {
+    pub(super) fn apply_activity(&mut self, activity: &AgentActivity, now: Millis) {
         if activity.runs() {
             self.clock.resume(self.revisions.current(), now);
         } else {
             self.clock.pause(now);
         }
-        self.activity = activity;
+        self.activity.clone_from(activity);
     }
 }

@@ -3,14 +3,15 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::{NextRevision, Outcome, Thread, View};
-use crate::clock::Millis;
+use super::record::RevisionRecord;
+use super::revision::{Operation, Stamp};
+use super::{Outcome, Thread};
 use crate::error::Error;
+use crate::events::Millis;
 use crate::list::change::{ChangeKind, apply, diff};
 use crate::list::item::{Author, Draft, Item, List, Status};
 use crate::list::merge::weave;
 use crate::list::report;
-use crate::revision::{Operation, Stamp};
 
 /// One change by the user. Positions count from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,9 +119,17 @@ impl Thread {
     }
 
     fn answer_user(&mut self, list: List, stamp: Stamp, next_id: u64) -> Outcome {
-        let view = View { base: Some(self.base().clone()), is_unanswered: self.agent.is_unanswered };
-        let next = NextRevision { list, stamp, next_id, view };
-        let mut outcome = self.revise(next, &HashSet::new());
+        let (number, known) = (self.revisions.last() + 1, self.agent.known);
+        let made = RevisionRecord {
+            number,
+            stamp,
+            changes: Vec::new(),
+            next_id,
+            known,
+            sent: None,
+            unanswered: false,
+        };
+        let mut outcome = self.revise(list, made, &HashSet::new());
         outcome.result = report::summary(self.list());
         outcome
     }

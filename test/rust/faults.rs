@@ -9,11 +9,12 @@ use std::sync::OnceLock;
 use crate::common::{Folder, KEY, PLAN, Pending, contents, file, open, skip, store, write};
 use proptest::prelude::*;
 use serde_json::{Map, json};
-use todo_write::activity::Activity;
 use todo_write::events::observation::{Details, Type};
-use todo_write::journal::{self, Durability, FullRecord, Record, bad_file, decode, files_of};
+use todo_write::journal::store::Store;
+use todo_write::journal::{self, Durability, bad_file, decode, files_of};
 use todo_write::list::item::List;
-use todo_write::store::Store;
+use todo_write::thread::activity::Activity;
+use todo_write::thread::record::{FullRecord, Record, RevisionRecord};
 use todo_write::thread::{Edit, Thread};
 
 /// A folder that contains only this journal.
@@ -44,10 +45,17 @@ fn sample() -> &'static (Vec<u8>, Vec<List>) {
         for n in 0..45 {
             let thread = open(&mut store);
             if n % 7 == 3 {
-                thread.observe(Type::Thoughts, json!("語 \u{1f600} ".repeat(20)), Details::default(), n);
+                thread.change(|thread| {
+                    thread.observe(Type::Thoughts, json!("語 \u{1f600} ".repeat(20)), Details::default(), n)
+                });
             }
             thread
-                .edit(Edit::Add { content: format!("Task {n} {}", "x".repeat(250)), position: None }, n)
+                .change(|thread| {
+                    thread.edit(
+                        Edit::Add { content: format!("Task {n} {}", "x".repeat(250)), position: None },
+                        n,
+                    )
+                })
                 .unwrap();
             let count = lines(&fs::read(file(folder.path())).unwrap()).len();
             // Full records and observations do not change the list.
@@ -92,7 +100,9 @@ fn a_journal_truncated_anywhere_can_be_continued() {
         println!("faults: 1 journals cut off");
         let folder = with_journal(&whole[..cut]);
         let mut again = store(folder.path());
-        open(&mut again).edit(Edit::Add { content: "One more".into(), position: None }, 99).unwrap();
+        open(&mut again)
+            .change(|thread| thread.edit(Edit::Add { content: "One more".into(), position: None }, 99))
+            .unwrap();
         let list = open(&mut again).list().clone();
         drop(again);
         let mut later = store(folder.path());
@@ -167,7 +177,7 @@ proptest! {
         let list = contents(open(&mut restored).list()).into_iter().map(str::to_owned).collect::<Vec<_>>();
         for record in sound {
             let named: Vec<String> = match record {
-                Record::Revision { changes, .. } => {
+                Record::Revision(RevisionRecord { changes, .. }) => {
                     changes.into_iter().filter_map(|change| Some(change.item?.content.clone())).collect()
                 }
                 Record::Full(FullRecord { list, .. }) => list.iter().map(|item| item.content.clone()).collect(),
@@ -274,7 +284,7 @@ fn a_folder_that_cannot_be_created_gives_one_warning_and_loses_no_list() {
     }
     // After the repair, the next write saves everything.
     fs::remove_file(outer.path()).unwrap();
-    open(&mut offline).edit(Edit::Delete { id: "t1".into() }, 2).unwrap();
+    open(&mut offline).change(|thread| thread.edit(Edit::Delete { id: "t1".into() }, 2)).unwrap();
     assert_eq!(offline.take_warnings(), [""; 0]);
     assert_eq!(&on_disk(&folder), open(&mut offline).list());
     assert_eq!(open(&mut offline).list().len(), 2);
@@ -285,7 +295,9 @@ fn each_kind_of_record_that_cannot_be_written_is_reported() {
     type Work = fn(&mut Thread);
     let kinds: [(&str, Work); 4] = [
         ("list", |thread| drop(write(thread, &PLAN[..1], 2))),
-        ("observation", |thread| drop(thread.observe(Type::Intent, "Tidy up".into(), Details::default(), 2))),
+        ("observation", |thread| {
+            drop(thread.observe(Type::Intent, "Tidy up".into(), Details::default(), 2));
+        }),
         ("activity", |thread| thread.set_activity(Activity::Waiting, 2)),
         ("pause", |thread| thread.set_paused(Some("lunch".into()), 2)),
     ];
@@ -295,7 +307,7 @@ fn each_kind_of_record_that_cannot_be_written_is_reported() {
         write(open(&mut store), &PLAN, 1);
         store.close_journals();
         fs::remove_file(files_of(folder.path(), KEY).next().unwrap()).unwrap();
-        work(store.get_mut(KEY).unwrap());
+        store.get_mut(KEY).unwrap().change(work);
         let warnings = store.take_warnings();
         assert!(warnings.len() == 1 && warnings[0].contains("cannot be written"), "{kind}: {warnings:?}");
         assert_eq!(store.take_warnings(), [""; 0], "{kind}");
@@ -336,7 +348,8 @@ fn on_a_full_disk(folder: &Path) {
     let mut warned = 0;
     for n in 0..200 {
         let content = format!("Task {n} {}", "x".repeat(700));
-        let outcome = open(&mut full).edit(Edit::Add { content, position: None }, n).unwrap();
+        let outcome =
+            open(&mut full).change(|thread| thread.edit(Edit::Add { content, position: None }, n)).unwrap();
         assert!(outcome.ok && open(&mut full).list().len() == n as usize + 1);
         warned += full.take_warnings().len();
         if warned == 0 {
@@ -352,7 +365,8 @@ fn on_a_full_disk(folder: &Path) {
         .status()
         .unwrap();
     assert!(lifted.success());
-    let outcome = open(&mut full).edit(Edit::Delete { id: "t1".into() }, 300).unwrap();
+    let outcome =
+        open(&mut full).change(|thread| thread.edit(Edit::Delete { id: "t1".into() }, 300)).unwrap();
     assert_eq!(outcome.notices, [""; 0]);
     assert_eq!(&on_disk(folder), open(&mut full).list());
     assert_eq!(open(&mut full).list().len(), 199);
@@ -363,7 +377,6 @@ fn on_a_full_disk(folder: &Path) {
 /// Equivalent to [`on_disk`], but does not copy the journal, because the disk is full.
 fn on_disk_elsewhere(folder: &Path) -> List {
     let bytes = fs::read(file(folder)).unwrap();
-    let records = lines(&bytes).into_iter().map(|line| decode(line).unwrap()).collect();
-    let spare = Folder::new();
-    Thread::restore(KEY, records, opened(spare.path()).journal, 10).list().clone()
+    let records: Vec<Record> = lines(&bytes).into_iter().map(|line| decode(line).unwrap()).collect();
+    Thread::replayed(KEY, &records, 10).0.list().clone()
 }

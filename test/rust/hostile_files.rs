@@ -20,9 +20,9 @@ use todo_write::agents::describe::describe;
 use todo_write::agents::follower::Follower;
 use todo_write::agents::listing::Wanted;
 use todo_write::file::{self, Slice};
+use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
 use todo_write::list::item::Status;
-use todo_write::store::{Storage, Store};
 
 use crate::common::Folder;
 

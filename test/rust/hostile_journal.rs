@@ -71,7 +71,7 @@ fn numbers_that_would_overflow_count_as_damage() {
         let folder = with_records(&[added(1, 2, &[("t1", item("t1", "Kept"))]), record.clone()]);
         let mut store = store(folder.path());
         let thread = open(&mut store);
-        thread.observe(Type::Thoughts, json!("so"), Details::default(), 6);
+        thread.change(|thread| thread.observe(Type::Thoughts, json!("so"), Details::default(), 6));
         write(thread, &[("Kept", Pending), ("Another", Pending)], 7);
         assert_eq!((ids(thread.list()), thread.revisions().last()), (vec!["t1", "t2"], 2), "{record}");
         assert!(store.take_warnings()[0].contains("1 damaged record moved"));
@@ -106,7 +106,9 @@ fn ids_stay_unique_after_a_journal_with_wrong_ids() {
         let thread = open(&mut store);
         assert_unique(thread);
         write(thread, &[("One", Pending), ("Quite new", Pending), ("And newer", Pending)], 7);
-        thread.edit(Edit::Add { content: "The user's".into(), position: None }, 8).unwrap();
+        thread
+            .change(|thread| thread.edit(Edit::Add { content: "The user's".into(), position: None }, 8))
+            .unwrap();
         assert_unique(thread);
     }
 }
@@ -121,7 +123,7 @@ fn an_undo_and_its_replay_restore_the_same_list() {
     let folder = with_records(&[full(1, 3, &hinted("a", "Mend")), full(2, 3, &hinted("b", "Ship"))]);
     let mut first = store(folder.path());
     let thread = open(&mut first);
-    thread.undo(6).unwrap();
+    thread.change(|thread| thread.undo(6)).unwrap();
     let undone = thread.list().clone();
     assert_eq!(contents(&undone), ["Read", "Mend"]);
     drop(first);
@@ -149,10 +151,10 @@ fn missing_revisions_affect_neither_earlier_ones_nor_speed() {
     let numbers: Vec<u64> = thread.revisions().iter().map(|revision| revision.number).collect();
     assert_eq!(numbers, [1, far - 1, far, far + 10, far + 11]);
     for list in ["Third", "Second First", "First", ""] {
-        thread.undo(9).unwrap();
+        thread.change(|thread| thread.undo(9)).unwrap();
         assert_eq!(contents(thread.list()).join(" "), list);
     }
-    assert!(thread.undo(9).is_err());
+    assert!(thread.change(|thread| thread.undo(9)).is_err());
 }
 
 #[test]
@@ -160,11 +162,11 @@ fn a_journal_deleted_while_closed_is_written_again() {
     let folder = Folder::new();
     let mut first = store(folder.path());
     write(open(&mut first), &[("Read", Pending), ("Write", Pending)], 1);
-    open(&mut first).observe(Type::Title, json!("A title"), Details::default(), 2);
+    open(&mut first).change(|thread| thread.observe(Type::Title, json!("A title"), Details::default(), 2));
     first.close_journals();
     assert_eq!(store(folder.path()).prune(None, Some(0)).unwrap(), 1);
     assert!(!file(folder.path()).exists());
-    let outcome = open(&mut first).edit(Edit::Delete { id: "t1".into() }, 3).unwrap();
+    let outcome = open(&mut first).change(|thread| thread.edit(Edit::Delete { id: "t1".into() }, 3)).unwrap();
     assert_eq!((outcome.notices, first.take_warnings()), (vec![], vec![]));
     drop(first);
     let mut second = store(folder.path());
@@ -183,11 +185,12 @@ fn a_thread_begun_without_its_folder_is_saved_beside_an_older_history() {
     fs::write(folder.path(), "no folder").unwrap();
     let mut offline = store(folder.path());
     write(open(&mut offline), &[("One", Pending)], 2);
-    open(&mut offline).observe(Type::Thoughts, json!({"text": "Hm."}), Details::default(), 3);
+    open(&mut offline)
+        .change(|thread| thread.observe(Type::Thoughts, json!({"text": "Hm."}), Details::default(), 3));
     write(open(&mut offline), &[("One", Pending), ("Two", Pending)], 4);
     fs::remove_file(folder.path()).unwrap();
     fs::rename(&elsewhere, folder.path()).unwrap();
-    open(&mut offline).edit(Edit::Delete { id: "t1".into() }, 5).unwrap();
+    open(&mut offline).change(|thread| thread.edit(Edit::Delete { id: "t1".into() }, 5)).unwrap();
     let living = open(&mut offline);
     let observations = living.observations().select(&Default::default());
     let lists: Vec<_> = (0..=3).map(|number| living.list_at(number).unwrap()).collect();
@@ -211,7 +214,9 @@ fn a_thread_held_by_another_process_is_not_forgotten() {
     write(open(&mut user), &[("Read", Pending)], 1);
     let mut other = store(folder.path());
     assert!(other.forget(KEY).unwrap_err().to_string().contains("another Emacs has it open"));
-    open(&mut user).edit(Edit::Add { content: "More".into(), position: None }, 2).unwrap();
+    open(&mut user)
+        .change(|thread| thread.edit(Edit::Add { content: "More".into(), position: None }, 2))
+        .unwrap();
     drop(user);
     assert_eq!(open(&mut other).list().len(), 2);
     other.forget(KEY).unwrap();
@@ -225,7 +230,9 @@ fn a_journal_of_a_later_version_is_left_alone() {
     let before = fs::read(&path).unwrap();
     for (content, count) in [("One", 1), ("Two", 2)] {
         let mut store = store(folder.path());
-        open(&mut store).edit(Edit::Add { content: content.into(), position: None }, 2).unwrap();
+        open(&mut store)
+            .change(|thread| thread.edit(Edit::Add { content: content.into(), position: None }, 2))
+            .unwrap();
         let warning = format!(
             "a later version of todo-write wrote the journal {}; this Emacs writes its own",
             path.display()
@@ -258,7 +265,9 @@ fn a_thread_whose_journals_cannot_all_be_deleted_stays() {
         assert_eq!(user.get(KEY).unwrap().list().len(), 1);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     }
-    open(&mut user).edit(Edit::Add { content: "More".into(), position: None }, 2).unwrap();
+    open(&mut user)
+        .change(|thread| thread.edit(Edit::Add { content: "More".into(), position: None }, 2))
+        .unwrap();
     assert_eq!(user.take_warnings(), [""; 0]);
     user.forget(KEY).unwrap();
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);

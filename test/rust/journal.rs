@@ -6,14 +6,16 @@ use std::time::{Duration, SystemTime};
 
 use crate::common::acts::{any_act, perform};
 use crate::common::laws::thread::everything;
-use crate::common::{Completed, Folder, InProgress, KEY, PLAN, Pending, contents, file, open, store, write};
+use crate::common::{
+    Completed, Folder, InProgress, KEY, PLAN, Pending, contents, file, open, skip, store, write,
+};
 use proptest::prelude::*;
 use serde_json::{Map, json};
-use todo_write::activity::{Activity, Ending};
+use todo_write::journal::search::Query;
+use todo_write::journal::store::{Storage, Store};
 use todo_write::journal::{Durability, bad_file, files_of};
 use todo_write::list::item::Status;
-use todo_write::search::Query;
-use todo_write::store::{Storage, Store};
+use todo_write::thread::activity::{Activity, Ending};
 use todo_write::thread::{Edit, State};
 
 /// A copy of the folder as it is now.
@@ -45,19 +47,45 @@ proptest! {
             perform(living, act.clone(), keep_completed, now);
         }
         // A restored thread is paused, and its activity is unknown.
-        living.set_activity(Activity::Working, now);
-        living.set_paused(Some("C-g".into()), now);
+        living.change(|thread| thread.set_activity(Activity::Working, now));
+        living.change(|thread| thread.set_paused(Some("C-g".into()), now));
         let copy = copied(&folder);
         let mut restored = store(copy.path());
         let restored = open(&mut restored);
         prop_assert_eq!(everything(restored), everything(living));
         for act in &further {
             now += 10;
-            perform(living, act.clone(), keep_completed, now);
-            perform(restored, act.clone(), keep_completed, now);
+            let outcome = perform(living, act.clone(), keep_completed, now);
+            prop_assert_eq!(perform(restored, act.clone(), keep_completed, now), outcome);
         }
         prop_assert_eq!(everything(restored), everything(living));
     }
+}
+
+/// The number of writes that this thread of this process made; none where the system does not count them.
+fn system_writes() -> Option<u64> {
+    let counts = fs::read_to_string("/proc/thread-self/io").ok()?;
+    counts.lines().find_map(|line| line.strip_prefix("syscw: ")?.parse().ok())
+}
+
+#[test]
+fn a_write_that_also_resumes_and_reminds_is_one_write_to_the_file() {
+    if system_writes().is_none() {
+        return skip("the system does not count writes");
+    }
+    let folder = Folder::new();
+    let mut store = store(folder.path());
+    let thread = open(&mut store);
+    write(thread, &PLAN, 1);
+    thread.change(|thread| thread.edit(Edit::Add { content: "Mine".into(), position: None }, 2)).unwrap();
+    write(thread, &PLAN, 3);
+    thread.change(|thread| thread.set_paused(Some("lunch".into()), 4));
+    let length = || fs::read_to_string(file(folder.path())).unwrap().lines().count();
+    let (writes, records) = (system_writes().unwrap(), length());
+    let done = PLAN.map(|(text, _)| (text, Completed));
+    let outcome = write(thread, &done, 5);
+    assert!(outcome.resumed && outcome.result.contains("Still open"), "{outcome:?}");
+    assert_eq!((system_writes().unwrap() - writes, length() - records), (1, 3));
 }
 
 #[test]
@@ -76,14 +104,18 @@ fn the_next_session_does_not_know_that_the_agent_was_idle() {
     let folder = Folder::new();
     let mut before = store(folder.path());
     write(open(&mut before), &PLAN[..1], 1);
-    open(&mut before).end_turn("end of turn".into(), Ending::EndOfTurn, 2);
+    open(&mut before).change(|thread| thread.end_turn("end of turn".into(), Ending::EndOfTurn, 2));
     drop(before);
     for now in [100, 200] {
         let mut after = store(folder.path());
         let thread = open(&mut after);
-        thread.edit(Edit::Status { id: "t1".into(), status: InProgress }, now).unwrap();
+        thread
+            .change(|thread| thread.edit(Edit::Status { id: "t1".into(), status: InProgress }, now))
+            .unwrap();
         assert_eq!(thread.times("t1").unwrap().running_since, Some(now), "at {now}");
-        thread.edit(Edit::Status { id: "t1".into(), status: Completed }, now + 50).unwrap();
+        thread
+            .change(|thread| thread.edit(Edit::Status { id: "t1".into(), status: Completed }, now + 50))
+            .unwrap();
     }
     let mut last = store(folder.path());
     assert_eq!(open(&mut last).times("t1").unwrap().intervals, [(100, 150), (200, 250)]);
@@ -94,7 +126,7 @@ fn how_the_agent_ended_is_kept() {
     let folder = Folder::new();
     let mut before = store(folder.path());
     write(open(&mut before), &PLAN, 1);
-    open(&mut before).end_turn("killed".into(), Ending::Killed, 2);
+    open(&mut before).change(|thread| thread.end_turn("killed".into(), Ending::Killed, 2));
     drop(before);
     let mut after = store(folder.path());
     let thread = open(&mut after);
@@ -106,7 +138,7 @@ fn edits_before_a_restart_are_reported_to_the_agent_once() {
     let folder = Folder::new();
     let mut before = store(folder.path());
     write(open(&mut before), &PLAN, 1);
-    open(&mut before).edit(Edit::Delete { id: "t3".into() }, 2).unwrap();
+    open(&mut before).change(|thread| thread.edit(Edit::Delete { id: "t3".into() }, 2)).unwrap();
     drop(before);
     let mut after = store(folder.path());
     assert!(write(open(&mut after), &PLAN, 3).result.contains("The user deleted \"Ship it\"."));
@@ -189,7 +221,7 @@ fn bytes_of_a_status_change(items: usize) -> u64 {
     let length = || fs::metadata(file(folder.path())).unwrap().len();
     let before = length();
     let id = thread.list()[items / 2].id.clone();
-    thread.edit(Edit::Status { id, status: Completed }, 1_001).unwrap();
+    thread.change(|thread| thread.edit(Edit::Status { id, status: Completed }, 1_001)).unwrap();
     length() - before
 }
 
@@ -210,7 +242,7 @@ fn a_long_history_costs_bytes_in_proportion_to_its_changes() {
     write(thread, &PLAN, 1);
     for n in 0..2_000 {
         let status = if n % 2 == 0 { Completed } else { Pending };
-        thread.edit(Edit::Status { id: "t3".into(), status }, n).unwrap();
+        thread.change(|thread| thread.edit(Edit::Status { id: "t3".into(), status }, n)).unwrap();
     }
     let length = fs::metadata(file(folder.path())).unwrap().len();
     // A record has about 300 bytes. The full records at most double the total.

@@ -14,8 +14,8 @@ use common::{Completed, Folder, InProgress, PLAN, Pending, plan, store, thread, 
 use serde_json::{Map, json};
 use todo_write::events::observation::{Details, Type};
 use todo_write::events::stream::StreamKind;
+use todo_write::journal::store::Store;
 use todo_write::list::item::Status;
-use todo_write::store::Store;
 use todo_write::thread::{Edit, StreamEvent, WriteOptions};
 
 struct Counting;
@@ -85,9 +85,8 @@ fn use_one(store: &mut Store, key: &str) {
     let thread = store.open(key, Map::new(), 1);
     write(thread, &PLAN, 2);
     let renamed = Edit::Rename { id: "t2".into(), content: "Mend the lexer".into() };
-    assert!(thread.edit(renamed, 3).is_ok_and(|outcome| outcome.ok));
-    assert!(thread.undo(4).is_ok_and(|outcome| outcome.ok));
-    thread.observe(Type::Thoughts, json!("It was the lexer"), Details::default(), 5);
+    assert!(thread.change(|thread| thread.edit(renamed, 3)).is_ok_and(|outcome| outcome.ok));
+    assert!(thread.change(|thread| thread.undo(4)).is_ok_and(|outcome| outcome.ok));
     let token = StreamEvent {
         kind: StreamKind::Token,
         data: "a word",
@@ -96,7 +95,10 @@ fn use_one(store: &mut Store, key: &str) {
         trace_id: None,
         session_id: None,
     };
-    thread.stream(token, 6);
+    thread.change(|thread| {
+        thread.observe(Type::Thoughts, json!("It was the lexer"), Details::default(), 5);
+        thread.stream(token, 6);
+    });
     write(thread, &PLAN[1..], 7);
     store.close_journals();
     assert!(store.forget(key).is_ok());

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use todo_write::search::Query;
+use todo_write::journal::search::Query;
 use todo_write::text::{excerpt, is_blank, one_line};
 
 #[test]

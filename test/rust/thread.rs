@@ -6,10 +6,10 @@ use crate::common::{
     Completed, Folder, InProgress, PLAN, Pending, contents, draft, ids, open, plan, store, thread, write,
 };
 use proptest::prelude::*;
-use todo_write::activity::{Activity, Ending};
 use todo_write::list::change::{ChangeKind, apply, diff};
 use todo_write::list::input::Plan;
 use todo_write::list::item::{Draft, Status};
+use todo_write::thread::activity::{Activity, Ending};
 use todo_write::thread::{Edit, State, Thread, WriteOptions};
 
 type Tasks<'a> = &'a [(&'a str, Status)];
@@ -456,7 +456,7 @@ fn a_cancelled_item_is_not_reported_as_vanished() {
     // The cancelled task matches the item exactly, so the similar task is new.
     let drafts = vec![draft("Mend the other parser", Pending)];
     let plan = Plan { drafts, cancelled: vec![draft("mend the parser", Pending)], ..Plan::default() };
-    let outcome = thread.write(plan, WriteOptions::default(), 2);
+    let outcome = thread.change(|thread| thread.write(plan, WriteOptions::default(), 2));
     let removed: Vec<_> =
         outcome.changes.iter().filter(|change| change.kind == ChangeKind::Removed).collect();
     let said: Vec<_> = removed.iter().map(|change| (change.item_id.as_str(), change.cancelled)).collect();

@@ -8,7 +8,7 @@ use todo_write::list::item::{List, Status};
 use todo_write::thread::{Edit, Outcome, Thread, WriteOptions};
 
 use crate::common::acts::{Act, act, perform};
-use crate::common::{Completed, Folder, Pending, open, plan, store, thread};
+use crate::common::{Completed, Pending, plan, thread};
 
 /// The list as if the agent knew all of it, since that is no change.
 fn told(mut list: List) -> List {
@@ -69,27 +69,5 @@ proptest! {
                 prop_assert!(is_listed || outcome.changes.iter().any(is_cancelled), "{item:?}");
             }
         }
-    }
-
-    #[test]
-    fn a_thread_read_from_its_journal_knows_what_its_agent_knows(
-        acts in prop::collection::vec(act(), 1..20),
-        keep_completed in any::<bool>(),
-    ) {
-        let folder = Folder::new();
-        let mut first = store(folder.path());
-        for (now, act) in acts.iter().enumerate() {
-            perform(open(&mut first), act.clone(), keep_completed, now as u64);
-        }
-        let list = open(&mut first).list().clone();
-        first.close_journals();
-        let mut second = store(folder.path());
-        prop_assert_eq!(open(&mut second).list(), &list);
-        let next = || plan(&[("Fix the parser", Completed)]);
-        let outcomes = [&mut first, &mut second].map(|store| {
-            store.close_journals();
-            open(store).write(next(), WriteOptions::default(), 100).result
-        });
-        prop_assert_eq!(&outcomes[0], &outcomes[1]);
     }
 }

@@ -24,8 +24,8 @@ use todo_write::agents::follower::Follower;
 use todo_write::agents::recorder::Machine;
 use todo_write::agents::tail::TailChange;
 use todo_write::events::observation::{Filter, Type};
+use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
-use todo_write::store::{Storage, Store};
 use todo_write::thread::{Edit, State};
 
 const BAKERY: &str = "claude:5e55a000-0000-4000-8000-000000000001";
@@ -232,7 +232,7 @@ fn following_again_repeats_nothing_and_keeps_the_users_edits() {
     followed.read();
     let id = followed.store.get(BAKERY).unwrap().list()[0].id.clone();
     let edit = Edit::Rename { id, content: "Feed Hermann".into() };
-    followed.store.get_mut(BAKERY).unwrap().edit(edit, NOW).unwrap();
+    followed.store.get_mut(BAKERY).unwrap().change(|thread| thread.edit(edit, NOW)).unwrap();
     let (revisions, calls) = (followed.revisions(BAKERY), followed.observed(BAKERY, Type::ToolCall));
     followed.restart();
     let (_, updates) = followed.read();

@@ -13,9 +13,9 @@ use todo_write::events::observation::{Details, Filter, Type};
 use todo_write::events::policy::{MOST_BYTES, Recording};
 use todo_write::events::work::{Part, Work};
 use todo_write::journal::Durability;
+use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
 use todo_write::list::item::Status;
-use todo_write::store::{Storage, Store};
 use todo_write::thread::Thread;
 
 use crate::common::{Completed, Folder, InProgress, KEY, Pending, file, open, store, write};
@@ -248,7 +248,7 @@ proptest! {
     fn the_parts_add_up_where_no_work_is_shared(acts in acts().prop_map(alone)) {
         let folder = Folder::new();
         let mut store = store(folder.path());
-        report(open(&mut store), &Recording::default(), &acts);
+        open(&mut store).change(|thread| report(thread, &Recording::default(), &acts));
         let all = figures(&mut store, KEY);
         let whole = all[0].as_ref().map_or([0; 9], sums);
         let mut parts = [0; 9];
@@ -266,7 +266,7 @@ proptest! {
             folder: Some(folder.path().to_owned()), durability: Durability::Process, history_limit: limit,
         };
         let mut first = Store::new(storage.clone());
-        report(open(&mut first), &Recording::default(), &acts);
+        open(&mut first).change(|thread| report(thread, &Recording::default(), &acts));
         let before = figures(&mut first, KEY);
         drop(first);
         prop_assert_eq!(before, figures(&mut Store::new(storage), KEY));
@@ -278,7 +278,7 @@ proptest! {
         let work = |folder: &Folder, most_bytes| {
             let mut store = store(folder.path());
             let recording = Recording { most_bytes, ..Recording::default() };
-            report(open(&mut store), &recording, &acts);
+            open(&mut store).change(|thread| report(thread, &recording, &acts));
             let marks = Filter { kind: Some(Type::StateUpdate), ..Filter::default() };
             (figures(&mut store, KEY), store.get(KEY).unwrap().observations().select(&marks).len())
         };

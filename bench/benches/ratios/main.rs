@@ -17,7 +17,7 @@ use todo_write::list::change::diff;
 use todo_write::list::identity::recognize;
 use todo_write::list::input::{Options, Plan, read_text};
 use todo_write::list::item::{List, Status};
-use todo_write::store::{Storage, Store};
+use todo_write::journal::store::{Storage, Store};
 use todo_write::thread::{Edit, WriteOptions};
 
 use node::Node;
@@ -159,9 +159,10 @@ fn journal_bytes() {
         };
         let thread = store.open("bench", Map::new(), 0);
         let drafts = (0..size).map(|n| draft(n, size / 2)).collect();
-        thread.write(Plan { drafts, ..Plan::default() }, WriteOptions::default(), 0);
+        thread.change(|thread| thread.write(Plan { drafts, ..Plan::default() }, WriteOptions::default(), 0));
         let before = length();
-        let _ = thread.edit(Edit::Status { id: "t1".into(), status: Status::Pending }, 1);
+        let edit = Edit::Status { id: "t1".into(), status: Status::Pending };
+        let _ = thread.change(|thread| thread.edit(edit, 1));
         (length() - before) as f64
     };
     Row {

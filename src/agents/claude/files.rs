@@ -7,7 +7,7 @@ use std::time::UNIX_EPOCH;
 use serde::Deserialize;
 
 use super::tasks::Task;
-use crate::clock::Millis;
+use crate::events::Millis;
 use crate::file::{self, modified};
 use crate::list::raw::Raw;
 

@@ -9,8 +9,8 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Number;
 
 use crate::agents::claude::line::ToolUseResult;
-use crate::clock::Millis;
 use crate::error::Problem;
+use crate::events::Millis;
 use crate::list::input::{self, Options, Plan};
 use crate::list::item::Status;
 use crate::list::raw::Raw;

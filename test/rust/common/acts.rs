@@ -1,13 +1,14 @@
 //! Random sessions: what an agent, its host and the user do with one thread.
 
+use super::Changeable;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::json;
-use todo_write::activity::{Activity, Ending};
 use todo_write::events::observation::{Details, Type};
 use todo_write::list::input::Plan;
 use todo_write::list::item::{Draft, Status};
-use todo_write::revision::Revision;
+use todo_write::thread::activity::{Activity, Ending};
+use todo_write::thread::revision::Revision;
 use todo_write::thread::{Edit, Outcome, Thread, WriteOptions};
 
 #[derive(Clone, Debug)]
@@ -82,7 +83,11 @@ pub fn any_act() -> impl Strategy<Value = Act> {
 }
 
 /// The outcome, or `None` if the act is no change of the list or the list has no item for it.
-pub fn perform(thread: &mut Thread, act: Act, keep_completed: bool, now: u64) -> Option<Outcome> {
+pub fn perform(thread: &mut impl Changeable, act: Act, keep_completed: bool, now: u64) -> Option<Outcome> {
+    thread.change(|thread| perform_in(thread, act, keep_completed, now))
+}
+
+fn perform_in(thread: &mut Thread, act: Act, keep_completed: bool, now: u64) -> Option<Outcome> {
     let ids: Vec<String> = thread.list().iter().map(|item| item.id.clone()).collect();
     let id = |item: Index| (!ids.is_empty()).then(|| item.get(&ids).clone());
     let edit = match act {

@@ -16,10 +16,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Map;
+use todo_write::journal::saved::SavedThread;
+use todo_write::journal::store::{Storage, Store};
 use todo_write::journal::{Durability, files_of};
 use todo_write::list::input::Plan;
 use todo_write::list::item::{Draft, Item, Status};
-use todo_write::store::{Storage, Store};
 use todo_write::thread::{Outcome, Thread, WriteOptions};
 
 pub use folder::Folder;
@@ -59,7 +60,7 @@ pub fn store(folder: &Path) -> Store {
     Store::new(Storage { folder, durability: Durability::Process, history_limit: 10_000 })
 }
 
-pub fn open(store: &mut Store) -> &mut Thread {
+pub fn open(store: &mut Store) -> &mut SavedThread {
     store.open(KEY, Map::new(), 1)
 }
 
@@ -68,8 +69,25 @@ pub fn file(folder: &Path) -> PathBuf {
     files_of(folder, KEY).next().unwrap()
 }
 
-pub fn write(thread: &mut Thread, tasks: &[(&str, Status)], now: u64) -> Outcome {
-    let outcome = thread.write(plan(tasks), WriteOptions::default(), now);
+/// A thread in memory only, or one with a journal.
+pub trait Changeable {
+    fn change<T>(&mut self, work: impl FnOnce(&mut Thread) -> T) -> T;
+}
+
+impl Changeable for Thread {
+    fn change<T>(&mut self, work: impl FnOnce(&mut Thread) -> T) -> T {
+        work(self)
+    }
+}
+
+impl Changeable for SavedThread {
+    fn change<T>(&mut self, work: impl FnOnce(&mut Thread) -> T) -> T {
+        SavedThread::change(self, work)
+    }
+}
+
+pub fn write(thread: &mut impl Changeable, tasks: &[(&str, Status)], now: u64) -> Outcome {
+    let outcome = thread.change(|thread| thread.write(plan(tasks), WriteOptions::default(), now));
     assert!(outcome.ok, "{outcome:?}");
     outcome
 }

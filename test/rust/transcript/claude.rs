@@ -4,16 +4,16 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use todo_write::activity::{Activity, Ending};
 use todo_write::agents::describe::describe;
 use todo_write::agents::field::millis;
 use todo_write::agents::follower::Follower;
 use todo_write::agents::recorder::ThreadUpdate;
 use todo_write::events::observation::{Filter, Type};
+use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
 use todo_write::list::item::Status;
-use todo_write::revision::Revision;
-use todo_write::store::{Storage, Store};
+use todo_write::thread::activity::{Activity, Ending};
+use todo_write::thread::revision::Revision;
 use todo_write::thread::{State, WriteOptions};
 
 use super::followed::{Followed, NOW, list, rows};
@@ -581,9 +581,9 @@ fn lists_that_the_agent_sent_to_this_emacs_are_left_to_it() {
         json!({"todos": [{"content": "Later", "status": "pending", "activeForm": "Later"}]}).to_string();
     let plan = todo_write::list::input::read_text(&sent, &Options::default()).unwrap();
     let now = millis("2026-03-01T08:00:02.500Z").unwrap();
-    thread.note_call(now);
+    thread.change(|thread| thread.note_call(now));
     let source = Some("Claude Code".into());
-    thread.write(plan, WriteOptions { source, ..WriteOptions::default() }, now);
+    thread.change(|thread| thread.write(plan, WriteOptions { source, ..WriteOptions::default() }, now));
     followed.append(session.text().as_bytes());
     followed.read();
     assert_eq!(followed.rows(THREAD), list(&[("Later", Pending)]));

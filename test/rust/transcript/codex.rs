@@ -4,7 +4,6 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use todo_write::activity::Ending;
 use todo_write::agents::codex::CodexReader;
 use todo_write::agents::describe::describe;
 use todo_write::agents::field::millis;
@@ -12,6 +11,7 @@ use todo_write::agents::{Agent, EventKind};
 use todo_write::events::observation::Type;
 use todo_write::list::item::Status;
 use todo_write::thread::State;
+use todo_write::thread::activity::Ending;
 
 use super::followed::{Followed, NOW, list};
 use crate::common::{Completed, InProgress, Pending, corpus_or_skip};

@@ -10,9 +10,9 @@ use todo_write::agents::follower::Follower;
 use todo_write::agents::recorder::ThreadUpdate;
 use todo_write::agents::tail::TailChange;
 use todo_write::events::observation::{Content, Filter, Type};
+use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
 use todo_write::list::item::Status;
-use todo_write::store::{Storage, Store};
 
 use crate::common::Folder;
 

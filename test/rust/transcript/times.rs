@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use todo_write::activity::Ending;
 use todo_write::agents::field::millis;
 use todo_write::thread::State;
+use todo_write::thread::activity::Ending;
 
 use super::followed::{Followed, NOW};
 use crate::common::{corpus_or_skip, root};

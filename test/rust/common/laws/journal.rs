@@ -5,11 +5,12 @@ use std::io;
 use std::path::Path;
 
 use serde_json::Map;
-use todo_write::journal::{self, Durability, Record, decode, files_of};
+use todo_write::journal::{self, Durability, decode, files_of};
 use todo_write::list::input::Plan;
 use todo_write::list::item::Status;
 use todo_write::text::fnv1a;
 use todo_write::thread::WriteOptions;
+use todo_write::thread::record::Record;
 
 use super::folder::Folder;
 use super::lists::{assert_unique, task};
@@ -75,11 +76,11 @@ fn can_be_continued(folder: &Path) {
     let tasks = ["Go on", "Ship it"].map(|text| task(text.into(), text.into(), Status::Pending));
     let plan = Plan { drafts: tasks.to_vec(), ..Plan::default() };
     let before = thread.revisions().last();
-    let outcome = thread.write(plan, WriteOptions::default(), 2_000);
+    let outcome = thread.change(|thread| thread.write(plan, WriteOptions::default(), 2_000));
     assert!(outcome.ok && outcome.notices.is_empty() && outcome.revision <= before + 1, "{outcome:?}");
-    let _ = thread.undo(2_001);
+    let _ = thread.change(|thread| thread.undo(2_001));
     assert_unique(thread.list());
-    thread.set_paused(Some("the end".into()), 2_002);
+    thread.change(|thread| thread.set_paused(Some("the end".into()), 2_002));
     if !thread.has_journal() {
         return;
     }

@@ -89,7 +89,8 @@ fn journals(calls: &[Vec<Draft>]) -> [Vec<u8>; 2] {
     let thread = open(&mut store);
     for (now, drafts) in (1_000..).zip(calls) {
         let plan = Plan { drafts: drafts.clone(), ..Plan::default() };
-        thread.write(plan, WriteOptions { source: Some("seed".into()), ..WriteOptions::default() }, now);
+        let options = WriteOptions { source: Some("seed".into()), ..WriteOptions::default() };
+        thread.change(|thread| thread.write(plan, options, now));
         if let Some(item) = thread.list().last().cloned() {
             let edit = match now % 4 {
                 0 => Edit::Add { content: format!("Also at {now}"), position: Some(0) },
@@ -97,11 +98,13 @@ fn journals(calls: &[Vec<Draft>]) -> [Vec<u8>; 2] {
                 2 => Edit::Move { id: item.id.clone(), position: 0 },
                 _ => Edit::Delete { id: item.id.clone() },
             };
-            thread.edit(edit, now).unwrap();
+            thread.change(|thread| thread.edit(edit, now)).unwrap();
         }
         let details = Details { trace_id: Some("trace".into()), metadata: Map::new(), ..Details::default() };
-        thread.observe(Type::Thoughts, json!({"text": "So it is."}), details, now);
-        thread.set_paused((now % 2 == 0).then(|| "a pause".to_owned()), now);
+        thread.change(|thread| {
+            thread.observe(Type::Thoughts, json!({"text": "So it is."}), details, now);
+            thread.set_paused((now % 2 == 0).then(|| "a pause".to_owned()), now);
+        });
     }
     let file = fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
     let text = fs::read_to_string(file).unwrap();

@@ -7,14 +7,15 @@ use std::sync::Arc;
 
 use arbitrary::{Result, Unstructured};
 use serde_json::{Map, Value};
-use todo_write::clock::Times;
 use todo_write::events::observation::{Details, Filter, Observation, Phase, Type};
 use todo_write::journal::Durability;
+use todo_write::journal::saved::SavedThread;
+use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Plan;
 use todo_write::list::item::{List, Status, is_same_list};
-use todo_write::revision::Revision;
-use todo_write::store::{Storage, Store};
 use todo_write::text::{is_blank, one_line};
+use todo_write::thread::clock::Times;
+use todo_write::thread::revision::Revision;
 use todo_write::thread::{Edit, Outcome, State, Thread, WriteOptions};
 
 use super::folder::Folder;
@@ -57,7 +58,7 @@ pub fn store(folder: &Path) -> Store {
 }
 
 /// The thread, with its journal.
-pub fn open(store: &mut Store) -> &mut Thread {
+pub fn open(store: &mut Store) -> &mut SavedThread {
     store.open(KEY, Map::new(), 1_000)
 }
 
@@ -103,23 +104,23 @@ impl Run<'_> {
                 let plan = plan(data)?;
                 let keep_completed = data.ratio(1, 8)?;
                 let options = WriteOptions { keep_completed, ..WriteOptions::default() };
-                let outcome = open(&mut self.store).write(plan, options, now);
+                let outcome = open(&mut self.store).change(|thread| thread.write(plan, options, now));
                 self.check_outcome(&outcome, true);
             }
             3..=6 => {
                 let edit = self.edit(data)?;
-                if let Ok(outcome) = open(&mut self.store).edit(edit, now) {
+                if let Ok(outcome) = open(&mut self.store).change(|thread| thread.edit(edit, now)) {
                     self.check_outcome(&outcome, true);
                 }
             }
             7 => {
-                if let Ok(outcome) = open(&mut self.store).undo(now) {
+                if let Ok(outcome) = open(&mut self.store).change(|thread| thread.undo(now)) {
                     self.check_outcome(&outcome, false);
                 }
             }
             8 => {
                 let reason = data.arbitrary::<Option<&str>>()?.map(str::to_owned);
-                open(&mut self.store).set_paused(reason, now);
+                open(&mut self.store).change(|thread| thread.set_paused(reason, now));
                 assert_eq!(self.store.take_warnings(), [""; 0]);
             }
             9 => {
@@ -127,7 +128,7 @@ impl Run<'_> {
                 let phase = data.choose(&[None, Some(None), Some(Some(Phase::Execution))])?;
                 let details = Details { phase: *phase, ..Details::default() };
                 let content: Value = data.arbitrary::<&str>()?.into();
-                open(&mut self.store).observe(kind, content, details, now);
+                open(&mut self.store).change(|thread| thread.observe(kind, content, details, now));
             }
             10 => self.store.close_journals(),
             _ => self.restart(),
@@ -182,7 +183,7 @@ impl Run<'_> {
     fn restart(&mut self) {
         let thread = open(&mut self.store);
         // A restored thread is paused at the time of its last record.
-        thread.set_paused(Some("the end".into()), self.now);
+        thread.change(|thread| thread.set_paused(Some("the end".into()), self.now));
         let before = everything(thread);
         self.store = Store::default();
         self.store = store(self.folder);

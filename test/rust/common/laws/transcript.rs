@@ -9,9 +9,9 @@ use todo_write::agents::EventKind;
 use todo_write::agents::describe::describe;
 use todo_write::agents::follower::Follower;
 use todo_write::agents::reader::Reader;
+use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
 use todo_write::list::item::Status;
-use todo_write::store::{Storage, Store};
 use todo_write::thread::State;
 
 use super::folder::Folder;

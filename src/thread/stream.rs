@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::Thread;
-use crate::clock::Millis;
+use crate::events::Millis;
 use crate::events::observation::{Phase, Type};
 use crate::events::stream::{Context, MAX_BLOCK, StreamKind, token_context, token_type};
 
@@ -70,6 +70,11 @@ pub struct StreamEvent<'a> {
 }
 
 impl Thread {
+    /// Takes over the stream of a thread that this one replaces.
+    pub(crate) fn continue_stream_of(&mut self, other: Thread) {
+        self.streaming = other.streaming;
+    }
+
     /// Adds a stream event. Returns its context, and whether it ended a block of thoughts, which is
     /// then recorded.
     pub fn stream(&mut self, event: StreamEvent<'_>, now: Millis) -> (Arc<Context>, bool) {

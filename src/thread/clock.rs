@@ -5,11 +5,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::events::Millis;
 use crate::list::change::{Change, ChangeKind};
 use crate::list::item::{Item, Status};
-
-/// Milliseconds since the Unix epoch.
-pub(crate) type Millis = u64;
 
 /// The times of one item.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

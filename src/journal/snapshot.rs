@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::journal::{Availability, Journals};
+use super::folder::{Availability, Journals};
 use crate::thread::Thread;
 
 /// A thread as its newest journal has it, cached until the journals change.
@@ -36,8 +36,12 @@ impl Snapshot {
             let records = journals.read_newest();
             match availability {
                 // Its agent may be working in the other process.
-                Availability::Held => Thread::replayed(key, records, history_limit).0,
-                _ => Thread::restore(key, records, None, history_limit),
+                Availability::Held => Thread::replayed(key, &records, history_limit).0,
+                _ => {
+                    let (mut thread, last) = Thread::replayed(key, &records, history_limit);
+                    thread.end_process(last);
+                    thread
+                }
             }
         }))
     }

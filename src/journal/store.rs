@@ -9,17 +9,19 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value};
 
-use crate::clock::Millis;
+use super::file::{self as journal_file, Durability, OpenedJournal};
+use super::folder::{self, Availability, Journals};
+use super::line::{FORMAT, decode};
+use super::saved::SavedThread;
+use super::search::{Match, Query, Search};
+use super::snapshot::Snapshot;
 use crate::error::Error;
+use crate::events::Millis;
 use crate::events::observation::{Filter, Observation};
 use crate::events::work::{Part, belongs};
 use crate::file;
-use crate::journal::{self, Availability, Durability, FORMAT, Journals, OpenedJournal, Record};
-use crate::search::{Match, Query, Search};
 use crate::thread::Thread;
-use snapshot::Snapshot;
-
-mod snapshot;
+use crate::thread::record::Record;
 
 /// The number of journals kept open, since systems limit the open files of a process.
 const MANY_OPEN: usize = 64;
@@ -42,7 +44,7 @@ pub struct Storage {
 #[derive(Debug, Default)]
 pub struct Store {
     storage: Storage,
-    threads: HashMap<String, Thread>,
+    threads: HashMap<String, SavedThread>,
     current: Option<String>,
     warnings: Vec<String>,
     /// Threads on disk that were read without loading them, by key.
@@ -53,7 +55,7 @@ pub struct Store {
 
 /// A thread that has a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SavedThread {
+pub struct KeptThread {
     /// See [`Thread::key`].
     pub key: String,
     /// See [`Thread::about`].
@@ -68,13 +70,15 @@ impl Store {
     /// # Examples
     /// ```
     /// use todo_write::list::input::{Options, read_text};
-    /// use todo_write::store::{Storage, Store};
+    /// use todo_write::journal::store::{Storage, Store};
     /// use todo_write::thread::WriteOptions;
     ///
     /// let mut store = Store::new(Storage { folder: None, history_limit: 100, ..Storage::default() });
     /// let call = r#"{"todos": [{"content": "Ship it", "status": "pending", "activeForm": "Shipping"}]}"#;
     /// let plan = read_text(call, &Options::default()).unwrap();
-    /// let outcome = store.open("agent", Default::default(), 1).write(plan, WriteOptions::default(), 2);
+    /// let outcome = store
+    ///     .open("agent", Default::default(), 1)
+    ///     .change(|thread| thread.write(plan, WriteOptions::default(), 2));
     /// assert_eq!(outcome.result, "0/1 task completed.");
     /// assert_eq!(store.get("agent").unwrap().list()[0].id, "t1");
     /// ```
@@ -112,20 +116,23 @@ impl Store {
 
     /// Removes and returns the warnings for the user.
     pub fn take_warnings(&mut self) -> Vec<String> {
-        self.warnings.extend(self.threads.values_mut().filter_map(Thread::take_warning));
+        self.warnings.extend(self.threads.values_mut().filter_map(SavedThread::take_warning));
         std::mem::take(&mut self.warnings)
     }
 
     /// A thread to write to: the one in memory, one restored from its journal, or a new one with
     /// `about`.
-    pub fn open(&mut self, key: &str, about: Map<String, Value>, now: Millis) -> &mut Thread {
+    pub fn open(&mut self, key: &str, about: Map<String, Value>, now: Millis) -> &mut SavedThread {
         self.close_journals_if_many(key);
         let in_memory_only = self.storage.folder.is_none();
         if !self.get_mut(key).is_some_and(|thread| in_memory_only || thread.reopen_journal()) {
             self.load(key, &about, now);
         }
         let limit = self.storage.history_limit;
-        let thread = self.threads.entry(key.to_owned()).or_insert_with(|| Thread::new(key, about, limit));
+        let thread = self
+            .threads
+            .entry(key.to_owned())
+            .or_insert_with(|| SavedThread::new(Thread::new(key, about, limit)));
         if !in_memory_only && !thread.has_journal() {
             thread.mark_unsaved();
         }
@@ -144,12 +151,12 @@ impl Store {
 
     /// The keys of the threads that could not be saved.
     pub(crate) fn unsaved(&self) -> impl Iterator<Item = &str> {
-        self.threads.values().filter(|thread| thread.is_unsaved()).map(Thread::key)
+        self.threads.values().filter(|thread| thread.is_unsaved()).map(|thread| thread.key())
     }
 
     /// An existing thread to write to, as with [`Store::open`]. None if it exists nowhere or another
     /// process holds it.
-    pub fn open_existing(&mut self, key: &str, now: Millis) -> Option<&mut Thread> {
+    pub fn open_existing(&mut self, key: &str, now: Millis) -> Option<&mut SavedThread> {
         if !self.threads.contains_key(key) {
             let journals = Journals::of(self.storage.folder.as_deref()?, key);
             (journals.availability() == Availability::Free).then_some(())?;
@@ -159,7 +166,7 @@ impl Store {
 
     /// A thread in memory, to change what a thread on disk lacks: an agent at work and observations that are
     /// not delivered.
-    pub fn get_mut(&mut self, key: &str) -> Option<&mut Thread> {
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut SavedThread> {
         let thread = self.threads.get_mut(key)?;
         thread.recover();
         Some(thread)
@@ -169,7 +176,7 @@ impl Store {
     /// exists nowhere. Reading locks and changes no journal.
     pub fn get(&mut self, key: &str) -> Option<&Thread> {
         if self.threads.contains_key(key) {
-            return self.get_mut(key).map(|thread| &*thread);
+            return self.get_mut(key).map(|thread| &**thread);
         }
         let folder = self.storage.folder.as_deref()?;
         if !self.snapshots.contains_key(key) && self.snapshots.len() >= MANY_SNAPSHOTS {
@@ -214,8 +221,8 @@ impl Store {
     /// The records of a thread on disk: in its own journal if it is in memory, since another process may
     /// have a newer one; else in the newest.
     fn saved_records(&self, key: &str) -> Vec<Record> {
-        if let Some(file) = self.threads.get(key).and_then(Thread::file) {
-            return journal::read_file(file);
+        if let Some(file) = self.threads.get(key).and_then(SavedThread::file) {
+            return folder::read_file(file);
         }
         let folder = self.storage.folder.as_deref();
         folder.map(|folder| Journals::of(folder, key).read_newest()).unwrap_or_default()
@@ -223,7 +230,7 @@ impl Store {
 
     /// Closes all journals if too many are open and that of the thread `key` is not.
     fn close_journals_if_many(&mut self, key: &str) {
-        let is_open = |thread: &&Thread| thread.open_file().is_some();
+        let is_open = |thread: &&SavedThread| thread.open_file().is_some();
         let is_known = self.threads.get(key).filter(is_open).is_some();
         if !is_known && self.threads.values().filter(is_open).count() > MANY_OPEN {
             self.close_journals();
@@ -232,7 +239,7 @@ impl Store {
 
     /// Closes all journals until their next write.
     pub fn close_journals(&mut self) {
-        self.threads.values_mut().for_each(Thread::close_journal);
+        self.threads.values_mut().for_each(SavedThread::close_journal);
     }
 
     /// Restores a thread from its journal, or saves one that was in memory only. If the journal cannot
@@ -240,20 +247,20 @@ impl Store {
     fn load(&mut self, key: &str, about: &Map<String, Value>, now: Millis) {
         let Storage { folder, durability, history_limit: limit } = self.storage.clone();
         let Some(folder) = folder else { return };
-        let opened = journal::open(&folder, key, about, now, durability);
+        let opened = journal_file::open(&folder, key, about, now, durability);
         self.snapshots.remove(key);
         let in_memory = self.threads.remove(key);
         let thread = match (opened, in_memory) {
             (Ok(opened), Some(thread)) => Some(self.save(thread, opened, now)),
             (Ok(opened), None) => {
                 self.warnings.extend(opened.warnings);
-                Some(Thread::restore(key, opened.records, opened.journal, limit))
+                Some(SavedThread::restore(key, &opened.records, Some(opened.journal), limit))
             }
             (Err(source), in_memory) => {
                 self.warn(source);
                 in_memory.or_else(|| {
                     let records = Journals::of(&folder, key).read_newest();
-                    (!records.is_empty()).then(|| Thread::restore(key, records, None, limit))
+                    (!records.is_empty()).then(|| SavedThread::restore(key, &records, None, limit))
                 })
             }
         };
@@ -264,23 +271,23 @@ impl Store {
 
     /// Saves a thread that was in memory only: to this journal, or to another if this one has another
     /// process's history.
-    fn save(&mut self, mut thread: Thread, opened: OpenedJournal, now: Millis) -> Thread {
+    fn save(&mut self, mut thread: SavedThread, opened: OpenedJournal, now: Millis) -> SavedThread {
         self.warnings.extend(opened.warnings);
         let path = opened.journal.path().to_owned();
-        if thread.attach(opened.journal, opened.records, now) {
+        if thread.attach(opened.journal, &opened.records, now) {
             return thread;
         }
         let (key, about) = (thread.key().to_owned(), thread.about().clone());
         let header = Record::Thread { format: FORMAT, thread: key, timestamp: now, about };
-        let folder = path.parent().unwrap_or(Path::new(""));
-        match journal::begin(folder, thread.key(), &header, self.storage.durability) {
+        let beside = path.parent().unwrap_or(Path::new(""));
+        match journal_file::begin(beside, thread.key(), &header, self.storage.durability) {
             Ok(journal) => {
                 self.warnings.push(format!(
                     "another Emacs has written to {}; this one continues in {}",
                     path.display(),
                     journal.path().display()
                 ));
-                thread.attach(journal, vec![header], now);
+                thread.attach(journal, &[header], now);
             }
             Err(source) => self.warn(source),
         }
@@ -306,12 +313,12 @@ impl Store {
 
     /// The threads in memory.
     pub fn loaded(&self) -> impl Iterator<Item = &Thread> {
-        self.threads.values()
+        self.threads.values().map(|thread| &**thread)
     }
 
     /// The threads that have a journal in the folder, newest first.
-    pub fn saved_threads(&self) -> Vec<SavedThread> {
-        let mut kept: Vec<SavedThread> =
+    pub fn saved_threads(&self) -> Vec<KeptThread> {
+        let mut kept: Vec<KeptThread> =
             self.files().into_iter().filter_map(|path| saved_thread(&path)).collect();
         kept.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.key.cmp(&b.key)));
         let mut seen = HashSet::new();
@@ -324,12 +331,12 @@ impl Store {
         let Some(Ok(entries)) = entries else { return Vec::new() };
         let is_journal = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "jsonl");
         let paths = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_journal);
-        paths.filter(|path| journal::is_plain(path)).collect()
+        paths.filter(|path| folder::is_plain(path)).collect()
     }
 
     /// The keys of the subagents' threads under this one, and the items they work on.
     pub fn children(&self, parent: &str) -> Vec<(String, Option<String>)> {
-        let child = |thread: &Thread| {
+        let child = |thread: &SavedThread| {
             let (_, item) = thread.parent().filter(|(key, _)| *key == parent)?;
             Some((thread.key().to_owned(), item.map(str::to_owned)))
         };
@@ -345,19 +352,19 @@ impl Store {
     /// or newest journal. If another process holds one, nothing is deleted.
     pub fn forget(&mut self, key: &str) -> Result<(), Error> {
         let mut files: Vec<PathBuf> = match self.storage.folder.as_deref() {
-            Some(folder) => journal::existing(folder, key).collect(),
+            Some(folder) => folder::existing(folder, key).collect(),
             None => Vec::new(),
         };
-        let own = self.threads.get(key).and_then(Thread::file);
+        let own = self.threads.get(key).and_then(SavedThread::file);
         // After an error, the journal that matters is still there.
         files.sort_by_key(|path| (own == Some(path), file::modified(path)));
-        let open = self.threads.get(key).and_then(Thread::open_file);
-        if let Some(path) = files.iter().find(|path| open != Some(path) && journal::is_held(path)) {
+        let open = self.threads.get(key).and_then(SavedThread::open_file);
+        if let Some(path) = files.iter().find(|path| open != Some(path) && folder::is_held(path)) {
             return Err(held(path));
         }
         for path in &files {
             if open == Some(path) {
-                journal::remove(path).map_err(|source| failed(path, source))?;
+                folder::remove(path).map_err(|source| failed(path, source))?;
             } else if !delete(path)? {
                 return Err(held(path));
             }
@@ -389,7 +396,7 @@ impl Store {
             let old = age.is_some_and(|age| now.duration_since(*modified).is_ok_and(|past| past > age));
             let is_excess = old || count.is_some_and(|count| place >= count);
             // Deleting would wait for each journal that is held.
-            if is_excess && !journal::is_held(path) && delete(path)? {
+            if is_excess && !folder::is_held(path) && delete(path)? {
                 deleted += 1;
             }
         }
@@ -398,7 +405,7 @@ impl Store {
 }
 
 fn delete(path: &Path) -> Result<bool, Error> {
-    journal::delete(path).map_err(|source| failed(path, source))
+    folder::delete(path).map_err(|source| failed(path, source))
 }
 
 fn held(path: &Path) -> Error {
@@ -410,14 +417,14 @@ fn failed(path: &Path, source: std::io::Error) -> Error {
 }
 
 /// Reads the thread of a journal from its header.
-fn saved_thread(path: &Path) -> Option<SavedThread> {
+fn saved_thread(path: &Path) -> Option<KeptThread> {
     let file = fs::File::open(path).ok()?;
     let modified = file.metadata().ok()?.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
     let mut line = Vec::new();
     BufReader::new(file).read_until(b'\n', &mut line).ok()?;
-    match journal::decode(&line)? {
+    match decode(&line)? {
         Record::Thread { thread, about, .. } => {
-            Some(SavedThread { key: thread, about, modified: u64::try_from(modified.as_millis()).ok()? })
+            Some(KeptThread { key: thread, about, modified: u64::try_from(modified.as_millis()).ok()? })
         }
         _ => None,
     }

@@ -5,10 +5,11 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::record::format_of;
-use super::{FORMAT, Record, decode_all, whole_lines};
+use super::file::whole_lines;
+use super::line::{FORMAT, decode_all, format_of};
 use crate::file::{is_certain, modified};
 use crate::text::fnv1a;
+use crate::thread::record::Record;
 
 /// The paths of a thread's journals: the first, and those of other Emacs processes.
 pub fn files_of(folder: &Path, thread: &str) -> impl Iterator<Item = PathBuf> {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::clock::Millis;
+use crate::events::Millis;
 use crate::events::observation::{Content, Observation, Type};
-use crate::journal::Record;
 use crate::list::item::Item;
 use crate::text::excerpt;
+use crate::thread::record::Record;
 
 /// A place that has all the words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Query {
     /// The words of a text; none if it is blank.
     ///
     /// ```
-    /// # use todo_write::search::Query;
+    /// # use todo_write::journal::search::Query;
     /// assert_eq!(Query::of("PARSER tests").unwrap().line_in("run\nthe tests of Parser"),
     ///            Some("the tests of Parser".into()));
     /// assert!(Query::of(" ").is_none());
@@ -96,9 +96,9 @@ impl Search {
     /// Searches a record of the journal.
     pub fn add_record(&mut self, record: &Record) {
         match record {
-            Record::Revision { stamp, changes, .. } => {
-                for item in changes.iter().filter_map(|change| change.item.as_ref()) {
-                    self.add_item(item, stamp.timestamp);
+            Record::Revision(made) => {
+                for item in made.changes.iter().filter_map(|change| change.item.as_ref()) {
+                    self.add_item(item, made.stamp.timestamp);
                 }
             }
             Record::Full(full) => full.list.iter().for_each(|item| self.add_item(item, full.timestamp)),

@@ -5,20 +5,19 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::Thread;
-use crate::clock::Millis;
+use crate::events::Millis;
 use crate::events::observation::{Content, Details, HIDDEN, ITEMS, Observation, Phase, Type};
 use crate::events::policy::{ABRIDGED, Recording, abridge};
 use crate::events::work::{WORK_SINCE, is_work};
-use crate::journal::Record;
 use crate::list::change::{Change, ChangeKind};
 use crate::list::item::{Item, Status};
+use crate::thread::record::Record;
 
 impl Thread {
     /// Records an observation and returns it.
     pub fn observe(&mut self, kind: Type, content: Value, details: Details, now: Millis) -> Arc<Observation> {
         let observation = self.observation(kind, Content::Json(content), details, now);
-        let record = Record::Observation(Arc::clone(&observation));
-        self.record_then(&record, |thread| thread.commit_observation(Arc::clone(&observation)));
+        self.make(Record::Observation(Arc::clone(&observation)));
         observation
     }
 
@@ -35,7 +34,7 @@ impl Thread {
         let was_hidden = details.metadata.contains_key(HIDDEN)
             || call.is_some_and(|call| self.observations.is_hidden(call));
         recording.hide(self.project(), kind, was_hidden, &mut content, &mut details.metadata);
-        if self.journal_bytes() > recording.most_bytes {
+        if self.journal_bytes > recording.most_bytes {
             self.note_abridged(now);
             abridge(&mut content, &mut details.metadata);
         }
@@ -61,7 +60,7 @@ impl Thread {
     }
 
     /// Keeps an observation, and adds its work to the sums.
-    pub(super) fn commit_observation(&mut self, observation: Arc<Observation>) {
+    pub(super) fn keep_observation(&mut self, observation: Arc<Observation>) {
         self.is_abridged |= observation.metadata.contains_key(ABRIDGED);
         self.work.add(&observation);
         self.observations.push(observation);

@@ -3,16 +3,16 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::{NextRevision, Outcome, State, Thread, View};
-use crate::clock::Millis;
-use crate::journal::Record;
+use super::record::{Record, RevisionRecord};
+use super::revision::{Operation, Stamp};
+use super::{Outcome, State, Thread};
+use crate::events::Millis;
 use crate::list::change::{ChangeKind, diff};
 use crate::list::identity::{Features, recognize, recognize_equal};
 use crate::list::input::Plan;
 use crate::list::item::{Author, Draft, Item, List, Status, is_same_list};
 use crate::list::merge::{Merged, merge};
 use crate::list::report::{accepted, edited, still_open};
-use crate::revision::{Operation, Stamp};
 
 /// How a write is taken.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,12 +43,18 @@ impl Thread {
         self.resume_for_write(now);
         let stamp =
             Stamp { source: source.map(Arc::from), ..Stamp::new(Author::Agent, Operation::Write, now) };
-        let view = View { base: sent.filter(|_| is_unanswered), is_unanswered };
-        let outcome = self.revise(NextRevision { list, stamp, next_id, view }, &cancelled);
+        let sent = sent.filter(|_| is_unanswered).map(|sent| diff(self.base(), &sent));
+        let number = self.revisions.last() + 1;
+        let known = if sent.is_none() { number } else { self.agent.known };
+        let (changes, unanswered) = (Vec::new(), is_unanswered);
+        let made = RevisionRecord { number, stamp, changes, next_id, known, sent, unanswered };
+        let outcome = self.revise(list, made, &cancelled);
         let mut result = accepted(self.list(), &outcome.changes, &notices, &edits, &conflicts);
         if !reminders.is_empty() {
             result.extend(["\n", &still_open(&reminders)]);
-            self.record_reminders(reminders);
+            let reminded = reminders.iter().map(|item| item.id.clone()).collect();
+            let number = self.revisions.last();
+            self.make(Record::Known { number, sent: None, unanswered: false, reminded });
         }
         let told = self.untold() < untold;
         Outcome { result, notices, forced, resumed, told, ..outcome }
@@ -107,20 +113,9 @@ impl Thread {
         let is_new = |item: &&Arc<Item>| self.is_untold(item) && !known.contains(item.id.as_str());
         let new: List = self.list().iter().filter(is_new).cloned().collect();
         if !new.is_empty() {
-            let base = self.base().iter().cloned().chain(new).collect();
-            self.learn(View { base: Some(base), is_unanswered: true });
+            let base: List = self.base().iter().cloned().chain(new).collect();
+            self.learn(Some(diff(self.base(), &base)), true);
         }
-    }
-
-    fn record_reminders(&mut self, items: Vec<Arc<Item>>) {
-        let reminded: Vec<String> = items.iter().map(|item| item.id.clone()).collect();
-        let record = Record::Known {
-            number: self.revisions.last(),
-            sent: None,
-            unanswered: false,
-            reminded: reminded.clone(),
-        };
-        self.record_then(&record, |thread| thread.agent.reminded.extend(reminded));
     }
 
     /// Turns drafts into items: a recognized item keeps its id, another gets a new one. Also returns the

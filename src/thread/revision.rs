@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::clock::Millis;
+use crate::events::Millis;
 use crate::list::change::{Change, ChangeKind, apply};
 use crate::list::item::{Author, Body, Item, List, Status};
 use crate::wire::wire_names;

@@ -1,0 +1,343 @@
+//! The journal file of a thread.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::folder::{PATIENTLY, bad_file, create_folder, existing, files_of, is_later, is_plain, lock};
+use super::line::{FORMAT, decode, decode_all, encode};
+use crate::events::Millis;
+use crate::fault::may_panic_here;
+use crate::file::modified;
+use crate::thread::record::Record;
+use crate::wire::wire_names;
+
+wire_names! {
+    /// When a record counts as saved.
+    #[derive(Default)]
+    pub enum Durability {
+        /// When the system has it: it survives a crash of Emacs.
+        #[default]
+        Process = "process",
+        /// When the disk has it: it survives a power failure.
+        Disk = "disk",
+    }
+}
+
+/// A journal file, locked against other processes while it is open.
+#[derive(Debug)]
+pub struct Journal {
+    /// None while the journal is closed.
+    file: Option<File>,
+    path: PathBuf,
+    durability: Durability,
+    /// The length of the valid records; any bytes after them come from a failed write.
+    valid: u64,
+    /// Whether such bytes could not be removed.
+    torn: bool,
+    /// Encoded records that could not be written yet.
+    pending: Vec<u8>,
+    /// The bytes written since the last full record.
+    since_full: u64,
+    /// The length of the last full record.
+    full: u64,
+}
+
+/// A journal that was just opened.
+#[derive(Debug)]
+pub struct OpenedJournal {
+    /// The journal, ready for appending.
+    pub journal: Journal,
+    /// Its records, oldest first.
+    pub records: Vec<Record>,
+    /// Warnings for the user about damaged records and other processes.
+    pub warnings: Vec<String>,
+}
+
+/// Opens the journal of a thread, or creates it.
+///
+/// A thread has several journals if two processes had it open at the same time. This opens the
+/// newest that no process holds, or creates another if all are held or of later versions.
+///
+/// # Errors
+/// The I/O error.
+pub fn open(
+    folder: &Path,
+    thread: &str,
+    about: &Map<String, Value>,
+    now: Millis,
+    durability: Durability,
+) -> io::Result<OpenedJournal> {
+    create_folder(folder)?;
+    let mut by_age: Vec<PathBuf> = existing(folder, thread).collect();
+    // The later file wins if two have the same time.
+    by_age.reverse();
+    by_age.sort_by_key(|path| std::cmp::Reverse(modified(path)));
+    let mut warnings = Vec::new();
+    let header =
+        Record::Thread { format: FORMAT, thread: thread.to_owned(), timestamp: now, about: about.clone() };
+    for path in by_age {
+        match Journal::at(&path, durability) {
+            Ok(_) if is_later(&path) => warnings.push(format!(
+                "a later version of todo-write wrote the journal {}; this Emacs writes its own",
+                path.display()
+            )),
+            Ok(journal) => return journal.read(warnings)?.of_thread(thread, header),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => warnings.push(format!(
+                "another Emacs has the journal {} open; this one writes its own",
+                path.display()
+            )),
+            Err(error) => return Err(error),
+        }
+    }
+    let journal = begin(folder, thread, &header, durability)?;
+    Ok(OpenedJournal { journal, records: vec![header], warnings })
+}
+
+/// Creates another journal for a thread.
+///
+/// # Errors
+/// The I/O error.
+pub fn begin(folder: &Path, thread: &str, header: &Record, durability: Durability) -> io::Result<Journal> {
+    // Pruning deletes single journals, so a name in the middle may be free.
+    let free = files_of(folder, thread).find(|path| fs::symlink_metadata(path).is_err());
+    let path = free.ok_or_else(|| io::Error::other("99 processes hold this thread's journals"))?;
+    let mut journal = Journal::at(&path, durability)?;
+    journal.append(std::slice::from_ref(header))?;
+    Ok(journal)
+}
+
+impl OpenedJournal {
+    /// Ensures that the journal begins with its header. It fails if the header names another thread,
+    /// whose key then has the same hash.
+    fn of_thread(mut self, thread: &str, header: Record) -> io::Result<OpenedJournal> {
+        match self.records.first() {
+            Some(Record::Thread { thread: other, .. }) if other != thread => {
+                let what = format!("{} belongs to thread {other}", self.journal.path.display());
+                return Err(io::Error::new(io::ErrorKind::AlreadyExists, what));
+            }
+            Some(Record::Thread { .. }) => {}
+            // The header is damaged, or the process died before it wrote one.
+            _ => {
+                self.records.insert(0, header);
+                self.journal.rewrite(&self.records)?;
+            }
+        }
+        Ok(self)
+    }
+}
+
+/// The length of the complete lines. Bytes after them are a truncated record.
+pub(super) fn whole_lines(bytes: &[u8]) -> usize {
+    memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1)
+}
+
+fn for_appending() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// Whether another process opened or deleted a journal that was closed.
+pub(crate) fn is_lost(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::NotFound)
+}
+
+impl Journal {
+    /// Opens or creates a file, without reading it.
+    fn at(path: &Path, durability: Durability) -> io::Result<Journal> {
+        Ok(Journal {
+            file: Some(lock(for_appending().create(true), path, PATIENTLY)?),
+            path: path.to_owned(),
+            durability,
+            valid: 0,
+            torn: false,
+            pending: Vec::new(),
+            since_full: 0,
+            full: 0,
+        })
+    }
+
+    /// The number of bytes of all records.
+    pub fn size(&self) -> u64 {
+        self.valid + self.pending.len() as u64
+    }
+
+    /// The path of the file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether a full record is due: the records since the last one are longer than it was. Full
+    /// records then take at most half of the file.
+    pub(crate) fn wants_full(&self) -> bool {
+        self.pending.is_empty() && self.since_full > self.full.max(16 * 1024)
+    }
+
+    /// Appends records, and those that could not be written before, in one write.
+    ///
+    /// # Errors
+    /// The I/O error. The records are written with the next ones.
+    pub fn append(&mut self, records: &[Record]) -> io::Result<()> {
+        for record in records {
+            let line = encode(record)?;
+            self.count(record, line.len() as u64);
+            self.pending.extend_from_slice(&line);
+        }
+        may_panic_here();
+        self.flush()
+    }
+
+    /// Closes the file until the next write, which notices if another process opened or deleted it
+    /// meanwhile.
+    pub fn close(&mut self) {
+        if !self.torn {
+            self.file = None;
+        }
+    }
+
+    /// Whether this process has the file open.
+    pub fn is_open(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Opens the file if it is closed. Returns false if another process opened or deleted it.
+    pub(crate) fn reopen(&mut self) -> bool {
+        !self.file().is_err_and(|error| is_lost(&error))
+    }
+
+    /// The file, opened if it is closed.
+    fn file(&mut self) -> io::Result<&mut File> {
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => {
+                let file = lock(&for_appending(), &self.path, PATIENTLY)?;
+                if file.metadata()?.len() != self.valid {
+                    return Err(io::Error::new(io::ErrorKind::WouldBlock, "another Emacs has written to it"));
+                }
+                file
+            }
+        };
+        Ok(self.file.insert(file))
+    }
+
+    /// Writes the pending records.
+    ///
+    /// # Errors
+    /// The I/O error.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        // Half a record would damage the next one.
+        let (valid, torn, durability) = (self.valid, self.torn, self.durability);
+        let pending = std::mem::take(&mut self.pending);
+        let file = match self.file() {
+            Ok(file) => file,
+            Err(error) => {
+                self.pending = pending;
+                return Err(error);
+            }
+        };
+        let result = if torn { file.set_len(valid) } else { Ok(()) }
+            .and_then(|()| file.write_all(&pending))
+            .and_then(|()| match durability {
+                Durability::Process => Ok(()),
+                Durability::Disk => file.sync_data(),
+            });
+        match result {
+            Ok(()) => (self.valid, self.torn) = (valid + pending.len() as u64, false),
+            Err(_) => (self.torn, self.pending) = (file.set_len(valid).is_err(), pending),
+        }
+        result
+    }
+
+    /// All records, the pending ones included.
+    ///
+    /// # Errors
+    /// The I/O error.
+    pub fn records(&mut self) -> io::Result<Vec<Record>> {
+        let mut bytes = self.bytes()?;
+        bytes.truncate(usize::try_from(self.valid).unwrap_or(usize::MAX));
+        bytes.extend_from_slice(&self.pending);
+        Ok(decode_all(&bytes))
+    }
+
+    fn bytes(&mut self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let file = self.file()?;
+        file.seek(SeekFrom::Start(0))?;
+        file.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn read(mut self, mut warnings: Vec<String>) -> io::Result<OpenedJournal> {
+        let bytes = self.bytes()?;
+        let end = whole_lines(&bytes);
+        if end < bytes.len() {
+            warnings.push(format!(
+                "{}: the last record was truncated ({} bytes) and is dropped",
+                self.path.display(),
+                bytes.len() - end
+            ));
+            self.file()?.set_len(end as u64)?;
+        }
+        let mut records = Vec::new();
+        let mut bad: Vec<&[u8]> = Vec::new();
+        for line in bytes[..end].split_inclusive(|byte| *byte == b'\n') {
+            match decode(line) {
+                Some(record) => {
+                    self.count(&record, line.len() as u64);
+                    records.push(record);
+                }
+                None => bad.push(line),
+            }
+        }
+        self.valid = end as u64;
+        if !bad.is_empty() {
+            warnings.push(self.set_aside(&bad)?);
+            self.rewrite(&records)?;
+        }
+        Ok(OpenedJournal { journal: self, records, warnings })
+    }
+
+    fn count(&mut self, record: &Record, length: u64) {
+        if matches!(record, Record::Full { .. }) {
+            (self.full, self.since_full) = (length, 0);
+        } else {
+            self.since_full += length;
+        }
+    }
+
+    /// Copies damaged records to a file beside the journal, where a person may still read them.
+    fn set_aside(&self, bad: &[&[u8]]) -> io::Result<String> {
+        let path = bad_file(&self.path);
+        if !is_plain(&path) {
+            let _ = fs::remove_file(&path);
+        }
+        let mut file = for_appending().create(true).open(&path)?;
+        bad.iter().try_for_each(|line| file.write_all(line))?;
+        Ok(format!(
+            "{}: {} damaged record{} moved to {}; the others are kept",
+            self.path.display(),
+            bad.len(),
+            if bad.len() == 1 { "" } else { "s" },
+            path.display()
+        ))
+    }
+
+    /// Replaces the file atomically by one with these records.
+    fn rewrite(&mut self, records: &[Record]) -> io::Result<()> {
+        let path = self.path.with_extension("new");
+        let _ = fs::remove_file(&path);
+        let mut new = Journal::at(&path, self.durability)?;
+        for record in records {
+            new.pending.extend_from_slice(&encode(record)?);
+        }
+        new.flush()?;
+        fs::rename(&path, &self.path)?;
+        (self.file, self.valid, self.torn) = (new.file, new.valid, false);
+        Ok(())
+    }
+}

@@ -1,0 +1,222 @@
+//! The one transition of a thread, by a record, and the records that lead to its state.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use serde_json::Map;
+
+use super::activity::{Activity, AgentActivity};
+use super::record::{COUNTER_LIMIT, FullRecord, Record, RevisionRecord};
+use super::revision::{Operation, Stamp};
+use super::{AgentView, State, Thread, mark_told};
+use crate::events::Millis;
+use crate::events::observation::{Content, Filter};
+use crate::fault::may_panic_here;
+use crate::list::change::{apply, diff, mark_cancelled};
+use crate::list::item::{Author, Item, List};
+
+impl Thread {
+    /// Changes the state by a record. Records of a damaged journal need not fit the state: what cannot
+    /// be applied is ignored.
+    pub fn apply(&mut self, record: &Record) {
+        match record {
+            Record::Thread { about, .. } => self.about.clone_from(about),
+            Record::Revision(made) => self.apply_revision(made),
+            Record::Full(full) => self.apply_full(full),
+            Record::Known { sent, unanswered, reminded, .. } => {
+                let base = sent.as_ref().map(|sent| apply(self.base(), sent));
+                self.set_view(base, *unanswered);
+                self.agent.reminded.extend(reminded.iter().cloned());
+            }
+            Record::State { timestamp, activity } => self.apply_activity(activity, *timestamp),
+            Record::Observation(observation) => self.keep_observation(Arc::clone(observation)),
+        }
+    }
+
+    /// Changes the state by a new record, and keeps the record for the owner.
+    pub(super) fn make(&mut self, record: Record) {
+        may_panic_here();
+        self.apply(&record);
+        may_panic_here();
+        if let Some(made) = &mut self.made {
+            made.push(record);
+        }
+    }
+
+    /// Begins to keep the records that are made.
+    pub(crate) fn keep_records(&mut self) {
+        self.made.get_or_insert_default();
+    }
+
+    /// Removes and returns the records made since [`Thread::keep_records`], oldest first.
+    pub(crate) fn take_records(&mut self) -> Vec<Record> {
+        self.made.take().unwrap_or_default()
+    }
+
+    /// Sets the length of the journal in bytes. Contents are abridged if that is full.
+    pub(crate) fn set_journal_bytes(&mut self, bytes: u64) {
+        self.journal_bytes = bytes;
+    }
+
+    /// The thread of some records. Also returns the time of the last of them.
+    pub fn replayed(key: &str, records: &[Record], history_limit: usize) -> (Thread, Millis) {
+        let mut thread = Thread::new(key, Map::new(), history_limit);
+        let mut last = 0;
+        for record in records {
+            last = record.timestamp().unwrap_or(last);
+            thread.apply(record);
+        }
+        // Subscribers receive only new observations.
+        thread.observations.take_new();
+        (thread, last)
+    }
+
+    /// Pauses a thread that was active when the process that recorded it ended, at `last`, its last time.
+    /// The host has not reported an activity since.
+    pub(crate) fn end_process(&mut self, last: Millis) {
+        let ended = "the session that wrote this list has ended".to_owned();
+        let paused = self.activity.paused.clone().or(Some(ended).filter(|_| self.state() == State::Active));
+        let ending = self.activity.ending;
+        self.change_activity(AgentActivity { paused, ending, activity: Activity::default() }, last);
+    }
+
+    fn apply_revision(&mut self, made: &RevisionRecord) {
+        let RevisionRecord { number, stamp, next_id, .. } = made;
+        if *number > self.revisions.last() + 1 {
+            self.replace_lost(number - 1, self.list().clone(), stamp.timestamp);
+        }
+        let base = self.base_after(made);
+        let is_write = stamp.author == Author::Agent;
+        let is_unanswered = if is_write { made.unanswered } else { self.agent.is_unanswered };
+        let mut list = apply(self.list(), &made.changes);
+        mark_told(&mut list, base.as_deref());
+        // A record read from a journal has no previous items, and a damaged one too many changes.
+        let mut changes = diff(self.list(), &list);
+        let cancelled = made.changes.iter().filter(|change| change.cancelled);
+        let cancelled: HashSet<&str> = cancelled.map(|change| change.item_id.as_str()).collect();
+        mark_cancelled(&mut changes, |id| cancelled.contains(id));
+        let number = self.revisions.last() + 1;
+        let added = changes.iter().filter_map(|change| change.item.as_ref());
+        self.next_id = (*next_id).max(first_free_id(added));
+        self.undo_from = stamp.restores.unwrap_or(number);
+        self.clock.apply(&changes, stamp.timestamp);
+        if !self.activity.runs() {
+            self.clock.pause(stamp.timestamp);
+        }
+        self.revisions.push(number, list, changes.clone(), stamp.clone());
+        self.set_view(base, is_unanswered);
+        self.observe_revision(number, &changes, stamp.timestamp);
+    }
+
+    /// The list that the agent knows after a revision, unless that is the revision's list.
+    pub(super) fn base_after(&self, made: &RevisionRecord) -> Option<List> {
+        let sent = made.sent.as_deref().unwrap_or_default();
+        (made.known != made.number).then(|| apply(self.base(), sent))
+    }
+
+    fn set_view(&mut self, base: Option<List>, is_unanswered: bool) {
+        if base.is_none() {
+            self.agent.known = self.revisions.last();
+        }
+        self.agent.base = base;
+        self.agent.is_unanswered = is_unanswered;
+        mark_told(self.revisions.current_mut(), self.agent.base.as_deref());
+    }
+
+    fn apply_full(&mut self, full: &FullRecord) {
+        let (list, base) = (unique(full.list.clone()), full.base.clone().map(unique));
+        self.next_id = full.next_id.max(first_free_id(list.iter().chain(base.iter().flatten())));
+        if full.number > self.revisions.last() {
+            self.replace_lost(full.number, list, full.timestamp);
+        } else if *self.list() != list {
+            self.revisions.correct(list);
+        }
+        let reminded = full.reminded.clone();
+        self.agent = AgentView { known: full.known, base, is_unanswered: full.unanswered, reminded };
+        mark_told(self.revisions.current_mut(), self.agent.base.as_deref());
+        self.clock.clone_from(&full.clock);
+        self.observations.skip_to(full.observations);
+    }
+
+    /// The record of the whole state.
+    pub(crate) fn full(&self, timestamp: Millis) -> Record {
+        Record::Full(FullRecord {
+            number: self.revisions.last(),
+            timestamp,
+            list: self.list().clone(),
+            base: self.agent.base.clone(),
+            unanswered: self.agent.is_unanswered,
+            reminded: self.agent.reminded.clone(),
+            next_id: self.next_id,
+            known: self.agent.known,
+            clock: self.clock.clone(),
+            observations: self.observations.next_number(),
+        })
+    }
+
+    /// The records that lead from the state after `records` to this one; `None` if those are not the
+    /// beginning of this thread's history.
+    pub(crate) fn records_since(&self, records: &[Record], now: Millis) -> Option<Vec<Record>> {
+        let (old, _) = Thread::replayed(&self.key, records, 1);
+        let last = old.revisions.last();
+        if self.revisions.list(last).as_ref() != Some(old.list()) {
+            return None;
+        }
+        let mut missing = self.records_after(last, old.observations.next_number());
+        missing.push(self.full(now));
+        missing.push(Record::State { timestamp: now, activity: self.activity.clone() });
+        Some(missing)
+    }
+
+    /// The records of the revisions after `revision` and the observations from `observation` on, in
+    /// order of creation.
+    fn records_after(&self, revision: u64, observation: u64) -> Vec<Record> {
+        let mut records: Vec<(u64, Record)> = Vec::new();
+        let mut places: HashMap<u64, u64> = HashMap::new();
+        for observed in self.observations.select(&Filter::default()) {
+            match &observed.content {
+                Content::Revision(made) => drop(places.insert(*made, observed.number)),
+                Content::Json(_) if observed.number >= observation => {
+                    records.push((observed.number, Record::Observation(Arc::clone(&observed))));
+                }
+                _ => {}
+            }
+        }
+        for made in self.revisions.iter().filter(|made| made.number > revision) {
+            let record = Record::Revision(RevisionRecord {
+                number: made.number,
+                stamp: made.stamp.clone(),
+                changes: made.changes(),
+                next_id: self.next_id,
+                known: if made.stamp.author == Author::Agent { made.number } else { 0 },
+                sent: None,
+                unanswered: false,
+            });
+            records.push((places.get(&made.number).copied().unwrap_or(0), record));
+        }
+        records.sort_by_key(|(place, _)| *place);
+        records.into_iter().map(|(_, record)| record).collect()
+    }
+
+    /// Adds one revision instead of the damaged ones up to `number`, so that later ones keep their
+    /// numbers.
+    fn replace_lost(&mut self, number: u64, list: List, timestamp: Millis) {
+        let stamp = Stamp::new(Author::Agent, Operation::Lost, timestamp);
+        let changes = diff(self.list(), &list);
+        self.revisions.push(number, list, changes, stamp);
+        self.undo_from = number;
+    }
+}
+
+/// Drops items with a repeated id, which a journal edited by hand may have.
+fn unique(mut list: List) -> List {
+    let mut seen = HashSet::new();
+    list.retain(|item| seen.insert(item.id.clone()));
+    list
+}
+
+/// The first number above those in the ids of these items. The one in a damaged journal may be wrong.
+fn first_free_id<'i>(items: impl Iterator<Item = &'i Arc<Item>>) -> u64 {
+    let numbers = items.filter_map(|item| item.id.strip_prefix('t')?.parse::<u64>().ok());
+    numbers.filter(|number| *number < COUNTER_LIMIT).max().map_or(1, |number| number + 1)
+}

@@ -1,0 +1,178 @@
+//! The records of a thread: each is one change of its state, live and read from a journal alike.
+//!
+//! As JSON, a record is an object with its name in `record`. Times are milliseconds since the Unix
+//! epoch. Unknown keys are ignored; a missing key without a default makes the record unreadable.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::activity::AgentActivity;
+use super::clock::Clock;
+use super::revision::Stamp;
+use crate::events::Millis;
+use crate::events::observation::Observation;
+use crate::list::change::Change;
+use crate::list::item::{Item, List};
+
+/// Changes between two lists.
+pub(crate) type Changes = Vec<Change<Arc<Item>>>;
+
+/// One change of a thread's state; see [`crate::thread::Thread::apply`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "record", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum Record {
+    /// The first record of a journal.
+    Thread {
+        /// The version of the format; a journal of a later version is neither read nor written.
+        format: u32,
+        /// The thread's key.
+        thread: String,
+        /// When the journal was begun.
+        timestamp: Millis,
+        /// The host's description of the thread: `project`, `parent`, `parentItem`, ….
+        about: Map<String, Value>,
+    },
+    /// A new revision of the list.
+    Revision(RevisionRecord),
+    /// The state after all records before it, so that damage to them has no further effect.
+    Full(FullRecord),
+    /// What the agent knows after a write that changed nothing, or what it was told otherwise.
+    Known {
+        /// The number of the current revision.
+        number: u64,
+        /// As in a revision; without it the agent knows the current list.
+        #[serde(
+            default,
+            skip_serializing_if = "Option::is_none",
+            serialize_with = "without_previous_if_any"
+        )]
+        sent: Option<Changes>,
+        /// As in a revision.
+        #[serde(default, skip_serializing_if = "is_false")]
+        unanswered: bool,
+        /// The ids of the user's items that it was told of a second time, in addition to earlier ones.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        reminded: Vec<String>,
+    },
+    /// A pause, a resumption, or another activity of the agent.
+    State {
+        /// When it began.
+        timestamp: Millis,
+        /// The activity from then on.
+        #[serde(flatten)]
+        activity: AgentActivity,
+    },
+    /// An observation that does not follow from a revision.
+    Observation(Arc<Observation>),
+}
+
+/// A new list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RevisionRecord {
+    /// Its number, usually one more than that of the last revision. After a gap, one revision stands in
+    /// for the lost ones.
+    pub number: u64,
+    /// Who made it, when and how.
+    pub stamp: Stamp,
+    /// The changes from the last list. The journal has them without previous items and positions, which
+    /// that list has.
+    #[serde(serialize_with = "without_previous")]
+    pub changes: Changes,
+    /// The number of the next item id, which is higher than all in use.
+    pub next_id: u64,
+    /// The newest revision that the agent knows; `number` if it knows this list.
+    pub known: u64,
+    /// The changes from the list that the agent knew to the one that it sent, if it knows only that.
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "without_previous_if_any")]
+    pub sent: Option<Changes>,
+    /// Whether the result of this write did not reach the agent. An edit of the user leaves that as it was.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub unanswered: bool,
+}
+
+/// The state of a thread without its history.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FullRecord {
+    /// The number of the current revision.
+    pub number: u64,
+    /// When the record was made.
+    pub timestamp: Millis,
+    /// The current list.
+    pub list: List,
+    /// The list that the agent knows, if it is not `list`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<List>,
+    /// As in a revision.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub unanswered: bool,
+    /// The ids of all items of the user that the agent was told of a second time.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub reminded: BTreeSet<String>,
+    /// As in a revision.
+    pub next_id: u64,
+    /// As in a revision.
+    pub known: u64,
+    /// The times of all items that were ever listed.
+    pub clock: Clock,
+    /// The number of the next observation.
+    pub observations: u64,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+fn without_previous<S: Serializer>(changes: &Changes, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(changes.iter().map(|change| Change {
+        kind: change.kind,
+        item_id: change.item_id.clone(),
+        item: change.item.as_ref(),
+        previous_item: None,
+        fields: change.fields.clone(),
+        cancelled: change.cancelled,
+        position: change.position,
+        previous_position: None,
+    }))
+}
+
+fn without_previous_if_any<S: Serializer>(changes: &Option<Changes>, to: S) -> Result<S::Ok, S::Error> {
+    match changes {
+        Some(changes) => without_previous(changes, to),
+        None => to.serialize_none(),
+    }
+}
+
+/// The limit of all counters. A higher number is damage; adding to it might overflow.
+pub(crate) const COUNTER_LIMIT: u64 = 1 << 53;
+
+impl Record {
+    /// The time of the record, if it has one.
+    pub fn timestamp(&self) -> Option<Millis> {
+        match self {
+            Record::Thread { timestamp, .. } | Record::State { timestamp, .. } => Some(*timestamp),
+            Record::Observation(observation) => Some(observation.timestamp),
+            Record::Revision(made) => Some(made.stamp.timestamp),
+            Record::Full(full) => Some(full.timestamp),
+            Record::Known { .. } => None,
+        }
+    }
+
+    /// Whether all counters are below [`COUNTER_LIMIT`].
+    pub(crate) fn has_sane_counters(&self) -> bool {
+        let highest = match self {
+            Record::Thread { timestamp, .. } | Record::State { timestamp, .. } => *timestamp,
+            Record::Revision(made) => made.number.max(made.stamp.timestamp).max(made.next_id).max(made.known),
+            Record::Full(full) => {
+                full.number.max(full.timestamp).max(full.next_id).max(full.known).max(full.observations)
+            }
+            Record::Known { number, .. } => *number,
+            Record::Observation(observation) => observation.number.max(observation.timestamp),
+        };
+        highest < COUNTER_LIMIT
+    }
+}
