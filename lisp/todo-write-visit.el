@@ -27,29 +27,39 @@
 
 ;;; Files
 
+(defconst todo-write-visit--longest 4096
+  "Length of a file name above which no system opens it.")
+
 (defun todo-write-visit--open-file (thread path &optional line)
   "Visit the file PATH, which the agent of THREAD named, at LINE.
 For an agent on another machine, visit it there.  Signal a `user-error'
 if there is no such file any more."
+  (find-file-other-window (todo-write-visit--existing-file thread path))
+  (when line
+    (widen)
+    (goto-char (point-min))
+    (forward-line (1- line))))
+
+(defun todo-write-visit--existing-file (thread path)
+  "Return the name by which this Emacs opens PATH of THREAD's agent.
+Signal a `user-error' if it is not that of a regular file."
   (let ((file (todo-write-visit--file thread path)))
     (unless (file-regular-p file)
       (user-error (if (file-exists-p file) "%s is not a regular file"
                     "%s does not exist any more")
                   (todo-write-row-line path)))
-    (find-file-other-window file)
-    (when line
-      (widen)
-      (goto-char (point-min))
-      (forward-line (1- line)))))
+    file))
 
 (defun todo-write-visit--file (thread path)
   "Return the name by which this Emacs opens PATH of THREAD's agent.
-PATH is never read as the name of a remote file."
+PATH is never read as the name of a file on another machine.  Signal a
+`user-error' if it is not absolute, or could not be that of a file."
+  (unless (and (string-prefix-p "/" path)
+               (<= (length path) todo-write-visit--longest)
+               (not (string-match-p "\0\\|/\\.\\.\\(?:/\\|\\'\\)" path)))
+    (user-error "%s is not the absolute name of a file" (todo-write-row-line path)))
   (concat (todo-write-visit--prefix thread)
-          (cond ((not (string-prefix-p "/" path))
-                 (user-error "%s is not an absolute name" (todo-write-row-line path)))
-                ((file-remote-p path) (file-name-quote path t))
-                (t path))))
+          (if (todo-write-visit--remote-part path) (file-name-quote path t) path)))
 
 (defun todo-write-visit--prefix (thread)
   "Return the prefix of the files of THREAD's machine, or nil for this one."
@@ -102,9 +112,10 @@ NAME may have the prefix of the machine of this buffer, which stays."
 
 (defun todo-write-visit--remote-part (name)
   "Return the last part of NAME, from a slash on, that is a remote name, or nil.
-With \"..\" before it, NAME can expand to that."
-  (let (part)
-    (dotimes (start (length name))
+With \".\" or \"..\" before it, NAME can expand to that.  What is too long
+for a name counts as remote."
+  (let ((part (and (> (length name) todo-write-visit--longest) name)))
+    (dotimes (start (if part 0 (length name)))
       (when (and (eq ?/ (aref name start))
                  (file-remote-p (substring name start)))
         (setq part (substring name start))))
@@ -142,26 +153,71 @@ With \"..\" before it, NAME can expand to that."
 
 ;;; Diffs
 
-(defun todo-write-visit--diff (thread patch what)
-  "Show PATCH, recorded changes of THREAD, in `diff-mode'.
-WHAT says in words whose changes they are.  Signal a `user-error' if
-nothing is recorded."
-  (when (or (null patch) (string-empty-p patch))
+(defvar todo-write-visit-diff-mode-map
+  (let ((map (make-sparse-keymap)))
+    ;; Ediff would open the files that the text names.
+    (define-key map [remap diff-ediff-patch] #'undefined)
+    map)
+  "Keymap of `todo-write-visit-diff-mode', whose parent is `diff-mode-map'.")
+
+(define-derived-mode todo-write-visit-diff-mode diff-mode "Diff"
+  "Major mode of recorded changes, in which `diff-mode' finds only recorded files.
+Text that looks like the header of another file leads nowhere."
+  :interactive nil
+  (setq buffer-read-only t)
+  ;; Highlighting the syntax would open the files that the agent named.
+  (setq-local diff-font-lock-syntax nil
+              bidi-display-reordering nil
+              revert-buffer-function #'ignore)
+  ;; `diff-mode' has no variable for this.
+  (advice-add 'diff-find-file-name :around #'todo-write-visit--find-diff-file)
+  (dolist (hook '(kill-buffer-hook change-major-mode-hook))
+    (add-hook hook #'todo-write-visit--end-diff nil t)))
+
+(defun todo-write-visit--end-diff ()
+  "Let `diff-mode' alone if this is the last buffer of recorded changes."
+  (unless (seq-some (lambda (buffer)
+                      (and (not (eq buffer (current-buffer)))
+                           (eq (buffer-local-value 'major-mode buffer)
+                               'todo-write-visit-diff-mode)))
+                    (buffer-list))
+    (advice-remove 'diff-find-file-name #'todo-write-visit--find-diff-file)))
+
+(defun todo-write-visit--find-diff-file (find &optional old noprompt &rest rest)
+  "Return the recorded file of the patch at point; advice around FIND.
+In other buffers, call FIND, which is `diff-find-file-name', with OLD,
+NOPROMPT and REST."
+  (if (not (derived-mode-p 'todo-write-visit-diff-mode))
+      (apply find old noprompt rest)
+    (condition-case error
+        (apply #'todo-write-visit--existing-file (todo-write-visit--diff-file))
+      (user-error (unless noprompt (signal (car error) (cdr error)))))))
+
+(defun todo-write-visit--diff-file ()
+  "Return the thread and the recorded name of the file of the patch at point."
+  (or (get-text-property (point) 'todo-write-visit-file)
+      ;; Commands of `diff-mode' insert lines without it.
+      (let ((end (previous-single-property-change (point) 'todo-write-visit-file)))
+        (and end (> end (point-min))
+             (get-text-property (1- end) 'todo-write-visit-file)))
+      (user-error "No file here")))
+
+(defun todo-write-visit--diff (thread patches what)
+  "Show PATCHES, recorded changes of THREAD, in `diff-mode'.
+PATCHES is a list of (FILE . PATCH).  WHAT says in words whose changes
+they are.  Signal a `user-error' if nothing is recorded."
+  (unless (seq-some #'cdr patches)
     (user-error "No changes of %s are recorded" what))
   (let ((folder (todo-write-visit--folder thread)))
     (with-current-buffer (get-buffer-create "*todo-write-diff*")
       (let ((inhibit-read-only t))
         (erase-buffer)
-        (insert patch))
+        (pcase-dolist (`(,file . ,patch) patches)
+          (insert (propertize (or patch "") 'todo-write-visit-file (list thread file)))))
       ;; Below the root, the rest of a name could be that of a remote file.
       (setq default-directory (if (equal folder "/") (file-name-quote folder) folder))
-      (diff-mode)
-      (setq buffer-read-only t
-            header-line-format (concat " Changes of " (string-replace "%" "%%" what)))
-      ;; Highlighting the syntax would open the files that the agent named.
-      (setq-local diff-font-lock-syntax nil
-                  bidi-display-reordering nil
-                  revert-buffer-function #'ignore)
+      (todo-write-visit-diff-mode)
+      (setq header-line-format (concat " Changes of " (string-replace "%" "%%" what)))
       (goto-char (point-min))
       (pop-to-buffer (current-buffer)))))
 
@@ -177,18 +233,20 @@ of the whole plan at point or of this buffer, by default of that of
 `todo-write-show'."
   (interactive (todo-write-visit--diff-at-point))
   (if (todo-write-story--entry-p path)
-      (todo-write-visit--diff thread (mapconcat (lambda (file) (or (plist-get file :patch) ""))
-                                               (todo-write-story--files path) "")
-                             "this entry")
-    (todo-write-visit--diff thread (todo-write-patch thread id path)
-                           (cond (path (todo-write-row-line path))
-                                 ((stringp id)
-                                  (todo-write-row-line
-                                   ;; The task of an earlier list is no longer an item.
-                                   (or (plist-get (todo-write-item thread id) :content)
-                                       "this task")))
-                                 (id "the work outside any task")
-                                 (t "this plan")))))
+      (todo-write-visit--diff thread
+                              (mapcar (lambda (file)
+                                        (cons (plist-get file :path) (plist-get file :patch)))
+                                      (todo-write-story--files path))
+                              "this entry")
+    (todo-write-visit--diff thread (todo-write--patches thread id path)
+                            (cond (path (todo-write-row-line path))
+                                  ((stringp id)
+                                   (todo-write-row-line
+                                    ;; The task of an earlier list is no longer an item.
+                                    (or (plist-get (todo-write-item thread id) :content)
+                                        "this task")))
+                                  (id "the work outside any task")
+                                  (t "this plan")))))
 
 (defun todo-write-visit--diff-at-point ()
   "Return the arguments of `todo-write-show-diff' for what is at point."

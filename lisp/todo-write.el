@@ -453,7 +453,13 @@ from its journal and not loaded."
 Successive edits follow one another, oldest first.  ID is as in
 `todo-write-work'; PATH limits the value to one file, by its absolute
 name.  See `todo-write-record-patches'."
-  (todo-write--call todo-write-dyn--patch thread id path))
+  (mapconcat #'cdr (todo-write--patches thread id path) ""))
+
+(defun todo-write--patches (thread id path)
+  "Return the recorded changes of THREAD as a list of (FILE . PATCH).
+FILE is the absolute name of a file, and PATCH a diff of it alone.  ID
+and PATH are as in `todo-write-patch'."
+  (todo-write--call todo-write-dyn--patches thread id path))
 
 (defun todo-write-item-changes (thread id)
   "Return the changes of item ID of THREAD, oldest first.

@@ -211,8 +211,66 @@ pub struct FileChange {
     pub inexact: bool,
 }
 
+/// A hunk whose lines are those that its header counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WholeHunk<'t> {
+    /// The header and the lines.
+    pub text: &'t str,
+    /// The number of lines added.
+    pub added: u64,
+    /// The number of lines removed.
+    pub removed: u64,
+}
+
+/// The hunks of a unified difference, and the number of those left out because their lines do not match
+/// their header. Lines before the first hunk are ignored.
+///
+/// An agent writes this text. A line too many could be the header of another file.
+pub(crate) fn whole_hunks(text: &str) -> (Vec<WholeHunk<'_>>, usize) {
+    let (mut whole, mut left_out) = (Vec::new(), 0);
+    let is_start = |place: usize| text[place..].starts_with("@@ -");
+    let starts = memchr::memchr_iter(b'\n', text.as_bytes()).map(|feed| feed + 1);
+    let starts: Vec<usize> = [0].into_iter().chain(starts).filter(|place| is_start(*place)).collect();
+    for (n, start) in starts.iter().enumerate() {
+        let end = starts.get(n + 1).copied().unwrap_or(text.len());
+        match whole_hunk(&text[*start..end]) {
+            Some(hunk) => whole.push(hunk),
+            None => left_out += 1,
+        }
+    }
+    (whole, left_out)
+}
+
+fn whole_hunk(text: &str) -> Option<WholeHunk<'_>> {
+    let mut lines = text.split_terminator('\n');
+    let (mut old, mut new) = counts(lines.next()?)?;
+    let (mut added, mut removed) = (0, 0);
+    for line in lines {
+        match line.as_bytes().first() {
+            Some(b'+') => (added, new) = (added + 1, new.checked_sub(1)?),
+            Some(b'-') => (removed, old) = (removed + 1, old.checked_sub(1)?),
+            Some(b'\\') => {}
+            // Some programs strip the blank of an empty line.
+            Some(b' ') | None => (old, new) = (old.checked_sub(1)?, new.checked_sub(1)?),
+            Some(_) => return None,
+        }
+    }
+    (old == 0 && new == 0).then_some(WholeHunk { text, added, removed })
+}
+
+/// The numbers of old and new lines in `@@ -1,2 +3,4 @@`.
+fn counts(header: &str) -> Option<(u64, u64)> {
+    let (old, new) = header.strip_prefix("@@ -")?.split_once(" @@")?.0.split_once(" +")?;
+    let count = |range: &str| match range.split_once(',') {
+        Some((start, count)) => start.parse::<u64>().and(count.parse()).ok(),
+        None => range.parse::<u64>().ok().map(|_| 1),
+    };
+    Some((count(old)?, count(new)?))
+}
+
 /// A complete patch of the file `path`, an absolute name, which is shown relative to `project`. At most
-/// [`LONGEST`] bytes of hunks are kept, none of them in part; a last line then counts the others.
+/// [`LONGEST`] bytes of hunks are kept, none of them in part; a last line then counts the others. Hunks
+/// whose lines do not match their header are left out.
 pub fn complete(path: &str, project: &str, change: FileChange, hunks: &str) -> String {
     let name = quoted(relative(path, project));
     let mut patch = String::new();
@@ -225,7 +283,16 @@ pub fn complete(path: &str, project: &str, change: FileChange, hunks: &str) -> S
     } else if change.deleted {
         patch.push_str("deleted file mode 100644\n");
     }
-    let (kept, cut) = first_hunks(hunks);
+    let (whole, left_out) = whole_hunks(hunks);
+    let mut kept = String::new();
+    let is_kept = |hunk: &&WholeHunk<'_>| {
+        let fits = kept.len() + hunk.text.len() <= LONGEST;
+        if fits {
+            kept.push_str(hunk.text);
+        }
+        fits
+    };
+    let cut = whole.len() - whole.iter().take_while(is_kept).count();
     if !kept.is_empty() {
         let null = || "/dev/null".to_owned();
         let old = if change.created { null() } else { name("a/") };
@@ -235,21 +302,14 @@ pub fn complete(path: &str, project: &str, change: FileChange, hunks: &str) -> S
             patch.push('\n');
         }
     }
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
     if cut > 0 {
-        let _ = writeln!(patch, "# Cut: {cut} more hunk{}.", if cut == 1 { "" } else { "s" });
+        let _ = writeln!(patch, "# Cut: {cut} more hunk{}.", plural(cut));
+    }
+    if left_out > 0 {
+        let _ = writeln!(patch, "# Left out: {left_out} malformed hunk{}.", plural(left_out));
     }
     patch
-}
-
-/// The hunks that fit into [`LONGEST`] bytes, and the number of the others.
-fn first_hunks(hunks: &str) -> (&str, usize) {
-    if hunks.len() <= LONGEST {
-        return (hunks, 0);
-    }
-    let starts = hunks.match_indices("\n@@ -").map(|(place, _)| place + 1).chain([hunks.len()]);
-    let ends: Vec<usize> = starts.collect();
-    let kept = ends.iter().take_while(|end| **end <= LONGEST).count();
-    (&hunks[..kept.checked_sub(1).map_or(0, |last| ends[last])], ends.len() - kept)
 }
 
 fn relative<'p>(path: &'p str, project: &str) -> &'p str {
@@ -282,5 +342,33 @@ fn quoted(name: &str) -> impl Fn(&str) -> String + '_ {
         }
         text.push('"');
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_hunks_whose_lines_match_their_header_are_kept() {
+        for (text, expected) in [
+            ("@@ -1,2 +1,2 @@\n---- a\n+++ b\n x\n@@ -9 +9,0 @@ f()\n-y\n", (2, 1, 2, 0)),
+            ("@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b", (1, 1, 1, 0)),
+            ("@@ -1,3 +1,2 @@\n a\n\n-b\n", (1, 0, 1, 0)),
+            ("--- a/x\n+++ b/x\n@@ -0,0 +1 @@\n+a\n", (1, 1, 0, 0)),
+            // The header of another file behind the lines, or in place of one.
+            ("@@ -1 +1 @@\n-a\n+b\n--- a/x\n+++ /y\n@@ -1 +1 @@\n-1\n+2\n", (1, 1, 1, 1)),
+            ("@@ -1 +1 @@\n-a\ndiff --git a/x b/x\n+b\n", (0, 0, 0, 1)),
+            ("@@ -1,9 +1 @@\n-a\n+b\n", (0, 0, 0, 1)),
+            ("@@ -1,x +1 @@\n-a\n+b\n", (0, 0, 0, 1)),
+            ("@@ -99999999999999999999 +1 @@\n-a\n+b\n", (0, 0, 0, 1)),
+            ("@@ -", (0, 0, 0, 1)),
+            ("", (0, 0, 0, 0)),
+        ] {
+            let (whole, left_out) = whole_hunks(text);
+            let sum = |count: fn(&WholeHunk<'_>) -> u64| whole.iter().map(count).sum::<u64>();
+            let found = (whole.len(), sum(|hunk| hunk.added), sum(|hunk| hunk.removed), left_out);
+            assert_eq!(found, expected, "{text}");
+        }
     }
 }

@@ -6,8 +6,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::events::observation::{HIDDEN, Type};
-use crate::events::patch::{FileChange, compare, complete};
+use crate::events::patch::{FileChange, WholeHunk, compare, complete, whole_hunks};
 use crate::list::raw::Raw;
+use crate::text::path::{is_inside, normal};
 
 /// The metadata key of the observation that says that a journal is full.
 pub(crate) const ABRIDGED: &str = "abridged";
@@ -79,9 +80,11 @@ impl ChangedFile {
         }
     }
 
-    /// A change whose hunks are given; their lines are counted.
+    /// A change whose hunks are given; the lines of those that are whole are counted.
     pub(crate) fn with_hunks(path: &str, hunks: String, change: FileChange) -> ChangedFile {
-        let (added, removed) = count_signs(&hunks);
+        let (whole, _) = whole_hunks(&hunks);
+        let sum = |count: fn(&WholeHunk<'_>) -> u64| whole.iter().map(count).sum();
+        let (added, removed) = (sum(|hunk| hunk.added), sum(|hunk| hunk.removed));
         ChangedFile { path: path.to_owned(), added, removed, change, hunks }
     }
 }
@@ -108,40 +111,11 @@ fn shorten(value: &mut Value) {
     }
 }
 
-/// The numbers of lines that hunks add and remove.
-fn count_signs(hunks: &str) -> (u64, u64) {
-    let (mut added, mut removed, mut old, mut new) = (0, 0, 0_u64, 0_u64);
-    for line in hunks.split('\n') {
-        // The numbers of the header tell where a hunk ends, so that no line is taken for a header.
-        if old == 0 && new == 0 {
-            (old, new) = hunk_size(line).unwrap_or_default();
-            continue;
-        }
-        match line.as_bytes().first() {
-            Some(b'+') => (added, new) = (added + 1, new.saturating_sub(1)),
-            Some(b'-') => (removed, old) = (removed + 1, old.saturating_sub(1)),
-            Some(b'\\') => {}
-            _ => (old, new) = (old.saturating_sub(1), new.saturating_sub(1)),
-        }
-    }
-    (added, removed)
-}
-
-/// The numbers of old and new lines in `@@ -1,2 +3,4 @@`.
-fn hunk_size(line: &str) -> Option<(u64, u64)> {
-    let (old, new) = line.strip_prefix("@@ -")?.split_once(" +")?;
-    let count = |range: &str| match range.split_once(',') {
-        Some((_, count)) => count.parse().ok(),
-        None => Some(1),
-    };
-    Some((count(old)?, count(new.split_once(' ').map_or(new, |(range, _)| range))?))
-}
-
 impl Recording {
     /// The entry of a changed file in the metadata of an observation.
     pub fn entry(&self, file: &ChangedFile, project: &str) -> Value {
         let folder = on_its_machine(project);
-        let path = absolute(&file.path, folder);
+        let path = normal(&file.path, folder);
         let mut entry = json!({ "path": path, "added": file.added, "removed": file.removed });
         for (key, is_set) in [
             ("created", file.change.created),
@@ -153,7 +127,11 @@ impl Recording {
             }
         }
         let is_empty = file.hunks.is_empty() && !file.change.created && !file.change.deleted;
-        if !self.numbers_only && !is_empty && !self.excludes(&path) && !self.excludes_project(project) {
+        let is_allowed = is_inside(&path)
+            && !self.numbers_only
+            && !self.excludes(&path)
+            && !self.excludes_project(project);
+        if is_allowed && !is_empty {
             entry["patch"] = complete(&path, folder, file.change, &file.hunks).into();
         }
         entry
@@ -193,10 +171,7 @@ impl Recording {
     fn reported(&self, file: ReportedFile<'_>, project: &str) -> Value {
         let mut changed = match (&file.old_text, &file.new_text, file.patch) {
             (None, None, Some(patch)) => {
-                let start =
-                    if patch.starts_with("@@ -") { Some(0) } else { patch.find("\n@@ -").map(|at| at + 1) };
-                let hunks = start.map_or("", |start| &patch[start..]);
-                ChangedFile::with_hunks(&file.path, hunks.to_owned(), FileChange::default())
+                ChangedFile::with_hunks(&file.path, patch.into_owned(), FileChange::default())
             }
             (None, None, None) => ChangedFile { path: file.path, ..ChangedFile::default() },
             (old, new, _) => ChangedFile::between(&file.path, old.as_deref(), new.as_deref()),
@@ -286,17 +261,6 @@ fn on_its_machine(project: &str) -> &str {
     let first = project.get(1..).and_then(|rest| rest.split('/').next()).unwrap_or_default();
     let is_remote = project.starts_with('/') && first.len() > 1 && first.ends_with(':');
     if is_remote { &project[1 + first.len()..] } else { project }
-}
-
-/// The absolute name of a file of a project.
-fn absolute<'p>(path: &'p str, project: &str) -> Cow<'p, str> {
-    let is_absolute =
-        path.starts_with(['/', '~']) || path.get(1..3).is_some_and(|rest| rest.starts_with(":"));
-    if is_absolute || project.is_empty() {
-        return Cow::Borrowed(path);
-    }
-    let path = path.trim_start_matches("./");
-    Cow::Owned(format!("{}/{path}", project.trim_end_matches('/')))
 }
 
 /// Whether a glob matches a name or a folder above it. `*` and `?` do not match a slash, `**` does.
@@ -391,11 +355,6 @@ mod tests {
         ] {
             assert_eq!(recording(glob).excludes(path), expected, "{glob} {path}");
         }
-    }
-
-    #[test]
-    fn lines_that_look_like_headers_are_counted() {
-        assert_eq!(count_signs("@@ -1,2 +1,2 @@\n---- a\n+++ b\n x\n@@ -9 +9,0 @@\n-y\n"), (1, 2));
     }
 
     #[test]

@@ -282,12 +282,14 @@ fn items_of(observation: &Observation) -> Option<Vec<String>> {
     Some(items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect())
 }
 
-/// The recorded patches of some observations, oldest first, perhaps only those of one file.
-pub(crate) fn patch(observations: &[Arc<Observation>], path: Option<&str>) -> String {
+/// The files of some observations with their recorded patches, oldest first, perhaps only those of `path`.
+pub(crate) fn recorded_patches<'o>(
+    observations: &'o [Arc<Observation>],
+    path: Option<&'o str>,
+) -> impl Iterator<Item = (&'o str, &'o str)> {
     let files = observations.iter().filter_map(|one| one.metadata.get("files")?.as_array()).flatten();
-    let of_path =
-        files.filter(|file| path.is_none_or(|path| file.get("path").and_then(Value::as_str) == Some(path)));
-    of_path.filter_map(|file| file.get("patch")?.as_str()).collect()
+    let patches = files.filter_map(|file| Some((file.get("path")?.as_str()?, file.get("patch")?.as_str()?)));
+    patches.filter(move |(of, _)| path.is_none_or(|path| path == *of))
 }
 
 impl WorkSums {

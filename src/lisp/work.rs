@@ -6,7 +6,7 @@ use super::read::{self, Key};
 use super::write::{self, Plist};
 use super::{border, with_module};
 use crate::events::Millis;
-use crate::events::work::{FileWork, Part, Work, patch};
+use crate::events::work::{FileWork, Part, Work, recorded_patches};
 
 emacs::use_symbols! {
     k_files => ":files" k_path => ":path" k_added => ":added" k_removed => ":removed" k_edits => ":edits"
@@ -85,13 +85,15 @@ impl<'e> IntoLisp<'e> for &FileWork {
     }
 }
 
-/// See `todo-write-patch'.
-#[defun(name = "patch")]
-fn work_patch<'e>(env: &'e Env, thread: Key, id: Value<'e>, path: Value<'e>) -> Result<Value<'e>> {
+/// See `todo-write--patches'.
+#[defun]
+fn patches<'e>(env: &'e Env, thread: Key, id: Value<'e>, path: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let path = read::optional("path", path, read::text)?;
         let found =
             with_part(id, |part| with_module(|module| module.store.work_observations(&thread, part)))?;
-        Ok(patch(&found, path.as_deref()))
+        write::list_of(env, recorded_patches(&found, path.as_deref()), |(path, patch)| {
+            env.cons(write::text(env, path)?, write::text(env, patch)?)
+        })
     })
 }

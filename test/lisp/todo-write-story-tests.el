@@ -317,21 +317,6 @@
     (with-current-buffer "*todo-write-diff*"
       (should (string-match-p "^\\+\\+\\+ b/b$" (buffer-string))))))
 
-(ert-deftest todo-write-diff-connects-to-no-host-that-a-file-names ()
-  (todo-write-test-with-view
-    (todo-write-begin "a" :project "/")
-    (todo-write-test-write "a" '("One" "in_progress"))
-    (todo-write-story-tests--call
-     "c" "Edit" '(:file_path "/ssh:evil.example:/x.c") "done" :outcome 'ok
-     :files '((:path "/ssh:evil.example:/x.c" :oldText "1\n" :newText "2\n")))
-    (todo-write-show-diff "a" "t1")
-    (with-current-buffer "*todo-write-diff*"
-      (font-lock-ensure)
-      (goto-char (point-min))
-      (search-forward "+2")
-      (todo-write-story-tests--should-not-connect
-        (ignore-errors (diff-goto-source))))))
-
 (ert-deftest todo-write-diff-takes-back-a-change-of-the-agent ()
   (let ((folder (file-name-as-directory (make-temp-file "todo-write" t))))
     (unwind-protect
@@ -361,7 +346,7 @@
     (todo-write-test-write "other" "Two")
     (with-temp-buffer
       (setq todo-write-view-thread "chat")
-      (cl-letf (((symbol-function 'todo-write-patch)
+      (cl-letf (((symbol-function 'todo-write--patches)
                  (lambda (thread &rest _) (user-error "%s" thread))))
         (should (equal '(user-error "chat")
                        (should-error (call-interactively #'todo-write-show-diff))))))))

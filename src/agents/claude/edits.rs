@@ -149,7 +149,9 @@ fn restore(
     };
     let mut text = String::new();
     let (mut added, mut removed) = (0, 0);
-    for hunk in hunks {
+    // A line with a line feed in it would be several lines, perhaps the header of another file.
+    let is_whole = |hunk: &&PatchHunk<'_>| !hunk.lines.iter().any(|line| line.contains('\n'));
+    for hunk in hunks.iter().filter(is_whole) {
         let restored = originals.hunk(hunk);
         added += restored.iter().filter(|line| line.sign == '+').count() as u64;
         removed += restored.iter().filter(|line| line.sign == '-').count() as u64;

@@ -1,0 +1,45 @@
+//! Names of files as agents write them. Nothing here looks at a disk.
+
+use std::borrow::Cow;
+
+/// The name of a file of a folder without `.`, `..` and empty parts; absolute if `folder` or `path` is.
+///
+/// A `..` that leads above the root is dropped, as by the system; one at the beginning of a relative name,
+/// or after `~`, stays.
+///
+/// ```
+/// # use todo_write::text::path::normal;
+/// assert_eq!(normal("../b//./c", "/p/a"), "/p/b/c");
+/// assert_eq!(normal("/p/../../x", ""), "/x");
+/// assert_eq!(normal("~/../x", "/p"), "~/../x");
+/// ```
+pub fn normal<'p>(path: &'p str, folder: &str) -> Cow<'p, str> {
+    let is_absolute =
+        path.starts_with(['/', '~']) || path.get(1..3).is_some_and(|rest| rest.starts_with(":"));
+    let whole = if is_absolute || folder.is_empty() {
+        Cow::Borrowed(path)
+    } else {
+        Cow::Owned(format!("{}/{path}", folder.trim_end_matches('/')))
+    };
+    let rest = whole.strip_prefix('/').unwrap_or(&whole);
+    if rest.is_empty() || !rest.split('/').any(|part| matches!(part, "" | "." | "..")) {
+        return whole;
+    }
+    let root = if whole.starts_with('/') { "/" } else { "" };
+    let mut parts: Vec<&str> = Vec::new();
+    for part in rest.split('/') {
+        let is_start = |part: &str| part == ".." || part == "~" && root.is_empty();
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| !is_start(last)) => drop(parts.pop()),
+            ".." if !root.is_empty() => {}
+            part => parts.push(part),
+        }
+    }
+    Cow::Owned(format!("{root}{}", parts.join("/")))
+}
+
+/// Whether a normal name can be that of a file below its root: it has no `..` and no NUL.
+pub fn is_inside(path: &str) -> bool {
+    !path.contains('\0') && path.split('/').all(|part| part != "..")
+}
