@@ -76,7 +76,8 @@ Only CLAUDE_CONFIG_DIR and CODEX_HOME of their environments are read."
                        (todo-write-follow-sessions--given-homes))))
     (setq todo-write-follow-sessions--found
           (cl-loop for (name . folder) in (todo-write--call todo-write-dyn--folders-named-by
-                                            '("CLAUDE_CONFIG_DIR" "CODEX_HOME"))
+                                            '("CLAUDE_CONFIG_DIR" "CODEX_HOME")
+                                            (todo-write--sandbox))
                    unless (member (directory-file-name folder) known)
                    collect (cons (if (equal name "CODEX_HOME") 'codex 'claude) folder)))))
 

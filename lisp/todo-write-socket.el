@@ -96,6 +96,7 @@ When it closes, this Emacs takes over.")
   (let ((file-name-handler-alist nil)
         (run (format "/run/user/%d" (user-uid))))
     (cond (todo-write-socket (expand-file-name todo-write-socket))
+          ((todo-write--sandbox) (concat (todo-write--sandbox) "/socket"))
           ((todo-write-socket--ours-p run) (concat run "/todo-write/socket"))
           (t (format "/tmp/todo-write-%d/socket" (user-uid))))))
 

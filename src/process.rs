@@ -6,6 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::file;
 
+/// The environment variable that keeps tests apart from this machine: only processes with the same value
+/// are seen. It names a folder, in which the usual socket lies.
+const SANDBOX: &str = "TODO_WRITE_SANDBOX";
+
 /// The state of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProcessState {
@@ -39,8 +43,9 @@ pub(crate) fn state(id: u32, start: Option<&str>) -> ProcessState {
 }
 
 /// The environment variables among `names` that name an existing folder in this user's processes, with
-/// their values. Nothing else is kept of their environments.
-pub(crate) fn folders_named_by(names: &[String]) -> BTreeSet<(String, PathBuf)> {
+/// their values. Only processes whose [`SANDBOX`] is `sandbox` count. Nothing else is kept of their
+/// environments.
+pub(crate) fn folders_named_by(names: &[String], sandbox: Option<&str>) -> BTreeSet<(String, PathBuf)> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let is_number = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
     let numbered = processes.filter(|entry| entry.file_name().to_str().is_some_and(is_number));
@@ -50,9 +55,11 @@ pub(crate) fn folders_named_by(names: &[String]) -> BTreeSet<(String, PathBuf)> 
     let folders = environments.flat_map(|environment| {
         let variables =
             environment.split(|byte| *byte == 0).filter_map(|variable| str::from_utf8(variable).ok());
-        let named = variables.filter_map(|variable| variable.split_once('='));
-        let wanted = named.filter(|(name, _)| names.iter().any(|wanted| wanted == name));
-        wanted.map(|(name, value)| (name.to_owned(), PathBuf::from(value))).collect::<Vec<_>>()
+        let named: Vec<_> = variables.filter_map(|variable| variable.split_once('=')).collect();
+        let own = named.iter().find(|(name, _)| *name == SANDBOX).map(|(_, value)| *value);
+        let is_wanted = |name: &str| own == sandbox && names.iter().any(|wanted| wanted == name);
+        let wanted = named.iter().filter(|(name, _)| is_wanted(name));
+        wanted.map(|(name, value)| ((*name).to_owned(), PathBuf::from(value))).collect::<Vec<_>>()
     });
     folders.filter(|(_, folder)| folder.is_absolute() && folder.is_dir()).collect()
 }

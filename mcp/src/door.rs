@@ -14,6 +14,8 @@ use std::time::{Duration, SystemTime};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 
+/// The environment variable of tests that names the folder of the usual socket.
+const SANDBOX: &str = "TODO_WRITE_SANDBOX";
 /// A socket refuses connections in the moment between its creation and its use.
 const GRACE: Duration = Duration::from_secs(10);
 /// Maximum size of a file with a token.
@@ -36,10 +38,13 @@ pub type Streams = (Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send
 impl Door {
     /// The doors to try if none was given, the likeliest first.
     pub fn usual() -> Vec<Door> {
-        let uid = own_uid();
-        let folders =
-            uid.map(|uid| [format!("/run/user/{uid}/todo-write"), format!("/tmp/todo-write-{uid}")]);
-        let own = folders.into_iter().flatten().map(|folder| Door::Socket(Path::new(&folder).join("socket")));
+        let folders = match std::env::var(SANDBOX) {
+            Ok(sandbox) => vec![sandbox],
+            Err(_) => own_uid().map_or_else(Vec::new, |uid| {
+                vec![format!("/run/user/{uid}/todo-write"), format!("/tmp/todo-write-{uid}")]
+            }),
+        };
+        let own = folders.into_iter().map(|folder| Door::Socket(Path::new(&folder).join("socket")));
         let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
         own.chain(home.into_iter().flat_map(|home| forwarded(&Path::new(&home).join(".todo-write"))))
             .collect()

@@ -15,6 +15,9 @@
 ;; MATCH in the environment is a regexp on the names of the tests to run, and
 ;; VERBOSE=1 prints the passing tests, too, and how long each took.
 ;;
+;; Tests see no agent, socket, folder or process of the machine, only what they begin
+;; themselves; see "Keep tests apart" below.
+;;
 ;; The last line is "ERT: N passed, N failed, N skipped".
 
 ;;; Code:
@@ -23,6 +26,7 @@
 (require 'cl-lib)
 (require 'ert)
 (require 'pp)
+(require 'seq)
 (require 'subr-x)
 
 (defconst run-root
@@ -30,8 +34,28 @@
   "The repository.")
 
 (defconst run-home (make-temp-file "todo-write-test-" t)
-  "Folder of the user's Emacs directory and of all temporary files.
+  "The home of the user, also of the Emacs directory and of all temporary files.
 It is deleted at the end, with the files of tests and killed child processes.")
+
+;;; Keep tests apart
+
+;; Before any library is loaded: some look at the environment then.
+
+(defconst run-variables
+  (rx bos (or "ANTHROPIC_" "CLAUDE" "CODEX_" "COPILOT_" "DBUS_" "ECA_" "GEMINI_" "OPENAI_"
+              "OPENCODE" "TMUX" "XDG_"))
+  "Regexp on the variables of agents, and of others by which a user's programs are found.")
+
+(setq process-environment
+      (seq-remove (lambda (variable) (string-match-p run-variables variable))
+                  process-environment))
+(pcase-dolist (`(,variable . ,usual) '(("CARGO_HOME" . "~/.cargo") ("RUSTUP_HOME" . "~/.rustup")))
+  (unless (getenv variable)
+    (setenv variable (expand-file-name usual))))
+(setenv "HOME" run-home)
+;; It has the socket of tests, and only processes with it in their environment are seen.
+(setenv "TODO_WRITE_SANDBOX" run-home)
+(setenv "TMUX_TMPDIR" run-home)
 
 (defun run-condition (condition)
   "Return CONDITION, signalled by a test, as readable text."

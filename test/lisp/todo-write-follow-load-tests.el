@@ -31,10 +31,7 @@
             (todo-write-follow-sessions--found nil))
        (make-directory folder t)
        (make-directory sessions t)
-       (unwind-protect
-           ;; Agents of other tests run on this machine, too.
-           (cl-letf (((symbol-function 'todo-write-dyn--folders-named-by) #'ignore))
-             ,@body)
+       (unwind-protect (progn ,@body)
          (todo-write-follow-stop)
          (todo-write-follow-mode -1)
          (delete-directory home t)))))

@@ -524,6 +524,27 @@ Skip the test if this system has none."
             (should-not (assoc "/no/such/folder" (mapcar #'cdr (todo-write-follow-sessions--homes)))))
         (delete-process child)))))
 
+(ert-deftest todo-write-follow-tests-agents-that-no-test-began-are-not-seen ()
+  (todo-write-follow-tests--with
+    (let* ((other (make-temp-file "other" t))
+           ;; As an agent of the user, or of another run of the tests.
+           (child (lambda (sandbox)
+                    (let ((process-environment `(,(concat "CLAUDE_CONFIG_DIR=" other) ,sandbox
+                                                 ,@process-environment)))
+                      (make-process :name "child" :command '("cat") :noquery t
+                                    :connection-type 'pipe
+                                    :buffer (generate-new-buffer " *child*" t)))))
+           (children (mapcar child '("TODO_WRITE_SANDBOX" "TODO_WRITE_SANDBOX=/elsewhere"))))
+      (unwind-protect
+          (progn
+            ;; They have the variables once they run the program.
+            (dolist (process children)
+              (process-send-string process "x\n")
+              (todo-write-test-wait (lambda () (< 1 (buffer-size (process-buffer process))))))
+            (should-not (rassoc other (todo-write-follow-sessions--find-homes))))
+        (dolist (process children)
+          (kill-buffer (process-buffer process)))))))
+
 (ert-deftest todo-write-follow-tests-the-search-for-agents-asks-no-other-machine ()
   (let* (asked
          (todo-write-follow-sessions--found nil)

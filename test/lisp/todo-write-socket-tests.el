@@ -36,7 +36,8 @@
       (todo-write-socket--close))))
 
 (ert-deftest todo-write-socket-lies-in-the-users-own-folder ()
-  (let ((todo-write-socket nil))
+  (let ((todo-write-socket nil)
+        (process-environment (cons "TODO_WRITE_SANDBOX" process-environment)))
     (should (member (todo-write-socket--file)
                     (list (format "/run/user/%d/todo-write/socket" (user-uid))
                           (format "/tmp/todo-write-%d/socket" (user-uid)))))))
