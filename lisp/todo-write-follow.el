@@ -276,6 +276,7 @@ AUTOMATIC is that of `todo-write-follow--session'."
                 (and copy (list (todo-write-follow-sessions--copy-machine copy)
                                 (todo-write-follow-sessions--copy-prefix copy)))))
         (todo-write-follow--read session (unless automatic 50))
+        (setq todo-write-activity--time (todo-write-follow--last-known session))
         (push session todo-write-follow--sessions)
         (puthash file session todo-write-follow--files)
         (unwind-protect
@@ -636,7 +637,8 @@ of what was found earlier."
 The process of a session overrides the activity in its transcript."
   (dolist (update updates)
     (let ((thread (plist-get update :thread))
-          (state (plist-get update :state)))
+          (state (plist-get update :state))
+          (todo-write-activity--time (todo-write-follow--last-known session)))
       (todo-write--publish thread (plist-get update :outcome))
       (when state
         (todo-write--dispatch thread 'state state))
@@ -728,10 +730,8 @@ That of one on a machine whose connection is lost is unknown."
        ;; The transcript has the reason, and is often ahead of the process.  The turn
        ;; may have ended long before Emacs looks: after the last line, nothing is known.
        (let ((end (todo-write-follow--session-end session))
-             (times (delq nil (list (todo-write-follow--session-last session)
-                                    todo-write-activity--time))))
-         (let ((todo-write-activity--time (and times (apply #'min times))))
-           (todo-write-end-turn thread (car end) nil (cdr end)))))
+             (todo-write-activity--time (todo-write-follow--last-known session)))
+         (todo-write-end-turn thread (car end) nil (cdr end))))
       ('(unknown) (todo-write-set-activity thread nil nil t))
       ('nil (todo-write-follow--pause-ended session))
       (`(,what . ,reason)
@@ -739,6 +739,15 @@ That of one on a machine whose connection is lost is unknown."
        ;; The turn ended, but its command or subagent still runs in the background.
        (when (and (eq what 'working) (eq (todo-write-state thread) 'paused))
          (todo-write-resume thread))))))
+
+(defun todo-write-follow--last-known (session)
+  "Return the time at which the agent of SESSION is known to have worked last.
+That is the time of its last line, or of its file if that is earlier: a
+copied file is younger than its lines, and some lines have no time.  nil
+means now."
+  (let ((times (delq nil (list (todo-write-follow--session-last session)
+                               todo-write-activity--time))))
+    (and times (apply #'min times))))
 
 (defun todo-write-follow--pause-ended (session)
   "Pause SESSION, which no process names any more, for how its agent ended."

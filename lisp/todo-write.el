@@ -371,7 +371,7 @@ consider only those.  Threads of subagents are ignored."
 (defun todo-write-threads-kept ()
   "Return the threads that have a journal, newest first, as a list of plists.
 Their keys are :key, :about as from `todo-write-about', and :modified,
-the time of the last write in milliseconds since the epoch."
+the time of the last record in milliseconds since the epoch."
   (todo-write--call todo-write-dyn--kept))
 
 (defun todo-write-parent (thread)

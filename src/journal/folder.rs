@@ -1,12 +1,13 @@
 //! The files of journals: names, locks, and whether another process holds them.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::file::whole_lines;
-use super::line::{FORMAT, decode_all, format_of};
+use super::line::{FORMAT, decode, decode_all, format_of};
+use crate::events::Millis;
 use crate::file::{is_certain, modified};
 use crate::text::fnv1a;
 use crate::thread::record::Record;
@@ -128,6 +129,27 @@ pub(crate) fn read_file(path: &Path) -> Vec<Record> {
     let bytes = fs::read(path).unwrap_or_default();
     decode_all(&bytes[..whole_lines(&bytes)])
 }
+
+/// The time of the last record of a journal that has one. Only the end of the file is read: a few
+/// thousand bytes, and more if the last record is longer.
+pub(super) fn last_time(file: &mut File) -> Option<Millis> {
+    let length = file.metadata().ok()?.len();
+    let mut size = 8 * 1024;
+    loop {
+        let mut end = Vec::new();
+        file.seek(SeekFrom::Start(length.saturating_sub(size))).ok()?;
+        file.take(size).read_to_end(&mut end).ok()?;
+        let mut lines = end.split_inclusive(|byte| *byte == b'\n').rev();
+        let found = lines.find_map(|line| decode(line)?.timestamp());
+        if found.is_some() || size >= length.min(LONGEST_END) {
+            return found;
+        }
+        size *= 16;
+    }
+}
+
+/// The number of bytes at the end of a journal that are searched for its last record.
+const LONGEST_END: u64 = 8 * 1024 * 1024;
 
 /// Whether a journal has a format that this version does not know.
 pub(super) fn is_later(path: &Path) -> bool {

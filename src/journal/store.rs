@@ -60,7 +60,7 @@ pub struct KeptThread {
     pub key: String,
     /// See [`Thread::about`].
     pub about: Map<String, Value>,
-    /// The modification time of its journal.
+    /// The time of its last record.
     pub modified: Millis,
 }
 
@@ -416,16 +416,13 @@ fn failed(path: &Path, source: std::io::Error) -> Error {
     Error::Journal { file: path.display().to_string(), source }
 }
 
-/// Reads the thread of a journal from its header.
+/// Reads the thread of a journal from its header, and its time from its last record: a file may be
+/// younger than what it records.
 fn saved_thread(path: &Path) -> Option<KeptThread> {
-    let file = fs::File::open(path).ok()?;
-    let modified = file.metadata().ok()?.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    let mut file = BufReader::new(fs::File::open(path).ok()?);
     let mut line = Vec::new();
-    BufReader::new(file).read_until(b'\n', &mut line).ok()?;
-    match decode(&line)? {
-        Record::Thread { thread, about, .. } => {
-            Some(KeptThread { key: thread, about, modified: u64::try_from(modified.as_millis()).ok()? })
-        }
-        _ => None,
-    }
+    file.read_until(b'\n', &mut line).ok()?;
+    let Record::Thread { thread, about, timestamp, .. } = decode(&line)? else { return None };
+    let modified = folder::last_time(file.get_mut()).unwrap_or(timestamp);
+    Some(KeptThread { key: thread, about, modified })
 }

@@ -17,6 +17,7 @@
 (require 'todo-write-follow)
 (require 'todo-write-notify)
 (require 'todo-write-history)
+(require 'todo-write-list)
 (require 'todo-write-org)
 
 (defconst todo-write-follow-tests--fixtures
@@ -105,6 +106,36 @@ Its agent has a list of CONTENTS.  Return FILE."
     (should (equal (plist-get (todo-write-about todo-write-follow-tests--bakery) :project)
                    "/home/user/bakery/"))
     (should (equal (todo-write-current-thread) todo-write-follow-tests--bakery))))
+
+(ert-deftest todo-write-follow-tests-an-old-session-is-as-old-as-its-last-line-after-a-restart-too ()
+  (todo-write-follow-tests--with
+    (let* ((file (todo-write-follow-tests--session
+                  (expand-file-name "a.jsonl" folder) "a" "Bake" '("Mix" "completed")))
+           (todo-write-list-hours 1000000)
+           (now (floor (float-time)))
+           (since (lambda ()
+                    (todo-write-list)
+                    (prog1 (progn (goto-char (point-min))
+                                  (buffer-substring-no-properties (point-min) (point-max)))
+                      (kill-buffer)))))
+      ;; The file is new, its lines are not.
+      (todo-write-follow-tests--append
+       file
+       `(:type "assistant" :uuid "end" :sessionId "a" :isSidechain :false
+               :timestamp ,(format-time-string "%FT%T.000Z" (- now (* 200 86400)) t)
+               :message (:id "end" :stop_reason "end_turn"
+                         :content [(:type "text" :text "Done")])))
+      (todo-write-follow file)
+      (should (string-match-p "idle +200 d" (funcall since)))
+      (todo-write-follow-stop)
+      (should (string-match-p "idle +200 d" (funcall since)))
+      (should (string-match-p
+               "idle +200 d"
+               (todo-write-test-child
+                '(require 'todo-write-list)
+                `(let ((todo-write-list-hours ,todo-write-list-hours))
+                   (todo-write-list)
+                   (prin1 (buffer-substring-no-properties (point-min) (point-max))))))))))
 
 ;;; Growing
 

@@ -11,6 +11,7 @@ use crate::common::{
 };
 use proptest::prelude::*;
 use serde_json::{Map, json};
+use todo_write::events::observation::{Details, Type};
 use todo_write::journal::search::Query;
 use todo_write::journal::store::{Storage, Store};
 use todo_write::journal::{Durability, bad_file, files_of};
@@ -334,21 +335,25 @@ fn age(path: &Path, days: u64) {
 }
 
 #[test]
-fn saved_threads_are_listed_newest_first_with_their_properties() {
+fn saved_threads_are_listed_by_what_they_recorded_last_whatever_the_time_of_the_file() {
     let folder = Folder::new();
     let mut before = store(folder.path());
-    for key in ["old", "older", "new"] {
-        before.open(key, Map::from_iter([("project".to_owned(), json!(format!("/{key}")))]), 1);
+    let about = |key: &str| Map::from_iter([("project".to_owned(), json!(format!("/{key}")))]);
+    for (key, time) in [("old", 2_000), ("older", 1_000), ("new", 3_000)] {
+        write(before.open(key, about(key), 1), &[("Mix", Pending)], time);
     }
+    let long = json!({ "text": "x".repeat(200_000) });
+    let older = before.open("older", Map::new(), 1);
+    older.change(|thread| thread.observe(Type::Message, long, Details::default(), 1_500));
     drop(before);
-    age(&files_of(folder.path(), "old").next().unwrap(), 2);
-    age(&files_of(folder.path(), "older").next().unwrap(), 3);
+    age(&files_of(folder.path(), "new").next().unwrap(), 2);
+    age(&files_of(folder.path(), "old").next().unwrap(), 3);
     fs::write(folder.path().join("notes.txt"), "mine").unwrap();
     fs::write(folder.path().join("foreign.jsonl"), "{}\n").unwrap();
     let kept = store(folder.path()).saved_threads();
-    assert_eq!(kept.iter().map(|kept| kept.key.as_str()).collect::<Vec<_>>(), ["new", "old", "older"]);
-    assert_eq!(kept[1].about, Map::from_iter([("project".to_owned(), json!("/old"))]));
-    assert!(kept[0].modified - kept[1].modified >= 86_400_000);
+    let times: Vec<_> = kept.iter().map(|kept| (kept.key.as_str(), kept.modified)).collect();
+    assert_eq!(times, [("new", 3_000), ("old", 2_000), ("older", 1_500)]);
+    assert_eq!(kept[1].about, about("old"));
 }
 
 #[test]
