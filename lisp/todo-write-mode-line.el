@@ -10,6 +10,7 @@
 ;;
 ;; shows a plan in the mode line, as in [2/4 Converting callbacks…]: the one written
 ;; last in the project of the selected window, else the one written last anywhere.
+;; Agents that have ended come last, and the mode line of a plan shows that plan.
 ;; mouse-1 opens the plan, hovering shows its tasks.  +2 says that two other agents
 ;; work, ✓1 that another one is done and unseen.  An agent that needs you takes the
 ;; plan's place, as in [! login: permission to run npm test]; mouse-1 goes there.
@@ -63,8 +64,9 @@ inert.")
 (defvar todo-write-mode-line--thread nil
   "Key of the thread that the mode line and the tab bar show.")
 
-(defvar todo-write-mode-line--folder nil
-  "The folder for which that thread was chosen.")
+(defvar todo-write-mode-line--place nil
+  "The plan and the folder of the buffer for which that thread was chosen.
+A cons, as from `todo-write-mode-line--selected'.")
 
 (defconst todo-write-mode-line--entry
   '(todo-write-mode-line-mode ("" todo-write-mode-line-string))
@@ -105,8 +107,8 @@ inert.")
                      (window-buffer-change-functions . todo-write-mode-line--look)
                      (window-selection-change-functions . todo-write-mode-line--look)))
       (funcall (if on #'add-hook #'remove-hook) hook function))
-    (setq todo-write-mode-line-string nil
-          todo-write-tab-bar--text nil)
+    (setq-default todo-write-mode-line-string nil)
+    (setq todo-write-tab-bar--text nil)
     (todo-write-mode-line--update)
     (todo-write-mode-line--redraw)))
 
@@ -122,46 +124,92 @@ inert.")
 For `todo-write--event-functions'."
   (when (pcase what
           ;; An `agent-change' is also a change of its thread.
-          ((or 'spinner 'agent-transition 'agent-gone 'forgotten 'change 'state) t)
+          ((or 'spinner 'agent-transition 'agent-gone 'forgotten 'change 'state 'shown) t)
           ('activity (equal thread todo-write-mode-line--thread)))
     (unless (todo-write--draw-later #'todo-write-mode-line--update)
       (todo-write-mode-line--update thread (and (eq what 'change) data)))))
 
 (defun todo-write-mode-line--look (&rest _)
-  "Update the text if the buffer of the selected window has another folder."
-  (unless (equal todo-write-mode-line--folder
-                 (buffer-local-value 'default-directory (window-buffer)))
+  "Update the text if the buffer of the selected window has another folder or plan."
+  (unless (equal todo-write-mode-line--place (todo-write-mode-line--selected))
     (todo-write-mode-line--update)))
+
+(defun todo-write-mode-line--selected ()
+  "Return the plan and the folder of the selected window's buffer, a cons."
+  (let ((buffer (window-buffer)))
+    (cons (buffer-local-value 'todo-write-view-thread buffer)
+          (buffer-local-value 'default-directory buffer))))
+
+(defun todo-write-mode-line--choose ()
+  "Return the key of the thread to show for the selected window, or nil.
+That is the one of its buffer, else that of an agent of its project, else
+of any agent.  Agents that have ended come last."
+  (or (car todo-write-mode-line--place)
+      (let ((here (todo-write-current-thread
+                   (and (cdr todo-write-mode-line--place)
+                        ;; A remote folder must not open a connection.
+                        (let (file-name-handler-alist)
+                          (expand-file-name (cdr todo-write-mode-line--place)))))))
+        (or (seq-find (lambda (thread)
+                        (and thread (not (memq (plist-get (todo-write-summary thread) :ending)
+                                               '(killed session-ended)))))
+                      (list here (todo-write-current-thread)))
+            here))))
 
 (defun todo-write-mode-line--update (&optional thread outcome)
   "Update the mode line and the tab bar, and redraw them if the text changed.
 OUTCOME is that of the change of THREAD, if the caller has it."
-  (setq todo-write-mode-line--folder (buffer-local-value 'default-directory (window-buffer))
-        todo-write-mode-line--thread
-        (todo-write-current-thread
-         ;; A remote folder must not open a connection.
-         (let (file-name-handler-alist)
-           (and todo-write-mode-line--folder
-                (expand-file-name todo-write-mode-line--folder)))))
-  (pcase-let* ((`(,words . ,needed)
-                (and (or todo-write-mode-line-mode todo-write-tab-bar-mode)
-                     (todo-write-mode-line--text
-                      todo-write-mode-line--thread (- todo-write-mode-line-width 2)
-                      (and outcome (equal thread todo-write-mode-line--thread)
-                           (todo-write--summary-after thread outcome)))))
-               (text (and words (concat "[" words "] "))))
+  (setq todo-write-mode-line--place (todo-write-mode-line--selected)
+        todo-write-mode-line--thread (todo-write-mode-line--choose))
+  (pcase-let* ((summary (and outcome (todo-write--summary-after thread outcome)))
+               (`(,text . ,needed) (todo-write-mode-line--make
+                                    todo-write-mode-line--thread thread summary))
+               (changed (not (equal text (default-value 'todo-write-mode-line-string)))))
     ;; Comparing the text suffices: the properties follow from it.
-    (unless (equal text todo-write-mode-line-string)
-      (setq todo-write-mode-line-string text
-            todo-write-tab-bar--text
+    (when changed
+      (setq-default todo-write-mode-line-string (todo-write-mode-line--dress text needed))
+      (setq todo-write-tab-bar--text
             (and text todo-write-tab-bar-mode
                  (apply #'propertize (concat " " text)
-                        (and needed '(face todo-write-attention)))))
-      (when text
-        (put-text-property 0 (length text) 'category 'todo-write-mode-line--category text)
-        (when needed
-          (put-text-property 0 (length text) 'face 'todo-write-attention text)))
+                        (and needed '(face todo-write-attention))))))
+    (dolist (buffer (todo-write-view--live-buffers))
+      (with-current-buffer buffer
+        (when (todo-write-mode-line--update-plan thread summary)
+          (setq changed t))))
+    (when changed
       (todo-write-mode-line--redraw))))
+
+(defun todo-write-mode-line--update-plan (thread summary)
+  "Update the text in the mode line of this plan; return non-nil if it changed.
+THREAD and SUMMARY are as for `todo-write-mode-line--make'."
+  (if (or (member todo-write-view-thread (list nil todo-write-mode-line--thread))
+          (not (or todo-write-mode-line-mode todo-write-tab-bar-mode)))
+      (when (local-variable-p 'todo-write-mode-line-string)
+        (kill-local-variable 'todo-write-mode-line-string)
+        t)
+    (pcase-let ((`(,text . ,needed)
+                 (todo-write-mode-line--make todo-write-view-thread thread summary)))
+      (unless (and (local-variable-p 'todo-write-mode-line-string)
+                   (equal text todo-write-mode-line-string))
+        (setq-local todo-write-mode-line-string (todo-write-mode-line--dress text needed))
+        t))))
+
+(defun todo-write-mode-line--make (shown thread summary)
+  "Return (TEXT . NEEDED) about the plan SHOWN; see `todo-write-mode-line--text'.
+SUMMARY is that of THREAD, or nil."
+  (pcase (and (or todo-write-mode-line-mode todo-write-tab-bar-mode)
+              (todo-write-mode-line--text shown (- todo-write-mode-line-width 2)
+                                          (and (equal shown thread) summary)))
+    (`(,words . ,needed) (cons (concat "[" words "] ") needed))))
+
+(defun todo-write-mode-line--dress (text needed)
+  "Give TEXT, a string or nil, its properties, and return it.
+NEEDED is as in `todo-write-mode-line--text'."
+  (when text
+    (put-text-property 0 (length text) 'category 'todo-write-mode-line--category text)
+    (when needed
+      (put-text-property 0 (length text) 'face 'todo-write-attention text)))
+  text)
 
 (defun todo-write-mode-line--text (thread width &optional summary)
   "Return (TEXT . NEEDED), where TEXT fits WIDTH columns, or nil for no text.
@@ -206,21 +254,27 @@ the `todo-write-summary' of THREAD if the caller has it."
               (room (concat count " " (todo-write-row--truncate task room)))
               (t (concat count " " task)))))))
 
-(defun todo-write-mode-line--help (&rest _)
-  "Return the tooltip: the agents that need the user, else the plan's tasks."
+(defun todo-write-mode-line--thread-in (window)
+  "Return the key of the thread that the mode line of WINDOW shows, or nil."
+  (let ((buffer (if (windowp window) (window-buffer window) (current-buffer))))
+    (if (local-variable-p 'todo-write-mode-line-string buffer)
+        (buffer-local-value 'todo-write-view-thread buffer)
+      todo-write-mode-line--thread)))
+
+(defun todo-write-mode-line--help (&optional window &rest _)
+  "Return the tooltip in WINDOW: the agents that need the user, else the tasks."
   (propertize
    (if-let* ((needed (seq-filter #'todo-write-attention--needed-p
                                  (todo-write-attention--sorted-agents))))
        (concat (mapconcat #'todo-write-attention--line needed "\n") "\nmouse-1: go there")
-     (if todo-write-mode-line--thread
-         (todo-write-mode-line--tasks)
+     (if-let* ((thread (todo-write-mode-line--thread-in window)))
+         (todo-write-mode-line--tasks thread)
        "mouse-1: show the plan"))
    'help-echo-inhibit-substitution t))
 
-(defun todo-write-mode-line--tasks ()
-  "Return the tasks of the plan, a line each."
-  (let* ((thread todo-write-mode-line--thread)
-         (summary (todo-write-summary thread))
+(defun todo-write-mode-line--tasks (thread)
+  "Return the tasks of THREAD, a line each."
+  (let* ((summary (todo-write-summary thread))
          (paused (eq (plist-get summary :state) 'paused))
          (items (todo-write-items thread))
          (shown (todo-write-row--excerpt items todo-write-mode-line-help-lines)))
@@ -245,7 +299,7 @@ In a header line, show the plan of its buffer."
       (with-selected-window window
         (todo-write-show (if header
                              (todo-write-header-line--thread)
-                           todo-write-mode-line--thread))))))
+                           (todo-write-mode-line--thread-in window)))))))
 
 ;;; Tab bar
 

@@ -952,7 +952,9 @@ passed to `display-buffer'."
         todo-write-view--whole nil
         todo-write-view--earlier nil)
   (todo-write-view--draw)
-  (todo-write-view--to-first-row))
+  (todo-write-view--to-first-row)
+  (let ((inhibit-quit t))
+    (todo-write--dispatch thread 'shown)))
 
 (defun todo-write-view--to-first-row ()
   "Move point to the first row, also in the windows that show the buffer."

@@ -350,7 +350,8 @@ The keys are:
 (defun todo-write-current-thread (&optional folder)
   "Return the key of the thread written last, or nil.
 If the absolute name FOLDER is in a project that has threads in memory,
-consider only those.  Threads of subagents are ignored."
+consider only those.  Threads whose agent has ended come last, and those
+of subagents are ignored."
   ;; Modes call this when they are enabled, which must not load the module.
   (when (featurep 'todo-write-dyn)
     (todo-write--call todo-write-dyn--current

@@ -21,6 +21,7 @@ use crate::events::observation::{Filter, Observation};
 use crate::events::work::{Part, belongs};
 use crate::file;
 use crate::thread::Thread;
+use crate::thread::activity::Ending;
 use crate::thread::record::Record;
 
 /// The number of journals kept open, since systems limit the open files of a process.
@@ -96,14 +97,20 @@ impl Store {
         self.current.as_deref()
     }
 
-    /// The thread written last in the innermost project that contains `folder`. Subagents do not count.
-    pub(crate) fn current_in(&self, folder: &str) -> Option<&str> {
-        let rank = |thread: &Thread| {
+    /// The thread to show first, of those in the innermost project that contains `folder`: the one written
+    /// last whose agent has not ended, else the one written last. Subagents do not count.
+    pub(crate) fn current_in(&self, folder: Option<&str>) -> Option<&str> {
+        let depth = |thread: &Thread| {
+            let Some(folder) = folder else { return Some(0) };
             let project = thread.about().get("project")?.as_str()?.trim_end_matches('/');
             let inside = folder.strip_prefix(project)?;
+            (inside.is_empty() || inside.starts_with('/')).then_some(project.len())
+        };
+        let rank = |thread: &Thread| {
+            let lives = !matches!(thread.ending(), Some(Ending::Killed | Ending::SessionEnded));
             let written = thread.revisions().iter().next_back()?.stamp.timestamp;
-            (thread.parent().is_none() && (inside.is_empty() || inside.starts_with('/')))
-                .then(|| (project.len(), self.current() == Some(thread.key()), written))
+            let is_current = self.current() == Some(thread.key());
+            thread.parent().is_none().then_some((depth(thread)?, lives, is_current, written))
         };
         let ranked = self.threads.values().filter_map(|thread| Some((rank(thread)?, thread.key())));
         ranked.max().map(|(_, key)| key)

@@ -482,8 +482,8 @@ fn current<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
         let folder = read::optional("folder", folder, read::text)?;
         Ok(with_module(|module| {
             let store = &module.store;
-            let here = folder.and_then(|folder| store.current_in(&folder));
-            here.or_else(|| store.current()).map(str::to_owned)
+            let here = folder.and_then(|folder| store.current_in(Some(&folder)));
+            here.or_else(|| store.current_in(None)).or_else(|| store.current()).map(str::to_owned)
         }))
     })
 }

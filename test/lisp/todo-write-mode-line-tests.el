@@ -77,6 +77,58 @@
       (todo-write-test-write "a" '("One" "in_progress" "Doing one"))
       (should (equal (todo-write-mode-line-tests--text) "[0/2 Doing one]")))))
 
+(ert-deftest todo-write-mode-line-prefers-a-living-agent-of-the-project-then-one-elsewhere ()
+  (todo-write-mode-line-tests--with
+    (dolist (thread '("works" "dies"))
+      (todo-write-begin thread :project "/p/"))
+    (todo-write-begin "elsewhere" :project "/q/")
+    (let ((text (lambda (folder)
+                  (with-temp-buffer
+                    (setq default-directory folder)
+                    (save-window-excursion
+                      (switch-to-buffer (current-buffer))
+                      (run-hook-with-args 'window-buffer-change-functions (selected-frame))
+                      (todo-write-mode-line-tests--text))))))
+      (todo-write-test-write "elsewhere" "One" "Two" "Three")
+      (todo-write-test-write "works" "One" "Two")
+      (todo-write-test-write "dies" '("One" "in_progress" "Going"))
+      (should (equal (funcall text "/p/") "[0/1 Going]"))
+      (todo-write-end-turn "dies" "killed" nil 'killed)
+      (should (equal (funcall text "/p/") "[0/2]"))
+      (todo-write-end-turn "works" "agent exited" nil 'session-ended)
+      (should (equal (funcall text "/p/") "[0/3]"))
+      (todo-write-end-turn "elsewhere" "agent exited" nil 'session-ended)
+      (should (string-prefix-p "[0/1 ‖ Going" (funcall text "/p/"))))))
+
+(ert-deftest todo-write-mode-line-of-a-plan-shows-that-plan ()
+  (todo-write-mode-line-tests--with
+    (save-window-excursion
+      (delete-other-windows)
+      (todo-write-begin "a" :project "/p/")
+      (todo-write-begin "b" :project "/q/")
+      (todo-write-test-write "a" '("One" "completed") "Two")
+      (todo-write-test-write "b" "Other" "Another" "A third")
+      (let ((plan (todo-write-show "a"))
+            (text (lambda (buffer)
+                    (with-current-buffer buffer (todo-write-mode-line-tests--text)))))
+        (with-temp-buffer
+          (setq default-directory "/q/")
+          (switch-to-buffer (current-buffer))
+          (run-hook-with-args 'window-buffer-change-functions (selected-frame))
+          (should (equal (funcall text (current-buffer)) "[0/3]"))
+          (should (equal (funcall text plan) "[1/2]"))
+          (todo-write-test-write "a" '("One" "completed") '("Two" "completed"))
+          (should (equal (funcall text plan) "[2/2 ✓]"))
+          (todo-write-show "b")
+          (should (string-prefix-p "[0/3" (funcall text plan)))
+          (todo-write-show "a")
+          (should (equal (funcall text plan) "[2/2 ✓]"))
+          ;; What needs the user is said everywhere.
+          (todo-write-set-activity "b" 'waiting "permission")
+          (should (string-prefix-p "[! q: permission" (funcall text plan))))
+        (todo-write-mode-line-mode -1)
+        (should-not (funcall text plan))))))
+
 (ert-deftest todo-write-mode-line-tells-done-paused-and-empty-apart ()
   (todo-write-mode-line-tests--with
     (todo-write "a" (todo-write-test-todos '("One" "in_progress" "Going")))
