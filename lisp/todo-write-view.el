@@ -264,7 +264,7 @@ CATEGORY is a symbol with the text properties of its line."
          (header (list width work agent (plist-get summary :title)
                        (plist-get summary :state) (plist-get summary :completed)
                        (plist-get summary :total) (plist-get summary :yours)
-                       (plist-get summary :unsaved))))
+                       (plist-get summary :unsaved) (plist-get summary :refused))))
     (unless (equal header todo-write-view--header)
       ;; The newline after it stays, since the rows begin there.
       (goto-char (point-min))
@@ -275,6 +275,12 @@ CATEGORY is a symbol with the text properties of its line."
       (setq todo-write-view--header header
             todo-write-place--header-length (- (point) (point-min))))
     (setq mode-line-process
+      (when-let* ((refused (plist-get summary :refused)))
+        (insert "\n" (todo-write-row--truncate
+                      (propertize (concat " the last list was refused: "
+                                          (todo-write-row-line refused))
+                                  'face 'todo-write-paused)
+                      width)))
           (unless (memq (plist-get summary :state) '(nil empty))
             (list " " (todo-write-row--count summary))))))
 
@@ -792,8 +798,10 @@ A buffer without a thread adopts THREAD, unless that is a subagent's."
 For `todo-write--event-functions'."
   (pcase what
     ('change (todo-write-view--on-change thread data))
-    ((or 'state 'activity (and 'observed (guard (equal data "TITLE"))))
-     (todo-write-view--on-state thread))
+    ((or 'state 'activity (and 'observed (guard (member data '("TITLE" "STATE_UPDATE")))))
+     (todo-write-view--on-state thread)
+     (when (equal data "STATE_UPDATE")
+       (todo-write-view--on-observe thread data)))
     ('observed (todo-write-view--on-observe thread data))
     ('forgotten (todo-write-view--on-forget thread))))
 

@@ -60,18 +60,19 @@ The value is an outcome, a plist:
   :resumed   t if this ended a pause
   :told      t if the agent now knows tasks of yours that it could not be
              told of before
+  :mended    t if the write before was refused, and this one changed nothing
   :warnings  list of strings: warnings for the user, for example that
              another Emacs writes the journal
   :summary   the new summary of THREAD, see `todo-write-summary'
 
-A refused write changes nothing and does not signal.  Signal
+A refused write leaves the list as it is and does not signal.  Signal
 `todo-write-input-error' if THREAD is not a string, and
 `todo-write-panic' for a bug in the module."
   (todo-write--configure)
   (let ((inhibit-quit t))
     (todo-write--publish thread (todo-write--call todo-write-dyn--write
                                   thread input source unanswered)
-                         '(todo-write--clear-failure))))
+                         '(todo-write--clear-failure todo-write--dispatch-refusal))))
 
 (cl-defun todo-write-begin (thread &rest properties
                                    &key project agent parent parent-item &allow-other-keys)
@@ -167,6 +168,12 @@ It has written its list."
   (when (and (plist-get (cdr change) :ok)
              (eq (car (todo-write-activity (car change))) 'failed))
     (todo-write-activity--put (car change) nil nil nil)))
+
+(defun todo-write--dispatch-refusal (change)
+  "Dispatch that the write of CHANGE, a thread and an outcome, was refused.
+That the one before was refused no longer counts is dispatched, too."
+  (when (or (plist-get (cdr change) :errors) (plist-get (cdr change) :mended))
+    (todo-write--dispatch (car change) 'observed "STATE_UPDATE")))
 
 (defun todo-write-pause (thread &optional reason)
   "Pause THREAD for REASON, a string; return its state.
@@ -358,6 +365,8 @@ of subagents are ignored."
       (if (stringp folder) (todo-write--plain folder) folder))))
 
 (defun todo-write-threads ()
+  :refused    what was wrong with the agent's last list, a string; nil
+              if that was accepted
   "Return the keys of all threads, also of earlier sessions, newest first."
   (let ((kept (mapcar (lambda (kept) (plist-get kept :key))
                       (todo-write-threads-kept))))

@@ -61,6 +61,8 @@ pub struct Outcome {
     /// Whether fewer items are untold than before the write. This is not among the changes.
     pub told: bool,
 }
+    /// Whether the write before was refused, although this one changed nothing.
+    pub mended: bool,
 
 wire_names! {
     /// The state of a thread; see [`Thread::state`].
@@ -98,6 +100,8 @@ pub struct Thread {
     /// The length of the journal in bytes, as the owner says.
     journal_bytes: u64,
 }
+    /// What was wrong with the agent's last list, if that was refused.
+    refused: Option<String>,
 
 /// What the agent knows.
 #[derive(Debug, Default)]
@@ -132,6 +136,7 @@ impl Thread {
             made: None,
             journal_bytes: 0,
         }
+            refused: None,
     }
 
     /// The key, chosen by the host.
@@ -335,8 +340,18 @@ impl Thread {
         &mut self.observations
     }
 
-    /// The outcome of a write that [`crate::list::input`] refused.
-    pub fn refuse(&self, problems: Vec<Problem>, now: Millis) -> Outcome {
+    /// What was wrong with the agent's last list, if that was refused.
+    pub(crate) fn refused(&self) -> Option<&str> {
+        self.refused.as_deref()
+    }
+
+    /// The outcome of a write that [`crate::list::input`] refused. It is recorded, unless the last write
+    /// was refused for the same reason.
+    pub fn refuse(&mut self, problems: Vec<Problem>, now: Millis) -> Outcome {
+        let reason = report::refusal(&problems);
+        if self.refused.as_ref() != Some(&reason) {
+            self.note_refusal(Some(reason), now);
+        }
         Outcome {
             revision: self.revisions.last(),
             result: report::refused(&problems),

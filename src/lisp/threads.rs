@@ -113,7 +113,9 @@ fn write<'e>(
             };
             let plan = match plan {
                 Ok(plan) => plan,
-                Err(problems) => return Ok(module.open(&thread).refuse(problems, now())),
+                Err(problems) => {
+                    return Ok(module.open(&thread).change(|thread| thread.refuse(problems, now())));
+                }
             };
             module.store.set_current(&thread);
             let keep_completed = module.settings.keep_completed;

@@ -40,7 +40,7 @@ emacs::use_symbols! {
     k_thread_id => ":threadId" k_trace_id => ":traceId" k_parent_id => ":parentId"
     k_title => ":title" k_metadata => ":metadata" k_todo_list => ":todoList"
     k_summary => ":summary" k_total => ":total" k_current => ":current" k_reason => ":reason" k_unsaved => ":unsaved"
-    k_ending => ":ending"
+    k_ending => ":ending" k_refused => ":refused" k_mended => ":mended" k_replaces => ":replaces"
     k_created => ":created" k_started => ":started" k_completed => ":completed" k_spent => ":spent"
     k_running => ":running" k_intervals => ":intervals"
 }
@@ -290,6 +290,7 @@ pub(super) fn outcome<'e>(
         .set(k_state, summary.state)?
         .set(k_resumed, outcome.resumed)?
         .set(k_told, outcome.told)?
+        .set_some(k_mended, outcome.mended.then_some(true))?
         .set(k_warnings, texts(env, warnings)?)?
         .set(k_summary, summary.to_lisp(&shared)?)?
         .finish()
@@ -318,6 +319,7 @@ pub(super) struct Summary {
     reason: Option<String>,
     is_unsaved: bool,
     ending: Option<Ending>,
+    refused: Option<String>,
 }
 
 impl Summary {
@@ -335,11 +337,12 @@ impl Summary {
             reason: thread.pause_reason().map(str::to_owned),
             is_unsaved,
             ending: thread.ending(),
+            refused: thread.refused().map(str::to_owned),
         }
     }
 
-    /// `(:revision :completed :yours :current :state :total)`, and `:title`, `:reason`, `:unsaved` and
-    /// `:ending` if there are any.
+    /// `(:revision :completed :yours :current :state :total)`, and `:title`, `:reason`, `:unsaved`,
+    /// `:ending` and `:refused` if there are any.
     fn to_lisp<'e, 't>(&'t self, shared: &Shared<'e, 't>) -> Result<Value<'e>> {
         let env = shared.env;
         let text = |text: &'t Option<String>| text.as_deref().map(|text| shared.text(text)).transpose();
@@ -354,6 +357,7 @@ impl Summary {
             .set_some(k_reason, text(&self.reason)?)?
             .set_some(k_unsaved, self.is_unsaved.then_some(true))?
             .set_some(k_ending, self.ending)?
+            .set_some(k_refused, text(&self.refused)?)?
             .finish()
     }
 }

@@ -63,6 +63,17 @@ pub fn refused(problems: &[Problem]) -> String {
     lines.join("\n")
 }
 
+/// Why a write was refused, in a few words for the user: `status "blocked"`.
+pub(crate) fn refusal(problems: &[Problem]) -> String {
+    let Some((first, others)) = problems.split_first() else { return String::new() };
+    let field = first.path.rsplit('.').next().unwrap_or_default();
+    let reason = excerpt(&format!("{field} {}", first.received), 120);
+    match others.len() {
+        0 => reason,
+        more => format!("{reason}, and {more} more problem{}", if more == 1 { "" } else { "s" }),
+    }
+}
+
 /// The counts and the current task: `2/4 tasks completed. Current: Converting callbacks.`
 pub fn summary(list: &[Arc<Item>]) -> String {
     if list.is_empty() {

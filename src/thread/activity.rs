@@ -79,7 +79,7 @@ impl Thread {
     /// process replaces the end of its last turn, and what its transcript suggested.
     pub fn end_turn(&mut self, reason: String, ending: Ending, now: Millis) {
         let AgentActivity { paused, ending: before, .. } = self.activity.clone();
-        let is_weak = matches!(before, Some(Ending::EndOfTurn | Ending::SessionEnded));
+        let is_weak = matches!(before, None | Some(Ending::EndOfTurn | Ending::SessionEnded));
         let replaces = ending == Ending::Killed && is_weak;
         let paused = match self.state() {
             State::Active => Some(reason),

@@ -99,6 +99,9 @@ impl Thread {
         let added = changes.iter().filter_map(|change| change.item.as_ref());
         self.next_id = (*next_id).max(first_free_id(added));
         self.undo_from = stamp.restores.unwrap_or(number);
+        if is_write {
+            self.refused = None;
+        }
         self.clock.apply(&changes, stamp.timestamp);
         if !self.activity.runs() {
             self.clock.pause(stamp.timestamp);

@@ -13,6 +13,9 @@ use crate::list::change::{Change, ChangeKind};
 use crate::list::item::{Item, Status};
 use crate::thread::record::Record;
 
+/// The metadata key of why a list was refused; null once a list was accepted.
+const REFUSED_LIST: &str = "refusedList";
+
 impl Thread {
     /// Records an observation and returns it.
     pub fn observe(&mut self, kind: Type, content: Value, details: Details, now: Millis) -> Arc<Observation> {
@@ -59,8 +62,22 @@ impl Thread {
         self.observe(Type::StateUpdate, json!({ "text": text }), details, self.last_time().max(since));
     }
 
+    /// Records why the agent's last list was refused, or that the next one was accepted.
+    pub(super) fn note_refusal(&mut self, reason: Option<String>, now: Millis) {
+        let text = match &reason {
+            Some(reason) => format!("The list was refused: {reason}"),
+            None => "The next list was accepted".to_owned(),
+        };
+        let metadata = Map::from_iter([(REFUSED_LIST.to_owned(), reason.into())]);
+        let details = Details { metadata, ..Details::default() };
+        self.observe(Type::StateUpdate, json!({ "text": text }), details, now);
+    }
+
     /// Keeps an observation, and adds its work to the sums.
     pub(super) fn keep_observation(&mut self, observation: Arc<Observation>) {
+        if let Some(reason) = observation.metadata.get(REFUSED_LIST) {
+            self.refused = reason.as_str().map(str::to_owned);
+        }
         self.is_abridged |= observation.metadata.contains_key(ABRIDGED);
         self.work.add(&observation);
         self.observations.push(observation);

@@ -49,6 +49,11 @@ impl Thread {
         let (changes, unanswered) = (Vec::new(), is_unanswered);
         let made = RevisionRecord { number, stamp, changes, next_id, known, sent, unanswered };
         let outcome = self.revise(list, made, &cancelled);
+        // A revision ends a refusal.
+        let mended = self.refused.is_some();
+        if mended {
+            self.note_refusal(None, now);
+        }
         let mut result = accepted(self.list(), &outcome.changes, &notices, &edits, &conflicts);
         if !reminders.is_empty() {
             result.extend(["\n", &still_open(&reminders)]);
@@ -57,7 +62,7 @@ impl Thread {
             self.make(Record::Known { number, sent: None, unanswered: false, reminded });
         }
         let told = self.untold() < untold;
-        Outcome { result, notices, forced, resumed, told, ..outcome }
+        Outcome { result, notices, forced, resumed, told, mended, ..outcome }
     }
 
     /// Merges the user's edits and the user's open items into a write. Also returns what the agent knows

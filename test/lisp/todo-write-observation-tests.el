@@ -54,7 +54,7 @@
     (todo-write-test-write "a" "One")
     (todo-write "a" "{")
     (todo-write-test-write "a" "One")
-    (should (= (length (todo-write-observations "a")) 1))))
+    (should (= (length (todo-write-observations "a" :type "PLAN_UPDATE")) 1))))
 
 (ert-deftest todo-write-observe-returns-and-keeps-the-observation ()
   (todo-write-observation-tests--with

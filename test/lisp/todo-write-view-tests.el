@@ -105,6 +105,53 @@ Leave out times if WITHOUT-TIMES is non-nil."
     (should (equal (todo-write-view-tests--rows) '(" ● Waiting")))
     (should-not (string-match-p "paused" (todo-write-view-tests--header)))))
 
+(ert-deftest todo-write-view-says-why-the-last-list-was-refused-until-one-is-accepted ()
+  (todo-write-test-with-view
+    (let ((line "^ the last list was refused: status \"blocked\"$")
+          (blocked (todo-write-test-todos '("Build" "blocked"))))
+      (todo-write-test-write "a" '("Build" "in_progress"))
+      (todo-write "a" blocked)
+      (should (string-match-p line (todo-write-test-text)))
+      ;; The same again is no news.
+      (todo-write "a" blocked)
+      (should (= 1 (length (todo-write-observations "a" :type "STATE_UPDATE"))))
+      ;; Neither an edit, nor the end of the turn, another plan or Emacs makes it good.
+      (todo-write-edit "a" 'add "Test")
+      (todo-write-end-turn "a")
+      (todo-write-test-write "b" "Other")
+      (todo-write-show "b")
+      (should-not (string-match-p line (todo-write-test-text)))
+      (kill-buffer)
+      (switch-to-buffer (todo-write-show "a"))
+      (should (string-match-p line (todo-write-test-text)))
+      (should (equal "status \"blocked\""
+                     (todo-write-test-child '(prin1 (plist-get (todo-write-summary "a") :refused)))))
+      ;; This changes nothing, but is accepted.
+      (todo-write-test-write "a" '("Build" "in_progress") "Test")
+      (should-not (string-match-p "refused" (todo-write-test-text)))
+      (should-not (todo-write-test-child '(prin1 (plist-get (todo-write-summary "a") :refused))))
+      (todo-write "a" blocked)
+      (should (string-match-p line (todo-write-test-text)))
+      (todo-write-test-write "a" '("Build" "completed"))
+      (should-not (string-match-p "refused" (todo-write-test-text))))))
+
+(ert-deftest todo-write-view-counts-the-other-problems-of-a-refused-list ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" "One")
+    (todo-write "a" (todo-write-test-todos '("One" "blocked") '("" "failed")))
+    (should (string-match-p "refused: status \"blocked\", and 2 more problems$"
+                            (todo-write-test-text)))
+    (todo-write "a" "{\"plans\": 1}")
+    (should (string-match-p "refused: todos " (todo-write-test-text)))))
+
+(ert-deftest todo-write-view-says-that-an-agent-which-waited-was-killed ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" '("Build" "in_progress"))
+    (todo-write-end-turn "a")
+    (todo-write-set-activity "a" 'waiting "permission to run make")
+    (todo-write-end-turn "a" "killed" nil 'killed)
+    (should (string-match-p "^ killed$" (todo-write-test-text)))))
+
 (ert-deftest todo-write-view-says-in-words-that-there-is-no-plan ()
   (todo-write-test-with-view
     (should (string-match-p "No plan yet" (buffer-string)))
