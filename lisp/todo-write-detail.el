@@ -134,17 +134,39 @@ priority, its owner and its blockers."
    for who = (cond ((equal (plist-get revision :operation) "undo") ", undone")
                    ((equal (plist-get revision :author) "user") ", by you"))
    append (mapcar (lambda (text) (cons time (concat text who)))
-                  (seq-mapcat (lambda (change) (todo-write-detail--change thread change))
+                  (seq-mapcat (lambda (change)
+                                (todo-write-detail--change thread change revision))
                               changes))))
 
-(defun todo-write-detail--change (thread change)
-  "Return strings that describe CHANGE, a plist, of an item of THREAD."
+(defun todo-write-detail--removal (change revision)
+  "Return how CHANGE of REVISION removed its item from the list, a participle.
+Only what the agent left out unfinished, while its list went on, was
+dropped."
+  (cond ((equal (plist-get revision :operation) "undo") "removed")
+        ((equal (plist-get revision :author) "user") "deleted")
+        ((plist-get change :cancelled) "cancelled")
+        ((plist-get revision :replaces) "replaced")
+        ((equal (plist-get (plist-get change :previousItem) :status) "completed") "cleared")
+        (t "dropped")))
+
+(defun todo-write-detail--departure (thread id)
+  "Return how ID left the list of THREAD; see `todo-write-detail--removal'."
+  (pcase-let ((`(,revision . ,changes) (car (last (todo-write-item-changes thread id)))))
+    (todo-write-detail--removal (car (last changes)) revision)))
+
+(defun todo-write-detail--change (thread change revision)
+  "Return strings that describe CHANGE, a plist, of an item of THREAD.
+REVISION, a plist, made it."
   (let* ((type (plist-get change :type))
          (mark (concat (todo-write-detail--mark type) " "))
          (item (plist-get change :item)))
     (pcase type
       ("added" (list (concat mark "added " (todo-write-detail--shape item t))))
-      ("removed" (list (concat mark "dropped")))
+      ("removed"
+       (let ((how (todo-write-detail--removal change revision)))
+         (list (concat (if (equal how "dropped") mark
+                         (concat (todo-write-row--shape 'minus) " "))
+                       how))))
       ("reordered" (list (format "%smoved from %d to %d" mark
                                  (1+ (plist-get change :previousPosition))
                                  (1+ (plist-get change :position)))))

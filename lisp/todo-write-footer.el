@@ -6,7 +6,8 @@
 ;;; Commentary:
 
 ;; The last line of a plan counts what its rows do not show: tasks that the agent
-;; dropped, earlier lists of the session, and work outside any task.  Each part of
+;; dropped, completed ones that it took off the list, earlier lists of the session,
+;; and work outside any task.  Each part of
 ;; it opens below the line.  An earlier list opens as its rows, with their times and
 ;; their work, and each of these as its story.
 
@@ -20,13 +21,13 @@
 
 (cl-defstruct (todo-write-footer--parts (:constructor todo-write-footer--make) (:copier nil))
   "What the last line of a plan is about.
-DROPPED are items; LISTS is a value of `todo-write--earlier-lists';
-OUTSIDE says what was done outside any task, a string, or nil.  OPEN is a
-list of what is open: `dropped', `lists', `outside', numbers of revisions
-that began a list, and ids of items.  WHOLE and EARLIER are as the
-arguments OPEN and EARLIER of `todo-write-story--insert', EARLIER a list
-of ids."
-  dropped lists outside open whole earlier)
+DROPPED and CLEARED are items; LISTS is a value of
+`todo-write--earlier-lists'; OUTSIDE says what was done outside any task,
+a string, or nil.  OPEN is a list of what is open: `dropped', `cleared',
+`lists', `outside', numbers of revisions that began a list, and ids of
+items.  WHOLE and EARLIER are as the arguments OPEN and EARLIER of
+`todo-write-story--insert', EARLIER a list of ids."
+  dropped cleared lists outside open whole earlier)
 
 (defun todo-write-footer--outside (thread)
   "Return what the agent of THREAD did outside any task in a few words, or nil."
@@ -53,6 +54,7 @@ of ids."
 (defun todo-write-footer--insert (footer thread width)
   "Insert the lines of FOOTER of THREAD, WIDTH columns wide."
   (let* ((dropped (todo-write-footer--parts-dropped footer))
+         (cleared (todo-write-footer--parts-cleared footer))
          (lists (todo-write-footer--parts-lists footer))
          (outside (todo-write-footer--parts-outside footer))
          (open (todo-write-footer--parts-open footer))
@@ -61,6 +63,10 @@ of ids."
                               (todo-write-footer--part
                                'dropped (format "%d dropped" (length dropped))
                                "show the tasks that the agent dropped"))
+                            (when cleared
+                              (todo-write-footer--part
+                               'cleared (format "%d cleared" (length cleared))
+                               "show the completed tasks that the agent took off the list"))
                             (when lists
                               (todo-write-footer--part
                                'lists (todo-write-story--count (length lists) "earlier list")
@@ -74,6 +80,10 @@ of ids."
       (when dropped
         (todo-write-row--if-open (memq 'dropped open) '(open . dropped)
           (todo-write-footer--insert-dropped dropped width)))
+      (when cleared
+        (todo-write-row--if-open (memq 'cleared open) '(open . cleared)
+          (dolist (item cleared)
+            (todo-write-footer--insert-item item footer thread width))))
       (when lists
         (todo-write-row--if-open (memq 'lists open) '(open . lists)
           (dolist (list lists)
@@ -119,7 +129,7 @@ of ids."
 (defun todo-write-footer--insert-list (list footer thread width)
   "Insert LIST, an element of the lists of FOOTER, of THREAD.
 WIDTH is the number of columns."
-  (let* ((items (todo-write-items thread (cdr list)))
+  (let* ((items (todo-write--earlier-items thread list))
          (open (memql (car list) (todo-write-footer--parts-open footer)))
          (start (point)))
     (todo-write-footer--insert-heading items open thread width)
@@ -136,7 +146,7 @@ WIDTH is the number of columns."
 WIDTH is the number of columns."
   (let* ((completed (seq-count (lambda (item) (equal (plist-get item :status) "completed"))
                                items))
-         (work (todo-write-footer--sum items thread))
+         (work (todo-write--lines-of thread (seq-map (lambda (item) (plist-get item :id)) items)))
          (lines (todo-write-row--lines (car work) (cadr work)))
          (head (format "   %s " (todo-write-row--shape (if open 'opened 'tool))))
          (text (todo-write-row-plain (plist-get (elt items 0) :content)))
@@ -165,22 +175,12 @@ WIDTH is the number of columns."
     (when all
       (todo-write-story--clock-span (apply #'min all) (apply #'max (append all ends))))))
 
-(defun todo-write-footer--sum (items thread)
-  "Return the lines added and removed for ITEMS of THREAD, a list, or nil.
-Work that tasks share cannot be added up."
-  (let ((works (delq nil (seq-map (lambda (item) (todo-write-work thread (plist-get item :id)))
-                                  items))))
-    (unless (seq-some (lambda (work) (plist-get work :shared)) works)
-      (list (apply #'+ (mapcar (lambda (work) (plist-get work :added)) works))
-            (apply #'+ (mapcar (lambda (work) (plist-get work :removed)) works))))))
-
 (defun todo-write-footer--insert-item (item footer thread width)
-  "Insert the row of ITEM of an earlier list of THREAD, WIDTH columns wide.
+  "Insert the row of ITEM, which left the list of THREAD, WIDTH columns wide.
 If it is open in FOOTER, its story follows."
   (let ((id (plist-get item :id))
         (start (point)))
     (todo-write-row--insert item
-                           ;; A task that left the list uncompleted was dropped.
                            (if (equal (plist-get item :status) "completed") 'completed 'removed)
                            (todo-write--spent thread id) width 4 nil
                            (todo-write--row-work thread id))

@@ -60,10 +60,10 @@
   "Face of the shape before completed tasks.")
 
 (defface todo-write-removed '((t :inherit shadow :strike-through t))
-  "Face of tasks that were dropped before they were completed.")
+  "Face of tasks that left the list before they were completed.")
 
 (defface todo-write-removed-shape '((t :inherit error))
-  "Face of the shape before dropped tasks.")
+  "Face of the shape before tasks that left the list uncompleted.")
 
 (defface todo-write-time '((t :inherit shadow))
   "Face of times.")

@@ -50,7 +50,6 @@ since the epoch."
       for kind = (todo-write-row--kind item (not (plist-get times :running)))
       when intervals
       collect (list :item item :intervals intervals :spent (plist-get times :spent)
-                    ;; A task that left the list uncompleted was dropped.
                     :kind (if (or (eq kind 'completed) (todo-write-item thread id)) kind
                             'removed))))))
 
@@ -249,8 +248,8 @@ LABEL and COLUMNS are the columns before and of the bars."
 (defun todo-write-timeline (&optional thread)
   "Show which task of THREAD was in progress when; return the buffer.
 THREAD is a key, by default the one at point or of this buffer, else that
-of `todo-write-show'.  Tasks that left the list uncompleted are shown as
-dropped.  Signal a `user-error' if there is no thread."
+of `todo-write-show'.  Tasks that left the list uncompleted are marked as
+such.  Signal a `user-error' if there is no thread."
   (interactive)
   (prog1 (todo-write-page--pop-to "*todo-write-timeline*" 'todo-write-timeline-mode
                                  (or thread (todo-write-list--thread)))
@@ -330,7 +329,8 @@ Signal a `user-error' if no task has started."
                              (string-replace "|" "\\vert{}"
                                              (todo-write-org--plain
                                               (plist-get item :content)))
-                             (if (eq (plist-get row :kind) 'removed) "dropped"
+                             (if (eq (plist-get row :kind) 'removed)
+                                 (todo-write-detail--departure thread (plist-get item :id))
                                (plist-get item :status))
                              (format-time-string "%F %T" (/ from 1000))
                              (format-time-string "%F %T" (/ to 1000))

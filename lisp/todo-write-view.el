@@ -104,6 +104,9 @@ See `todo-write-footer'.")
 (defvar-local todo-write-view--dropped nil
   "The tasks that the agent dropped; see `todo-write-items-dropped'.")
 
+(defvar-local todo-write-view--cleared nil
+  "The completed tasks that left the list; see `todo-write--items-cleared'.")
+
 (defvar-local todo-write-view--lists nil
   "The earlier lists; see `todo-write--earlier-lists'.")
 
@@ -272,15 +275,15 @@ CATEGORY is a symbol with the text properties of its line."
       (todo-write-row--insert-header summary width nil work)
       (when agent
         (insert "\n" (todo-write-row--truncate (concat " " agent) width)))
-      (setq todo-write-view--header header
-            todo-write-place--header-length (- (point) (point-min))))
-    (setq mode-line-process
       (when-let* ((refused (plist-get summary :refused)))
         (insert "\n" (todo-write-row--truncate
                       (propertize (concat " the last list was refused: "
                                           (todo-write-row-line refused))
                                   'face 'todo-write-paused)
                       width)))
+      (setq todo-write-view--header header
+            todo-write-place--header-length (- (point) (point-min))))
+    (setq mode-line-process
           (unless (memq (plist-get summary :state) '(nil empty))
             (list " " (todo-write-row--count summary))))))
 
@@ -342,9 +345,10 @@ For a plan that is paused, return the reason."
     (list (plist-get work :added) (plist-get work :removed))))
 
 (defun todo-write-view--read-lists ()
-  "Read the dropped tasks and the earlier lists."
+  "Read the tasks that left the list, and the earlier lists."
   (let ((thread todo-write-view-thread))
     (setq todo-write-view--dropped (and thread (todo-write-items-dropped thread))
+          todo-write-view--cleared (and thread (todo-write--items-cleared thread))
           todo-write-view--lists (and thread (todo-write--earlier-lists thread)))))
 
 (defun todo-write-view--footer ()
@@ -361,9 +365,11 @@ to no row, and what the rows do not show; see `todo-write-footer'."
                (width todo-write-page--width))
      (todo-write-row--string (todo-write-children--insert children width)))
    (let ((dropped (todo-write-view--dropped-before)))
-     (when (or dropped todo-write-view--lists todo-write-view--outside)
+     (when (or dropped todo-write-view--cleared todo-write-view--lists
+               todo-write-view--outside)
        (let ((footer (todo-write-footer--make
                       :dropped dropped
+                      :cleared todo-write-view--cleared
                       :lists todo-write-view--lists
                       :outside todo-write-view--outside
                       :open todo-write-view--open
@@ -1082,7 +1088,7 @@ in the list of a subagent, whose lines have the id of the task above."
     (goto-char start)))
 
 (defun todo-write-view--goto-any (id)
-  "Move point to the task ID, which may be in an earlier list or dropped.
+  "Move point to the task ID, which may have left the list.
 Unfold it, and widen if it is outside the narrowed region.  Return nil if
 the plan does not show it."
   (when-let* ((position (save-restriction
@@ -1095,21 +1101,28 @@ the plan does not show it."
     position))
 
 (defun todo-write-view--goto-former (id)
-  "Move point to the line of the task ID of an earlier list, or a dropped one.
+  "Move point to the line of the task ID, which left the list.
 Open what it is in.  Return nil if there is no such task."
   (let ((list (seq-find (lambda (list)
-                          (seq-some (lambda (item) (equal id (plist-get item :id)))
-                                    (todo-write-items todo-write-view-thread (cdr list))))
-                        todo-write-view--lists)))
-    (when (or list (seq-some (lambda (item) (equal id (plist-get item :id)))
-                             (todo-write-view--dropped-before)))
+                          (todo-write-view--has-p
+                           (todo-write--earlier-items todo-write-view-thread list) id))
+                        todo-write-view--lists))
+        (dropped (todo-write-view--has-p (todo-write-view--dropped-before) id)))
+    (when (or list dropped (todo-write-view--has-p todo-write-view--cleared id))
       (setq todo-write-view--open
-            (seq-union todo-write-view--open (if list (list 'lists (car list)) '(dropped))))
+            (seq-union todo-write-view--open
+                       (cond (list (list 'lists (car list)))
+                             (dropped '(dropped))
+                             (t '(cleared)))))
       (todo-write-view--redraw nil t)
       (goto-char (todo-write-place--footer-start))
       (when-let* ((match (text-property-search-forward
-                          (if list 'todo-write-toggle 'todo-write-dropped) id #'equal)))
+                          (if dropped 'todo-write-dropped 'todo-write-toggle) id #'equal)))
         (goto-char (prop-match-beginning match))))))
+
+(defun todo-write-view--has-p (items id)
+  "Return non-nil if one of ITEMS, a list of plists, has ID."
+  (seq-some (lambda (item) (equal id (plist-get item :id))) items))
 
 (defun todo-write-view-to-current ()
   "Move to the task in progress and follow it from now on."
@@ -1184,6 +1197,7 @@ Without ID, draw what is below the rows."
           (unless todo-write-view--open
             (append ids
                     (and (todo-write-view--dropped-before) '(dropped))
+                    (and todo-write-view--cleared '(cleared))
                     (and todo-write-view--outside '(outside))
                     (and todo-write-view--lists
                          (cons 'lists (mapcar #'car todo-write-view--lists)))))
@@ -1237,7 +1251,7 @@ At the start of the fold, point may be where the search began."
                               (list (todo-write-row-plain (plist-get item :content))
                                     (todo-write-place--footer-start)
                                     #'todo-write-view--imenu-former (plist-get item :id)))
-                            (todo-write-items todo-write-view-thread (cdr list))))
+                            (todo-write--earlier-items todo-write-view-thread list)))
                   todo-write-view--lists))))))
 
 (defun todo-write-view--imenu-former (_name _position id)

@@ -319,11 +319,27 @@ removal, oldest removal first.  Items that are back are not in it.  A list
 without any item of the one before begins a new count."
   (todo-write--call todo-write-dyn--items-dropped thread))
 
+(defun todo-write--items-cleared (thread)
+  "Return the completed items that the agent of THREAD took off its list.
+The value is like that of `todo-write-items-dropped'."
+  (todo-write--call todo-write-dyn--items-cleared thread))
+
 (defun todo-write--earlier-lists (thread)
   "Return the lists that THREAD had before its current one, oldest first.
 The value is a list of (FIRST . LAST), numbers of revisions; LAST is the
 last one in which the list was not empty."
   (todo-write--call todo-write-dyn--earlier-lists thread))
+
+(defun todo-write--earlier-items (thread list)
+  "Return the items of LIST, one of `todo-write--earlier-lists' of THREAD.
+They are a list of plists: first the completed ones that the agent took
+off the list, then those of its last revision."
+  (todo-write--call todo-write-dyn--earlier-items thread (car list) (cdr list)))
+
+(defun todo-write--lines-of (thread ids)
+  "Return the numbers of lines added and removed for the items IDS of THREAD.
+The value is a list.  Work that several of them share counts once."
+  (todo-write--call todo-write-dyn--lines-of thread ids))
 
 (defun todo-write--completed-runs (thread least most breaks)
   "Return the MOST longest runs of at least LEAST completed items of THREAD.
@@ -349,6 +365,8 @@ The keys are:
   :revision   number of the newest revision
   :unsaved    t if its journal cannot be written, as on a full disk
   :reason     why it is paused, a string or nil
+  :refused    what was wrong with the agent's last list, a string; nil
+              if that was accepted
   :ending     how its agent ended, if its host knows: `end-of-turn';
               `session-ended', its process exited; `killed'; `denied',
               the user denied a permission; `error'"
@@ -365,8 +383,6 @@ of subagents are ignored."
       (if (stringp folder) (todo-write--plain folder) folder))))
 
 (defun todo-write-threads ()
-  :refused    what was wrong with the agent's last list, a string; nil
-              if that was accepted
   "Return the keys of all threads, also of earlier sessions, newest first."
   (let ((kept (mapcar (lambda (kept) (plist-get kept :key))
                       (todo-write-threads-kept))))

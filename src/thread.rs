@@ -16,6 +16,7 @@ mod stream;
 mod write;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -60,9 +61,9 @@ pub struct Outcome {
     pub resumed: bool,
     /// Whether fewer items are untold than before the write. This is not among the changes.
     pub told: bool,
-}
     /// Whether the write before was refused, although this one changed nothing.
     pub mended: bool,
+}
 
 wire_names! {
     /// The state of a thread; see [`Thread::state`].
@@ -99,9 +100,9 @@ pub struct Thread {
     made: Option<Vec<Record>>,
     /// The length of the journal in bytes, as the owner says.
     journal_bytes: u64,
-}
     /// What was wrong with the agent's last list, if that was refused.
     refused: Option<String>,
+}
 
 /// What the agent knows.
 #[derive(Debug, Default)]
@@ -135,8 +136,8 @@ impl Thread {
             called: 0,
             made: None,
             journal_bytes: 0,
-        }
             refused: None,
+        }
     }
 
     /// The key, chosen by the host.
@@ -257,25 +258,42 @@ impl Thread {
     /// The items that the agent dropped unfinished and that are not back, oldest removal first. A list
     /// without any item of the agent's previous one begins a new count.
     pub fn dropped(&self) -> Vec<Arc<Item>> {
-        let mut seen: HashSet<&str> = self.list().iter().map(|item| item.id.as_str()).collect();
-        let mut agents = self.list().iter().filter(|item| item.added_by == Author::Agent).count();
-        let mut dropped = Vec::new();
-        for revision in self.revisions.iter().rev() {
-            let (added, removed) = revision.agents_items();
-            agents = (agents + removed).saturating_sub(added);
-            if revision.begins_list(agents) {
-                break;
-            }
+        self.removed_by_agent(self.begun(), self.list(), Status::is_open)
+    }
+
+    /// The completed items that the agent took off the current list and that are not back, oldest
+    /// removal first.
+    pub fn cleared(&self) -> Vec<Arc<Item>> {
+        self.removed_by_agent(self.begun(), self.list(), |status| !status.is_open())
+    }
+
+    /// The revisions of the current list.
+    fn begun(&self) -> RangeInclusive<u64> {
+        self.list_starts().last().copied().unwrap_or(0)..=self.revisions.last()
+    }
+
+    /// The items of a status that the agent removed, and did not cancel, while its list went on from the
+    /// first of these revisions to the last, whose list is `last`. Oldest removal first.
+    fn removed_by_agent(
+        &self,
+        revisions: RangeInclusive<u64>,
+        last: &[Arc<Item>],
+        is_wanted: impl Fn(Status) -> bool,
+    ) -> Vec<Arc<Item>> {
+        let mut seen: HashSet<&str> = last.iter().map(|item| item.id.as_str()).collect();
+        let mut removed = Vec::new();
+        let (first, last) = revisions.into_inner();
+        let later = self.revisions.iter().rev().skip_while(|revision| revision.number > last);
+        for revision in later.take_while(|revision| revision.number > first) {
             let is_write = revision.stamp.author == Author::Agent;
             for change in revision.of_kind(ChangeKind::Removed).rev() {
                 let item = change.previous_item.as_ref().filter(|_| seen.insert(&change.item_id));
-                dropped.extend(
-                    item.filter(|item| is_write && !change.cancelled && item.status.is_open()).cloned(),
-                );
+                let is_wanted = |item: &&Arc<Item>| is_write && !change.cancelled && is_wanted(item.status);
+                removed.extend(item.filter(is_wanted).cloned());
             }
         }
-        dropped.reverse();
-        dropped
+        removed.reverse();
+        removed
     }
 
     /// The numbers of the revisions that begin a list without any item of the agent's previous one.
@@ -301,6 +319,17 @@ impl Thread {
             Some((from, (from..next).rev().find(is_shown)?))
         };
         starts.windows(2).filter_map(ends).collect()
+    }
+
+    /// The items of an earlier list: the completed ones that left it, and those of its `last` revision.
+    ///
+    /// # Errors
+    /// [`Error::NoRevision`].
+    pub(crate) fn earlier_items(&self, first: u64, last: u64) -> Result<List, Error> {
+        let list = self.list_at(last)?;
+        let mut items = self.removed_by_agent(first..=last, &list, |status| !status.is_open());
+        items.extend(list);
+        Ok(items)
     }
 
     /// The title of the agent's session.

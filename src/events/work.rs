@@ -202,6 +202,8 @@ pub(crate) struct WorkSums {
     whole: Work,
     outside: Work,
     items: HashMap<String, Work>,
+    /// Lines added and removed by the items that were in progress together.
+    lines: HashMap<Vec<String>, [u64; 2]>,
     /// The newest responses: name, usage and items. A later observation of the same response replaces
     /// its figures, which belong to the items of the first one.
     open: VecDeque<(String, Usage, Vec<String>)>,
@@ -317,6 +319,7 @@ impl WorkSums {
         if files.is_empty() && agents.is_none() && outcome.is_none() {
             return;
         }
+        let [added, removed] = [self.whole.added, self.whole.removed];
         self.for_each(&items, |work| {
             files.iter().for_each(|file| work.add_file(file));
             if let Some(outcome) = outcome {
@@ -326,6 +329,9 @@ impl WorkSums {
                 work.add_lines(added, removed, edits);
             }
         });
+        let [all_added, all_removed] = self.lines.entry(items).or_default();
+        *all_added = all_added.saturating_add(self.whole.added - added);
+        *all_removed = all_removed.saturating_add(self.whole.removed - removed);
     }
 
     /// Whether the tokens of a response may still be corrected.
@@ -388,6 +394,14 @@ impl WorkSums {
             Part::Item(id) => self.items.get(id),
         };
         work.filter(|work| **work != Work::default())
+    }
+
+    /// Lines added and removed for any of these items. What several of them share counts once.
+    pub(crate) fn lines_of(&self, items: &HashSet<String>) -> [u64; 2] {
+        let shared = self.lines.iter().filter(|(group, _)| group.iter().any(|item| items.contains(item)));
+        shared.fold([0, 0], |[added, removed], (_, lines)| {
+            [added.saturating_add(lines[0]), removed.saturating_add(lines[1])]
+        })
     }
 
     /// The time from which the work is known, unless all of it is.

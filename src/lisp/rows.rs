@@ -7,7 +7,7 @@ use std::sync::Arc;
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
 use super::read::{self, Id, Key};
-use super::threads::with_thread;
+use super::threads::{replacements, with_thread};
 use super::{border, write};
 use crate::events::work::Part;
 use crate::list::change::ChangeKind;
@@ -19,20 +19,20 @@ use crate::thread::revision::Revision;
 #[defun]
 fn item_changes(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
     border(env, || {
-        let found: Vec<_> = with_thread(&thread, |thread| {
+        let (found, starts): (Vec<_>, _) = with_thread(&thread, |thread| {
             let of_item = |revision: &Revision| {
                 let mut changes = revision.changes();
                 changes.retain(|change| change.item_id == id.0);
                 (!changes.is_empty()).then(|| (revision.clone(), changes))
             };
-            thread.revisions().iter().filter_map(of_item).collect()
+            (thread.revisions().iter().filter_map(of_item).collect(), replacements(thread))
         });
         write::list_of(env, &found, |(revision, changes)| {
             let shared = write::Shared::new(env);
             let changes = write::list_of(env, changes, |one| {
                 write::change(&shared, one, revision.stamp.timestamp, |item| shared.item(item))
             })?;
-            env.cons(write::revision(env, revision)?.finish()?, changes)
+            env.cons(write::revision(env, revision, &starts)?, changes)
         })
     })
 }
@@ -64,6 +64,34 @@ fn items_dropped(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
         let dropped = with_thread(&thread, Thread::dropped);
         write::list_of(env, &dropped, |item| Ok(&**item))
+    })
+}
+
+/// See `todo-write--items-cleared'.
+#[defun]
+fn items_cleared(env: &Env, thread: Key) -> Result<Value<'_>> {
+    border(env, || {
+        let cleared = with_thread(&thread, Thread::cleared);
+        write::list_of(env, &cleared, |item| Ok(&**item))
+    })
+}
+
+/// See `todo-write--earlier-items'.
+#[defun]
+fn earlier_items(env: &Env, thread: Key, first: u64, last: u64) -> Result<Value<'_>> {
+    border(env, || {
+        let items = with_thread(&thread, |thread| thread.earlier_items(first, last))?;
+        write::list_of(env, &items, |item| Ok(&**item))
+    })
+}
+
+/// See `todo-write--lines-of'.
+#[defun]
+fn lines_of<'e>(env: &'e Env, thread: Key, ids: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let ids: HashSet<String> = read::texts("ids", ids)?.into_iter().collect();
+        let lines = with_thread(&thread, |thread| thread.work_sums().lines_of(&ids));
+        write::list_of(env, lines, Ok)
     })
 }
 

@@ -24,7 +24,7 @@ emacs::use_symbols! {
     project => "todo-write--project"
     k_changed => ":changed" k_warnings => ":warnings"
     k_key => ":key" k_about => ":about" k_modified => ":modified"
-    k_state => ":state" k_replaces => ":replaces"
+    k_state => ":state"
 }
 
 /// Calls `work` with a thread, which is empty if it does not exist.
@@ -398,17 +398,19 @@ fn summary(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || Ok(summary_of(&thread)))
 }
 
+/// The revisions that begin a list in place of another one.
+pub(super) fn replacements(thread: &Thread) -> HashSet<u64> {
+    thread.list_starts().into_iter().skip(1).collect()
+}
+
 /// See `todo-write-revisions'.
 #[defun]
 fn revisions(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let (revisions, starts): (Vec<_>, HashSet<u64>) = with_thread(&thread, |thread| {
-            (thread.revisions().iter().cloned().collect(), thread.list_starts().into_iter().skip(1).collect())
+        let (revisions, starts): (Vec<_>, _) = with_thread(&thread, |thread| {
+            (thread.revisions().iter().cloned().collect(), replacements(thread))
         });
-        write::list_of(env, &revisions, |revision| {
-            let replaces = starts.contains(&revision.number).then_some(true);
-            write::revision(env, revision)?.set_some(k_replaces, replaces)?.finish()
-        })
+        write::list_of(env, &revisions, |revision| write::revision(env, revision, &starts))
     })
 }
 

@@ -2,7 +2,7 @@
 //! new objects, which callers may modify; an outcome's changes share items, and items their ends.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use emacs::{Env, IntoLisp, OnceGlobalRef, Result, Value};
@@ -368,9 +368,9 @@ impl<'e> IntoLisp<'e> for Summary {
     }
 }
 
-/// `(:revision :timestamp :author :source :operation :restores)`. The last is absent unless it restores
-/// another one.
-pub(super) fn revision<'e>(env: &'e Env, revision: &Revision) -> Result<Plist<'e>> {
+/// `(:revision :timestamp :author :source :operation :restores :replaces)`. The last two are absent
+/// unless it restores another one, or is one of `starts`, which begin a list.
+pub(super) fn revision<'e>(env: &'e Env, revision: &Revision, starts: &HashSet<u64>) -> Result<Value<'e>> {
     let stamp = &revision.stamp;
     Plist::new(env)
         .set(k_revision, revision.number)?
@@ -378,7 +378,9 @@ pub(super) fn revision<'e>(env: &'e Env, revision: &Revision) -> Result<Plist<'e
         .set(k_author, stamp.author.as_str())?
         .set(k_source, stamp.source.as_deref())?
         .set(k_operation, stamp.operation.as_str())?
-        .set_some(k_restores, stamp.restores)
+        .set_some(k_restores, stamp.restores)?
+        .set_some(k_replaces, starts.contains(&revision.number).then_some(true))?
+        .finish()
 }
 
 /// `(:created :started :completed :spent :running :intervals)`.

@@ -321,13 +321,14 @@ Leave out times if WITHOUT-TIMES is non-nil."
   (todo-write-test-with-view
     (todo-write-test-write "a" '("Done" "completed") "Keep" "Drop" "Last")
     (todo-write-test-write "a" "Keep" "Last")
-    (should (equal (todo-write-view-tests--rows) '(" ○ Keep" " ✗ Drop" " ○ Last")))
+    (should (equal (todo-write-view-tests--rows)
+                   '(" ○ Keep" " ✗ Drop" " ○ Last" " 1 cleared")))
     (goto-char (point-min))
     (search-forward "Drop")
     (should (eq (get-text-property (1- (point)) 'face) 'todo-write-removed))
     (should (eq (get-text-property (point) 'face) 'todo-write-pending))
     (todo-write-test-write "a" '("Keep" "completed") "Last")
-    (should (equal (todo-write-view-tests--rows) '(" ✓ Keep" " ○ Last" " 1 dropped")))))
+    (should (equal (todo-write-view-tests--rows) '(" ✓ Keep" " ○ Last" " 1 dropped · 1 cleared")))))
 
 (ert-deftest todo-write-view-shows-no-trace-of-a-cancelled-task ()
   (todo-write-test-with-view
