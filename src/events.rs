@@ -2,6 +2,7 @@
 
 pub mod observation;
 pub mod patch;
+pub mod payload;
 pub mod policy;
 pub mod stream;
 pub mod work;

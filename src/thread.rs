@@ -23,7 +23,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, Problem};
 use crate::events::Millis;
-use crate::events::observation::{Filter, Observations};
+use crate::events::observation::Observations;
 use crate::events::work::{Part, Work, WorkSums};
 use crate::list::change::{Change, ChangeKind, diff, mark_cancelled};
 use crate::list::item::{Author, Item, List, Status};
@@ -360,13 +360,7 @@ impl Thread {
     /// The time of the newest revision or observation; 0 without any.
     pub(crate) fn last_time(&self) -> Millis {
         let revision = self.revisions.iter().next_back().map_or(0, |revision| revision.stamp.timestamp);
-        let newest = self.observations.select(&Filter { limit: Some(1), ..Filter::default() });
-        newest.first().map_or(revision, |observation| revision.max(observation.timestamp))
-    }
-
-    /// The observations in memory, for taking new ones.
-    pub fn observations_mut(&mut self) -> &mut Observations {
-        &mut self.observations
+        revision.max(self.observations.last_time())
     }
 
     /// What was wrong with the agent's last list, if that was refused.

@@ -1,4 +1,7 @@
-//! Enums whose variants have names on the wire: JSON, the journal and Lisp share them.
+//! Enums and objects with names on the wire: JSON, the journal and Lisp share them.
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 /// Defines an enum with names, conversions between both, and serde by these names.
 macro_rules! wire_names {
@@ -35,4 +38,37 @@ macro_rules! wire_names {
     };
 }
 
-pub(crate) use wire_names;
+/// Defines the known fields of a JSON object to which others may add any. A field that is missing, or
+/// of another type than expected, is `None`; what is not understood stays in `rest`, so that nothing is lost.
+macro_rules! wire_fields {
+    (
+        $(#[$about:meta])*
+        pub struct $type:ident { $($(#[$about_field:meta])* $field:ident: $kind:ty = $name:literal,)+ }
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(from = "serde_json::Map<String, serde_json::Value>")]
+        pub struct $type {
+            $($(#[$about_field])* #[serde(rename = $name, skip_serializing_if = "Option::is_none")]
+            pub $field: Option<$kind>,)+
+            /// All other fields.
+            #[serde(flatten)]
+            pub rest: serde_json::Map<String, serde_json::Value>,
+        }
+
+        impl From<serde_json::Map<String, serde_json::Value>> for $type {
+            fn from(mut rest: serde_json::Map<String, serde_json::Value>) -> $type {
+                $type { $($field: $crate::wire::take(&mut rest, $name),)+ rest }
+            }
+        }
+    };
+}
+
+/// Removes a field if it has the expected type.
+pub(crate) fn take<T: DeserializeOwned>(fields: &mut Map<String, Value>, name: &str) -> Option<T> {
+    let value = T::deserialize(fields.get(name)?).ok()?;
+    fields.shift_remove(name);
+    Some(value)
+}
+
+pub(crate) use {wire_fields, wire_names};

@@ -8,13 +8,13 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{Event, EventKind, Source, SubagentCall};
 use crate::events::Millis;
-use crate::events::observation::{Content, Details, Filter, HIDDEN, ITEMS, Type};
+use crate::events::observation::{Details, Metadata, Payload, Type};
+use crate::events::payload::{AgentsWork, Content, FileEntry, Text, ToolCall, ToolResult};
 use crate::events::policy::Recording;
-use crate::events::work::Usage;
 use crate::journal::store::Store;
 use crate::list::change::diff;
 use crate::list::identity::THRESHOLDS;
@@ -170,9 +170,10 @@ impl Recorder {
             }
             let thread = store.open(&pending.thread, Map::new(), now);
             if let Some(words) = switch {
+                let payload = Payload::new(Type::StateUpdate, words.into());
                 let time = time_in(thread, event.time, now);
                 thread.change(|thread| {
-                    thread.observe(Type::StateUpdate, words.into(), details(event), time);
+                    thread.observe(payload, details(event), time);
                 });
             }
             if is_superseded(thread, event) {
@@ -266,7 +267,7 @@ impl Recorder {
         let thread = store.open(&key, about, now);
         if let Some(title) = self.titles.get(&key).filter(|_| thread.title().is_none()) {
             thread.change(|thread| {
-                thread.observe(Type::Title, title.as_str().into(), Details::default(), now);
+                thread.observe(Payload::Title(title.as_str().into()), Details::default(), now);
             });
         }
         let (list, state) = (thread.list().clone(), thread.state());
@@ -348,12 +349,8 @@ fn item_of(store: &mut Store, from: &str, call: &SubagentCall) -> Option<String>
     if let Some(item) = open_item_like(parent.list(), &call.description) {
         return Some(item);
     }
-    let calls = parent.observations().select(&Filter { kind: Some(Type::ToolCall), ..Filter::default() });
-    let is_call = |content: &Content| match content {
-        Content::Json(content) => content.get("id").and_then(Value::as_str) == Some(&call.id),
-        _ => false,
-    };
-    calls.iter().rev().find(|call| is_call(&call.content))?.parent_id.clone()
+    let mut calls = parent.observations().reported().rev().filter(|one| one.kind() == Type::ToolCall);
+    calls.find(|one| one.payload.call().0 == Some(&call.id))?.parent_id.clone()
 }
 
 /// How far the thread was recorded before, by its newest observation from a line.
@@ -361,13 +358,9 @@ fn cursor(thread: &Thread, source: &Source, events: &[Event]) -> Option<Cursor> 
     let is_ours = |event: &Event| *event.source == *source;
     let is_list = |event: &Event| matches!(event.kind, EventKind::List(_) | EventKind::EmacsList(..));
     let last_list = || events.iter().rposition(|event| is_ours(event) && is_list(event));
-    let observations = thread.observations().select(&Filter::default());
     // Files of subagents are read after the session's, so their events do not tell how far that was read.
-    let own = observations.iter().rev().filter(|one| !one.metadata.contains_key("agent"));
-    let mark = own.clone().find_map(|observation| {
-        let time = observation.metadata.get("timestamp").and_then(Value::as_u64);
-        Some((observation.metadata_str("uuid")?, time))
-    });
+    let mut own = thread.observations().reported().rev().filter(|one| one.metadata.agent.is_none());
+    let mark = own.find_map(|one| Some((one.metadata.uuid.as_deref()?, one.metadata.timestamp)));
     let Some((uuid, time)) = mark else {
         let revision = thread.revisions().iter().next_back()?;
         // An ACP client shows the lists of the same session.
@@ -425,10 +418,8 @@ impl Recorder {
         let (mut details, mut kind) = (details(event), &event.kind);
         if let EventKind::OfSubagent { subagent, call, kind: inner } = kind {
             details = self::details(&Event { kind: (**inner).clone(), ..event.clone() });
-            details.metadata.insert("agent".into(), subagent.as_str().into());
-            if let Some(items) = call.as_ref().and_then(|call| self.moment(store, key, call)) {
-                details.metadata.insert(ITEMS.into(), items.into());
-            }
+            details.metadata.agent = Some(subagent.clone());
+            details.metadata.items = call.as_ref().and_then(|call| self.moment(store, key, call));
             kind = inner;
         }
         let thread = store.get_mut(key)?;
@@ -439,7 +430,7 @@ impl Recorder {
             && matches!(name.as_str(), "Task" | "Agent")
         {
             let items = thread.in_progress();
-            details.metadata.insert(ITEMS.into(), items.clone().into());
+            details.metadata.items = Some(items.clone());
             if self.moments.len() >= MOMENTS {
                 self.moments.clear();
             }
@@ -447,8 +438,8 @@ impl Recorder {
         }
         if let EventKind::Result { effect, .. } = kind {
             let files = effect.files.iter().map(|file| self.recording.entry(file, thread.project()));
-            let files: Vec<Value> = files.collect();
-            details.metadata.extend((!files.is_empty()).then(|| ("files".to_owned(), files.into())));
+            let files: Vec<FileEntry> = files.collect();
+            details.metadata.files = Some(files).filter(|files| !files.is_empty());
         }
         thread.change(|thread| {
             record_event(thread, event, kind, details, &self.recording, keep_completed, time)
@@ -459,9 +450,7 @@ impl Recorder {
     fn moment(&mut self, store: &mut Store, key: &str, call: &str) -> Option<Vec<String>> {
         if !self.moments.contains_key(call) {
             let found = store.get(key)?.observations().call(call)?;
-            let items = found.metadata.get(ITEMS)?.as_array()?.iter();
-            let items = items.filter_map(|item| item.as_str().map(str::to_owned)).collect();
-            self.moments.insert(call.to_owned(), items);
+            self.moments.insert(call.to_owned(), found.metadata.items.clone()?);
         }
         self.moments.get(call).cloned()
     }
@@ -482,39 +471,47 @@ fn record_event(
     if goes_on || activity(event, time, time) == Some(Activity::Working) {
         thread.set_activity(Activity::Working, time);
     }
-    let (kind, content) = match kind {
+    let payload = match kind {
         EventKind::List(Ok(plan)) | EventKind::EmacsList(Ok(plan), _) => {
             let source = Some(event.source.agent.as_str().to_owned());
             let options = WriteOptions { source, keep_completed, is_unanswered: true };
             let outcome = thread.write(plan.clone(), options, time);
             return Some(outcome).filter(|outcome| !outcome.changes.is_empty());
         }
-        EventKind::Unread(reason) => (Type::Error, (*reason).into()),
+        EventKind::Unread(reason) => Payload::Error((*reason).into()),
         EventKind::List(Err(problems)) | EventKind::EmacsList(Err(problems), _) => {
-            (Type::Error, report::refused(problems).into())
+            Payload::Error(report::refused(problems).into())
         }
         EventKind::Title(title) if thread.title() == Some(title) => return None,
-        EventKind::Title(title) => (Type::Title, title.as_str().into()),
-        EventKind::Prompt(text) => (Type::Intent, text.as_str().into()),
-        EventKind::Message(text) => (Type::Message, json!({ "text": text })),
-        EventKind::Usage { usage, .. } => (Type::Usage, usage_content(usage)),
-        EventKind::SubagentSums { .. } => (Type::ToolExecution, json!({})),
+        EventKind::Title(title) => Payload::Title(title.as_str().into()),
+        EventKind::Prompt(text) => Payload::Intent(text.as_str().into()),
+        EventKind::Message(text) => Payload::Message(Text::of(text)),
+        EventKind::Usage { usage, .. } => Payload::Usage(Content::Fields(usage.into())),
+        EventKind::SubagentSums { .. } => Payload::ToolExecution(Content::Fields(ToolResult::default())),
         EventKind::OfSubagent { .. } => return None,
-        EventKind::Thoughts(text) => (Type::Thoughts, json!({ "text": text })),
-        EventKind::Call { id, name, input: Some(input), .. } => {
-            (Type::ToolCall, json!({ "id": id, "name": name, "input": input }))
-        }
-        EventKind::Call { id, name, input: None, .. } => (Type::ToolCall, json!({ "id": id, "name": name })),
+        EventKind::Thoughts(text) => Payload::Thoughts(Text::of(text)),
+        EventKind::Call { id, name, input, .. } => Payload::ToolCall(Content::Fields(ToolCall {
+            id: Some(id.clone()),
+            name: Some(name.clone()),
+            input: input.as_deref().map(Value::from),
+            ..ToolCall::default()
+        })),
         EventKind::Result { id, name, content, is_error, .. } => {
-            (Type::ToolExecution, json!({ "id": id, "name": name, "content": content, "isError": is_error }))
+            Payload::ToolExecution(Content::Fields(ToolResult {
+                id: Some(id.clone()),
+                name: Some(name.clone()),
+                content: Some(content.as_str().into()),
+                is_error: Some(*is_error),
+                ..ToolResult::default()
+            }))
         }
         EventKind::Interrupted => {
             thread.end_turn("interrupted by the user".into(), Ending::EndOfTurn, time);
-            (Type::AgentSuspended, "interrupted by the user".into())
+            Payload::AgentSuspended("interrupted by the user".into())
         }
         EventKind::Denied => {
             thread.end_turn("permission denied".into(), Ending::Denied, time);
-            (Type::AgentSuspended, "permission denied".into())
+            Payload::AgentSuspended("permission denied".into())
         }
         EventKind::SubagentEnded => {
             thread.end_turn("the subagent returned".into(), Ending::EndOfTurn, time);
@@ -527,10 +524,10 @@ fn record_event(
         }
         EventKind::TurnEnded { error: Some(error) } => {
             thread.end_turn(error.clone(), Ending::Error, time);
-            (Type::Error, error.as_str().into())
+            Payload::Error(error.as_str().into())
         }
     };
-    thread.observe_allowed(recording, kind, content, details, time);
+    thread.observe_allowed(recording, payload, details, time);
     None
 }
 
@@ -579,55 +576,39 @@ fn is_counted(thread: &Thread, kind: &EventKind, details: &Details) -> bool {
     }
 }
 
-fn usage_content(usage: &Usage) -> Value {
-    let Usage { tokens, model, at_least } = usage;
-    let mut content = json!({
-        "input": tokens.input,
-        "output": tokens.output,
-        "cacheRead": tokens.cache_read,
-        "cacheWrite": tokens.cache_write,
-        "atLeast": at_least,
-    });
-    if let Some(model) = model {
-        content["model"] = model.as_str().into();
-    }
-    content
-}
-
 fn is_recent(time: Millis, now: Millis) -> bool {
     now.saturating_sub(time) <= RECENT
 }
 
 fn details(event: &Event) -> Details {
-    let mut metadata = Map::new();
-    if !event.uuid.is_empty() {
-        metadata.insert("uuid".into(), event.uuid.as_str().into());
-    }
-    metadata.extend(event.time.map(|time| ("timestamp".to_owned(), time.into())));
+    let mut metadata = Metadata {
+        uuid: Some(event.uuid.clone()).filter(|uuid| !uuid.is_empty()),
+        timestamp: event.time,
+        ..Metadata::default()
+    };
     if let EventKind::Call { is_hidden: true, .. } | EventKind::Result { is_hidden: true, .. } = event.kind {
-        metadata.insert(HIDDEN.into(), true.into());
+        metadata.hidden = Some(true);
     }
     let title = match &event.kind {
         EventKind::Call { id, name, .. } => {
-            metadata.insert("callId".into(), id.as_str().into());
+            metadata.call_id = Some(id.clone());
             Some(name.clone())
         }
         EventKind::Usage { response, .. } => {
-            metadata.insert("response".into(), response.as_str().into());
+            metadata.response = Some(response.clone());
             None
         }
         EventKind::SubagentSums { added, removed, edits } => {
-            let sums = json!({ "added": added, "removed": removed, "edits": edits });
-            metadata.insert("byAgents".into(), sums);
-            metadata.insert("callId".into(), format!("sums {}", event.uuid).into());
+            metadata.by_agents = Some(AgentsWork { added: *added, removed: *removed, edits: *edits });
+            metadata.call_id = Some(format!("sums {}", event.uuid));
             None
         }
         EventKind::Result { id, name, is_error, duration, effect, .. } => {
-            metadata.insert("callId".into(), id.as_str().into());
-            metadata.extend(effect.outcome.map(|outcome| ("outcome".into(), outcome.as_str().into())));
-            metadata.extend(effect.exit_code.map(|code| ("exitCode".into(), code.into())));
-            metadata.extend(effect.is_command.map(|is_command| ("command".into(), is_command.into())));
-            metadata.extend(duration.map(|duration| ("durationMs".to_owned(), duration.into())));
+            metadata.call_id = Some(id.clone());
+            metadata.outcome = effect.outcome;
+            metadata.exit_code = effect.exit_code;
+            metadata.command = effect.is_command;
+            metadata.duration = *duration;
             Some(if *is_error { format!("{name} failed") } else { name.clone() })
         }
         _ => None,

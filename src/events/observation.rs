@@ -4,42 +4,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::events::Millis;
+use crate::events::payload::Texts;
+pub use crate::events::payload::{Metadata, Payload, Type};
 use crate::fault::may_panic_here;
-use crate::list::item::{Item, Status};
+use crate::list::item::Item;
 use crate::wire::wire_names;
-
-/// The metadata key of a call whose contents were not recorded.
-pub(crate) const HIDDEN: &str = "hidden";
-
-wire_names! {
-    /// The type of an observation. The manual lists the content of each.
-    #[allow(missing_docs)]
-    pub enum Type {
-        Intent = "INTENT",
-        Title = "TITLE",
-        Plan = "PLAN",
-        PlanUpdate = "PLAN_UPDATE",
-        ItemStatusChange = "ITEM_STATUS_CHANGE",
-        Thoughts = "THOUGHTS",
-        ToolCall = "TOOL_CALL",
-        ToolExecution = "TOOL_EXECUTION",
-        Synthesis = "SYNTHESIS",
-        Error = "ERROR",
-        FinalResponse = "FINAL_RESPONSE",
-        Message = "MESSAGE",
-        Usage = "USAGE",
-        StateUpdate = "STATE_UPDATE",
-        AgentSuspended = "AGENT_SUSPENDED",
-        AgentResumed = "AGENT_RESUMED",
-        LlmStreamStart = "LLM_STREAM_START",
-        LlmStreamMetadata = "LLM_STREAM_METADATA",
-        LlmStreamEnd = "LLM_STREAM_END",
-        LlmStreamError = "LLM_STREAM_ERROR",
-    }
-}
 
 wire_names! {
     /// The phase of the work; see [`Phase::of`].
@@ -64,26 +36,6 @@ impl Phase {
     }
 }
 
-/// The content of an observation. The journal has only [`Content::Json`]: a replay makes the others
-/// from revisions.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Content {
-    /// Any value from the host.
-    Json(Value),
-    /// PLAN_UPDATE: the number of a revision, whose list and changes are looked up when read.
-    #[serde(skip)]
-    Revision(u64),
-    /// ITEM_STATUS_CHANGE.
-    #[serde(skip)]
-    Status {
-        /// The item after the change.
-        item: Arc<Item>,
-        /// Its previous status; none for a new item.
-        previous: Option<Status>,
-    },
-}
-
 /// What a host reports with an observation besides type and content.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Details {
@@ -95,8 +47,8 @@ pub struct Details {
     pub parent_id: Option<String>,
     /// The phase, which may be none. By default it follows from the list.
     pub phase: Option<Option<Phase>>,
-    /// All other data.
-    pub metadata: Map<String, Value>,
+    /// All other data. Phase and step are those of the list, unless they are set here.
+    pub metadata: Metadata,
 }
 
 /// One recorded event of a thread, serialized as in the journal.
@@ -105,9 +57,9 @@ pub struct Details {
 pub struct Observation {
     /// The number, from 1 in each thread.
     pub number: u64,
-    /// The type.
-    #[serde(rename = "type")]
-    pub kind: Type,
+    /// The type and the content.
+    #[serde(flatten)]
+    pub payload: Payload,
     /// The time it was recorded.
     pub timestamp: Millis,
     /// See [`Details::title`].
@@ -118,53 +70,40 @@ pub struct Observation {
     /// The id of an item; by default the one in progress during execution.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<String>,
-    /// The content.
-    pub content: Content,
-    /// `phase`, during execution `stepId` and `stepDescription`, and the host's metadata.
-    pub metadata: Map<String, Value>,
+    /// The phase, during execution the step, and what the host added.
+    pub metadata: Metadata,
 }
 
 impl Observation {
-    /// A string of the metadata.
-    pub fn metadata_str(&self, key: &str) -> Option<&str> {
-        self.metadata.get(key).and_then(Value::as_str)
+    /// The type.
+    pub fn kind(&self) -> Type {
+        self.payload.kind()
     }
 
     /// Whether it belongs to an item: by its parent, or as one of several items in progress.
     fn concerns(&self, item: &str) -> bool {
-        let items = self.metadata.get(ITEMS).and_then(Value::as_array);
-        self.parent_id.as_deref() == Some(item)
-            || items.is_some_and(|items| items.iter().any(|one| one == item))
+        let items = self.metadata.items.iter().flatten();
+        self.parent_id.iter().chain(items).any(|one| one == item)
     }
 
     /// Whether it belongs to any item.
     fn has_item(&self) -> bool {
-        let items = self.metadata.get(ITEMS).and_then(Value::as_array);
-        self.parent_id.is_some() || items.is_some_and(|items| !items.is_empty())
+        self.parent_id.is_some() || self.metadata.items.as_ref().is_some_and(|items| !items.is_empty())
     }
 
     /// The approximate number of bytes in memory.
     fn size(&self) -> usize {
-        let content = match &self.content {
-            Content::Json(content) => size(content),
-            _ => 0,
-        };
-        256 + self.title.len() + content + self.metadata.values().map(size).sum::<usize>()
+        let mut bytes = size_of::<Observation>() + self.title.len();
+        let mut add = |text: &str| bytes += 64 + text.len();
+        self.payload.each_text(&mut add);
+        self.metadata.rest.each_text(&mut add);
+        self.metadata.files.iter().flatten().for_each(|file| {
+            add(&file.path);
+            file.patch.iter().for_each(|patch| add(patch));
+        });
+        bytes
     }
 }
-
-fn size(value: &Value) -> usize {
-    let inside = match value {
-        Value::String(text) => text.len(),
-        Value::Array(values) => values.iter().map(size).sum(),
-        Value::Object(fields) => fields.iter().map(|(key, value)| key.len() + 64 + size(value)).sum(),
-        _ => 0,
-    };
-    32 + inside
-}
-
-/// The metadata key of the ids of the items that an observation counts for.
-pub const ITEMS: &str = "items";
 
 /// Which observations to return. A field that is not set admits all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -186,16 +125,16 @@ pub struct Filter {
 }
 
 impl Filter {
+    fn admits_kind(&self, kind: Type) -> bool {
+        self.kind.is_none_or(|only| only == kind) && (self.kinds.is_empty() || self.kinds.contains(&kind))
+    }
+
     fn admits(&self, observation: &Observation) -> bool {
-        let phase = self.phase.map(Phase::as_str);
-        self.kind.is_none_or(|kind| kind == observation.kind)
-            && (self.kinds.is_empty() || self.kinds.contains(&observation.kind))
+        let metadata = &observation.metadata;
+        self.admits_kind(observation.kind())
             && !(self.outside && observation.has_item())
-            && phase.is_none_or(|phase| observation.metadata_str("phase") == Some(phase))
-            && self
-                .token_type
-                .as_deref()
-                .is_none_or(|token| observation.metadata_str("tokenType") == Some(token))
+            && self.phase.is_none_or(|phase| metadata.phase == Some(phase))
+            && self.token_type.as_ref().is_none_or(|token| metadata.token_type.as_ref() == Some(token))
             && self.step.as_deref().is_none_or(|step| observation.concerns(step))
     }
 }
@@ -207,12 +146,71 @@ const HIDDEN_CALLS: usize = 64;
 /// Many agents may work all day; the journal has the rest.
 const MOST_BYTES: usize = 2 * 1024 * 1024;
 
+/// The observations of a revision: a PLAN_UPDATE and a change of each status. They are derived when they are
+/// read, since few writes have a reader.
+#[derive(Clone, Debug)]
+pub struct RevisionObservations {
+    /// The number of the first one.
+    pub first: u64,
+    /// How many they are.
+    pub count: usize,
+    /// The number of the revision.
+    pub revision: u64,
+    /// The item in progress, during execution.
+    pub step: Option<Arc<Item>>,
+    /// The phase of the list.
+    pub phase: Phase,
+    /// The time of the revision.
+    pub timestamp: Millis,
+}
+
+/// What is kept of one or several observations.
+#[derive(Clone, Debug)]
+pub(crate) enum Kept {
+    /// A reported one.
+    Reported(Arc<Observation>),
+    /// Those of a revision.
+    Revision(Box<RevisionObservations>),
+}
+
+impl Kept {
+    fn first(&self) -> u64 {
+        match self {
+            Kept::Reported(observation) => observation.number,
+            Kept::Revision(revision) => revision.first,
+        }
+    }
+
+    fn count(&self) -> usize {
+        match self {
+            Kept::Reported(_) => 1,
+            Kept::Revision(revision) => revision.count,
+        }
+    }
+
+    fn timestamp(&self) -> Millis {
+        match self {
+            Kept::Reported(observation) => observation.timestamp,
+            Kept::Revision(revision) => revision.timestamp,
+        }
+    }
+
+    fn size(&self) -> usize {
+        match self {
+            Kept::Reported(observation) => observation.size(),
+            Kept::Revision(_) => size_of::<RevisionObservations>(),
+        }
+    }
+}
+
 /// The newest observations of a thread, up to a limit. The journal has all.
 #[derive(Clone, Debug)]
 pub struct Observations {
-    kept: VecDeque<Arc<Observation>>,
+    kept: VecDeque<Kept>,
     limit: usize,
-    /// The approximate number of bytes of the observations kept.
+    /// How many are kept.
+    count: usize,
+    /// The approximate number of bytes of those.
     bytes: usize,
     /// The content of the newest TITLE.
     title: Option<String>,
@@ -220,16 +218,14 @@ pub struct Observations {
     hidden: VecDeque<String>,
     last: u64,
     delivered: u64,
-    /// The number of the newest revision's first observation.
-    batch: u64,
 }
 
 impl Observations {
-    /// Creates an empty history that keeps at most `limit` observations.
+    /// Creates an empty history that keeps at most `limit` observations, and all of the newest revision.
     pub fn new(limit: usize) -> Observations {
         let limit = limit.max(1);
         let (kept, hidden) = (VecDeque::new(), VecDeque::new());
-        Observations { kept, limit, bytes: 0, title: None, hidden, last: 0, delivered: 0, batch: 0 }
+        Observations { kept, limit, count: 0, bytes: 0, title: None, hidden, last: 0, delivered: 0 }
     }
 
     /// The maximum number kept.
@@ -252,45 +248,67 @@ impl Observations {
         self.last = self.last.max(next.saturating_sub(1));
     }
 
-    /// Adds an observation and drops the oldest beyond the limit. Those of the newest revision stay
-    /// until they are taken, so that subscribers never receive only some of them.
+    /// Adds a reported observation.
     pub fn push(&mut self, observation: Arc<Observation>) {
-        if let (Type::Title, Content::Json(Value::String(title))) = (observation.kind, &observation.content) {
+        if let Payload::Title(Value::String(title)) = &observation.payload {
             self.title = Some(title.clone());
         }
-        if observation.kind == Type::ToolCall && observation.metadata.contains_key(HIDDEN) {
-            self.hidden.extend(observation.metadata_str("callId").map(str::to_owned));
+        if observation.kind() == Type::ToolCall && observation.metadata.hidden.is_some() {
+            self.hidden.extend(observation.metadata.call_id.clone());
             self.hidden.drain(..self.hidden.len().saturating_sub(HIDDEN_CALLS));
         }
-        may_panic_here();
-        self.last = self.last.max(observation.number);
-        if observation.kind != Type::ItemStatusChange {
-            self.batch = observation.number;
-        }
-        self.bytes += observation.size();
-        self.kept.push_back(observation);
-        self.trim();
+        self.keep(Kept::Reported(observation));
     }
 
-    fn trim(&mut self) {
-        let free = self.batch.max(self.delivered + 1);
-        while (self.kept.len() > self.limit || self.bytes > MOST_BYTES)
-            && self.kept.front().is_some_and(|oldest| oldest.number < free)
+    /// Adds the observations of a revision.
+    pub(crate) fn push_revision(&mut self, revision: RevisionObservations) {
+        self.keep(Kept::Revision(Box::new(revision)));
+    }
+
+    /// Adds observations and drops the oldest beyond the limit. The newest stay, so that subscribers never
+    /// receive only some of a revision.
+    fn keep(&mut self, new: Kept) {
+        may_panic_here();
+        self.last = self.last.max(new.first() + new.count() as u64 - 1);
+        self.count += new.count();
+        self.bytes += new.size();
+        self.kept.push_back(new);
+        while (self.count > self.limit || self.bytes > MOST_BYTES)
+            && self.kept.len() > 1
             && let Some(oldest) = self.kept.pop_front()
         {
+            self.count -= oldest.count();
             self.bytes -= oldest.size();
         }
     }
 
+    /// All that is kept, oldest first.
+    pub(crate) fn kept(&self) -> impl DoubleEndedIterator<Item = &Kept> {
+        self.kept.iter()
+    }
+
+    /// The reported observations, oldest first.
+    pub fn reported(&self) -> impl DoubleEndedIterator<Item = &Arc<Observation>> {
+        self.kept.iter().filter_map(|kept| match kept {
+            Kept::Reported(observation) => Some(observation),
+            Kept::Revision(_) => None,
+        })
+    }
+
+    /// The time of the newest observation; 0 without any.
+    pub(crate) fn last_time(&self) -> Millis {
+        self.kept.back().map_or(0, Kept::timestamp)
+    }
+
     /// The number of the oldest observation kept; those before it are only in the journal.
     pub(crate) fn first_kept(&self) -> u64 {
-        self.kept.front().map_or(self.last + 1, |oldest| oldest.number)
+        self.kept.front().map_or(self.last + 1, Kept::first)
     }
 
     /// The TOOL_CALL of a call.
     pub fn call(&self, id: &str) -> Option<&Arc<Observation>> {
-        let mut calls = self.kept.iter().rev().filter(|one| one.kind == Type::ToolCall);
-        calls.find(|one| one.metadata_str("callId") == Some(id))
+        let mut calls = self.reported().rev().filter(|one| one.kind() == Type::ToolCall);
+        calls.find(|one| one.metadata.call_id.as_deref() == Some(id))
     }
 
     /// Whether the contents of a call were not recorded.
@@ -298,26 +316,44 @@ impl Observations {
         self.hidden.iter().any(|hidden| hidden == call)
     }
 
-    /// The observations that the filter admits, newest last.
-    pub fn select(&self, filter: &Filter) -> Vec<Arc<Observation>> {
-        let mut chosen: Vec<_> = self
-            .kept
-            .iter()
-            .rev()
-            .filter(|observation| filter.admits(observation))
-            .take(filter.limit.unwrap_or(usize::MAX))
-            .cloned()
-            .collect();
+    /// The observations that the filter admits, newest last. `derive` makes those of a revision.
+    pub(crate) fn select(
+        &self,
+        filter: &Filter,
+        derive: impl Fn(&RevisionObservations) -> Vec<Arc<Observation>>,
+    ) -> Vec<Arc<Observation>> {
+        let limit = filter.limit.unwrap_or(usize::MAX);
+        let wants_revisions =
+            filter.admits_kind(Type::PlanUpdate) || filter.admits_kind(Type::ItemStatusChange);
+        let mut chosen = Vec::new();
+        for kept in self.kept.iter().rev() {
+            if chosen.len() >= limit {
+                break;
+            }
+            match kept {
+                Kept::Reported(observation) => {
+                    chosen.extend(filter.admits(observation).then(|| Arc::clone(observation)));
+                }
+                Kept::Revision(revision) if wants_revisions => {
+                    let derived = derive(revision).into_iter().rev();
+                    chosen.extend(derived.filter(|observation| filter.admits(observation)));
+                }
+                Kept::Revision(_) => {}
+            }
+        }
+        chosen.truncate(limit);
         chosen.reverse();
         chosen
     }
 
-    /// The observations not taken before, oldest first.
-    pub fn take_new(&mut self) -> Vec<Arc<Observation>> {
-        let new =
-            self.kept.iter().filter(|observation| observation.number > self.delivered).cloned().collect();
+    /// Marks all observations as delivered, and returns those that were not, oldest first.
+    pub(crate) fn take_new(&mut self) -> Vec<Kept> {
+        let delivered = std::mem::replace(&mut self.delivered, self.last);
+        self.kept.iter().filter(|kept| kept.first() > delivered).cloned().collect()
+    }
+
+    /// Marks all observations as delivered.
+    pub fn skip_new(&mut self) {
         self.delivered = self.last;
-        self.trim();
-        new
     }
 }

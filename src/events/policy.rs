@@ -3,15 +3,13 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
-use crate::events::observation::{HIDDEN, Type};
 use crate::events::patch::{FileChange, WholeHunk, compare, complete, whole_hunks};
+use crate::events::payload::{FileEntry, Metadata, Payload, Texts, Type};
 use crate::list::raw::Raw;
 use crate::text::path::{is_inside, normal};
 
-/// The metadata key of the observation that says that a journal is full.
-pub(crate) const ABRIDGED: &str = "abridged";
 /// The size of a journal in bytes above which contents are abridged.
 pub const MOST_BYTES: u64 = 64 * 1024 * 1024;
 /// The maximum number of bytes of an abridged text.
@@ -90,85 +88,68 @@ impl ChangedFile {
 }
 
 /// Drops patches and the ends of texts. All numbers stay.
-pub(crate) fn abridge(content: &mut Value, metadata: &mut Map<String, Value>) {
-    shorten(content);
-    let files = metadata.get_mut("files").and_then(Value::as_array_mut);
-    for file in files.into_iter().flatten().filter_map(Value::as_object_mut) {
-        file.remove("patch");
+pub(crate) fn abridge(payload: &mut Payload, metadata: &mut Metadata) {
+    payload.each_text_mut(&mut shorten);
+    for file in metadata.files.iter_mut().flatten() {
+        file.patch = None;
     }
 }
 
-fn shorten(value: &mut Value) {
-    match value {
-        Value::String(text) if text.len() > FEW => {
-            let end = (0..=FEW).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
-            text.truncate(end);
-            text.push('…');
-        }
-        Value::Array(values) => values.iter_mut().for_each(shorten),
-        Value::Object(fields) => fields.values_mut().for_each(shorten),
-        _ => {}
+fn shorten(text: &mut String) {
+    if text.len() > FEW {
+        let end = (0..=FEW).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
+        text.truncate(end);
+        text.push('…');
     }
 }
 
 impl Recording {
     /// The entry of a changed file in the metadata of an observation.
-    pub fn entry(&self, file: &ChangedFile, project: &str) -> Value {
+    pub fn entry(&self, file: &ChangedFile, project: &str) -> FileEntry {
         let folder = on_its_machine(project);
         let path = normal(&file.path, folder);
-        let mut entry = json!({ "path": path, "added": file.added, "removed": file.removed });
-        for (key, is_set) in [
-            ("created", file.change.created),
-            ("deleted", file.change.deleted),
-            ("inexact", file.change.inexact && !file.hunks.is_empty()),
-        ] {
-            if is_set {
-                entry[key] = true.into();
-            }
-        }
-        let is_empty = file.hunks.is_empty() && !file.change.created && !file.change.deleted;
-        let is_allowed = is_inside(&path)
+        let FileChange { created, deleted, inexact } = file.change;
+        let has_hunks = !file.hunks.is_empty();
+        let has_patch = (has_hunks || created || deleted)
+            && is_inside(&path)
             && !self.numbers_only
             && !self.excludes(&path)
             && !self.excludes_project(project);
-        if is_allowed && !is_empty {
-            entry["patch"] = complete(&path, folder, file.change, &file.hunks).into();
+        FileEntry {
+            added: file.added,
+            removed: file.removed,
+            created,
+            deleted,
+            inexact: inexact && has_hunks,
+            patch: has_patch.then(|| complete(&path, folder, file.change, &file.hunks)),
+            path: path.into_owned(),
         }
-        entry
     }
 
-    /// Reads the `files` of an observation of a host.
-    pub fn read_files(&self, project: &str, metadata: &mut Map<String, Value>) {
-        if let Some(Value::Array(files)) = metadata.get_mut("files") {
-            files.retain(|file| ReportedFile::deserialize(file).is_ok_and(|file| !file.path.is_empty()));
-            for file in files {
-                if let Ok(reported) = ReportedFile::deserialize(&*file) {
-                    *file = self.reported(reported, project);
-                }
-            }
-        }
+    /// Reads the files that a host reports, a list of objects; those without a name are left out.
+    pub fn read_files(&self, project: &str, files: &[Value]) -> Vec<FileEntry> {
+        let files = files.iter().filter_map(|file| ReportedFile::deserialize(file).ok());
+        files.filter(|file| !file.path.is_empty()).map(|file| self.reported(file, project)).collect()
     }
 
     /// Drops what must not be recorded. The call of a result may have been hidden.
-    pub fn hide(
+    pub(crate) fn hide(
         &self,
         project: &str,
-        kind: Type,
         was_hidden: bool,
-        content: &mut Value,
-        metadata: &mut Map<String, Value>,
+        payload: &mut Payload,
+        metadata: &mut Metadata,
     ) {
-        let is_call = matches!(kind, Type::ToolCall | Type::ToolExecution);
-        if is_call && (was_hidden || self.hides(project, content, metadata)) {
-            metadata.insert(HIDDEN.into(), true.into());
-            let Value::Object(fields) = content else { return *content = Value::Null };
-            fields.retain(|key, _| matches!(key.as_str(), "id" | "name" | "isError"));
-        } else if self.excludes_project(project) && kind != Type::Usage {
-            *content = Value::Null;
+        let is_call = matches!(payload, Payload::ToolCall(_) | Payload::ToolExecution(_));
+        if is_call && (was_hidden || self.hides(project, payload, metadata)) {
+            metadata.hidden = Some(true);
+            payload.hide();
+        } else if self.excludes_project(project) && payload.kind() != Type::Usage {
+            *payload = Payload::new(payload.kind(), Value::Null);
         }
     }
 
-    fn reported(&self, file: ReportedFile<'_>, project: &str) -> Value {
+    fn reported(&self, file: ReportedFile<'_>, project: &str) -> FileEntry {
         let mut changed = match (&file.old_text, &file.new_text, file.patch) {
             (None, None, Some(patch)) => {
                 ChangedFile::with_hunks(&file.path, patch.into_owned(), FileChange::default())
@@ -185,20 +166,18 @@ impl Recording {
     }
 
     /// Whether a call or its result may show the contents of an excluded file.
-    fn hides(&self, project: &str, content: &Value, metadata: &Map<String, Value>) -> bool {
+    fn hides(&self, project: &str, payload: &Payload, metadata: &Metadata) -> bool {
         if self.excluded.is_empty() {
             return false;
         }
-        let files = metadata.get("files").and_then(Value::as_array);
-        let mut paths = files.into_iter().flatten().filter_map(|file| file.get("path")?.as_str());
-        let input = match content.get("input") {
+        let files = metadata.files.iter().flatten().map(|file| &file.path);
+        let input = match payload.input() {
             Some(Value::String(text)) => text.clone(),
             input => input.map(Value::to_string).unwrap_or_default(),
         };
         let input = serde_json::from_str(&input).unwrap_or(Raw::Text(input.as_str().into()));
         self.excludes_project(project)
-            || paths.any(|path| self.excludes(path))
-            || metadata.get("path").and_then(Value::as_str).is_some_and(|path| self.excludes(path))
+            || files.chain(&metadata.path).any(|path| self.excludes(path))
             || self.hides_input(&input)
     }
 

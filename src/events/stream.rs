@@ -3,9 +3,7 @@
 //! Subscribers receive each token at once. Each block of thinking is recorded as one THOUGHTS
 //! observation.
 
-use serde_json::{Map, Value};
-
-use crate::events::observation::{Details, Phase};
+use crate::events::observation::{Details, Metadata, Phase};
 use crate::wire::wire_names;
 
 /// The maximum bytes of a block. A longer one is recorded in parts, so that memory stays bounded.
@@ -78,16 +76,13 @@ pub struct Context {
 impl Context {
     /// The context as details of an observation.
     pub fn details(&self) -> Details {
-        let mut metadata = Map::new();
-        let texts = [
-            ("tokenType", self.token_type),
-            ("stepId", self.step_id.as_deref()),
-            ("stepDescription", self.step_description.as_deref()),
-            ("sessionId", self.session_id.as_deref()),
-        ];
-        for (key, value) in texts {
-            metadata.extend(value.map(|value| (key.to_owned(), Value::from(value))));
-        }
+        let metadata = Metadata {
+            step_id: self.step_id.clone(),
+            step_description: self.step_description.clone(),
+            token_type: self.token_type.map(str::to_owned),
+            session_id: self.session_id.clone(),
+            ..Metadata::default()
+        };
         Details {
             title: None,
             trace_id: self.trace_id.clone(),

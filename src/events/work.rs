@@ -10,11 +10,9 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use serde::Deserialize;
-use serde_json::{Map, Value};
-
 use crate::events::Millis;
-use crate::events::observation::{Content, ITEMS, Observation, Type};
+use crate::events::observation::{Metadata, Observation, Payload, Type};
+use crate::events::payload::{AgentsWork, FileEntry};
 use crate::text::fnv1a;
 use crate::wire::wire_names;
 
@@ -51,10 +49,6 @@ const SHELLS: [&str; 14] = [
     "run_terminal_cmd",
     "execute",
 ];
-/// The metadata key of a USAGE of a whole session or prompt, which counts for no single task.
-const OF_SESSION: &str = "ofSession";
-/// The metadata key of the time from which the work is known, in milliseconds.
-pub(crate) const WORK_SINCE: &str = "workSince";
 /// The newest responses whose tokens may still be corrected.
 const OPEN_RESPONSES: usize = 256;
 
@@ -91,8 +85,7 @@ pub struct CommandWork {
 }
 
 /// Numbers of tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tokens {
     /// New input that was not cached.
     pub input: u64,
@@ -125,37 +118,15 @@ impl Tokens {
     }
 }
 
-/// The content of a USAGE observation.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+/// The tokens of a response.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// The tokens of the response.
-    #[serde(flatten)]
+    /// The tokens.
     pub tokens: Tokens,
     /// The model.
     pub model: Option<String>,
     /// Whether the output is a lower bound.
     pub at_least: bool,
-}
-
-/// A file in the metadata of a TOOL_EXECUTION.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-struct FileEntry {
-    path: String,
-    added: u64,
-    removed: u64,
-    created: bool,
-    deleted: bool,
-}
-
-/// Lines and edits that subagents made, where only their sums are known.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-struct AgentsWork {
-    added: u64,
-    removed: u64,
-    edits: u64,
 }
 
 /// The work of one part: an item, all outside items, or a whole thread.
@@ -246,11 +217,13 @@ impl Hashes {
 }
 
 /// Whether an observation of this type and metadata counts as work.
-pub(crate) fn is_work(kind: Type, metadata: &Map<String, Value>) -> bool {
-    let keys = ["outcome", "exitCode", "files", "byAgents"];
+pub(crate) fn is_work(kind: Type, metadata: &Metadata) -> bool {
+    let Metadata { outcome, exit_code, files, by_agents, .. } = metadata;
     match kind {
         Type::Usage => true,
-        Type::ToolExecution => keys.into_iter().any(|key| metadata.contains_key(key)),
+        Type::ToolExecution => {
+            outcome.is_some() || exit_code.is_some() || files.is_some() || by_agents.is_some()
+        }
         _ => false,
     }
 }
@@ -266,22 +239,19 @@ pub(crate) fn belongs(observation: &Observation, part: Part<'_>) -> bool {
 }
 
 /// A hash of the name of a call or a response; none if it has no name.
-fn name_of(kind: Type, metadata: &Map<String, Value>) -> Option<u64> {
-    let text = |key: &str| metadata.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let name = match kind {
-        Type::Usage => format!("response {}", text("response")?),
-        _ => format!("call {}", text("callId")?),
+fn name_of(kind: Type, metadata: &Metadata) -> Option<u64> {
+    let (what, name) = match kind {
+        Type::Usage => ("response", &metadata.response),
+        _ => ("call", &metadata.call_id),
     };
-    Some(fnv1a(name.as_bytes()))
+    let name = name.as_deref().filter(|name| !name.is_empty())?;
+    Some(fnv1a(format!("{what} {name}").as_bytes()))
 }
 
 /// The ids of the items that an observation of work counts for.
-fn items_of(observation: &Observation) -> Option<Vec<String>> {
-    if !is_work(observation.kind, &observation.metadata) {
-        return None;
-    }
-    let items = observation.metadata.get(ITEMS)?.as_array()?;
-    Some(items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect())
+fn items_of(observation: &Observation) -> Option<&[String]> {
+    let items = observation.metadata.items.as_deref();
+    items.filter(|_| is_work(observation.kind(), &observation.metadata))
 }
 
 /// The files of some observations with their recorded patches, oldest first, perhaps only those of `path`.
@@ -289,59 +259,56 @@ pub(crate) fn recorded_patches<'o>(
     observations: &'o [Arc<Observation>],
     path: Option<&'o str>,
 ) -> impl Iterator<Item = (&'o str, &'o str)> {
-    let files = observations.iter().filter_map(|one| one.metadata.get("files")?.as_array()).flatten();
-    let patches = files.filter_map(|file| Some((file.get("path")?.as_str()?, file.get("patch")?.as_str()?)));
+    let files = observations.iter().flat_map(|one| one.metadata.files.iter().flatten());
+    let patches = files.filter_map(|file| Some((file.path.as_str(), file.patch.as_deref()?)));
     patches.filter(move |(of, _)| path.is_none_or(|path| path == *of))
 }
 
 impl WorkSums {
     /// Adds an observation, if it is one of work that is not counted yet.
     pub(crate) fn add(&mut self, observation: &Observation) {
-        if observation.kind == Type::StateUpdate {
-            self.since = self.since.or(observation.metadata.get(WORK_SINCE).and_then(Value::as_u64));
+        let metadata = &observation.metadata;
+        if observation.kind() == Type::StateUpdate {
+            self.since = self.since.or(metadata.work_since);
         }
         let Some(items) = items_of(observation) else { return };
-        if let Some(name) = name_of(observation.kind, &observation.metadata)
+        if let Some(name) = name_of(observation.kind(), metadata)
             && !self.counted.insert(name)
             && !self.is_open(observation)
         {
             return;
         }
-        if observation.kind == Type::Usage {
-            return self.add_usage(observation, items);
+        if let Payload::Usage(used) = &observation.payload {
+            return used.fields().into_iter().for_each(|used| self.add_usage(metadata, &used.usage(), items));
         }
-        let metadata = &observation.metadata;
-        let entry = |value: &Value| FileEntry::deserialize(value).ok().filter(|file| !file.path.is_empty());
-        let files = metadata.get("files").and_then(Value::as_array);
-        let files: Vec<FileEntry> = files.into_iter().flatten().filter_map(entry).collect();
-        let agents = metadata.get("byAgents").and_then(|agents| AgentsWork::deserialize(agents).ok());
+        let files = metadata.files.iter().flatten().filter(|file| !file.path.is_empty());
         let outcome = command_outcome(observation);
-        if files.is_empty() && agents.is_none() && outcome.is_none() {
+        if files.clone().next().is_none() && metadata.by_agents.is_none() && outcome.is_none() {
             return;
         }
         let [added, removed] = [self.whole.added, self.whole.removed];
-        self.for_each(&items, |work| {
-            files.iter().for_each(|file| work.add_file(file));
+        self.for_each(items, |work| {
+            files.clone().for_each(|file| work.add_file(file));
             if let Some(outcome) = outcome {
                 work.commands.add(outcome);
             }
-            if let Some(AgentsWork { added, removed, edits }) = agents {
+            if let Some(AgentsWork { added, removed, edits }) = metadata.by_agents {
                 work.add_lines(added, removed, edits);
             }
         });
-        let [all_added, all_removed] = self.lines.entry(items).or_default();
+        let [all_added, all_removed] = self.lines.entry(items.to_vec()).or_default();
         *all_added = all_added.saturating_add(self.whole.added - added);
         *all_removed = all_removed.saturating_add(self.whole.removed - removed);
     }
 
     /// Whether the tokens of a response may still be corrected.
     fn is_open(&self, observation: &Observation) -> bool {
-        let response = observation.metadata_str("response");
-        observation.kind == Type::Usage && self.open.iter().any(|(name, ..)| Some(name.as_str()) == response)
+        let response = observation.metadata.response.as_ref();
+        observation.kind() == Type::Usage && self.open.iter().any(|(name, ..)| Some(name) == response)
     }
 
     /// Whether work with this metadata is counted already.
-    pub(crate) fn has_counted(&self, kind: Type, metadata: &Map<String, Value>) -> bool {
+    pub(crate) fn has_counted(&self, kind: Type, metadata: &Metadata) -> bool {
         name_of(kind, metadata).is_some_and(|name| self.counted.contains(name))
     }
 
@@ -352,25 +319,23 @@ impl WorkSums {
         self.counted.contains(name) && open.is_none_or(|(_, known, _)| known == usage)
     }
 
-    fn add_usage(&mut self, observation: &Observation, items: Vec<String>) {
-        let Content::Json(content) = &observation.content else { return };
-        let Ok(usage) = Usage::deserialize(content) else { return };
-        if observation.metadata.get(OF_SESSION) == Some(&Value::Bool(true)) {
+    fn add_usage(&mut self, metadata: &Metadata, usage: &Usage, items: &[String]) {
+        if metadata.of_session == Some(true) {
             self.has_session_tokens |= usage.tokens.sum() > 0;
-            return self.whole.add_tokens(&usage);
+            return self.whole.add_tokens(usage);
         }
-        let name = observation.metadata_str("response").unwrap_or_default().to_owned();
+        let name = metadata.response.clone().unwrap_or_default();
         let known = self.open.iter().position(|(known, ..)| !name.is_empty() && *known == name);
         let (old, items) = match known.and_then(|place| self.open.remove(place)) {
             Some((_, old, items)) => (Some(old), items),
-            None => (None, items),
+            None => (None, items.to_vec()),
         };
-        self.for_each(&items, |work| work.replace_usage(old.as_ref(), &usage));
+        self.for_each(&items, |work| work.replace_usage(old.as_ref(), usage));
         if !name.is_empty() {
             if self.open.len() == OPEN_RESPONSES {
                 self.open.pop_front();
             }
-            self.open.push_back((name, usage, items));
+            self.open.push_back((name, usage.clone(), items));
         }
     }
 
@@ -417,18 +382,11 @@ impl WorkSums {
 
 /// The outcome of a command; none for other calls.
 fn command_outcome(observation: &Observation) -> Option<CallOutcome> {
-    let metadata = &observation.metadata;
-    let content = match &observation.content {
-        Content::Json(content) => content.get("name").and_then(Value::as_str),
-        _ => None,
-    };
-    let code = metadata.get("exitCode").and_then(Value::as_i64);
-    let is_command = match metadata.get("command") {
-        Some(Value::Bool(is_command)) => *is_command,
-        _ => code.is_some() || content.is_some_and(|name| SHELLS.contains(&name)),
-    };
-    let outcome = metadata.get("outcome").and_then(Value::as_str).and_then(CallOutcome::parse);
-    let by_code = code.map(|code| if code == 0 { CallOutcome::Ok } else { CallOutcome::Failed });
+    let Metadata { outcome, exit_code, command, .. } = observation.metadata;
+    let (_, tool) = observation.payload.call();
+    let is_command =
+        command.unwrap_or_else(|| exit_code.is_some() || tool.is_some_and(|tool| SHELLS.contains(&tool)));
+    let by_code = exit_code.map(|code| if code == 0 { CallOutcome::Ok } else { CallOutcome::Failed });
     outcome.or(by_code).filter(|_| is_command)
 }
 

@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::events::Millis;
-use crate::events::observation::{Content, Observation, Type};
+use crate::events::observation::{Observation, Type};
+use crate::events::payload::Texts;
 use crate::list::item::Item;
 use crate::text::excerpt;
 use crate::thread::record::Record;
@@ -117,17 +118,16 @@ impl Search {
 
     /// Searches the texts of an observation.
     pub fn add_observation(&mut self, observation: &Observation) {
-        let Content::Json(content) = &observation.content else { return };
-        if !is_searched(observation.kind) {
+        if !is_searched(observation.kind()) {
             return;
         }
         let mut texts = Vec::new();
-        collect(content, &mut texts);
+        observation.payload.each_text(&mut |text| collect(text, &mut texts));
         // A command and its description, say, may have a word each.
         if let Some(line) = self.query.line_in(&texts.join("\n")) {
             self.matches.push(Match {
                 timestamp: observation.timestamp,
-                kind: Some(observation.kind),
+                kind: Some(observation.kind()),
                 line,
                 item: observation.parent_id.clone(),
             });
@@ -160,18 +160,11 @@ fn is_searched(kind: Type) -> bool {
     )
 }
 
-/// Collects the strings in a value, except the ids of calls. The arguments of a call may be JSON text.
-fn collect(value: &Value, texts: &mut Vec<String>) {
-    match value {
-        Value::String(text) if text.starts_with('{') => match serde_json::from_str(text) {
-            Ok(fields @ Value::Object(_)) => collect(&fields, texts),
-            _ => texts.push(text.clone()),
-        },
-        Value::String(text) => texts.push(text.clone()),
-        Value::Array(values) => values.iter().for_each(|value| collect(value, texts)),
-        Value::Object(fields) => {
-            fields.iter().filter(|(key, _)| *key != "id").for_each(|(_, value)| collect(value, texts));
-        }
-        _ => {}
+/// Collects a text, which may be JSON, such as the arguments of a call.
+fn collect(text: &str, texts: &mut Vec<String>) {
+    let fields = text.starts_with('{').then(|| serde_json::from_str::<Map<String, Value>>(text));
+    match fields {
+        Some(Ok(fields)) => fields.each_text(&mut |text| collect(text, texts)),
+        _ => texts.push(text.to_owned()),
     }
 }

@@ -17,7 +17,7 @@ use super::search::{Match, Query, Search};
 use super::snapshot::Snapshot;
 use crate::error::Error;
 use crate::events::Millis;
-use crate::events::observation::{Filter, Observation};
+use crate::events::observation::Observation;
 use crate::events::work::{Part, belongs};
 use crate::file;
 use crate::thread::Thread;
@@ -199,7 +199,7 @@ impl Store {
     pub(crate) fn work_observations(&mut self, key: &str, part: Part<'_>) -> Vec<Arc<Observation>> {
         let Some(thread) = self.get(key) else { return Vec::new() };
         let first = thread.observations().first_kept();
-        let kept = thread.observations().select(&Filter::default());
+        let kept: Vec<_> = thread.observations().reported().cloned().collect();
         let records = if first > 1 { self.saved_records(key) } else { Vec::new() };
         let saved = records.into_iter().filter_map(|record| match record {
             Record::Observation(observation) if observation.number < first => Some(observation),
@@ -216,11 +216,7 @@ impl Store {
         // One that is not saved is in memory only.
         if let Some(thread) = self.threads.get(key).filter(|_| records.is_empty()) {
             thread.list().iter().for_each(|item| search.add_item(item, thread.last_time()));
-            thread
-                .observations()
-                .select(&Filter::default())
-                .iter()
-                .for_each(|one| search.add_observation(one));
+            thread.observations().reported().for_each(|one| search.add_observation(one));
         }
         search.finish(limit)
     }

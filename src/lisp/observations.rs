@@ -5,13 +5,13 @@ use std::sync::Arc;
 use emacs::{Env, FromLisp, Result, Value, defun};
 
 use super::read::{self, Key, TYPES, wrong};
-use super::write::{self, PlanUpdate};
+use super::write;
 use super::{border, guarded, now, with_module};
-use crate::events::observation::{Content, Details, Filter, Observation, Phase, Type};
+use crate::events::observation::{Details, Filter, Observation, Payload, Phase, Type};
 use crate::events::work::CallOutcome;
 use crate::journal::search::Query;
 use crate::thread::Thread;
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 emacs::use_symbols! {
     k_timestamp => ":timestamp" k_type => ":type" k_line => ":line" k_item => ":item"
@@ -29,29 +29,36 @@ fn observe<'e>(
     thread: Key,
     kind: Type,
     content: Value<'e>,
-    mut metadata: Details,
+    metadata: Reported,
 ) -> Result<Value<'e>> {
     border(env, || {
-        let content = read::json("content", content)?;
+        let payload = Payload::new(kind, read::json("content", content)?);
+        let Reported { mut details, files } = metadata;
         let observation = with_module(|module| {
             let recording = module.settings.recording.clone();
             let thread = module.open(&thread);
-            recording.read_files(thread.project(), &mut metadata.metadata);
-            thread.change(|thread| thread.observe_allowed(&recording, kind, content, metadata, now()))
+            details.metadata.files = files.map(|files| recording.read_files(thread.project(), &files));
+            thread.change(|thread| thread.observe_allowed(&recording, payload, details, now()))
         });
-        write::observation(env, &thread, &observation, None)
+        write::observation(env, &thread, &observation)
     })
 }
 
-impl FromLisp<'_> for Details {
-    fn from_lisp(value: Value<'_>) -> Result<Details> {
-        guarded(value.env, || read_details(value))
+/// What a host reports beside type and content.
+struct Reported {
+    details: Details,
+    files: Option<Vec<Json>>,
+}
+
+impl FromLisp<'_> for Reported {
+    fn from_lisp(value: Value<'_>) -> Result<Reported> {
+        guarded(value.env, || read_reported(value))
     }
 }
 
 /// Reads a metadata plist. Some of its keys become fields of the observation, the others its metadata.
-fn read_details(metadata: Value<'_>) -> Result<Details> {
-    let mut details = Details::default();
+fn read_reported(metadata: Value<'_>) -> Result<Reported> {
+    let (mut details, mut files, mut others) = (Details::default(), None, Map::new());
     for (key, value) in read::plist("metadata", metadata, "a plist of keywords and values")? {
         match key.as_str() {
             "title" => details.title = read::name("title", value)?,
@@ -60,39 +67,39 @@ fn read_details(metadata: Value<'_>) -> Result<Details> {
             "phase" => details.phase = optional_one_of("phase", value, Phase::parse, PHASES)?.map(Some),
             "outcome" => {
                 let outcome = optional_one_of("outcome", value, CallOutcome::parse, OUTCOMES)?;
-                let outcome = outcome.map(|outcome| outcome.as_str().into());
-                details.metadata.extend(outcome.map(|outcome| (key, outcome)));
+                others.extend(outcome.map(|outcome| (key, outcome.as_str().into())));
             }
             "exit-code" | "exitCode" => {
                 let code = read::optional("exit-code", value, read::whole_number::<u32>)?;
-                details.metadata.extend(code.map(|code| ("exitCode".into(), code.into())));
+                others.extend(code.map(|code| ("exitCode".into(), code.into())));
             }
             "files" => {
-                let files = read::json("files", value)?;
-                details.metadata.insert(key, read_files(files).ok_or_else(|| wrong("files", value, FILES))?);
+                let found = read_files(read::json("files", value)?);
+                files = Some(found.ok_or_else(|| wrong("files", value, FILES))?);
             }
             "call-id" => {
                 let id = read::name("call-id", value)?;
-                details.metadata.extend(id.map(|id| ("callId".into(), id.into())));
+                others.extend(id.map(|id| ("callId".into(), id.into())));
             }
             _ => {
                 let value = read::json(&format!("metadata.{key}"), value)?;
-                details.metadata.insert(key, value);
+                others.insert(key, value);
             }
         }
     }
-    Ok(details)
+    details.metadata = others.into();
+    Ok(Reported { details, files })
 }
 
 /// The files as a list; none if one has no path.
-fn read_files(files: Json) -> Option<Json> {
+fn read_files(files: Json) -> Option<Vec<Json>> {
     let files = match files {
         Json::Null => Vec::new(),
         Json::Array(files) => files,
         file @ Json::Object(_) => vec![file],
         _ => return None,
     };
-    files.iter().all(|file| file.get("path").is_some_and(Json::is_string)).then_some(Json::Array(files))
+    files.iter().all(|file| file.get("path").is_some_and(Json::is_string)).then_some(files)
 }
 
 fn optional_one_of<T>(
@@ -127,10 +134,7 @@ fn search<'e>(env: &'e Env, thread: Key, text: Value<'e>, limit: Value<'e>) -> R
 #[defun]
 fn observations(env: &Env, thread: Key, filter: Filter) -> Result<Value<'_>> {
     border(env, || {
-        let found = with_module(|module| {
-            let thread = module.store.get(&thread)?;
-            Some(with_plans(thread, thread.observations().select(&filter)))
-        });
+        let found = with_module(|module| module.store.get(&thread).map(|thread| thread.observed(&filter)));
         to_lisp(env, &thread, found.unwrap_or_default())
     })
 }
@@ -167,9 +171,7 @@ fn read_filter(plist: Value<'_>) -> Result<Filter> {
 fn take_observations(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
         let found = with_module(|module| {
-            let thread = module.store.get_mut(&thread)?;
-            let new = thread.change(|thread| thread.observations_mut().take_new());
-            Some(with_plans(thread, new))
+            module.store.get_mut(&thread).map(|thread| thread.change(Thread::take_observations))
         });
         to_lisp(env, &thread, found.unwrap_or_default())
     })
@@ -180,30 +182,12 @@ fn take_observations(env: &Env, thread: Key) -> Result<Value<'_>> {
 fn skip_observations(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
         with_module(|module| {
-            let thread = module.store.get_mut(&thread);
-            thread.map(|thread| thread.change(|thread| thread.observations_mut().take_new()))
+            module.store.get_mut(&thread).map(|thread| thread.change(Thread::skip_observations))
         });
         Ok(())
     })
 }
 
-/// Observations, each PLAN_UPDATE with its list and changes.
-type WithPlans = Vec<(Arc<Observation>, Option<PlanUpdate>)>;
-
-/// Adds to each PLAN_UPDATE the list and the changes of its revision.
-fn with_plans(thread: &Thread, observations: Vec<Arc<Observation>>) -> WithPlans {
-    let plan = |observation: &Observation| match observation.content {
-        Content::Revision(number) => {
-            let changes = thread.revisions().get(number)?.changes();
-            Some((thread.revisions().list(number)?, changes))
-        }
-        _ => None,
-    };
-    observations.into_iter().map(|observation| (observation.clone(), plan(&observation))).collect()
-}
-
-fn to_lisp<'e>(env: &'e Env, thread: &str, found: WithPlans) -> Result<Value<'e>> {
-    write::vector_of(env, &found, |(observation, plan)| {
-        write::observation(env, thread, observation, plan.as_ref())
-    })
+fn to_lisp<'e>(env: &'e Env, thread: &str, found: Vec<Arc<Observation>>) -> Result<Value<'e>> {
+    write::vector_of(env, &found, |observation| write::observation(env, thread, observation))
 }

@@ -6,12 +6,14 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use emacs::{Env, IntoLisp, OnceGlobalRef, Result, Value};
+use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
 use super::now;
 use crate::error::Problem;
 use crate::events::Millis;
-use crate::events::observation::{Content, Observation};
+use crate::events::observation::{Observation, Payload};
+use crate::events::payload::Derived;
 use crate::list::change::{Change, ChangeKind, Entry};
 use crate::list::item::Item;
 use crate::list::untyped::UntypedItem;
@@ -397,44 +399,40 @@ impl<'e> IntoLisp<'e> for &Times {
     }
 }
 
-/// The list and the changes of a revision, the content of a PLAN_UPDATE.
-pub(super) type PlanUpdate = (Vec<Arc<Item>>, Vec<Change<Arc<Item>>>);
-
-/// The plist of an observation. A [`Content::Revision`] needs its `plan`.
-pub(super) fn observation<'e>(
-    env: &'e Env,
-    thread: &str,
-    observation: &Observation,
-    plan: Option<&PlanUpdate>,
-) -> Result<Value<'e>> {
-    let content = match (&observation.content, plan) {
-        (Content::Json(content), _) => json(env, content)?,
-        (Content::Status { item: subject, previous }, _) => Plist::new(env)
-            .set(k_item, &**subject)?
-            .set(k_status, subject.status.as_str())?
-            .set(k_previous_status, previous.map(|status| status.as_str()))?
-            .finish()?,
-        (Content::Revision(number), Some((todo_list, changed))) => {
+/// The plist of an observation.
+pub(super) fn observation<'e>(env: &'e Env, thread: &str, observation: &Observation) -> Result<Value<'e>> {
+    let content = match &observation.payload {
+        Payload::PlanUpdate(Derived::Of(update)) => {
             let shared = Shared::new(env);
+            let changed = &update.changes;
             Plist::new(env)
-                .set(k_revision, *number)?
-                .set(k_todo_list, vector_of(env, todo_list, |subject| shared.item(subject))?)?
+                .set(k_revision, update.revision)?
+                .set(k_todo_list, vector_of(env, &update.todo_list, |subject| shared.item(subject))?)?
                 .set(k_changes, changes(&shared, changed, observation.timestamp, |one| shared.item(one))?)?
                 .finish()?
         }
-        (Content::Revision(_), None) => nil.bind(env),
+        Payload::ItemStatusChange(Derived::Of(change)) => Plist::new(env)
+            .set(k_item, &*change.item)?
+            .set(k_status, change.item.status.as_str())?
+            .set(k_previous_status, change.previous_status.map(|status| status.as_str()))?
+            .finish()?,
+        reported => json(env, &to_json(reported)["content"])?,
     };
     Plist::new(env)
         .set(k_id, format!("o{}", observation.number))?
-        .set(k_type, observation.kind.as_str())?
+        .set(k_type, observation.kind().as_str())?
         .set(k_thread_id, thread)?
         .set_some(k_trace_id, observation.trace_id.as_deref())?
         .set_some(k_parent_id, observation.parent_id.as_deref())?
         .set(k_timestamp, observation.timestamp)?
         .set(k_title, &observation.title)?
         .set(k_content, content)?
-        .set(k_metadata, object(env, &observation.metadata, k_null.bind(env))?)?
+        .set(k_metadata, json(env, &to_json(&observation.metadata))?)?
         .finish()
+}
+
+fn to_json(value: &impl Serialize) -> Json {
+    serde_json::to_value(value).unwrap_or_default()
 }
 
 /// Any JSON value, as Emacs' own parser returns it with plists for objects.

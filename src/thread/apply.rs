@@ -10,7 +10,7 @@ use super::record::{COUNTER_LIMIT, FullRecord, Record, RevisionRecord};
 use super::revision::{Operation, Stamp};
 use super::{AgentView, State, Thread, mark_told};
 use crate::events::Millis;
-use crate::events::observation::{Content, Filter};
+use crate::events::observation::Kept;
 use crate::fault::may_panic_here;
 use crate::list::change::{apply, diff, mark_cancelled};
 use crate::list::item::{Author, Item, List};
@@ -67,7 +67,7 @@ impl Thread {
             thread.apply(record);
         }
         // Subscribers receive only new observations.
-        thread.observations.take_new();
+        thread.observations.skip_new();
         (thread, last)
     }
 
@@ -176,13 +176,13 @@ impl Thread {
     fn records_after(&self, revision: u64, observation: u64) -> Vec<Record> {
         let mut records: Vec<(u64, Record)> = Vec::new();
         let mut places: HashMap<u64, u64> = HashMap::new();
-        for observed in self.observations.select(&Filter::default()) {
-            match &observed.content {
-                Content::Revision(made) => drop(places.insert(*made, observed.number)),
-                Content::Json(_) if observed.number >= observation => {
-                    records.push((observed.number, Record::Observation(Arc::clone(&observed))));
+        for kept in self.observations.kept() {
+            match kept {
+                Kept::Revision(made) => drop(places.insert(made.revision, made.first)),
+                Kept::Reported(observed) if observed.number >= observation => {
+                    records.push((observed.number, Record::Observation(Arc::clone(observed))));
                 }
-                _ => {}
+                Kept::Reported(_) => {}
             }
         }
         for made in self.revisions.iter().filter(|made| made.number > revision) {

@@ -2,24 +2,22 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
-
 use super::Thread;
 use crate::events::Millis;
-use crate::events::observation::{Content, Details, HIDDEN, ITEMS, Observation, Phase, Type};
-use crate::events::policy::{ABRIDGED, Recording, abridge};
-use crate::events::work::{WORK_SINCE, is_work};
+use crate::events::observation::{
+    Details, Filter, Kept, Metadata, Observation, Payload, Phase, RevisionObservations,
+};
+use crate::events::payload::{Derived, PlanUpdate, StatusChange, Text};
+use crate::events::policy::{Recording, abridge};
+use crate::events::work::is_work;
 use crate::list::change::{Change, ChangeKind};
 use crate::list::item::{Item, Status};
 use crate::thread::record::Record;
 
-/// The metadata key of why a list was refused; null once a list was accepted.
-const REFUSED_LIST: &str = "refusedList";
-
 impl Thread {
     /// Records an observation and returns it.
-    pub fn observe(&mut self, kind: Type, content: Value, details: Details, now: Millis) -> Arc<Observation> {
-        let observation = self.observation(kind, Content::Json(content), details, now);
+    pub fn observe(&mut self, payload: Payload, details: Details, now: Millis) -> Arc<Observation> {
+        let observation = self.observation(payload, details, now);
         self.make(Record::Observation(Arc::clone(&observation)));
         observation
     }
@@ -28,38 +26,37 @@ impl Thread {
     pub fn observe_allowed(
         &mut self,
         recording: &Recording,
-        kind: Type,
-        mut content: Value,
+        mut payload: Payload,
         mut details: Details,
         now: Millis,
     ) -> Arc<Observation> {
-        let call = details.metadata.get("callId").and_then(Value::as_str);
-        let was_hidden = details.metadata.contains_key(HIDDEN)
-            || call.is_some_and(|call| self.observations.is_hidden(call));
-        recording.hide(self.project(), kind, was_hidden, &mut content, &mut details.metadata);
+        let metadata = &mut details.metadata;
+        let was_hidden = metadata.hidden.is_some()
+            || metadata.call_id.as_ref().is_some_and(|call| self.observations.is_hidden(call));
+        recording.hide(self.project(), was_hidden, &mut payload, metadata);
         if self.journal_bytes > recording.most_bytes {
             self.note_abridged(now);
-            abridge(&mut content, &mut details.metadata);
+            abridge(&mut payload, &mut details.metadata);
         }
-        self.observe(kind, content, details, now)
+        self.observe(payload, details, now)
     }
 
     /// Records once that the journal is full and contents are abridged from now on.
     fn note_abridged(&mut self, now: Millis) {
         if !self.is_abridged {
             let text = "This plan's journal is full: patches are no longer recorded, and texts only in part";
-            let metadata = Map::from_iter([(ABRIDGED.to_owned(), true.into())]);
+            let metadata = Metadata { abridged: Some(true), ..Metadata::default() };
             let details = Details { metadata, ..Details::default() };
-            self.observe(Type::StateUpdate, json!({ "text": text }), details, now);
+            self.observe(Payload::StateUpdate(Text::of(text)), details, now);
         }
     }
 
     /// Records that the work before this time is not known.
     pub fn note_work_since(&mut self, since: Millis) {
-        let metadata = Map::from_iter([(WORK_SINCE.to_owned(), since.into())]);
+        let metadata = Metadata { work_since: Some(since), ..Metadata::default() };
         let details = Details { metadata, ..Details::default() };
         let text = "The transcript is so long that the work before this was not read";
-        self.observe(Type::StateUpdate, json!({ "text": text }), details, self.last_time().max(since));
+        self.observe(Payload::StateUpdate(Text::of(text)), details, self.last_time().max(since));
     }
 
     /// Records why the agent's last list was refused, or that the next one was accepted.
@@ -68,19 +65,39 @@ impl Thread {
             Some(reason) => format!("The list was refused: {reason}"),
             None => "The next list was accepted".to_owned(),
         };
-        let metadata = Map::from_iter([(REFUSED_LIST.to_owned(), reason.into())]);
+        let metadata = Metadata { refused_list: Some(reason.into()), ..Metadata::default() };
         let details = Details { metadata, ..Details::default() };
-        self.observe(Type::StateUpdate, json!({ "text": text }), details, now);
+        self.observe(Payload::StateUpdate(Text::of(text)), details, now);
     }
 
     /// Keeps an observation, and adds its work to the sums.
     pub(super) fn keep_observation(&mut self, observation: Arc<Observation>) {
-        if let Some(reason) = observation.metadata.get(REFUSED_LIST) {
+        if let Some(reason) = &observation.metadata.refused_list {
             self.refused = reason.as_str().map(str::to_owned);
         }
-        self.is_abridged |= observation.metadata.contains_key(ABRIDGED);
+        self.is_abridged |= observation.metadata.abridged.is_some();
         self.work.add(&observation);
         self.observations.push(observation);
+    }
+
+    /// The observations in memory that the filter admits, newest last.
+    pub fn observed(&self, filter: &Filter) -> Vec<Arc<Observation>> {
+        self.observations.select(filter, |revision| self.derived(revision))
+    }
+
+    /// Marks all observations as delivered, and returns those that were not, oldest first.
+    pub fn take_observations(&mut self) -> Vec<Arc<Observation>> {
+        let new = self.observations.take_new();
+        let observations = new.into_iter().map(|kept| match kept {
+            Kept::Reported(observation) => vec![observation],
+            Kept::Revision(revision) => self.derived(&revision),
+        });
+        observations.flatten().collect()
+    }
+
+    /// Marks all observations as delivered.
+    pub fn skip_observations(&mut self) {
+        self.observations.skip_new();
     }
 
     /// The ids of the items in progress.
@@ -90,53 +107,97 @@ impl Thread {
     }
 
     /// Creates an observation with the phase and step of the list.
-    fn observation(&self, kind: Type, content: Content, details: Details, now: Millis) -> Arc<Observation> {
-        let phase = details.phase.unwrap_or_else(|| Some(Phase::of(self.list())));
-        let step = match &details.parent_id {
+    fn observation(&self, payload: Payload, details: Details, now: Millis) -> Arc<Observation> {
+        let Details { title, trace_id, parent_id, phase, mut metadata } = details;
+        let phase = phase.unwrap_or_else(|| Some(Phase::of(self.list())));
+        let step = match &parent_id {
             Some(id) => self.list().iter().find(|item| item.id == *id),
             None if phase == Some(Phase::Execution) => self.current(),
             None => None,
         };
-        let mut metadata = Map::new();
-        metadata.extend(phase.map(|phase| ("phase".to_owned(), phase.as_str().into())));
-        if let Some(step) = step.filter(|_| phase == Some(Phase::Execution)) {
-            metadata.insert("stepId".into(), step.id.clone().into());
-            metadata.insert("stepDescription".into(), step.content.clone().into());
+        if is_work(payload.kind(), &metadata) && metadata.items.is_none() {
+            metadata.items = Some(self.in_progress());
         }
-        metadata.extend(details.metadata);
-        if is_work(kind, &metadata) && !metadata.contains_key(ITEMS) {
-            metadata.insert(ITEMS.into(), self.in_progress().into());
-        }
+        let number = self.observations.next_number();
+        let observation = observation(number, payload, phase, step, metadata, now);
         Arc::new(Observation {
-            number: self.observations.next_number(),
-            kind,
-            timestamp: now,
-            title: details.title.unwrap_or_else(|| kind.as_str().to_lowercase().replace('_', " ")),
-            trace_id: details.trace_id,
-            parent_id: details.parent_id.or_else(|| step.map(|item| item.id.clone())),
-            content,
-            metadata,
+            title: title.unwrap_or(observation.title),
+            parent_id: parent_id.or(observation.parent_id),
+            trace_id,
+            ..observation
         })
     }
 
-    /// Records the observations of a new revision.
-    pub(super) fn observe_revision(&mut self, number: u64, changes: &[Change<Arc<Item>>], now: Millis) {
-        let update = self.observation(Type::PlanUpdate, Content::Revision(number), Details::default(), now);
-        self.observations.push(update);
-        for change in changes {
-            self.observe_status(change, now);
-        }
+    /// Counts the observations of a new revision.
+    pub(super) fn observe_revision(
+        &mut self,
+        revision: u64,
+        changes: &[Change<Arc<Item>>],
+        timestamp: Millis,
+    ) {
+        let phase = Phase::of(self.list());
+        self.observations.push_revision(RevisionObservations {
+            first: self.observations.next_number(),
+            count: 1 + changes.iter().filter_map(status_change).count(),
+            revision,
+            step: self.current().filter(|_| phase == Phase::Execution).cloned(),
+            phase,
+            timestamp,
+        });
     }
 
-    fn observe_status(&mut self, change: &Change<Arc<Item>>, now: Millis) {
-        let Some(item) = change.item.clone() else { return };
-        let previous = change.previous_item.as_ref().map(|item| item.status);
-        if change.kind == ChangeKind::Added || previous == Some(item.status) {
-            return;
-        }
-        let details = Details { parent_id: Some(item.id.clone()), ..Details::default() };
-        let observation =
-            self.observation(Type::ItemStatusChange, Content::Status { item, previous }, details, now);
-        self.observations.push(observation);
+    /// The observations of a revision.
+    fn derived(&self, made: &RevisionObservations) -> Vec<Arc<Observation>> {
+        let (Some(revision), Some(todo_list)) =
+            (self.revisions.get(made.revision), self.revisions.list(made.revision))
+        else {
+            return Vec::new();
+        };
+        let changes = revision.changes();
+        let statuses: Vec<StatusChange> = changes.iter().filter_map(status_change).collect();
+        let update = PlanUpdate { revision: made.revision, todo_list, changes };
+        let update = (Payload::PlanUpdate(Derived::Of(update)), made.step.clone());
+        let statuses = statuses.into_iter().map(|change| {
+            let item = Arc::clone(&change.item);
+            (Payload::ItemStatusChange(Derived::Of(change)), Some(item))
+        });
+        let observation = |(number, (payload, step)): (u64, (Payload, Option<Arc<Item>>))| {
+            let metadata = Metadata::default();
+            Arc::new(observation(number, payload, Some(made.phase), step.as_ref(), metadata, made.timestamp))
+        };
+        (made.first..).zip([update].into_iter().chain(statuses)).map(observation).collect()
     }
+}
+
+/// An observation with the default title and parent.
+fn observation(
+    number: u64,
+    payload: Payload,
+    phase: Option<Phase>,
+    step: Option<&Arc<Item>>,
+    metadata: Metadata,
+    timestamp: Millis,
+) -> Observation {
+    let shown = step.filter(|_| phase == Some(Phase::Execution));
+    Observation {
+        number,
+        title: payload.kind().as_str().to_lowercase().replace('_', " "),
+        payload,
+        timestamp,
+        trace_id: None,
+        parent_id: step.map(|item| item.id.clone()),
+        metadata: Metadata {
+            phase: metadata.phase.or(phase),
+            step_id: metadata.step_id.or_else(|| shown.map(|item| item.id.clone())),
+            step_description: metadata.step_description.or_else(|| shown.map(|item| item.content.clone())),
+            ..metadata
+        },
+    }
+}
+
+/// The change of a status; none for a new item.
+fn status_change(change: &Change<Arc<Item>>) -> Option<StatusChange> {
+    let (item, previous) = (change.item.as_ref()?, change.previous_item.as_ref().map(|item| item.status));
+    (change.kind != ChangeKind::Added && previous != Some(item.status))
+        .then(|| StatusChange { item: Arc::clone(item), previous_status: previous })
 }

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
-
 use super::Thread;
 use crate::events::Millis;
-use crate::events::observation::{Phase, Type};
+use crate::events::observation::{Payload, Phase};
+use crate::events::payload::Text;
 use crate::events::stream::{Context, MAX_BLOCK, StreamKind, token_context, token_type};
 
 /// The joined tokens of a block of thinking, and their context.
@@ -111,7 +110,7 @@ impl Thread {
 
     fn observe_thoughts(&mut self, block: ThoughtBlock, now: Millis) {
         let mut details = block.context.details();
-        details.metadata.insert("timestamp".into(), now.into());
-        self.observe(Type::Thoughts, json!({ "text": block.text }), details, now);
+        details.metadata.timestamp = Some(now);
+        self.observe(Payload::Thoughts(Text::of(block.text)), details, now);
     }
 }

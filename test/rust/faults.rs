@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use crate::common::{Folder, KEY, PLAN, Pending, contents, file, open, skip, store, write};
 use proptest::prelude::*;
 use serde_json::{Map, json};
-use todo_write::events::observation::{Details, Type};
+use todo_write::events::observation::{Details, Payload, Type};
 use todo_write::journal::store::Store;
 use todo_write::journal::{self, Durability, bad_file, decode, files_of};
 use todo_write::list::item::List;
@@ -45,9 +45,8 @@ fn sample() -> &'static (Vec<u8>, Vec<List>) {
         for n in 0..45 {
             let thread = open(&mut store);
             if n % 7 == 3 {
-                thread.change(|thread| {
-                    thread.observe(Type::Thoughts, json!("語 \u{1f600} ".repeat(20)), Details::default(), n)
-                });
+                let payload = Payload::new(Type::Thoughts, json!("語 \u{1f600} ".repeat(20)));
+                thread.change(|thread| thread.observe(payload, Details::default(), n));
             }
             thread
                 .change(|thread| {
@@ -296,7 +295,7 @@ fn each_kind_of_record_that_cannot_be_written_is_reported() {
     let kinds: [(&str, Work); 4] = [
         ("list", |thread| drop(write(thread, &PLAN[..1], 2))),
         ("observation", |thread| {
-            drop(thread.observe(Type::Intent, "Tidy up".into(), Details::default(), 2));
+            drop(thread.observe(Payload::new(Type::Intent, "Tidy up".into()), Details::default(), 2));
         }),
         ("activity", |thread| thread.set_activity(Activity::Waiting, 2)),
         ("pause", |thread| thread.set_paused(Some("lunch".into()), 2)),

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use crate::common::{Folder, KEY, Pending, contents, file, ids, open, store, write};
 use serde_json::{Value, json};
-use todo_write::events::observation::{Details, Type};
+use todo_write::events::observation::{Details, Payload, Type};
 use todo_write::journal::{bad_file, files_of};
 use todo_write::text::fnv1a;
 use todo_write::thread::{Edit, Thread};
@@ -71,7 +71,8 @@ fn numbers_that_would_overflow_count_as_damage() {
         let folder = with_records(&[added(1, 2, &[("t1", item("t1", "Kept"))]), record.clone()]);
         let mut store = store(folder.path());
         let thread = open(&mut store);
-        thread.change(|thread| thread.observe(Type::Thoughts, json!("so"), Details::default(), 6));
+        let payload = Payload::new(Type::Thoughts, json!("so"));
+        thread.change(|thread| thread.observe(payload, Details::default(), 6));
         write(thread, &[("Kept", Pending), ("Another", Pending)], 7);
         assert_eq!((ids(thread.list()), thread.revisions().last()), (vec!["t1", "t2"], 2), "{record}");
         assert!(store.take_warnings()[0].contains("1 damaged record moved"));
@@ -162,7 +163,8 @@ fn a_journal_deleted_while_closed_is_written_again() {
     let folder = Folder::new();
     let mut first = store(folder.path());
     write(open(&mut first), &[("Read", Pending), ("Write", Pending)], 1);
-    open(&mut first).change(|thread| thread.observe(Type::Title, json!("A title"), Details::default(), 2));
+    let payload = Payload::Title(json!("A title"));
+    open(&mut first).change(|thread| thread.observe(payload, Details::default(), 2));
     first.close_journals();
     assert_eq!(store(folder.path()).prune(None, Some(0)).unwrap(), 1);
     assert!(!file(folder.path()).exists());
@@ -185,14 +187,14 @@ fn a_thread_begun_without_its_folder_is_saved_beside_an_older_history() {
     fs::write(folder.path(), "no folder").unwrap();
     let mut offline = store(folder.path());
     write(open(&mut offline), &[("One", Pending)], 2);
-    open(&mut offline)
-        .change(|thread| thread.observe(Type::Thoughts, json!({"text": "Hm."}), Details::default(), 3));
+    let payload = Payload::new(Type::Thoughts, json!({"text": "Hm."}));
+    open(&mut offline).change(|thread| thread.observe(payload, Details::default(), 3));
     write(open(&mut offline), &[("One", Pending), ("Two", Pending)], 4);
     fs::remove_file(folder.path()).unwrap();
     fs::rename(&elsewhere, folder.path()).unwrap();
     open(&mut offline).change(|thread| thread.edit(Edit::Delete { id: "t1".into() }, 5)).unwrap();
     let living = open(&mut offline);
-    let observations = living.observations().select(&Default::default());
+    let observations = living.observed(&Default::default());
     let lists: Vec<_> = (0..=3).map(|number| living.list_at(number).unwrap()).collect();
     drop(offline);
     // Files written in quick succession may have equal times.
@@ -203,7 +205,7 @@ fn a_thread_begun_without_its_folder_is_saved_beside_an_older_history() {
     let mut later = store(folder.path());
     let thread = open(&mut later);
     assert_eq!((0..=3).map(|number| thread.list_at(number).unwrap()).collect::<Vec<_>>(), lists);
-    assert_eq!(thread.observations().select(&Default::default()), observations);
+    assert_eq!(thread.observed(&Default::default()), observations);
     assert!(fs::read_to_string(file(folder.path())).unwrap().contains("Of long ago"));
 }
 

@@ -11,7 +11,7 @@ use crate::common::{
 };
 use proptest::prelude::*;
 use serde_json::{Map, json};
-use todo_write::events::observation::{Details, Type};
+use todo_write::events::observation::{Details, Payload, Type};
 use todo_write::journal::search::Query;
 use todo_write::journal::store::{Storage, Store};
 use todo_write::journal::{Durability, bad_file, files_of};
@@ -344,7 +344,7 @@ fn saved_threads_are_listed_by_what_they_recorded_last_whatever_the_time_of_the_
     }
     let long = json!({ "text": "x".repeat(200_000) });
     let older = before.open("older", Map::new(), 1);
-    older.change(|thread| thread.observe(Type::Message, long, Details::default(), 1_500));
+    older.change(|thread| thread.observe(Payload::new(Type::Message, long), Details::default(), 1_500));
     drop(before);
     age(&files_of(folder.path(), "new").next().unwrap(), 2);
     age(&files_of(folder.path(), "old").next().unwrap(), 3);

@@ -10,7 +10,7 @@ use serde_json::json;
 use todo_write::agents::claude::processes::{ProcessFolder, Processes};
 use todo_write::agents::follower::Follower;
 use todo_write::agents::listing::{Listings, Wanted};
-use todo_write::events::observation::{Details, Filter, Type};
+use todo_write::events::observation::{Details, Filter, Payload, Type};
 use todo_write::list::input::Options;
 
 use crate::common::{Folder, thread};
@@ -154,10 +154,14 @@ fn sessions_of_a_folder_share_its_listing() {
 fn observations_in_memory_are_bounded_in_bytes() {
     let mut thread = thread();
     for n in 0..40_u64 {
-        thread.observe(Type::Message, json!({"text": "x".repeat(100_000)}), Details::default(), n);
-        thread.observations_mut().take_new();
+        thread.observe(
+            Payload::new(Type::Message, json!({"text": "x".repeat(100_000)})),
+            Details::default(),
+            n,
+        );
+        thread.take_observations();
     }
-    let kept = thread.observations().select(&Filter::default());
+    let kept = thread.observed(&Filter::default());
     assert!((10..=21).contains(&kept.len()), "{}", kept.len());
     assert_eq!(kept.last().unwrap().number, 40);
 }

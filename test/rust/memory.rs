@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::{Completed, Folder, InProgress, PLAN, Pending, plan, store, thread, write};
 use serde_json::{Map, json};
-use todo_write::events::observation::{Details, Type};
+use todo_write::events::observation::{Details, Payload, Type};
 use todo_write::events::stream::StreamKind;
 use todo_write::journal::store::Store;
 use todo_write::list::item::Status;
@@ -96,7 +96,7 @@ fn use_one(store: &mut Store, key: &str) {
         session_id: None,
     };
     thread.change(|thread| {
-        thread.observe(Type::Thoughts, json!("It was the lexer"), Details::default(), 5);
+        thread.observe(Payload::new(Type::Thoughts, json!("It was the lexer")), Details::default(), 5);
         thread.stream(token, 6);
     });
     write(thread, &PLAN[1..], 7);

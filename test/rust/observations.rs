@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use crate::common::{Completed, InProgress, Pending, plan, thread, write};
 use serde_json::{Map, json};
-use todo_write::events::observation::{Content, Details, Filter, Observation, Phase, Type};
+use todo_write::events::observation::{Details, Filter, Metadata, Observation, Payload, Phase, Type};
+use todo_write::events::payload::{Derived, PlanUpdate, StatusChange};
+use todo_write::events::work::CallOutcome;
 use todo_write::list::item::Status;
 use todo_write::thread::{Edit, Thread, WriteOptions};
 
@@ -13,15 +15,26 @@ type Tasks<'a> = &'a [(&'a str, Status)];
 const PLAN: [(&str, Status); 2] = [("Read the code", InProgress), ("Ship it", Pending)];
 
 fn all(thread: &Thread) -> Vec<Arc<Observation>> {
-    thread.observations().select(&Filter::default())
+    thread.observed(&Filter::default())
 }
 
 fn kinds(observations: &[Arc<Observation>]) -> Vec<&str> {
-    observations.iter().map(|observation| observation.kind.as_str()).collect()
+    observations.iter().map(|observation| observation.kind().as_str()).collect()
 }
 
 fn say(thread: &mut Thread, kind: Type, text: &str) -> Arc<Observation> {
-    thread.observe(kind, json!(text), Details::default(), 5)
+    thread.observe(Payload::new(kind, json!(text)), Details::default(), 5)
+}
+
+fn update(thread: &Thread, revision: u64) -> Payload {
+    let todo_list = thread.list_at(revision).unwrap();
+    let changes = thread.revisions().get(revision).unwrap().changes();
+    Payload::PlanUpdate(Derived::Of(PlanUpdate { revision, todo_list, changes }))
+}
+
+fn status(thread: &Thread, place: usize, previous: Status) -> Payload {
+    let (item, previous_status) = (thread.list()[place].clone(), Some(previous));
+    Payload::ItemStatusChange(Derived::Of(StatusChange { item, previous_status }))
 }
 
 #[test]
@@ -33,20 +46,16 @@ fn a_revision_records_plan_update_and_its_status_changes() {
     thread.undo(40).unwrap();
     let recorded = all(&thread);
     let expected = [
-        ("PLAN_UPDATE", Content::Revision(1)),
-        ("PLAN_UPDATE", Content::Revision(2)),
-        (
-            "ITEM_STATUS_CHANGE",
-            Content::Status { item: thread.list()[0].clone(), previous: Some(InProgress) },
-        ),
-        ("ITEM_STATUS_CHANGE", Content::Status { item: thread.list()[1].clone(), previous: Some(Pending) }),
-        ("PLAN_UPDATE", Content::Revision(3)),
-        ("PLAN_UPDATE", Content::Revision(4)),
+        update(&thread, 1),
+        update(&thread, 2),
+        status(&thread, 0, InProgress),
+        status(&thread, 1, Pending),
+        update(&thread, 3),
+        update(&thread, 4),
     ];
     assert_eq!(recorded.len(), expected.len());
-    for (n, (observation, (kind, content))) in recorded.iter().zip(expected).enumerate() {
-        assert_eq!((observation.kind.as_str(), &observation.content), (kind, &content));
-        assert_eq!(observation.number, n as u64 + 1);
+    for (n, (observation, payload)) in recorded.iter().zip(expected).enumerate() {
+        assert_eq!((observation.number, &observation.payload), (n as u64 + 1, &payload));
     }
     assert_eq!(recorded.iter().map(|o| o.timestamp).collect::<Vec<_>>(), [10, 20, 20, 20, 30, 40]);
 }
@@ -56,9 +65,9 @@ fn a_status_change_has_its_item_as_parent() {
     let mut thread = thread();
     write(&mut thread, &PLAN, 1);
     thread.edit(Edit::Status { id: "t2".into(), status: Completed }, 2).unwrap();
-    let changes = thread.observations().select(&Filter { step: Some("t2".into()), ..Filter::default() });
+    let changes = thread.observed(&Filter { step: Some("t2".into()), ..Filter::default() });
     assert_eq!(kinds(&changes), ["ITEM_STATUS_CHANGE"]);
-    assert_eq!(changes[0].metadata_str("stepDescription"), Some("Ship it"));
+    assert_eq!(changes[0].metadata.step_description.as_deref(), Some("Ship it"));
 }
 
 #[test]
@@ -82,6 +91,10 @@ fn a_status_that_is_kept_is_not_recorded_as_a_change() {
     assert_eq!(kinds(&all(&thread)), ["PLAN_UPDATE", "PLAN_UPDATE"]);
 }
 
+fn token(kind: &str) -> Metadata {
+    Metadata { token_type: Some(kind.to_owned()), ..Metadata::default() }
+}
+
 #[test]
 fn the_phase_and_the_step_follow_from_the_list() {
     let cases: [(Tasks<'_>, &str, Option<&str>); 4] = [
@@ -94,8 +107,12 @@ fn the_phase_and_the_step_follow_from_the_list() {
         let mut thread = thread();
         write(&mut thread, tasks, 1);
         let thought = say(&mut thread, Type::Thoughts, "Hm");
-        assert_eq!(thought.metadata_str("phase"), Some(phase));
-        assert_eq!((thought.metadata_str("stepId"), thought.parent_id.as_deref()), (step, step), "{phase}");
+        assert_eq!(thought.metadata.phase.map(Phase::as_str), Some(phase));
+        assert_eq!(
+            (thought.metadata.step_id.as_deref(), thought.parent_id.as_deref()),
+            (step, step),
+            "{phase}"
+        );
     }
 }
 
@@ -108,18 +125,18 @@ fn a_host_may_set_phase_step_trace_and_title() {
         trace_id: Some("trace 7".into()),
         parent_id: Some("t2".into()),
         phase: Some(Some(Phase::Execution)),
-        metadata: Map::from_iter([("tokenType".to_owned(), json!("EXECUTION_LLM_THINKING"))]),
+        metadata: token("EXECUTION_LLM_THINKING"),
     };
-    let said = thread.observe(Type::Thoughts, json!({"text": "Hm"}), details, 7);
+    let said = thread.observe(Payload::new(Type::Thoughts, json!({"text": "Hm"})), details, 7);
     assert_eq!((said.title.as_str(), said.trace_id.as_deref()), ("A thought", Some("trace 7")));
     assert_eq!(
-        (said.parent_id.as_deref(), said.metadata_str("stepDescription")),
+        (said.parent_id.as_deref(), said.metadata.step_description.as_deref()),
         (Some("t2"), Some("Ship it"))
     );
-    assert_eq!(said.metadata_str("tokenType"), Some("EXECUTION_LLM_THINKING"));
+    assert_eq!(said.metadata.token_type.as_deref(), Some("EXECUTION_LLM_THINKING"));
     let planning = Details { phase: Some(Some(Phase::Planning)), ..Details::default() };
-    let said = thread.observe(Type::Thoughts, json!("Hm"), planning, 8);
-    assert_eq!((said.metadata_str("phase"), said.metadata_str("stepId")), (Some("planning"), None));
+    let said = thread.observe(Payload::new(Type::Thoughts, json!("Hm")), planning, 8);
+    assert_eq!((said.metadata.phase, said.metadata.step_id.as_deref()), (Some(Phase::Planning), None));
 }
 
 #[test]
@@ -141,16 +158,56 @@ fn every_type_survives_serialization() {
 }
 
 #[test]
+fn any_json_that_a_host_reports_survives_the_journal() {
+    let contents = [
+        json!(null),
+        json!("words"),
+        json!([1, {"text": 2}]),
+        json!({"text": ["not", "a", "text"], "more": null}),
+        json!({"id": 7, "name": "ls", "input": {"path": "/"}, "content": [1.5], "isError": "yes", "cost": 0.25}),
+        json!({"input": -1, "output": 3, "model": null, "price": {"usd": 1}}),
+    ];
+    let metadata = json!({
+        "phase": "execution", "timestamp": "yesterday", "exitCode": 1.5, "outcome": "odd", "files": [{"path": 1}],
+        "items": "all", "callId": 9, "hidden": null, "command": false, "durationMs": 12, "mine": [true, {"a": 1}],
+    });
+    for &(kind, name) in Type::NAMES {
+        for content in &contents {
+            let json = json!({
+                "number": 3, "type": name, "timestamp": 5, "title": "T", "traceId": "r", "parentId": "t1",
+                "content": content, "metadata": metadata,
+            });
+            let observation: Observation = serde_json::from_value(json.clone()).unwrap();
+            assert_eq!(observation.payload, Payload::new(kind, content.clone()));
+            assert_eq!(serde_json::to_value(&observation).unwrap(), json);
+        }
+    }
+}
+
+#[test]
+fn known_fields_of_the_expected_type_are_read() {
+    let json = r#"{"number":1,"type":"TOOL_EXECUTION","timestamp":5,"title":"T","content":{"id":"c","name":"Bash",
+        "content":"","isError":false},"metadata":{"callId":"c","exitCode":-1,"outcome":"failed","items":["t1"],
+        "files":[{"path":"/a","added":2,"removed":0,"created":true,"patch":"@@"}],"timestamp":4}}"#;
+    let observation: Observation = serde_json::from_str(json).unwrap();
+    let Metadata { call_id, exit_code, outcome, items, files, timestamp, rest, .. } = observation.metadata;
+    assert_eq!((call_id.as_deref(), exit_code, timestamp), (Some("c"), Some(-1), Some(4)));
+    assert_eq!((outcome, items), (Some(CallOutcome::Failed), Some(vec!["t1".to_owned()])));
+    let file = &files.unwrap()[0];
+    assert_eq!((file.path.as_str(), file.added, file.created, file.deleted), ("/a", 2, true, false));
+    assert!(rest.is_empty());
+    let Payload::ToolExecution(content) = observation.payload else { panic!() };
+    assert_eq!(content.fields().unwrap().is_error, Some(false));
+}
+
+#[test]
 fn a_filter_selects_observations_that_meet_all_conditions() {
     let mut thread = thread();
     say(&mut thread, Type::Intent, "Mend it");
     write(&mut thread, &PLAN, 1);
-    let token = |kind: &str| Details {
-        metadata: Map::from_iter([("tokenType".to_owned(), json!(kind))]),
-        ..Details::default()
-    };
-    thread.observe(Type::Thoughts, json!("1"), token("EXECUTION_LLM_THINKING"), 2);
-    thread.observe(Type::Thoughts, json!("2"), token("EXECUTION_LLM_RESPONSE"), 3);
+    let token = |kind: &str| Details { metadata: token(kind), ..Details::default() };
+    thread.observe(Payload::new(Type::Thoughts, json!("1")), token("EXECUTION_LLM_THINKING"), 2);
+    thread.observe(Payload::new(Type::Thoughts, json!("2")), token("EXECUTION_LLM_RESPONSE"), 3);
     write(&mut thread, &[("Read the code", Completed), ("Ship it", Completed)], 4);
     say(&mut thread, Type::Thoughts, "3");
     let any = Filter::default;
@@ -167,7 +224,7 @@ fn a_filter_selects_observations_that_meet_all_conditions() {
         (any(), (1..=8).collect()),
     ];
     for (filter, expected) in cases {
-        let numbers: Vec<u64> = thread.observations().select(&filter).iter().map(|o| o.number).collect();
+        let numbers: Vec<u64> = thread.observed(&filter).iter().map(|o| o.number).collect();
         assert_eq!(numbers, expected, "{filter:?}");
     }
 }
@@ -184,11 +241,11 @@ fn memory_keeps_the_newest_observations_up_to_the_limit() {
 fn each_observation_is_delivered_once_in_order() {
     let mut thread = thread();
     write(&mut thread, &PLAN, 1);
-    assert_eq!(kinds(&thread.observations_mut().take_new()), ["PLAN_UPDATE"]);
-    assert_eq!(kinds(&thread.observations_mut().take_new()), [""; 0]);
+    assert_eq!(kinds(&thread.take_observations()), ["PLAN_UPDATE"]);
+    assert_eq!(kinds(&thread.take_observations()), [""; 0]);
     say(&mut thread, Type::Plan, "1");
     say(&mut thread, Type::Thoughts, "2");
-    assert_eq!(kinds(&thread.observations_mut().take_new()), ["PLAN", "THOUGHTS"]);
+    assert_eq!(kinds(&thread.take_observations()), ["PLAN", "THOUGHTS"]);
     assert_eq!(all(&thread).len(), 3);
 }
 
@@ -201,11 +258,12 @@ fn a_change_larger_than_the_limit_is_delivered_whole() {
         let tasks = tasks(status);
         let tasks: Vec<(&str, Status)> =
             tasks.iter().map(|(text, status)| (text.as_str(), *status)).collect();
-        thread.observations_mut().take_new();
+        thread.take_observations();
         write(&mut thread, &tasks, 1);
     }
-    let recorded = thread.observations_mut().take_new();
+    let recorded = thread.take_observations();
     assert_eq!(recorded.len(), 21);
-    assert_eq!(recorded[0].kind, Type::PlanUpdate);
-    assert_eq!(all(&thread).len(), 3);
+    assert_eq!(recorded[0].kind(), Type::PlanUpdate);
+    say(&mut thread, Type::Thoughts, "Done");
+    assert_eq!(kinds(&all(&thread)), ["THOUGHTS"]);
 }

@@ -9,9 +9,9 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Map, Value, json};
 use todo_write::agents::follower::Follower;
-use todo_write::events::observation::{Details, Filter, Type};
+use todo_write::events::observation::{Details, Filter, Metadata, Payload, Type};
 use todo_write::events::policy::{MOST_BYTES, Recording};
-use todo_write::events::work::{Part, Work};
+use todo_write::events::work::{CallOutcome, Part, Work};
 use todo_write::journal::Durability;
 use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
@@ -75,10 +75,10 @@ fn text(name: char, lines: usize) -> String {
 fn report(thread: &mut Thread, recording: &Recording, acts: &[Act]) {
     for (number, act) in acts.iter().enumerate() {
         let now = 10 + number as u64;
-        let mut metadata = Map::from_iter([("response".to_owned(), format!("r{number}").into())]);
+        let mut metadata = Metadata { response: Some(format!("r{number}")), ..Metadata::default() };
         let usage = json!({"input": number, "output": 3, "cacheRead": 5, "cacheWrite": 1});
-        thread.observe_allowed(recording, Type::Usage, usage, details(metadata), now);
-        metadata = Map::from_iter([("callId".to_owned(), format!("c{number}").into())]);
+        thread.observe_allowed(recording, Payload::new(Type::Usage, usage), details(metadata), now);
+        metadata = Metadata { call_id: Some(format!("c{number}")), ..Metadata::default() };
         let name = match act {
             Act::List(statuses) => {
                 let tasks: Vec<_> = TASKS.into_iter().zip(*statuses).collect();
@@ -88,27 +88,25 @@ fn report(thread: &mut Thread, recording: &Recording, acts: &[Act]) {
             Act::Edit { file, removed, added } => {
                 let (old, new) = (text('a', *removed), text('b', *added));
                 let file = json!({"path": format!("/p/{file}"), "oldText": old, "newText": new});
-                metadata.insert("files".into(), json!([file]));
-                recording.read_files("/p", &mut metadata);
+                metadata.files = Some(recording.read_files("/p", &[file]));
                 "Edit"
             }
             Act::Command { is_ok } => {
-                metadata.insert("outcome".into(), if *is_ok { "ok" } else { "failed" }.into());
+                metadata.outcome = Some(if *is_ok { CallOutcome::Ok } else { CallOutcome::Failed });
                 "Bash"
             }
             Act::Say => continue,
         };
         thread.observe_allowed(
             recording,
-            Type::ToolExecution,
-            json!({"name": name, "content": text('x', 80)}),
+            Payload::new(Type::ToolExecution, json!({"name": name, "content": text('x', 80)})),
             details(metadata),
             now,
         );
     }
 }
 
-fn details(metadata: Map<String, Value>) -> Details {
+fn details(metadata: Metadata) -> Details {
     Details { metadata, ..Details::default() }
 }
 
@@ -280,7 +278,7 @@ proptest! {
             let recording = Recording { most_bytes, ..Recording::default() };
             open(&mut store).change(|thread| report(thread, &recording, &acts));
             let marks = Filter { kind: Some(Type::StateUpdate), ..Filter::default() };
-            (figures(&mut store, KEY), store.get(KEY).unwrap().observations().select(&marks).len())
+            (figures(&mut store, KEY), store.get(KEY).unwrap().observed(&marks).len())
         };
         let (abridged, marks) = work(&full, 1);
         let (all, none) = work(&free, MOST_BYTES);

@@ -4,7 +4,7 @@ use super::Changeable;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::json;
-use todo_write::events::observation::{Details, Type};
+use todo_write::events::observation::{Details, Payload, Type};
 use todo_write::list::input::Plan;
 use todo_write::list::item::{Draft, Status};
 use todo_write::thread::activity::{Activity, Ending};
@@ -122,7 +122,7 @@ fn report(thread: &mut Thread, act: Act, now: u64) {
         Act::EndTurn => thread.end_turn("end of turn".into(), Ending::EndOfTurn, now),
         Act::Observe(kind) => {
             let details = Details { trace_id: Some("trace".into()), ..Details::default() };
-            thread.observe(kind, json!(format!("said at {now}")), details, now);
+            thread.observe(Payload::new(kind, json!(format!("said at {now}"))), details, now);
         }
         other => unreachable!("{other:?}"),
     }

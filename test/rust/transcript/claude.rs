@@ -604,7 +604,7 @@ fn the_tool_used_last_has_the_plan_and_the_log_says_so() {
         let mut followed = session.followed();
         let thread = followed.store.get(THREAD).unwrap();
         let updates = Filter { kind: Some(Type::StateUpdate), ..Filter::default() };
-        thread.observations().select(&updates).len()
+        thread.observed(&updates).len()
     };
     assert_eq!(said(&session), 1);
     let tasks = json!({"tasks": [{"id": "1", "subject": "Old", "status": "pending", "blockedBy": []}]});

@@ -4,12 +4,13 @@ use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::Value;
 use todo_write::agents::follower::Follower;
 use todo_write::agents::recorder::ThreadUpdate;
 use todo_write::agents::tail::TailChange;
-use todo_write::events::observation::{Content, Filter, Type};
+use todo_write::events::observation::{Filter, Observation, Type};
 use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
 use todo_write::list::item::Status;
@@ -87,12 +88,9 @@ impl Followed {
 
     pub fn observed(&mut self, thread: &str, kind: Type) -> Vec<Value> {
         let thread = self.store.get(thread).unwrap();
-        let found = thread.observations().select(&Filter { kind: Some(kind), ..Filter::default() });
-        let content = found.iter().map(|observation| match &observation.content {
-            Content::Json(content) => content.clone(),
-            _ => Value::Null,
-        });
-        content.collect()
+        let found = thread.observed(&Filter { kind: Some(kind), ..Filter::default() });
+        let content = |one: &Arc<Observation>| serde_json::to_value(&one.payload).unwrap()["content"].take();
+        found.iter().map(content).collect()
     }
 }
 

@@ -117,8 +117,8 @@ fn a_patch_of_claude_code_gets_its_tabs_back() {
         );
         let mut followed = session.followed();
         let calls = Filter { kind: Some(Type::ToolExecution), ..Filter::default() };
-        let edit = followed.store.get("claude:s").unwrap().observations().select(&calls).pop().unwrap();
-        let found = edit.metadata["files"][0]["patch"].as_str().unwrap();
+        let edit = followed.store.get("claude:s").unwrap().observed(&calls).pop().unwrap();
+        let found = edit.metadata.files.as_ref().unwrap()[0].patch.as_deref().unwrap();
         assert!(found.ends_with(&format!("@@ -1,2 +1,2 @@\n{patch}")), "{found}");
         assert_eq!(found.contains("# Inexact"), original.is_null(), "{found}");
     }
@@ -127,9 +127,12 @@ fn a_patch_of_claude_code_gets_its_tabs_back() {
 /// The patches that the calls of a thread recorded.
 fn patches(followed: &mut Followed, thread: &str) -> Vec<String> {
     let calls = Filter { kind: Some(Type::ToolExecution), ..Filter::default() };
-    let calls = followed.store.get(thread).unwrap().observations().select(&calls);
-    let files = calls.iter().filter_map(|call| call.metadata.get("files")?.as_array()).flatten();
-    files.filter_map(|file| Some(file.get("patch")?.as_str()?.to_owned())).collect()
+    let calls = followed.store.get(thread).unwrap().observed(&calls);
+    calls
+        .iter()
+        .flat_map(|call| call.metadata.files.iter().flatten())
+        .filter_map(|file| file.patch.clone())
+        .collect()
 }
 
 const FORGED: &str = "\n--- a/f\n+++ /ssh:evil.example:/x\n@@ -1 +1 @@\n-1\n+2";

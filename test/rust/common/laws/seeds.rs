@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
-use todo_write::events::observation::{Details, Type};
+use todo_write::events::observation::{Details, Payload, Type};
 use todo_write::list::input::{Options, Plan, read_text};
 use todo_write::list::item::Draft;
 use todo_write::thread::{Edit, WriteOptions};
@@ -100,9 +100,9 @@ fn journals(calls: &[Vec<Draft>]) -> [Vec<u8>; 2] {
             };
             thread.change(|thread| thread.edit(edit, now)).unwrap();
         }
-        let details = Details { trace_id: Some("trace".into()), metadata: Map::new(), ..Details::default() };
+        let details = Details { trace_id: Some("trace".into()), ..Details::default() };
         thread.change(|thread| {
-            thread.observe(Type::Thoughts, json!({"text": "So it is."}), details, now);
+            thread.observe(Payload::new(Type::Thoughts, json!({"text": "So it is."})), details, now);
             thread.set_paused((now % 2 == 0).then(|| "a pause".to_owned()), now);
         });
     }

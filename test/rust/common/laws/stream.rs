@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use arbitrary::{Result, Unstructured};
 use serde_json::{Map, Value};
-use todo_write::events::observation::{Content, Filter, Phase, Type};
+use todo_write::events::observation::{Filter, Payload, Phase, Type};
+use todo_write::events::payload::{Content, Text};
 use todo_write::events::stream::{Context, MAX_BLOCK, StreamKind, token_context};
 use todo_write::thread::{StreamEvent, Thread, WriteOptions};
 
@@ -117,9 +118,9 @@ fn event(kind: StreamKind, data: &str, thinking: bool) -> StreamEvent<'_> {
 /// The recorded blocks.
 fn thoughts(thread: &Thread) -> Vec<String> {
     let filter = Filter { kind: Some(Type::Thoughts), ..Filter::default() };
-    let text = |content: &Content| match content {
-        Content::Json(content) => content.get("text").and_then(Value::as_str).unwrap().to_owned(),
+    let text = |payload: &Payload| match payload {
+        Payload::Thoughts(Content::Fields(Text { text: Some(text), .. })) => text.clone(),
         other => panic!("{other:?}"),
     };
-    thread.observations().select(&filter).iter().map(|block| text(&block.content)).collect()
+    thread.observed(&filter).iter().map(|block| text(&block.payload)).collect()
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arbitrary::{Result, Unstructured};
 use serde_json::{Map, Value};
-use todo_write::events::observation::{Details, Filter, Observation, Phase, Type};
+use todo_write::events::observation::{Details, Filter, Observation, Payload, Phase, Type};
 use todo_write::journal::Durability;
 use todo_write::journal::saved::SavedThread;
 use todo_write::journal::store::{Storage, Store};
@@ -81,7 +81,7 @@ pub fn everything(thread: &Thread) -> Everything {
         list: thread.list().clone(),
         revisions: revisions.map(|made| (made.clone(), thread.list_at(made.number).unwrap())).collect(),
         times: changes.map(|change| thread.times(&change.item_id).cloned()).collect(),
-        observations: thread.observations().select(&Filter::default()),
+        observations: thread.observed(&Filter::default()),
         title: thread.title().map(str::to_owned),
         state: thread.state(),
     }
@@ -128,7 +128,8 @@ impl Run<'_> {
                 let phase = data.choose(&[None, Some(None), Some(Some(Phase::Execution))])?;
                 let details = Details { phase: *phase, ..Details::default() };
                 let content: Value = data.arbitrary::<&str>()?.into();
-                open(&mut self.store).change(|thread| thread.observe(kind, content, details, now));
+                let payload = Payload::new(kind, content);
+                open(&mut self.store).change(|thread| thread.observe(payload, details, now));
             }
             10 => self.store.close_journals(),
             _ => self.restart(),
