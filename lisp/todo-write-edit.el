@@ -5,14 +5,16 @@
 
 ;;; Commentary:
 
-;; The commands of `todo-write-view-mode' that edit.  Each makes one edit, which the
-;; agent learns of from the result of its next write.
+;; The commands of `todo-write-view-mode' that edit.  They act on the row at point or
+;; on all rows in the region, but not on what is below a row.  Each makes one edit of
+;; each task, which the agent learns of from the result of its next write.
 
 ;;; Code:
 
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write)
+(require 'todo-write-fold)
 (require 'todo-write-row)
 (require 'todo-write-view)
 
@@ -26,15 +28,61 @@
   "Say what an edit changed, with FORMAT and ARGS, and how to undo it."
   (message "%s; u undoes" (apply #'format format args)))
 
+(defun todo-write-edit--say-of (items one many)
+  "Say what the edits of ITEMS changed, and how to undo them.
+ONE is what to say of one item, MANY a format for the number of several."
+  (if (cdr items)
+      (message "%s; u undoes them one by one" (format many (length items)))
+    (todo-write-edit--say "%s" one)))
+
 (defun todo-write-edit--thread ()
   "Return the thread of this buffer, or signal a `user-error'."
   (or todo-write-view-thread (user-error "There is no plan here yet")))
 
 (defun todo-write-edit--item ()
-  "Return the item at point, or signal a `user-error'."
-  (let ((id (todo-write-view--id-at-point)))
-    (or (todo-write-item (todo-write-edit--thread) id)
-        (user-error "This task is gone; g refreshes the list"))))
+  "Return the item whose row is at point, or signal a `user-error'."
+  (let* ((id (todo-write-view--id-at-point))
+         (item (or (todo-write-item (todo-write-edit--thread) id)
+                   (user-error "This task is gone; g refreshes the list"))))
+    (unless (todo-write-view--on-row-p (point))
+      (user-error "This is part of “%s”; the keys that edit work on its own row"
+                  (todo-write-edit--name item)))
+    item))
+
+(defun todo-write-edit--items ()
+  "Return the items to edit: those with rows in the region, else the one at point.
+Signal a `user-error' if there is none, or if some are folded."
+  (if (not (use-region-p))
+      (list (todo-write-edit--item))
+    (or (delq nil (mapcar (lambda (id) (todo-write-item (todo-write-edit--thread) id))
+                          (todo-write-edit--ids-in-region)))
+        (user-error "No task in the region"))))
+
+(defun todo-write-edit--ids-in-region ()
+  "Return the ids of the tasks with rows in the region, also of dropped ones."
+  (let ((end (region-end)) ids)
+    (save-excursion
+      (goto-char (region-beginning))
+      (forward-line 0)
+      (while (and (< (point) end) (not (eobp)))
+        (when (todo-write-fold--at (point))
+          (user-error "RET unfolds these tasks first"))
+        (when-let* ((id (if (todo-write-view--on-row-p (point))
+                            (get-text-property (point) 'todo-write-id)
+                          (get-text-property (point) 'todo-write-dropped))))
+          (push id ids))
+        (forward-line)))
+    (nreverse ids)))
+
+(defun todo-write-edit--each (items function &rest args)
+  "Make an edit of each of ITEMS: call FUNCTION with its id and ARGS."
+  (dolist (item items)
+    (apply #'todo-write-edit--do function (plist-get item :id) args))
+  (deactivate-mark))
+
+(defun todo-write-edit--name (item)
+  "Return the text of ITEM in a message."
+  (todo-write-row-line (plist-get item :content) 40))
 
 (defun todo-write-edit--position (thread id)
   "Return the position of the task ID in the list of THREAD, from 0, or nil."
@@ -51,7 +99,8 @@
 (defun todo-write-edit-text ()
   "Edit the text of the task at point in the minibuffer."
   (interactive nil todo-write-view-mode)
-  (let* ((item (todo-write-edit--item))
+  (let* ((items (todo-write-edit--items))
+         (item (if (cdr items) (user-error "Edit one task at a time") (car items)))
          ;; The buffer can show another plan by the time the text is read.
          (thread todo-write-view-thread)
          (old (plist-get item :content))
@@ -79,67 +128,86 @@ Above all rows, add it at the beginning; elsewhere outside, at the end."
       (todo-write-edit--say "Added"))))
 
 (defun todo-write-edit-delete ()
-  "Delete the task at point."
+  "Delete the task at point, or all tasks in the region."
   (interactive nil todo-write-view-mode)
-  (let ((item (todo-write-edit--item)))
-    (todo-write-edit--do #'todo-write-edit todo-write-view-thread
-                         'delete (plist-get item :id))
-    (todo-write-edit--say "Deleted")))
+  (let ((items (todo-write-edit--items)))
+    (todo-write-edit--each items (lambda (id) (todo-write-edit todo-write-view-thread 'delete id)))
+    (todo-write-edit--say-of items (format "Deleted “%s”" (todo-write-edit--name (car items)))
+                             "Deleted %d tasks")))
 
 (defun todo-write-edit-cycle-status (&optional choose)
   "Change the status of the task at point to the next one.
 The order is pending, in progress, completed, pending.  With a prefix
-argument CHOOSE, read the status."
+argument CHOOSE, read the status.  In the region, all tasks get the status
+that follows that of the first."
   (interactive "P" todo-write-view-mode)
-  (let* ((item (todo-write-edit--item))
+  (let* ((items (todo-write-edit--items))
          (thread todo-write-view-thread)
          (status (if choose
                      (completing-read "Status: " '("pending" "in progress" "completed") nil t)
-                   (pcase (plist-get item :status)
+                   (pcase (plist-get (car items) :status)
                      ("pending" "in progress")
                      ("in_progress" "completed")
-                     (_ "pending")))))
+                     (_ "pending"))))
+         (value (string-replace " " "_" status)))
     (unless (string-empty-p status)
-      (todo-write-edit--do #'todo-write-edit thread 'status
-                           (plist-get item :id) (string-replace " " "_" status))
-      (todo-write-edit--say "Now %s" status))))
+      (todo-write-edit--each items (lambda (id) (todo-write-edit thread 'status id value)))
+      (todo-write-edit--say-of items (concat "Now " status) (concat "%d tasks are now " status)))))
 
 (defun todo-write-edit-move-up ()
-  "Move the task at point before the one above."
+  "Move the task at point, or those in the region, before the one above."
   (interactive nil todo-write-view-mode)
   (todo-write-edit--move -1))
 
 (defun todo-write-edit-move-down ()
-  "Move the task at point after the one below."
+  "Move the task at point, or those in the region, after the one below."
   (interactive nil todo-write-view-mode)
   (todo-write-edit--move 1))
 
 (defun todo-write-edit--move (by)
-  "Move the task at point BY places."
-  (let* ((id (plist-get (todo-write-edit--item) :id))
-         (position (+ (todo-write-edit--position todo-write-view-thread id) by))
-         (total (length (todo-write-items todo-write-view-thread))))
-    (unless (< -1 position total)
-      (user-error (if (< by 0) "This is the first task" "This is the last task")))
-    (todo-write-edit--do #'todo-write-edit todo-write-view-thread 'move id position)
-    (todo-write-edit--say "Moved to %d" (1+ position))))
+  "Move the task at point, or those in the region, BY places."
+  (let* ((items (todo-write-edit--items))
+         ;; The first one moves where none of the others is.
+         (ordered (if (> by 0) (reverse items) items))
+         (thread todo-write-view-thread)
+         (total (length (todo-write-items thread))))
+    (dolist (item ordered)
+      (let* ((id (plist-get item :id))
+             (position (+ (todo-write-edit--position thread id) by)))
+        (unless (< -1 position total)
+          (user-error (if (< by 0) "This is the first task" "This is the last task")))
+        (todo-write-edit--do #'todo-write-edit thread 'move id position)))
+    ;; The region can be moved on.
+    (setq deactivate-mark nil)
+    (todo-write-edit--say-of
+     items
+     (format "Moved to %d" (1+ (todo-write-edit--position thread (plist-get (car items) :id))))
+     "Moved %d tasks")))
 
 (defun todo-write-edit-restore ()
-  "Bring back the dropped task at point.
+  "Bring back the dropped task at point, or all in the region.
 It is yours then: it stays until you delete it, or the agent completes or
 cancels it."
   (interactive nil todo-write-view-mode)
   (let* ((thread (todo-write-edit--thread))
-         (id (get-text-property (point) 'todo-write-id))
-         (dropped (get-text-property (point) 'todo-write-dropped)))
-    (cond (dropped (setq id dropped))
+         (ids (seq-filter #'todo-write-edit--dropped-p
+                          (if (use-region-p) (todo-write-edit--ids-in-region)
+                            (list (or (get-text-property (point) 'todo-write-dropped)
+                                      (get-text-property (point) 'todo-write-id))))))
+         (items (mapcar (lambda (id) (list :id id)) ids)))
+    (cond (ids)
           ((eq 'dropped (get-text-property (point) 'todo-write-toggle))
            (user-error "RET shows the dropped tasks; R restores the one at point"))
-          ((not (member id todo-write-view--ghosts))
-           (user-error "No dropped task here")))
-    (todo-write-edit--do #'todo-write-edit thread 'restore id)
-    (todo-write-view--goto id)
-    (todo-write-edit--say "Restored; it is yours now")))
+          (t (user-error "No dropped task here")))
+    (todo-write-edit--each items (lambda (id) (todo-write-edit thread 'restore id)))
+    (todo-write-view--goto (car ids))
+    (todo-write-edit--say-of items "Restored; it is yours now"
+                             "Restored %d tasks, which are yours now")))
+
+(defun todo-write-edit--dropped-p (id)
+  "Return non-nil if the task ID has left the list, as the plan shows it."
+  (or (member id todo-write-view--ghosts)
+      (seq-some (lambda (item) (equal id (plist-get item :id))) todo-write-view--dropped)))
 
 (defvar todo-write-edit--may-undo-writes nil
   "The command that last undid a write of the agent, or nil.

@@ -1082,6 +1082,12 @@ in the list of a subagent, whose lines have the id of the task above."
            (user-error "This is a subagent's list; RET on its title shows it"))
           (t id))))
 
+(defun todo-write-view--on-row-p (position)
+  "Return non-nil if POSITION is on the line of a task, not on what is below it."
+  (when-let* ((node (todo-write-view--node-at position)))
+    (eq (get-text-property position 'category)
+        (todo-write-view--row-category (ewoc-data node)))))
+
 (defun todo-write-view--goto (id)
   "Move point to the row of the task ID; return nil if there is none."
   (when-let* ((start (todo-write-place--start id)))

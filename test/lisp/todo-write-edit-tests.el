@@ -114,7 +114,7 @@
 (ert-deftest todo-write-edit-says-what-changed-and-how-to-undo-it ()
   (todo-write-edit-tests--with '("One" "Two")
     (pcase-dolist (`(,keys ,words) '(("t" "Now in progress") ("e" "Renamed") ("+" "Added")
-                                     ("M-<up>" "Moved to 1") ("k" "Deleted")))
+                                     ("M-<up>" "Moved to 1") ("k" "Deleted “Two again”")))
       (todo-write-edit-tests--to "Two")
       (should (equal (concat words "; u undoes")
                      (todo-write-edit-tests--said
@@ -209,6 +209,86 @@
     (todo-write-edit-tests--to "Grep")
     (todo-write-edit-tests--press "RET")
     (should (member (todo-write-test-id "a" "One") todo-write-view--open))))
+
+(ert-deftest todo-write-edit-keys-below-a-row-change-no-task ()
+  (todo-write-edit-tests--with '(("One" "in_progress") "Two")
+    (todo-write-observe "a" "TOOL_CALL" '(:id "1" :name "Bash" :input "make test") :call-id "1")
+    (todo-write-test-open "One")
+    (dolist (place '("make test" "added ●"))
+      (todo-write-edit-tests--to place)
+      (dolist (keys '("e" "k" "t" "M-<up>" "M-<down>"))
+        (should (string-match-p "is part of “One”"
+                                (cadr (should-error (todo-write-edit-tests--press keys "x")
+                                                    :type 'user-error))))))
+    (should (= 1 (length (todo-write-revisions "a"))))
+    ;; An addition changes no task.
+    (todo-write-edit-tests--press "+" "New")
+    (should (equal (todo-write-test-contents "a") '("One" "New" "Two")))))
+
+(defmacro todo-write-edit-tests--with-region (from to &rest body)
+  "Run BODY while the region is active from the row of FROM into that of TO."
+  (declare (indent 2) (debug t))
+  `(let ((transient-mark-mode t))
+     (todo-write-edit-tests--to ,from)
+     (push-mark (point) t t)
+     (todo-write-edit-tests--to ,to)
+     ,@body))
+
+(ert-deftest todo-write-edit-keys-act-on-all-rows-of-the-region ()
+  (todo-write-edit-tests--with '("One" "Two" "Three" "Four" "Five")
+    (todo-write-edit-tests--with-region "Two" "Four"
+      (todo-write-edit-tests--press "M-<up>")
+      (should (equal (todo-write-test-contents "a") '("Two" "Three" "Four" "One" "Five")))
+      (should (use-region-p))
+      (todo-write-edit-tests--press "M-<down>")
+      (todo-write-edit-tests--press "M-<down>")
+      (should (equal (todo-write-test-contents "a") '("One" "Five" "Two" "Three" "Four")))
+      (should-error (todo-write-edit-tests--press "M-<down>") :type 'user-error)
+      (should-error (todo-write-edit-tests--press "e" "Text") :type 'user-error)
+      (should (equal "3 tasks are now in progress; u undoes them one by one"
+                     (todo-write-edit-tests--said
+                      (lambda () (todo-write-edit-tests--press "t")))))
+      (should-not (use-region-p)))
+    (dolist (content '("Two" "Three" "Four"))
+      (should (equal "in_progress" (todo-write-edit-tests--status content))))
+    (todo-write-edit-tests--with-region "Three" "Four"
+      (should (equal "Deleted 2 tasks; u undoes them one by one"
+                     (todo-write-edit-tests--said
+                      (lambda () (todo-write-edit-tests--press "k"))))))
+    (should (equal (todo-write-test-contents "a") '("One" "Five" "Two")))
+    (todo-write-edit-tests--press "u")
+    (todo-write-edit-tests--press "u")
+    (should (equal (todo-write-test-contents "a") '("One" "Five" "Two" "Three" "Four")))
+    ;; A region that ends before a row leaves that alone.
+    (todo-write-edit-tests--with-region "Five" "Five"
+      (forward-line)
+      (todo-write-edit-tests--press "k"))
+    (should (equal (todo-write-test-contents "a") '("One" "Two" "Three" "Four")))))
+
+(ert-deftest todo-write-edit-keys-act-on-no-entry-or-fold-of-the-region ()
+  (todo-write-edit-tests--with '(("One" "in_progress") "Two")
+    (todo-write-observe "a" "TOOL_CALL" '(:id "1" :name "Bash" :input "make test") :call-id "1")
+    (todo-write-observe "a" "TOOL_CALL" '(:id "2" :name "Bash" :input "make lint") :call-id "2")
+    (todo-write-test-open "One")
+    (todo-write-edit-tests--with-region "make test" "make lint"
+      (dolist (keys '("k" "t" "M-<down>"))
+        (should (string-match-p "No task in the region"
+                                (cadr (should-error (todo-write-edit-tests--press keys)
+                                                    :type 'user-error))))))
+    (should (= 1 (length (todo-write-revisions "a")))))
+  (let ((todo-write-view-fold-completed t))
+    (todo-write-edit-tests--with '(("One" "completed") ("Two" "completed")
+                                   ("Three" "completed") ("Four" "completed") "Five")
+      (todo-write-edit-tests--with-region "One" "Five"
+        (should-error (todo-write-edit-tests--press "k") :type 'user-error))
+      (should (= 1 (length (todo-write-revisions "a")))))))
+
+(ert-deftest todo-write-R-restores-all-dropped-tasks-of-the-region ()
+  (todo-write-edit-tests--with '("One" "Two" "Three" "Four")
+    (todo-write-test-write "a" "One" "Four")
+    (todo-write-edit-tests--with-region "One" "Three"
+      (todo-write-edit-tests--press "R"))
+    (should (equal (todo-write-test-contents "a") '("One" "Two" "Three" "Four")))))
 
 (ert-deftest todo-write-edit-undo-with-nothing-to-undo-says-so ()
   (todo-write-edit-tests--with '("One")
