@@ -70,6 +70,7 @@ File names are relative to PROJECT."
          (content (plist-get observation :content))
          (name (and (consp content) (plist-get content :name)))
          (text (todo-write-story--text content project))
+         (text (if (stringp name) (concat name " " text) text))
          (timestamp (plist-get observation :timestamp)))
     (list (plist-get observation :id)
           (vector
@@ -82,7 +83,8 @@ File names are relative to PROJECT."
                                      (todo-write-log--task (plist-get observation :parentId))
                                      "")))
            (todo-write-row--helped
-            (todo-write-row-line (if (stringp name) (concat name " " text) text) 300))))))
+            (if (member name todo-write-story--command-tools) (todo-write-row--command text 300)
+              (todo-write-row-line text 300)))))))
 
 (defun todo-write-log--before-p (entry other)
   "Return non-nil if ENTRY, a row, was recorded before OTHER."

@@ -269,7 +269,9 @@ are as in `todo-write-permission--request'."
   (pcase-let ((`(,what ,format ,detail)
                (todo-write-permission--detail tool given project local)))
     (list :kind 'permission
-          :title (if what (concat tool ": " (todo-write-row-line what 200)) tool)
+          :title (cond ((null what) tool)
+                       ((eq format 'shell) (concat tool ": " (todo-write-row--command what 200)))
+                       (t (concat tool ": " (todo-write-row-line what 200))))
           :detail detail :format format
           :options `((:label "Yes" :value (:behavior "allow") :kind allow)
                      ,@(todo-write-permission--always suggestions)

@@ -120,7 +120,8 @@
     (refused ?⊘ "!")
     (ended ?■ "#")
     (resumed ?▶ ">")
-    (at-least ?≥ ">="))
+    (at-least ?≥ ">=")
+    (newline ?⏎ "\\n"))
   "Alist of (KIND CHARACTER ASCII-STRING).")
 
 (defun todo-write-row--forget-shapes ()
@@ -230,6 +231,15 @@ Non-nil WIDTH truncates it to that number of columns."
   (let ((line (todo-write-row-plain
                (string-trim (replace-regexp-in-string "[ \t\n\r\f]+" " " string)))))
     (if width (todo-write-row--truncate line width) line)))
+
+(defun todo-write-row--command (command &optional width)
+  "Return COMMAND, which may be a script, as `todo-write-row-line' does.
+Its line breaks are marked: the lines are commands of their own."
+  (todo-write-row-line
+   (replace-regexp-in-string "[ \t\r\f]*\n[ \t\n\r\f]*"
+                             (concat " " (todo-write-row--shape 'newline) " ")
+                             (string-trim command) t t)
+   width))
 
 (defun todo-write-row--help (text)
   "Return TEXT as a tooltip that Emacs shows literally.

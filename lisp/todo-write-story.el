@@ -112,7 +112,7 @@ of a call becomes part of the entry of the call."
                            (todo-write-story--string (plist-get fields :name))))
       nil)
      ((equal type "STATE_UPDATE")
-      (or (todo-write-story--wait observation (plist-get fields :request))
+      (or (todo-write-story--wait observation (todo-write-story--request fields))
           (todo-write-story--note observation (plist-get fields :text))))
      ((and entry (equal type "TOOL_EXECUTION"))
       (setf (todo-write-story--entry-result entry) observation)
@@ -143,12 +143,11 @@ File names are relative to PROJECT."
          (text (if files
                    (todo-write-story--files-text files project)
                  (todo-write-story--text content project)))
-         (line (todo-write-row-line
-                (pcase kind
-                  ((and 'call (guard (not (equal name "")))) (concat name " " text))
-                  ('command (or (todo-write-story--commands text) text))
-                  (_ text))
-                400)))
+         (line (pcase kind
+                 ((and 'call (guard (not (equal name ""))))
+                  (todo-write-row-line (concat name " " text) 400))
+                 ('command (todo-write-row--command (or (todo-write-story--commands text) text) 400))
+                 (_ (todo-write-row-line text 400)))))
     (todo-write-story--make-entry
      :key (plist-get observation :id)
      :kind kind
@@ -157,12 +156,17 @@ File names are relative to PROJECT."
      :call (unless (equal type "TOOL_EXECUTION") observation)
      :result (when (equal type "TOOL_EXECUTION") observation))))
 
+(defun todo-write-story--request (content)
+  "Return the request to the user in CONTENT, a plist of an observation, or nil.
+See `todo-write-request'.  Hosts may have requests of other kinds."
+  (let ((request (plist-get content :request)))
+    (and (consp request) (numberp (plist-get request :since)) request)))
+
 (defun todo-write-story--wait (observation request)
-  "Return an entry for the wait for REQUEST, the content of OBSERVATION, or nil.
-See `todo-write-request'."
+  "Return an entry for the wait for REQUEST, the content of OBSERVATION, or nil."
   (let ((since (plist-get request :since))
         (end (plist-get observation :timestamp)))
-    (when (numberp since)
+    (when request
       (todo-write-story--make-entry
        :key (plist-get observation :id)
        :kind 'wait
@@ -257,7 +261,7 @@ For a tool call, that is its most telling argument."
 
 (defun todo-write-story--words-of (content)
   "Return CONTENT, a plist of an observation, in words."
-  (let ((request (plist-get content :request))
+  (let ((request (todo-write-story--request content))
         (tokens (append content '(:input 0 :output 0 :cacheWrite 0))))
     (cond ((plist-member content :previousStatus)
            (format "%s: %s" (plist-get (plist-get content :item) :content)

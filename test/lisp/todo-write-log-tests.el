@@ -98,6 +98,24 @@
     (should (eq 'todo-write-failed (get-text-property 0 'face (todo-write-log--type "ERROR"))))
     (should (equal "Sweep" (todo-write-log--task (todo-write-test-id "a" "Sweep"))))))
 
+(ert-deftest todo-write-log-takes-only-a-request-to-the-user-for-one ()
+  (todo-write-log-tests--with-log
+    (todo-write-observe "a" "LLM_STREAM_START" '(:request 3 :model "m"))
+    (todo-write-observe "a" "LLM_STREAM_END" '(:request (:id "r1") :reason "stop"))
+    (todo-write-request "a" :id "1" :kind 'permission :title "ls" :answer #'ignore)
+    (todo-write-withdraw "a" "1")
+    (todo-write-log--draw)
+    (let ((rows (todo-write-log-tests--rows)))
+      (should (member '("LLM_STREAM_START" "request: 3, model: m") rows))
+      (should (member '("LLM_STREAM_END" "reason: stop") rows))
+      (should (member '("STATE_UPDATE" "answered elsewhere or withdrawn: ls") rows)))))
+
+(ert-deftest todo-write-log-marks-the-line-breaks-of-commands ()
+  (todo-write-log-tests--with-log
+    (todo-write-observe "a" "TOOL_CALL" '(:name "Bash" :input "{\"command\":\"make test\\nmake lint\"}"))
+    (todo-write-log--draw)
+    (should (member '("TOOL_CALL" "Bash make test ⏎ make lint") (todo-write-log-tests--rows)))))
+
 (ert-deftest todo-write-log-narrows-to-a-type-and-widens-again ()
   (todo-write-log-tests--with-log
     (todo-write-log-filter-type "THOUGHTS")

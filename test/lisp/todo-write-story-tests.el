@@ -38,7 +38,8 @@
             "Read till/auth.go:1-160")
            ("Read" "{\"file_path\":\"/etc/hosts\",\"offset\":20,\"limit\":5}"
             "Read /etc/hosts:20-24")
-           ("Bash" "{\"description\":\"Test\",\"command\":\"go test\\n./...\"}" "go test ./...")
+           ("Bash" "{\"description\":\"Test\",\"command\":\"go test\\n./...\"}" "go test ⏎ ./...")
+           ("Bash" "{\"command\":\"tail -5 \\n\\n  git add -A\\n\"}" "tail -5 ⏎ git add -A")
            ("shell" "{\"command\":[\"ls\",\"-l\"]}" "ls -l")
            ("Grep" "{\"glob\":\"*.go\",\"pattern\":\"till\"}" "Grep till")
            ("WebFetch" "{\"prompt\":\"Sum up\",\"url\":\"https://example.org\"}"
@@ -185,7 +186,7 @@
   (todo-write-story-tests--with-task
     (todo-write-story-tests--call "c" "Bash" '(:command "make\nmake test") "one\ntwo" :outcome 'ok)
     (todo-write-test-open "One")
-    (search-forward "make make test")
+    (search-forward "make ⏎ make test")
     (beginning-of-line)
     (todo-write-test-press "TAB")
     (should (string-match-p "\n +make\n +make test\n +one\n +two\n" (todo-write-test-text)))
