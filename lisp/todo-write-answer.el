@@ -113,13 +113,16 @@ Its text is on the screen as it was displayed last."
 
 (defun todo-write-answer--check (&optional deny)
   "Signal a `user-error' unless the key of this command may answer.
-Non-nil DENY means that it allows nothing."
+DENY t means that it allows nothing, `confirm' that it is the one that
+confirms what would be allowed always: no other one answers then."
   (unless (and todo-write-answer--request
                (todo-write-request--open-p todo-write-answer--request))
     (user-error "This is no longer asked"))
   (unless todo-write-answer--counts
     (user-error "Wait: a key counts half a second after the last one"))
-  (unless (or deny todo-write-answer--end-seen)
+  (unless (or (null todo-write-answer--always) (eq deny 'confirm))
+    (user-error "A allows it always; n goes back"))
+  (unless (or (eq deny t) todo-write-answer--end-seen)
     (user-error "Read to the end first: SPC scrolls")))
 
 ;;; The buffer
@@ -143,7 +146,7 @@ Non-nil DENY means that it allows nothing."
     ("Look"
      ("SPC" "Scroll" scroll-up-command)
      ("DEL" "Scroll back" scroll-down-command)
-     ("o" "Its own buffer or terminal" todo-write-answer-visit)
+     ("o" "Its buffer, or where it runs" todo-write-answer-visit)
      ("q" "Leave it open" todo-write-answer-leave))))
 
 (define-derived-mode todo-write-answer-mode special-mode "Request"
@@ -267,14 +270,35 @@ Keys that were typed before it was on the screen are not for it."
                                   (todo-write-answer--numbered))
                               (plist-get request :answer)
                               "1–9 choose")
-                         "SPC scroll" "o its terminal" "q later" "? menu"))
+                         "SPC scroll"
+                         (concat "o " (todo-write-answer--way request))
+                         "q later" "? menu"))
              "  "))))
+
+(defun todo-write-answer--way (request)
+  "Return what `todo-write-answer-visit' does for REQUEST, in words."
+  (if (or (plist-get request :visit)
+          (and request (todo-write-answer--agents-buffer (todo-write-answer--agent request))))
+      "goes there"
+    "shows where it runs"))
+
+(defun todo-write-answer--agents-buffer (agent)
+  "Return the buffer in which the user talks to AGENT now, or nil."
+  (setf (todo-write-agent-buffer agent) nil)
+  (todo-write-attention--buffer agent))
+
+(defun todo-write-answer--agent (request)
+  "Return the agent of REQUEST."
+  (let ((thread (plist-get request :thread)))
+    (or (todo-write-attention--agent thread)
+        (todo-write-agent--make :key thread
+                                :project (plist-get (todo-write-about thread) :project)))))
 
 (defun todo-write-answer--insert-who (request)
   "Insert a line that says who asks REQUEST, since when, and for which task."
   (let* ((thread (plist-get request :thread))
          (about (todo-write-about thread))
-         (agent (todo-write-agent--make :key thread :project (plist-get about :project)))
+         (agent (todo-write-answer--agent request))
          (task (plist-get (todo-write-summary thread) :current)))
     (insert " "
             (propertize
@@ -316,13 +340,14 @@ Keys that were typed before it was on the screen are not for it."
   "Insert the possible answers to REQUEST and their keys."
   (cond ((null (plist-get request :answer))
          (insert " Emacs cannot answer this; answer it there:\n")
-         (todo-write-answer--insert-choice "o" "go there" #'todo-write-answer-visit))
+         (todo-write-answer--insert-choice "o" (todo-write-answer--way request)
+                                            #'todo-write-answer-visit))
         (todo-write-answer--always
          (insert " " (propertize "Always: " 'face 'todo-write-attention)
                  (todo-write-row-line (plist-get todo-write-answer--always :label))
                  "\n From now on, nothing of this is asked.\n")
          (todo-write-answer--insert-choice "A" "yes, always" #'todo-write-answer-always)
-         (todo-write-answer--insert-choice "q" "back" #'todo-write-answer-leave))
+         (todo-write-answer--insert-choice "n" "back" #'todo-write-answer-no))
         ((plist-get request :questions)
          (todo-write-answer--insert-question))
         (t (todo-write-answer--insert-options))))
@@ -413,7 +438,7 @@ Keys that were typed before it was on the screen are not for it."
 (defun todo-write-answer-always ()
   "Allow always what the agent asks for, after saying what that is."
   (interactive nil todo-write-answer-mode)
-  (todo-write-answer--check)
+  (todo-write-answer--check 'confirm)
   (if todo-write-answer--always
       (todo-write-answer--give (plist-get todo-write-answer--always :value))
     (todo-write-answer--confirm-always (todo-write-answer--take 'always))))
@@ -426,15 +451,23 @@ Keys that were typed before it was on the screen are not for it."
   (todo-write-answer--begin))
 
 (defun todo-write-answer-no ()
-  "Refuse what the agent asks for."
+  "Refuse what the agent asks for, or take back an \"always\" that is not confirmed."
   (interactive nil todo-write-answer-mode)
-  (todo-write-answer--check 'deny)
-  (todo-write-answer--give (plist-get (todo-write-answer--take 'deny) :value)))
+  (if todo-write-answer--always
+      (todo-write-answer--take-back)
+    (todo-write-answer--check t)
+    (todo-write-answer--give (plist-get (todo-write-answer--take 'deny) :value))))
+
+(defun todo-write-answer--take-back ()
+  "Show the request again in place of the confirmation of \"always\"."
+  (setq todo-write-answer--always nil)
+  (todo-write-answer--draw)
+  (todo-write-answer--reset-window))
 
 (defun todo-write-answer-no-because ()
   "Refuse what the agent asks for, with a message to it."
   (interactive nil todo-write-answer-mode)
-  (todo-write-answer--check 'deny)
+  (todo-write-answer--check t)
   (let ((option (todo-write-answer--take 'deny))
         (buffer (current-buffer))
         (request todo-write-answer--request))
@@ -516,14 +549,12 @@ It may have been answered elsewhere while the user typed."
 ;;; Going elsewhere
 
 (defun todo-write-answer-visit ()
-  "Go to the buffer or terminal of the agent that asks."
+  "Go to the buffer of the agent that asks; if it has none, say where it runs."
   (interactive nil todo-write-answer-mode)
-  (let* ((request (or todo-write-answer--request (user-error "This is no longer asked")))
-         (thread (plist-get request :thread)))
+  (let ((request (or todo-write-answer--request (user-error "This is no longer asked"))))
     (if (plist-get request :visit)
         (funcall (plist-get request :visit))
-      (todo-write-attention--visit (or (todo-write-attention--agent thread)
-                                      (todo-write-agent--make :key thread))))))
+      (todo-write-attention--visit (todo-write-answer--agent request)))))
 
 (defun todo-write-answer-leave ()
   "Leave the request open, or take back an \"always\" that is not confirmed."
@@ -531,9 +562,7 @@ It may have been answered elsewhere while the user typed."
   (if (not todo-write-answer--always)
       (progn (quit-window)
              (message "Left open; M-x todo-write-answer shows it again"))
-    (setq todo-write-answer--always nil)
-    (todo-write-answer--draw)
-    (todo-write-answer--reset-window)))
+    (todo-write-answer--take-back)))
 
 (defun todo-write-answer-quit ()
   "Answer no if Emacs waits for this answer; otherwise quit as usual."
@@ -602,11 +631,13 @@ If one waits elsewhere, say where.  THREAD may be nil."
            (t "No agent asks anything")))))
 
 (defun todo-write-answer--place (agent)
-  "Return where AGENT can be answered, and the key that goes there, in words."
+  "Return where AGENT can be answered, in words.
+If that is a buffer of this Emacs, name the key that goes there, too."
   (concat
    (if-let* ((place (todo-write-attention--place agent))) (concat ", in " place) "")
    (substitute-command-keys
-    (cond ((derived-mode-p 'todo-write-list-mode)
+    (cond ((null (todo-write-answer--agents-buffer agent)) "")
+          ((derived-mode-p 'todo-write-list-mode)
            "; \\<todo-write-list-mode-map>\\[todo-write-list-visit] goes there")
           ((derived-mode-p 'todo-write-view-mode)
            "; \\<todo-write-view-mode-map>\\[todo-write-view-visit-agent] goes there")

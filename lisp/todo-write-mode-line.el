@@ -266,7 +266,7 @@ the `todo-write-summary' of THREAD if the caller has it."
   (propertize
    (if-let* ((needed (seq-filter #'todo-write-attention--needed-p
                                  (todo-write-attention--sorted-agents))))
-       (concat (mapconcat #'todo-write-attention--line needed "\n") "\nmouse-1: go there")
+       (concat (mapconcat #'todo-write-attention--line needed "\n") "\nmouse-1: show what it asks, or where it runs")
      (if-let* ((thread (todo-write-mode-line--thread-in window)))
          (todo-write-mode-line--tasks thread)
        "mouse-1: show the plan"))

@@ -194,6 +194,24 @@ type them again when nothing happens."
     (todo-write-answer-user--press "y")
     (should (equal '(("1" yes nil)) (todo-write-user-eval 'test-answers)))))
 
+(ert-deftest todo-write-answer-n-and-q-go-back-from-the-confirmation-of-always ()
+  (todo-write-answer-user
+    (todo-write-user-eval '(test-ask "a" "1") '(todo-write-answer))
+    (dolist (back '("n" "q"))
+      (todo-write-answer-user--press "A")
+      (should (string-search "From now on" (todo-write-answer-user--on-screen)))
+      ;; Nothing else is answered there.
+      (dolist (key '("y" "N" "1"))
+        (todo-write-answer-user--press key)
+        (should (string-search "n goes back" (todo-write-answer-user--message))))
+      (should (string-search "From now on" (todo-write-answer-user--on-screen)))
+      (todo-write-answer-user--press back)
+      (should-not (string-search "From now on" (todo-write-answer-user--on-screen)))
+      (should-not (todo-write-user-eval 'test-answers))
+      (should (todo-write-user-eval '(mapcar #'car (todo-write-requests)))))
+    (todo-write-answer-user--press "n")
+    (should (equal '(("1" no nil)) (todo-write-user-eval 'test-answers)))))
+
 (ert-deftest todo-write-answer-always-takes-two-keys-and-says-what-it-allows ()
   (todo-write-answer-user
     (todo-write-user-eval '(test-ask "a" "1") '(todo-write-answer))

@@ -180,13 +180,39 @@
               ((symbol-function 'todo-write-attention--tmux-pane) (lambda (_) "work:1.0")))
       (dolist (thread '(nil "gemini-x"))
         (should (string-prefix-p
-                 "garden: permission prompt; answer it there, in the tmux pane work:1.0; "
+                 "garden: permission prompt; answer it there, in the tmux pane work:1.0"
                  (todo-write-answer-tests--refers thread))))
       ;; Another agent's request is not an answer to this one's question.
       (todo-write-request "b" :id "1" :kind 'permission :title "ls" :answer #'ignore)
       (should (string-prefix-p "garden: permission prompt; answer it there"
                                (todo-write-answer-tests--refers "gemini-x")))
       (todo-write-withdraw "b" "1"))))
+
+(ert-deftest todo-write-answer-promises-to-go-only-to-a-buffer-of-this-emacs ()
+  (todo-write-with-store
+    (todo-write-begin "x" :project "/shop/")
+    (todo-write-set-activity "x" 'waiting "permission prompt")
+    (cl-letf (((symbol-function 'todo-write-attention--pid) (lambda (_) 17))
+              ((symbol-function 'todo-write-attention--tmux-pane) (lambda (_) "p3:0.0")))
+      (should (equal "shop: permission prompt; answer it there, in the tmux pane p3:0.0"
+                     (todo-write-answer-tests--refers "x")))
+      (let ((header (lambda (&rest request)
+                      (apply #'todo-write-request "x" :id "1" :kind 'permission :title "ls" request)
+                      (save-window-excursion
+                        (todo-write-answer "x")
+                        (prog1 (concat header-line-format (buffer-string))
+                          (kill-buffer)
+                          (todo-write-withdraw "x" "1"))))))
+        (let ((text (funcall header)))
+          (should (string-search "o shows where it runs" text))
+          (should-not (string-search "its terminal" text))
+          (should-not (string-search "go there" text)))
+        (should (string-search "o goes there" (funcall header :visit #'ignore)))
+        (with-temp-buffer
+          (setq-local todo-write-view-thread "x")
+          (should (string-search "o goes there" (funcall header :answer #'ignore)))
+          (should (string-match-p "in the buffer .*; M-x todo-write-next-waiting goes there\\'"
+                                  (todo-write-answer-tests--refers "x"))))))))
 
 (ert-deftest todo-write-answer-says-which-agents-do-not-tell-what-they-ask ()
   (pcase-dolist (`(,thread . ,name) '(("codex:1" . "Codex") ("mcp:gemini-cli-mcp-client:1" . "Gemini CLI")

@@ -499,7 +499,7 @@ transitions, (KEY . STATE), newest first."
     (todo-write-set-activity "a" 'waiting "permission")
     (todo-write-set-activity "b" 'failed "overloaded")
     (setf (todo-write-agent-since (todo-write-attention--agent "a")) 1)
-    (should (equal "a: permission\nb: failed: overloaded\nmouse-1: go there"
+    (should (equal "a: permission\nb: failed: overloaded\nmouse-1: show what it asks, or where it runs"
                    (funcall (get-text-property 0 'help-echo todo-write-mode-line-string)
                             nil nil nil)))))
 
