@@ -171,22 +171,38 @@ Non-nil PAUSED means that the agent is stopped."
 
 (defconst todo-write-row--unseen
   (concat "[\u0000-\u001f\u007f-\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5"
-          "\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3164\ufe00-\ufe0f"
-          "\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U00013430-\U0001343f\U00016fe4"
-          "\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff]")
+          "\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u2d7f\u3164\ufdd0-\ufdef"
+          "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U0001107f\U00013430-\U00013442"
+          "\U00016fe4\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+          (mapconcat (lambda (plane) (let ((end (+ #xffff (* plane #x10000))))
+                                       (string (1- end) end)))
+                     (number-sequence 1 16) "")
+          "]")
   "Characters that are invisible, look like a blank, affect others, or break lines.
-They could make a text look different from what it is.  The ideographic
-space U+3000 is not one of them: Chinese and Japanese texts use it.
-U+FFFE and U+FFFF are also not allowed in SVG files.")
+They could make a text look different from what it is.  These are the
+control and format characters of Unicode, its white space, what it says
+to ignore by default, what is no character, and those whose form is
+blank, or that only join two others: the blanks of Braille and of
+hieroglyphs, a note without a head, fillers and joiners.  Not among them
+are U+3000, which Chinese and Japanese texts use, and the format
+characters that are drawn, such as the Arabic sign of a number.")
 
-(defconst todo-write-row--plain
-  (concat "[\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u27bf\u2900-\u297f"
-          "\u2b00-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]\ufe0f"
-          "\\|[#*0-9]\ufe0f\u20e3\\|"
-          todo-write-row--unseen)
+(defconst todo-write-row--kept
+  (let ((emoji (concat "[\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u27bf"
+                       "\u2900-\u297f\u2b00-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]"))
+        (letter (concat "[\u0620-\u065f\u066e-\u06d3\u0700-\u0dff\u1000-\u109f\u1780-\u17b3"
+                        "\u17b6-\u17ff\u1820-\u18af\ua840-\ua87f\ufb50-\ufdcf\ufe70-\ufefc]")))
+    (concat emoji "\ufe0f?\\(?:\u200d" emoji "\ufe0f?\\)+\\|"
+            emoji "\ufe0f\\|[#*0-9]\ufe0f\u20e3\\|"
+            letter "\\(?:[\u200c\u200d]" letter "\\)+"))
+  "Regexp of unseen characters where they belong, with what is around them.
+An emoji may have a variation selector, and joiners make one of several;
+a joiner or non-joiner shapes the letters on both sides of it in scripts
+whose letters join, as Arabic and those of India.")
+
+(defconst todo-write-row--plain (concat todo-write-row--kept "\\|" todo-write-row--unseen)
   "Regexp that matches what `todo-write-row-plain' may have to escape.
-That is an unseen character, or an emoji with its variation selector,
-which stays.")
+That is an unseen character, or a longer text that stays.")
 
 (defun todo-write-row--escape (char)
   "Return CHAR as an escape: U+202E is \\u202e."
@@ -228,9 +244,14 @@ They stay in the text, and other properties do not."
 (defun todo-write-row-line (string &optional width)
   "Return STRING as `todo-write-row-plain' does, with single spaces.
 Non-nil WIDTH truncates it to that number of columns."
-  (let ((line (todo-write-row-plain
-               (string-trim (replace-regexp-in-string "[ \t\n\r\f]+" " " string)))))
-    (if width (todo-write-row--truncate line width) line)))
+  (let* ((start (and width (> (length string) (* 8 width))
+                     ;; Of a long text only the beginning is looked at.
+                     (substring string 0 (* 8 width))))
+         (line (todo-write-row-plain
+                (string-trim (replace-regexp-in-string "[ \t\n\r\f]+" " " (or start string))))))
+    (cond ((not width) line)
+          (start (todo-write-row--truncate (concat line (todo-write-row--shape 'ellipsis)) width))
+          (t (todo-write-row--truncate line width)))))
 
 (defun todo-write-row--command (command &optional width)
   "Return COMMAND, which may be a script, as `todo-write-row-line' does.

@@ -1,0 +1,127 @@
+;;; todo-write-large-e2e-tests.el --- Questions that are valid and very large  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Hooks ask questions of almost 1 MiB, which is what a line may have, and edits whose
+;; result would be far larger, while the user types in an Emacs in a terminal.  The
+;; longest time from a key to its echo is the longest block.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'subr-x)
+(require 'todo-write-socket-helper)
+(require 'todo-write-user-helper)
+
+(defconst todo-write-large-tests--block 0.5
+  "The longest block in seconds; it is much less on a machine without other load.")
+
+(defvar todo-write-large-tests--folder nil "The project of the agent.")
+
+(defmacro todo-write-large-tests--with (prefix &rest body)
+  "Run BODY while the user's Emacs, run by the command PREFIX, has the socket."
+  (declare (indent 1) (debug t))
+  `(let* ((todo-write-large-tests--folder
+           (file-name-as-directory (file-truename (make-temp-file "garden" t))))
+          (todo-write-socket-test-at (todo-write-socket-test-file))
+          (todo-write-user-prefix ,prefix))
+     (unwind-protect
+         (todo-write-user-call
+          24 80
+          (lambda ()
+            (todo-write-user-eval
+             '(require 'todo-write-answer) '(require 'todo-write-permission)
+             '(todo-write-module-load)
+             `(setq todo-write-socket ,todo-write-socket-test-at)
+             '(todo-write-mcp-mode))
+            ,@body))
+       (todo-write-socket-test-close-all)
+       (delete-directory todo-write-large-tests--folder t))))
+
+(defun todo-write-large-tests--file (size)
+  "Make a file of SIZE times \"a\" in the project; return its name."
+  (let ((file (expand-file-name "a.txt" todo-write-large-tests--folder)))
+    (write-region (make-string size ?a) nil file nil 'silent)
+    file))
+
+(defun todo-write-large-tests--ask (tool input &rest fields)
+  "Let a hook ask for TOOL with INPUT and FIELDS while the user types.
+Return the longest block in seconds."
+  (let ((hook (todo-write-socket-test-hello :role "permission" :id (format "hook-%s" (random t))
+                                            :project todo-write-large-tests--folder))
+        (line (json-serialize
+               `(:type "call" :call 1 :session "s1" :source "process"
+                 :arguments (:tool_name ,tool :tool_input ,input ,@fields)))))
+    (should (< (length line) (ash 1 20)))
+    (let ((next 0))
+      (prog1 (todo-write-user-longest-echo
+              (lambda ()
+                ;; A part at a time, so that this Emacs can type meanwhile.
+                (when (< next (length line))
+                  (let ((end (min (length line) (+ next 32768))))
+                    (process-send-string hook (substring line next end))
+                    (when (= (setq next end) (length line))
+                      (process-send-string hook "\n"))))
+                (and (= next (length line))
+                     (todo-write-user-eval '(and (todo-write-requests) t)))))
+        (delete-process hook)
+        (todo-write-test-wait
+         (lambda () (todo-write-user-eval '(null (todo-write-requests)))))))))
+
+(defun todo-write-large-tests--fields (n)
+  "Return an object with N fields."
+  (let ((object (make-hash-table :test #'equal)))
+    (dotimes (i n object)
+      (puthash (format "f%d" i) "x" object))))
+
+(defun todo-write-large-tests--many (n &rest object)
+  "Return a vector of N times OBJECT, in which %d is the number."
+  (vconcat (cl-loop for i below n
+                    collect (mapcar (lambda (value)
+                                      (if (stringp value) (string-replace "%d" (format "%d" i) value)
+                                        value))
+                                    object))))
+
+(ert-deftest todo-write-large-edits-do-not-block-when-they-are-asked ()
+  (todo-write-large-tests--with nil
+    (let ((file (todo-write-large-tests--file 1000000)))
+      (dolist (size '(100 400))
+        (should (> todo-write-large-tests--block
+                   (todo-write-large-tests--ask
+                    "Edit" (list :file_path file :old_string "a" :replace_all t
+                                 :new_string (make-string size ?b))))))
+      (should (> todo-write-large-tests--block
+                 (todo-write-large-tests--ask
+                  "MultiEdit" (list :file_path file
+                                    :edits (todo-write-large-tests--many
+                                            200 :old_string "a" :new_string "b%d"))))))))
+
+(ert-deftest todo-write-large-questions-do-not-block ()
+  (todo-write-large-tests--with nil
+    (dolist (count '(4000 20000))
+      (should (> todo-write-large-tests--block
+                 (todo-write-large-tests--ask
+                  "AskUserQuestion"
+                  (list :questions (todo-write-large-tests--many count :question "Q%d"))))))
+    (dolist (count '(10000 60000))
+      (should (> todo-write-large-tests--block
+                 (todo-write-large-tests--ask "Other" (todo-write-large-tests--fields count)))))
+    (should (> todo-write-large-tests--block
+               (todo-write-large-tests--ask
+                "Bash" '(:command "ls") :permission_suggestions
+                (todo-write-large-tests--many
+                 7500 :type "addRules" :behavior "allow" :destination "session"
+                 :rules [(:toolName "Bash" :ruleContent "ls")]))))))
+
+(ert-deftest todo-write-a-large-edit-does-not-kill-an-emacs-with-little-memory ()
+  (todo-write-large-tests--with '("sh" "-c" "ulimit -v 3500000; exec \"$@\"" "sh")
+    (todo-write-large-tests--ask
+     "Edit" (list :file_path (todo-write-large-tests--file 1000000)
+                  :old_string "a" :replace_all t :new_string (make-string 900 ?b)))
+    (should (process-live-p todo-write-user-process))))
+
+(provide 'todo-write-large-e2e-tests)
+;;; todo-write-large-e2e-tests.el ends here
