@@ -176,22 +176,12 @@ PARTS are (OLD . NEW), the texts of its changed parts in order."
              (list (list :path path :newText content)))
             ((and (stringp content) (stringp old))
              (list (list :path path :oldText old :newText content)))
-            ((and (stringp old) (stringp from) (stringp to) (not (string-empty-p from))
-                  (string-search from old))
-             (list (list :path path :oldText old
-                         :newText (todo-write-acp-work--replace from to old all))))))))
-
-(defun todo-write-acp-work--replace (from to text all)
-  "Return TEXT with FROM replaced by TO once, or everywhere if ALL.
-As with Claude Code, the end of a line goes with all of its text."
-  (let ((from (if (and (string-empty-p to) (not (string-suffix-p "\n" from))
-                       (string-search (concat from "\n") text))
-                  (concat from "\n")
-                from)))
-    (if all
-        (string-replace from to text)
-      (let ((place (string-search from text)))
-        (concat (substring text 0 place) to (substring text (+ place (length from))))))))
+            ((and (stringp old) (stringp from) (stringp to) (not (string-empty-p from)))
+             (pcase (todo-write--call todo-write-dyn--text-edited
+                                      (todo-write--plain old) (list (todo-write--plain from))
+                                      (list (todo-write--plain to)) (list all))
+               ('too-large (list (list :path path :oldText from :newText to :inexact t)))
+               ((and new (pred identity)) (list (list :path path :oldText old :newText new)))))))))
 
 (defun todo-write-acp-work--text (part)
   "Return the text of PART of a content, or nil."

@@ -444,15 +444,15 @@ LINK is that of CLIENT."
   (let* ((call (todo-write-json--get params "toolCall"))
          (title (todo-write-json--get call "title"))
          (buffer (todo-write-acp--link-buffer link)))
-    (pcase-let ((`(,kind ,format ,detail) (todo-write-acp--detail call)))
-      (todo-write-request
-       thread
-       :id (todo-write-acp--request-id id) :kind kind
-       :title (if (stringp title) title "permission")
-       :detail detail :format format
-       :options (todo-write-acp--options (todo-write-json--get params "options"))
-       :answer (lambda (option _text) (todo-write-acp--respond client link id option))
-       :visit (lambda () (pop-to-buffer buffer))))))
+    (apply #'todo-write-request
+           thread
+           :id (todo-write-acp--request-id id)
+           :title (if (stringp title) title "permission")
+           :visit (lambda () (pop-to-buffer buffer))
+           (append (todo-write-acp--detail call)
+                   (list :options (todo-write-acp--options (todo-write-json--get params "options"))
+                         :answer (lambda (option _text)
+                                   (todo-write-acp--respond client link id option)))))))
 
 (defun todo-write-acp--request-id (id)
   "Return ID of a message as the id of a request."
@@ -460,7 +460,7 @@ LINK is that of CLIENT."
 
 (defun todo-write-acp--options (options)
   "Return OPTIONS of a permission request as those of a request."
-  (cl-loop for option in (append options nil)
+  (cl-loop for option in (todo-write-request--first options 'options)
            for label = (todo-write-json--get option "name")
            for value = (todo-write-json--get option "optionId")
            when (and (stringp label) (stringp value))
@@ -472,31 +472,40 @@ LINK is that of CLIENT."
                                  (_ 'other)))))
 
 (defun todo-write-acp--detail (call)
-  "Return (KIND FORMAT DETAIL) of a request about CALL, a tool call."
+  "Return what a request about CALL, a tool call, is about, a plist.
+It has the kind, the format and the detail, as for `todo-write-request'."
   (let* ((input (todo-write-json--get call "rawInput"))
-         (command (todo-write-json--get input "command"))
-         (plan (todo-write-json--get input "plan"))
-         (content (append (todo-write-json--get call "content") nil))
+         (fields (todo-write-json--fields input))
+         (content (todo-write-request--first (todo-write-json--get call "content") 'fields))
          (diffs (seq-filter (lambda (part) (equal "diff" (todo-write-json--get part "type")))
                             content))
-         ;; Some agents repeat a field of the input as text.
+         (format (cond ((stringp (cdr (assoc "plan" fields))) 'markdown)
+                       (diffs 'diff)
+                       ((stringp (cdr (assoc "command" fields))) 'shell)
+                       (t 'text))))
+    `( ,@(todo-write-request--excess (max (length fields) (length content)) 'fields)
+       :kind ,(if (eq format 'markdown) 'plan 'permission)
+       :format ,format
+       :detail ,(lambda () (todo-write-acp--text format input content diffs)))))
+
+(defun todo-write-acp--text (format input content diffs)
+  "Return what a tool call with INPUT and CONTENT is about, as FORMAT.
+DIFFS are those parts of CONTENT that are diffs."
+  (let* (;; Some agents repeat a field of the input as text.
          (texts (seq-difference (delq nil (mapcar #'todo-write-acp-work--text content))
                                 (mapcar #'cdr (todo-write-json--fields input))))
          (others (and texts `(("text" . ,(string-join texts "\n"))))))
-    (cond ((stringp plan)
-           (list 'plan 'markdown (concat plan (todo-write-request--fields input "\n" "plan")
-                                         (todo-write-request--fields others "\n"))))
-          (diffs (list 'permission 'diff
-                       (concat (todo-write-acp--diffs diffs input)
-                               (todo-write-request--fields others "\n"))))
-          ((stringp command)
-           (list 'permission 'shell
-                 (concat command (todo-write-request--fields input "\n# " "command")
-                         (todo-write-request--fields others "\n# "))))
-          (t (list 'permission 'text
-                   (string-trim-left
-                    (string-join (cons (todo-write-request--fields input "\n") texts)
-                                 "\n")))))))
+    (cl-flet ((with-fields (name before)
+                (concat (todo-write-json--get input name)
+                        (todo-write-request--fields input before name)
+                        (todo-write-request--fields others before))))
+      (pcase format
+        ('markdown (with-fields "plan" "\n"))
+        ('shell (with-fields "command" "\n# "))
+        ('diff (concat (todo-write-acp--diffs diffs input)
+                       (todo-write-request--fields others "\n")))
+        (_ (string-trim-left
+            (string-join (cons (todo-write-request--fields input "\n") texts) "\n")))))))
 
 (defun todo-write-acp--diffs (parts input)
   "Return PARTS of a tool call's content, diffs, and the other fields of its INPUT."
@@ -506,7 +515,7 @@ LINK is that of CLIENT."
                                      (if (stringp text) (todo-write--plain text) "")))
                                  '("path" "oldText" "newText")))
                        parts)))
-    (concat (mapconcat (lambda (part) (apply #'todo-write-request--diff part)) texts "\n")
+    (concat (todo-write-request--diff texts)
             (apply #'todo-write-request--fields input "\n"
                    (cl-loop for (name . value) in (todo-write-json--fields input)
                             ;; Agents name the file and the texts of an edit in their own ways.

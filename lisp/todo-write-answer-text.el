@@ -10,6 +10,7 @@
 ;; invisible characters are escaped, runs of blanks, of empty lines and of the same
 ;; invisible character are counted, and long lines are broken with a mark.  Marks have
 ;; a face that the text cannot have, and each line of the text has a bar before it.
+;; Words that are written from right to left do not change the order of a command.
 
 ;;; Code:
 
@@ -28,8 +29,14 @@
   "Runs of the same invisible character longer than this are counted.")
 
 (defconst todo-write-answer-text--unseen
-  (concat "[ \t][ \t]\\|\u3000\\|" todo-write-row--unseen)
-  "Regexp of blanks and invisible characters.")
+  (string-replace "\u0000-\u001f" "\u0000-\b\v-\u001f" todo-write-row--unseen)
+  "Regexp of invisible characters but line feeds and tabs.")
+
+(defconst todo-write-answer-text--hiding
+  (format "[ \t]\\{%d\\}\\|\u3000\\|%s\\|%s" (1+ todo-write-answer-text--blanks)
+          todo-write-row--kept todo-write-answer-text--unseen)
+  "Regexp of long runs of blanks and of invisible characters.
+It also matches what keeps these, and only the beginning of a run.")
 
 (defconst todo-write-answer-text--empty-lines 3
   "Runs of more empty lines than this are counted.")
@@ -37,12 +44,13 @@
 (defconst todo-write-answer-text--line 2000
   "Longer lines are broken, since Emacs displays them slowly.")
 
-(defconst todo-write-answer-text--fontify 20000
-  "Texts of more characters than this have no colors.")
+(defconst todo-write-answer-text--colored '((mode . 20000) (lines . 300000))
+  "Texts of more characters have no colors, of a mode or of a format of lines.")
 
-(defun todo-write-answer-text (text format)
+(defun todo-write-answer-text (text format &optional face)
   "Return TEXT for display in FORMAT, a string with properties.
-FORMAT is as in `todo-write-request'.  Nothing in TEXT is hidden."
+FORMAT is as in `todo-write-request', or `prose' for what people say.
+Nothing in TEXT is hidden.  FACE, if non-nil, is that of all but marks."
   (with-temp-buffer
     (let ((case-fold-search nil)
           (inhibit-modification-hooks t))
@@ -51,12 +59,34 @@ FORMAT is as in `todo-write-request'.  Nothing in TEXT is hidden."
       (todo-write-answer-text--count-empty-lines)
       (todo-write-answer-text--escape)
       (todo-write-answer-text--break-lines)
+      (unless (memq format '(prose markdown))
+        (todo-write-answer-text--keep-order))
       (todo-write-answer-text--color format)
+      (when face
+        (put-text-property (point-min) (point-max) 'face face))
       (todo-write-answer-text--color-marks)
       (let ((bar (if (char-displayable-p ?│) " │ " " | ")))
         (add-text-properties (point-min) (point-max)
                              `(line-prefix ,bar wrap-prefix ,bar)))
       (buffer-string))))
+
+(defconst todo-write-answer-text--right-to-left
+  (concat "[\u0600-\u0605\u0660-\u0669\u066b\u066c\u06dd\u08e2"
+          "\U00010d30-\U00010d39\U00010e60-\U00010e7e]\\|\\cR")
+  "Regexp of characters that are written from right to left.
+These are letters, and the digits that follow their direction.")
+
+(defun todo-write-answer-text--keep-order ()
+  "Let each word be written in its direction, and all words from left to right.
+The order of the words of a command is part of its meaning.  Emacs
+displays a string as one sign of the text around it."
+  (when (> (position-bytes (point-max)) (point-max))
+    (goto-char (point-min))
+    (let ((word (concat "\\(?:" todo-write-answer-text--right-to-left "\\)"
+                        "\\(?:" todo-write-answer-text--right-to-left
+                        "\\|\\c^\\|[\u200c\u200d]\\)*")))
+      (while (re-search-forward word nil t)
+        (put-text-property (match-beginning 0) (match-end 0) 'display (match-string 0))))))
 
 (defconst todo-write-answer-text--most 5000
   "Texts with more invisible characters than this are printed as Lisp strings.
@@ -71,11 +101,10 @@ Escaping each of a million takes too long, and no person reads that.")
 (defun todo-write-answer-text--print-if-dense ()
   "Print the text as a Lisp string if it has very many invisible characters."
   (goto-char (point-min))
-  (let ((regexp (concat todo-write-row--unseen "+")) (count 0))
+  (let ((regexp (concat todo-write-answer-text--unseen "+")) (count 0))
     (while (and (<= count todo-write-answer-text--most)
                 (re-search-forward regexp nil t))
-      (unless (memq (char-before) '(?\n ?\t))
-        (cl-incf count)))
+      (cl-incf count))
     (when (> count todo-write-answer-text--most)
       (let ((text (buffer-string))
             (print-escape-multibyte t)
@@ -101,16 +130,16 @@ Escaping each of a million takes too long, and no person reads that.")
 (defun todo-write-answer-text--escape ()
   "Escape or count invisible characters, and count runs of blanks."
   (goto-char (point-min))
-  (while (re-search-forward todo-write-answer-text--unseen nil t)
-    (goto-char (match-beginning 0))
-    (let ((start (point)) (char (char-after)))
-      (skip-chars-forward " \t")
-      (cond ((> (- (point) start) todo-write-answer-text--blanks)
+  (while (re-search-forward todo-write-answer-text--hiding nil t)
+    (let ((start (match-beginning 0)) (char (char-after (match-beginning 0))))
+      (cond ((memq char '(?\s ?\t))
+             ;; The matcher's stack is too small for a million blanks.
+             (skip-chars-forward " \t")
              (todo-write-answer-text--mark start (point)
                                            (format "[%d blanks]" (- (point) start))))
-            ((> (point) start))
-            ((eq char ?\n) (forward-char))
-            (t (todo-write-answer-text--escape-run start char))))))
+            ;; Kept characters have others around them.
+            ((= (point) (1+ start))
+             (todo-write-answer-text--escape-run start char))))))
 
 (defun todo-write-answer-text--escape-run (start char)
   "Escape the run of CHAR, an invisible character, at START."
@@ -126,11 +155,9 @@ Escaping each of a million takes too long, and no person reads that.")
 (defun todo-write-answer-text--break-lines ()
   "Break long lines with a mark."
   (goto-char (point-min))
-  (while (not (eobp))
-    (let ((end (line-end-position)))
-      (if (<= (- end (point)) todo-write-answer-text--line)
-          (forward-line)
-        (forward-char todo-write-answer-text--line)
+  (let ((long (format "^[^\n]\\{%d\\}" todo-write-answer-text--line)))
+    (while (re-search-forward long nil t)
+      (unless (eolp)
         (todo-write-answer-text--mark (point) (point) "[the line goes on]\n")))))
 
 (defun todo-write-answer-text--color-marks ()
@@ -145,8 +172,10 @@ Escaping each of a million takes too long, and no person reads that.")
 ;;; Colors
 
 (defun todo-write-answer-text--color (format)
-  "Color the current buffer as FORMAT."
-  (pcase format
+  "Color the current buffer as FORMAT, unless it is too long."
+  (pcase (and (<= (buffer-size) (alist-get (if (memq format '(shell lisp)) 'mode 'lines)
+                                           todo-write-answer-text--colored))
+              format)
     ('diff (todo-write-answer-text--color-lines
             '(("^\\(?:diff \\|index \\|--- \\|\\+\\+\\+ \\).*" . diff-header)
               ("^@@.*" . diff-hunk-header)
@@ -174,25 +203,24 @@ The first rule that matches applies."
 (defun todo-write-answer-text--color-by (mode)
   "Color the current buffer by the font lock of MODE, a major mode.
 Only faces are taken from it: other properties could hide text."
-  (when (<= (buffer-size) todo-write-answer-text--fontify)
-    (let ((text (buffer-substring-no-properties (point-min) (point-max)))
-          (target (current-buffer))
-          (inhibit-message t)
-          (message-log-max nil))
-      (with-temp-buffer
-        ;; Colors are not worth an error.
-        (ignore-errors
-          (insert text)
-          (delay-mode-hooks (funcall mode))
-          (font-lock-ensure)
-          (let ((position (point-min)))
-            (while (< position (point-max))
-              (let ((end (next-single-property-change position 'face nil (point-max)))
-                    (face (get-text-property position 'face)))
-                (when face
-                  (with-current-buffer target
-                    (put-text-property position end 'face face)))
-                (setq position end)))))))))
+  (let ((text (buffer-substring-no-properties (point-min) (point-max)))
+        (target (current-buffer))
+        (inhibit-message t)
+        (message-log-max nil))
+    (with-temp-buffer
+      ;; Colors are not worth an error.
+      (ignore-errors
+        (insert text)
+        (delay-mode-hooks (funcall mode))
+        (font-lock-ensure)
+        (let ((position (point-min)))
+          (while (< position (point-max))
+            (let ((end (next-single-property-change position 'face nil (point-max)))
+                  (face (get-text-property position 'face)))
+              (when face
+                (with-current-buffer target
+                  (put-text-property position end 'face face)))
+              (setq position end))))))))
 
 (provide 'todo-write-answer-text)
 ;;; todo-write-answer-text.el ends here

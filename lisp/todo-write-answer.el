@@ -38,6 +38,12 @@
 (defvar-local todo-write-answer--request nil
   "The request shown in this buffer, or nil.")
 
+(defvar-local todo-write-answer--detail nil
+  "What the request is about, as it is shown, or nil.")
+
+(defvar-local todo-write-answer--answered nil
+  "Non-nil if the user has answered the request here.")
+
 (defvar-local todo-write-answer--always nil
   "The option that the user may allow always, to be confirmed, or nil.")
 
@@ -71,6 +77,9 @@ A list of (REQUEST . DEPTH), where DEPTH is that of its recursive edit.")
 (defvar todo-write-answer--counts nil
   "Non-nil if the key of the current command counts.")
 
+(defvar todo-write-answer--pressed nil
+  "Non-nil if the key of the last command was the press of a mouse button.")
+
 (defvar todo-write-answer--timer nil
   "Timer that makes the next key count, or nil.")
 
@@ -95,16 +104,22 @@ Keys that wait to be read were typed while Emacs was busy."
 
 (defun todo-write-answer--note-key ()
   "Note that a key was typed; for `pre-command-hook'.
-Its text is on the screen as it was displayed last."
-  (let ((buffer (get-buffer todo-write-answer--buffer)))
-    (if (not buffer)
-        (remove-hook 'pre-command-hook #'todo-write-answer--note-key)
-      (setq todo-write-answer--counts
-            (and todo-write-answer--armed (not executing-kbd-macro)))
-      (todo-write-answer--await-pause)
-      (with-current-buffer buffer
-        (unless todo-write-answer--end-seen
-          (setq todo-write-answer--end-seen (todo-write-answer--end-visible-p)))))))
+Its text is on the screen as it was displayed last.  The press of a mouse
+button and its release are one key."
+  (let ((buffer (get-buffer todo-write-answer--buffer))
+        (kind (and (consp last-command-event) (event-modifiers last-command-event))))
+    (cond ((not buffer)
+           (remove-hook 'pre-command-hook #'todo-write-answer--note-key))
+          ((eq 'mouse-movement (car-safe last-command-event)))
+          (t
+           (unless (and todo-write-answer--pressed (memq 'click kind))
+             (setq todo-write-answer--counts
+                   (and todo-write-answer--armed (not executing-kbd-macro))))
+           (setq todo-write-answer--pressed (memq 'down kind))
+           (todo-write-answer--await-pause)
+           (with-current-buffer buffer
+             (unless todo-write-answer--end-seen
+               (setq todo-write-answer--end-seen (todo-write-answer--end-visible-p))))))))
 
 (defun todo-write-answer--end-visible-p ()
   "Return non-nil if the end of the current buffer is on the screen."
@@ -171,12 +186,17 @@ confirms what would be allowed always: no other one answers then."
     (setq todo-write-answer--timer nil)))
 
 (defun todo-write-answer--show (request)
-  "Show REQUEST in the selected window or another one, and select that."
-  (let ((buffer (get-buffer-create todo-write-answer--buffer)))
+  "Show REQUEST in the selected window or another one, and select that.
+\\[keyboard-quit] while its text is made leaves it open, and everything as it is."
+  (let* ((detail (todo-write-request-detail request))
+         (text (and detail (todo-write-answer-text detail (plist-get request :format))))
+         (buffer (get-buffer-create todo-write-answer--buffer)))
     (with-current-buffer buffer
       (unless (derived-mode-p 'todo-write-answer-mode)
         (todo-write-answer-mode))
       (setq todo-write-answer--request request
+            todo-write-answer--detail text
+            todo-write-answer--answered nil
             todo-write-answer--always nil
             todo-write-answer--answers nil
             todo-write-answer--chosen nil
@@ -196,7 +216,15 @@ None of them loses its buffer.  ALIST is as for `display-buffer'."
 
 (defun todo-write-answer--fit (window)
   "Fit WINDOW to its request, up to two thirds of its frame."
-  (fit-window-to-buffer window (max 10 (/ (* 2 (frame-height)) 3))))
+  (let ((most (max 10 (/ (* 2 (frame-height)) 3))))
+    (with-current-buffer (window-buffer window)
+      (save-excursion
+        (save-restriction
+          ;; Emacs would lay out all lines of a long text.
+          (goto-char (point-min))
+          (forward-line most)
+          (narrow-to-region (point-min) (point))
+          (fit-window-to-buffer window most))))))
 
 (defun todo-write-answer--reset-window ()
   "Let the selected window show the beginning of its buffer, all of each line."
@@ -208,7 +236,8 @@ None of them loses its buffer.  ALIST is as for `display-buffer'."
   "Display the request, and let keys count after the first pause.
 Keys that were typed before it was on the screen are not for it."
   (add-hook 'pre-command-hook #'todo-write-answer--note-key)
-  (setq todo-write-answer--counts nil)
+  (setq todo-write-answer--counts nil
+        todo-write-answer--pressed nil)
   (redisplay t)
   (discard-input)
   (todo-write-answer--await-pause todo-write-answer--first-pause))
@@ -232,18 +261,19 @@ Keys that were typed before it was on the screen are not for it."
     (if (not (and request (todo-write-request--open-p request)))
         (insert "\n This is no longer asked.\n")
       (todo-write-answer--insert-who request)
-      (insert " " (propertize (todo-write-row-line (plist-get request :title) 300)
-                              'face 'todo-write-title)
+      (insert " " (todo-write-answer-text (plist-get request :title)
+                                          (todo-write-answer--prose request) 'todo-write-title)
               "\n\n")
-      (when-let* ((detail (plist-get request :detail)))
-        ;; Commands are read from left to right, whatever letters are in them.
-        (setq-local bidi-display-reordering
-                    (not (memq (plist-get request :format) '(shell lisp diff))))
-        (insert (todo-write-answer-text detail (plist-get request :format)) "\n\n"))
+      (when todo-write-answer--detail
+        (insert todo-write-answer--detail "\n\n"))
       (todo-write-answer--insert-choices request))
     ;; The end of the text is on the screen with its last line.
     (delete-char -1)
     (set-buffer-modified-p nil)))
+
+(defun todo-write-answer--prose (request)
+  "Return the format of the title and the labels of REQUEST."
+  (if (eq 'permission (plist-get request :kind)) 'text 'prose))
 
 (defun todo-write-answer--redraw (&rest _)
   "Draw the request again, at the same place."
@@ -344,7 +374,7 @@ Keys that were typed before it was on the screen are not for it."
                                             #'todo-write-answer-visit))
         (todo-write-answer--always
          (insert " " (propertize "Always: " 'face 'todo-write-attention)
-                 (todo-write-row-line (plist-get todo-write-answer--always :label))
+                 (todo-write-answer-text (plist-get todo-write-answer--always :label) 'text)
                  "\n From now on, nothing of this is asked.\n")
          (todo-write-answer--insert-choice "A" "yes, always" #'todo-write-answer-always)
          (todo-write-answer--insert-choice "n" "back" #'todo-write-answer-no))
@@ -353,20 +383,20 @@ Keys that were typed before it was on the screen are not for it."
         (t (todo-write-answer--insert-options))))
 
 (defun todo-write-answer--insert-choice (key label command &optional note)
-  "Insert a line with KEY, which runs COMMAND, LABEL and NOTE, a string or nil."
-  (let ((label (todo-write-row-line label 300)))
+  "Insert a line with KEY, which runs COMMAND, LABEL and NOTE, a string or nil.
+KEY may be the number of an answer.  Both texts are shown whole."
+  (let ((format (todo-write-answer--prose todo-write-answer--request)))
     (insert "   ")
-    (insert-text-button (propertize key 'face 'todo-write-answer-key)
+    (insert-text-button (if (stringp key) key (number-to-string key))
                         'face 'todo-write-answer-key
                         'follow-link t
                         'action (lambda (_)
-                                  (let ((last-command-event (aref key 0)))
-                                    (call-interactively command))))
-    (insert "  " label
-            (if note (concat "  " (propertize (todo-write-row-line note 300)
-                                              'face 'todo-write-detail))
-              "")
-            "\n")))
+                                  (if (stringp key) (call-interactively command)
+                                    (funcall command key))))
+    (insert "  " (todo-write-answer-text label format))
+    (when (and note (not (string-empty-p note)))
+      (insert "  " (todo-write-answer-text note format 'todo-write-detail)))
+    (insert "\n")))
 
 (defun todo-write-answer--insert-options ()
   "Insert the options of a permission or a plan."
@@ -381,9 +411,8 @@ Keys that were typed before it was on the screen are not for it."
                                           #'todo-write-answer-no-because
                                           "(with a message)"))))
   (cl-loop for option in (todo-write-answer--numbered)
-           for digit from 1 to 9
-           do (todo-write-answer--insert-choice (number-to-string digit)
-                                                (plist-get option :label)
+           for number from 1
+           do (todo-write-answer--insert-choice number (plist-get option :label)
                                                 #'todo-write-answer-choose)))
 
 (defun todo-write-answer--insert-question ()
@@ -395,14 +424,13 @@ Keys that were typed before it was on the screen are not for it."
                         'face 'todo-write-completed)
             "\n"))
   (when-let* ((question (todo-write-answer--question)))
-    (insert (propertize (todo-write-answer-text (plist-get question :question) 'text)
-                        'face 'todo-write-title)
+    (insert (todo-write-answer-text (plist-get question :question) 'prose 'todo-write-title)
             "\n")
     (cl-loop for option in (plist-get question :options)
-             for digit from 1 to 9
+             for number from 1
              for label = (plist-get option :label)
              do (todo-write-answer--insert-choice
-                 (number-to-string digit)
+                 number
                  (if (plist-get question :multiple)
                      (concat (if (member label todo-write-answer--chosen) "[x] " "[ ] ") label)
                    label)
@@ -418,6 +446,7 @@ Keys that were typed before it was on the screen are not for it."
 
 (defun todo-write-answer--give (value &optional text)
   "Answer this buffer's request with VALUE and TEXT, and show what follows."
+  (setq todo-write-answer--answered t)
   (let* ((request todo-write-answer--request)
          (given (todo-write-answer-request (plist-get request :thread)
                                            (plist-get request :id) value text)))
@@ -488,13 +517,13 @@ It may have been answered elsewhere while the user typed."
     (user-error "This was answered elsewhere"))
   (set-buffer buffer))
 
-(defun todo-write-answer-choose ()
-  "Choose the answer with the number of the key."
+(defun todo-write-answer-choose (&optional number)
+  "Choose the answer with NUMBER, by default that of the key."
   (interactive nil todo-write-answer-mode)
   (todo-write-answer--check)
   (let* ((question (todo-write-answer--question))
-         (digit (seq-position "123456789" last-command-event))
-         (option (or (and digit (nth digit (if question (plist-get question :options)
+         (place (if number (1- number) (seq-position "123456789" last-command-event)))
+         (option (or (and place (nth place (if question (plist-get question :options)
                                              (todo-write-answer--numbered))))
                      (user-error "No answer has this number")))
          (label (plist-get option :label)))
@@ -663,15 +692,17 @@ WHAT is as in `todo-write--event-functions'."
 
 (defun todo-write-answer--follow (request)
   "Show the request after REQUEST, which was closed, or nothing.
-Only the window of REQUEST changes, and only if the user is in it does the
-next request come there."
+Only the window of REQUEST changes, and only if the user is in it and has
+answered does the next request come there: others may come and go faster
+than anyone can leave them."
   (when-let* ((buffer (get-buffer todo-write-answer--buffer))
               ((eq request (buffer-local-value 'todo-write-answer--request buffer))))
     (let ((next (and (eq buffer (window-buffer (selected-window)))
                      (not todo-write-answer--waiting)
+                     (buffer-local-value 'todo-write-answer--answered buffer)
                      (car (todo-write-requests)))))
-      (if next
-          (todo-write-answer--show next)
+      ;; A timer calls this, in which a quit would wait.
+      (unless (and next (with-local-quit (todo-write-answer--show next) t))
         (quit-windows-on buffer t)
         (when (buffer-live-p buffer)
           (kill-buffer buffer))))))

@@ -216,7 +216,8 @@ LOCAL is nil, files in it can be read."
 (defun todo-write-permission--question (given)
   "Return the request for GIVEN, the input of AskUserQuestion."
   (let ((questions
-         (cl-loop for question across (or (todo-write-permission--vector given "questions") [])
+         (cl-loop for question in (todo-write-request--first
+                                   (todo-write-json--get given "questions") 'questions)
                   collect (list :question (todo-write-permission--string question "question")
                                 :header (todo-write-permission--string question "header")
                                 :multiple (and (todo-write-json--get question "multiSelect") t)
@@ -226,28 +227,19 @@ LOCAL is nil, files in it can be read."
           :questions questions
           :options '((:label "No answer" :value (:behavior "deny") :kind deny :text t))
           ;; The questions are the keys of the answers.
-          :answerable (and questions
-                           (not (member "" (mapcar (lambda (question)
-                                                     (plist-get question :question))
-                                                   questions)))
-                           (= (length questions)
-                              (length (seq-uniq questions
-                                                (lambda (a b)
-                                                  (equal (plist-get a :question)
-                                                         (plist-get b :question))))))))))
+          :answerable (let ((texts (mapcar (lambda (question) (plist-get question :question))
+                                           questions)))
+                        (and texts (not (member "" texts))
+                             (equal texts (seq-uniq texts)))))))
 
 (defun todo-write-permission--choices (question)
   "Return the options of QUESTION as those of a request."
-  (cl-loop for option across (or (todo-write-permission--vector question "options") [])
+  (cl-loop for option in (todo-write-request--first (todo-write-json--get question "options")
+                                                    'options)
            for label = (todo-write-permission--string option "label")
            unless (string-empty-p label)
            collect (list :label label
                          :description (todo-write-permission--string option "description"))))
-
-(defun todo-write-permission--vector (object name)
-  "Return the array NAME of OBJECT, or nil."
-  (let ((value (todo-write-json--get object name)))
-    (and (vectorp value) value)))
 
 (defun todo-write-permission--plan (given)
   "Return the request for GIVEN, the input of ExitPlanMode.
@@ -266,51 +258,58 @@ A plan without its text can be approved only in the terminal."
   "Return the request to use TOOL with the input GIVEN.
 SUGGESTIONS are Claude Code's for what to allow always.  PROJECT and LOCAL
 are as in `todo-write-permission--request'."
-  (pcase-let ((`(,what ,format ,detail)
-               (todo-write-permission--detail tool given project local)))
-    (list :kind 'permission
-          :title (cond ((null what) tool)
+  (let ((excess (todo-write-request--excess
+                 (+ (if (hash-table-p given) (hash-table-count given) 0)
+                    (let ((edits (todo-write-json--get given "edits")))
+                      (if (vectorp edits) (length edits) 0)))
+                 'fields)))
+    (pcase-let ((`(,what ,format ,detail)
+                 (unless excess (todo-write-permission--detail tool given project local))))
+      `( ,@excess :kind permission
+         :title ,(cond ((null what) tool)
                        ((eq format 'shell) (concat tool ": " (todo-write-row--command what 200)))
                        (t (concat tool ": " (todo-write-row-line what 200))))
-          :detail detail :format format
-          :options `((:label "Yes" :value (:behavior "allow") :kind allow)
-                     ,@(todo-write-permission--always suggestions)
-                     (:label "No" :value (:behavior "deny") :kind deny :text t))
-          :answerable (not (string-empty-p tool)))))
+         :detail ,detail :format ,format
+         :options ((:label "Yes" :value (:behavior "allow") :kind allow)
+                   ,@(todo-write-permission--always suggestions)
+                   (:label "No" :value (:behavior "deny") :kind deny :text t))
+         :answerable ,(not (or excess (string-empty-p tool)))))))
 
 ;;; What is allowed always
 
 (defun todo-write-permission--always (suggestions)
   "Return options that allow always what SUGGESTIONS, a vector, say.
 A suggestion that has no words here is left out."
-  (and (vectorp suggestions)
-       (cl-loop for suggestion across suggestions
-                for number from 0
-                for words = (todo-write-permission--words suggestion)
-                when words
-                collect (list :label words :kind 'always
-                              :value (list :behavior "allow" :suggestion number)))))
+  (cl-loop for suggestion in (todo-write-request--first suggestions 'options)
+           for number from 0
+           for words = (todo-write-permission--words suggestion)
+           when words
+           collect (list :label words :kind 'always
+                         :value (list :behavior "allow" :suggestion number))))
 
 (defun todo-write-permission--words (suggestion)
-  "Return what SUGGESTION allows always, in words, or nil if that is unknown."
-  (let* ((place (todo-write-permission--place
-                 (todo-write-permission--string suggestion "destination")))
-         (parts (pcase (todo-write-permission--string suggestion "type")
-                  ("addRules"
-                   (and (equal "allow" (todo-write-permission--string suggestion "behavior"))
-                        (cons "Always allow"
-                              (mapcar #'todo-write-permission--rule
-                                      (todo-write-permission--vector suggestion "rules")))))
-                  ("addDirectories"
-                   (cons "Always let it work in"
-                         (mapcar (lambda (folder) (and (stringp folder) folder))
-                                 (todo-write-permission--vector suggestion "directories"))))
-                  ("setMode"
-                   (pcase (todo-write-permission--string suggestion "mode")
-                     ("acceptEdits" '("Accept" "all edits of files in the project"))
-                     ("bypassPermissions" '("Allow" "everything, without any question")))))))
-    (and place (cdr parts) (not (memq nil parts))
-         (format "%s %s %s" (car parts) (string-join (cdr parts) ", ") place))))
+  "Return what SUGGESTION allows always, in words, or nil if that is unknown.
+That of too many parts to be read has no words, either."
+  (cl-flet ((parts (name) (todo-write-request--first (todo-write-json--get suggestion name)
+                                                     'options)))
+    (let* ((place (todo-write-permission--place
+                   (todo-write-permission--string suggestion "destination")))
+           (parts (pcase (todo-write-permission--string suggestion "type")
+                    ("addRules"
+                     (and (equal "allow" (todo-write-permission--string suggestion "behavior"))
+                          (cons "Always allow"
+                                (mapcar #'todo-write-permission--rule (parts "rules")))))
+                    ("addDirectories"
+                     (cons "Always let it work in"
+                           (mapcar (lambda (folder) (and (stringp folder) folder))
+                                   (parts "directories"))))
+                    ("setMode"
+                     (pcase (todo-write-permission--string suggestion "mode")
+                       ("acceptEdits" '("Accept" "all edits of files in the project"))
+                       ("bypassPermissions" '("Allow" "everything, without any question")))))))
+      (and place (cdr parts) (not (memq nil parts))
+           (not (todo-write-request--excess (length (cdr parts)) 'options))
+           (format "%s %s %s" (car parts) (string-join (cdr parts) ", ") place)))))
 
 (defun todo-write-permission--rule (rule)
   "Return what RULE allows, in words, or nil."
@@ -334,8 +333,8 @@ A suggestion that has no words here is left out."
 
 (defun todo-write-permission--detail (tool given project local)
   "Return (WHAT FORMAT DETAIL) of a call of TOOL with the input GIVEN.
-WHAT is a line or nil.  PROJECT and LOCAL are as in
-`todo-write-permission--request'."
+WHAT is a string or nil, DETAIL is as for `todo-write-request', and
+PROJECT and LOCAL are as in `todo-write-permission--request'."
   (let ((command (todo-write-json--get given "command"))
         (file (or (todo-write-json--get given "file_path")
                   (todo-write-json--get given "notebook_path"))))
@@ -343,7 +342,9 @@ WHAT is a line or nil.  PROJECT and LOCAL are as in
            (list command 'shell
                  (concat command (todo-write-request--fields given "\n# " "command"))))
           ((and (stringp file) (todo-write-permission--change-p tool given))
-           (cons file (todo-write-permission--change tool given file project local)))
+           ;; The change of a large file takes a while, which nothing but its reader may wait for.
+           (list file 'diff
+                 (lambda () (todo-write-permission--change tool given file project local))))
           (t (list (seq-find #'stringp (mapcar #'cdr (todo-write-json--fields given)))
                    'text
                    (string-trim-left (todo-write-request--fields given "\n")))))))
@@ -374,46 +375,42 @@ WHAT is a line or nil.  PROJECT and LOCAL are as in
              always (funcall type (todo-write-json--get given name)))))
 
 (defun todo-write-permission--change (tool given file project local)
-  "Return (FORMAT DETAIL) of GIVEN, with which TOOL changes FILE.
+  "Return the diff of GIVEN, with which TOOL changes FILE.
 PROJECT and LOCAL are as in `todo-write-permission--request'."
   (let* ((used (mapcar #'car (cdr (assoc tool todo-write-permission--changed))))
          (content (and (member "content" used) (todo-write-json--get given "content")))
-         (edits (if (member "edits" used) (todo-write-json--get given "edits") (vector given)))
+         (edits (cond (content nil)
+                      ((member "edits" used) (append (todo-write-json--get given "edits") nil))
+                      (t (list given))))
          (known (and local (todo-write-permission--file-text file project)))
          (old (if (eq known 'new) "" known))
-         (new (if (stringp content) content
-                (and old (todo-write-permission--edited old edits)))))
-    (list 'diff
-          (concat
-           (cond
-            ((and old new)
-             (concat (todo-write-request--diff file old new)
-                     (if (eq known 'new) "\nThe file is new."
-                       (and (equal old new) "\nNothing changes."))))
-            (new (concat (todo-write-request--diff file "" new)
-                         "\nThe whole new text; what it replaces is not shown."))
-            (t (concat
-                (mapconcat (lambda (edit)
-                             (todo-write-request--diff
-                              file (todo-write-permission--string edit "old_string")
-                              (todo-write-permission--string edit "new_string")))
-                           edits "\n")
-                "\nThe old and the new text; the file was not compared.")))
-           (apply #'todo-write-request--fields given "\n" "file_path" used)))))
+         (new (or content (and old (todo-write-permission--edited old edits)))))
+    (concat
+     (cond
+      ((and old (stringp new))
+       (concat (todo-write-request--diff `((,file ,old ,new)))
+               (if (eq known 'new) "\nThe file is new."
+                 (and (equal old new) "\nNothing changes."))))
+      (content (concat (todo-write-request--diff `((,file "" ,content)))
+                       "\nThe whole new text; what it replaces is not shown."))
+      (t (concat
+          (todo-write-request--diff
+           (mapcar (lambda (edit)
+                     (list file (todo-write-permission--string edit "old_string")
+                           (todo-write-permission--string edit "new_string")))
+                   edits))
+          (if (eq new 'too-large)
+              "\nThe old and the new text; the result is too large to be compared with the file."
+            "\nThe old and the new text; the file was not compared."))))
+     (apply #'todo-write-request--fields given "\n" "file_path" used))))
 
 (defun todo-write-permission--edited (text edits)
-  "Return TEXT after EDITS, a vector, or nil if one of them does not apply."
-  (seq-doseq (edit edits)
-    (let ((old (todo-write-permission--string edit "old_string"))
-          (new (todo-write-permission--string edit "new_string")))
-      (setq text (and text
-                      (if (string-empty-p old) (and (string-empty-p text) new)
-                        (when-let* ((start (string-search old text)))
-                          (if (todo-write-json--get edit "replace_all")
-                              (string-replace old new text)
-                            (concat (substring text 0 start) new
-                                    (substring text (+ start (length old)))))))))))
-  text)
+  "Return TEXT after EDITS, a list of objects.
+Return nil if one of them does not apply, and `too-large' if they are
+too many or their result is too large."
+  (cl-flet ((all (name) (mapcar (lambda (edit) (todo-write-permission--string edit name)) edits)))
+    (todo-write--call todo-write-dyn--text-edited text (all "old_string") (all "new_string")
+                      (mapcar (lambda (edit) (todo-write-json--get edit "replace_all")) edits))))
 
 (defun todo-write-permission--file-text (file project)
   "Return the text of FILE, which is in PROJECT, `new' if there is no file, or nil.

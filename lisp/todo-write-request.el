@@ -38,7 +38,8 @@ REQUEST is a plist:
   :kind     `permission', `question' or `plan'
   :title    what is asked, a line
   :detail   all that the answer is about: the command, the diff, the
-            plan's text
+            plan's text; or a function without arguments that returns it,
+            which is called when the user looks, and may be quit
   :format   what that is: `text' (the default), `shell', `lisp', `diff'
             or `markdown'
   :options  the answers, a list of plists: :label, a string; :value, any
@@ -58,6 +59,10 @@ REQUEST is a plist:
   :visit    function without arguments that goes to the agent's own
             question, or nil to go to the agent
 
+A request with more than 20 questions, or 50 options of one question or
+of its own beside those of the kinds `allow' and `deny', is shown as what
+it is, and the user must answer it elsewhere.
+
 The agent is `waiting' for the request's title until it is answered or
 withdrawn.  The end of its turn withdraws its requests; for other reasons
 use `todo-write-withdraw'.  Signal `todo-write-input-error' if REQUEST is
@@ -68,7 +73,8 @@ not such a plist."
     (todo-write-withdraw thread id)
     (setq todo-write-request--open
           (append todo-write-request--open
-                  (list `(:thread ,thread :since ,(todo-write--now) ,@request))))
+                  (list `( :thread ,thread :since ,(todo-write--now)
+                           ,@(todo-write-request--too-large request) ,@request))))
     (add-hook 'todo-write--event-functions #'todo-write-request--on-event)
     (todo-write-request--set-activity thread)
     (todo-write--dispatch thread 'request id)
@@ -88,7 +94,8 @@ not such a plist."
        (:title stringp "a string")
        (:kind (lambda (kind) (memq kind '(permission question plan)))
               "permission, question or plan")
-       (:detail (lambda (detail) (or (null detail) (stringp detail))) "a string or nil")
+       (:detail (lambda (detail) (or (null detail) (stringp detail) (functionp detail)))
+                "a string, a function or nil")
        (:format (lambda (format) (memq format '(nil text shell lisp diff markdown)))
                 "text, shell, lisp, diff or markdown")
        (:options (lambda (options)
@@ -117,6 +124,41 @@ not such a plist."
                       (and (consp option) (stringp (plist-get option :label))))
                     (plist-get question :options))))
 
+;;; Limits
+
+(defconst todo-write-request--limits '((questions . 20) (options . 50) (fields . 200))
+  "How many parts of a request a person can be expected to read.
+What has more of them takes too long to be shown, too.")
+
+(defun todo-write-request--first (sequence what)
+  "Return the first elements of SEQUENCE, questions or other parts, as a list.
+There is one more than the limit of WHAT if there are more.  Anything
+else than a vector or a list has none."
+  (let ((most (1+ (alist-get what todo-write-request--limits))))
+    (append (cond ((vectorp sequence) (substring sequence 0 (min most (length sequence))))
+                  ((proper-list-p sequence) (seq-take sequence most)))
+            nil)))
+
+(defun todo-write-request--excess (count what)
+  "Return fields of a request that is too large, or nil.
+It is if COUNT is above the limit of WHAT.  The fields say so, and leave
+it to the agent's own dialog."
+  (let ((most (alist-get what todo-write-request--limits)))
+    (when (> count most)
+      (list :detail (format "This has more than %d %s, too many to be shown here." most what)
+            :format 'text :questions nil :options nil :answer nil))))
+
+(defun todo-write-request--too-large (request)
+  "Return fields that replace those of REQUEST if it is too large, else nil."
+  (or (todo-write-request--excess (length (plist-get request :questions)) 'questions)
+      (todo-write-request--excess
+       (apply #'max
+              (seq-count (lambda (option) (not (memq (plist-get option :kind) '(allow deny))))
+                         (plist-get request :options))
+              (mapcar (lambda (question) (length (plist-get question :options)))
+                      (plist-get request :questions)))
+       'options)))
+
 ;;; Reading
 
 ;;;###autoload
@@ -141,6 +183,14 @@ modify them."
   "Return non-nil if REQUEST, a value of `todo-write-requests', is still open."
   (memq request todo-write-request--open))
 
+;;;###autoload
+(defun todo-write-request-detail (request)
+  "Return all that REQUEST is about, a string or nil.
+REQUEST is one of `todo-write-requests'.  The difference of large texts
+takes a while, which \\[keyboard-quit] ends."
+  (let ((detail (plist-get request :detail)))
+    (if (functionp detail) (funcall detail) detail)))
+
 ;;; The text of a call
 
 (defun todo-write-request--fields (object before &rest except)
@@ -158,12 +208,32 @@ field.  Any other value than an object or null is one text, as JSON."
                    "")
       (concat before (todo-write-request--json object)))))
 
-(defun todo-write-request--diff (file old new)
-  "Return the difference of FILE from OLD to NEW, texts, as a diff."
-  (let ((name (todo-write-row-line file)))
-    (string-trim-right
-     (format "--- %s\n+++ %s\n%s" name name
-             (todo-write--call todo-write-dyn--text-diff old new)))))
+(defun todo-write-request--diff (changes)
+  "Return CHANGES, a list of (FILE OLD NEW), as a diff.
+OLD and NEW are texts.  If they are too many or too large to be compared,
+the diff has all of both, and says so."
+  (let ((hunks (todo-write--call todo-write-dyn--text-diffs
+                                 (mapcar #'cadr changes) (mapcar #'caddr changes))))
+    (concat
+     (string-join
+      (cl-loop for (file old new) in changes
+               for rest = hunks then (cdr rest)
+               for name = (todo-write-row-line file)
+               collect (string-trim-right
+                        (format "--- %s\n+++ %s\n%s" name name
+                                (if hunks (car rest)
+                                  (concat "@@ uncompared @@\n"
+                                          (todo-write-request--lines "-" old)
+                                          (todo-write-request--lines "+" new))))
+                        "\n+"))
+      "\n")
+     (and changes (null hunks) "\nToo much to be compared: this is all of the given texts."))))
+
+(defun todo-write-request--lines (sign text)
+  "Return the lines of TEXT, each after SIGN, a string, as a diff has them."
+  (if (string-empty-p text) ""
+    (concat sign (string-replace "\n" (concat "\n" sign) (string-remove-suffix "\n" text)) "\n"
+            (unless (string-suffix-p "\n" text) "\\ No newline at end of file\n"))))
 
 (defun todo-write-request--json (value)
   "Return VALUE, decoded JSON, as JSON text."

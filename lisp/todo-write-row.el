@@ -241,17 +241,20 @@ They stay in the text, and other properties do not."
   (replace-regexp-in-string "[^\n\t]+" #'todo-write-row-plain
                             (substring-no-properties string) t t))
 
+(defun todo-write-row--start (string width)
+  "Return STRING, or the beginning of it that surely fills WIDTH columns.
+WIDTH nil means all of it.  A text may be huge, and its line is short."
+  (if (or (null width) (<= (length string) (* 8 width)))
+      string
+    (concat (substring string 0 (* 8 width)) (todo-write-row--shape 'ellipsis))))
+
 (defun todo-write-row-line (string &optional width)
   "Return STRING as `todo-write-row-plain' does, with single spaces.
 Non-nil WIDTH truncates it to that number of columns."
-  (let* ((start (and width (> (length string) (* 8 width))
-                     ;; Of a long text only the beginning is looked at.
-                     (substring string 0 (* 8 width))))
-         (line (todo-write-row-plain
-                (string-trim (replace-regexp-in-string "[ \t\n\r\f]+" " " (or start string))))))
-    (cond ((not width) line)
-          (start (todo-write-row--truncate (concat line (todo-write-row--shape 'ellipsis)) width))
-          (t (todo-write-row--truncate line width)))))
+  (let ((line (todo-write-row-plain
+               (string-trim (replace-regexp-in-string "[ \t\n\r\f]+" " "
+                                                      (todo-write-row--start string width))))))
+    (if width (todo-write-row--truncate line width) line)))
 
 (defun todo-write-row--command (command &optional width)
   "Return COMMAND, which may be a script, as `todo-write-row-line' does.
@@ -259,7 +262,7 @@ Its line breaks are marked: the lines are commands of their own."
   (todo-write-row-line
    (replace-regexp-in-string "[ \t\r\f]*\n[ \t\n\r\f]*"
                              (concat " " (todo-write-row--shape 'newline) " ")
-                             (string-trim command) t t)
+                             (string-trim (todo-write-row--start command width)) t t)
    width))
 
 (defun todo-write-row--help (text)

@@ -17,6 +17,9 @@ const CONTEXT: usize = 3;
 const MOST_STEPS: usize = 4_000_000;
 /// The sum of these products in a comparison. Parts beyond it count as replaced.
 pub(crate) const ALL_STEPS: usize = 10 * MOST_STEPS;
+/// The largest size in bytes of a text that is compared. In larger ones only the lines are found that both
+/// texts begin and end with.
+pub const LARGEST: usize = 1024 * 1024;
 /// Maximum number of bytes of a recorded patch.
 pub const LONGEST: usize = 64 * 1024;
 
@@ -61,9 +64,10 @@ pub fn compare(old: &str, new: &str) -> TextChange {
 
 /// Like [`compare`], but takes its steps from `steps`, which several comparisons can share.
 pub(crate) fn compare_within(steps: &mut usize, old: &str, new: &str) -> TextChange {
+    let may_cut = old.len().max(new.len()) <= LARGEST;
     let (old, new) = (lines(old), lines(new));
     let mut comparison = Comparison { edits: Vec::new(), steps };
-    comparison.differ(&old, &new, (0, 0), true);
+    comparison.differ(&old, &new, (0, 0), may_cut);
     let edits = comparison.edits;
     let mut change = TextChange::default();
     for edit in &edits {

@@ -4,7 +4,7 @@ use emacs::{Env, IntoLisp, Result, Value, defun};
 use serde_json::Value as Json;
 
 use super::{border, now, read, write};
-use crate::events::patch;
+use crate::events::edit::{self, Edit, NotApplied, compare_all};
 use crate::list::untyped;
 use crate::text::words::{self, Kind};
 
@@ -28,14 +28,47 @@ fn apply_changes<'e>(env: &'e Env, list: Value<'e>, changes: Value<'e>) -> Resul
     })
 }
 
-/// Return the hunks of the unified difference from OLD to NEW, two texts.
+/// Return the hunks of the unified differences from each of OLDS to that of NEWS, lists of texts.
 ///
-/// The value has no header, and is empty if the texts are equal.
+/// The value is a list of strings without headers; that of equal texts is empty.  It is nil if there
+/// are more texts, or larger ones, than are compared.
 #[defun]
-fn text_diff<'e>(env: &'e Env, old: Value<'e>, new: Value<'e>) -> Result<Value<'e>> {
+fn text_diffs<'e>(env: &'e Env, olds: Value<'e>, news: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        let (old, new) = (read::text("old", old)?, read::text("new", new)?);
-        Ok(patch::compare(&old, &new).hunks)
+        let (olds, news) = (read::texts("olds", olds)?, read::texts("news", news)?);
+        let pairs: Vec<_> = olds.iter().zip(&news).map(|(old, new)| (old.as_str(), new.as_str())).collect();
+        let hunks = compare_all(&pairs);
+        hunks.map(|hunks| write::texts(env, &hunks)).transpose()?.into_lisp(env)
+    })
+}
+
+/// Return TEXT after its edits: each of OLDS is replaced by that of NEWS.
+///
+/// If that of ALL is non-nil, each occurrence is replaced, else the first.  OLDS, NEWS and ALL are lists.
+/// The value is nil if an old text does not occur, and `too-large' if the result would be.
+#[defun]
+fn text_edited<'e>(
+    env: &'e Env,
+    text: Value<'e>,
+    olds: Value<'e>,
+    news: Value<'e>,
+    all: Value<'e>,
+) -> Result<Value<'e>> {
+    border(env, || {
+        let text = read::text("text", text)?;
+        let (olds, news) = (read::texts("olds", olds)?, read::texts("news", news)?);
+        let all = read::elements("all", all)?;
+        let edits: Vec<Edit> = olds
+            .into_iter()
+            .zip(news)
+            .zip(all)
+            .map(|((old, new), all)| Edit { old, new, all: all.is_not_nil() })
+            .collect();
+        match edit::apply(&text, &edits) {
+            Ok(text) => write::text(env, &text),
+            Err(NotApplied::Missing) => ().into_lisp(env),
+            Err(NotApplied::TooLarge) => write::symbol(env, "too-large"),
+        }
     })
 }
 

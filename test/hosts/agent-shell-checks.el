@@ -90,7 +90,7 @@
 (defun agent-shell-checks-answer (thread kind)
   "Choose the option of KIND of the request of THREAD in this Emacs."
   (let ((request (car (todo-write-requests thread))))
-    (should (string-prefix-p "echo raked > leaves.txt\n# " (plist-get request :detail)))
+    (should (string-prefix-p "echo raked > leaves.txt\n# " (todo-write-request-detail request)))
     (should (todo-write-answer-request
              thread (plist-get request :id)
              (plist-get (seq-find (lambda (option) (eq kind (plist-get option :kind)))

@@ -157,7 +157,7 @@ The keywords are as in `answer-checks-with-claude'."
     (let ((request (answer-checks--request "\\`Bash: touch one\\'")) start)
       (answer-checks--dialog)
       (should (equal (concat "claude:" (claude-checks-own :sessionId)) (plist-get request :thread)))
-      (should (string-prefix-p "touch one\n# " (plist-get request :detail)))
+      (should (string-prefix-p "touch one\n# " (todo-write-request-detail request)))
       (should-not (file-exists-p (answer-checks--file "one")))
       (message "Shown %d ms after the dialog" (- (plist-get request :since)
                                                  (claude-checks-own :statusUpdatedAt)))
@@ -244,7 +244,8 @@ The keywords are as in `answer-checks-with-claude'."
     (claude-checks-open "plan")
     (let ((request (answer-checks--request "Approve the plan")))
       (should (equal '(plan markdown "# Plan\n1. Rake\n")
-                     (mapcar (lambda (key) (plist-get request key)) '(:kind :format :detail))))
+                     (list (plist-get request :kind) (plist-get request :format)
+                           (todo-write-request-detail request))))
       (answer-checks--answer request 'allow))
     ;; Edits are still asked for.
     (answer-checks--answer (answer-checks--request "\\`Write: .*rake.txt") 'deny)
@@ -279,7 +280,7 @@ The keywords are as in `answer-checks-with-claude'."
       (claude-checks-type "Edit")
       (let ((request (answer-checks--request "\\`Edit: ")))
         (should (eq 'diff (plist-get request :format)))
-        (should (string-search "@@ -1,2 +1,2 @@\n one\n-two\n+2" (plist-get request :detail)))
+        (should (string-search "@@ -1,2 +1,2 @@\n one\n-two\n+2" (todo-write-request-detail request)))
         (answer-checks--answer request 'allow))
       (claude-checks-wait "the edit" (lambda ()
                                        (equal "one\n2\n" (with-temp-buffer

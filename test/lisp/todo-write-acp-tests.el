@@ -462,8 +462,8 @@ What acp.el would do is done by replaying a record."
     (todo-write-acp-tests--asking client call
       (let ((request (car (todo-write-requests "acp:s"))))
         (should (equal (list kind format detail)
-                       (mapcar (lambda (key) (plist-get request key))
-                               '(:kind :format :detail))))
+                       (list (plist-get request :kind) (plist-get request :format)
+                             (todo-write-request-detail request))))
         (should (equal '(allow always deny)
                        (mapcar (lambda (option) (plist-get option :kind))
                                (plist-get request :options))))))))

@@ -98,7 +98,151 @@
       (should (eq face (get-text-property (if (eq format 'lisp) 1 0) 'face
                                           (todo-write-answer-text text format)))))))
 
+;;; Right to left
+
+(defun todo-write-answer-tests--displayed (text format)
+  "Return the strings that are displayed in place of parts of TEXT in FORMAT."
+  (let ((shown (todo-write-answer-text text format)) (position 0) found)
+    (while (< position (length shown))
+      (let ((end (next-single-property-change position 'display shown (length shown)))
+            (display (get-text-property position 'display shown)))
+        (when display
+          ;; It is what stands there.
+          (should (equal display (substring-no-properties shown position end)))
+          (push display found))
+        (setq position end)))
+    (nreverse found)))
+
+(ert-deftest todo-write-answer-keeps-the-order-of-a-command-with-words-from-right-to-left ()
+  (dolist (format '(shell lisp diff text))
+    (should (equal (todo-write-answer-tests--displayed "rm שלום/עולם; echo ١٢ ٣٤ > می‌خواهم" format)
+                   '("שלום" "עולם" "١٢" "٣٤" "می‌خواهم"))))
+  (dolist (format '(prose markdown))
+    (should-not (todo-write-answer-tests--displayed "שלום עולם" format)))
+  (should-not (todo-write-answer-tests--displayed "rm -r 東京 grüße" 'shell)))
+
+;;; Shown whole
+
+(defmacro todo-write-answer-tests--drawn (request &rest body)
+  "Run BODY in the buffer that shows REQUEST, fields of one."
+  (declare (indent 1) (debug t))
+  `(todo-write-with-store
+     (apply #'todo-write-request "a"
+            (append ,request (list :id "1" :kind 'permission :title "Run it?" :answer #'ignore)))
+     (unwind-protect
+         (save-window-excursion
+           (todo-write-answer)
+           (with-current-buffer todo-write-answer--buffer ,@body))
+       (kill-buffer todo-write-answer--buffer)
+       (todo-write-withdraw "a" "1"))))
+
+(ert-deftest todo-write-answer-leaves-the-display-of-bidirectional-text-to-emacs ()
+  (todo-write-answer-tests--drawn (list :title "שלום" :detail "rm שלום" :format 'shell)
+    (should bidi-display-reordering)
+    (should (eq 'left-to-right bidi-paragraph-direction))))
+
+(ert-deftest todo-write-answer-shows-labels-descriptions-and-names-whole ()
+  (let ((long (lambda (end) (concat (mapconcat #'number-to-string (number-sequence 1 400) " ")
+                                    "; " end))))
+    (todo-write-answer-tests--drawn
+        (list :title (funcall long "name")
+              :options (list (list :label (funcall long "yes") :kind 'allow)
+                             (list :label (funcall long "always") :kind 'always)
+                             (list :label (funcall long "other") :kind 'other)))
+      (dolist (end '("name" "yes" "always" "other"))
+        (should (string-search (concat "399 400; " end) (buffer-string))))
+      (todo-write-answer--confirm-always (todo-write-answer--option 'always))
+      (should (string-search "Always:" (buffer-string)))
+      (should (string-search "399 400; always" (buffer-string))))
+    (todo-write-answer-tests--drawn
+        (list :kind 'question
+              :questions `((:question ,(funcall long "question")
+                            :options ((:label ,(funcall long "label")
+                                       :description ,(funcall long "description"))))))
+      (dolist (end '("question" "label" "description"))
+        (should (string-search (concat "399 400; " end) (buffer-string)))))))
+
+(ert-deftest todo-write-answer-marks-look-like-no-text-of-an-agent-in-any-place ()
+  (let ((text "\u202e\\u202e"))
+    (todo-write-answer-tests--drawn
+        `( :kind question :title ,text
+           :questions ((:question ,text :options ((:label ,text :description ,text)))))
+      (let ((places 0) (case-fold-search nil))
+        (goto-char (point-min))
+        (while (search-forward "\\u202e\\u202e" nil t)
+          (cl-incf places)
+          (should (eq 'todo-write-answer-mark (get-text-property (match-beginning 0) 'face)))
+          (should-not (eq 'todo-write-answer-mark (get-text-property (1- (point)) 'face))))
+        (should (= 4 places))))))
+
+(ert-deftest todo-write-answer-offers-more-than-nine-answers ()
+  (let (given)
+    (todo-write-answer-tests--drawn
+        (list :kind 'question :answer (lambda (value _) (setq given value))
+              :questions `((:question "Which?"
+                            :options ,(cl-loop for i from 1 to 12
+                                               collect (list :label (format "Answer %d." i))))))
+      (setq todo-write-answer--end-seen t)
+      (goto-char (point-min))
+      (search-forward "Answer 12.")
+      (goto-char (line-beginning-position))
+      (forward-button 1)
+      (let ((todo-write-answer--counts t))
+        (push-button)))
+    (should (equal given '(("Which?" . "Answer 12."))))))
+
 ;;; The list of invisible characters
+
+(ert-deftest todo-write-row-unseen-has-all-characters-without-a-form ()
+  (let ((case-fold-search nil) missing)
+    (cl-loop
+     for char from 0 to #x10ffff
+     for category = (get-char-code-property char 'general-category)
+     unless (or (memq char '(?\s #x3000))
+                ;; These are drawn: signs before or around a number or a text.
+                (memq char '(#x600 #x601 #x602 #x603 #x604 #x605 #x6dd #x70f #x890 #x891 #x8e2
+                                   #x110bd #x110cd)))
+     when (and (or (memq category '(Cc Cf Zs Zl Zp))
+                   (<= #xfdd0 char #xfdef)
+                   (= #xfffe (logand #xfffe char)))
+               (not (string-match-p todo-write-row--unseen (string char))))
+     do (push char missing))
+    (should-not missing)))
+
+(ert-deftest todo-write-row-unseen-has-all-characters-whose-name-says-so ()
+  (let ((case-fold-search nil) missing)
+    (dolist (range '((0 . #x33ff) (#xa000 . #xabff) (#xf900 . #x18fff) (#x1b000 . #x1ffff)
+                     (#xe0000 . #xe0fff)))
+      (cl-loop
+       for char from (car range) to (cdr range)
+       for name = (get-char-code-property char 'name)
+       when (and name
+                 (string-match-p
+                  (concat "\\b\\(?:BLANK\\|FILLER\\|JOINER\\|INVISIBLE\\|ZERO WIDTH\\|"
+                          "VARIATION SELECTOR.*\\|NULL NOTEHEAD\\)\\b")
+                  name)
+                 ;; These are drawn.
+                 (not (string-match-p "\\b\\(?:GAP\\|LINE\\|SPACE\\) FILLER\\|BLANK SYMBOL" name))
+                 (not (string-match-p todo-write-row--unseen (string char))))
+       do (push (cons char name) missing)))
+    (should-not missing))
+  ;; Unicode 15 has these, which the tables of older Emacsen lack.
+  (dolist (char '(#x13441 #x13442))
+    (should (string-match-p todo-write-row--unseen (string char)))))
+
+(ert-deftest todo-write-row-plain-keeps-joiners-where-they-belong ()
+  (dolist (text '("می\u200cخواهم" "ශ්\u200dරී" "👩🏽\u200d🚀" "👨\u200d👩\u200d👧" "❤\ufe0f\u200d🔥" "⚠\ufe0f"))
+    (should (equal text (todo-write-row-plain text)))
+    (should (equal text (todo-write-answer-tests--shown text 'text)))
+    (should (equal text (substring-no-properties (todo-write-row--editable text))))
+    (should-not (text-property-not-all 0 (length text) 'display nil
+                                       (todo-write-row--editable text))))
+  (pcase-dolist (`(,text . ,shown) '(("rm\u200c -r" . "rm\\u200c -r") ("a\u200db" . "a\\u200db")
+                                     ("می\u200c" . "می\\u200c") ("\u200d🚀" . "\\u200d🚀")
+                                     ("ا\u200c\u200cا" . "ا\\u200c\\u200cا")
+                                     ("a\ufe0f" . "a\\ufe0f")))
+    (should (equal shown (todo-write-row-plain text)))
+    (should (equal shown (todo-write-answer-tests--shown text 'text)))))
 
 (ert-deftest todo-write-row-plain-escapes-other-blanks ()
   (should (equal (todo-write-row-plain "a\u00a0b\u2800c\ufe0fd\u2003e\u202f")
@@ -127,7 +271,8 @@
         (save-window-excursion
           (switch-to-buffer todo-write-answer--buffer)
           (todo-write-answer-mode)
-          (setq todo-write-answer--request (car (todo-write-requests)))
+          (setq todo-write-answer--request (car (todo-write-requests))
+                todo-write-answer--detail (todo-write-request-detail todo-write-answer--request))
           (revert-buffer)
           (goto-char (point-min))
           (search-forward "50")

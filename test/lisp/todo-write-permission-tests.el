@@ -63,7 +63,7 @@ FIELDS are further ones of the hook's input, :subagent and :source."
 (defun todo-write-permission-tests--detail (tool &rest input)
   "Return the detail of the request for TOOL with INPUT."
   (todo-write-permission-tests--ask tool input)
-  (plist-get (todo-write-permission-tests--request) :detail))
+  (todo-write-request-detail (todo-write-permission-tests--request)))
 
 (defconst todo-write-permission-tests--suggestions
   [(:type "addRules" :rules [(:toolName "Bash" :ruleContent "npm test *")]
@@ -271,9 +271,89 @@ FIELDS are further ones of the hook's input, :subagent and :source."
       (puthash name "x" input)
       (todo-write-permission-tests--ask "Other" input)
       (should (equal (concat name ": x")
-                     (plist-get (todo-write-permission-tests--request) :detail)))
+                     (todo-write-request-detail (todo-write-permission-tests--request))))
       (should-not (intern-soft name))
       (should-not (intern-soft (concat ":" name))))))
+
+;;; What is too large
+
+(ert-deftest todo-write-permission-computes-a-change-when-it-is-shown ()
+  (todo-write-permission-tests--with
+    (let ((file (expand-file-name "a.txt" todo-write-permission-tests--folder)))
+      (todo-write-permission-tests--ask
+       "Edit" (list :file_path file :old_string "two" :new_string "2"))
+      (write-region "one\ntwo\n" nil file nil 'silent)
+      (should (string-search "@@ -1,2 +1,2 @@\n one\n-two\n+2"
+                             (todo-write-request-detail
+                              (todo-write-permission-tests--request)))))))
+
+(ert-deftest todo-write-permission-a-large-change-shows-the-given-texts ()
+  (todo-write-permission-tests--with
+    (let ((file (expand-file-name "a.txt" todo-write-permission-tests--folder))
+          (start (lambda (file) (format "--- %s\n+++ %s\n" file file))))
+      (write-region (make-string 1000000 ?a) nil file nil 'silent)
+      (let ((detail (todo-write-permission-tests--detail
+                     "Edit" :file_path file :old_string "a" :replace_all t
+                     :new_string (make-string 100 ?b))))
+        (should (equal detail
+                       (concat (funcall start file)
+                               "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+"
+                               (make-string 100 ?b) "\n\\ No newline at end of file\n"
+                               "The old and the new text; the result is too large to be compared\
+ with the file.\nreplace_all: true"))))
+      (pcase-dolist (`(,count . ,compared) '((50 . t) (51 . nil)))
+        (let ((detail (todo-write-permission-tests--detail
+                       "MultiEdit" :file_path file
+                       :edits (vconcat (cl-loop for i below count
+                                                collect (list :old_string "a"
+                                                              :new_string (format "b%d" i)))))))
+          (should (eq compared (and (string-search "+b0b1b2" detail) t)))
+          (unless compared
+            (should (string-search "Too much to be compared: this is all of the given texts."
+                                   detail))
+            (dotimes (i count)
+              (should (string-search (format "@@ uncompared @@\n-a\n\\ No newline at end of file\n+b%d\n"
+                                             i)
+                                     detail)))))))))
+
+(ert-deftest todo-write-permission-a-question-too-large-to-read-is-for-the-terminal ()
+  (todo-write-permission-tests--with
+    (cl-flet ((many (count &rest object)
+                (vconcat (cl-loop for i below count
+                                  collect (mapcar (lambda (value)
+                                                    (if (equal value "%d") (format "%d" i) value))
+                                                  object)))))
+      (pcase-dolist
+          (`(,most ,what ,ask)
+           `((20 "questions" ,(lambda (n) `("AskUserQuestion" (:questions ,(many n :question "%d")))))
+             (50 "options" ,(lambda (n) `("AskUserQuestion"
+                                          (:questions [(:question "Which?"
+                                                        :options ,(many n :label "%d"))]))))
+             (50 "options" ,(lambda (n) `("Bash" (:command "ls") :permission_suggestions
+                                          ,(many n :type "setMode" :mode "acceptEdits"
+                                                 :destination "session"))))
+             (200 "fields" ,(lambda (n) `("Other" ,(cl-loop for i below n
+                                                            append (list (intern (format ":f%d" i))
+                                                                         i)))))
+             (199 "fields" ,(lambda (n) `("MultiEdit" (:edits ,(many (1- n) :old_string "%d"
+                                                                     :new_string "")
+                                                       :file_path "/a"))))))
+        (apply #'todo-write-permission-tests--ask (funcall ask most))
+        (should (plist-get (todo-write-permission-tests--request) :answer))
+        (apply #'todo-write-permission-tests--ask (funcall ask (+ 2 most)))
+        (let ((request (todo-write-permission-tests--request)))
+          (should-not (plist-get request :answer))
+          (should (string-match-p (format "more than [0-9]+ %s" what)
+                                  (todo-write-request-detail request))))))))
+
+(ert-deftest todo-write-permission-does-not-offer-what-is-too-long-to-be-read ()
+  (todo-write-permission-tests--with
+    (dolist (count '(50 51))
+      (todo-write-permission-tests--ask
+       "Bash" '(:command "ls") :permission_suggestions
+       (vector (list :type "addRules" :behavior "allow" :destination "session"
+                     :rules (make-vector count '(:toolName "Bash" :ruleContent "ls")))))
+      (should (= (if (= count 50) 3 2) (length (todo-write-permission-tests--labels)))))))
 
 ;;; Withdrawing
 

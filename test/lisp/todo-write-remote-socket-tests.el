@@ -206,7 +206,7 @@ FIELDS are those of its hello.  Return the program."
                                          :tool_input (list :file_path file
                                                            :content "new\n"))))
             (todo-write-test-wait #'todo-write-requests)
-            (let ((detail (plist-get (car (todo-write-requests)) :detail)))
+            (let ((detail (todo-write-request-detail (car (todo-write-requests)))))
               (should (eq (null name) (and (string-search "hidden" detail) t)))
               (should (eq (and name t)
                           (and (string-search "what it replaces is not shown" detail) t))))

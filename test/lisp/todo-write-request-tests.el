@@ -180,6 +180,31 @@
     (should-error (todo-write-answer-request "a" "1" 'yes) :type 'todo-write-error)
     (should (todo-write-requests))))
 
+(ert-deftest todo-write-request-that-is-too-large-to-read-is-answered-there ()
+  (todo-write-request-tests--with
+    (cl-flet ((many (count &rest object) (make-list count object)))
+      (pcase-dolist (`(,answerable . ,fields)
+                     `((t :questions ,(many 20 :question "?"))
+                       (nil :questions ,(many 21 :question "?"))
+                       (t :questions ((:question "?" :options ,(many 50 :label "a"))))
+                       (nil :questions ((:question "?" :options ,(many 51 :label "a"))))
+                       (t :options ,(many 50 :label "a" :kind 'always))
+                       (nil :options ,(many 51 :label "a" :kind 'other))))
+        (apply #'todo-write-request-tests--ask "a" "1" fields)
+        (let ((request (car (todo-write-requests))))
+          (should (eq answerable (and (plist-get request :answer) t)))
+          (unless answerable
+            (should (string-search "too many to be shown" (todo-write-request-detail request)))
+            (should-not (plist-get request :questions))
+            (should-error (todo-write-answer-request "a" "1" 'yes) :type 'todo-write-error)))))))
+
+(ert-deftest todo-write-request-makes-its-detail-when-the-user-looks ()
+  (todo-write-request-tests--with
+    (let ((made 0))
+      (todo-write-request-tests--ask "a" "1" :detail (lambda () (format "%d" (cl-incf made))))
+      (should (= 0 made))
+      (should (equal "1" (todo-write-request-detail (car (todo-write-requests))))))))
+
 (ert-deftest todo-write-request-with-the-same-id-replaces-the-first ()
   (todo-write-request-tests--with
     (todo-write-request-tests--ask "a" "1")

@@ -7,7 +7,7 @@
 ;;; Commentary:
 
 ;; Starts the Emacs of a user in a terminal.  Tests send it keys through the
-;; terminal, and query it through its server.
+;; terminal, query it through its server, and measure how long keys wait for their echo.
 
 ;;; Code:
 
@@ -74,6 +74,38 @@
           (funcall function))
       (delete-process todo-write-user-process)
       (delete-directory folder t))))
+
+;;; Blocks
+
+(defun todo-write-user-longest-echo (done &optional seconds)
+  "Type into the user's Emacs until the function DONE returns non-nil.
+Return the longest time in seconds from a key to its echo.  This Emacs
+types and measures, so that nothing in the other one can hide a block.
+Fail after SECONDS, 60 by default.  The user must be in a buffer for text."
+  (let ((deadline (+ (float-time) (or seconds 60))) (longest 0) (n 0) wanted ended)
+    (set-process-filter todo-write-user-process
+                        (lambda (_process output)
+                          (when (and wanted (string-search wanted output))
+                            (setq wanted nil))))
+    (while (or (not ended) (< n 10))
+      (let ((start (float-time)))
+        (when (> start deadline)
+          (ert-fail "Still not done"))
+        ;; Nothing else on the screen has these characters.
+        (setq wanted (string (aref "~^|" (% n 3))))
+        (process-send-string todo-write-user-process wanted)
+        ;; It may ask that Emacs, and wait as long as the key.
+        (setq ended (funcall done))
+        (todo-write-test-wait (lambda () (or (null wanted)
+                                             (not (process-live-p todo-write-user-process))))
+                              (- deadline start))
+        (should (process-live-p todo-write-user-process))
+        (setq longest (max longest (- (float-time) start))))
+      (when (= 0 (% (cl-incf n) 40))
+        (process-send-string todo-write-user-process "\C-a\C-k"))
+      (accept-process-output nil 0.01))
+    (set-process-filter todo-write-user-process #'ignore)
+    longest))
 
 (provide 'todo-write-user-helper)
 ;;; todo-write-user-helper.el ends here

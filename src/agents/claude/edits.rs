@@ -8,13 +8,10 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::line::{PatchHunk, ToolUseResult};
-use crate::agents::tail::LONGEST_LINE;
+use crate::events::edit::{self, Edit};
 use crate::events::patch::{ALL_STEPS, FileChange, Hunk, compare_within, count_lines, lines};
 use crate::events::policy::ChangedFile;
 use crate::list::raw::Raw;
-
-/// Maximum number of bytes searched for the edits of a call: each searches the whole text.
-const MOST_SEARCHED: usize = 8 * LONGEST_LINE;
 
 /// The arguments of a call that changes a file.
 #[derive(Debug)]
@@ -22,8 +19,8 @@ pub(crate) struct FileEdit {
     path: String,
     /// `Write`: the whole text.
     content: Option<String>,
-    /// `Edit` and `MultiEdit`: old and new texts, and whether all occurrences are replaced.
-    edits: Vec<(String, String, bool)>,
+    /// `Edit` and `MultiEdit`.
+    edits: Vec<Edit>,
 }
 
 impl FileEdit {
@@ -32,10 +29,10 @@ impl FileEdit {
         let path = text(input, "file_path")?;
         match tool {
             "Write" => Some(FileEdit { path, content: Some(text(input, "content")?), edits: Vec::new() }),
-            "Edit" => Some(FileEdit { path, content: None, edits: vec![edit(input)?] }),
+            "Edit" => Some(FileEdit { path, content: None, edits: vec![read_edit(input)?] }),
             "MultiEdit" => {
                 let Some(Raw::List(edits)) = input.get("edits") else { return None };
-                Some(FileEdit { path, content: None, edits: edits.iter().filter_map(edit).collect() })
+                Some(FileEdit { path, content: None, edits: edits.iter().filter_map(read_edit).collect() })
             }
             _ => None,
         }
@@ -56,38 +53,11 @@ impl FileEdit {
                 ChangedFile { path: self.path.clone(), added: count_lines(content), ..ChangedFile::default() }
             }
             (None, Some(hunks)) => {
-                let new = old.and_then(|old| self.applied(old));
+                let new = old.and_then(|old| edit::apply(old, &self.edits).ok());
                 restore(&self.path, hunks, old, new.as_deref(), &self.edits)
             }
             (None, None) => self.compared(),
         }
-    }
-
-    /// The text after the edits; none if they do not apply, it would be longer than any transcript line,
-    /// or they are too many for its length.
-    fn applied(&self, old: &str) -> Option<String> {
-        let (mut text, mut searched) = (old.to_owned(), 0);
-        for (old, new, all) in &self.edits {
-            searched += text.len();
-            if searched > MOST_SEARCHED {
-                return None;
-            }
-            if old.is_empty() {
-                text = if text.is_empty() { new.clone() } else { return None };
-                continue;
-            }
-            // An empty text also takes the line feed with it.
-            let line = format!("{old}\n");
-            let takes_line = new.is_empty() && !old.ends_with('\n') && text.contains(&line);
-            let gone = if takes_line { &line } else { old };
-            let count = text.matches(gone.as_str()).take(if *all { usize::MAX } else { 1 }).count();
-            // Edits that double the text again and again would fill the memory.
-            if count == 0 || text.len().saturating_add(count.saturating_mul(new.len())) > LONGEST_LINE {
-                return None;
-            }
-            text = text.replacen(gone, new, count);
-        }
-        Some(text)
     }
 
     /// The change by the texts of the call alone. Their place in the file is unknown.
@@ -95,7 +65,7 @@ impl FileEdit {
         let mut file = ChangedFile { path: self.path, ..ChangedFile::default() };
         file.change.inexact = true;
         let mut steps = ALL_STEPS;
-        for (old, new, _) in &self.edits {
+        for Edit { old, new, .. } in &self.edits {
             let change = compare_within(&mut steps, old, new);
             file.added += change.added;
             file.removed += change.removed;
@@ -112,9 +82,9 @@ fn text(input: &Raw<'_>, key: &str) -> Option<String> {
     }
 }
 
-fn edit(input: &Raw<'_>) -> Option<(String, String, bool)> {
+fn read_edit(input: &Raw<'_>) -> Option<Edit> {
     let all = matches!(input.get("replace_all"), Some(Raw::Bool(true)));
-    Some((text(input, "old_string").unwrap_or_default(), text(input, "new_string")?, all))
+    Some(Edit { old: text(input, "old_string").unwrap_or_default(), new: text(input, "new_string")?, all })
 }
 
 /// A line of a patch with its true text.
@@ -138,13 +108,13 @@ fn restore(
     hunks: &[PatchHunk<'_>],
     old: Option<&str>,
     new: Option<&str>,
-    edits: &[(String, String, bool)],
+    edits: &[Edit],
 ) -> ChangedFile {
     let mut originals = Originals {
         old: old.map(lines).unwrap_or_default(),
         new: new.map(lines).unwrap_or_default(),
-        removed: by_shown_form(edits.iter().flat_map(|(old, ..)| lines(old))),
-        added: by_shown_form(edits.iter().flat_map(|(_, new, _)| lines(new))),
+        removed: by_shown_form(edits.iter().flat_map(|edit| lines(&edit.old))),
+        added: by_shown_form(edits.iter().flat_map(|edit| lines(&edit.new))),
         is_inexact: false,
     };
     let mut text = String::new();
@@ -233,34 +203,14 @@ fn by_shown_form<'t>(lines: impl Iterator<Item = &'t str>) -> HashMap<Cow<'t, st
 mod tests {
     use super::*;
 
-    fn edit(edits: Vec<(String, String, bool)>) -> FileEdit {
-        FileEdit { path: "/p/a".into(), content: None, edits }
-    }
-
-    #[test]
-    fn edits_that_double_a_text_again_and_again_do_not_fill_the_memory() {
-        let doubling = edit(vec![("a".into(), "aa".into(), true); 26]);
-        assert_eq!(doubling.applied("a"), None);
-        let once = edit(vec![("a".into(), "b".into(), false), ("a".into(), "c".into(), true)]);
-        assert_eq!(once.applied("aaa").as_deref(), Some("bcc"));
-    }
-
-    #[test]
-    fn many_edits_of_a_long_text_are_not_applied() {
-        let text = "a".repeat(LONGEST_LINE / 16);
-        let most = MOST_SEARCHED / text.len();
-        let is_applied = |count: usize, text: &str| {
-            edit(vec![("a".into(), "a".into(), false); count]).applied(text).is_some()
-        };
-        assert!(is_applied(most, &text) && is_applied(most + 1, "a"));
-        assert!(!is_applied(most + 1, &text));
+    fn replacing(old: String, new: String, count: usize) -> FileEdit {
+        FileEdit { path: "/p/a".into(), content: None, edits: vec![Edit { old, new, all: false }; count] }
     }
 
     #[test]
     fn the_texts_of_many_edits_are_compared_within_a_bound_of_all() {
         let side = |line: &str| format!("{0}same\n{0}same\n{0}", line.repeat(666));
-        let edits = edit(vec![(side("old\n"), side("new\n"), false); 12]);
-        let file = edits.compared();
+        let file = replacing(side("old\n"), side("new\n"), 12).compared();
         // Beyond the bound, the lines that are the same are replaced, too.
         assert_eq!((file.removed, file.added), (10 * 1998 + 2 * 2000, 10 * 1998 + 2 * 2000));
     }
@@ -272,7 +222,7 @@ mod tests {
         let lines = (0..40_000).rev().map(|n| format!("+  {n}").into()).collect();
         let hunk = PatchHunk { old_start: 1, new_start: 1, lines };
         let fields = ToolUseResult { structured_patch: Some(vec![hunk]), ..ToolUseResult::default() };
-        let file = edit(vec![(String::new(), text, false)]).result(&fields, "");
+        let file = replacing(String::new(), text, 1).result(&fields, "");
         assert!(file.hunks.contains("+\t39999\n"), "the line's own tab");
     }
 }
