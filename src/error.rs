@@ -18,8 +18,8 @@ pub enum Error {
     Argument(Problem),
     #[error("{which} list: id \"{id}\" comes twice; ids must be unique within a list")]
     DuplicateId { which: &'static str, id: String },
-    #[error("journal {file}: {source}")]
-    Journal { file: String, source: std::io::Error },
+    #[error("journal {file}: {reason}")]
+    Journal { file: String, reason: std::io::Error },
 }
 
 impl Error {

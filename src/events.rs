@@ -8,5 +8,12 @@ pub mod policy;
 pub mod stream;
 pub mod work;
 
+use std::time::SystemTime;
+
 /// Milliseconds since the Unix epoch.
 pub type Millis = u64;
+
+/// A time in milliseconds since the epoch; `None` if it is before that.
+pub(crate) fn millis_of(time: SystemTime) -> Option<Millis> {
+    time.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_millis().try_into().ok()
+}

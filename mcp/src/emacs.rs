@@ -3,7 +3,6 @@
 //! `doc/protocol.md` describes the messages. The agent's input is passed on as it is; nothing of it is
 //! evaluated, or stands on a command line or in a file.
 
-use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -106,7 +105,8 @@ impl Emacs {
             "type": "hello",
             "protocol": PROTOCOL,
             "role": role,
-            "id": random(),
+            // Without random bits there is no nonce either, so that no connection is opened.
+            "id": random().ok(),
             "version": env!("CARGO_PKG_VERSION"),
             "process": std::process::id(),
             "pidDomain": std::fs::read_link("/proc/self/ns/pid").ok(),
@@ -135,7 +135,7 @@ impl Emacs {
     pub async fn ask(&self, mut call: Value, limit: Duration) -> Answer {
         let begun = milliseconds(SystemTime::now());
         // Emacs drops a call after this time, because the agent already has an error.
-        call["until"] = json!(begun + limit.as_millis() as u64);
+        call["until"] = json!(begun.saturating_add(whole(limit)));
         call["type"] = "call".into();
         let deadline = Instant::now() + limit;
         // Without the link in time, an earlier call waits for Emacs.
@@ -368,7 +368,7 @@ impl Connection {
         let token = door.token().map_err(Failure::Refused)?;
         let input = BufReader::new(input);
         let mut connection = Connection { door, input, output, line: Vec::new(), is_sending: false };
-        let nonce = random();
+        let nonce = random()?;
         if let Some(token) = &token {
             let challenge = connection.receive().await?;
             let Some(theirs) = challenge["nonce"].as_str() else { return Err(refusal(&challenge)) };
@@ -416,10 +416,11 @@ impl Connection {
     }
 }
 
-/// 128 random bits in hexadecimal digits.
-fn random() -> String {
-    let bits = || RandomState::new().hash_one(SystemTime::now());
-    format!("{:016x}{:016x}", bits(), bits())
+/// 128 random bits of the system's generator, in hexadecimal digits.
+fn random() -> io::Result<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
 }
 
 fn line_of(message: &Value) -> Vec<u8> {
@@ -430,7 +431,12 @@ fn line_of(message: &Value) -> Vec<u8> {
 
 /// Milliseconds since the epoch.
 pub fn milliseconds(time: SystemTime) -> u64 {
-    time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+    time.duration_since(UNIX_EPOCH).map_or(0, whole)
+}
+
+/// The whole milliseconds of a duration.
+fn whole(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -416,7 +416,7 @@ fn held(path: &Path) -> Error {
 }
 
 fn failed(path: &Path, source: std::io::Error) -> Error {
-    Error::Journal { file: path.display().to_string(), source }
+    Error::Journal { file: path.display().to_string(), reason: source }
 }
 
 /// Reads the thread of a journal from its header, and its time from its last record: a file may be

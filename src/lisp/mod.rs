@@ -29,7 +29,7 @@ use std::collections::HashMap;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, TryLockError};
 use std::time::SystemTime;
 
 use emacs::{Env, FromLisp, IntoLisp, Result, Value, defun};
@@ -39,8 +39,8 @@ use crate::agents::claude::processes::Processes;
 use crate::agents::follower::Beside;
 use crate::agents::listing::Listings;
 use crate::error::Error;
-use crate::events::Millis;
 use crate::events::policy::Recording;
+use crate::events::{Millis, millis_of};
 use crate::fault::may_panic_here;
 use crate::journal::Durability;
 use crate::journal::saved::SavedThread;
@@ -124,14 +124,40 @@ static MODULE: LazyLock<Mutex<Module>> = LazyLock::new(Mutex::default);
 
 /// Runs `work` on the state of the module. `work` must not call Lisp.
 fn with_module<T>(work: impl FnOnce(&mut Module) -> T) -> T {
-    // A poisoned lock is safe: `Thread::recover` repairs a thread that a panic left half changed.
-    let mut module = MODULE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut module = enter(&MODULE);
     may_panic_here();
     work(&mut module)
 }
 
+/// Locks what one call at a time may use. Waiting for another call would hang Emacs, since that one is
+/// below this one on the stack.
+///
+/// # Panics
+/// If another call has not left. The panic becomes a Lisp error.
+fn enter<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    match mutex.try_lock() {
+        Ok(guard) => guard,
+        // A poisoned lock is safe: a thread that a panic left half changed is restored, and a reader at
+        // worst leaves lines unread.
+        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+        Err(TryLockError::WouldBlock) => panic!("a call within another one"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_within_another_one_is_an_error_in_place_of_a_hang() {
+        let nested = catch_unwind(|| with_module(|_| with_module(|_| ())));
+        assert_eq!(nested.unwrap_err().downcast_ref(), Some(&"a call within another one"));
+        with_module(|_| ());
+    }
+}
+
 fn now() -> Millis {
-    SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    millis_of(SystemTime::now()).unwrap_or_default()
 }
 
 /// Runs the body of a Lisp function and converts its value; turns panics and errors into Lisp errors.

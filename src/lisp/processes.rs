@@ -11,7 +11,10 @@ use crate::process::{self, ProcessState};
 #[defun]
 fn process_state<'e>(env: &'e Env, id: Value<'e>, start: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        let id = u32::try_from(read::whole_number::<i64>("id", id)?).unwrap_or_default();
+        // No process has a number that is too large.
+        let Ok(id) = u32::try_from(read::whole_number::<i64>("id", id)?) else {
+            return write::symbol(env, "dead").map(Some);
+        };
         let start = read::optional("start", start, read::text)?;
         let name = match process::state(id, start.as_deref()) {
             ProcessState::Alive => "alive",

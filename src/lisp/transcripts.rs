@@ -1,14 +1,14 @@
 //! Lisp functions that read transcripts of coding agents.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use emacs::{Env, FromLisp, IntoLisp, Result, Value, defun};
 
 use super::read::{self, wrong};
 use super::threads::summary_of;
-use super::{Module, Settings, border, guarded, now, with_module, write};
+use super::{Module, Settings, border, enter, guarded, now, with_module, write};
 use crate::agents::claude::processes::{MachineProcesses, Process, ProcessFolder};
 use crate::agents::describe::describe;
 use crate::agents::follower::Follower;
@@ -72,9 +72,9 @@ impl<'e> FromLisp<'e> for Handle<'e> {
 }
 
 impl Handle<'_> {
-    /// Calls `work` with the follower. A poisoned lock is safe: a panic at worst leaves lines unread.
+    /// Calls `work` with the follower.
     fn with<T>(&self, work: impl FnOnce(&mut Follower) -> T) -> T {
-        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        work(&mut enter(self.0))
     }
 }
 

@@ -2,12 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use serde::Deserialize;
 
 use super::tasks::Task;
-use crate::events::Millis;
+use crate::events::{Millis, millis_of};
 use crate::file::{self, modified};
 use crate::list::raw::Raw;
 
@@ -70,5 +69,5 @@ pub fn tasks(transcript: &Path) -> Option<(Vec<Task>, Option<Millis>)> {
     };
     let tasks = numbered.iter().filter_map(task).collect();
     let times = numbered.iter().filter_map(|(_, path)| modified(path)).max();
-    Some((tasks, times.and_then(|time| Some(time.duration_since(UNIX_EPOCH).ok()?.as_millis() as Millis))))
+    Some((tasks, times.and_then(millis_of)))
 }

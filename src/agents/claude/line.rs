@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::agents::field::Excerpt;
@@ -163,12 +163,20 @@ impl<'a> Message<'a> {
 #[serde(rename_all = "camelCase", default)]
 pub struct PatchHunk<'a> {
     /// The number of its first line in the old text.
+    #[serde(deserialize_with = "line_number")]
     pub old_start: usize,
     /// The number of its first line in the new text.
+    #[serde(deserialize_with = "line_number")]
     pub new_start: usize,
     /// Its lines with their signs.
     #[serde(borrow)]
     pub lines: Vec<Cow<'a, str>>,
+}
+
+/// A number from 0 to the highest that a file may have, so that adding the lines of a patch is safe.
+fn line_number<'de, D: Deserializer<'de>>(from: D) -> Result<usize, D::Error> {
+    let number = u64::deserialize(from)?.min(i32::MAX.cast_unsigned().into());
+    Ok(usize::try_from(number).unwrap_or_default())
 }
 
 /// The fields of `toolUseResult` that matter here; the others may be large.

@@ -78,10 +78,12 @@ fn an_edit_of_claude_code_has_the_lines_of_its_patch_or_of_its_texts() {
     let write = |text: &str| json!({"file_path": "/p/f", "content": text});
     let hunk =
         json!([{"oldStart": 1, "oldLines": 1, "newStart": 1, "newLines": 2, "lines": ["-a", "+b", "+c"]}]);
+    let far = json!([{"oldStart": u64::MAX, "newStart": u64::MAX, "lines": ["-a", "+b", "+c"]}]);
     let many = json!({"file_path": "/p/f", "edits": [
         {"old_string": "a\n", "new_string": "b\nc\n"}, {"old_string": "d\n", "new_string": ""}]});
     let cases = [
         ("Edit", edit("a", "b\nc"), json!({"structuredPatch": hunk}), (2, 1, false)),
+        ("Edit", edit("a", "b\nc"), json!({"structuredPatch": far}), (2, 1, false)),
         ("Edit", edit("a\nsame\n", "b\nsame\nc\n"), Value::Null, (2, 1, false)),
         ("MultiEdit", many, Value::Null, (2, 2, false)),
         ("Write", write("a\nb\n"), json!({"type": "create", "structuredPatch": []}), (2, 0, true)),
