@@ -29,7 +29,7 @@ use crate::list::change::{Change, ChangeKind, diff, mark_cancelled};
 use crate::list::item::{Author, Item, List, Status};
 use crate::list::report;
 use crate::wire::wire_names;
-use activity::{AgentActivity, Ending};
+use activity::{Activity, AgentActivity, Ending};
 use clock::{Clock, Times};
 pub use edit::Edit;
 use record::{Changes, Record, RevisionRecord};
@@ -152,8 +152,7 @@ impl Thread {
 
     /// The parent thread of a subagent's thread, and the id of the item it works on, if known.
     pub fn parent(&self) -> Option<(&str, Option<&str>)> {
-        let text = |key: &str| self.about.get(key)?.as_str();
-        Some((text("parent")?, text("parentItem")))
+        parent_in(&self.about)
     }
 
     /// The root of the project, or an empty string.
@@ -204,6 +203,18 @@ impl Thread {
     /// Sets the time of the agent's last direct call, which no journal has.
     pub fn note_call(&mut self, now: Millis) {
         self.called = now;
+    }
+
+    /// The time that [`Thread::note_call`] set, or 0.
+    pub(crate) fn called(&self) -> Millis {
+        self.called
+    }
+
+    /// Whether nothing of the thread is lost or ends if only its journal keeps it: its agent has ended its
+    /// turn, and subscribers have all observations.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        let is_idle = self.activity.activity == Activity::Idle && self.state() != State::Active;
+        is_idle && self.observations.are_delivered() && !self.streaming.is_within_block()
     }
 
     /// When the agent last called an Emacs that writes this journal, or 0. The sources in
@@ -414,6 +425,12 @@ impl Thread {
     fn base(&self) -> &List {
         self.agent.base.as_ref().unwrap_or(self.list())
     }
+}
+
+/// The parent thread and its item in the description of a thread; see [`Thread::parent`].
+pub(crate) fn parent_in(about: &Map<String, Value>) -> Option<(&str, Option<&str>)> {
+    let text = |key: &str| about.get(key)?.as_str();
+    Some((text("parent")?, text("parentItem")))
 }
 
 /// Marks the user's items in a list as told if the agent knows them. It knows the list itself if there

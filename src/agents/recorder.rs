@@ -165,7 +165,7 @@ impl Recorder {
             let is_covered = pending.cursor.is_some_and(|cursor| cursor.covers(place, event));
             let is_recorded =
                 |thread: &Thread| is_known(thread, event) || is_covered && !is_missing(thread, event);
-            if store.get(&key).map_or(is_covered, is_recorded) {
+            if store.get_mut(&key).map_or(is_covered, |thread| is_recorded(thread)) {
                 continue;
             }
             let thread = store.open(&pending.thread, Map::new(), now);
@@ -318,7 +318,7 @@ impl Recorder {
 
 fn update(store: &mut Store, pending: PendingUpdate) -> ThreadUpdate {
     let (mut outcome, mut state) = (pending.outcome, None);
-    if let Some(thread) = store.get(&pending.thread) {
+    if let Some(thread) = store.get_mut(&pending.thread) {
         let changes = diff(&pending.list, thread.list());
         outcome = outcome.filter(|_| !changes.is_empty()).map(|outcome| Outcome { changes, ..outcome });
         let is_paused = thread.state() == State::Paused;
@@ -345,7 +345,8 @@ pub(crate) fn open_item_like(list: &List, description: &str) -> Option<String> {
 /// The item that a subagent works on: the one like the call's description, or else the item in
 /// progress at the time of the call.
 fn item_of(store: &mut Store, from: &str, call: &SubagentCall) -> Option<String> {
-    let parent = store.get(from)?;
+    // A journal that cannot be read is an error where its own plan is read or written.
+    let parent = store.get(from).ok()??;
     if let Some(item) = open_item_like(parent.list(), &call.description) {
         return Some(item);
     }
@@ -449,7 +450,7 @@ impl Recorder {
     /// The items in progress when a call was made, also when it was recorded by another process.
     fn moment(&mut self, store: &mut Store, key: &str, call: &str) -> Option<Vec<String>> {
         if !self.moments.contains_key(call) {
-            let found = store.get(key)?.observations().call(call)?;
+            let found = store.get_mut(key)?.observations().call(call)?;
             self.moments.insert(call.to_owned(), found.metadata.items.clone()?);
         }
         self.moments.get(call).cloned()

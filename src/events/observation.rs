@@ -346,6 +346,11 @@ impl Observations {
         chosen
     }
 
+    /// Whether all were taken.
+    pub(crate) fn are_delivered(&self) -> bool {
+        self.delivered == self.last
+    }
+
     /// Marks all observations as delivered, and returns those that were not, oldest first.
     pub(crate) fn take_new(&mut self) -> Vec<Kept> {
         let delivered = std::mem::replace(&mut self.delivered, self.last);

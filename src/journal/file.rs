@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::folder::{PATIENTLY, bad_file, create_folder, existing, files_of, is_later, is_plain, lock};
+use super::folder::{
+    PATIENTLY, bad_file, create_folder, existing, files_of, is_later, is_plain, lock, sync, sync_names,
+};
 use super::line::{FORMAT, decode, decode_all, encode};
 use crate::events::Millis;
 use crate::fault::may_panic_here;
@@ -25,6 +27,9 @@ wire_names! {
         Disk = "disk",
     }
 }
+
+/// Maximum number of bytes of records that wait for a disk that refuses them.
+const MOST_PENDING: usize = 8 * 1024 * 1024;
 
 /// A journal file, locked against other processes while it is open.
 #[derive(Debug)]
@@ -89,7 +94,10 @@ pub fn open(
                 "another Emacs has the journal {} open; this one writes its own",
                 path.display()
             )),
-            Err(error) => return Err(error),
+            Err(error) => warnings.push(format!(
+                "the journal {} cannot be opened ({error}); this Emacs writes its own",
+                path.display()
+            )),
         }
     }
     let journal = begin(folder, thread, &header, durability)?;
@@ -106,6 +114,9 @@ pub fn begin(folder: &Path, thread: &str, header: &Record, durability: Durabilit
     let path = free.ok_or_else(|| io::Error::other("99 processes hold this thread's journals"))?;
     let mut journal = Journal::at(&path, durability)?;
     journal.append(std::slice::from_ref(header))?;
+    if durability == Durability::Disk {
+        sync_names(&path)?;
+    }
     Ok(journal)
 }
 
@@ -192,6 +203,33 @@ impl Journal {
         self.flush()
     }
 
+    /// Sets when a record counts as saved, from the next one on.
+    pub(super) fn set_durability(&mut self, durability: Durability) {
+        self.durability = durability;
+    }
+
+    /// Whether the records that could not be written are so many that one of the whole state must replace
+    /// them.
+    pub(super) fn is_overfull(&self) -> bool {
+        self.pending.len() > MOST_PENDING
+    }
+
+    /// Replaces the records that could not be written by one of the whole state.
+    ///
+    /// # Errors
+    /// None but that the record cannot be encoded.
+    pub(super) fn replace_pending(&mut self, full: &Record) -> io::Result<()> {
+        self.pending = encode(full)?;
+        self.count(full, self.pending.len() as u64);
+        Ok(())
+    }
+
+    /// Writes to another file from now on.
+    #[cfg(test)]
+    pub(super) fn replace_file(&mut self, file: File) {
+        self.file = Some(file);
+    }
+
     /// Closes the file until the next write, which notices if another process opened or deleted it
     /// meanwhile.
     pub fn close(&mut self) {
@@ -244,7 +282,7 @@ impl Journal {
             .and_then(|()| file.write_all(&pending))
             .and_then(|()| match durability {
                 Durability::Process => Ok(()),
-                Durability::Disk => file.sync_data(),
+                Durability::Disk => sync(file),
             });
         match result {
             Ok(()) => (self.valid, self.torn) = (valid + pending.len() as u64, false),
@@ -336,7 +374,14 @@ impl Journal {
             new.pending.extend_from_slice(&encode(record)?);
         }
         new.flush()?;
+        if self.durability == Durability::Process {
+            // The only copy is replaced.
+            sync(new.file()?)?;
+        }
         fs::rename(&path, &self.path)?;
+        if self.durability == Durability::Disk {
+            sync_names(&self.path)?;
+        }
         (self.file, self.valid, self.torn) = (new.file, new.valid, false);
         Ok(())
     }

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use super::file::whole_lines;
 use super::line::{FORMAT, decode, decode_all, format_of};
+use crate::error::Error;
 use crate::events::Millis;
 use crate::file::{is_certain, modified};
 use crate::text::fnv1a;
@@ -117,17 +118,32 @@ impl Journals {
         }
     }
 
-    /// Reads the newest journal without locking or repairing it.
-    pub(crate) fn read_newest(&self) -> Vec<Record> {
-        let newest = self.files.iter().max_by_key(|file| file.modified);
-        newest.map(|file| read_file(&file.path)).unwrap_or_default()
+    /// Reads the newest journal without locking or repairing it. Those of later versions are read only
+    /// if there is no other.
+    ///
+    /// # Errors
+    /// As [`read_file`].
+    pub(super) fn read_newest(&self) -> Result<Vec<Record>, Error> {
+        let newest = self.files.iter().max_by_key(|file| (!is_later(&file.path), file.modified));
+        newest.map_or(Ok(Vec::new()), |file| read_file(&file.path))
     }
 }
 
-/// Reads a journal without locking or repairing it; one that cannot be read has no records.
-pub(crate) fn read_file(path: &Path) -> Vec<Record> {
-    let bytes = fs::read(path).unwrap_or_default();
-    decode_all(&bytes[..whole_lines(&bytes)])
+/// Reads a journal without locking or repairing it. One that was deleted has no records.
+///
+/// # Errors
+/// [`Error::Journal`] if it cannot be read, or is one of a later version.
+pub(super) fn read_file(path: &Path) -> Result<Vec<Record>, Error> {
+    let failed = |reason| Error::Journal { file: path.display().to_string(), reason };
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error)),
+    };
+    if is_later_format(&bytes) {
+        return Err(failed(io::Error::other("a later version of todo-write wrote it")));
+    }
+    Ok(decode_all(&bytes[..whole_lines(&bytes)]))
 }
 
 /// The time of the last record of a journal that has one. Only the end of the file is read: a few
@@ -155,7 +171,13 @@ const LONGEST_END: u64 = 8 * 1024 * 1024;
 pub(super) fn is_later(path: &Path) -> bool {
     let mut line = Vec::new();
     let read = File::open(path).and_then(|file| BufReader::new(file).read_until(b'\n', &mut line));
-    read.is_ok() && format_of(&line).is_some_and(|format| format > FORMAT.into())
+    read.is_ok() && is_later_format(&line)
+}
+
+/// Whether a journal that begins with these bytes has a format that this version does not know.
+fn is_later_format(bytes: &[u8]) -> bool {
+    let line = bytes.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
+    format_of(line).is_some_and(|format| format > FORMAT.into())
 }
 
 impl FileState {
@@ -207,6 +229,29 @@ pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder)
+}
+
+/// Waits until the disk has the names in the folder of a file. Without that, a file that was created or
+/// renamed may be lost in a power failure although its contents are on the disk.
+pub(super) fn sync_names(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    if let Some(folder) = path.parent() {
+        sync(&File::open(folder)?)?;
+    }
+    Ok(())
+}
+
+/// Waits until the disk has the contents of a file.
+pub(super) fn sync(file: &File) -> io::Result<()> {
+    #[cfg(test)]
+    SYNCED.with_borrow_mut(|count| *count += 1);
+    file.sync_data()
+}
+
+#[cfg(test)]
+thread_local! {
+    /// The number of calls of [`sync`] by this thread.
+    pub(super) static SYNCED: std::cell::RefCell<usize> = const { std::cell::RefCell::new(0) };
 }
 
 /// How often to try to lock a file that is needed. Another process may only look whether it is held,

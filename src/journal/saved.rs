@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::path::Path;
 
-use super::file::{Journal, is_lost};
+use super::file::{Durability, Journal, is_lost};
 use crate::events::Millis;
 use crate::fault::may_panic_here;
 use crate::thread::Thread;
@@ -21,6 +21,8 @@ pub struct SavedThread {
     warning: Option<String>,
     /// Whether a change began and did not end, because of a panic.
     is_half_made: bool,
+    /// The number of its last use among all of the store.
+    pub(super) last_use: u64,
 }
 
 impl Deref for SavedThread {
@@ -34,20 +36,31 @@ impl Deref for SavedThread {
 impl SavedThread {
     /// A thread that has no journal yet.
     pub(super) fn new(thread: Thread) -> SavedThread {
-        SavedThread { thread, journal: None, is_unsaved: false, warning: None, is_half_made: false }
+        SavedThread {
+            thread,
+            journal: None,
+            is_unsaved: false,
+            warning: None,
+            is_half_made: false,
+            last_use: 0,
+        }
     }
 
     /// Restores a thread, and continues its journal if there is one. An active thread is paused, since
-    /// the process that wrote the records has ended.
+    /// the process that wrote the records has ended, unless this process `called` it before.
     pub(super) fn restore(
         key: &str,
         records: &[Record],
         journal: Option<Journal>,
         history_limit: usize,
+        called: Option<Millis>,
     ) -> SavedThread {
         let (thread, last) = Thread::replayed(key, records, history_limit);
         let mut saved = SavedThread { journal, ..SavedThread::new(thread) };
-        saved.change(|thread| thread.end_process(last));
+        match called {
+            Some(called) => saved.thread.note_call(called),
+            None => saved.change(|thread| thread.end_process(last)),
+        }
         saved
     }
 
@@ -92,6 +105,23 @@ impl SavedThread {
                 ));
             }
         }
+        self.bound_pending();
+    }
+
+    /// Keeps what waits for a full disk small: beyond a limit, the whole state replaces the changes.
+    fn bound_pending(&mut self) {
+        if let Some(journal) = self.journal.as_mut().filter(|journal| journal.is_overfull()) {
+            let full = self.thread.full(self.thread.last_time());
+            // If the state cannot be encoded, the records of its changes stay.
+            let _ = journal.replace_pending(&full);
+        }
+    }
+
+    /// Sets when a record counts as saved.
+    pub(super) fn set_durability(&mut self, durability: Durability) {
+        if let Some(journal) = &mut self.journal {
+            journal.set_durability(durability);
+        }
     }
 
     /// Restores the thread from its journal if a panic interrupted a change: it is then as before the
@@ -118,6 +148,11 @@ impl SavedThread {
             self.append(missing);
         }
         missing.is_some()
+    }
+
+    /// Whether the thread may leave memory, since its journal has all of it.
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.has_journal() && !self.is_unsaved && !self.is_half_made && self.thread.is_at_rest()
     }
 
     /// Removes and returns the warning that the journal cannot be written.
@@ -172,5 +207,117 @@ impl SavedThread {
             self.journal = None;
         }
         has_journal
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::fs::{self, File};
+    use std::path::PathBuf;
+
+    use serde_json::Map;
+
+    use crate::events::observation::{Details, Payload};
+    use crate::events::payload::Text;
+    use crate::journal::folder::{SYNCED, files_of};
+    use crate::journal::store::{Storage, Store};
+    use crate::journal::{Durability, saved::SavedThread};
+
+    /// A store in a new folder, which the caller deletes.
+    fn store(durability: Durability) -> (PathBuf, Store) {
+        let name = format!("todo-write-saved-{}-{:?}", std::process::id(), std::thread::current().id());
+        let folder = std::env::temp_dir().join(name);
+        let _ = fs::remove_dir_all(&folder);
+        let storage = Storage { folder: Some(folder.clone()), durability, history_limit: 10 };
+        (folder, Store::new(storage))
+    }
+
+    fn open(store: &mut Store) -> &mut SavedThread {
+        store.open("a thread", Map::new(), 1)
+    }
+
+    fn say(store: &mut Store, text: &str) {
+        open(store).change(|thread| {
+            thread.observe(Payload::Message(Text::of(text)), Details::default(), 2);
+            thread.set_paused(Some("lunch".into()), 2);
+        });
+    }
+
+    fn synced() -> usize {
+        SYNCED.with_borrow_mut(std::mem::take)
+    }
+
+    #[test]
+    fn with_disk_a_new_journal_and_each_call_wait_for_the_disk_once() {
+        let (folder, mut store) = store(Durability::Disk);
+        synced();
+        open(&mut store);
+        assert_eq!(synced(), 2, "its header and its name");
+        say(&mut store, "a message and a pause");
+        assert_eq!(synced(), 1);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn the_durability_of_open_journals_follows_the_option() {
+        let (folder, mut store) = store(Durability::Process);
+        say(&mut store, "one");
+        assert_eq!(synced(), 0);
+        store.set_storage(Storage {
+            folder: Some(folder.clone()),
+            durability: Durability::Disk,
+            history_limit: 10,
+        });
+        say(&mut store, "two");
+        assert_eq!(synced(), 1);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_journal_is_on_the_disk_before_it_replaces_a_damaged_one() {
+        for (durability, expected) in [(Durability::Process, 1), (Durability::Disk, 2)] {
+            let (folder, mut first) = store(durability);
+            say(&mut first, "one");
+            drop(first);
+            let path = files_of(&folder, "a thread").next().unwrap();
+            let text = fs::read_to_string(&path).unwrap();
+            fs::write(&path, text.replacen("\"format\"", "\"formal\"", 1)).unwrap();
+            synced();
+            let storage = Storage { folder: Some(folder.clone()), durability, history_limit: 10 };
+            open(&mut Store::new(storage));
+            // Damage also gives one new header, and the pause needs no record.
+            assert_eq!(synced(), expected * 2, "{durability}");
+            fs::remove_dir_all(folder).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_waits_for_a_full_disk_is_bounded_and_nothing_of_the_list_is_lost() {
+        let (folder, mut store) = store(Durability::Process);
+        say(&mut store, "one");
+        // Writing to a file that is open for reading only fails as on a full disk.
+        let path = files_of(&folder, "a thread").next().unwrap();
+        let thread = open(&mut store);
+        thread.journal.as_mut().unwrap().replace_file(File::open(&path).unwrap());
+        for n in 0..40 {
+            say(&mut store, &format!("{n} {}", "x".repeat(1 << 20)));
+            let waiting =
+                open(&mut store).journal.as_ref().unwrap().size() - fs::metadata(&path).unwrap().len();
+            assert!(waiting < 10 << 20, "{waiting} bytes");
+        }
+        let thread = open(&mut store);
+        assert!(thread.is_unsaved());
+        let writable = File::options().append(true).read(true).open(&path).unwrap();
+        thread.journal.as_mut().unwrap().replace_file(writable);
+        thread.save();
+        assert!(!thread.is_unsaved());
+        let next = thread.observations().next_number();
+        drop(store);
+        let storage = Storage { folder: Some(folder.clone()), history_limit: 10, ..Storage::default() };
+        let mut again = Store::new(storage);
+        let thread = open(&mut again);
+        assert_eq!((thread.observations().next_number(), thread.pause_reason()), (next, None));
+        fs::remove_dir_all(folder).unwrap();
     }
 }

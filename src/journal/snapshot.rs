@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::folder::{Availability, Journals};
+use crate::error::Error;
 use crate::thread::Thread;
 
 /// A thread as its newest journal has it, cached until the journals change.
@@ -26,23 +27,22 @@ impl Snapshot {
     }
 
     /// The thread, or none if it has no journal.
-    pub(super) fn thread(&mut self, key: &str, history_limit: usize) -> Option<&Thread> {
+    ///
+    /// # Errors
+    /// [`Error::Journal`] if its newest journal cannot be read; the next call tries again.
+    pub(super) fn thread(&mut self, key: &str, history_limit: usize) -> Result<Option<&Thread>, Error> {
         let availability = self.availability();
         if availability == Availability::Missing {
-            return None;
+            return Ok(None);
         }
-        let journals = &self.journals;
-        Some(self.thread.get_or_insert_with(|| {
-            let records = journals.read_newest();
-            match availability {
-                // Its agent may be working in the other process.
-                Availability::Held => Thread::replayed(key, &records, history_limit).0,
-                _ => {
-                    let (mut thread, last) = Thread::replayed(key, &records, history_limit);
-                    thread.end_process(last);
-                    thread
-                }
+        if self.thread.is_none() {
+            let (mut thread, last) = Thread::replayed(key, &self.journals.read_newest()?, history_limit);
+            // The agent of a journal that is held may be working in the other process.
+            if availability == Availability::Free {
+                thread.end_process(last);
             }
-        }))
+            self.thread = Some(thread);
+        }
+        Ok(self.thread.as_ref())
     }
 }

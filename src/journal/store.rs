@@ -20,12 +20,15 @@ use crate::events::Millis;
 use crate::events::observation::Observation;
 use crate::events::work::{Part, belongs};
 use crate::file;
-use crate::thread::Thread;
 use crate::thread::activity::Ending;
 use crate::thread::record::Record;
+use crate::thread::{Thread, parent_in};
 
 /// The number of journals kept open, since systems limit the open files of a process.
 const MANY_OPEN: usize = 64;
+
+/// The number of threads kept in memory if they are at rest, since each may have megabytes of observations.
+const MANY_AT_REST: usize = 64;
 
 /// The number of threads on disk that are kept as they were read.
 const MANY_SNAPSHOTS: usize = 16;
@@ -46,12 +49,24 @@ pub struct Storage {
 pub struct Store {
     storage: Storage,
     threads: HashMap<String, SavedThread>,
+    /// Threads of this process that left memory. The next change loads them.
+    resting: HashMap<String, Resting>,
+    /// The number of uses of threads so far, by which the latest are known.
+    uses: u64,
     current: Option<String>,
     warnings: Vec<String>,
     /// Threads on disk that were read without loading them, by key.
     snapshots: HashMap<String, Snapshot>,
     /// Whether the user was warned that the folder cannot be used.
     is_warned: bool,
+}
+
+/// What no journal has of a thread that left memory, and what its parent needs of it.
+#[derive(Debug)]
+struct Resting {
+    about: Map<String, Value>,
+    last: Millis,
+    called: Millis,
 }
 
 /// A thread that has a journal.
@@ -81,14 +96,15 @@ impl Store {
     ///     .open("agent", Default::default(), 1)
     ///     .change(|thread| thread.write(plan, WriteOptions::default(), 2));
     /// assert_eq!(outcome.result, "0/1 task completed.");
-    /// assert_eq!(store.get("agent").unwrap().list()[0].id, "t1");
+    /// assert_eq!(store.get("agent").unwrap().unwrap().list()[0].id, "t1");
     /// ```
     pub fn new(storage: Storage) -> Store {
         Store { storage, ..Store::default() }
     }
 
     /// Changes the options. The folder must stay the same.
-    pub(crate) fn set_storage(&mut self, storage: Storage) {
+    pub fn set_storage(&mut self, storage: Storage) {
+        self.threads.values_mut().for_each(|thread| thread.set_durability(storage.durability));
         self.storage = storage;
     }
 
@@ -131,6 +147,7 @@ impl Store {
     /// `about`.
     pub fn open(&mut self, key: &str, about: Map<String, Value>, now: Millis) -> &mut SavedThread {
         self.close_journals_if_many(key);
+        self.rest_if_many(key);
         let in_memory_only = self.storage.folder.is_none();
         if !self.get_mut(key).is_some_and(|thread| in_memory_only || thread.reopen_journal()) {
             self.load(key, &about, now);
@@ -140,10 +157,32 @@ impl Store {
             .threads
             .entry(key.to_owned())
             .or_insert_with(|| SavedThread::new(Thread::new(key, about, limit)));
+        self.uses += 1;
+        thread.last_use = self.uses;
         if !in_memory_only && !thread.has_journal() {
             thread.mark_unsaved();
         }
         thread
+    }
+
+    /// Lets go of threads at rest if there are many, the least used first, and of none with the key `key`.
+    /// Reading one reads its journal, and changing it loads it again.
+    fn rest_if_many(&mut self, key: &str) {
+        if self.threads.len() <= MANY_AT_REST || self.threads.contains_key(key) {
+            return;
+        }
+        let current = self.current.as_deref();
+        let at_rest =
+            self.threads.values().filter(|thread| thread.is_at_rest() && Some(thread.key()) != current);
+        let mut keys: Vec<(u64, String)> =
+            at_rest.map(|thread| (thread.last_use, thread.key().to_owned())).collect();
+        keys.sort();
+        for (_, key) in &keys[..keys.len().saturating_sub(MANY_AT_REST / 2)] {
+            if let Some(thread) = self.threads.remove(key) {
+                let (about, last, called) = (thread.about().clone(), thread.last_time(), thread.called());
+                self.resting.insert(key.clone(), Resting { about, last, called });
+            }
+        }
     }
 
     /// Tries again to save the threads that could not be saved. Returns the keys of those that still are
@@ -174,6 +213,10 @@ impl Store {
     /// A thread in memory, to change what a thread on disk lacks: an agent at work and observations that are
     /// not delivered.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut SavedThread> {
+        if let Some(Resting { about, last, .. }) = self.resting.get(key) {
+            let (about, last) = (about.clone(), *last);
+            self.load(key, &about, last);
+        }
         let thread = self.threads.get_mut(key)?;
         thread.recover();
         Some(thread)
@@ -181,11 +224,14 @@ impl Store {
 
     /// A thread to read: the one in memory, or a snapshot of what its newest journal has. None if it
     /// exists nowhere. Reading locks and changes no journal.
-    pub fn get(&mut self, key: &str) -> Option<&Thread> {
+    ///
+    /// # Errors
+    /// [`Error::Journal`] if that cannot be read.
+    pub fn get(&mut self, key: &str) -> Result<Option<&Thread>, Error> {
         if self.threads.contains_key(key) {
-            return self.get_mut(key).map(|thread| &**thread);
+            return Ok(self.get_mut(key).map(|thread| &**thread));
         }
-        let folder = self.storage.folder.as_deref()?;
+        let Some(folder) = self.storage.folder.as_deref() else { return Ok(None) };
         if !self.snapshots.contains_key(key) && self.snapshots.len() >= MANY_SNAPSHOTS {
             self.snapshots.clear();
         }
@@ -196,39 +242,49 @@ impl Store {
 
     /// The observations of work in a part of a thread, oldest first: those in memory, and before them
     /// those that only the journal still has.
-    pub(crate) fn work_observations(&mut self, key: &str, part: Part<'_>) -> Vec<Arc<Observation>> {
-        let Some(thread) = self.get(key) else { return Vec::new() };
+    ///
+    /// # Errors
+    /// As [`Store::get`].
+    pub(crate) fn work_observations(
+        &mut self,
+        key: &str,
+        part: Part<'_>,
+    ) -> Result<Vec<Arc<Observation>>, Error> {
+        let Some(thread) = self.get(key)? else { return Ok(Vec::new()) };
         let first = thread.observations().first_kept();
         let kept: Vec<_> = thread.observations().reported().cloned().collect();
-        let records = if first > 1 { self.saved_records(key) } else { Vec::new() };
+        let records = if first > 1 { self.saved_records(key)? } else { Vec::new() };
         let saved = records.into_iter().filter_map(|record| match record {
             Record::Observation(observation) if observation.number < first => Some(observation),
             _ => None,
         });
-        saved.chain(kept).filter(|observation| belongs(observation, part)).collect()
+        Ok(saved.chain(kept).filter(|observation| belongs(observation, part)).collect())
     }
 
     /// The newest places of a thread that have all the words, newest first. The thread is not loaded.
-    pub fn search(&self, key: &str, query: Query, limit: usize) -> Vec<Match> {
+    ///
+    /// # Errors
+    /// As [`Store::get`].
+    pub fn search(&self, key: &str, query: Query, limit: usize) -> Result<Vec<Match>, Error> {
         let mut search = Search::new(query);
-        let records = self.saved_records(key);
+        let records = self.saved_records(key)?;
         records.iter().for_each(|record| search.add_record(record));
         // One that is not saved is in memory only.
         if let Some(thread) = self.threads.get(key).filter(|_| records.is_empty()) {
             thread.list().iter().for_each(|item| search.add_item(item, thread.last_time()));
             thread.observations().reported().for_each(|one| search.add_observation(one));
         }
-        search.finish(limit)
+        Ok(search.finish(limit))
     }
 
     /// The records of a thread on disk: in its own journal if it is in memory, since another process may
     /// have a newer one; else in the newest.
-    fn saved_records(&self, key: &str) -> Vec<Record> {
+    fn saved_records(&self, key: &str) -> Result<Vec<Record>, Error> {
         if let Some(file) = self.threads.get(key).and_then(SavedThread::file) {
             return folder::read_file(file);
         }
         let folder = self.storage.folder.as_deref();
-        folder.map(|folder| Journals::of(folder, key).read_newest()).unwrap_or_default()
+        folder.map_or(Ok(Vec::new()), |folder| Journals::of(folder, key).read_newest())
     }
 
     /// Closes all journals if too many are open and that of the thread `key` is not.
@@ -252,18 +308,23 @@ impl Store {
         let Some(folder) = folder else { return };
         let opened = journal_file::open(&folder, key, about, now, durability);
         self.snapshots.remove(key);
-        let in_memory = self.threads.remove(key);
+        let (in_memory, resting) = (self.threads.remove(key), self.resting.remove(key));
         let thread = match (opened, in_memory) {
             (Ok(opened), Some(thread)) => Some(self.save(thread, opened, now)),
             (Ok(opened), None) => {
                 self.warnings.extend(opened.warnings);
-                Some(SavedThread::restore(key, &opened.records, Some(opened.journal), limit))
+                let called = resting.map(|thread| thread.called);
+                Some(SavedThread::restore(key, &opened.records, Some(opened.journal), limit, called))
             }
             (Err(source), in_memory) => {
                 self.warn(source);
                 in_memory.or_else(|| {
                     let records = Journals::of(&folder, key).read_newest();
-                    (!records.is_empty()).then(|| SavedThread::restore(key, &records, None, limit))
+                    let records = records.unwrap_or_else(|error| {
+                        self.warnings.push(error.to_string());
+                        Vec::new()
+                    });
+                    (!records.is_empty()).then(|| SavedThread::restore(key, &records, None, limit, None))
                 })
             }
         };
@@ -339,11 +400,13 @@ impl Store {
 
     /// The keys of the subagents' threads under this one, and the items they work on.
     pub fn children(&self, parent: &str) -> Vec<(String, Option<String>)> {
-        let child = |thread: &SavedThread| {
-            let (_, item) = thread.parent().filter(|(key, _)| *key == parent)?;
-            Some((thread.key().to_owned(), item.map(str::to_owned)))
+        let in_memory = self.threads.values().map(|thread| (thread.key(), thread.about()));
+        let resting = self.resting.iter().map(|(key, thread)| (key.as_str(), &thread.about));
+        let child = |(key, about): (&str, &Map<String, Value>)| {
+            let (_, item) = parent_in(about).filter(|(key, _)| *key == parent)?;
+            Some((key.to_owned(), item.map(str::to_owned)))
         };
-        let mut children: Vec<_> = self.threads.values().filter_map(child).collect();
+        let mut children: Vec<_> = in_memory.chain(resting).filter_map(child).collect();
         children.sort();
         children
     }
@@ -373,6 +436,7 @@ impl Store {
             }
         }
         self.threads.remove(key);
+        self.resting.remove(key);
         self.snapshots.remove(key);
         if self.current.as_deref() == Some(key) {
             self.current = None;

@@ -115,8 +115,8 @@ impl Module {
     }
 
     /// The state of a thread, which is empty if the thread does not exist.
-    fn state(&mut self, key: &str) -> State {
-        self.store.get(key).map_or(State::Empty, Thread::state)
+    fn state(&mut self, key: &str) -> Result<State> {
+        Ok(self.store.get(key)?.map_or(State::Empty, Thread::state))
     }
 }
 

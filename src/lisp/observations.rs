@@ -7,6 +7,7 @@ use emacs::{Env, FromLisp, Result, Value, defun};
 use super::read::{self, Key, TYPES, wrong};
 use super::write;
 use super::{border, guarded, now, with_module};
+use crate::error::Error;
 use crate::events::observation::{Details, Filter, Observation, Payload, Phase, Type};
 use crate::events::work::CallOutcome;
 use crate::journal::search::Query;
@@ -118,7 +119,7 @@ fn search<'e>(env: &'e Env, thread: Key, text: Value<'e>, limit: Value<'e>) -> R
     border(env, || {
         let query = Query::of(&read::text("text", text)?).ok_or_else(|| wrong("text", text, "words"))?;
         let limit = read::whole_number("limit", limit)?;
-        let found = with_module(|module| module.store.search(&thread, query, limit));
+        let found = with_module(|module| module.store.search(&thread, query, limit))?;
         write::list_of(env, &found, |found| {
             write::Plist::new(env)
                 .set(k_timestamp, found.timestamp)?
@@ -134,7 +135,9 @@ fn search<'e>(env: &'e Env, thread: Key, text: Value<'e>, limit: Value<'e>) -> R
 #[defun]
 fn observations(env: &Env, thread: Key, filter: Filter) -> Result<Value<'_>> {
     border(env, || {
-        let found = with_module(|module| module.store.get(&thread).map(|thread| thread.observed(&filter)));
+        let found = with_module(|module| {
+            Ok::<_, Error>(module.store.get(&thread)?.map(|thread| thread.observed(&filter)))
+        })?;
         to_lisp(env, &thread, found.unwrap_or_default())
     })
 }

@@ -26,7 +26,7 @@ fn item_changes(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
                 (!changes.is_empty()).then(|| (revision.clone(), changes))
             };
             (thread.revisions().iter().filter_map(of_item).collect(), replacements(thread))
-        });
+        })?;
         write::list_of(env, &found, |(revision, changes)| {
             let shared = write::Shared::new(env);
             let changes = write::list_of(env, changes, |one| {
@@ -53,7 +53,7 @@ fn items_removed(env: &Env, thread: Key) -> Result<Value<'_>> {
                 .collect();
             gone.reverse();
             gone
-        });
+        })?;
         write::list_of(env, &gone, |item| Ok(&**item))
     })
 }
@@ -62,7 +62,7 @@ fn items_removed(env: &Env, thread: Key) -> Result<Value<'_>> {
 #[defun]
 fn items_dropped(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let dropped = with_thread(&thread, Thread::dropped);
+        let dropped = with_thread(&thread, Thread::dropped)?;
         write::list_of(env, &dropped, |item| Ok(&**item))
     })
 }
@@ -71,7 +71,7 @@ fn items_dropped(env: &Env, thread: Key) -> Result<Value<'_>> {
 #[defun]
 fn items_cleared(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let cleared = with_thread(&thread, Thread::cleared);
+        let cleared = with_thread(&thread, Thread::cleared)?;
         write::list_of(env, &cleared, |item| Ok(&**item))
     })
 }
@@ -80,7 +80,7 @@ fn items_cleared(env: &Env, thread: Key) -> Result<Value<'_>> {
 #[defun]
 fn earlier_items(env: &Env, thread: Key, first: u64, last: u64) -> Result<Value<'_>> {
     border(env, || {
-        let items = with_thread(&thread, |thread| thread.earlier_items(first, last))?;
+        let items = with_thread(&thread, |thread| thread.earlier_items(first, last))??;
         write::list_of(env, &items, |item| Ok(&**item))
     })
 }
@@ -90,7 +90,7 @@ fn earlier_items(env: &Env, thread: Key, first: u64, last: u64) -> Result<Value<
 fn lines_of<'e>(env: &'e Env, thread: Key, ids: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let ids: HashSet<String> = read::texts("ids", ids)?.into_iter().collect();
-        let lines = with_thread(&thread, |thread| thread.work_sums().lines_of(&ids));
+        let lines = with_thread(&thread, |thread| thread.work_sums().lines_of(&ids))?;
         write::list_of(env, lines, Ok)
     })
 }
@@ -99,7 +99,7 @@ fn lines_of<'e>(env: &'e Env, thread: Key, ids: Value<'e>) -> Result<Value<'e>> 
 #[defun]
 fn earlier_lists(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let lists = with_thread(&thread, Thread::earlier_lists);
+        let lists = with_thread(&thread, Thread::earlier_lists)?;
         write::list_of(env, &lists, |(first, last)| env.cons(*first, *last))
     })
 }
@@ -110,14 +110,14 @@ fn row_work(env: &Env, thread: Key, id: Option<Id>) -> Result<Value<'_>> {
     border(env, || {
         let figures = |numbers: [u64; 3]| write::list_of(env, numbers, Ok);
         if let Some(Id(id)) = id {
-            let found = with_thread(&thread, |thread| row_figures(thread, &id));
+            let found = with_thread(&thread, |thread| row_figures(thread, &id))?;
             return found.map(figures).transpose()?.into_lisp(env);
         }
         let all: Vec<(String, [u64; 3])> = with_thread(&thread, |thread| {
             // Most plans have no work.
             let items = if thread.work(Part::Whole).is_some() { thread.list().as_slice() } else { &[] };
             items.iter().filter_map(|item| Some((item.id.clone(), row_figures(thread, &item.id)?))).collect()
-        });
+        })?;
         write::list_of(env, &all, |(id, numbers)| env.cons(id, figures(*numbers)?))
     })
 }
@@ -150,7 +150,7 @@ fn completed_runs<'e>(
             runs.sort_by_key(|(place, _)| *place);
             let ends = |run: &[Arc<Item>]| Some((run.first()?.id.clone(), run.last()?.id.clone(), run.len()));
             runs.into_iter().filter_map(|(_, run)| ends(run)).collect::<Vec<_>>()
-        });
+        })?;
         write::list_of(env, &runs, |(first, last, count)| env.cons(first, env.cons(last, *count)?))
     })
 }

@@ -28,15 +28,18 @@ emacs::use_symbols! {
 }
 
 /// Calls `work` with a thread, which is empty if it does not exist.
-pub(super) fn with_thread<T>(key: &str, work: impl FnOnce(&Thread) -> T) -> T {
-    with_module(|module| match module.store.get(key) {
-        Some(thread) => work(thread),
-        None => work(&Thread::new(key, Map::new(), 1)),
+///
+/// # Errors
+/// Its journal cannot be read.
+pub(super) fn with_thread<T>(key: &str, work: impl FnOnce(&Thread) -> T) -> Result<T> {
+    with_module(|module| match module.store.get(key)? {
+        Some(thread) => Ok(work(thread)),
+        None => Ok(work(&Thread::new(key, Map::new(), 1))),
     })
 }
 
 /// The summary of a thread, which is empty if it does not exist.
-pub(super) fn summary_of(key: &str) -> Summary {
+pub(super) fn summary_of(key: &str) -> Result<Summary> {
     let is_unsaved = with_module(|module| module.store.unsaved().any(|unsaved| unsaved == key));
     with_thread(key, |thread| Summary::of(thread, is_unsaved))
 }
@@ -193,7 +196,7 @@ fn pause<'e>(env: &'e Env, thread: Key, reason: Value<'e>) -> Result<Value<'e>> 
         let reason = read::optional("reason", reason, read::text)?;
         change_state(
             env,
-            |module| Some(module.state(&thread)),
+            |module| Ok(Some(module.state(&thread)?)),
             |Module { store, .. }| {
                 let thread = if reason.is_some() {
                     store.get_mut(&thread)
@@ -212,14 +215,14 @@ fn pause<'e>(env: &'e Env, thread: Key, reason: Value<'e>) -> Result<Value<'e>> 
 /// before.
 fn change_state<'e>(
     env: &'e Env,
-    state_in: impl Fn(&mut Module) -> Option<State>,
+    state_in: impl Fn(&mut Module) -> Result<Option<State>>,
     work: impl FnOnce(&mut Module),
 ) -> Result<Value<'e>> {
     let (before, after, warnings) = with_module(|module| {
-        let before = state_in(module);
+        let before = state_in(module)?;
         work(module);
-        (before, state_in(module), module.store.take_warnings())
-    });
+        Ok::<_, emacs::Error>((before, state_in(module)?, module.store.take_warnings()))
+    })?;
     write::Plist::new(env)
         .set(k_state, after)?
         .set(k_changed, before != after)?
@@ -236,7 +239,7 @@ fn change_state<'e>(
 fn set_activity<'e>(env: &'e Env, thread: Key, activity: Activity, time: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let time = read::optional("time", time, read::whole_number)?;
-        let state = |module: &mut Module| module.store.get_mut(&thread).map(|thread| thread.state());
+        let state = |module: &mut Module| Ok(module.store.get_mut(&thread).map(|thread| thread.state()));
         change_state(env, state, |Module { store, .. }| {
             // The agent of a thread on disk has stopped, so only `working` needs to load it.
             let thread = match activity {
@@ -274,7 +277,7 @@ fn end_turn<'e>(
         let time = read::optional("time", time, read::whole_number)?;
         let reason = read::text("reason", reason)?;
         let ending = ending.unwrap_or(Ending::EndOfTurn);
-        let state = |module: &mut Module| module.store.get_mut(&thread).map(|thread| thread.state());
+        let state = |module: &mut Module| Ok(module.store.get_mut(&thread).map(|thread| thread.state()));
         change_state(env, state, |module| {
             if let Some(thread) = module.store.get_mut(&thread) {
                 let time = ended_at(thread, time);
@@ -287,7 +290,7 @@ fn end_turn<'e>(
 /// See `todo-write-state'.
 #[defun]
 fn state(env: &Env, thread: Key) -> Result<Value<'_>> {
-    border(env, || Ok(with_thread(&thread, Thread::state)))
+    border(env, || with_thread(&thread, Thread::state))
 }
 
 /// See `todo-write-items'.
@@ -298,7 +301,7 @@ fn items<'e>(env: &'e Env, thread: Key, revision: Value<'e>) -> Result<Value<'e>
         let list = with_thread(&thread, |thread| match revision {
             Some(revision) => thread.list_at(revision),
             None => Ok(thread.list().clone()),
-        })?;
+        })??;
         write::vector_of(env, list.iter(), |item| Ok(&**item))
     })
 }
@@ -307,7 +310,7 @@ fn items<'e>(env: &'e Env, thread: Key, revision: Value<'e>) -> Result<Value<'e>
 #[defun]
 fn item(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
     border(env, || {
-        let item = with_thread(&thread, |thread| thread.list().iter().find(|item| item.id == id.0).cloned());
+        let item = with_thread(&thread, |thread| thread.list().iter().find(|item| item.id == id.0).cloned())?;
         item.as_deref().into_lisp(env)
     })
 }
@@ -317,7 +320,7 @@ fn item(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
 fn item_like<'e>(env: &'e Env, thread: Key, text: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let text = read::text("text", text)?;
-        Ok(with_thread(&thread, |thread| open_item_like(thread.list(), &text)))
+        with_thread(&thread, |thread| open_item_like(thread.list(), &text))
     })
 }
 
@@ -327,7 +330,7 @@ fn item_like<'e>(env: &'e Env, thread: Key, text: Value<'e>) -> Result<Value<'e>
 #[defun]
 fn untold_edits(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let edits = with_thread(&thread, |thread| thread.untold_edits());
+        let edits = with_thread(&thread, |thread| thread.untold_edits())?;
         write::list_of(env, edits, Ok)
     })
 }
@@ -348,10 +351,10 @@ fn tell_items(env: &Env, thread: Key) -> Result<Value<'_>> {
 #[defun]
 fn previous_id(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
     border(env, || {
-        Ok(with_thread(&thread, |thread| {
+        with_thread(&thread, |thread| {
             let place = thread.list().iter().position(|item| item.id == id.0)?;
             Some(thread.list().get(place.checked_sub(1)?)?.id.clone())
-        }))
+        })
     })
 }
 
@@ -360,12 +363,12 @@ fn previous_id(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
 fn times(env: &Env, thread: Key, id: Option<Id>) -> Result<Value<'_>> {
     border(env, || {
         if let Some(Id(id)) = id {
-            return with_thread(&thread, |thread| thread.times(&id).cloned()).as_ref().into_lisp(env);
+            return with_thread(&thread, |thread| thread.times(&id).cloned())?.as_ref().into_lisp(env);
         }
         let all: Vec<(String, Times)> = with_thread(&thread, |thread| {
             let times_of = |item: &Arc<Item>| Some((item.id.clone(), thread.times(&item.id)?.clone()));
             thread.list().iter().filter_map(times_of).collect()
-        });
+        })?;
         write::list_of(env, &all, |(id, times)| env.cons(id, times))
     })
 }
@@ -373,7 +376,7 @@ fn times(env: &Env, thread: Key, id: Option<Id>) -> Result<Value<'_>> {
 /// See `todo-write--spent'.
 #[defun]
 fn spent(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
-    border(env, || Ok(with_thread(&thread, |thread| thread.times(&id.0).map(|times| times.spent(now())))))
+    border(env, || with_thread(&thread, |thread| thread.times(&id.0).map(|times| times.spent(now()))))
 }
 
 /// Try again to save the threads that could not be saved.
@@ -395,7 +398,7 @@ fn save_again(env: &Env) -> Result<Value<'_>> {
 /// See `todo-write-summary'.
 #[defun]
 fn summary(env: &Env, thread: Key) -> Result<Value<'_>> {
-    border(env, || Ok(summary_of(&thread)))
+    border(env, || summary_of(&thread))
 }
 
 /// The revisions that begin a list in place of another one.
@@ -409,7 +412,7 @@ fn revisions(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
         let (revisions, starts): (Vec<_>, _) = with_thread(&thread, |thread| {
             (thread.revisions().iter().cloned().collect(), replacements(thread))
-        });
+        })?;
         write::list_of(env, &revisions, |revision| write::revision(env, revision, &starts))
     })
 }
@@ -419,7 +422,7 @@ fn revisions(env: &Env, thread: Key) -> Result<Value<'_>> {
 fn changes_between<'e>(env: &'e Env, thread: Key, a: Value<'e>, b: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let (a, b) = (read::whole_number("revision", a)?, read::whole_number("revision", b)?);
-        let changes = with_thread(&thread, |thread| thread.changes_between(a, b))?;
+        let changes = with_thread(&thread, |thread| thread.changes_between(a, b))??;
         let shared = Shared::new(env);
         write::changes(&shared, &changes, now(), |one| shared.item(one))
     })
@@ -463,7 +466,7 @@ fn children(env: &Env, thread: Key) -> Result<Value<'_>> {
 #[defun]
 fn about(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let about = with_thread(&thread, |thread| thread.about().clone());
+        let about = with_thread(&thread, |thread| thread.about().clone())?;
         write::json(env, &Json::Object(about))
     })
 }
@@ -474,7 +477,7 @@ fn parent(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
         let parent = with_thread(&thread, |thread| {
             thread.parent().map(|(key, item)| (key.to_owned(), item.map(str::to_owned)))
-        });
+        })?;
         parent.map(|(key, item)| env.cons(key, item)).transpose()
     })
 }

@@ -105,7 +105,7 @@ fn transcript_read<'e>(env: &'e Env, handle: Handle<'e>, milliseconds: Value<'e>
                 let Module { settings, store, .. } = module;
                 let session = follower.thread().filter(|_| appended.since.is_some());
                 let is_new = |store: &mut Store, key: &str| {
-                    store.get(key).is_none_or(|thread| thread.work(Part::Whole).is_none())
+                    store.get_mut(key).is_none_or(|thread| thread.work(Part::Whole).is_none())
                 };
                 let session = session.filter(|key| is_new(store, key));
                 let updates =
@@ -141,7 +141,7 @@ fn unreadable(error: std::io::Error) -> Error {
 
 impl<'e> IntoLisp<'e> for &ThreadUpdate {
     fn into_lisp(self, env: &'e Env) -> Result<Value<'e>> {
-        let summary = summary_of(&self.thread);
+        let summary = summary_of(&self.thread)?;
         let outcome = self.outcome.as_ref().map(|outcome| write::outcome(env, outcome, &summary, &[]));
         let activity = match (&self.activity, &self.error) {
             (Some(_), Some(_)) => Some("failed"),

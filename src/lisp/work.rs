@@ -33,10 +33,15 @@ fn work<'e>(env: &'e Env, thread: Key, id: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let found = with_part(id, |part| {
             with_module(|module| {
-                let thread = module.store.get(&thread)?;
-                Some((thread.work(part)?.clone(), thread.work_sums().has_tokens(part), thread.work_since()))
+                let Some(thread) = module.store.get(&thread)? else { return Ok(None) };
+                let Some(work) = thread.work(part) else { return Ok(None) };
+                Ok::<_, crate::error::Error>(Some((
+                    work.clone(),
+                    thread.work_sums().has_tokens(part),
+                    thread.work_since(),
+                )))
             })
-        })?;
+        })??;
         found.map(|(work, has_tokens, since)| to_lisp(env, &work, has_tokens, since)).transpose()
     })
 }
@@ -91,7 +96,7 @@ fn patches<'e>(env: &'e Env, thread: Key, id: Value<'e>, path: Value<'e>) -> Res
     border(env, || {
         let path = read::optional("path", path, read::text)?;
         let found =
-            with_part(id, |part| with_module(|module| module.store.work_observations(&thread, part)))?;
+            with_part(id, |part| with_module(|module| module.store.work_observations(&thread, part)))??;
         write::list_of(env, recorded_patches(&found, path.as_deref()), |(path, patch)| {
             env.cons(write::text(env, path)?, write::text(env, patch)?)
         })

@@ -24,6 +24,11 @@ pub(super) struct Streaming {
 }
 
 impl Streaming {
+    /// Whether a block has begun and not ended.
+    pub(super) fn is_within_block(&self) -> bool {
+        self.thinking.is_some()
+    }
+
     /// Adds an event, and returns the block that it ends.
     fn push(&mut self, event: &StreamEvent<'_>, context: &Arc<Context>) -> Option<ThoughtBlock> {
         // Usage figures may come within a block.

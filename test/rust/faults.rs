@@ -263,7 +263,7 @@ fn a_second_journal_is_found_without_the_first() {
     write(open(&mut second), &PLAN, 1);
     drop((first, second));
     fs::remove_file(file(folder.path())).unwrap();
-    assert_eq!(store(folder.path()).get(KEY).unwrap().list().len(), 3);
+    assert_eq!(store(folder.path()).get(KEY).unwrap().unwrap().list().len(), 3);
     let mut forgetful = store(folder.path());
     forgetful.forget(KEY).unwrap();
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);

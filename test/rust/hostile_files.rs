@@ -65,7 +65,7 @@ fn follower(path: &Path) -> Follower {
 fn list(follower: &mut Follower, store: &mut Store) -> Vec<String> {
     let events = follower.read().unwrap().events;
     follower.recorder.record(store, &events, false, 1);
-    let thread = store.get("claude:s");
+    let thread = store.get("claude:s").unwrap();
     thread.map(|thread| thread.list().iter().map(|item| item.content.clone()).collect()).unwrap_or_default()
 }
 
@@ -211,7 +211,7 @@ fn a_sparse_transcript_is_read_in_slices_and_mostly_skipped() {
     assert!(skipped > 19 << 30, "{skipped} bytes skipped of {read}");
     let mut store = Store::new(Storage::default());
     follower.recorder.record(&mut store, &events, false, 1);
-    let list = store.get("claude:s").unwrap().list().clone();
+    let list = store.get("claude:s").unwrap().unwrap().list().clone();
     assert_eq!((list[0].content.as_str(), list[0].status), ("Knead", Status::Pending));
 }
 

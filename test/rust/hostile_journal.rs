@@ -6,12 +6,16 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::SystemTime;
 
-use crate::common::{Folder, KEY, Pending, contents, file, ids, open, store, write};
+use crate::common::{Folder, KEY, Pending, contents, file, ids, open, skip, store, write};
 use serde_json::{Value, json};
 use todo_write::events::observation::{Details, Payload, Type};
+use todo_write::journal::search::Query;
 use todo_write::journal::{bad_file, files_of};
 use todo_write::text::fnv1a;
 use todo_write::thread::{Edit, Thread};
+
+/// A format that no version has yet.
+const LATER: u32 = 1_000;
 
 /// A folder with a journal of these records, each with a valid checksum.
 fn with_records(records: &[Value]) -> Folder {
@@ -227,7 +231,8 @@ fn a_thread_held_by_another_process_is_not_forgotten() {
 
 #[test]
 fn a_journal_of_a_later_version_is_left_alone() {
-    let folder = with_format(2, &[added(1, 2, &[("t1", item("t1", "Later"))]), json!({"record": "later"})]);
+    let folder =
+        with_format(LATER, &[added(1, 2, &[("t1", item("t1", "Later"))]), json!({"record": "later"})]);
     let path = file(folder.path());
     let before = fs::read(&path).unwrap();
     for (content, count) in [("One", 1), ("Two", 2)] {
@@ -244,6 +249,91 @@ fn a_journal_of_a_later_version_is_left_alone() {
     }
     assert_eq!(fs::read(&path).unwrap(), before);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+}
+
+#[test]
+fn a_plan_that_only_a_later_version_can_read_is_an_error_with_its_name() {
+    let folder = with_format(LATER, &[added(1, 2, &[("t1", item("t1", "Later"))])]);
+    let mut store = store(folder.path());
+    let expected =
+        format!("journal {}: a later version of todo-write wrote it", file(folder.path()).display());
+    assert_eq!(store.get(KEY).unwrap_err().to_string(), expected);
+    assert_eq!(store.search(KEY, Query::of("later").unwrap(), 9).unwrap_err().to_string(), expected);
+    // Its own journal can be read although the other one is newer.
+    write(open(&mut store), &[("Mine", Pending)], 1);
+    drop(store);
+    fs::File::options()
+        .append(true)
+        .open(file(folder.path()))
+        .unwrap()
+        .set_modified(SystemTime::now())
+        .unwrap();
+    let mut again = crate::common::store(folder.path());
+    assert_eq!(contents(again.get(KEY).unwrap().unwrap().list()), ["Mine"]);
+}
+
+/// Set in the process of another user that runs a test again.
+const OTHER_USER: &str = "TODO_WRITE_TEST_OTHER_USER";
+
+/// Runs this test again as another user if this one may read any file. Returns whether the test is done.
+#[cfg(unix)]
+fn done_by_other_user(test: &str) -> bool {
+    if std::env::var_os(OTHER_USER).is_some() || !rustix::process::geteuid().is_root() {
+        return false;
+    }
+    if Command::new("setpriv").arg("--version").output().is_err() {
+        skip("no setpriv");
+        return true;
+    }
+    let child = Command::new("setpriv")
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture"])
+        .env(OTHER_USER, "1")
+        .output()
+        .unwrap();
+    let output = String::from_utf8_lossy(&child.stdout) + String::from_utf8_lossy(&child.stderr);
+    assert!(child.status.success() && output.contains("1 passed"), "{output}");
+    true
+}
+
+#[cfg(unix)]
+#[test]
+fn a_journal_that_cannot_be_read_is_an_error_and_never_an_empty_plan() {
+    use std::os::unix::fs::PermissionsExt;
+    if done_by_other_user(
+        "hostile_journal::a_journal_that_cannot_be_read_is_an_error_and_never_an_empty_plan",
+    ) {
+        return;
+    }
+    // The other user cannot write to the folder of the tests.
+    let folder = std::env::temp_dir().join(format!("todo-write-unreadable-{}", std::process::id()));
+    let folder = folder.as_path();
+    write(open(&mut store(folder)), &[("Read", Pending)], 1);
+    let path = file(folder);
+    let set_mode = |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    set_mode(0o000);
+    let mut user = store(folder);
+    let expected = format!("journal {}: Permission denied (os error 13)", path.display());
+    for _ in 0..2 {
+        assert_eq!(user.get(KEY).unwrap_err().to_string(), expected);
+    }
+    assert_eq!(user.search(KEY, Query::of("read").unwrap(), 9).unwrap_err().to_string(), expected);
+    set_mode(0o600);
+    assert_eq!(contents(user.get(KEY).unwrap().unwrap().list()), ["Read"]);
+    // A write goes on in a journal of its own, and says so.
+    set_mode(0o000);
+    let before = fs::metadata(&path).unwrap().len();
+    let mut other = store(folder);
+    write(open(&mut other), &[("Write", Pending)], 2);
+    let warnings = other.take_warnings();
+    assert!(
+        warnings.len() == 1 && warnings[0].contains("cannot be opened (Permission denied"),
+        "{warnings:?}"
+    );
+    assert!(!open(&mut other).is_unsaved());
+    assert_eq!(fs::metadata(&path).unwrap().len(), before);
+    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -264,7 +354,7 @@ fn a_thread_whose_journals_cannot_all_be_deleted_stays() {
         looks_on.lock_shared().unwrap();
         assert!(user.forget(KEY).unwrap_err().to_string().contains("another Emacs has it open"));
         assert_eq!(user.current(), Some(KEY));
-        assert_eq!(user.get(KEY).unwrap().list().len(), 1);
+        assert_eq!(user.get(KEY).unwrap().unwrap().list().len(), 1);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     }
     open(&mut user)
@@ -273,7 +363,7 @@ fn a_thread_whose_journals_cannot_all_be_deleted_stays() {
     assert_eq!(user.take_warnings(), [""; 0]);
     user.forget(KEY).unwrap();
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-    assert!(user.get(KEY).is_none() && user.current().is_none());
+    assert!(user.get(KEY).unwrap().is_none() && user.current().is_none());
 }
 
 #[test]
@@ -291,8 +381,8 @@ fn links_and_pipes_are_neither_read_nor_written_nor_waited_for() {
     assert!(Command::new("mkfifo").arg(&names[2]).status().unwrap().success());
     let mut store = store(folder.path());
     assert!(store.saved_threads().is_empty());
-    assert!(store.get(KEY).is_none());
-    assert!(store.get(KEY).is_none());
+    assert!(store.get(KEY).unwrap().is_none());
+    assert!(store.get(KEY).unwrap().is_none());
     write(open(&mut store), &[("Mine", Pending)], 3);
     assert_eq!(store.take_warnings(), [""; 0]);
     assert!(names[3].is_file());

@@ -184,7 +184,7 @@ fn a_search_reads_the_journal_of_this_process_not_a_newer_one_of_another() {
     let [mut here, mut there] = [store(folder.path()), store(folder.path())];
     write(open(&mut here), &[("Knead", Pending)], 1);
     write(open(&mut there), &[("Proof", Pending)], 2);
-    let found = |text| here.search(KEY, Query::of(text).unwrap(), 9).len();
+    let found = |text| here.search(KEY, Query::of(text).unwrap(), 9).unwrap().len();
     assert_eq!([found("knead"), found("proof")], [1, 0]);
 }
 
@@ -398,7 +398,7 @@ fn forgetting_a_thread_deletes_its_files_only() {
     let path = file(folder.path());
     fs::write(bad_file(&path), "damaged").unwrap();
     store.forget(KEY).unwrap();
-    assert!(store.get(KEY).is_none() && store.current().is_none());
+    assert!(store.get(KEY).unwrap().is_none() && store.current().is_none());
     assert!(!path.exists() && !bad_file(&path).exists());
     assert_eq!(store.saved_threads().len(), 1);
     assert_eq!(open(&mut store).list().len(), 0);

@@ -1,5 +1,6 @@
 //! Many threads in one process, and one thread in two processes.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -7,7 +8,8 @@ use std::sync::Arc;
 use crate::common::{Completed, Folder, InProgress, KEY, Pending, contents, open, store, write};
 use serde_json::Map;
 use todo_write::journal::{decode, files_of, is_held};
-use todo_write::thread::State;
+use todo_write::thread::activity::Ending;
+use todo_write::thread::{Edit, State};
 
 const THREADS: usize = 300;
 
@@ -38,13 +40,50 @@ fn many_threads_need_few_open_files_and_lose_nothing() {
 }
 
 #[test]
+fn threads_whose_agents_have_stopped_leave_memory_and_come_back_as_they_were() {
+    let folder = Folder::new();
+    let mut living = store(folder.path());
+    let key = |n: usize| format!("thread {n}");
+    let about = Map::from_iter([("parent".to_owned(), "the parent".into())]);
+    for n in 0..THREADS {
+        living.open(&key(n), about.clone(), 1).change(|thread| {
+            write(thread, &[("Task", InProgress)], 2);
+            // The agents of ten threads work on, and nobody has heard of the end of ten others.
+            if n % 30 != 0 {
+                thread.end_turn("end of turn".into(), Ending::EndOfTurn, 3);
+            }
+            if n % 30 != 1 {
+                thread.skip_observations();
+            }
+        });
+    }
+    let loaded: HashSet<String> = living.loaded().map(|thread| thread.key().to_owned()).collect();
+    assert!(loaded.len() <= 100, "{} threads are in memory", loaded.len());
+    assert!((0..THREADS).filter(|n| n % 30 < 2).all(|n| loaded.contains(&key(n))));
+    assert_eq!(living.children("the parent").len(), THREADS);
+    let gone = key((0..THREADS).find(|n| !loaded.contains(&key(*n))).unwrap());
+    let thread = living.get(&gone).unwrap().unwrap();
+    assert_eq!((thread.pause_reason(), thread.ending()), (Some("end of turn"), Some(Ending::EndOfTurn)));
+    // The host's next word still finds it, and its agent is still known to be idle.
+    let thread = living.get_mut(&gone).unwrap();
+    thread.change(|thread| {
+        write(thread, &[("Task", InProgress)], 10);
+        thread.end_turn("end of turn".into(), Ending::EndOfTurn, 20);
+        thread.edit(Edit::Status { id: "t1".into(), status: Completed }, 30).unwrap();
+        thread.edit(Edit::Status { id: "t1".into(), status: InProgress }, 40).unwrap();
+    });
+    assert_eq!(thread.times("t1").unwrap().spent(1_000), 11);
+    assert_eq!(living.take_warnings(), Vec::<String>::new());
+}
+
+#[test]
 fn a_thread_held_by_another_process_can_be_read() {
     let folder = Folder::new();
     let (mut writer, mut reader) = (store(folder.path()), store(folder.path()));
     write(writer.open("shared", Map::new(), 1), &[("Read", InProgress)], 2);
     for task in ["Write", "Send"] {
         write(writer.open("shared", Map::new(), 3), &[("Read", InProgress), (task, Pending)], 3);
-        let thread = reader.get("shared").unwrap();
+        let thread = reader.get("shared").unwrap().unwrap();
         assert_eq!((contents(thread.list()), thread.state()), (vec!["Read", task], State::Active));
     }
     assert_eq!(journals(folder.path()).len(), 1);
@@ -56,7 +95,7 @@ fn a_held_thread_is_replayed_only_if_its_journal_changed() {
     let (mut writer, mut reader) = (store(folder.path()), store(folder.path()));
     write(writer.open("shared", Map::new(), 1), &[("Read", InProgress)], 2);
     // A replay creates new items.
-    let mut first_item = || Arc::clone(&reader.get("shared").unwrap().list()[0]);
+    let mut first_item = || Arc::clone(&reader.get("shared").unwrap().unwrap().list()[0]);
     let before = first_item();
     assert!(Arc::ptr_eq(&before, &first_item()));
     write(writer.open("another", Map::new(), 3), &[("Wait", Pending)], 3);
@@ -66,7 +105,7 @@ fn a_held_thread_is_replayed_only_if_its_journal_changed() {
     assert_eq!(after.status, Completed);
     assert!(Arc::ptr_eq(&after, &first_item()));
     drop(writer);
-    assert_eq!(reader.get("shared").unwrap().state(), State::Done);
+    assert_eq!(reader.get("shared").unwrap().unwrap().state(), State::Done);
     assert_eq!(reader.open_existing("shared", 5).unwrap().list()[0].status, Completed);
     assert_eq!(reader.loaded().count(), 1);
 }
@@ -75,14 +114,14 @@ fn a_held_thread_is_replayed_only_if_its_journal_changed() {
 fn reading_a_thread_does_not_lock_it() {
     let folder = Folder::new();
     let (mut writer, mut reader) = (store(folder.path()), store(folder.path()));
-    assert!(reader.get("shared").is_none());
+    assert!(reader.get("shared").unwrap().is_none());
     write(writer.open("shared", Map::new(), 1), &[("Read", InProgress)], 2);
-    assert_eq!(reader.get("shared").unwrap().state(), State::Active);
+    assert_eq!(reader.get("shared").unwrap().unwrap().state(), State::Active);
     writer.close_journals();
-    assert_eq!(reader.get("shared").unwrap().state(), State::Paused);
+    assert_eq!(reader.get("shared").unwrap().unwrap().state(), State::Paused);
     assert_eq!(reader.loaded().count(), 0);
     write(writer.open("shared", Map::new(), 3), &[("Read", Completed)], 4);
-    assert_eq!(reader.get("shared").unwrap().state(), State::Done);
+    assert_eq!(reader.get("shared").unwrap().unwrap().state(), State::Done);
     assert_eq!((writer.take_warnings(), journals(folder.path()).len()), (vec![], 1));
 }
 

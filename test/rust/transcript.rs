@@ -81,7 +81,7 @@ fn every_recorded_session_ends_in_the_lists_of_its_file_at_its_times() {
         let times: BTreeSet<u64> = text.lines().filter_map(time).collect();
         for (thread, list) in expected {
             assert_eq!(followed.rows(&thread), list, "{thread} in {}", path.display());
-            let thread = followed.store.get(&thread).unwrap();
+            let thread = followed.store.get(&thread).unwrap().unwrap();
             assert!(thread.revisions().iter().all(|made| times.contains(&made.stamp.timestamp)));
             let observations = thread.observed(&Filter::default());
             assert!(observations.iter().all(|one| times.contains(&one.timestamp)), "{}", path.display());
@@ -133,13 +133,13 @@ fn a_subagents_list_is_under_the_task_it_works_on() {
     let children = followed.store.children(BAKERY);
     assert_eq!(children.len(), 1, "the other subagent keeps no list: {children:?}");
     let (child, item) = &children[0];
-    let mixing = followed.store.get(BAKERY).unwrap().list()[1].clone();
+    let mixing = followed.store.get(BAKERY).unwrap().unwrap().list()[1].clone();
     assert_eq!((mixing.content.starts_with("Mix"), item.as_deref()), (true, Some(mixing.id.as_str())));
     assert_eq!(
         followed.rows(child),
         list(&[("Weigh the flour", Completed), ("Knead for ten minutes", Completed)])
     );
-    assert_eq!(followed.store.get(child).unwrap().title(), Some("Weigh and knead"));
+    assert_eq!(followed.store.get(child).unwrap().unwrap().title(), Some("Weigh and knead"));
     assert_eq!(followed.store.current(), Some(BAKERY));
 }
 
@@ -154,7 +154,7 @@ fn a_subagent_with_a_separate_file_is_found() {
     assert_eq!(store.children(&main), [(child.clone(), Some("t2".to_owned()))]);
     assert_eq!(rows(&mut store, &child)[1], ("Put the rye in front".into(), InProgress));
     // The result of its call ends the subagent.
-    assert_eq!(store.get(&child).unwrap().state(), State::Paused);
+    assert_eq!(store.get(&child).unwrap().unwrap().state(), State::Paused);
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn events_are_recorded_with_their_own_times() {
     let answers = followed.observed(BAKERY, Type::ToolExecution);
     assert_eq!((&answers[1]["isError"], &answers[2]["isError"]), (&json!(false), &json!(true)));
     assert_eq!(followed.observed(BAKERY, Type::Intent), ["/bake rye bread, two loaves"]);
-    let thread = followed.store.get(BAKERY).unwrap();
+    let thread = followed.store.get(BAKERY).unwrap().unwrap();
     let thought = &thread.observed(&Filter { kind: Some(Type::Thoughts), ..Filter::default() })[0];
     assert_eq!(Some(thought.timestamp), millis("2026-02-10T09:00:01.111Z"));
     assert_eq!(thought.metadata.timestamp, Some(thought.timestamp));
@@ -217,7 +217,7 @@ fn a_title_without_a_time_does_not_shift_later_times() {
     followed.line(&answer("1", false));
     followed.line(&title);
     followed.read();
-    let thread = followed.store.get("claude:s").unwrap();
+    let thread = followed.store.get("claude:s").unwrap().unwrap();
     assert_eq!(thread.title(), Some("Rye"));
     assert_eq!(Some(thread.times("t1").unwrap().created), millis("2026-01-01T00:00:02.000Z"));
     let times: Vec<_> = thread.observed(&Filter::default()).iter().map(|one| one.timestamp).collect();
@@ -228,7 +228,7 @@ fn a_title_without_a_time_does_not_shift_later_times() {
 fn following_again_repeats_nothing_and_keeps_the_users_edits() {
     let mut followed = Followed::of("todo-write.jsonl");
     followed.read();
-    let id = followed.store.get(BAKERY).unwrap().list()[0].id.clone();
+    let id = followed.store.get(BAKERY).unwrap().unwrap().list()[0].id.clone();
     let edit = Edit::Rename { id, content: "Feed Hermann".into() };
     followed.store.get_mut(BAKERY).unwrap().change(|thread| thread.edit(edit, NOW)).unwrap();
     let (revisions, calls) = (followed.revisions(BAKERY), followed.observed(BAKERY, Type::ToolCall));
@@ -325,10 +325,10 @@ fn single_tasks_and_their_updates_become_a_list() {
     let mut followed = Followed::of("tasks.jsonl");
     followed.read();
     let thread = "claude:5e55a000-0000-4000-8000-000000000002";
-    let list = followed.store.get(thread).unwrap().list().clone();
+    let list = followed.store.get(thread).unwrap().unwrap().list().clone();
     assert_eq!(contents(&list), ["Sweep the floor", "Count the till twice", "Lock up"]);
     assert_eq!(list[1].active_form, "Counting the till");
-    assert_eq!(followed.store.get(thread).unwrap().title(), Some("Market day"));
+    assert_eq!(followed.store.get(thread).unwrap().unwrap().title(), Some("Market day"));
 }
 
 #[test]
@@ -473,7 +473,7 @@ fn a_subagents_file_is_found_although_its_folder_seems_unchanged() {
             followed.append_to_subagent(format!("agent-{id}.jsonl").as_ref(), format!("{line}\n").as_bytes());
         }
         File::open(&folder).unwrap().set_modified(now).unwrap();
-        while followed.store.get(&format!("claude:s/{id}")).is_none() {
+        while followed.store.get(&format!("claude:s/{id}")).unwrap().is_none() {
             followed.read();
             assert!(Instant::now() < deadline, "{id}");
         }

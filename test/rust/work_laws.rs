@@ -112,7 +112,7 @@ fn details(metadata: Metadata) -> Details {
 
 /// The figures of all parts: the whole, what is outside any task, and each task ever.
 fn figures(store: &mut Store, key: &str) -> Vec<Option<Work>> {
-    let Some(thread) = store.get(key) else { return Vec::new() };
+    let Some(thread) = store.get(key).unwrap() else { return Vec::new() };
     let ids = (1..=200).map(|number| format!("t{number}"));
     let parts = ids.map(|id| thread.work(Part::Item(&id)).cloned());
     [thread.work(Part::Whole).cloned(), thread.work(Part::Outside).cloned()]
@@ -278,7 +278,7 @@ proptest! {
             let recording = Recording { most_bytes, ..Recording::default() };
             open(&mut store).change(|thread| report(thread, &recording, &acts));
             let marks = Filter { kind: Some(Type::StateUpdate), ..Filter::default() };
-            (figures(&mut store, KEY), store.get(KEY).unwrap().observed(&marks).len())
+            (figures(&mut store, KEY), store.get(KEY).unwrap().unwrap().observed(&marks).len())
         };
         let (abridged, marks) = work(&full, 1);
         let (all, none) = work(&free, MOST_BYTES);

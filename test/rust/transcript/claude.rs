@@ -94,7 +94,7 @@ fn in_the_terminal_a_new_task_replaces_a_list_completed_five_seconds_ago() {
     session.wait(10).create(3, "Bake");
     let mut followed = session.followed();
     assert_eq!(followed.rows(THREAD), list(&[("Bake", Pending)]));
-    let thread = followed.store.get(THREAD).unwrap();
+    let thread = followed.store.get(THREAD).unwrap().unwrap();
     assert_eq!(thread.list_at(thread.revisions().last() - 1).unwrap().len(), 2, "the first round is history");
 }
 
@@ -229,13 +229,13 @@ fn blockers_and_owner_are_fields_of_the_item() {
     session.call("TaskList", json!({}), "-", tasks);
     let mut followed = session.followed();
     let check = |followed: &mut Followed| {
-        let list = followed.store.get(THREAD).unwrap().list().clone();
+        let list = followed.store.get(THREAD).unwrap().unwrap().list().clone();
         let blocked: Vec<_> = list.iter().map(|item| item.blocked_by.join(" ")).collect();
         assert_eq!(blocked, ["", "t1", "t1 t2"], "what is completed stays, what is not in the list does not");
         assert_eq!((list[2].owner.as_deref(), &list[1].owner), (Some("tester"), &None));
     };
     check(&mut followed);
-    let thread = followed.store.get(THREAD).unwrap();
+    let thread = followed.store.get(THREAD).unwrap().unwrap();
     let fields: Vec<_> =
         thread.revisions().iter().flat_map(Revision::changes).flat_map(|one| one.fields).collect();
     assert_eq!(fields, ["blockedBy", "owner", "blockedBy"]);
@@ -250,7 +250,7 @@ fn internal_tasks_are_not_shown() {
     session.call("TaskCreate", input, "Task #1 created successfully: Watch", Value::Null);
     session.create(2, "Sift").update(1, "in_progress").update(2, "completed");
     assert_eq!(session.rows(), list(&[("Sift", Completed)]));
-    assert_eq!(session.followed().store.get(THREAD).unwrap().state(), State::Done);
+    assert_eq!(session.followed().store.get(THREAD).unwrap().unwrap().state(), State::Done);
 }
 
 #[test]
@@ -290,11 +290,11 @@ fn the_end_of_a_turn_stops_the_clock_and_the_next_prompt_starts_it() {
     session.wait(10).line("system", json!({"subtype": "turn_duration", "durationMs": 15_000}));
     assert_eq!(last_update(&session, 1).activity, Some(Activity::Idle));
     let mut followed = session.followed();
-    let thread = followed.store.get(THREAD).unwrap();
+    let thread = followed.store.get(THREAD).unwrap().unwrap();
     assert_eq!((thread.state(), thread.pause_reason()), (State::Paused, Some("end of turn")));
     session.wait(1_000).prompt("Go on").wait(2).update(1, "completed");
     let mut followed = session.followed();
-    assert_eq!(followed.store.get(THREAD).unwrap().times("t1").unwrap().spent(NOW), 11_000 + 4_000);
+    assert_eq!(followed.store.get(THREAD).unwrap().unwrap().times("t1").unwrap().spent(NOW), 11_000 + 4_000);
 }
 
 #[test]
@@ -317,7 +317,7 @@ fn a_failed_turn_gives_its_reason() {
     let update = last_update(&session, 1);
     assert_eq!((update.activity, update.error.as_deref()), (Some(Activity::Idle), Some("Out of flour")));
     let mut followed = session.followed();
-    assert_eq!(followed.store.get(THREAD).unwrap().pause_reason(), Some("Out of flour"));
+    assert_eq!(followed.store.get(THREAD).unwrap().unwrap().pause_reason(), Some("Out of flour"));
 }
 
 #[test]
@@ -341,10 +341,10 @@ fn the_end_of_a_turn_counts_among_old_lines_too() {
     session.line("system", json!({"subtype": "turn_duration", "durationMs": 1})).wait(900).prompt("Go on");
     session.update(1, "completed");
     let mut whole = session.followed();
-    let spent = whole.store.get(THREAD).unwrap().times("t1").unwrap().spent(NOW);
+    let spent = whole.store.get(THREAD).unwrap().unwrap().times("t1").unwrap().spent(NOW);
     session.line("system", json!({"subtype": "padding", "text": "x".repeat(9_000_000)}));
     let mut far = session.followed();
-    assert_eq!(far.store.get(THREAD).unwrap().times("t1").unwrap().spent(NOW), spent);
+    assert_eq!(far.store.get(THREAD).unwrap().unwrap().times("t1").unwrap().spent(NOW), spent);
 }
 
 /// A home folder of Claude Code with a session, and the session's follower.
@@ -462,10 +462,10 @@ fn a_subagents_file_names_its_call_and_its_end() {
     home.write(meta, &json!({"agentType": "cook", "toolUseId": call}).to_string());
     home.read();
     assert_eq!(home.store.children(THREAD), [("claude:s/a7".to_owned(), Some("t2".to_owned()))]);
-    assert_eq!(home.store.get("claude:s/a7").unwrap().pause_reason(), Some("the session ended"));
+    assert_eq!(home.store.get("claude:s/a7").unwrap().unwrap().pause_reason(), Some("the session ended"));
     home.write(meta, &json!({"agentType": "cook", "toolUseId": call, "finished": true}).to_string());
     home.read();
-    let thread = home.store.get("claude:s/a7").unwrap();
+    let thread = home.store.get("claude:s/a7").unwrap().unwrap();
     assert_eq!((thread.state(), thread.pause_reason()), (State::Paused, Some("the subagent returned")));
     let last = millis(subagent.lines[2]["timestamp"].as_str().unwrap()).unwrap();
     assert!(
@@ -489,7 +489,7 @@ fn a_notification_ends_a_subagent_in_the_background() {
     }
     let reason = |session: &Session| {
         let mut followed = session.followed();
-        followed.store.get("claude:s/a7").unwrap().pause_reason().map(str::to_owned)
+        followed.store.get("claude:s/a7").unwrap().unwrap().pause_reason().map(str::to_owned)
     };
     assert_eq!(reason(&session).as_deref(), Some("the session ended"));
     session.prompt(
@@ -602,7 +602,7 @@ fn the_tool_used_last_has_the_plan_and_the_log_says_so() {
     assert_eq!(session.rows(), list(&[("Sift", Pending)]));
     let said = |session: &Session| {
         let mut followed = session.followed();
-        let thread = followed.store.get(THREAD).unwrap();
+        let thread = followed.store.get(THREAD).unwrap().unwrap();
         let updates = Filter { kind: Some(Type::StateUpdate), ..Filter::default() };
         thread.observed(&updates).len()
     };
@@ -626,8 +626,8 @@ fn how_an_agent_ended_is_not_said_of_earlier_sessions_in_its_transcript() {
     let mut followed = session.followed();
     let Followed { store, follower, .. } = &mut followed;
     follower.recorder.pause(store, Some(THREAD), "killed", Some(Ending::Killed), NOW);
-    assert_eq!(store.get(THREAD).unwrap().ending(), Some(Ending::Killed));
-    let earlier = store.get("claude:earlier").unwrap();
+    assert_eq!(store.get(THREAD).unwrap().unwrap().ending(), Some(Ending::Killed));
+    let earlier = store.get("claude:earlier").unwrap().unwrap();
     assert_eq!((earlier.state(), earlier.ending()), (State::Paused, Some(Ending::SessionEnded)));
 }
 
@@ -653,7 +653,7 @@ fn a_forgotten_thread_that_goes_on_keeps_its_title() {
     session.create(2, "Knead");
     followed.append(&session.text().as_bytes()[before..]);
     followed.read();
-    assert_eq!(followed.store.get(THREAD).unwrap().title(), Some("Bake bread"));
+    assert_eq!(followed.store.get(THREAD).unwrap().unwrap().title(), Some("Bake bread"));
     assert_eq!(followed.rows(THREAD), list(&[("Sift", Pending), ("Knead", Pending)]));
 }
 
@@ -661,7 +661,7 @@ fn a_forgotten_thread_that_goes_on_keeps_its_title() {
 fn the_title_is_the_users_or_the_agents_or_the_first_meaningful_prompt() {
     let title = |session: &Session| {
         let mut followed = session.followed();
-        let shown = followed.store.get(THREAD).unwrap().title().map(str::to_owned);
+        let shown = followed.store.get(THREAD).unwrap().unwrap().title().map(str::to_owned);
         assert_eq!(describe(&followed.file()).unwrap().title, shown);
         shown
     };
@@ -690,6 +690,6 @@ fn the_users_title_is_read_from_its_own_file() {
     let path = home.write("projects/p/s.jsonl", &session.text());
     home.write("projects/p/s/custom-title.json", "{\"customTitle\": \"Mill Lane\"}");
     home.read();
-    assert_eq!(home.store.get(THREAD).unwrap().title(), Some("Mill Lane"));
+    assert_eq!(home.store.get(THREAD).unwrap().unwrap().title(), Some("Mill Lane"));
     assert_eq!(describe(&path).unwrap().title.as_deref(), Some("Mill Lane"));
 }

@@ -130,7 +130,7 @@ fn a_session_with_both_forms_of_plans_ends_in_the_last_plan() {
     let rows =
         [("Rake the leaves", Completed), ("Water the beds", Completed), ("Cover the roses", InProgress)];
     assert_eq!(followed.rows(&thread), list(&rows));
-    let thread = followed.store.get(&thread).unwrap();
+    let thread = followed.store.get(&thread).unwrap().unwrap();
     assert_eq!((thread.revisions().last(), thread.pause_reason()), (3, Some("end of turn")));
     assert_eq!(thread.title(), Some("Get the garden ready for winter"));
 }
@@ -145,7 +145,7 @@ fn a_plan_counts_when_codex_accepts_it() {
     let mut followed = rollout.followed();
     let results = followed.observed(THREAD, Type::ToolExecution);
     assert_eq!([&results[0]["isError"], &results[1]["isError"]], [&json!(false), &json!(true)]);
-    let thread = followed.store.get(THREAD).unwrap();
+    let thread = followed.store.get(THREAD).unwrap().unwrap();
     assert_eq!(thread.about()["project"], "/garden/");
     assert_eq!(thread.title(), Some("Plan the garden"));
     assert_eq!(Some(thread.times("t1").unwrap().created), millis("2026-04-01T08:00:04.000Z"));
@@ -178,7 +178,7 @@ fn turns_determine_the_activity() {
     rollout.update(&[("Rake", "in_progress")], "Plan updated");
     let state = |rollout: &Rollout| {
         let mut followed = rollout.followed();
-        let thread = followed.store.get(THREAD).unwrap();
+        let thread = followed.store.get(THREAD).unwrap().unwrap();
         (thread.state(), thread.pause_reason().map(str::to_owned))
     };
     let paused = |why: &str| (State::Paused, Some(why.to_owned()));
@@ -225,7 +225,7 @@ fn a_turn_ends_as_denied_if_its_last_call_was() {
         outputs.iter().for_each(|output| call(&mut rollout, output));
         rollout.event(kind, end.clone());
         let mut followed = rollout.followed();
-        let thread = followed.store.get(THREAD).unwrap();
+        let thread = followed.store.get(THREAD).unwrap().unwrap();
         assert_eq!((thread.pause_reason(), thread.ending()), (Some(why), Some(ending)), "{outputs:?}");
     }
     let mut rollout = Rollout::new();
@@ -234,7 +234,7 @@ fn a_turn_ends_as_denied_if_its_last_call_was() {
     rollout.event("item_completed", json!({ "item": item }));
     rollout.event("turn_aborted", interrupted);
     let mut followed = rollout.followed();
-    assert_eq!(followed.store.get(THREAD).unwrap().ending(), Some(Ending::Denied));
+    assert_eq!(followed.store.get(THREAD).unwrap().unwrap().ending(), Some(Ending::Denied));
 }
 
 #[test]
@@ -353,7 +353,7 @@ fn every_recorded_rollout_ends_in_its_last_plan_however_it_is_read() {
             assert_eq!(followed.rows(&thread), list, "{}", path.display());
             let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
             let first = millis(first["timestamp"].as_str().unwrap());
-            let thread = followed.store.get(&thread).unwrap();
+            let thread = followed.store.get(&thread).unwrap().unwrap();
             assert!(
                 thread
                     .revisions()

@@ -83,11 +83,11 @@ impl Followed {
     }
 
     pub fn revisions(&mut self, thread: &str) -> u64 {
-        self.store.get(thread).map_or(0, |thread| thread.revisions().last())
+        self.store.get(thread).unwrap().map_or(0, |thread| thread.revisions().last())
     }
 
     pub fn observed(&mut self, thread: &str, kind: Type) -> Vec<Value> {
-        let thread = self.store.get(thread).unwrap();
+        let thread = self.store.get(thread).unwrap().unwrap();
         let found = thread.observed(&Filter { kind: Some(kind), ..Filter::default() });
         let content = |one: &Arc<Observation>| serde_json::to_value(&one.payload).unwrap()["content"].take();
         found.iter().map(content).collect()
@@ -109,7 +109,7 @@ fn follow(folder: &Folder) -> Follower {
 }
 
 pub fn rows(store: &mut Store, thread: &str) -> Vec<(String, Status)> {
-    let thread = store.get(thread);
+    let thread = store.get(thread).unwrap();
     let list = thread.map(|thread| thread.list().clone()).unwrap_or_default();
     list.iter().map(|item| (item.content.clone(), item.status)).collect()
 }

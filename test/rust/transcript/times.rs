@@ -121,7 +121,7 @@ fn a_session_that_ended_in_mid_task_is_paused_at_its_last_line() {
     followed.line(&super::todo("1", "First"));
     followed.line(&super::answer("1", false));
     followed.read();
-    let thread = followed.store.get("claude:s").unwrap();
+    let thread = followed.store.get("claude:s").unwrap().unwrap();
     assert_eq!(
         (thread.pause_reason(), thread.ending()),
         (Some("the session ended"), Some(Ending::SessionEnded))

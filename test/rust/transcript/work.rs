@@ -23,7 +23,7 @@ const BACKGROUND: CommandWork = CommandWork { background: 1, ..OK };
 const UNKNOWN: CommandWork = CommandWork { unknown: 1, ..OK };
 
 fn work(followed: &mut Followed, thread: &str, part: Part<'_>) -> Work {
-    followed.store.get(thread).unwrap().work(part).cloned().unwrap_or_default()
+    followed.store.get(thread).unwrap().unwrap().work(part).cloned().unwrap_or_default()
 }
 
 /// The files with their added and removed lines and whether they were created or deleted.
@@ -119,7 +119,7 @@ fn a_patch_of_claude_code_gets_its_tabs_back() {
         );
         let mut followed = session.followed();
         let calls = Filter { kind: Some(Type::ToolExecution), ..Filter::default() };
-        let edit = followed.store.get("claude:s").unwrap().observed(&calls).pop().unwrap();
+        let edit = followed.store.get("claude:s").unwrap().unwrap().observed(&calls).pop().unwrap();
         let found = edit.metadata.files.as_ref().unwrap()[0].patch.as_deref().unwrap();
         assert!(found.ends_with(&format!("@@ -1,2 +1,2 @@\n{patch}")), "{found}");
         assert_eq!(found.contains("# Inexact"), original.is_null(), "{found}");
@@ -129,7 +129,7 @@ fn a_patch_of_claude_code_gets_its_tabs_back() {
 /// The patches that the calls of a thread recorded.
 fn patches(followed: &mut Followed, thread: &str) -> Vec<String> {
     let calls = Filter { kind: Some(Type::ToolExecution), ..Filter::default() };
-    let calls = followed.store.get(thread).unwrap().observed(&calls);
+    let calls = followed.store.get(thread).unwrap().unwrap().observed(&calls);
     calls
         .iter()
         .flat_map(|call| call.metadata.files.iter().flatten())

@@ -59,7 +59,7 @@ fn follow(path: &Path, more: &[u8]) -> Lists {
         OpenOptions::new().append(true).open(path).unwrap().write_all(bytes).unwrap();
         let news = follower.read().unwrap();
         for update in follower.recorder.record(&mut store, &news.events, false, NOW) {
-            let thread = store.get(&update.thread).unwrap();
+            let thread = store.get(&update.thread).unwrap().unwrap();
             assert!(update.outcome.is_none_or(|outcome| outcome.revision == thread.revisions().last()));
         }
     }
