@@ -94,12 +94,16 @@ may hold code.  See also `todo-write-record-excluded'."
     "*.pem" "*.key" "*.p12" "*.gpg" "*.asc" "id_rsa*" "id_ed25519*" "id_ecdsa*"
     "credentials" "credentials.json" "secrets.*" ".ssh" ".gnupg" ".aws")
   "Files and projects whose contents are never recorded, as a list of globs.
-A glob with a slash matches the absolute name of a file or of a folder
-above it, another one the name of the file or of such a folder.  `*' and
-`?' match no slash, `**' does.  Of calls that name such a file, only the
-tool, the outcome and the numbers of lines are recorded.  The texts that
-a call writes are not searched for names, and output of a command that
-does not name the file is not recognized."
+A glob with a slash matches the name of a file or of a folder above it:
+absolute, relative to the project, or with \"~\".  Another one matches the
+name of the file or of such a folder.  `*' and `?' match no slash, `**'
+does.
+
+Of a command that names such a file, only the output is not recorded,
+unless it writes to that file; of other calls that name one, only the
+tool, the outcome and the numbers of lines are recorded.  Names are looked
+for in the arguments that are paths or commands, not in texts and messages.
+Output of a command that does not name the file is not recognized."
   :type '(repeat string)
   :package-version '(todo-write . "0.2.0"))
 
@@ -192,12 +196,6 @@ event, which the next tokens of the run share.")
   (let ((value (default-value option)))
     (pcase option
       ((and 'todo-write-directory (guard (stringp value))) (expand-file-name value))
-      ((and 'todo-write-record-excluded (guard (proper-list-p value)))
-       (mapcar (lambda (glob)
-                 (if (and (stringp glob) (string-prefix-p "~" glob))
-                     (expand-file-name glob)
-                   glob))
-               value))
       (_ value))))
 
 (defun todo-write--configure ()

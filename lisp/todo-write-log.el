@@ -70,7 +70,8 @@ File names are relative to PROJECT."
          (content (plist-get observation :content))
          (name (and (consp content) (plist-get content :name)))
          (text (todo-write-story--text content project))
-         (text (if (stringp name) (concat name " " text) text))
+         (text (concat (and (stringp name) (concat name " ")) text
+                       (todo-write-story--excluded observation " (" ")")))
          (timestamp (plist-get observation :timestamp)))
     (list (plist-get observation :id)
           (vector

@@ -143,11 +143,13 @@ File names are relative to PROJECT."
          (text (if files
                    (todo-write-story--files-text files project)
                  (todo-write-story--text content project)))
+         (excluded (todo-write-story--excluded observation " (" ")"))
          (line (pcase kind
                  ((and 'call (guard (not (equal name ""))))
-                  (todo-write-row-line (concat name " " text) 400))
-                 ('command (todo-write-row--command (or (todo-write-story--commands text) text) 400))
-                 (_ (todo-write-row-line text 400)))))
+                  (todo-write-row-line (concat name " " text excluded) 400))
+                 ('command (todo-write-row--command
+                            (concat (or (todo-write-story--commands text) text) excluded) 400))
+                 (_ (todo-write-row-line (concat text excluded) 400)))))
     (todo-write-story--make-entry
      :key (plist-get observation :id)
      :kind kind
@@ -161,6 +163,15 @@ File names are relative to PROJECT."
 See `todo-write-request'.  Hosts may have requests of other kinds."
   (let ((request (plist-get content :request)))
     (and (consp request) (numberp (plist-get request :since)) request)))
+
+(defun todo-write-story--excluded (observation &optional before after)
+  "Return that not all of OBSERVATION is recorded, between BEFORE and AFTER.
+Return nil if it is."
+  (let ((metadata (plist-get observation :metadata)))
+    (when (plist-get metadata :hidden)
+      (concat before "not recorded"
+              (when-let* ((name (plist-get metadata :excluded))) (concat ": names " name))
+              after))))
 
 (defun todo-write-story--wait (observation request)
   "Return an entry for the wait for REQUEST, the content of OBSERVATION, or nil."
@@ -233,12 +244,13 @@ The agent chose the name, so no file name handler may see it."
 
 (defun todo-write-story--output (entry)
   "Return what the call of ENTRY returned, a string, or nil."
-  (let* ((content (plist-get (todo-write-story--entry-result entry) :content))
+  (let* ((result (todo-write-story--entry-result entry))
+         (content (plist-get result :content))
          (output (if (consp content)
                      (or (plist-get content :content) (plist-get content :text)
                          (plist-get content :result))
                    content)))
-    (and (stringp output) output)))
+    (if (stringp output) output (todo-write-story--excluded result))))
 
 ;;; Texts
 

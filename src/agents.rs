@@ -122,15 +122,15 @@ pub enum EventKind {
     Prompt(String),
     /// A block of thinking.
     Thoughts(String),
-    /// A tool call. The arguments are shortened JSON; `None` for a list, which has its own event. The
-    /// call is hidden if its whole arguments name a file that the user excludes.
-    Call { id: String, name: String, input: Option<String>, is_hidden: bool },
-    /// The result of a tool call, which is hidden if the call is.
+    /// A tool call. The arguments are shortened JSON; `None` for a list, which has its own event. `excluded`
+    /// is the name in its whole arguments of a file that the user excludes.
+    Call { id: String, name: String, input: Option<String>, excluded: Option<String> },
+    /// The result of a tool call, of which the same is hidden as of the call.
     Result {
         id: String,
         name: String,
         content: String,
-        is_hidden: bool,
+        excluded: Option<String>,
         is_error: bool,
         duration: Option<Millis>,
         effect: Effect,

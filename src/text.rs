@@ -1,5 +1,6 @@
 //! Small rules about text: one line, blank, excerpt.
 
+pub mod command;
 pub mod path;
 pub mod words;
 

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use super::events::push_bounded;
 use super::{Effect, EventKind};
 use crate::events::Millis;
+use crate::events::policy::Hidden;
 use crate::text::excerpt;
 
 /// Maximum number of calls.
@@ -18,7 +19,7 @@ pub(crate) struct PendingCall<E> {
     id: String,
     /// The name of the tool.
     pub name: String,
-    is_hidden: bool,
+    excluded: Option<String>,
     /// When it was made.
     pub time: Option<Millis>,
     /// What the call does if it is accepted.
@@ -37,18 +38,21 @@ impl<E> Default for PendingCalls<E> {
 
 impl<E> PendingCalls<E> {
     /// Adds a call; returns its event. Lists have an event of their own, so they pass no `input`.
-    /// `is_hidden` is as in the event.
+    /// `hidden` says what is not recorded of the call; then `input` may be dropped.
     pub(super) fn begin(
         &mut self,
         (id, name): (&str, &str),
-        (input, is_hidden): (Option<String>, bool),
+        (input, hidden): (Option<String>, Option<Hidden>),
         time: Option<Millis>,
         effect: E,
     ) -> EventKind {
         let (id, name) = (excerpt(id, NAME), excerpt(name, NAME));
-        let call = PendingCall { id: id.clone(), name: name.clone(), is_hidden, time, effect };
+        let input = input.filter(|_| hidden.as_ref().is_none_or(|hidden| hidden.keeps_input));
+        let excluded = hidden.and_then(|hidden| hidden.name);
+        let call =
+            PendingCall { id: id.clone(), name: name.clone(), excluded: excluded.clone(), time, effect };
         push_bounded(&mut self.0, PENDING, call);
-        EventKind::Call { id, name, input, is_hidden }
+        EventKind::Call { id, name, input, excluded }
     }
 
     /// Removes and returns the call with this id.
@@ -81,6 +85,6 @@ pub(super) fn result<E>(
 ) -> EventKind {
     let name = call.map(|call| call.name.clone()).unwrap_or_default();
     let duration = time.zip(call.and_then(|call| call.time)).map(|(end, start)| end.saturating_sub(start));
-    let is_hidden = call.is_some_and(|call| call.is_hidden);
-    EventKind::Result { id: excerpt(id, NAME), name, content, is_hidden, is_error, duration, effect }
+    let excluded = call.and_then(|call| call.excluded.clone());
+    EventKind::Result { id: excerpt(id, NAME), name, content, excluded, is_error, duration, effect }
 }

@@ -423,9 +423,9 @@ impl ClaudeReader {
         };
         let is_list = matches!(tool, Tool::List(_) | Tool::EmacsList(_));
         let text = (!is_list).then(|| shortened(input).to_string());
-        let is_hidden = !is_list && self.recording.hides_input(input);
+        let hidden = self.recording.hidden(&origin.source.folder, input).filter(|_| !is_list);
         let call = ToolCall { source: origin.source.clone(), message: message.to_owned(), tool };
-        let event = self.calls.begin((id, name), (text, is_hidden), origin.time, call);
+        let event = self.calls.begin((id, name), (text, hidden), origin.time, call);
         self.emit(origin, event);
     }
 

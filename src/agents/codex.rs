@@ -322,13 +322,14 @@ impl CodexReader {
         let effect = if self.counts_work() { effect } else { Effect::default() };
         let is_error = effect.outcome == Some(CallOutcome::Failed);
         let mut event = result(call.as_ref(), id, content, is_error, self.time, effect);
-        if let EventKind::Result { name: known, is_hidden, .. } = &mut event {
+        if let EventKind::Result { name: known, excluded, .. } = &mut event {
             if known.is_empty() {
                 name.clone_into(known);
             }
             // The commands of a script have no calls of their own.
             let command = line.payload.item.as_ref().and_then(|item| item.command.as_ref());
-            *is_hidden |= command.is_some_and(|command| self.recording.hides_input(command));
+            let named = || self.recording.hidden(self.folder(), command?)?.name;
+            *excluded = excluded.take().or_else(named);
         }
         self.emit(line, event);
     }
@@ -425,14 +426,20 @@ impl CodexReader {
         let is_list = matches!(&effect, Some(CallKind::Plan(_) | CallKind::EmacsList(_)));
         let input = (!is_list).then(|| input.to_string());
         // A script with a list may also run commands.
-        let is_hidden = (!is_list || name == "exec") && self.recording.hides_input(whole);
+        let may_hide = !is_list || name == "exec";
+        let hidden = self.recording.hidden(self.folder(), whole).filter(|_| may_hide);
         let effect = effect.unwrap_or(match name {
             "exec" if script.contains("exec_command(") => CallKind::Commands,
             _ => CallKind::Other,
         });
         self.has_items = false;
-        let event = self.calls.begin((id, name), (input, is_hidden), self.time, effect);
+        let event = self.calls.begin((id, name), (input, hidden), self.time, effect);
         self.emit(line, event);
+    }
+
+    /// The folder of the session.
+    fn folder(&self) -> &str {
+        self.session.as_ref().map_or("", |session| &session.folder)
     }
 
     fn script(&mut self, line: &RolloutLine<'_>, script: &str) -> Option<CallKind> {

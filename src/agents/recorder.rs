@@ -587,8 +587,10 @@ fn details(event: &Event) -> Details {
         timestamp: event.time,
         ..Metadata::default()
     };
-    if let EventKind::Call { is_hidden: true, .. } | EventKind::Result { is_hidden: true, .. } = event.kind {
-        metadata.hidden = Some(true);
+    if let EventKind::Call { excluded: Some(name), .. } | EventKind::Result { excluded: Some(name), .. } =
+        &event.kind
+    {
+        (metadata.hidden, metadata.excluded) = (Some(true), Some(name.clone()));
     }
     let title = match &event.kind {
         EventKind::Call { id, name, .. } => {

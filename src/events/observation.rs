@@ -214,8 +214,8 @@ pub struct Observations {
     bytes: usize,
     /// The content of the newest TITLE.
     title: Option<String>,
-    /// The newest calls whose contents were not recorded.
-    hidden: VecDeque<String>,
+    /// The newest calls of which not all was recorded, and the excluded files that they name.
+    hidden: VecDeque<(String, Option<String>)>,
     last: u64,
     delivered: u64,
 }
@@ -254,7 +254,8 @@ impl Observations {
             self.title = Some(title.clone());
         }
         if observation.kind() == Type::ToolCall && observation.metadata.hidden.is_some() {
-            self.hidden.extend(observation.metadata.call_id.clone());
+            let Metadata { call_id, excluded, .. } = &observation.metadata;
+            self.hidden.extend(call_id.clone().map(|call| (call, excluded.clone())));
             self.hidden.drain(..self.hidden.len().saturating_sub(HIDDEN_CALLS));
         }
         self.keep(Kept::Reported(observation));
@@ -311,9 +312,9 @@ impl Observations {
         calls.find(|one| one.metadata.call_id.as_deref() == Some(id))
     }
 
-    /// Whether the contents of a call were not recorded.
-    pub(crate) fn is_hidden(&self, call: &str) -> bool {
-        self.hidden.iter().any(|hidden| hidden == call)
+    /// Whether not all of a call was recorded, and which excluded file it names, if that is known.
+    pub(crate) fn hidden(&self, call: &str) -> Option<Option<&str>> {
+        self.hidden.iter().find(|(hidden, _)| hidden == call).map(|(_, name)| name.as_deref())
     }
 
     /// The observations that the filter admits, newest last. `derive` makes those of a revision.

@@ -246,8 +246,10 @@ wire_fields! {
         uuid: String = "uuid",
         /// The time of that line, or of the end of a block of thoughts.
         timestamp: Millis = "timestamp",
-        /// Whether the contents of a call were not recorded.
+        /// Whether not all of a call or its result was recorded.
         hidden: bool = "hidden",
+        /// The name in the call of the excluded file that is why.
+        excluded: String = "excluded",
         /// The subagent's id, if the work is of one.
         agent: String = "agent",
         /// The id of a tool call, which counts once.

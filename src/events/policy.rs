@@ -5,10 +5,12 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::events::names::names;
 use crate::events::patch::{FileChange, WholeHunk, compare, complete, whole_hunks};
 use crate::events::payload::{FileEntry, Metadata, Payload, Texts, Type};
 use crate::list::raw::Raw;
-use crate::text::path::{is_inside, normal};
+use crate::text::excerpt;
+use crate::text::path::{at_home, is_inside, normal};
 
 /// The size of a journal in bytes above which contents are abridged.
 pub const MOST_BYTES: u64 = 64 * 1024 * 1024;
@@ -113,7 +115,7 @@ impl Recording {
         let has_patch = (has_hunks || created || deleted)
             && is_inside(&path)
             && !self.numbers_only
-            && !self.excludes(&path)
+            && !self.excludes(folder, &path)
             && !self.excludes_project(project);
         FileEntry {
             added: file.added,
@@ -132,19 +134,25 @@ impl Recording {
         files.filter(|file| !file.path.is_empty()).map(|file| self.reported(file, project)).collect()
     }
 
-    /// Drops what must not be recorded. The call of a result may have been hidden.
+    /// Drops what must not be recorded of an observation. `hidden` is what was hidden of its call.
     pub(crate) fn hide(
         &self,
         project: &str,
-        was_hidden: bool,
+        hidden: Option<Hidden>,
         payload: &mut Payload,
         metadata: &mut Metadata,
     ) {
         let is_call = matches!(payload, Payload::ToolCall(_) | Payload::ToolExecution(_));
-        if is_call && (was_hidden || self.hides(project, payload, metadata)) {
+        let is_excluded = self.excludes_project(project);
+        let hidden = hidden.or_else(|| self.hidden_in(project, payload, metadata));
+        if is_call && (is_excluded || hidden.is_some()) {
             metadata.hidden = Some(true);
-            payload.hide();
-        } else if self.excludes_project(project) && payload.kind() != Type::Usage {
+            let keeps_input = hidden.as_ref().is_some_and(|hidden| hidden.keeps_input);
+            if is_excluded || !keeps_input || payload.kind() == Type::ToolExecution {
+                payload.hide();
+            }
+            metadata.excluded = hidden.and_then(|hidden| hidden.name);
+        } else if is_excluded && payload.kind() != Type::Usage {
             *payload = Payload::new(payload.kind(), Value::Null);
         }
     }
@@ -165,73 +173,79 @@ impl Recording {
         self.entry(&changed, project)
     }
 
-    /// Whether a call or its result may show the contents of an excluded file.
-    fn hides(&self, project: &str, payload: &Payload, metadata: &Metadata) -> bool {
+    /// What is hidden of a call or a result that a host reports.
+    fn hidden_in(&self, project: &str, payload: &Payload, metadata: &Metadata) -> Option<Hidden> {
         if self.excluded.is_empty() {
-            return false;
+            return None;
         }
-        let files = metadata.files.iter().flatten().map(|file| &file.path);
-        let input = match payload.input() {
-            Some(Value::String(text)) => text.clone(),
-            input => input.map(Value::to_string).unwrap_or_default(),
+        let mut paths = metadata.files.iter().flatten().map(|file| &file.path).chain(&metadata.path);
+        if let Some(path) = paths.find(|path| self.excludes(on_its_machine(project), path)) {
+            return Some(Hidden::new(project, path, false));
+        }
+        let input = match payload.input()? {
+            Value::String(text) => text.clone(),
+            input => input.to_string(),
         };
-        let input = serde_json::from_str(&input).unwrap_or(Raw::Text(input.as_str().into()));
-        self.excludes_project(project)
-            || files.chain(&metadata.path).any(|path| self.excludes(path))
-            || self.hides_input(&input)
+        self.hidden(project, &serde_json::from_str(&input).unwrap_or(Raw::Text(input.as_str().into())))
     }
 
-    /// Whether the arguments of a call name an excluded file. The texts that it writes are not searched:
-    /// a program may mention `process.env`.
-    pub(crate) fn hides_input(&self, input: &Raw<'_>) -> bool {
-        match input {
-            Raw::Text(patch) if patch.starts_with("*** Begin Patch") => {
-                patch.lines().filter(|line| line.starts_with("*** ")).any(|line| self.excludes_word(line))
-            }
-            Raw::Text(text) => self.excludes_word(text),
-            Raw::List(values) => values.iter().any(|value| self.hides_input(value)),
-            Raw::Object(fields) => {
-                let is_text = |key: &str| TEXTS.contains(&key);
-                fields
-                    .iter()
-                    .any(|(key, value)| self.excludes_word(key) || !is_text(key) && self.hides_input(value))
-            }
-            _ => false,
+    /// What is hidden of a call with this input: it names an excluded file.
+    pub(crate) fn hidden(&self, project: &str, input: &Raw<'_>) -> Option<Hidden> {
+        if self.excluded.is_empty() {
+            return None;
         }
-    }
-
-    fn excludes_word(&self, text: &str) -> bool {
-        !self.excluded.is_empty() && words(text).any(|word| self.excludes(word))
+        let folder = on_its_machine(project);
+        let names = names(input).into_iter().filter(|name| {
+            // A part of a word may be the name, as in `--file=NAME`, `HOST:NAME` and `@NAME`.
+            let mut parts = name.text.split(['=', ':', ',', '@']).filter(|part| !part.is_empty());
+            self.excludes(folder, &name.text) || parts.any(|part| self.excludes(folder, part))
+        });
+        let mut hidden: Option<Hidden> = None;
+        for name in names {
+            let hidden = hidden.get_or_insert_with(|| Hidden::new(project, &name.text, true));
+            hidden.keeps_input &= !name.is_written;
+        }
+        hidden
     }
 
     /// Whether the user excludes a project, by its name here or on its machine.
     fn excludes_project(&self, project: &str) -> bool {
         let there = on_its_machine(project);
-        self.excludes(project) || there.len() < project.len() && self.excludes(there)
+        self.excludes("", project) || there.len() < project.len() && self.excludes("", there)
     }
 
-    /// Whether the user excludes a file or folder, or one above it.
-    pub(crate) fn excludes(&self, path: &str) -> bool {
-        let path = path.trim_end_matches('/');
+    /// Whether the user excludes a file or folder, or one above it. Relative names and globs are those of
+    /// `folder`, the project's on its machine.
+    fn excludes(&self, folder: &str, path: &str) -> bool {
+        let whole = |name: &str| normal(&at_home(name), folder).into_owned();
+        let path = whole(path);
         !path.is_empty()
-            && self.excluded.iter().map(|glob| glob.trim_end_matches('/')).any(|glob| {
-                if glob.contains('/') {
-                    matches(glob, path)
-                } else {
-                    path.split('/').any(|name| matches_name(glob.as_bytes(), name.as_bytes()))
+            && self.excluded.iter().any(|glob| match glob.trim_end_matches('/') {
+                name if !name.contains('/') && name != "~" => {
+                    path.split('/').any(|part| matches_name(name.as_bytes(), part.as_bytes()))
                 }
+                glob if glob.starts_with("**") => matches(glob, &path),
+                glob => matches(&whole(glob), &path),
             })
     }
 }
 
-/// Arguments of tools that are texts to write, to replace or to tell, by Claude Code, Codex and ACP agents.
-const TEXTS: [&str; 8] =
-    ["content", "old_string", "new_string", "new_source", "oldText", "newText", "prompt", "message"];
+/// What is not recorded of a call, because it names an excluded file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hidden {
+    /// The name as the call has it, relative to the project if it is below that, in at most 80 characters.
+    /// None if it is not known.
+    pub name: Option<String>,
+    /// Whether the call's input is recorded, so that only its result is not: it is a command that does not
+    /// write to that file.
+    pub keeps_input: bool,
+}
 
-/// The parts of a command or of arguments that may be names of files.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| c.is_whitespace() || "\"'`()[]{}<>|&;,=:\\".contains(c))
-        .filter(|word| !word.is_empty())
+impl Hidden {
+    fn new(project: &str, name: &str, keeps_input: bool) -> Hidden {
+        let root = format!("{}/", on_its_machine(project).trim_end_matches('/'));
+        Hidden { name: Some(excerpt(name.strip_prefix(&root).unwrap_or(name), 80)), keeps_input }
+    }
 }
 
 /// The name of a project on its own machine. In Emacs, the name of a remote project also has a prefix such
@@ -332,7 +346,7 @@ mod tests {
             ("/a*b*/c", "/abab/c/d", true),
             ("/a?*", "/a/b", false),
         ] {
-            assert_eq!(recording(glob).excludes(path), expected, "{glob} {path}");
+            assert_eq!(recording(glob).excludes("/p", path), expected, "{glob} {path}");
         }
     }
 
@@ -341,7 +355,7 @@ mod tests {
         let recording = Recording { excluded: vec!["*.env".into()], ..Recording::default() };
         for (file, expected) in [("src/settings.js", false), ("prod.env", true)] {
             let patch = format!("*** Begin Patch\n*** Update File: {file}\n+process.env\n*** End Patch");
-            assert_eq!(recording.hides_input(&Raw::Text(patch.into())), expected, "{file}");
+            assert_eq!(recording.hidden("/p/", &Raw::Text(patch.into())).is_some(), expected, "{file}");
         }
     }
 }

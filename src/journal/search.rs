@@ -123,6 +123,8 @@ impl Search {
         }
         let mut texts = Vec::new();
         observation.payload.each_text(&mut |text| collect(text, &mut texts));
+        let excluded = observation.metadata.excluded.iter();
+        texts.extend(excluded.map(|name| format!("not recorded: names {name}")));
         // A command and its description, say, may have a word each.
         if let Some(line) = self.query.line_in(&texts.join("\n")) {
             self.matches.push(Match {

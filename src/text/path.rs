@@ -39,6 +39,16 @@ pub fn normal<'p>(path: &'p str, folder: &str) -> Cow<'p, str> {
     Cow::Owned(format!("{root}{}", parts.join("/")))
 }
 
+/// A name that begins with `~`, `$HOME` or `${HOME}` for this user's home, as an absolute one.
+pub fn at_home(path: &str) -> Cow<'_, str> {
+    let rest = ["~", "$HOME", "${HOME}"].into_iter().find_map(|home| path.strip_prefix(home));
+    let rest = rest.filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    match rest.and_then(|rest| Some((std::env::home_dir()?, rest))) {
+        Some((home, rest)) => Cow::Owned(format!("{}{rest}", home.to_string_lossy())),
+        None => Cow::Borrowed(path),
+    }
+}
+
 /// Whether a normal name can be that of a file below its root: it has no `..` and no NUL.
 pub fn is_inside(path: &str) -> bool {
     !path.contains('\0') && path.split('/').all(|part| part != "..")

@@ -8,7 +8,7 @@ use crate::events::observation::{
     Details, Filter, Kept, Metadata, Observation, Payload, Phase, RevisionObservations,
 };
 use crate::events::payload::{Derived, PlanUpdate, StatusChange, Text};
-use crate::events::policy::{Recording, abridge};
+use crate::events::policy::{Hidden, Recording, abridge};
 use crate::events::work::is_work;
 use crate::list::change::{Change, ChangeKind};
 use crate::list::item::{Item, Status};
@@ -31,9 +31,10 @@ impl Thread {
         now: Millis,
     ) -> Arc<Observation> {
         let metadata = &mut details.metadata;
-        let was_hidden = metadata.hidden.is_some()
-            || metadata.call_id.as_ref().is_some_and(|call| self.observations.is_hidden(call));
-        recording.hide(self.project(), was_hidden, &mut payload, metadata);
+        let known = || self.observations.hidden(metadata.call_id.as_deref()?);
+        let name = metadata.hidden.map(|_| metadata.excluded.as_deref()).or_else(known);
+        let hidden = name.map(|name| Hidden { name: name.map(str::to_owned), keeps_input: true });
+        recording.hide(self.project(), hidden, &mut payload, metadata);
         if self.journal_bytes > recording.most_bytes {
             self.note_abridged(now);
             abridge(&mut payload, &mut details.metadata);

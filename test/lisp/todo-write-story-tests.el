@@ -6,6 +6,7 @@
 ;;; Code:
 
 (require 'ert)
+(require 'todo-write-log)
 (require 'todo-write-request)
 (require 'todo-write-story)
 (require 'todo-write-visit)
@@ -56,6 +57,34 @@
       (todo-write-story-tests--call "c" name input)
       (should (string-suffix-p (concat "▸ " shown)
                                (car (last (todo-write-story-tests--lines 100))))))))
+
+(ert-deftest todo-write-what-is-not-recorded-is-said-in-row-log-output-and-search ()
+  (let ((todo-write-record-excluded '(".env")))
+    (todo-write-story-tests--with-task
+      (todo-write-story-tests--call "c1" "Bash" '(:command "cat .env") "KEY=1" :outcome 'ok)
+      (todo-write-story-tests--call "c2" "Read" '(:file_path "/home/user/shop/d/.env") "KEY=1"
+                                    :outcome 'ok)
+      (let ((lines (last (todo-write-story-tests--lines 100) 2)))
+        (should (string-suffix-p "✓ cat .env (not recorded: names .env)" (car lines)))
+        (should (string-suffix-p "✓ Read (not recorded: names d/.env)" (cadr lines))))
+      (should (equal (mapcar (lambda (row) (substring-no-properties (aref (cadr row) 4)))
+                             (mapcar (lambda (observation)
+                                       (todo-write-log--row observation "/home/user/shop/"))
+                                     (last (append (todo-write-observations "a") nil) 4)))
+                     '("Bash cat .env (not recorded: names .env)"
+                       "Bash (not recorded: names .env)"
+                       "Read (not recorded: names d/.env)"
+                       "Read (not recorded: names d/.env)")))
+      (should (equal (mapcar (lambda (match) (plist-get match :line))
+                             (todo-write-matches "a" "not recorded" 9))
+                     '("not recorded: names d/.env" "not recorded: names d/.env"
+                       "not recorded: names .env" "not recorded: names .env")))
+      (todo-write-test-open "One")
+      (search-forward "cat .env")
+      (todo-write-test-press "RET")
+      (with-current-buffer "*todo-write-output*"
+        (should (string-search "cat .env\n\nnot recorded: names .env" (buffer-string))))
+      (should-not (string-search "KEY" (format "%S" (todo-write-observations "a")))))))
 
 (ert-deftest todo-write-story-shows-a-script-of-any-length-and-with-any-text ()
   (todo-write-story-tests--with-task

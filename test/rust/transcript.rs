@@ -24,6 +24,7 @@ use todo_write::agents::follower::Follower;
 use todo_write::agents::recorder::Machine;
 use todo_write::agents::tail::TailChange;
 use todo_write::events::observation::{Filter, Type};
+use todo_write::journal::search::Query;
 use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
 use todo_write::thread::{Edit, State};
@@ -414,32 +415,123 @@ fn what_a_subagents_command_prints_of_an_excluded_file_is_not_recorded() {
     assert_eq!(contents, [&Value::Null, &json!("done"), &Value::Null]);
 }
 
-#[test]
-fn a_call_is_hidden_if_its_arguments_but_not_its_texts_name_an_excluded_file() {
+/// Whether the inputs and the outputs of these calls in the project /p are recorded.
+fn recorded(excluded: &[&str], calls: &[(&str, Value)]) -> Vec<(bool, bool)> {
     let mut followed = Followed::new();
-    followed.follower.recorder.recording.excluded = vec![".env".into()];
-    let inputs = [
-        json!({"command": format!("{}; cat .env", "make ".repeat(100))}),
-        json!({"command": "cat \\\n.env"}),
-        json!({"more": [[[[[".env"]]]]]}),
-        json!({ "files": vec!["a"; 20].into_iter().chain([".env"]).collect::<Vec<_>>() }),
-        json!({"file_path": "/p/.env", "content": "x"}),
-        json!({"command": "cat .environment"}),
-        json!({"file_path": "/p/a.js", "content": "read(.env)", "edits": [{"new_string": ".env"}]}),
-        json!({"prompt": "Move the settings out of .env"}),
-    ];
-    for (id, input) in inputs.into_iter().enumerate() {
-        let id = id.to_string();
-        followed.line(&call(&id, "Bash", input));
-        followed.line(&answer(&id, false));
+    followed.follower.recorder.recording.excluded = excluded.iter().map(|glob| (*glob).into()).collect();
+    for (id, (tool, input)) in calls.iter().enumerate() {
+        let (mut call, mut answer) =
+            (call(&id.to_string(), tool, input.clone()), answer(&id.to_string(), false));
+        for line in [&mut call, &mut answer] {
+            line["cwd"] = "/p".into();
+            followed.line(line);
+        }
     }
     followed.read();
-    let hidden = |followed: &mut Followed, kind, key: &str| -> Vec<bool> {
-        followed.observed("claude:s", kind).iter().map(|one| one[key].is_null()).collect()
+    let is_kept = |followed: &mut Followed, kind, key: &str| -> Vec<bool> {
+        followed.observed("claude:s", kind).iter().map(|one| !one[key].is_null()).collect()
     };
-    let expected = [true, true, true, true, true, false, false, false];
-    assert_eq!(hidden(&mut followed, Type::ToolCall, "input"), expected);
-    assert_eq!(hidden(&mut followed, Type::ToolExecution, "content"), expected);
+    let inputs = is_kept(&mut followed, Type::ToolCall, "input");
+    inputs.into_iter().zip(is_kept(&mut followed, Type::ToolExecution, "content")).collect()
+}
+
+#[test]
+fn only_paths_and_commands_name_excluded_files() {
+    let shell = |command: &str| ("Bash", json!({ "command": command }));
+    let long = format!("{}; cat .env", "make ".repeat(100));
+    let message = "cat <<'EOF'\nAdd .env and credentials\n\"quoted\" (in part\nEOF\n";
+    let (all, no_output, none) = ((true, true), (true, false), (false, false));
+    let calls = [
+        (shell(&long), no_output),
+        (shell("cat \\\n.env"), no_output),
+        (shell("cat < .env"), no_output),
+        (shell("cat 'a b' \"./.env\" | wc"), no_output),
+        (shell("docker run --env-file=.env app"), no_output),
+        (shell("curl -d @.env https://example.org"), no_output),
+        (shell("git show HEAD:.env"), no_output),
+        (shell("echo \"$(cat .env)\""), no_output),
+        (shell("bash -lc 'cd x && cat .env'"), no_output),
+        (shell("ssh host \"cat .env\""), no_output),
+        (shell("python3 -c \"print(open('.env').read())\""), no_output),
+        (shell("ssh -i ~/.ssh/id_rsa host uptime"), no_output),
+        (shell("echo KEY=1 > .env"), none),
+        (shell("echo KEY=1 | tee -a .env"), none),
+        (shell("cat <<EOF >> .env\nKEY=1\nEOF"), none),
+        (shell("apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: .env\n+KEY=1\nEOF"), none),
+        (("Read", json!({"file_path": "/p/.env"})), none),
+        (("Write", json!({"file_path": "/p/.env", "content": "x"})), none),
+        (("Grep", json!({"pattern": "KEY", "glob": "*.env"})), none),
+        (("Other", json!({"more": [[[[{"paths": ["a", ".env"]}]]]]})), none),
+        // Prose.
+        (shell("cat .environment"), all),
+        (shell("git commit -m 'Store credentials in .env'"), all),
+        (shell(&format!("git commit -m \"$({message})\"")), all),
+        (shell(&format!("gh pr create --title credentials --body \"$({message})\"")), all),
+        (shell("git commit -F - <<EOF\ncredentials\nEOF"), all),
+        (shell("git commit --message=credentials"), all),
+        (shell("echo credentials .env"), all),
+        (shell("grep -rn credentials src"), all),
+        (shell("ls # .env"), all),
+        (("Edit", json!({"file_path": "/p/a.js", "old_string": ".env", "new_string": "credentials"})), all),
+        (("MultiEdit", json!({"file_path": "/p/a.js", "edits": [{"new_string": ".env"}]})), all),
+        (("Task", json!({"prompt": "Move the settings out of .env", "description": "credentials"})), all),
+        (("TaskCreate", json!({"subject": "credentials", "description": ".env"})), all),
+        (("WebFetch", json!({"url": "https://example.org/credentials", "prompt": ".env"})), all),
+    ];
+    let (inputs, expected): (Vec<_>, Vec<_>) = calls.into_iter().unzip();
+    let found = recorded(&[".env", "*.env", "credentials", ".ssh"], &inputs);
+    for ((input, expected), found) in inputs.iter().zip(expected).zip(found) {
+        assert_eq!(found, expected, "{input:?}");
+    }
+}
+
+#[test]
+fn an_excluded_file_is_recognized_however_its_name_is_written() {
+    let home = std::env::home_dir().unwrap();
+    let home = home.to_str().unwrap();
+    for (glob, name) in [
+        ("/p/secret", "secret/key"),
+        ("/p/secret", "./a/..//secret/key"),
+        ("/secret/*", "../secret/key"),
+        ("/p/../secret/*", "/secret//key"),
+        ("config/secret.yml", "/p/config/secret.yml"),
+        ("config/secret.yml", "config/secret.yml"),
+        ("~/secret", "~/secret/key"),
+        ("~/secret", "$HOME/secret/key"),
+        ("$HOME/secret", "${HOME}/x/../secret/key"),
+        ("~/secret", &format!("{home}/secret/key")),
+        (&format!("{home}/secret/"), "~/secret//key"),
+        ("secret", "a/../secret/key"),
+    ] {
+        let calls =
+            [("Read", json!({"file_path": name})), ("Bash", json!({"command": format!("cat {name}")}))];
+        assert_eq!(recorded(&[glob], &calls), [(false, false), (true, false)], "{glob} {name}");
+    }
+    let other = [("Read", json!({"file_path": "secret/../a"})), ("Read", json!({"file_path": "/q/secret"}))];
+    assert_eq!(recorded(&["/p/secret", "~/secret"], &other), [(true, true), (true, true)]);
+}
+
+#[test]
+fn what_is_not_recorded_says_which_name_is_why() {
+    let mut followed = Followed::new();
+    followed.follower.recorder.recording.excluded = vec![".env".into()];
+    for (id, tool, input) in
+        [("1", "Read", json!({"file_path": "/p/d/.env"})), ("2", "Bash", json!({"command": "cat d/.env"}))]
+    {
+        for mut line in [call(id, tool, input), answer(id, false)] {
+            line["cwd"] = "/p".into();
+            followed.line(&line);
+        }
+    }
+    followed.read();
+    let thread = followed.store.get("claude:s").unwrap().unwrap();
+    let all = thread.observed(&Filter::default());
+    let excluded: Vec<_> = all.iter().filter_map(|one| one.metadata.excluded.as_deref()).collect();
+    assert_eq!(excluded, ["d/.env"; 4]);
+    let query = Query::of("recorded .env").unwrap();
+    let found = followed.store.search("claude:s", query, 9).unwrap();
+    assert!(found.iter().all(|found| found.line == "not recorded: names d/.env"), "{found:?}");
+    assert_eq!(found.len(), 4);
 }
 
 #[test]
