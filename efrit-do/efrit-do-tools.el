@@ -32,6 +32,14 @@ to give that agent this list, turn on `todo-write-efrit-mode' instead"
   :group 'todo-write
   :prefix "efrit-do-")
 
+;; Customize loads these files before it shows a group.
+;;;###autoload
+(progn
+  (custom-add-load 'todo-write 'efrit-do-tools)
+  (put 'efrit-do 'custom-loads
+       '(efrit-do-builtin efrit-do-gptel efrit-do-replay efrit-do-session efrit-do-tools
+         efrit-do-view)))
+
 (defcustom efrit-do-time-limit 60
   "Seconds after which a shell command or an asynchronous tool is stopped.
 \\[keyboard-quit] stops other tools."

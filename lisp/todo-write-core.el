@@ -35,10 +35,30 @@
   "The programs whose agents have plans."
   :group 'todo-write)
 
+;; Customize loads these files before it shows a group.
+;;;###autoload
+(progn
+  (put 'todo-write 'custom-loads
+       '(todo-write-core todo-write-module todo-write-row))
+  (put 'todo-write-view 'custom-loads
+       '(todo-write-auto-show todo-write-children todo-write-detail todo-write-history
+         todo-write-log todo-write-org todo-write-page todo-write-story todo-write-view))
+  (put 'todo-write-attention 'custom-loads
+       '(todo-write-header-line todo-write-list todo-write-mode-line todo-write-notify))
+  (put 'todo-write-hosts 'custom-loads
+       '(todo-write-agent-shell todo-write-eca todo-write-efrit todo-write-follow
+         todo-write-follow-sessions todo-write-gptel todo-write-mcp
+         todo-write-mcp-setup todo-write-remote todo-write-socket))
+  (put 'todo-write-faces 'custom-loads
+       '(todo-write-answer todo-write-answer-text todo-write-attention
+         todo-write-detail todo-write-fold todo-write-history todo-write-mode-line
+         todo-write-row todo-write-story todo-write-timeline)))
+
 (defcustom todo-write-directory (locate-user-emacs-file "todo-write/")
   "Folder of the journals, or nil to keep lists in memory only.
 Each thread has a file of its own there, readable by you alone."
   :type '(choice directory (const :tag "Memory only" nil))
+  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-durability 'process
@@ -46,21 +66,25 @@ Each thread has a file of its own there, readable by you alone."
 `process': handed to the system; survives a crash of Emacs.
 `disk': written to the disk; survives a power failure, but is slower."
   :type '(choice (const process) (const disk))
+  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-max-items 1000
   "Maximum number of tasks in a list; longer lists are refused."
   :type 'natnum
+  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-max-length 2000
   "Maximum number of characters in a task's text; longer texts are refused."
   :type 'natnum
+  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-strict nil
   "Non-nil means refuse input instead of repairing it with a notice."
   :type 'boolean
+  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-several-in-progress nil
@@ -70,16 +94,19 @@ refuses it."
   :type '(choice (const :tag "Accept with a notice" nil)
                  (const :tag "Accept silently" allow)
                  (const :tag "Refuse" refuse))
+  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-keep-completed nil
   "Non-nil means that agents cannot reopen completed tasks."
   :type 'boolean
+  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-history-limit 1000
   "Number of observations of a thread kept in memory; the journal keeps all."
   :type 'natnum
+  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-record-patches t
@@ -87,6 +114,7 @@ refuses it."
 Calls, results and messages are recorded in any case, so that the journal
 may hold code.  See also `todo-write-record-excluded'."
   :type 'boolean
+  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-record-excluded
@@ -105,16 +133,19 @@ tool, the outcome and the numbers of lines are recorded.  Names are looked
 for in the arguments that are paths or commands, not in texts and messages.
 Output of a command that does not name the file is not recognized."
   :type '(repeat string)
+  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-journal-days 90
   "Days after which the journal of a thread is deleted, or nil for never."
   :type '(choice natnum (const :tag "Never" nil))
+  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-journal-count 500
   "Maximum number of journals, the newest ones, or nil for any number."
   :type '(choice natnum (const :tag "Any number" nil))
+  :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
 (defvar todo-write-change-functions nil

@@ -112,6 +112,29 @@ TYPE is as for `symbol-file'."
                        (not (string-match-p "-mode\\(?:-hook\\)?\\'" (symbol-name symbol)))))
                 'defvar))))
 
+(ert-deftest todo-write-customize-shows-all-options-of-a-group-before-their-files-are-loaded ()
+  ;; All of them are loaded here.
+  (dolist (group '(todo-write todo-write-view todo-write-attention todo-write-hosts
+                   todo-write-faces efrit-do))
+    (ert-info ((symbol-name group))
+      (should-not
+       (seq-difference
+        (mapcar #'car (get group 'custom-group))
+        (todo-write-test-child
+         '(require 'cus-edit)
+         ;; The autoloads have this.
+         '(require 'efrit-do-tools)
+         `(progn
+            ;; Displaying a group does this.
+            (custom-load-symbol ',group)
+            (prin1 (mapcar #'car (get ',group 'custom-group))))))))))
+
+(ert-deftest todo-write-options-are-in-the-groups-that-they-are-about ()
+  (dolist (option '(todo-write-directory todo-write-durability todo-write-strict
+                    todo-write-record-excluded todo-write-journal-days))
+    (should (assq option (get 'todo-write 'custom-group)))
+    (should-not (assq option (get 'todo-write-hosts 'custom-group)))))
+
 (ert-deftest todo-write-manual-has-every-option ()
   (todo-write-manual-should-have
    (todo-write-manual-symbols (lambda (symbol) (get symbol 'custom-type)) 'defvar)))
