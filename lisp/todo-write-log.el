@@ -30,13 +30,11 @@ Those that arrive meanwhile are drawn together."
   "Major mode for the observations of a thread."
   :interactive nil
   (todo-write-menu-begin-mode)
-  (setq tabulated-list-format [("Time" 16 todo-write-log--before-p) ("Type" 18 t) ("Phase" 9 t)
-                               ("Task" 20 t) ("What" 0 nil)]
-        tabulated-list-padding 1
-        tabulated-list-entries #'todo-write-log--entries
+  (setq tabulated-list-padding 1
         bidi-paragraph-direction 'left-to-right
         truncate-lines t)
-  (tabulated-list-init-header)
+  (setq-local revert-buffer-function (lambda (&rest _) (todo-write-log--draw)))
+  (add-hook 'window-size-change-functions #'todo-write-log--fit nil t)
   (add-hook 'kill-buffer-hook #'todo-write-log--stop nil t)
   (add-hook 'change-major-mode-hook #'todo-write-log--stop nil t))
 
@@ -63,6 +61,24 @@ Those that arrive meanwhile are drawn together."
 
 ;;; Rows
 
+(defconst todo-write-log--least 20
+  "Least columns of the last column, which says what happened.")
+
+(defun todo-write-log--columns (width time)
+  "Return the columns that fit WIDTH, as for `tabulated-list-format'.
+TIME is the width of the first column.  A narrow WIDTH omits others, and
+cuts the types, before it has too little room for what happened."
+  (let ((fits (lambda (columns)
+                (>= (- width 2 time (apply #'+ (mapcar (lambda (column) (1+ (cadr column)))
+                                                       columns)))
+                    todo-write-log--least))))
+    (vconcat `(("Time" ,time todo-write-log--before-p))
+             (seq-find fits '((("Type" 18 t) ("Phase" 9 t) ("Task" 20 t))
+                              (("Type" 18 t) ("Task" 20 t))
+                              (("Type" 18 t))
+                              (("Type" 12 t))))
+             '(("What" 0 nil)))))
+
 (defun todo-write-log--row (observation project)
   "Return OBSERVATION as an element of `tabulated-list-entries'.
 File names are relative to PROJECT."
@@ -74,18 +90,24 @@ File names are relative to PROJECT."
                        (todo-write-story--excluded observation " (" ")")))
          (timestamp (plist-get observation :timestamp)))
     (list (plist-get observation :id)
-          (vector
-           (propertize (string-pad (todo-write-row--clock timestamp) 16 nil t)
-                       'todo-write-timestamp timestamp)
-           (todo-write-log--type (plist-get observation :type))
-           (format "%s" (or (plist-get metadata :phase) ""))
-           (todo-write-row--helped
-            (todo-write-row-line (or (plist-get metadata :stepDescription)
-                                     (todo-write-log--task (plist-get observation :parentId))
-                                     "")))
-           (todo-write-row--helped
-            (if (member name todo-write-story--command-tools) (todo-write-row--command text 300)
-              (todo-write-row-line text 300)))))))
+          (cl-loop
+           for (column width) across tabulated-list-format
+           vconcat
+           (list
+            (pcase column
+              ("Time" (propertize (string-pad (todo-write-row--clock timestamp) width nil t)
+                                  'todo-write-timestamp timestamp))
+              ("Type" (todo-write-log--type (plist-get observation :type)))
+              ("Phase" (format "%s" (or (plist-get metadata :phase) "")))
+              ("Task" (todo-write-row--helped
+                       (todo-write-row-line
+                        (or (plist-get metadata :stepDescription)
+                            (todo-write-log--task (plist-get observation :parentId))
+                            ""))))
+              (_ (todo-write-row--helped
+                  (if (member name todo-write-story--command-tools)
+                      (todo-write-row--command text 300)
+                    (todo-write-row-line text 300))))))))))
 
 (defun todo-write-log--before-p (entry other)
   "Return non-nil if ENTRY, a row, was recorded before OTHER."
@@ -114,22 +136,36 @@ File names are relative to PROJECT."
   (apply #'todo-write-observations todo-write-view-thread
          todo-write-log--filter))
 
-(defun todo-write-log--entries ()
-  "Return the entries of this buffer."
-  (let ((project (plist-get (todo-write-about todo-write-view-thread) :project)))
-    (mapcar (lambda (observation) (todo-write-log--row observation project))
-            (todo-write-log--observations))))
+(defun todo-write-log--set-up (window)
+  "Set the columns of this buffer for WINDOW, or nil, and its entries."
+  (let* ((observations (todo-write-log--observations))
+         (project (plist-get (todo-write-about todo-write-view-thread) :project))
+         ;; The times of today have no date.
+         (time (apply #'max 5 (mapcar (lambda (observation)
+                                        (length (todo-write-row--clock
+                                                 (plist-get observation :timestamp))))
+                                      observations))))
+    (setq tabulated-list-format
+          (todo-write-log--columns (if window (window-body-width window) 80) time)
+          tabulated-list-entries
+          (mapcar (lambda (observation) (todo-write-log--row observation project))
+                  observations))
+    (unless (assoc (car tabulated-list-sort-key) (append tabulated-list-format nil))
+      (setq tabulated-list-sort-key nil))
+    (tabulated-list-init-header)))
 
 ;;; Following
 
 (defun todo-write-log--draw ()
   "Redraw this buffer; windows stay at its end, or else at their observations."
+  (todo-write-menu--require 'todo-write-log-mode)
   (let ((places (mapcar (lambda (window)
                           (list window
                                 (tabulated-list-get-id (window-point window))
                                 (tabulated-list-get-id (window-start window))))
                         (get-buffer-window-list nil nil t)))
         (at-end (eobp)))
+    (todo-write-log--set-up (get-buffer-window nil t))
     (tabulated-list-print t)
     (when at-end (goto-char (point-max)))
     (pcase-dolist (`(,window ,point ,start) places)
@@ -137,6 +173,15 @@ File names are relative to PROJECT."
         (set-window-point window (if point (or (todo-write-list--find point) (point-min))
                                    (point-max))))
       (set-window-start window (or (todo-write-list--find start) (point-min)) t))))
+
+(defun todo-write-log--fit (window)
+  "Redraw the log in WINDOW if other columns fit it now."
+  (with-current-buffer (window-buffer window)
+    (when (and (derived-mode-p 'todo-write-log-mode) todo-write-view-thread
+               (not (equal tabulated-list-format
+                           (todo-write-log--columns (window-body-width window)
+                                                    (cadr (aref tabulated-list-format 0))))))
+      (todo-write-log--draw))))
 
 (defun todo-write-log--follow (thread)
   "Redraw this buffer soon after each event of THREAD; return a handle.
@@ -181,12 +226,17 @@ Signal a `user-error' if there is no thread."
       (todo-write-log-mode)
       (setq todo-write-view-thread thread
             todo-write-log--handle (todo-write-log--follow thread))
+      (pop-to-buffer buffer)
       (goto-char (point-max))
       (todo-write-log--draw))
-    (pop-to-buffer buffer)
     buffer))
 
 ;;; Commands
+
+(defun todo-write-log--thread ()
+  "Return the key of the thread of this log; signal a `user-error' elsewhere."
+  (todo-write-menu--require 'todo-write-log-mode)
+  todo-write-view-thread)
 
 (defun todo-write-log--narrow (key value)
   "Show only observations with VALUE, a string, for KEY; all if it is empty or nil."
@@ -204,7 +254,7 @@ Signal a `user-error' if there is no thread."
    (list (completing-read
           "Only type (empty for all): "
           (seq-uniq (mapcar (lambda (observation) (plist-get observation :type))
-                            (todo-write-observations todo-write-view-thread)))
+                            (todo-write-observations (todo-write-log--thread))))
           nil t))
    todo-write-log-mode)
   (todo-write-log--narrow :type type))
@@ -212,8 +262,9 @@ Signal a `user-error' if there is no thread."
 (defun todo-write-log-filter-phase (phase)
   "Show only observations of PHASE, a string; all phases if it is empty."
   (interactive
-   (list (completing-read "Only phase (empty for all): "
-                          '("planning" "execution" "synthesis") nil t))
+   (list (progn (todo-write-log--thread)
+                (completing-read "Only phase (empty for all): "
+                                 '("planning" "execution" "synthesis") nil t)))
    todo-write-log-mode)
   (todo-write-log--narrow :phase phase))
 
@@ -223,7 +274,7 @@ Signal a `user-error' if there is no thread."
    (let ((items (mapcar (lambda (item)
                           (cons (todo-write-row-line (plist-get item :content))
                                 (plist-get item :id)))
-                        (todo-write-items todo-write-view-thread))))
+                        (todo-write-items (todo-write-log--thread)))))
      (list (cdr (assoc (completing-read "Only task (empty for all): " items nil t) items))))
    todo-write-log-mode)
   (todo-write-log--narrow :step id))
