@@ -588,6 +588,7 @@ It may have been answered elsewhere while the user typed."
 (defun todo-write-answer-leave ()
   "Leave the request open, or take back an \"always\" that is not confirmed."
   (interactive nil todo-write-answer-mode)
+  (todo-write-menu--require 'todo-write-answer-mode)
   (if (not todo-write-answer--always)
       (progn (quit-window)
              (message "Left open; M-x todo-write-answer shows it again"))

@@ -94,6 +94,7 @@ buffer."
 
 (defun todo-write-history--numbers ()
   "Return the numbers of the revisions; a damaged journal leaves gaps."
+  (todo-write-menu--require 'todo-write-history-mode)
   (mapcar (lambda (revision) (plist-get revision :revision))
           (todo-write-revisions todo-write-view-thread)))
 

@@ -151,6 +151,7 @@ FORWARD non-nil means at its end."
   "Run `occur' in this plan, closed and cut text included.
 That text stays hidden in the buffer, since Occur's lines lead there."
   (interactive nil todo-write-view-mode)
+  (todo-write-menu--require 'todo-write-view-mode)
   (let ((todo-write-view--searching t))
     (todo-write-view--draw))
   (call-interactively #'occur))

@@ -624,6 +624,7 @@ PLACE nil stands for where AGENT sorts now; GONE non-nil means no new row."
 
 (defun todo-write-list--agent ()
   "Return the agent at point, or signal a `user-error'."
+  (todo-write-menu--require 'todo-write-list-mode)
   (or (gethash (tabulated-list-get-id) todo-write-list--agents)
       (user-error "No agent here")))
 
@@ -641,6 +642,7 @@ On the count, show older agents."
 (defun todo-write-list-toggle-older ()
   "Show the agents that have been idle for `todo-write-list-hours', or hide them."
   (interactive nil todo-write-list-mode)
+  (todo-write-menu--require 'todo-write-list-mode)
   (setq todo-write-list--unfolded (not todo-write-list--unfolded))
   (todo-write-list--print))
 

@@ -53,6 +53,12 @@ the user has set for the mode stays."
              (not (evil-initial-state major-mode)))
     (evil-set-initial-state major-mode 'emacs)))
 
+(defun todo-write-menu--require (mode)
+  "Signal a `user-error' unless the current buffer is in MODE, one of ours.
+By its name, a command can be called in any buffer, which it would draw over."
+  (unless (derived-mode-p mode)
+    (user-error "This works only in a buffer of `%s'" mode)))
+
 (defun todo-write-menu-define (mode map title groups)
   "Bind the keys of GROUPS in MAP, the keymap of MODE, and make its menus.
 GROUPS is a list of (NAME ENTRY...), where an ENTRY is a list of a key,
@@ -94,7 +100,9 @@ bar.  Everywhere, `a' answers an agent and `?' shows the menu."
          (groups (get mode 'todo-write-menu))
          (common (seq-intersection groups todo-write-menu-common)))
     (unless (fboundp prefix)
-      (require 'transient)
+      ;; C-g would leave it half loaded for the rest of the session.
+      (let ((inhibit-quit t))
+        (require 'transient))
       ;; Transient has only macros to define one.  The table is a constant of ours.
       (eval `(transient-define-prefix ,prefix ()
                ,(format "Show what can be done in `%s'." mode)

@@ -999,6 +999,7 @@ agent that it works for."
 (defun todo-write-view-refresh (&rest _)
   "Draw the whole buffer again."
   (interactive nil todo-write-view-mode)
+  (todo-write-menu--require 'todo-write-view-mode)
   (todo-write-row--forget-shapes)
   ;; Folds contain shapes, too.
   (todo-write-fold--clear)
@@ -1198,6 +1199,7 @@ Without ID, draw what is below the rows."
 (defun todo-write-view-toggle-all ()
   "Open the details of all rows and all below them, or close all if any is open."
   (interactive nil todo-write-view-mode)
+  (todo-write-menu--require 'todo-write-view-mode)
   (let ((ids (hash-table-keys todo-write-place--nodes)))
     (setq todo-write-view--open
           (unless todo-write-view--open
@@ -1214,6 +1216,7 @@ Without ID, draw what is below the rows."
   "Fold or unfold the completed tasks of this buffer.
 See `todo-write-view-fold-completed'."
   (interactive nil todo-write-view-mode)
+  (todo-write-menu--require 'todo-write-view-mode)
   (setq todo-write-fold--choice (not todo-write-fold--overlays))
   (todo-write-view--redraw nil)
   (unless (or todo-write-fold--overlays (not todo-write-fold--choice))

@@ -34,6 +34,57 @@
 
 ;;; Menus and keys
 
+(defun todo-write-around-tests--buffer-commands ()
+  "Return the commands that belong to a buffer of todo-write, but not to a click."
+  (let (commands)
+    (mapatoms (lambda (symbol)
+                (when (and (commandp symbol) (command-modes symbol)
+                           (string-match-p "\\`todo-write-" (symbol-name symbol))
+                           (not (string-match-p "-mouse-" (symbol-name symbol)))
+                           (not (eq symbol 'todo-write-answer-quit)))
+                  (push symbol commands))))
+    (sort commands #'string<)))
+
+(ert-deftest todo-write-commands-of-a-buffer-change-no-other-one ()
+  (mapc #'require '(todo-write-edit todo-write-isearch todo-write-search todo-write-answer
+                    todo-write-visit todo-write-note))
+  (should (memq 'todo-write-isearch-occur (todo-write-around-tests--buffer-commands)))
+  (should (memq 'todo-write-log-filter-none (todo-write-around-tests--buffer-commands)))
+  (todo-write-test-with-view
+    (todo-write-test-write "a" "Oak")
+    (let ((plan (current-buffer)))
+      (dolist (command (todo-write-around-tests--buffer-commands))
+        (ert-info ((symbol-name command))
+          (with-temp-buffer
+            (insert "My own text")
+            (should-error (call-interactively command) :type 'user-error)
+            (should (equal (buffer-string) "My own text")))
+          (unless (memq 'todo-write-view-mode (command-modes command))
+            (with-current-buffer plan
+              (should-error (call-interactively command) :type 'user-error)
+              (should (string-search "○ Oak" (buffer-string))))))))))
+
+(ert-deftest todo-write-menu-comes-up-after-a-quit-while-it-was-loaded ()
+  (should (equal '(quit t)
+                 (todo-write-test-child
+                  '(require 'todo-write-view)
+                  '(setq todo-write-directory nil)
+                  ;; The user quits in the middle of the file.
+                  '(require 'eieio)
+                  '(advice-add 'eieio-defclass-internal :after
+                               (lambda (name &rest _)
+                                 (when (eq name 'transient-prefix)
+                                   (setq quit-flag t))))
+                  '(with-current-buffer (get-buffer-create "plan")
+                     (todo-write-view-mode)
+                     (let ((first (condition-case nil
+                                      (progn (todo-write-menu--transient major-mode) nil)
+                                    (quit 'quit))))
+                       (prin1 (list first
+                                    (and (commandp (todo-write-menu--transient major-mode))
+                                         (get 'todo-write-view-mode-transient 'transient--prefix)
+                                         t)))))))))
+
 (ert-deftest todo-write-menu-offers-the-commands-of-the-buffers-keys ()
   (todo-write-test-with-view
     ;; Without a task, point is on a button, whose RET is its own.
