@@ -183,6 +183,15 @@ the sessions on that machine; see `todo-write-follow-remote'."
         todo-write-follow--searched nil)
   (when todo-write-follow-mode
     (todo-write-module--prepare))
+  (cond ((featurep 'todo-write-dyn)
+         (todo-write-follow--begin-mode))
+        (todo-write-follow-mode
+         ;; The user was told how to get the module.
+         (with-eval-after-load 'todo-write-dyn
+           (run-with-timer 0 nil #'todo-write-follow--begin-mode)))))
+
+(defun todo-write-follow--begin-mode ()
+  "Follow what `todo-write-follow-mode' asks for; the module is loaded."
   (todo-write-follow--end-all (todo-write-follow--automatic))
   (when todo-write-follow-mode
     ;; This looks at all processes, so it has a slice of its own.

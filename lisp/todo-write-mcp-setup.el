@@ -245,9 +245,15 @@ machine needs."
       (user-error "`todo-write-mcp-program' is %s, which cannot be run" todo-write-mcp-program))
     (let ((todo-write-module--declined nil))
       (todo-write-module--get "todo-write-mcp" "The program todo-write-mcp is missing.")))
-  (todo-write-mcp-setup--keep-program)
+  (todo-write-mcp-setup--switch-on)
+  (todo-write-mcp-setup--keep-program))
+
+(defun todo-write-mcp-setup--switch-on ()
+  "Switch `todo-write-mcp-mode' on; signal a `user-error' if it stays off."
   (unless (todo-write-socket--state)
-    (todo-write-mcp-mode)))
+    (todo-write-mcp-mode)
+    (unless todo-write-mcp-mode
+      (user-error "Nothing was set up, since no agent could reach this Emacs; see *Warnings*"))))
 
 (defun todo-write-mcp-setup--begin-page ()
   "Show the buffer of the setup, empty, and make it current."

@@ -224,6 +224,20 @@ All agents seem to be installed, but their commands are not run."
       (should (string-match-p "set up by an earlier version\n.*todo-write-mcp-setup"
                               (todo-write-doctor--text))))))
 
+(ert-deftest todo-write-mcp-setup-ends-where-the-socket-is-refused ()
+  (todo-write-mcp-setup-tests--with (list t t t)
+    (set-file-modes (file-name-directory todo-write-socket) #o755)
+    (let ((warnings (todo-write-test-warnings
+                      (should (string-match-p
+                               "no agent could reach this Emacs"
+                               (cadr (should-error (todo-write-mcp-setup "Claude Code")
+                                                   :type 'user-error)))))))
+      (should (string-match-p "must be yours alone" (car warnings))))
+    (should-not todo-write-mcp-mode)
+    (should-not asked)
+    (should-not ran)
+    (should-not (get-buffer "*todo-write MCP*"))))
+
 ;;; Later sessions
 
 (defmacro todo-write-mcp-setup-tests--with-init-file (&rest body)

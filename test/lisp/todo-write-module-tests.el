@@ -109,6 +109,27 @@ It records the depth of the deepest minibuffer."
     (todo-write-user-type "\r")
     (todo-write-module-tests--wait-for-prompt "Build it now")))
 
+(ert-deftest todo-write-module-missing-lets-the-follower-wait-for-it ()
+  (todo-write-module-tests--as-user
+    (todo-write-user-eval
+     '(require 'todo-write-follow)
+     '(defvar ticks 0)
+     '(setq todo-write-follow-interval 0.05)
+     '(run-at-time 0.05 0.05 (lambda () (setq ticks (1+ ticks))))
+     '(todo-write-follow-mode)
+     nil)
+    (todo-write-test-wait (lambda () (todo-write-user-eval '(> ticks 20))))
+    (should (equal '(t nil)
+                   (todo-write-user-eval
+                    '(with-current-buffer (messages-buffer)
+                       (goto-char (point-min))
+                       (list todo-write-follow-mode
+                             (and (re-search-forward "^Error.*" nil t) (match-string 0)))))))
+    (todo-write-copy-put-module todo-write-copy-folder)
+    (todo-write-user-type "\extodo-write-module-load\r")
+    (todo-write-test-wait
+     (lambda () (todo-write-user-eval '(and todo-write-follow--timer t))))))
+
 (ert-deftest todo-write-module-is-not-loaded-in-timers-filters-and-redisplay ()
   (pcase-dolist (`(,place ,form)
                  '((timer (run-at-time 0 nil #'call))
@@ -183,9 +204,10 @@ It records the depth of the deepest minibuffer."
 
 (ert-deftest todo-write-module-missing-says-how-to-get-it ()
   (todo-write-copy-with
-    (should (string-match-p
-             "is missing.*its Rust sources are not beside the Lisp files.*prebuilt"
-             (todo-write-copy-emacs '(todo-write-state "a"))))
+    (let ((text (todo-write-copy-emacs '(todo-write-state "a"))))
+      (should (string-match-p
+               "is missing.*its Rust sources are not beside the Lisp files.*\\.  Put a prebuilt" text))
+      (should-not (string-match-p "\\bOr\\b" text)))
     (todo-write-copy-put-sources)
     (should (string-match-p
              "is missing.  Build it with M-x todo-write-module-build"
