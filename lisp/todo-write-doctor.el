@@ -68,11 +68,11 @@
   (let ((listed (todo-write-module--listed "todo-write-dyn"))
         (problem (todo-write-module--build-problem)))
     (list
-     (list 'ok (if listed (format "It can be downloaded: %s" (car listed))
-                 (format "This package lists no module to download for %s."
-                         (todo-write-module--machine))))
-     (list 'ok (if problem (format "It cannot be built here: %s." problem)
-                 (format "cargo %s can build it from %s"
+     (if listed (list 'ok (format "It can be downloaded: %s" (car listed)))
+       (list 'note (format "This package lists no module to download for %s."
+                           (todo-write-module--machine))))
+     (if problem (list 'note (format "It cannot be built here: %s." problem))
+       (list 'ok (format "cargo %s can build it from %s"
                          (todo-write-module--cargo-version (todo-write-module--cargo))
                          (todo-write-doctor--file (todo-write-module--sources))))))))
 
@@ -113,7 +113,7 @@ PRESENT says whether it is installed, ON whether it is enabled; REMEDY
 enables it."
   (cond (on (list 'ok (format "%s: on" name)))
         (present (list 'note (format "%s: installed, but off" name) remedy))
-        (t (list 'ok (format "%s: not installed" name)))))
+        (t (list 'note (format "%s: not installed" name)))))
 
 (defun todo-write-doctor--hosts ()
   "Return findings about the hosts."
@@ -138,16 +138,16 @@ enables it."
    (todo-write-doctor--host
     "ECA" (locate-library "eca") (bound-and-true-p todo-write-eca-mode)
     "M-x todo-write-eca-mode")
-   (list 'ok (if (locate-library "acp")
-                 "ACP: acp.el is installed; todo-write-acp-connect connects a client"
-               "ACP: acp.el is not installed"))
+   (if (locate-library "acp")
+       '(ok "ACP: acp.el is installed; todo-write-acp-connect connects a client")
+     '(note "ACP: acp.el is not installed"))
    (todo-write-mcp-setup--finding)
    (todo-write-plugin--finding)))
 
 (defun todo-write-doctor--findings ()
   "Return what is found, an alist of (TITLE . FINDINGS).
 A finding is a list (STATE TEXT REMEDY): STATE is `ok', `note' for what
-is merely off, or `problem'; REMEDY is a sentence, nil or left out."
+is merely off or missing, or `problem'; REMEDY is a sentence, nil or left out."
   `(("Emacs" ,@(todo-write-doctor--emacs))
     ("Module" ,@(if module-file-suffix
                     (append (todo-write-doctor--module) (todo-write-doctor--sources))
@@ -199,6 +199,7 @@ is merely off, or `problem'; REMEDY is a sentence, nil or left out."
 (defun todo-write-doctor-copy ()
   "Copy the report, for a bug report."
   (interactive nil todo-write-doctor-mode)
+  (todo-write-menu--require 'todo-write-doctor-mode)
   (kill-new (buffer-string))
   (message "Copied, for a bug report"))
 

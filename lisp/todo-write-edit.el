@@ -254,9 +254,17 @@ Before the first write of the agent, ask."
       ("status" (format "“%s” %s" name (todo-write-row-line (plist-get item :status))))
       ("move" (format "moving “%s”" name))
       ("delete" (format "deleting “%s”" name))
-      ("undo" "an undo")
+      ("undo" (concat "the undo of " (todo-write-edit--undone thread revision)))
       ("restore" (format "restoring “%s”" name))
       (_ (format "the agent's write (%s)" (todo-write-edit--counts changes))))))
+
+(defun todo-write-edit--undone (thread undo)
+  "Return what UNDO, a revision of THREAD, undid, in a few words.
+That is the revision after the one that it restored."
+  (let ((undone (seq-find (lambda (revision)
+                            (> (plist-get revision :revision) (plist-get undo :restores)))
+                          (todo-write-revisions thread))))
+    (todo-write-row-line (todo-write-edit--description thread undone) 60)))
 
 (defun todo-write-edit--counts (changes)
   "Return the numbers of CHANGES, a list, by their kind, as a string."

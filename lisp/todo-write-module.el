@@ -275,7 +275,7 @@ REASON is a sentence that says why it is needed."
     (cond
      ((not ways)
       (format-message
-       "There is no download for %s, and it cannot be built here: %s.  Or put a prebuilt %s into %s"
+       "There is no download for %s, and it cannot be built here: %s.  Put a prebuilt %s into %s"
        (todo-write-module--machine) (todo-write-module--build-problem)
        (file-name-nondirectory (todo-write-module--installed name))
        (abbreviate-file-name (todo-write-module--folder))))

@@ -112,7 +112,8 @@ Interactively, a prefix argument selects the other format."
     (when (= total 0)
       (user-error "The list is empty"))
     (kill-new (todo-write-check-list thread format))
-    (message "Copied %d tasks as %s" total (if (eq format 'org) "Org" "Markdown"))))
+    (message (ngettext "Copied %d task as %s" "Copied %d tasks as %s" total)
+             total (if (eq format 'org) "Org" "Markdown"))))
 
 (defun todo-write-copy-as (thread format)
   "Copy the plan of THREAD as a check list in FORMAT.

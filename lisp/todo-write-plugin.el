@@ -241,7 +241,7 @@ Return nil after 5 seconds, or if HOOK exits before."
          (remedy "M-x todo-write-mcp-setup"))
     (cond
      ((not (todo-write-plugin--installed-p))
-      (list 'ok "Claude Code's plugin: not installed; M-x todo-write-mcp-setup offers it"))
+      (list 'note "Claude Code's plugin: not installed" remedy))
      ((not (equal version todo-write-version))
       (list 'problem (format "Claude Code's plugin: its program is %s"
                              (if version (concat "version " version) "missing"))

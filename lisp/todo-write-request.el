@@ -32,7 +32,7 @@ See `todo-write-requests'.")
 ;;;###autoload
 (defun todo-write-request (thread &rest request)
   "Let the user answer REQUEST of the agent of THREAD; return its id.
-REQUEST is a plist:
+REQUEST is a plist; the first three keys are required:
   :id       a string, unique in THREAD; an open request with this id is
             withdrawn
   :kind     `permission', `question' or `plan'

@@ -284,7 +284,7 @@ For a tool call, that is its most telling argument."
                    (todo-write-story--string (plist-get request :title))))
           ((seq-every-p (lambda (key) (numberp (plist-get tokens key)))
                         '(:input :output :cacheRead :cacheWrite))
-           (todo-write-story--tokens tokens))
+           (or (todo-write-story--tokens tokens) ""))
           (t
            (mapconcat
             #'identity
@@ -419,8 +419,9 @@ else all of INPUT."
   (format "%d %s%s" number noun (if (= number 1) "" "s")))
 
 (defun todo-write-story--tokens (tokens)
-  "Return TOKENS, a plist as in `todo-write-work', as a string, or nil."
-  (when tokens
+  "Return TOKENS, a plist as in `todo-write-work', as a string, or nil if none."
+  (when (seq-some (lambda (key) (< 0 (or (plist-get tokens key) 0)))
+                  '(:input :output :cacheRead :cacheWrite))
     (format "new %s, out %s%s, re-read %s"
             (todo-write-story--number (+ (plist-get tokens :input)
                                          (plist-get tokens :cacheWrite)))

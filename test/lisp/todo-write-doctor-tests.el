@@ -72,6 +72,11 @@ They are evaluated with a copy of the package.")
     (should (string-match-p "Mode line: on" text))
     (should-not (string-match-p "PROBLEM" text))))
 
+(ert-deftest todo-write-doctor-checks-off-only-what-is-there ()
+  (let ((text (todo-write-doctor-tests--set-up "A module of another version")))
+    (should-not (string-match-p "^- \\[X\\].*\\(?:not installed\\|cannot be built\\|lists no module\\)" text))
+    (should (string-match-p "^- \\[-\\] Efrit: not installed$" text))))
+
 (ert-deftest todo-write-doctor-opens-no-connection-to-another-machine ()
   (todo-write-copy-with
     (todo-write-copy-put-module todo-write-copy-folder)

@@ -439,6 +439,19 @@
       (todo-write "a" (todo-write-test-todos "Bake bread" '("Sing aloud" "in_progress")))
       (should-not (string-search "dropped" (buffer-string))))))
 
+(ert-deftest todo-write-undo-of-an-undo-says-of-what ()
+  (todo-write-edit-tests--with '("One" "Two")
+    (todo-write-edit-tests--to "Two")
+    (todo-write-edit-tests--press "k")
+    (todo-write-edit-tests--press "u")
+    (todo-write-edit-tests--to "One")
+    (todo-write-edit-tests--press "e" "Uno")
+    (todo-write-edit-tests--press "u")
+    (should (equal "Undid: the undo of deleting “Two”"
+                   (todo-write-edit-tests--said
+                    (lambda () (todo-write-edit-tests--press "u")))))
+    (should (equal (todo-write-test-contents "a") '("One")))))
+
 (ert-deftest todo-write-undo-says-what-it-undid-and-asks-once-before-a-write ()
   (todo-write-edit-tests--with '("One" "Two")
     (todo-write "a" (todo-write-test-todos '("One" "completed") "Two"))

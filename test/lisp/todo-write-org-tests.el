@@ -35,6 +35,18 @@
       (todo-write-test-press "w"))
     (should (equal (current-kill 0) "- [x] Read\n- [ ] Change | it\n- [ ] Test\n"))))
 
+(ert-deftest todo-write-copy-counts-one-task-as-one ()
+  (todo-write-with-store
+    (let (said (kill-ring nil) (interprogram-cut-function nil))
+      (cl-letf (((symbol-function 'message)
+                 (lambda (format &rest args) (setq said (apply #'format format args)))))
+        (todo-write-test-write "a" "One")
+        (todo-write-copy "a" 'org)
+        (should (equal said "Copied 1 task as Org"))
+        (todo-write-test-write "a" "One" "Two")
+        (todo-write-copy "a" 'markdown)
+        (should (equal said "Copied 2 tasks as Markdown"))))))
+
 (ert-deftest todo-write-copy-shows-invisible-characters-as-escapes ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "x\u202ey")

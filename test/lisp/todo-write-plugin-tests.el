@@ -145,7 +145,7 @@ first.  They succeed if `succeed' is non-nil."
 
 (ert-deftest todo-write-plugin-the-doctor-asks-a-question-and-answers-it ()
   (todo-write-plugin-tests--with nil
-    (should (eq 'ok (car (todo-write-plugin--finding))))
+    (should (eq 'note (car (todo-write-plugin--finding))))
     (should (string-search "not installed" (nth 1 (todo-write-plugin--finding))))
     (todo-write-plugin-tests--enable home)
     (should (equal '(problem "Claude Code's plugin: its program is missing"

@@ -144,6 +144,16 @@
       (should (member "     till/a.go  +2 −1" lines))
       (should (string-match-p "· 1 file\\'" (car lines))))))
 
+(ert-deftest todo-write-story-leaves-out-tokens-that-are-none ()
+  (should-not (todo-write-story--tokens '(:input 0 :output 0 :cacheRead 0 :cacheWrite 0)))
+  (should (equal "new 0, out 0, re-read 7"
+                 (todo-write-story--tokens '(:input 0 :output 0 :cacheRead 7 :cacheWrite 0))))
+  (todo-write-story-tests--with-task
+    (todo-write-observe "a" "USAGE" '(:input 0 :output 0 :cacheRead 0 :cacheWrite 0 :model "m"))
+    (todo-write-observe "a" "MESSAGE" "Hello")
+    (let ((text (string-join (todo-write-story-tests--lines 100) "\n")))
+      (should-not (string-match-p "re-read" text)))))
+
 (ert-deftest todo-write-story-names-the-waits-for-the-user ()
   (todo-write-story-tests--with-task
     (pcase-dolist (`(,id ,value ,text ,shown)
