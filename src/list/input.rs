@@ -46,6 +46,14 @@ impl Default for Options {
     }
 }
 
+impl Options {
+    /// The maximum number of bytes of all texts of a list: one task of the longest kind, and 200 bytes for
+    /// each that is allowed. A journal has every list.
+    fn max_bytes(&self) -> usize {
+        self.max_length.saturating_mul(8).saturating_add(self.max_items.saturating_mul(200))
+    }
+}
+
 /// An accepted call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
@@ -268,6 +276,12 @@ impl InputReader<'_> {
         }
         self.repeated_ids(values);
         self.several_in_progress(&plan.drafts);
+        let drafts = plan.drafts.iter().chain(&plan.cancelled);
+        let bytes: usize = drafts.map(|draft| draft.content.len() + draft.active_form.len()).sum();
+        let limit = self.options.max_bytes();
+        if bytes > limit {
+            self.refuse("todos", format!("texts of {bytes} bytes in all"), at_most(limit));
+        }
         plan
     }
 

@@ -54,6 +54,21 @@ fn a_refusal_names_every_problem_of_the_call_at_its_place() {
 }
 
 #[test]
+fn the_texts_of_a_list_are_bounded_in_all() {
+    let long = "a".repeat(2_000);
+    assert!(lenient(&todos(&[entry(&long, "pending")])).is_ok());
+    assert!(lenient(&todos(&vec![entry(&long[..100], "pending"); 1_000])).is_ok());
+    let refused = lenient(&todos(&vec![entry(&long[..110], "pending"); 1_000])).unwrap_err();
+    let expected = "todos: received texts of 220000 bytes in all; expected at most 216000 (the user's limit)";
+    assert_eq!(refused.iter().map(ToString::to_string).collect::<Vec<_>>(), [expected]);
+    // The user's limits hold for one task and for many.
+    let options = Options { max_items: 10_000, ..Options::default() };
+    assert!(read_text(&todos(&vec![entry(&long[..100], "pending"); 10_000]), &options).is_ok());
+    let options = Options { max_items: 1, max_length: 3, ..Options::default() };
+    assert!(read_text(&todos(&[entry("abc", "pending")]), &options).is_ok());
+}
+
+#[test]
 fn a_strict_refusal_names_the_repairs_beside_the_problems() {
     let json = todos(&[r#"{"content": "A", "status": "done"}"#.into(), entry("B", "blocked")]);
     let options = Options { strict: true, ..Options::default() };

@@ -15,9 +15,10 @@ use todo_write::events::observation::{Details, Payload, Type};
 use todo_write::journal::search::Query;
 use todo_write::journal::store::{Storage, Store};
 use todo_write::journal::{Durability, bad_file, files_of};
+use todo_write::list::input::{Options, read_text};
 use todo_write::list::item::Status;
 use todo_write::thread::activity::{Activity, Ending};
-use todo_write::thread::{Edit, State};
+use todo_write::thread::{Edit, State, WriteOptions};
 
 /// A copy of the folder as it is now.
 fn copied(folder: &Folder) -> Folder {
@@ -28,6 +29,24 @@ fn copied(folder: &Folder) -> Folder {
         fs::copy(&path, copy.path().join(path.file_name().unwrap())).unwrap();
     }
     copy
+}
+
+#[test]
+fn forty_of_the_longest_lists_that_are_accepted_take_little_disk() {
+    let folder = Folder::new();
+    let mut store = store(folder.path());
+    for n in 0..40 {
+        let task = |at| json!({"content": format!("{n} {at} {}", "x".repeat(890)), "status": "pending"});
+        let input = json!({"todos": (0..1_000).map(task).collect::<Vec<_>>()}).to_string();
+        if let Ok(plan) = read_text(&input, &Options::default()) {
+            open(&mut store).change(|thread| thread.write(plan, WriteOptions::default(), n));
+        }
+        let most = json!({"todos": (0..100).map(task).collect::<Vec<_>>()}).to_string();
+        let plan = read_text(&most, &Options::default()).unwrap();
+        open(&mut store).change(|thread| thread.write(plan, WriteOptions::default(), n));
+    }
+    let size = fs::metadata(file(folder.path())).unwrap().len();
+    assert!(size < 40 * 450_000, "{size} bytes");
 }
 
 proptest! {
