@@ -466,9 +466,9 @@ note."
   "Return the note that ITEM is the user's, or nil.
 SUMMARY is that of its thread."
   (when (equal (plist-get item :addedBy) "user")
-    (if (or (plist-get item :told) (memql (plist-get summary :yours) '(nil 0)))
-        "yours"
-      "yours, not told")))
+    (if (and (plist-get item :untold) (not (memql (plist-get summary :yours) '(nil 0))))
+        "yours, not told"
+      "yours")))
 
 (defun todo-write-row--blockers (item items)
   "Return the positions in ITEMS, from 1, of the open tasks that block ITEM."
@@ -575,10 +575,7 @@ columns if there is room for these.  Each may be nil."
   "Return the number of completed and of all tasks of SUMMARY, as in 2/4.
 Tasks of the user that the agent cannot be told of are counted apart:
 5/5 + 1 yours."
-  (let ((yours (or (plist-get summary :yours) 0)))
-    (concat (format "%d/%d" (or (plist-get summary :completed) 0)
-                    (or (plist-get summary :total) 0))
-            (and (> yours 0) (format " + %d yours" yours)))))
+  (or (plist-get summary :count) "0/0"))
 
 (defun todo-write-row--progress (summary)
   "Return the state and the count of SUMMARY as a short string."

@@ -52,7 +52,8 @@ The value is an outcome, a plist:
   :ok        t if accepted, nil if refused
   :revision  number of the newest revision
   :result    text for the model, one or a few lines
-  :changes   what changed, as from `todo-write-diff', or nil
+  :changes   what changed, a plist :timestamp :changes as from
+             `todo-write-diff', or nil
   :notices   list of strings: what was repaired
   :errors    list of plists :path :received :expected, if refused
   :forced    ids that `todo-write-keep-completed' kept completed
@@ -65,6 +66,7 @@ The value is an outcome, a plist:
              another Emacs writes the journal
   :summary   the new summary of THREAD, see `todo-write-summary'
 
+Do not modify the outcome: its tasks are those of earlier outcomes.
 A refused write leaves the list as it is and does not signal.  Signal
 `todo-write-input-error' if THREAD is not a string, and
 `todo-write-panic' for a bug in the module."
@@ -275,12 +277,12 @@ What the agent does is unknown from now on.  THREAD is not paused."
 (defun todo-write-items (thread &optional revision)
   "Return the list of THREAD as a vector of plists.
 Each has :id :content :status :activeForm, all strings; :priority, a
-string, if the agent sent one; :addedBy, \"user\" or \"agent\"; and
-:told, t if the agent knows of the task.  Some hosts add :owner, a string,
-and :blockedBy, a list of the ids of the tasks that must be completed
-first.  With REVISION, a number, return the list at that revision; signal
-`todo-write-input-error' if there is no such revision.  An unknown thread
-has an empty list."
+string, if the agent sent one; :addedBy, \"user\", if you added or
+restored it; and :untold, t if the agent was not told of it.  Some hosts
+add :owner, a string, and :blockedBy, a list of the ids of the tasks that
+must be completed first.  With REVISION, a number, return the list at
+that revision; signal `todo-write-input-error' if there is no such
+revision.  An unknown thread has an empty list."
   (todo-write--call todo-write-dyn--items thread revision))
 
 (defun todo-write-item (thread id)
@@ -360,6 +362,7 @@ The keys are:
   :total :completed  numbers of items
   :yours      number of your open tasks that the agent cannot be told of,
               which :total does not count
+  :count      text with these numbers, as in 2/4 or 5/5 + 1 yours
   :current    the item in progress, as in `todo-write-items', or nil
   :title      what the agent works on, a string or nil
   :revision   number of the newest revision

@@ -1,7 +1,8 @@
 //! Lisp functions on plain data: diff, apply, wire JSON.
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
-use serde_json::Value as Json;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
 
 use super::{border, now, read, write};
 use crate::events::edit::{self, Edit, NotApplied, compare_all};
@@ -14,7 +15,7 @@ fn diff<'e>(env: &'e Env, previous: Value<'e>, current: Value<'e>) -> Result<Val
     border(env, || {
         let (previous, current) = (read::raw_with_symbols(previous)?, read::raw_with_symbols(current)?);
         let changes = untyped::diff(&previous, &current)?;
-        write::changes(&write::Shared::new(env), &changes, now(), |entry| entry.into_lisp(env))
+        write::changes_by_kind(env, &changes, now())
     })
 }
 
@@ -94,7 +95,11 @@ const VALUES: &str = "an outcome, changes, an observation, a stream event, work 
 #[defun]
 fn to_json<'e>(env: &'e Env, value: Value<'e>) -> Result<Value<'e>> {
     border(env, || match read::json("value", value)? {
-        json @ (Json::Object(_) | Json::Array(_)) => Ok(wire(json).to_string()),
+        json @ (Json::Object(_) | Json::Array(_)) => {
+            let exported =
+                Exported::deserialize(without_null(json)).map_err(|_| read::wrong("value", value, VALUES))?;
+            Ok(serde_json::to_string(&exported)?)
+        }
         Json::String(patch) if patch.starts_with("diff --git ") || patch.starts_with("# ") => {
             Ok(Json::String(patch).to_string())
         }
@@ -102,28 +107,92 @@ fn to_json<'e>(env: &'e Env, value: Value<'e>) -> Result<Value<'e>> {
     })
 }
 
-/// Replaces null, which depending on its key means false, an empty array or object, or a missing field.
-fn wire(value: Json) -> Json {
+/// What is exported as JSON. A plist leaves out what is nil; JSON has it where nil is false or empty.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Exported {
+    Outcome(ExportedOutcome),
+    Work(ExportedWork),
+    Observation(ExportedObservation),
+    Other(Json),
+}
+
+#[derive(Serialize, Deserialize)]
+struct ExportedOutcome {
+    result: String,
+    #[serde(default)]
+    ok: bool,
+    #[serde(default)]
+    resumed: bool,
+    #[serde(default)]
+    told: bool,
+    #[serde(default)]
+    notices: Vec<Json>,
+    #[serde(default)]
+    errors: Vec<Json>,
+    #[serde(default)]
+    forced: Vec<Json>,
+    #[serde(default)]
+    warnings: Vec<Json>,
+    #[serde(flatten)]
+    rest: Map<String, Json>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ExportedWork {
+    commands: Json,
+    #[serde(default)]
+    files: Vec<ExportedFile>,
+    #[serde(default)]
+    models: Vec<Json>,
+    #[serde(default)]
+    shared: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tokens: Option<ExportedTokens>,
+    #[serde(flatten)]
+    rest: Map<String, Json>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ExportedTokens {
+    #[serde(default)]
+    at_least: bool,
+    #[serde(flatten)]
+    rest: Map<String, Json>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ExportedFile {
+    path: String,
+    #[serde(default)]
+    created: bool,
+    #[serde(default)]
+    deleted: bool,
+    #[serde(flatten)]
+    rest: Map<String, Json>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ExportedObservation {
+    id: String,
+    thread_id: String,
+    title: String,
+    #[serde(default)]
+    metadata: Map<String, Json>,
+    #[serde(flatten)]
+    rest: Map<String, Json>,
+}
+
+/// Leaves out the fields that are null.
+fn without_null(value: Json) -> Json {
     match value {
         Json::Object(fields) => {
-            let fields = fields.into_iter().filter_map(|(key, value)| {
-                let value = match (value, key.as_str()) {
-                    (
-                        Json::Null,
-                        "ok" | "resumed" | "thinking" | "told" | "created" | "deleted" | "shared" | "atLeast",
-                    ) => Json::Bool(false),
-                    (Json::Null, "notices" | "errors" | "forced" | "warnings" | "files" | "models") => {
-                        Json::Array(Vec::new())
-                    }
-                    (Json::Null, "metadata") => Json::Object(serde_json::Map::new()),
-                    (Json::Null, _) => return None,
-                    (value, _) => wire(value),
-                };
-                Some((key, value))
-            });
-            Json::Object(fields.collect())
+            let fields = fields.into_iter().filter(|(_, value)| !value.is_null());
+            Json::Object(fields.map(|(key, value)| (key, without_null(value))).collect())
         }
-        Json::Array(values) => Json::Array(values.into_iter().map(wire).collect()),
+        Json::Array(values) => Json::Array(values.into_iter().map(without_null).collect()),
         other => other,
     }
 }

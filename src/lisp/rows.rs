@@ -28,10 +28,8 @@ fn item_changes(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
             (thread.revisions().iter().filter_map(of_item).collect(), replacements(thread))
         })?;
         write::list_of(env, &found, |(revision, changes)| {
-            let shared = write::Shared::new(env);
-            let changes = write::list_of(env, changes, |one| {
-                write::change(&shared, one, revision.stamp.timestamp, |item| shared.item(item))
-            })?;
+            let time = revision.stamp.timestamp;
+            let changes = write::list_of(env, changes, |one| write::change(env, one, time)?.finish())?;
             env.cons(write::revision(env, revision, &starts)?, changes)
         })
     })

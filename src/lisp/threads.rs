@@ -8,7 +8,7 @@ use emacs::{Env, IntoLisp, Result, Value, defun};
 use serde_json::{Map, Value as Json};
 
 use super::read::{self, Id, Key, elements, wrong};
-use super::write::{Shared, Summary};
+use super::write::Summary;
 use super::{Module, border, now, with_module, write};
 use crate::agents::recorder::open_item_like;
 use crate::events::Millis;
@@ -93,7 +93,7 @@ fn change<'e>(
         let summary = Summary::of(thread, thread.is_unsaved());
         Ok::<_, emacs::Error>((outcome, summary, module.store.take_warnings()))
     })?;
-    write::outcome(env, &outcome, &summary, &warnings)
+    write::outcome(env, &outcome, summary, &warnings)
 }
 
 /// See `todo-write'.
@@ -423,8 +423,7 @@ fn changes_between<'e>(env: &'e Env, thread: Key, a: Value<'e>, b: Value<'e>) ->
     border(env, || {
         let (a, b) = (read::whole_number("revision", a)?, read::whole_number("revision", b)?);
         let changes = with_thread(&thread, |thread| thread.changes_between(a, b))??;
-        let shared = Shared::new(env);
-        write::changes(&shared, &changes, now(), |one| shared.item(one))
+        write::changes_by_kind(env, &changes, now())
     })
 }
 

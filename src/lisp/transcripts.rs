@@ -142,7 +142,7 @@ fn unreadable(error: std::io::Error) -> Error {
 impl<'e> IntoLisp<'e> for &ThreadUpdate {
     fn into_lisp(self, env: &'e Env) -> Result<Value<'e>> {
         let summary = summary_of(&self.thread)?;
-        let outcome = self.outcome.as_ref().map(|outcome| write::outcome(env, outcome, &summary, &[]));
+        let outcome = self.outcome.as_ref().map(|outcome| write::outcome(env, outcome, summary, &[]));
         let activity = match (&self.activity, &self.error) {
             (Some(_), Some(_)) => Some("failed"),
             (activity, _) => activity.map(Activity::as_str),

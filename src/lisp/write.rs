@@ -1,11 +1,14 @@
-//! Converts Rust data to Lisp objects: plists with keyword keys, vectors, strings. Each call creates
-//! new objects, which callers may modify; an outcome's changes share items, and items their ends.
+//! Converts Rust data to Lisp objects: plists with keyword keys, vectors, strings.
+//!
+//! Each call creates new objects, which callers may modify, except the items of changes and of summaries:
+//! successive calls share them.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use emacs::{Env, IntoLisp, OnceGlobalRef, Result, Value};
+use emacs::{Env, GlobalRef, IntoLisp, OnceGlobalRef, Result, Value};
+use once_cell::sync::OnceCell;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
@@ -15,14 +18,18 @@ use crate::events::Millis;
 use crate::events::observation::{Observation, Payload};
 use crate::events::payload::Derived;
 use crate::list::change::{Change, ChangeKind, Entry};
-use crate::list::item::Item;
+use crate::list::item::{Author, Body, Item};
 use crate::list::untyped::UntypedItem;
 use crate::thread::activity::{Activity, Ending};
 use crate::thread::clock::Times;
 use crate::thread::revision::Revision;
 use crate::thread::{Outcome, State, Thread};
 
-emacs::use_functions! { list vector intern }
+emacs::use_functions! {
+    list vector intern gethash puthash clrhash
+    make_hash_table => "make-hash-table"
+    plist_get => "plist-get"
+}
 
 emacs::use_symbols! {
     nil t
@@ -37,7 +44,7 @@ emacs::use_symbols! {
     k_cancelled => ":cancelled" k_fields => ":fields" k_position => ":position"
     k_previous_position => ":previousPosition" k_previous_status => ":previousStatus"
     k_id => ":id" k_content => ":content" k_status => ":status" k_active_form => ":activeForm"
-    k_added_by => ":addedBy" k_told => ":told" k_yours => ":yours" k_priority => ":priority" k_blocked_by => ":blockedBy" k_owner => ":owner"
+    k_added_by => ":addedBy" k_told => ":told" k_untold => ":untold" k_count => ":count" k_yours => ":yours" k_priority => ":priority" k_blocked_by => ":blockedBy" k_owner => ":owner"
     k_author => ":author" k_source => ":source" k_operation => ":operation" k_restores => ":restores"
     k_thread_id => ":threadId" k_trace_id => ":traceId" k_parent_id => ":parentId"
     k_title => ":title" k_metadata => ":metadata" k_todo_list => ":todoList"
@@ -61,21 +68,17 @@ impl<'e> Plist<'e> {
 
     /// Adds a key and its value.
     pub(super) fn set(mut self, key: &'e OnceGlobalRef, value: impl IntoLisp<'e>) -> Result<Plist<'e>> {
-        self.values.push(key.bind(self.env));
-        self.values.push(value.into_lisp(self.env)?);
+        self.values.extend([key.bind(self.env), value.into_lisp(self.env)?]);
         Ok(self)
     }
 
-    /// Adds a key if there is a value.
-    pub(super) fn set_some(
-        self,
-        key: &'e OnceGlobalRef,
-        value: Option<impl IntoLisp<'e>>,
-    ) -> Result<Plist<'e>> {
-        match value {
-            Some(value) => self.set(key, value),
-            None => Ok(self),
+    /// Adds a key and its value, unless that is nil: the same to `plist-get`, and no garbage.
+    pub(super) fn set_some(mut self, key: &'e OnceGlobalRef, value: impl IntoLisp<'e>) -> Result<Plist<'e>> {
+        let value = value.into_lisp(self.env)?;
+        if value.is_not_nil() {
+            self.values.extend([key.bind(self.env), value]);
         }
+        Ok(self)
     }
 
     /// The Lisp list.
@@ -134,85 +137,91 @@ pub(super) fn texts<'e>(env: &'e Env, texts: &[String]) -> Result<Value<'e>> {
     list_of(env, texts, |one| text(env, one))
 }
 
-/// A cache for the conversion of one value: equal strings and items in it become one object, and so
-/// does what items have in common that differ in status. A change names its task three times, so the
-/// cache halves the allocations of a write.
-pub(super) struct Shared<'e, 't> {
-    env: &'e Env,
-    strings: RefCell<HashMap<&'t str, Value<'e>>>,
-    items: RefCell<HashMap<*const Item, Value<'e>>>,
-    /// The last item, and its plist without the status.
-    last: Cell<Option<(&'t Item, Value<'e>)>>,
+/// A string that is one object in all values: the name of a status, of a type or the like.
+pub(super) fn word<'e>(env: &'e Env, word: &'static str) -> Result<Value<'e>> {
+    thread_local! {
+        static WORDS: RefCell<HashMap<&'static str, &'static GlobalRef>> = RefCell::default();
+    }
+    if let Some(known) = WORDS.with_borrow(|words| words.get(word).copied()) {
+        return Ok(known.bind(env));
+    }
+    let known: &GlobalRef = Box::leak(Box::new(text(env, word)?.make_global_ref()));
+    WORDS.with_borrow_mut(|words| words.insert(word, known));
+    Ok(known.bind(env))
 }
 
-impl<'e, 't> Shared<'e, 't> {
-    /// An empty cache.
-    pub(super) fn new(env: &'e Env) -> Shared<'e, 't> {
-        Shared { env, strings: RefCell::default(), items: RefCell::default(), last: Cell::default() }
-    }
+/// Maximum number of items that are kept as Lisp objects.
+const KEPT: usize = 1_024;
 
-    fn text(&self, contents: &'t str) -> Result<Value<'e>> {
-        if let Some(value) = self.strings.borrow().get(contents) {
-            return Ok(*value);
-        }
-        let value = text(self.env, contents)?;
-        self.strings.borrow_mut().insert(contents, value);
-        Ok(value)
-    }
-
-    /// An item, with the cache.
-    pub(super) fn item(&self, item: &'t Arc<Item>) -> Result<Value<'e>> {
-        if let Some(value) = self.items.borrow().get(&Arc::as_ptr(item)) {
-            return Ok(*value);
-        }
-        let text = |contents| self.text(contents);
-        let rest = match self.last.get() {
-            Some((last, rest)) if last.body == item.body => rest,
-            _ => rest_of_item(self.env, item, text)?,
-        };
-        let value = item_with(self.env, item, rest, text)?;
-        self.last.set(Some((item, rest)));
-        self.items.borrow_mut().insert(Arc::as_ptr(item), value);
-        Ok(value)
-    }
+/// The plist of an item of an outcome, which is one object in successive outcomes: most writes change the status
+/// of a few items, so this halves what they allocate. Callers must not modify it.
+fn kept_item<'e>(env: &'e Env, item: &Item) -> Result<Value<'e>> {
+    let body = &item.body;
+    // Bodies are aligned, so the numbers after an address are free.
+    let address = Arc::as_ptr(body) as usize;
+    kept(env, address + 1 + item.status as usize, || {
+        let rest = kept(env, address, || {
+            let is_full = KEPT_BODIES.with_borrow(|bodies| bodies.len() >= KEPT);
+            if is_full {
+                KEPT_BODIES.with_borrow_mut(Vec::clear);
+                env.call(clrhash, [kept_items(env)?])?;
+            }
+            KEPT_BODIES.with_borrow_mut(|bodies| bodies.push(Arc::clone(body)));
+            rest_of_item(env, item)
+        })?;
+        item_with(env, item, rest)
+    })
 }
 
-/// `(:status :id :content :activeForm :addedBy :told)`. Some items also have `:priority`, `:blockedBy`,
+thread_local! {
+    /// The bodies whose addresses are keys of [`kept_items`], so that no other body has these.
+    static KEPT_BODIES: RefCell<Vec<Arc<Body>>> = RefCell::default();
+}
+
+/// A hash table with the plists of items.
+fn kept_items(env: &Env) -> Result<Value<'_>> {
+    static ITEMS: OnceCell<GlobalRef> = OnceCell::new();
+    let table = || Ok::<_, emacs::Error>(env.call(make_hash_table, &[] as &[Value<'_>])?.make_global_ref());
+    Ok(ITEMS.get_or_try_init(table)?.bind(env))
+}
+
+/// The object of a key, made unless it is kept.
+fn kept<'e>(env: &'e Env, key: usize, make: impl FnOnce() -> Result<Value<'e>>) -> Result<Value<'e>> {
+    let (key, table) = (i64::try_from(key)?.into_lisp(env)?, kept_items(env)?);
+    let found = env.call(gethash, [key, table])?;
+    if found.is_not_nil() {
+        return Ok(found);
+    }
+    let value = make()?;
+    env.call(puthash, [key, value, table])
+}
+
+/// `(:status :id :content :activeForm)`. Some items also have `:priority`, `:addedBy`, `:untold`, `:blockedBy`,
 /// a list of ids, and `:owner`.
 impl<'e> IntoLisp<'e> for &Item {
     fn into_lisp(self, env: &'e Env) -> Result<Value<'e>> {
-        let text = |contents| text(env, contents);
-        item_with(env, self, rest_of_item(env, self, text)?, text)
+        item_with(env, self, rest_of_item(env, self)?)
     }
 }
 
 /// The plist of an item; `rest` follows the status.
-fn item_with<'e, 't>(
-    env: &'e Env,
-    item: &'t Item,
-    rest: Value<'e>,
-    text: impl Fn(&'t str) -> Result<Value<'e>>,
-) -> Result<Value<'e>> {
-    env.cons(k_status.bind(env), env.cons(text(item.status.as_str())?, rest)?)
+fn item_with<'e>(env: &'e Env, item: &Item, rest: Value<'e>) -> Result<Value<'e>> {
+    env.cons(k_status.bind(env), env.cons(word(env, item.status.as_str())?, rest)?)
 }
 
 /// The plist of an item without its status.
-fn rest_of_item<'e, 't>(
-    env: &'e Env,
-    item: &'t Item,
-    text: impl Fn(&'t str) -> Result<Value<'e>>,
-) -> Result<Value<'e>> {
+fn rest_of_item<'e>(env: &'e Env, item: &Item) -> Result<Value<'e>> {
     let blocked_by = Some(&item.blocked_by).filter(|ids| !ids.is_empty());
-    let blocked_by = blocked_by.map(|ids| list_of(env, ids, |id| text(id))).transpose()?;
+    let is_users = item.added_by != Author::default();
     Plist::new(env)
-        .set(k_id, text(&item.id)?)?
-        .set(k_content, text(&item.content)?)?
-        .set(k_active_form, text(&item.active_form)?)?
-        .set_some(k_priority, item.priority.map(|level| text(level.as_str())).transpose()?)?
-        .set(k_added_by, text(item.added_by.as_str())?)?
-        .set(k_told, item.told)?
-        .set_some(k_blocked_by, blocked_by)?
-        .set_some(k_owner, item.owner.as_deref().map(text).transpose()?)?
+        .set(k_id, text(env, &item.id)?)?
+        .set(k_content, text(env, &item.content)?)?
+        .set(k_active_form, text(env, &item.active_form)?)?
+        .set_some(k_priority, item.priority.map(|level| word(env, level.as_str())).transpose()?)?
+        .set_some(k_added_by, is_users.then(|| word(env, item.added_by.as_str())).transpose()?)?
+        .set_some(k_untold, !item.told)?
+        .set_some(k_blocked_by, blocked_by.map(|ids| texts(env, ids)).transpose()?)?
+        .set_some(k_owner, item.owner.as_deref().map(|owner| text(env, owner)).transpose()?)?
         .finish()
 }
 
@@ -223,39 +232,76 @@ impl<'e> IntoLisp<'e> for &UntypedItem {
     }
 }
 
-/// The plist of a change; `entry` converts its items.
-pub(super) fn change<'e, 't, T: Entry>(
-    shared: &Shared<'e, 't>,
-    change: &'t Change<T>,
+/// An item of a change.
+pub(super) trait ChangedItem: Entry {
+    /// The item, which callers must not modify.
+    fn shared<'e>(&self, env: &'e Env) -> Result<Value<'e>>;
+    /// Its id.
+    fn shared_id<'e>(&self, env: &'e Env) -> Result<Value<'e>>;
+}
+
+impl ChangedItem for Arc<Item> {
+    fn shared<'e>(&self, env: &'e Env) -> Result<Value<'e>> {
+        kept_item(env, self)
+    }
+
+    fn shared_id<'e>(&self, env: &'e Env) -> Result<Value<'e>> {
+        env.call(plist_get, [kept_item(env, self)?, k_id.bind(env)])
+    }
+}
+
+impl ChangedItem for UntypedItem {
+    fn shared<'e>(&self, env: &'e Env) -> Result<Value<'e>> {
+        self.into_lisp(env)
+    }
+
+    fn shared_id<'e>(&self, env: &'e Env) -> Result<Value<'e>> {
+        text(env, self.id())
+    }
+}
+
+/// The plist of a change.
+pub(super) fn change<'e, T: ChangedItem>(
+    env: &'e Env,
+    change: &Change<T>,
     timestamp: Millis,
-    entry: impl Fn(&'t T) -> Result<Value<'e>>,
-) -> Result<Value<'e>> {
-    let env = shared.env;
-    let entry = |one: &'t Option<T>| one.as_ref().map(&entry).transpose();
-    let fields = || vector_of(env, change.fields.iter(), |field| shared.text(field));
+) -> Result<Plist<'e>> {
+    let item = |one: &Option<T>| one.as_ref().map(|item| item.shared(env)).transpose();
+    let id = match change.item.as_ref().or(change.previous_item.as_ref()) {
+        Some(item) => item.shared_id(env)?,
+        None => text(env, &change.item_id)?,
+    };
+    let fields = || vector_of(env, &change.fields, |field| text(env, field));
     Plist::new(env)
-        .set(k_item_id, shared.text(&change.item_id)?)?
-        .set_some(k_item, entry(&change.item)?)?
-        .set_some(k_previous_item, entry(&change.previous_item)?)?
-        .set_some(k_cancelled, change.cancelled.then_some(true))?
+        .set(k_item_id, id)?
+        .set_some(k_item, item(&change.item)?)?
+        .set_some(k_previous_item, item(&change.previous_item)?)?
+        .set_some(k_cancelled, change.cancelled)?
         .set_some(k_fields, (change.kind == ChangeKind::Modified).then(fields).transpose()?)?
         .set_some(k_position, change.position)?
         .set_some(k_previous_position, change.previous_position)?
-        .set(k_type, shared.text(change.kind.as_str())?)?
-        .set(k_timestamp, timestamp)?
-        .finish()
+        .set(k_type, word(env, change.kind.as_str())?)?
+        .set(k_timestamp, timestamp)
 }
 
-/// The plist of a set of changes. The vectors by kind share their elements with `:changes`.
-pub(super) fn changes<'e, 't, T: Entry>(
-    shared: &Shared<'e, 't>,
-    all: &'t [Change<T>],
+/// The plist of a set of changes, as of an outcome.
+pub(super) fn changes<'e, T: ChangedItem>(
+    env: &'e Env,
+    all: &[Change<T>],
     timestamp: Millis,
-    entry: impl Fn(&'t T) -> Result<Value<'e>>,
+) -> Result<Plist<'e>> {
+    Plist::new(env)
+        .set(k_timestamp, timestamp)?
+        .set(k_changes, vector_of(env, all, |one| change(env, one, timestamp)?.finish())?)
+}
+
+/// The plist of a set of changes, with the vectors by kind, which share their elements with `:changes`.
+pub(super) fn changes_by_kind<'e, T: ChangedItem>(
+    env: &'e Env,
+    all: &[Change<T>],
+    timestamp: Millis,
 ) -> Result<Value<'e>> {
-    let env = shared.env;
-    let values =
-        all.iter().map(|one| change(shared, one, timestamp, &entry)).collect::<Result<Vec<Value<'_>>>>()?;
+    let values = all.iter().map(|one| change(env, one, timestamp)?.finish()).collect::<Result<Vec<_>>>()?;
     let of_kind = |kind: ChangeKind| {
         let chosen = all.iter().zip(&values).filter(|(one, _)| one.kind == kind);
         env.call(vector, &chosen.map(|(_, value)| *value).collect::<Vec<_>>())
@@ -275,26 +321,24 @@ pub(super) fn changes<'e, 't, T: Entry>(
 pub(super) fn outcome<'e>(
     env: &'e Env,
     outcome: &Outcome,
-    summary: &Summary,
+    summary: Summary,
     warnings: &[String],
 ) -> Result<Value<'e>> {
-    let Outcome { changes: all, timestamp, .. } = outcome;
-    let shared = Shared::new(env);
-    let changes = || changes(&shared, all, *timestamp, |one| shared.item(one));
+    let changes = || changes(env, &outcome.changes, outcome.timestamp)?.finish();
     Plist::new(env)
-        .set(k_ok, outcome.ok)?
+        .set_some(k_ok, outcome.ok)?
         .set(k_revision, outcome.revision)?
         .set(k_result, text(env, &outcome.result)?)?
-        .set(k_changes, (!all.is_empty()).then(changes).transpose()?)?
-        .set(k_notices, texts(env, &outcome.notices)?)?
-        .set(k_errors, list_of(env, &outcome.errors, Ok)?)?
-        .set(k_forced, texts(env, &outcome.forced)?)?
+        .set_some(k_changes, (!outcome.changes.is_empty()).then(changes).transpose()?)?
+        .set_some(k_notices, texts(env, &outcome.notices)?)?
+        .set_some(k_errors, list_of(env, &outcome.errors, Ok)?)?
+        .set_some(k_forced, texts(env, &outcome.forced)?)?
         .set(k_state, summary.state)?
-        .set(k_resumed, outcome.resumed)?
-        .set(k_told, outcome.told)?
-        .set_some(k_mended, outcome.mended.then_some(true))?
-        .set(k_warnings, texts(env, warnings)?)?
-        .set(k_summary, summary.to_lisp(&shared)?)?
+        .set_some(k_resumed, outcome.resumed)?
+        .set_some(k_told, outcome.told)?
+        .set_some(k_mended, outcome.mended)?
+        .set_some(k_warnings, texts(env, warnings)?)?
+        .set(k_summary, summary)?
         .finish()
 }
 
@@ -342,31 +386,30 @@ impl Summary {
             refused: thread.refused().map(str::to_owned),
         }
     }
+}
 
-    /// `(:revision :completed :yours :current :state :total)`, and `:title`, `:reason`, `:unsaved`,
-    /// `:ending` and `:refused` if there are any.
-    fn to_lisp<'e, 't>(&'t self, shared: &Shared<'e, 't>) -> Result<Value<'e>> {
-        let env = shared.env;
-        let text = |text: &'t Option<String>| text.as_deref().map(|text| shared.text(text)).transpose();
+/// `(:revision :completed :yours :count :current :state :total :title :reason :unsaved :ending :refused)`.
+impl<'e> IntoLisp<'e> for Summary {
+    fn into_lisp(self, env: &'e Env) -> Result<Value<'e>> {
+        let text = |text: &Option<String>| text.as_deref().map(|words| self::text(env, words)).transpose();
+        let count = match self.yours {
+            0 => format!("{}/{}", self.completed, self.total),
+            yours => format!("{}/{} + {yours} yours", self.completed, self.total),
+        };
         Plist::new(env)
             .set(k_revision, self.revision)?
             .set(k_completed, self.completed)?
             .set(k_yours, self.yours)?
-            .set(k_current, self.current.as_ref().map(|item| shared.item(item)).transpose()?)?
+            .set(k_count, self::text(env, &count)?)?
+            .set_some(k_current, self.current.as_ref().map(|item| kept_item(env, item)).transpose()?)?
             .set(k_state, self.state)?
             .set(k_total, self.total)?
             .set_some(k_title, text(&self.title)?)?
             .set_some(k_reason, text(&self.reason)?)?
-            .set_some(k_unsaved, self.is_unsaved.then_some(true))?
+            .set_some(k_unsaved, self.is_unsaved)?
             .set_some(k_ending, self.ending)?
             .set_some(k_refused, text(&self.refused)?)?
             .finish()
-    }
-}
-
-impl<'e> IntoLisp<'e> for Summary {
-    fn into_lisp(self, env: &'e Env) -> Result<Value<'e>> {
-        self.to_lisp(&Shared::new(env))
     }
 }
 
@@ -381,7 +424,7 @@ pub(super) fn revision<'e>(env: &'e Env, revision: &Revision, starts: &HashSet<u
         .set(k_source, stamp.source.as_deref())?
         .set(k_operation, stamp.operation.as_str())?
         .set_some(k_restores, stamp.restores)?
-        .set_some(k_replaces, starts.contains(&revision.number).then_some(true))?
+        .set_some(k_replaces, starts.contains(&revision.number))?
         .finish()
 }
 
@@ -402,15 +445,11 @@ impl<'e> IntoLisp<'e> for &Times {
 /// The plist of an observation.
 pub(super) fn observation<'e>(env: &'e Env, thread: &str, observation: &Observation) -> Result<Value<'e>> {
     let content = match &observation.payload {
-        Payload::PlanUpdate(Derived::Of(update)) => {
-            let shared = Shared::new(env);
-            let changed = &update.changes;
-            Plist::new(env)
-                .set(k_revision, update.revision)?
-                .set(k_todo_list, vector_of(env, &update.todo_list, |subject| shared.item(subject))?)?
-                .set(k_changes, changes(&shared, changed, observation.timestamp, |one| shared.item(one))?)?
-                .finish()?
-        }
+        Payload::PlanUpdate(Derived::Of(update)) => Plist::new(env)
+            .set(k_revision, update.revision)?
+            .set(k_todo_list, vector_of(env, &update.todo_list, |item| Ok(&**item))?)?
+            .set(k_changes, changes_by_kind(env, &update.changes, observation.timestamp)?)?
+            .finish()?,
         Payload::ItemStatusChange(Derived::Of(change)) => Plist::new(env)
             .set(k_item, &*change.item)?
             .set(k_status, change.item.status.as_str())?

@@ -45,7 +45,7 @@ impl Entry for UntypedItem {
         let mine = self.fields.keys();
         let theirs = other.fields.keys().filter(|key| !self.fields.contains_key(*key));
         mine.chain(theirs)
-            .filter(|key| !matches!(key.as_str(), "id" | "addedBy" | "told") && !is_timestamp(key))
+            .filter(|key| !matches!(key.as_str(), "id" | "addedBy" | "told" | "untold") && !is_timestamp(key))
             .filter(|key| value(&self.fields, key) != value(&other.fields, key))
             .map(|key| Cow::Owned(key.clone()))
             .collect()

@@ -383,14 +383,14 @@
   (todo-write-with-store
     (todo-write-test-write "a" "One")
     (let* ((outcome (todo-write-edit "a" 'add "Mine"))
-           (says (lambda (item) (list (plist-get item :addedBy) (plist-get item :told)))))
-      (should (equal (seq-map says (todo-write-items "a")) '(("agent" t) ("user" nil))))
+           (says (lambda (item) (list (plist-get item :addedBy) (plist-get item :untold)))))
+      (should (equal (seq-map says (todo-write-items "a")) '((nil nil) ("user" t))))
       (let* ((json (json-parse-string (todo-write-to-json outcome) :false-object 'no))
              (item (gethash "item" (aref (gethash "changes" (gethash "changes" json)) 0))))
         (should (equal (gethash "addedBy" item) "user"))
-        (should (eq (gethash "told" item) 'no)))
+        (should (eq (gethash "untold" item) t)))
       (todo-write-test-write "a" "One")
-      (should (equal (seq-map says (todo-write-items "a")) '(("agent" t) ("user" t)))))))
+      (should (equal (seq-map says (todo-write-items "a")) '((nil nil) ("user" nil)))))))
 
 (ert-deftest todo-write-the-limit-of-tasks-counts-those-of-the-agent-only ()
   (todo-write-with-store

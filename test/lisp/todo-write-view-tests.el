@@ -684,7 +684,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
          (20 "not told" " (not told) +2/6\\'")))
     (let ((line (todo-write-row--string
                   (todo-write-row--insert-header
-                   '(:state active :total 6 :completed 2 :title "Refactor the login function")
+                   '(:state active :total 6 :completed 2 :count "2/6" :title "Refactor the login function")
                    width note '(128 109)))))
       (should (string-match-p (concat "\\`" shown) line))
       (should (<= (string-width line) width)))))

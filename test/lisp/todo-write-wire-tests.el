@@ -113,7 +113,7 @@
                      '("phase" "stepDescription" "stepId")))
       (should (equal (todo-write-wire-tests--keys
                       (aref (map-nested-elt plan '(content todoList)) 0))
-                     '("activeForm" "addedBy" "content" "id" "status" "told"))))
+                     '("activeForm" "content" "id" "status"))))
     (todo-write-test-write "a" '("One" "completed"))
     (should (equal (todo-write-wire-tests--keys
                     (alist-get 'content
@@ -132,6 +132,31 @@
     (should (equal (alist-get 'content
                               (todo-write-wire-tests--read (list :content text)))
                    text))))
+
+(ert-deftest todo-write-successive-outcomes-share-their-items ()
+  (todo-write-with-store
+    (let ((changed (lambda (status)
+                     (aref (plist-get (plist-get (todo-write-test-write "a" (list "One" status))
+                                                 :changes)
+                                      :changes)
+                           0))))
+      (funcall changed "pending")
+      (let* ((before (funcall changed "in_progress"))
+             (after (funcall changed "completed")))
+        (should (eq (plist-get before :item) (plist-get after :previousItem)))
+        (should (eq (plist-get before :itemId) (plist-get after :itemId)))
+        (let ((read (aref (todo-write-items "a") 0)))
+          (should (equal read (plist-get after :item)))
+          (should-not (eq read (plist-get after :item))))))))
+
+(ert-deftest todo-write-outcomes-with-very-many-items-have-them-all ()
+  (todo-write-with-store
+    (let* ((todo-write-max-items 3000)
+           (names (mapcar (lambda (n) (format "Task %d" n)) (number-sequence 1 2500)))
+           (outcome (apply #'todo-write-test-write "a" names)))
+      (should (equal (seq-map (lambda (change) (plist-get change :item))
+                              (plist-get (plist-get outcome :changes) :changes))
+                     (append (todo-write-items "a") nil))))))
 
 ;;; Wrong arguments
 

@@ -74,7 +74,7 @@ impl InputReader<'_> {
         let used = [content_key, form_key].map(|field| field.map(|(key, _)| key));
         for (key, _) in fields {
             // The last two are of items that are sent back as the store returns them.
-            let known = ["id", "status", "priority", "addedBy", "told"];
+            let known = ["id", "status", "priority", "addedBy", "told", "untold"];
             if !known.contains(&&**key) && !used.contains(&Some(key)) {
                 self.unknown_key(key, || task_at(index), "content, status, activeForm");
             }
