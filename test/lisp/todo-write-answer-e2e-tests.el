@@ -226,6 +226,86 @@ type them again when nothing happens."
     (todo-write-answer-user--press "A")
     (should (equal '(("1" ever nil)) (todo-write-user-eval 'test-answers)))))
 
+;;; Clicks
+
+(defun todo-write-answer-user--click (text)
+  "Press and release the mouse on the key before TEXT in the question."
+  (pcase-let ((`(,column . ,row)
+               (todo-write-user-eval
+                `(let ((window (get-buffer-window "*todo-write-request*")))
+                   (with-current-buffer "*todo-write-request*"
+                     (save-excursion
+                       (goto-char (point-min))
+                       (search-forward ,text)
+                       (goto-char (line-beginning-position))
+                       (skip-chars-forward " ")
+                       (pcase-let ((`(,left ,top . ,_) (window-inside-edges window)))
+                         (cons (+ left (current-column) 1)
+                               (+ top (count-screen-lines (window-start window)
+                                                          (line-beginning-position) nil window)
+                                  1)))))))))
+    (process-send-string todo-write-user-process
+                         (format "\e[<0;%d;%dM\e[<0;%d;%dm" column row column row))))
+
+(ert-deftest todo-write-answer-takes-a-click-on-a-key-after-the-same-pause ()
+  (todo-write-answer-user
+    (todo-write-user-eval '(xterm-mouse-mode) '(test-ask "a" "1") '(todo-write-answer))
+    (todo-write-answer-user--click "Run it  ")
+    (todo-write-test-wait
+     (lambda () (string-search "Wait" (todo-write-answer-user--message))))
+    (should-not (todo-write-user-eval 'test-answers))
+    (todo-write-answer-user--pause)
+    (todo-write-answer-user--click "Run it  ")
+    (todo-write-test-wait (lambda () (todo-write-user-eval 'test-answers)))
+    (should (equal '(("1" yes nil)) (todo-write-user-eval 'test-answers)))))
+
+;;; Leaving
+
+(ert-deftest todo-write-answer-is-left-by-one-key-while-requests-come-and-go ()
+  (todo-write-answer-user
+    (todo-write-user-eval
+     '(defvar test-asked 0)
+     '(test-ask "a" "1") '(todo-write-answer)
+     '(run-at-time 0 0.01 (lambda ()
+                            (cl-incf test-asked)
+                            (test-ask "a" "1" :title (format "Run %d" test-asked)))))
+    (todo-write-test-wait (lambda () (< 20 (todo-write-user-eval 'test-asked))))
+    (process-send-string todo-write-user-process "q")
+    (let ((asked (todo-write-user-eval 'test-asked)))
+      (todo-write-test-wait (lambda () (< (+ 20 asked) (todo-write-user-eval 'test-asked)))))
+    (should-not (todo-write-user-eval '(and (get-buffer-window "*todo-write-request*") t)))
+    (should (todo-write-user-eval '(and (todo-write-requests) t)))))
+
+(ert-deftest todo-write-answer-quits-what-takes-long-to-show-and-leaves-it-open ()
+  (todo-write-answer-user
+    (todo-write-user-eval
+     '(defun test-work ()
+        (unwind-protect (progn (write-region "" nil "busy" nil 'silent)
+                               (while (not (file-exists-p "never"))))
+          (write-region "" nil "ended" nil 'silent)))
+     '(test-ask "a" "1" :detail #'test-work))
+    (cl-flet ((quit ()
+                (todo-write-test-wait (lambda () (file-exists-p "busy")))
+                (delete-file "busy")
+                (process-send-string todo-write-user-process "\C-g")
+                ;; It would quit a question to that Emacs, too.
+                (todo-write-test-wait (lambda () (file-exists-p "ended")))
+                (delete-file "ended")
+                (todo-write-test-wait
+                 (lambda () (not (todo-write-user-eval
+                                  '(get-buffer-window "*todo-write-request*")))))
+                (should (equal '("1") (todo-write-user-eval
+                                       '(mapcar (lambda (request) (plist-get request :id))
+                                                (todo-write-requests)))))))
+      (process-send-string todo-write-user-process "\extodo-write-answer\r")
+      (quit)
+      ;; The one that follows an answer is shown by a timer.
+      (todo-write-user-eval '(test-ask "b" "2") '(todo-write-answer "b"))
+      (todo-write-answer-user--pause)
+      (process-send-string todo-write-user-process "y")
+      (quit)
+      (should (equal '(("2" yes nil)) (todo-write-user-eval 'test-answers))))))
+
 ;;; Nothing hidden
 
 (ert-deftest todo-write-answer-shows-a-payload-behind-blanks-with-truncated-lines ()

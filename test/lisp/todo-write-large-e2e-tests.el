@@ -16,7 +16,7 @@
 (require 'todo-write-socket-helper)
 (require 'todo-write-user-helper)
 
-(defconst todo-write-large-tests--block 0.5
+(defconst todo-write-large-tests--block 1
   "The longest block in seconds; it is much less on a machine without other load.")
 
 (defvar todo-write-large-tests--folder nil "The project of the agent.")
@@ -47,9 +47,10 @@
     (write-region (make-string size ?a) nil file nil 'silent)
     file))
 
-(defun todo-write-large-tests--ask (tool input &rest fields)
+(defun todo-write-large-tests--ask (tool input &optional fields then)
   "Let a hook ask for TOOL with INPUT and FIELDS while the user types.
-Return the longest block in seconds."
+Return the longest block in seconds.  Call the function THEN, if it is
+non-nil, while the request is open."
   (let ((hook (todo-write-socket-test-hello :role "permission" :id (format "hook-%s" (random t))
                                             :project todo-write-large-tests--folder))
         (line (json-serialize
@@ -67,6 +68,7 @@ Return the longest block in seconds."
                       (process-send-string hook "\n"))))
                 (and (= next (length line))
                      (todo-write-user-eval '(and (todo-write-requests) t)))))
+        (when then (funcall then))
         (delete-process hook)
         (todo-write-test-wait
          (lambda () (todo-write-user-eval '(null (todo-write-requests)))))))))
@@ -111,16 +113,41 @@ Return the longest block in seconds."
                  (todo-write-large-tests--ask "Other" (todo-write-large-tests--fields count)))))
     (should (> todo-write-large-tests--block
                (todo-write-large-tests--ask
-                "Bash" '(:command "ls") :permission_suggestions
-                (todo-write-large-tests--many
-                 7500 :type "addRules" :behavior "allow" :destination "session"
-                 :rules [(:toolName "Bash" :ruleContent "ls")]))))))
+                "Bash" '(:command "ls")
+                (list :permission_suggestions
+                      (todo-write-large-tests--many
+                       7500 :type "addRules" :behavior "allow" :destination "session"
+                       :rules [(:toolName "Bash" :ruleContent "ls")])))))))
+
+(defun todo-write-large-tests--look ()
+  "Let the user look at the request; return the end of what is shown."
+  (todo-write-user-eval
+   '(progn (todo-write-answer)
+           (redisplay t)
+           (with-current-buffer "*todo-write-request*"
+             (buffer-substring-no-properties (max 1 (- (point-max) 500)) (point-max))))))
+
+(ert-deftest todo-write-a-large-change-is-shown-at-once ()
+  (todo-write-large-tests--with nil
+    (let ((file (expand-file-name "a.txt" todo-write-large-tests--folder))
+          (lines (lambda (char) (mapconcat (lambda (i) (string (+ char (% (* i i) 7))))
+                                           (number-sequence 1 250000) "\n"))))
+      (write-region (funcall lines ?a) nil file nil 'silent)
+      (todo-write-large-tests--ask
+       "Write" (list :file_path file :content (funcall lines ?c)) nil
+       (lambda ()
+         (let ((start (float-time)))
+           (should (string-search "Yes  (once)" (todo-write-large-tests--look)))
+           (should (> (* 3 todo-write-large-tests--block) (- (float-time) start)))))))))
 
 (ert-deftest todo-write-a-large-edit-does-not-kill-an-emacs-with-little-memory ()
   (todo-write-large-tests--with '("sh" "-c" "ulimit -v 3500000; exec \"$@\"" "sh")
     (todo-write-large-tests--ask
      "Edit" (list :file_path (todo-write-large-tests--file 1000000)
-                  :old_string "a" :replace_all t :new_string (make-string 900 ?b)))
+                  :old_string "a" :replace_all t :new_string (make-string 900 ?b))
+     nil (lambda ()
+           (should (string-search "the result is too large to be compared"
+                                  (todo-write-large-tests--look)))))
     (should (process-live-p todo-write-user-process))))
 
 (provide 'todo-write-large-e2e-tests)
