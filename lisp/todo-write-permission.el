@@ -248,9 +248,13 @@ A plan without its text can be approved only in the terminal."
     (list :kind 'plan :title "Approve the plan?"
           :detail (if (stringp plan) plan "The plan is only in the terminal.")
           :format 'markdown
-          :options '((:label "Approve the plan" :value (:behavior "allow") :kind allow)
+          ;; Without a mode, the one before the plan comes back, which may be auto.
+          :options '((:label "Approve the plan, and ask before each edit"
+                      :value (:behavior "allow" :mode "default") :kind allow)
                      (:label "Approve the plan, and accept all edits in this session"
                       :value (:behavior "allow" :mode "acceptEdits") :kind always)
+                     (:label "Approve the plan, and go on in auto mode, which asks seldom"
+                      :value (:behavior "allow" :mode "auto") :kind always)
                      (:label "Keep planning" :value (:behavior "deny") :kind deny :text t))
           :answerable (and (stringp plan) (not (string-blank-p plan))))))
 

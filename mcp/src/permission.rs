@@ -24,6 +24,8 @@ const REACH: Duration = Duration::from_secs(2);
 const LIMIT: Duration = Duration::from_secs(540);
 /// Claude Code shows the dialog of a subagent's request only after this program has ended.
 const SUBAGENT_LIMIT: Duration = Duration::from_secs(10);
+/// What may follow a plan: edits are asked for, accepted, or checked by Claude Code itself.
+const MODES: [&str; 3] = ["default", "acceptEdits", "auto"];
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Asks the user of Emacs what the hook's input asks, and prints the decision.
@@ -64,11 +66,19 @@ async fn decide(door: Option<Door>, input: &Value, began: SystemTime) -> Option<
 /// Returns whether the terminal shows a dialog, so that the agent does not wait for this program alone.
 fn has_dialog(input: &Value, agent: Option<&Agent>) -> bool {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
-    let entrypoint = agent.and_then(Agent::entrypoint).unwrap_or_default();
+    let entrypoints =
+        [agent.and_then(Agent::entrypoint).unwrap_or_default(), variable("CLAUDE_CODE_ENTRYPOINT")];
     input["permission_mode"] != "dontAsk"
-        && variable("CLAUDE_CODE_SESSION_ATTENDED") != "0"
-        // Print mode, and programs that use the SDK.
-        && ![variable("CLAUDE_CODE_ENTRYPOINT"), entrypoint].iter().any(|name| name.starts_with("sdk"))
+        && shows_dialogs(&entrypoints, &variable("CLAUDE_CODE_SESSION_ATTENDED"))
+}
+
+/// Returns whether an agent shows dialogs. ENTRYPOINTS are those in its process file, empty if it has none,
+/// and in the environment; ATTENDED is from there, too. A session in the background, which can be attached
+/// to a terminal at any time, does not count as attended, but it has a process file and a dialog.
+fn shows_dialogs(entrypoints: &[String; 2], attended: &str) -> bool {
+    // Print mode, and programs that use the SDK.
+    let is_driven = entrypoints.iter().any(|name| name.starts_with("sdk"));
+    !is_driven && (entrypoints[0] == "cli" || attended != "0")
 }
 
 /// Waits until the terminal has answered a dialog of this program, which began at `began`, or Claude
@@ -117,16 +127,10 @@ fn decision(input: &Value, choice: &Value) -> Option<Value> {
             }
             "ExitPlanMode" => {
                 let plan = json!({"plan": given["plan"].as_str()?});
-                let mut decision = json!({"behavior": "allow", "updatedInput": plan});
-                match choice["mode"].as_str() {
-                    None => {}
-                    Some(mode @ "acceptEdits") => {
-                        let change = json!({"type": "setMode", "mode": mode, "destination": "session"});
-                        decision["updatedPermissions"] = json!([change]);
-                    }
-                    Some(_) => return None,
-                }
-                Some(decision)
+                // Without one, Claude Code goes back to the mode before the plan, perhaps to auto.
+                let mode = choice["mode"].as_str().filter(|mode| MODES.contains(mode))?;
+                let change = json!({"type": "setMode", "mode": mode, "destination": "session"});
+                Some(json!({"behavior": "allow", "updatedInput": plan, "updatedPermissions": [change]}))
             }
             _ => match &choice["suggestion"] {
                 Value::Null => Some(json!({"behavior": "allow"})),
@@ -167,6 +171,27 @@ mod tests {
     }
 
     #[test]
+    fn a_session_in_the_background_shows_dialogs_and_print_mode_does_not() {
+        let cases = [
+            (["cli", "cli"], "1", true),
+            // In the background.
+            (["cli", "cli"], "0", true),
+            // Versions without process files.
+            (["", "cli"], "", true),
+            (["", "cli"], "0", false),
+            (["sdk-cli", "sdk-cli"], "1", false),
+            (["", "sdk-ts"], "", false),
+        ];
+        for (entrypoints, attended, expected) in cases {
+            assert_eq!(
+                shows_dialogs(&entrypoints.map(str::to_owned), attended),
+                expected,
+                "{entrypoints:?} {attended}"
+            );
+        }
+    }
+
+    #[test]
     fn yes_allows_once() {
         assert_eq!(decision(&command(), &json!({"behavior": "allow"})), Some(json!({"behavior": "allow"})));
     }
@@ -201,19 +226,17 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_is_approved_with_its_text() {
+    fn a_plan_is_approved_with_its_text_and_the_mode_that_follows() {
         let input =
             json!({"tool_name": "ExitPlanMode", "tool_input": {"plan": "# Plan", "planFilePath": "/p"}});
         let plan = json!({"plan": "# Plan"});
-        assert_eq!(
-            decision(&input, &json!({"behavior": "allow"})),
-            Some(json!({"behavior": "allow", "updatedInput": plan}))
-        );
-        let mode = json!([{"type": "setMode", "mode": "acceptEdits", "destination": "session"}]);
-        assert_eq!(
-            decision(&input, &json!({"behavior": "allow", "mode": "acceptEdits"})),
-            Some(json!({"behavior": "allow", "updatedInput": plan, "updatedPermissions": mode}))
-        );
+        for mode in ["default", "acceptEdits", "auto"] {
+            let change = json!([{"type": "setMode", "mode": mode, "destination": "session"}]);
+            assert_eq!(
+                decision(&input, &json!({"behavior": "allow", "mode": mode})),
+                Some(json!({"behavior": "allow", "updatedInput": plan, "updatedPermissions": change}))
+            );
+        }
     }
 
     #[test]
@@ -231,6 +254,7 @@ mod tests {
                 json!({"tool_name": "ExitPlanMode", "tool_input": {"plan": "x"}}),
                 json!({"behavior": "allow", "mode": "bypassPermissions"}),
             ),
+            (json!({"tool_name": "ExitPlanMode", "tool_input": {"plan": "x"}}), json!({"behavior": "allow"})),
         ] {
             assert_eq!(decision(&input, &choice), None, "{input} {choice}");
         }

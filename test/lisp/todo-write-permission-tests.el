@@ -169,7 +169,9 @@ FIELDS are further ones of the hook's input, :subagent and :source."
            (request (todo-write-permission-tests--request)))
       (should (equal (list 'plan plan 'markdown)
                      (mapcar (lambda (key) (plist-get request key)) '(:kind :detail :format))))
-      (should (equal '("Approve the plan" "Approve the plan, and accept all edits in this session"
+      (should (equal '("Approve the plan, and ask before each edit"
+                       "Approve the plan, and accept all edits in this session"
+                       "Approve the plan, and go on in auto mode, which asks seldom"
                        "Keep planning")
                      (todo-write-permission-tests--labels)))
       (should (equal '(:behavior "allow" :mode "acceptEdits")
