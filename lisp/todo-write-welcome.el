@@ -45,7 +45,7 @@ Sessions on other machines are not counted."
   (let* ((map (make-sparse-keymap))
          (call (lambda (&optional event)
                  (interactive (list last-input-event))
-                 (when (consp event) (mouse-set-point event))
+                 (when (mouse-event-p event) (mouse-set-point event))
                  (call-interactively command))))
     (define-key map (kbd "RET") call)
     (define-key map [mouse-1] call)
