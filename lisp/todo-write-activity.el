@@ -64,21 +64,22 @@ It is in milliseconds since the epoch."
 
 (defvar todo-write-activity--held (make-hash-table :test #'equal)
   "What agents with an open request do afterwards, by thread.
-Lists (ACTIVITY REASON INFERRED); see `todo-write-request'.")
+Lists (ACTIVITY REASON INFERRED), as in `todo-write-activity--table'; see
+`todo-write-request'.")
 
 (defun todo-write-activity--hold (thread activity reason inferred)
   "Keep ACTIVITY, REASON and INFERRED for later if a request of THREAD is open.
 Return non-nil if they are kept.  An agent that is idle or has failed has
 no open request."
   (when (and (gethash thread todo-write-activity--held)
-             (or inferred (memq activity '(working waiting))))
+             (or inferred (memq activity '(working waiting suspended))))
     (puthash thread (list activity reason inferred) todo-write-activity--held)))
 
 (defun todo-write-activity--in-turn (thread)
   "Return what the agent of THREAD does in its turn, (ACTIVITY REASON INFERRED).
 That is `working' if its host reported no turn."
   (let ((last (butlast (gethash thread todo-write-activity--table))))
-    (if (memq (car last) '(working waiting)) last (list 'working nil nil))))
+    (if (memq (car last) '(working waiting suspended)) last (list 'working nil nil))))
 
 (defun todo-write-activity--forget (thread)
   "Delete the activity of THREAD."

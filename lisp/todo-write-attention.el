@@ -41,11 +41,15 @@ TITLE may be nil.  ACTIVITY is `waiting', `failed', `working', `rest',
 the time of the transition in milliseconds since the epoch.  ENDING is
 how it ended, as in `todo-write-summary', if it stopped before its tasks
 were completed, else nil.  UNSEEN means that it came to rest while it was
-not visible, DISMISSED that the user dismissed this state.  BUFFER caches
-its own buffer until the next transition; `none' means that it has none.
+not visible, DISMISSED that the user dismissed this state.  RESTED is the
+time at which it came to rest last, as SINCE.  UNATTENDED means that no
+user looks at it, as at one that prints its answer for a script.  BUFFER
+caches its own buffer until the next transition; `none' means that it has
+none.
 REPOSITORY is the name of the repository of which PROJECT is a
 linked worktree, `none' if it is not, nil if that is unknown."
-  key project program title activity reason since ending unseen dismissed buffer repository)
+  key project program title activity reason since ending unseen dismissed rested unattended
+  buffer repository)
 
 ;;; States and their order
 
@@ -282,7 +286,13 @@ For `todo-write--event-functions'."
        (todo-write-attention--dispatch agent 'agent-gone)))
     ('change
      (todo-write-attention--update thread (todo-write--summary-after thread data)))
-    ((or 'state 'activity (and 'observed (guard (equal data "TITLE"))))
+    ('state
+     ;; A session may move to another project.
+     (when-let* ((agent (todo-write-attention--agent thread)))
+       (setf (todo-write-agent-project agent) nil
+             (todo-write-agent-repository agent) nil))
+     (todo-write-attention--update thread))
+    ((or 'activity (and 'observed (guard (equal data "TITLE"))))
      (todo-write-attention--update thread))))
 
 (defun todo-write-attention--dispatch (agent what)
@@ -302,7 +312,8 @@ SUMMARY is the `todo-write-summary' of THREAD if the caller has it."
     (unless (todo-write-agent-project agent)
       (let ((about (todo-write-about thread)))
         (setf (todo-write-agent-project agent) (plist-get about :project)
-              (todo-write-agent-program agent) (plist-get about :agent))))
+              (todo-write-agent-program agent) (plist-get about :agent)
+              (todo-write-agent-unattended agent) (plist-get about :unattended))))
     (todo-write-attention--dispatch
      agent (if (todo-write-attention--note agent summary)
                'agent-transition 'agent-change))))
@@ -331,14 +342,26 @@ SUMMARY is that of its plan."
                 (plist-get (car (last (todo-write-revisions key))) :timestamp)
                 (todo-write--now))
             (todo-write-agent-unseen agent)
-            (and (eq activity 'rest) (todo-write-attention--new-p agent)
-                 (not (todo-write-attention--visible-p agent))))
+            (and (eq activity 'rest)
+                 (if (todo-write-attention--worked-p agent)
+                     (not (or (todo-write-agent-unattended agent)
+                              (todo-write-attention--visible-p agent)))
+                   (todo-write-agent-unseen agent))))
+      (when (eq activity 'rest)
+        (setf (todo-write-agent-rested agent) (todo-write-agent-since agent)))
       t)))
 
 (defun todo-write-attention--new-p (agent)
   "Return non-nil if AGENT changed its state after watching began.
 A follower may find an agent that has been idle or waiting for hours."
   (>= (todo-write-agent-since agent) todo-write-attention--began))
+
+(defun todo-write-attention--worked-p (agent)
+  "Return non-nil if AGENT, which is at rest, worked since it rested last.
+One that was resumed has not."
+  (let ((rested (todo-write-agent-rested agent)))
+    (and (todo-write-attention--new-p agent)
+         (or (null rested) (> (todo-write-agent-since agent) rested)))))
 
 ;;; Seen and dismissed
 

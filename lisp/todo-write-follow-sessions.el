@@ -430,7 +430,9 @@ ACTIVITY is `working', `waiting', `idle', `suspended' (as by SIGSTOP) or
       ((guard (eq 'suspended (plist-get process :state))) '(suspended))
       ((or "busy" "shell") '(working))
       ("waiting" (let ((reason (plist-get process :waitingFor)))
-                   (cons 'waiting (and (stringp reason) (todo-write-row-line reason)))))
+                   (if (todo-write--own-dialog-p thread reason)
+                       '(idle)
+                     (cons 'waiting (and (stringp reason) (todo-write-row-line reason))))))
       ("idle" '(idle))
       (_ '(unknown)))))
 

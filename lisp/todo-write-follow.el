@@ -61,7 +61,7 @@ that is long ago.  PROCESS is the id of its process, ACTIVITY what that
 last said, as from `todo-write-follow-sessions--activity'.  END is
 \(REASON . ENDING) if its last lines ended a turn, else nil.  AUTOMATIC
 is t if the mode picked it, `machine' if it was picked since all of its
-machine are followed.  BUSY is non-nil while it is read, REST if a part
+machine are followed, `moved' while its transcript moves.  BUSY is non-nil while it is read, REST if a part
 of FILE is yet to be read.  BYTES is the number of those read so far.
 HOT is non-nil while FILE grows, when it is looked at by
 `todo-write-follow--tick' instead of watched: the time when it last grew.
@@ -326,7 +326,8 @@ Its plan is paused, unless another host or a live process drives it."
   (todo-write-follow--remove session)
   (let ((thread (todo-write-follow--session-thread session)))
     (cond ((todo-write-follow--other-host-p thread))
-          ((and thread (todo-write-follow-sessions--activity thread))
+          ((and (todo-write-follow--asked-p thread)
+                (todo-write-follow-sessions--activity thread))
            (todo-write--lose-activity thread))
           (t (todo-write-follow--pause session "no longer followed"))))
   (todo-write-follow--set-timer))
@@ -534,6 +535,7 @@ An error with one of them is reported, and does not stop the others."
     (todo-write-follow--each #'todo-write-follow--poll)
     (todo-write-follow--poll-processes)
     (todo-write-follow--each #'todo-write-follow--pause-if-quiet)
+    (todo-write-follow--each #'todo-write-follow--doubt-if-silent)
     (todo-write-follow--find-newer)
     (todo-write-follow--end-automatic)
     (todo-write-follow--watch-if-due)))
@@ -660,6 +662,10 @@ The process of a session overrides the activity in its transcript."
         ('idle (todo-write-end-turn thread))
         ('working (todo-write-set-activity thread 'working))))))
 
+(defun todo-write-follow--asked-p (thread)
+  "Return non-nil if something was asked of THREAD's agent, unlike after /clear."
+  (and thread (member thread (todo-write-threads-loaded))))
+
 (defun todo-write-follow--acp-p (thread)
   "Return non-nil if an ACP client of this Emacs says what THREAD's agent does."
   (and (fboundp 'todo-write-acp--session-p) (todo-write-acp--session-p thread)))
@@ -679,8 +685,9 @@ ENDING is how its agent ended, as in `todo-write-summary', if that is known."
       (todo-write-follow--dispatch-updates session updates)
       (dolist (thread (cons (todo-write-follow--session-thread session)
                             (mapcar (lambda (update) (plist-get update :thread)) updates)))
-        (when (and thread (or ending (todo-write-activity thread)
-                              (todo-write-activity--suspended-p thread)))
+        (when (and (todo-write-follow--asked-p thread)
+                   (or ending (todo-write-activity thread)
+                       (todo-write-activity--suspended-p thread)))
           (todo-write-end-turn thread reason nil ending))))))
 
 (defun todo-write-follow--pause-if-quiet (session)
@@ -698,17 +705,47 @@ ENDING is how its agent ended, as in `todo-write-summary', if that is known."
       (todo-write-follow--pause
        session (format-time-string "quiet since %F %R" grew)))))
 
+(defconst todo-write-follow--codex-silence 120
+  "Seconds of silence after which it is unknown whether Codex still works.")
+
+(defun todo-write-follow--doubt-if-silent (session)
+  "Let the activity of SESSION be unknown if it is Codex's and long silent.
+No process of Codex tells what it does.  Its lines show no question, and
+its daemon keeps an open one after the terminal was killed."
+  (let ((thread (todo-write-follow--session-thread session)))
+    (when (and thread
+               (string-prefix-p "codex:" (todo-write-remote--bare-key thread))
+               (eq 'working (car (todo-write-activity thread)))
+               (not (todo-write-follow--session-rest session))
+               (not (todo-write-follow--other-host-p thread))
+               (> (- (float-time) (todo-write-follow--session-grew session))
+                  todo-write-follow--codex-silence))
+      (todo-write-set-activity thread nil nil t))))
+
 (defun todo-write-follow--poll-processes ()
   "Apply the activity of all sessions' processes.
 Transcripts are read first, so that the process has the last word."
   (when (todo-write-follow-sessions--read-processes)
     (dolist (session todo-write-follow--sessions)
       (setf (todo-write-follow--session-applied session) nil))
+    (todo-write-follow--each #'todo-write-follow--go-along)
     (todo-write-follow--each #'todo-write-follow--poll)
     (todo-write-follow--pick-begun))
   (todo-write-follow--each (lambda (session)
                              (unless (todo-write-follow--session-applied session)
                                (todo-write-follow--apply-known-activity session)))))
+
+(defun todo-write-follow--go-along (session)
+  "Follow the transcript of SESSION to another folder, as after /cd."
+  (let ((file (todo-write-follow--session-file session)))
+    (unless (file-exists-p file)
+      (when-let* ((moved (seq-find (lambda (other)
+                                     (and (equal (file-name-base other) (file-name-base file))
+                                          (file-exists-p other)))
+                                   (todo-write-follow-sessions--begun 0))))
+        (todo-write-follow--remove session)
+        (setf (todo-write-follow--session-automatic (todo-write-follow--begin moved 'moved))
+              (todo-write-follow--session-automatic session))))))
 
 (defun todo-write-follow--apply-known-activity (session)
   "Apply the activity of SESSION's process if it changed.
@@ -730,6 +767,7 @@ That of one on a machine whose connection is lost is unknown."
       ((guard (or (equal activity last) (todo-write-follow--acp-p thread))))
       ('(suspended) (todo-write--suspend thread))
       ((and '(idle) (guard (eq (car (todo-write-activity thread)) 'failed))))
+      ((and (or '(idle) 'nil) (guard (not (todo-write-follow--asked-p thread)))))
       ('(idle)
        ;; The process goes on, or another one resumed the session.
        (when (or (eq (car last) 'suspended)

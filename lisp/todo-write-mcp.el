@@ -368,6 +368,8 @@ That is on another machine, or in a container."
   "Set the activity of the agent of THREAD to that in MESSAGE."
   (pcase (plist-get message :activity)
     ("working" (todo-write-set-activity thread 'working))
+    ((and "waiting" (guard (todo-write--own-dialog-p thread (plist-get message :reason))))
+     (todo-write-end-turn thread))
     ("waiting" (todo-write-set-activity
                 thread 'waiting (and-let* ((reason (plist-get message :reason)))
                                   (todo-write-row-line reason 200))))

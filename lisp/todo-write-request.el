@@ -362,15 +362,16 @@ Without one, restore the activity that its host reported last."
              (puthash thread before todo-write-activity--held)))
           (held
            (remhash thread todo-write-activity--held)
-           (apply #'todo-write-set-activity thread held)))))
+           (if (eq (car held) 'suspended)
+               (todo-write--suspend thread)
+             (apply #'todo-write-set-activity thread held))))))
 
 (defun todo-write-request--on-event (thread what data)
   "Withdraw the requests of THREAD if WHAT with DATA ended its turn.
 For `todo-write--event-functions'."
   (when (or (eq what 'forgotten)
             (and (eq what 'activity)
-                 (not (eq (car data) 'waiting))
-                 (not (todo-write-activity--suspended-p thread))))
+                 (not (eq (car data) 'waiting))))
     (when-let* ((requests (todo-write-requests thread)))
       ;; The host has just reported another activity.
       (remhash thread todo-write-activity--held)

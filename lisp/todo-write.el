@@ -255,12 +255,22 @@ turn counts, but that the agent was killed always does."
 
 (defun todo-write--suspend (thread)
   "Stop the time of THREAD: its agent's process was stopped, as by SIGSTOP.
-That is no activity; it lasts until the next one."
+That is no activity; it lasts until the next one.  An agent with an open
+request still waits for that."
   (todo-write--configure)
   (let ((inhibit-quit t))
-    (todo-write--dispatch-state
-     thread (todo-write--call todo-write-dyn--pause thread "suspended"))
-    (todo-write-activity--put thread 'suspended nil nil)))
+    (unless (todo-write-activity--hold thread 'suspended nil nil)
+      (todo-write--dispatch-state
+       thread (todo-write--call todo-write-dyn--pause thread "suspended"))
+      (todo-write-activity--put thread 'suspended nil nil))))
+
+(defun todo-write--own-dialog-p (thread reason)
+  "Return non-nil if the agent of THREAD, which waits for REASON, only seems to.
+Claude Code waits for its \"dialog open\" also if the user opened that
+between two turns, such as the one of /model."
+  (and (equal reason "dialog open")
+       (or (not (member thread (todo-write-threads-loaded)))
+           (plist-get (todo-write-summary thread) :ending))))
 
 (defun todo-write--lose-activity (thread)
   "Stop the time of THREAD, since its host lost the connection to its agent.

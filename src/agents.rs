@@ -46,8 +46,10 @@ pub struct Source {
     pub session: String,
     /// The subagent's id.
     pub subagent: Option<String>,
-    /// The working directory.
+    /// The working directory in which it began.
     pub folder: String,
+    /// Whether no user looks at it: it prints its answer, and ends.
+    pub is_unattended: bool,
     /// The call that started the subagent, if known.
     pub call: Option<SubagentCall>,
 }
@@ -66,7 +68,8 @@ pub struct SubagentCall {
 impl Source {
     /// A session's main agent.
     pub fn main(agent: Agent, session: &str, folder: String) -> Source {
-        Source { agent, session: session.to_owned(), subagent: None, folder, call: None }
+        let session = session.to_owned();
+        Source { agent, session, subagent: None, folder, is_unattended: false, call: None }
     }
 
     /// The key of its thread: `claude:SESSION` or `claude:SESSION/SUBAGENT`.
@@ -118,6 +121,8 @@ pub(crate) type PlanResult = Result<Plan, Vec<Problem>>;
 pub enum EventKind {
     /// The session's title.
     Title(String),
+    /// The session goes on in this folder.
+    Moved(String),
     /// A user's prompt.
     Prompt(String),
     /// A block of thinking.

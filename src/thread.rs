@@ -32,7 +32,7 @@ use crate::wire::wire_names;
 use activity::{Activity, AgentActivity, Ending};
 use clock::{Clock, Times};
 pub use edit::Edit;
-use record::{Changes, Record, RevisionRecord};
+use record::{Changes, FORMAT, Record, RevisionRecord};
 use revision::Revisions;
 pub use stream::StreamEvent;
 use stream::Streaming;
@@ -148,6 +148,16 @@ impl Thread {
     /// The host's description of the new thread: `project`, `parent`, `parentItem`, ….
     pub fn about(&self) -> &Map<String, Value> {
         &self.about
+    }
+
+    /// Sets a part of the description.
+    pub(crate) fn describe(&mut self, part: &str, value: Value, now: Millis) {
+        if self.about.get(part) != Some(&value) {
+            let mut about = self.about.clone();
+            about.insert(part.to_owned(), value);
+            let thread = self.key.clone();
+            self.make(Record::Thread { format: FORMAT, thread, timestamp: now, about });
+        }
     }
 
     /// The parent thread of a subagent's thread, and the id of the item it works on, if known.

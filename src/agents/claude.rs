@@ -32,7 +32,7 @@ use crate::list::input::{self, Options};
 use crate::list::raw::Raw;
 use crate::text::excerpt;
 use edits::FileEdit;
-use line::{Block, Message, ToolUseResult, TranscriptLine, prompt, tagged};
+use line::{Block, Message, ToolUseResult, TranscriptLine, is_caveat, prompt, tagged};
 use prefilter::{Relevance, relevance};
 use sources::{Sources, TitleSource};
 use tasks::{Task, TaskResult, TaskUpdate};
@@ -61,6 +61,8 @@ pub struct ClaudeReader {
     time: Option<Millis>,
     /// Whether the main agent's turn ended.
     is_idle: bool,
+    /// Whether the last line said that the next one is a command that no model reads, such as `/clear`.
+    is_command_local: bool,
     /// Whether the last call of the main agent was denied.
     is_denied: bool,
     /// Whether the line is far from the end of a large file, where work is not counted.
@@ -144,6 +146,7 @@ impl ClaudeReader {
             ended_subagents: VecDeque::new(),
             time: None,
             is_idle: false,
+            is_command_local: false,
             is_denied: false,
             is_old: false,
             responses: VecDeque::new(),
@@ -177,6 +180,11 @@ impl ClaudeReader {
         let Some(line) = TranscriptLine::parse(bytes) else { return };
         let time = self.date(&line);
         self.title(&line, time);
+        if let (Some(folder), Some(session)) = (&line.relocated_cwd, line.session_id)
+            && let Some(source) = self.sources.main(session)
+        {
+            self.emit(&Origin::beside(source, time), EventKind::Moved(folder.0.clone()));
+        }
         if !matches!(line.kind, Some("user" | "assistant" | "system" | "result")) {
             return;
         }
@@ -201,7 +209,9 @@ impl ClaudeReader {
                 self.end_turn(&origin, error.map(|error| excerpt(&error.0, 200)));
             }
             (Some("user"), Some(message)) => {
-                let is_prompt = line.is_meta != Some(true) && line.is_compact_summary != Some(true);
+                let is_local = std::mem::take(&mut self.is_command_local);
+                let is_prompt =
+                    !is_local && line.is_meta != Some(true) && line.is_compact_summary != Some(true);
                 if origin.source.subagent.is_none() && line.tool_denial_kind.is_some() {
                     self.is_denied = true;
                 }
@@ -348,6 +358,7 @@ impl ClaudeReader {
     }
 
     fn user_text(&mut self, origin: &Origin<'_>, text: &str, is_prompt: bool) {
+        self.is_command_local = is_caveat(text);
         if text.starts_with("[Request interrupted by user") {
             let is_denied = self.go_idle(origin);
             return self.emit(origin, if is_denied { EventKind::Denied } else { EventKind::Interrupted });

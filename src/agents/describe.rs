@@ -72,12 +72,13 @@ pub fn describe(path: &Path) -> Option<Description> {
     }
     let length = file.metadata().ok()?.len();
     let mut title = custom_title(path);
-    for size in END {
-        if title.is_none() {
+    for (number, size) in END.into_iter().enumerate() {
+        if title.is_none() || number == 0 {
             file.seek(SeekFrom::Start(length.saturating_sub(size))).ok()?;
             bytes.clear();
             (&file).take(size).read_to_end(&mut bytes).ok()?;
-            title = last_title(&bytes);
+            title = title.or_else(|| last_title(&bytes));
+            description.folder = last_folder(&bytes).or(description.folder);
         }
     }
     description.title = title.map(|title| excerpt(&title, 100)).or(description.title);
@@ -108,6 +109,13 @@ fn describe_rollout(first: &[u8], mut rest: impl BufRead) -> Option<Description>
         is_subagent: line.payload.is_subagent(),
         has_processes: false,
     })
+}
+
+/// The folder to which the session moved last, as some lines say.
+fn last_folder(bytes: &[u8]) -> Option<String> {
+    let lines = bytes.rsplit(|byte| *byte == b'\n').filter(|line| line.len() < 8_192);
+    let mut lines = lines.filter(|line| memchr::memmem::find(line, b"\"relocatedCwd\":").is_some());
+    Some(TranscriptLine::parse(lines.next()?)?.relocated_cwd?.0)
 }
 
 /// The last title in some lines. The user's takes precedence over the agent's.

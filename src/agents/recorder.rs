@@ -7,6 +7,7 @@
 //! the id of its line, so the thread itself records how far the transcript was read.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use serde_json::{Map, Value};
 
@@ -31,13 +32,18 @@ pub struct ThreadUpdate {
     pub thread: String,
     /// The outcome of the last write, with the changes of all of them; `None` if the list is equal.
     pub outcome: Option<Outcome>,
-    /// The state, if the thread was paused or resumed.
+    /// The state, if the thread was paused or resumed, if another ending replaced that of its turn, or if
+    /// its project is another one.
     pub state: Option<State>,
     /// The agent's activity, if the events show it.
     pub activity: Option<Activity>,
     /// The error that ended the turn.
     pub error: Option<String>,
 }
+
+/// Parts of the description of a thread: its project, and that no user looks at its agent.
+const PROJECT: &str = "project";
+const UNATTENDED: &str = "unattended";
 
 /// Maximum number of calls that start subagents.
 const MOMENTS: usize = 4_096;
@@ -92,9 +98,10 @@ pub struct Recorder {
 struct PendingUpdate {
     thread: String,
     is_subagent: bool,
-    /// The list and the state before the batch.
+    /// The list, the state and the ending before the batch.
     list: List,
     state: State,
+    ending: Option<Ending>,
     /// How far the events were recorded when the session was followed before.
     cursor: Option<Cursor>,
     outcome: Option<Outcome>,
@@ -102,6 +109,8 @@ struct PendingUpdate {
     error: Option<String>,
     /// Whether an event was recorded.
     is_changed: bool,
+    /// Whether the session moved to another project.
+    is_moved: bool,
 }
 
 /// How far the events of a thread were recorded before.
@@ -185,6 +194,7 @@ impl Recorder {
                 store.set_current(&pending.thread);
             }
             pending.is_changed = true;
+            pending.is_moved |= matches!(event.kind, EventKind::Moved(_));
             let thread = store.open(&pending.thread, Map::new(), now);
             let last = self.threads.get(&pending.thread).copied();
             let time = time_in(thread, event.time.or(last), now);
@@ -219,15 +229,34 @@ impl Recorder {
         }
     }
 
+    /// The root of the project of a session that began in a folder.
+    fn project_of(&self, folder: &str) -> Option<String> {
+        let project = match &self.machine {
+            Some(machine) => machine.folder(folder),
+            None => Some(self.project.clone().unwrap_or_else(|| folder.to_owned())),
+        };
+        let project = project.filter(|project| !project.is_empty())?;
+        Some(format!("{}/", project.trim_end_matches('/')))
+    }
+
+    /// The root of the project of a session that moved to a folder. That of this recorder may be the old one.
+    fn project_moved_to(&self, folder: &str) -> Option<String> {
+        let is_inside = |root: &String| Path::new(folder).starts_with(root);
+        let known = self.project.as_ref().filter(|root| is_inside(root)).is_some();
+        if known || self.machine.is_some() {
+            return self.project_of(folder);
+        }
+        Some(format!("{}/", folder.trim_end_matches('/'))).filter(|folder| folder.starts_with('/'))
+    }
+
     /// The description of a new thread.
     fn about(&self, store: &mut Store, source: &Source) -> Map<String, Value> {
         let mut about = Map::new();
-        let project = match &self.machine {
-            Some(machine) => machine.folder(&source.folder),
-            None => Some(self.project.as_ref().unwrap_or(&source.folder).clone()),
-        };
-        if let Some(project) = project.filter(|project| !project.is_empty()) {
-            about.insert("project".into(), format!("{}/", project.trim_end_matches('/')).into());
+        if let Some(project) = self.project_of(&source.folder) {
+            about.insert(PROJECT.into(), project.into());
+        }
+        if source.is_unattended {
+            about.insert(UNATTENDED.into(), true.into());
         }
         if source.subagent.is_some() {
             let from = source.call.as_ref().map_or_else(|| source.session_key(), |call| call.from.clone());
@@ -265,23 +294,29 @@ impl Recorder {
         let source = &events[place].source;
         let about = self.about(store, source);
         let thread = store.open(&key, about, now);
+        // The program of its tool may have begun the thread.
+        if source.is_unattended {
+            thread.change(|thread| thread.describe(UNATTENDED, true.into(), now));
+        }
         if let Some(title) = self.titles.get(&key).filter(|_| thread.title().is_none()) {
             thread.change(|thread| {
                 thread.observe(Payload::Title(title.as_str().into()), Details::default(), now);
             });
         }
-        let (list, state) = (thread.list().clone(), thread.state());
+        let (list, state, ending) = (thread.list().clone(), thread.state(), thread.ending());
         let cursor = if self.threads.contains_key(&key) { None } else { cursor(thread, source, events) };
         PendingUpdate {
             thread: key,
             is_subagent: source.subagent.is_some(),
             list,
             state,
+            ending,
             cursor,
             outcome: None,
             activity: None,
             error: None,
             is_changed: false,
+            is_moved: false,
         }
     }
 
@@ -327,7 +362,8 @@ fn update(store: &mut Store, pending: PendingUpdate) -> ThreadUpdate {
         } else {
             is_paused != (pending.state == State::Paused)
         };
-        state = is_other.then(|| thread.state());
+        let is_told = Ending::is_replaced(pending.ending, thread.ending()) || pending.is_moved;
+        state = (is_other || is_told).then(|| thread.state());
     }
     ThreadUpdate { thread: pending.thread, outcome, state, activity: pending.activity, error: pending.error }
 }
@@ -427,6 +463,11 @@ impl Recorder {
         if is_counted(thread, kind, &details) {
             return None;
         }
+        if let EventKind::Moved(folder) = kind {
+            let project = self.project_moved_to(folder)?;
+            thread.change(|thread| thread.describe(PROJECT, project.into(), time));
+            return None;
+        }
         if let EventKind::Call { id, name, .. } = kind
             && matches!(name.as_str(), "Task" | "Agent")
         {
@@ -468,7 +509,8 @@ fn record_event(
     time: Millis,
 ) -> Option<Outcome> {
     // A session that seemed to have ended goes on with any event.
-    let goes_on = thread.pause_reason() == Some(SESSION_ENDED) && !matches!(kind, EventKind::Title(_));
+    let is_aside = matches!(kind, EventKind::Title(_) | EventKind::Moved(_));
+    let goes_on = thread.pause_reason() == Some(SESSION_ENDED) && !is_aside;
     if goes_on || activity(event, time, time) == Some(Activity::Working) {
         thread.set_activity(Activity::Working, time);
     }
@@ -489,7 +531,7 @@ fn record_event(
         EventKind::Message(text) => Payload::Message(Text::of(text)),
         EventKind::Usage { usage, .. } => Payload::Usage(Content::Fields(usage.into())),
         EventKind::SubagentSums { .. } => Payload::ToolExecution(Content::Fields(ToolResult::default())),
-        EventKind::OfSubagent { .. } => return None,
+        EventKind::OfSubagent { .. } | EventKind::Moved(_) => return None,
         EventKind::Thoughts(text) => Payload::Thoughts(Text::of(text)),
         EventKind::Call { id, name, input, .. } => Payload::ToolCall(Content::Fields(ToolCall {
             id: Some(id.clone()),
@@ -535,7 +577,7 @@ fn record_event(
 /// The agent's activity after an event at `time`, if the event shows it.
 fn activity(event: &Event, time: Millis, now: Millis) -> Option<Activity> {
     match &event.kind {
-        EventKind::Title(_) => None,
+        EventKind::Title(_) | EventKind::Moved(_) => None,
         EventKind::Interrupted
         | EventKind::Denied
         | EventKind::SubagentEnded

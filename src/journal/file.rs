@@ -9,11 +9,11 @@ use serde_json::{Map, Value};
 use super::folder::{
     PATIENTLY, bad_file, create_folder, existing, files_of, is_later, is_plain, lock, sync, sync_names,
 };
-use super::line::{FORMAT, decode, decode_all, encode};
+use super::line::{decode, decode_all, encode};
 use crate::events::Millis;
 use crate::fault::may_panic_here;
 use crate::file::modified;
-use crate::thread::record::Record;
+use crate::thread::record::{FORMAT, Record};
 use crate::wire::wire_names;
 
 wire_names! {

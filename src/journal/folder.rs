@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::file::whole_lines;
-use super::line::{FORMAT, decode, decode_all, format_of};
+use super::line::{decode, decode_all, format_of};
 use crate::error::Error;
 use crate::events::Millis;
 use crate::file::{is_certain, modified};
 use crate::text::fnv1a;
-use crate::thread::record::Record;
+use crate::thread::record::{FORMAT, Record};
 
 /// The paths of a thread's journals: the first, and those of other Emacs processes.
 pub fn files_of(folder: &Path, thread: &str) -> impl Iterator<Item = PathBuf> {

@@ -7,9 +7,6 @@ use serde_json::Value;
 use crate::text::fnv1a;
 use crate::thread::record::Record;
 
-/// The version of the file format.
-pub(crate) const FORMAT: u32 = 1;
-
 /// Encodes a record as a line of JSON. The last key, `sum`, is a checksum of the JSON without it.
 pub(super) fn encode(record: &Record) -> io::Result<Vec<u8>> {
     let mut line = Vec::with_capacity(1024);

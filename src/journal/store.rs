@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::file::{self as journal_file, Durability, OpenedJournal};
 use super::folder::{self, Availability, Journals};
-use super::line::{FORMAT, decode};
+use super::line::decode;
 use super::saved::SavedThread;
 use super::search::{Match, Query, Search};
 use super::snapshot::Snapshot;
@@ -21,7 +21,7 @@ use crate::events::observation::Observation;
 use crate::events::work::{Part, belongs};
 use crate::file;
 use crate::thread::activity::Ending;
-use crate::thread::record::Record;
+use crate::thread::record::{FORMAT, Record};
 use crate::thread::{Thread, parent_in};
 
 /// The number of journals kept open, since systems limit the open files of a process.

@@ -188,7 +188,7 @@ fn undo(env: &Env, thread: Key) -> Result<Value<'_>> {
 
 /// Pause THREAD for REASON, a string, or resume it when REASON is nil.
 ///
-/// The value is a plist: `:state', a symbol; `:changed', t if the state changed;
+/// The value is a plist: `:state', a symbol; `:changed', t if the state changed or its ending was replaced;
 /// `:warnings', strings for the user.
 #[defun]
 fn pause<'e>(env: &'e Env, thread: Key, reason: Value<'e>) -> Result<Value<'e>> {
@@ -196,7 +196,7 @@ fn pause<'e>(env: &'e Env, thread: Key, reason: Value<'e>) -> Result<Value<'e>> 
         let reason = read::optional("reason", reason, read::text)?;
         change_state(
             env,
-            |module| Ok(Some(module.state(&thread)?)),
+            |module| Ok(Some((module.state(&thread)?, None))),
             |Module { store, .. }| {
                 let thread = if reason.is_some() {
                     store.get_mut(&thread)
@@ -212,10 +212,10 @@ fn pause<'e>(env: &'e Env, thread: Key, reason: Value<'e>) -> Result<Value<'e>> 
 }
 
 /// Runs `work` and returns a plist with the state after it, and whether that differs from the state
-/// before.
+/// before, or its ending was replaced.
 fn change_state<'e>(
     env: &'e Env,
-    state_in: impl Fn(&mut Module) -> Result<Option<State>>,
+    state_in: impl Fn(&mut Module) -> Result<Option<(State, Option<Ending>)>>,
     work: impl FnOnce(&mut Module),
 ) -> Result<Value<'e>> {
     let (before, after, warnings) = with_module(|module| {
@@ -223,9 +223,13 @@ fn change_state<'e>(
         work(module);
         Ok::<_, emacs::Error>((before, state_in(module)?, module.store.take_warnings()))
     })?;
+    let state = after.map(|(state, _)| state);
+    let ending = |seen: Option<(State, Option<Ending>)>| seen.and_then(|(_, ending)| ending);
+    let is_changed =
+        before.map(|(state, _)| state) != state || Ending::is_replaced(ending(before), ending(after));
     write::Plist::new(env)
-        .set(k_state, after)?
-        .set(k_changed, before != after)?
+        .set(k_state, state)?
+        .set(k_changed, is_changed)?
         .set(k_warnings, write::texts(env, &warnings)?)?
         .finish()
 }
@@ -239,7 +243,9 @@ fn change_state<'e>(
 fn set_activity<'e>(env: &'e Env, thread: Key, activity: Activity, time: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let time = read::optional("time", time, read::whole_number)?;
-        let state = |module: &mut Module| Ok(module.store.get_mut(&thread).map(|thread| thread.state()));
+        let state = |module: &mut Module| {
+            Ok(module.store.get_mut(&thread).map(|thread| (thread.state(), thread.ending())))
+        };
         change_state(env, state, |Module { store, .. }| {
             // The agent of a thread on disk has stopped, so only `working` needs to load it.
             let thread = match activity {
@@ -277,7 +283,9 @@ fn end_turn<'e>(
         let time = read::optional("time", time, read::whole_number)?;
         let reason = read::text("reason", reason)?;
         let ending = ending.unwrap_or(Ending::EndOfTurn);
-        let state = |module: &mut Module| Ok(module.store.get_mut(&thread).map(|thread| thread.state()));
+        let state = |module: &mut Module| {
+            Ok(module.store.get_mut(&thread).map(|thread| (thread.state(), thread.ending())))
+        };
         change_state(env, state, |module| {
             if let Some(thread) = module.store.get_mut(&thread) {
                 let time = ended_at(thread, time);

@@ -37,6 +37,13 @@ wire_names! {
     }
 }
 
+impl Ending {
+    /// Whether another ending replaced that of a turn, between two looks.
+    pub(crate) fn is_replaced(before: Option<Ending>, after: Option<Ending>) -> bool {
+        before.is_some() && after.is_some() && before != after
+    }
+}
+
 /// The agent's activity, and a pause of its plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentActivity {
@@ -75,12 +82,16 @@ impl Thread {
 
     /// Ends the agent's turn, and pauses the thread for this reason if an item is open.
     ///
-    /// The first ending counts, since hosts may report the end of a turn twice. Only the death of the
-    /// process replaces the end of its last turn, and what its transcript suggested.
+    /// The first ending counts, since hosts may report the end of a turn twice. Two replace it: the death of
+    /// the process, and why the turn ended where only that was known. A process may tell its end before
+    /// its transcript tells the reason.
     pub fn end_turn(&mut self, reason: String, ending: Ending, now: Millis) {
         let AgentActivity { paused, ending: before, .. } = self.activity.clone();
-        let is_weak = matches!(before, None | Some(Ending::EndOfTurn | Ending::SessionEnded));
-        let replaces = ending == Ending::Killed && is_weak;
+        let replaces = match ending {
+            Ending::Killed => matches!(before, None | Some(Ending::EndOfTurn | Ending::SessionEnded)),
+            Ending::Denied | Ending::Error => before == Some(Ending::EndOfTurn),
+            Ending::EndOfTurn | Ending::SessionEnded => false,
+        };
         let paused = match self.state() {
             State::Active => Some(reason),
             State::Paused if replaces => Some(reason),

@@ -147,6 +147,9 @@ fn without_previous_if_any<S: Serializer>(changes: &Option<Changes>, to: S) -> R
     }
 }
 
+/// The version of the format in which journals keep records.
+pub(crate) const FORMAT: u32 = 1;
+
 /// The limit of all counters. A higher number is damage; adding to it might overflow.
 pub(crate) const COUNTER_LIMIT: u64 = 1 << 53;
 

@@ -635,6 +635,9 @@ Withdrawn ones are in `withdrawn'."
 (ert-deftest todo-write-notify-tells-of-done-agents-only-if-wanted ()
   (todo-write-attention-tests--with-notes
     (dolist (todo-write-notify-done '(nil t))
+      ;; It ends later than before, by the clock.
+      (let ((now (todo-write--now)))
+        (todo-write-test-wait (lambda () (> (todo-write--now) now))))
       (todo-write-set-activity "a" 'working)
       (todo-write-end-turn "a")
       (todo-write-attention-tests--settle)

@@ -19,6 +19,7 @@
 (require 'todo-write-history)
 (require 'todo-write-list)
 (require 'todo-write-org)
+(require 'todo-write-request)
 
 (defconst todo-write-follow-tests--fixtures
   (expand-file-name "test/fixtures/transcripts/"
@@ -1072,6 +1073,181 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
             (should (equal (todo-write-follow--progress session)
                            (format "Reading the session… %s %%" (cdr case))))))
       (delete-file file))))
+
+;;; States that Claude Code 2.1.331 and Codex 0.169 were seen in
+
+(defmacro todo-write-follow-tests--with-agent (&rest body)
+  "Evaluate BODY with a followed session of a live process, while agents are watched.
+As `todo-write-follow-tests--with-child'; (state) is the state of the agent,
+\(says STATUS MORE) lets its process report STATUS and MORE, JSON text, and
+\(adds LINE...) appends lines to its transcript."
+  (declare (indent 0) (debug t))
+  `(todo-write-follow-tests--with-child
+     (todo-write-attention--watch 'tests t)
+     (todo-write-follow file)
+     (unwind-protect
+         (cl-flet ((state () (todo-write-agent-state (todo-write-attention--agent "claude:a")))
+                   (says (status &optional more)
+                     (write-region (format "{\"sessionId\":\"a\",\"cwd\":%S,\"status\":%S%s}"
+                                           (directory-file-name project) status (or more ""))
+                                   nil own nil 'silent))
+                   (adds (&rest lines)
+                     (apply #'todo-write-follow-tests--append file lines)))
+           ,@body)
+       (todo-write-attention--watch 'tests nil))))
+
+(defun todo-write-follow-tests--turn (uuid prompt &optional end)
+  "Return lines of a turn that begins with PROMPT, and ends if END is non-nil.
+UUID begins the names of the lines."
+  (let ((time (format-time-string "%FT%T.%3NZ" nil t)))
+    `((:type "user" :uuid ,uuid :sessionId "a" :isSidechain :false :timestamp ,time
+       :message (:role "user" :content ,prompt))
+      ,@(and end `((:type "system" :subtype "turn_duration" :uuid ,(concat uuid "e")
+                    :sessionId "a" :isSidechain :false :timestamp ,time))))))
+
+(ert-deftest todo-write-follow-tests-a-denial-counts-although-the-process-was-idle-before ()
+  (todo-write-follow-tests--with-agent
+    ;; The process file is 100 ms ahead of the transcript.
+    (says "idle")
+    (todo-write-test-wait (lambda () (equal (ended) '(paused end-of-turn "end of turn"))))
+    (should (eq 'done (state)))
+    (let (heard)
+      (todo-write-test-listening (lambda (_ what _) (push what heard))
+        (adds '(:type "user" :uuid "r" :sessionId "a" :isSidechain :false
+                :toolDenialKind "user-rejected"
+                :message (:content [(:type "tool_result" :tool_use_id "c" :is_error t :content "No")]))
+              '(:type "user" :uuid "i" :sessionId "a" :isSidechain :false
+                :message (:content [(:type "text" :text "[Request interrupted by user for tool use]")])))
+        (todo-write-test-wait (lambda () (eq 'stopped (state))))
+        (should (memq 'agent-transition heard))))
+    (should (equal (ended) '(paused denied "permission denied")))))
+
+(ert-deftest todo-write-follow-tests-a-dialog-that-the-user-opened-between-turns-is-no-alarm ()
+  (todo-write-follow-tests--with-agent
+    (apply #'adds (todo-write-follow-tests--turn "1" "Bake on" t))
+    (says "idle")
+    (todo-write-test-wait (lambda () (eq 'done (state))))
+    (says "waiting" ",\"waitingFor\":\"dialog open\"")
+    (todo-write-test-wait
+     (lambda () (equal "waiting" (plist-get (todo-write-follow-sessions--process-of "claude:a")
+                                            :status))))
+    (todo-write-follow--poll-all)
+    (should (eq 'done (state)))
+    ;; Within a turn, Claude Code opened it.
+    (apply #'adds (todo-write-follow-tests--turn "2" "Bake more"))
+    (todo-write-test-wait (lambda () (eq 'waiting (state))))))
+
+(ert-deftest todo-write-follow-tests-a-session-in-which-nothing-was-asked-is-no-result ()
+  (todo-write-follow-tests--with-agent
+    (let ((cleared (expand-file-name "b.jsonl" folder)))
+      (todo-write-follow-tests--append
+       cleared
+       `(:type "user" :uuid "1" :sessionId "b" :isSidechain :false :isMeta t :cwd ,project
+         :message (:role "user" :content "<local-command-caveat>Not a request</local-command-caveat>"))
+       `(:type "user" :uuid "2" :sessionId "b" :isSidechain :false :cwd ,project
+         :message (:role "user" :content "<command-name>/clear</command-name>\n<command-args></command-args>")))
+      (write-region "{\"sessionId\":\"b\",\"status\":\"idle\"}" nil own nil 'silent)
+      (should (equal "claude:b" (todo-write-follow cleared)))
+      (todo-write-test-wait (lambda () (todo-write-follow-sessions--pid "claude:b")))
+      (todo-write-follow--poll-all)
+      (should-not (todo-write-attention--agent "claude:b"))
+      ;; By /resume, the process goes back to the first session.
+      (says "idle")
+      (todo-write-test-wait (lambda () (not (todo-write-follow-sessions--pid "claude:b"))))
+      (todo-write-follow--poll-all)
+      (should-not (todo-write-attention--agent "claude:b")))))
+
+(ert-deftest todo-write-follow-tests-a-seen-session-that-is-resumed-stays-seen ()
+  (todo-write-follow-tests--with-agent
+    (apply #'adds (todo-write-follow-tests--turn "1" "Bake on" t))
+    (says "idle")
+    (todo-write-test-wait (lambda () (eq 'done (state))))
+    (todo-write-attention--see (todo-write-attention--agent "claude:a"))
+    ;; By /resume, the process is busy for a moment, and no line begins a turn.
+    (says "busy")
+    (todo-write-test-wait (lambda () (eq 'working (state))))
+    (says "idle")
+    (todo-write-test-wait (lambda () (not (eq 'working (state)))))
+    (should (eq 'idle (state)))
+    (says "busy")
+    (todo-write-test-wait (lambda () (eq 'working (state))))
+    (apply #'adds (todo-write-follow-tests--turn "2" "Bake more" t))
+    (says "idle")
+    (todo-write-test-wait (lambda () (eq 'done (state))))))
+
+(ert-deftest todo-write-follow-tests-a-script-that-prints-an-answer-leaves-nothing-to-see ()
+  (dolist (entrypoint '("cli" "sdk-cli"))
+    (todo-write-follow-tests--with
+      (let ((file (expand-file-name "a.jsonl" folder)))
+        (todo-write-attention--watch 'tests t)
+        (unwind-protect
+            (progn
+              (apply #'todo-write-follow-tests--append
+                     file (mapcar (lambda (line) `(,@line :entrypoint ,entrypoint :cwd ,project))
+                                  (todo-write-follow-tests--turn "1" "Bake" t)))
+              (set-file-times file (time-add nil 1))
+              (todo-write-follow file)
+              (should (eq (if (equal entrypoint "cli") 'done 'idle)
+                          (todo-write-agent-state (todo-write-attention--agent "claude:a")))))
+          (todo-write-attention--watch 'tests nil))))))
+
+(ert-deftest todo-write-follow-tests-a-session-that-moves-is-followed-to-its-new-project ()
+  (todo-write-follow-tests--with-agent
+    (let* ((mill (file-name-as-directory (make-temp-file "mill" t)))
+           (moved (expand-file-name (concat (todo-write-follow-sessions--escape mill) "/a.jsonl")
+                                    projects)))
+      (should (equal project (plist-get (todo-write-about "claude:a") :project)))
+      ;; As Claude Code does by /cd.
+      (make-directory (file-name-directory moved))
+      (rename-file file moved)
+      (todo-write-follow-tests--append
+       moved `(:type "relocated" :sessionId "a" :relocatedCwd ,(directory-file-name mill)))
+      (write-region (format "{\"sessionId\":\"a\",\"cwd\":%S,\"status\":\"busy\"}"
+                            (directory-file-name mill))
+                    nil own nil 'silent)
+      (todo-write-test-wait
+       (lambda () (equal mill (plist-get (todo-write-about "claude:a") :project))))
+      (should (equal mill (todo-write-agent-project (todo-write-attention--agent "claude:a"))))
+      (setq file moved)
+      (todo-write-follow-tests--write moved "a" "w2" '("Grind" "in_progress"))
+      (todo-write-test-wait (lambda () (equal '("Grind") (todo-write-test-contents "claude:a"))))
+      (delete-directory mill t))))
+
+(ert-deftest todo-write-follow-tests-a-suspended-agent-keeps-its-open-request ()
+  (todo-write-follow-tests--with-agent
+    (todo-write-request "claude:a" :id "1" :kind 'permission :title "Bash: rm"
+                        :options '((:label "Yes" :kind allow :value t)) :answer #'ignore)
+    (signal-process child 'stop)
+    (todo-write-test-wait
+     (lambda () (eq 'suspended (plist-get (todo-write-follow-sessions--process-of "claude:a")
+                                          :state))))
+    (todo-write-follow--poll-all)
+    (should (eq 'waiting (state)))
+    (should (todo-write-requests "claude:a"))
+    (todo-write-answer-request "claude:a" "1" t)
+    (should (eq 'suspended (state)))
+    (signal-process child 'cont)
+    (todo-write-test-wait (lambda () (eq 'working (state))))))
+
+(ert-deftest todo-write-follow-tests-codex-that-is-silent-is-not-known-to-work ()
+  (todo-write-follow-tests--with
+    (let* ((file (apply #'todo-write-follow-tests--rollout home "c" (directory-file-name project)
+                        (append todo-write-follow-tests--codex-prompt
+                                (todo-write-follow-tests--codex-plan "1" '("Mix" . "in_progress")))))
+           (thread (todo-write-follow file)))
+      (should (equal '(working) (todo-write-activity thread)))
+      ;; Its terminal was killed while the daemon asked.
+      (setf (todo-write-follow--session-grew (todo-write-follow--find file))
+            (- (float-time) todo-write-follow--codex-silence 1))
+      (todo-write-follow--poll-all)
+      (should-not (todo-write-activity thread))
+      (should (todo-write-activity-inferred-p thread))
+      (todo-write-follow-tests--append
+       file (list :timestamp (format-time-string "%FT%T.%3NZ" nil t)
+                  :type "response_item"
+                  :payload '(:type "message" :role "assistant"
+                             :content [(:type "output_text" :text "Going on")])))
+      (todo-write-test-wait (lambda () (equal '(working) (todo-write-activity thread)))))))
 
 (provide 'todo-write-follow-tests)
 ;;; todo-write-follow-tests.el ends here

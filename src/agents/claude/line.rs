@@ -47,6 +47,8 @@ pub(crate) struct TranscriptLine<'a> {
     pub is_compact_summary: Option<bool>,
     /// The working directory.
     pub cwd: Option<Excerpt<4096>>,
+    /// `relocated`: the folder to which the session moved, and its transcript with it.
+    pub relocated_cwd: Option<Excerpt<4096>>,
     /// The session's title, by the user.
     pub custom_title: Option<Excerpt<200>>,
     /// The session's title, by a model.
@@ -283,6 +285,11 @@ pub fn prompt(text: &str) -> Option<String> {
     let text = text.trim();
     let own = ["<local-command", "<bash-", "<system-reminder", "<task-notification", "Caveat: "];
     (!text.is_empty() && !own.iter().any(|start| text.starts_with(start))).then(|| text.to_owned())
+}
+
+/// Whether a text warns the model of the next line, a command of the user that is no prompt.
+pub(crate) fn is_caveat(text: &str) -> bool {
+    ["<local-command-caveat>", "Caveat: "].iter().any(|start| text.starts_with(start))
 }
 
 /// The text between the first `<tag>` and its end.

@@ -82,7 +82,8 @@ impl Sources {
             let known = self.main(session);
             let source = known.unwrap_or_else(|| {
                 let folder = line.cwd.as_ref().map(|cwd| cwd.0.clone()).unwrap_or_default();
-                self.begin(Source::main(Agent::Claude, session, folder))
+                let is_unattended = line.entrypoint == Some("sdk-cli");
+                self.begin(Source { is_unattended, ..Source::main(Agent::Claude, session, folder) })
             });
             self.last = Some(source.clone());
             return Some(source);

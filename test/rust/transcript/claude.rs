@@ -77,6 +77,11 @@ impl Session {
         self.lines.iter().map(|line| format!("{line}\n")).collect()
     }
 
+    /// The lines from this index on.
+    pub(super) fn text_after(&self, index: usize) -> String {
+        self.lines[index..].iter().map(|line| format!("{line}\n")).collect()
+    }
+
     pub(super) fn followed(&self) -> Followed {
         Followed::having(&self.lines)
     }
