@@ -637,7 +637,7 @@ THREAD defaults to the newest thread of the current project."
   (let ((key (or thread (todo-write--newest-of-project))))
     (unless (or (null key) (stringp key))
       (todo-write--wrong "thread" key "a string"))
-    (when (member key (todo-write-threads))
+    (when (and key (todo-write--call todo-write-dyn--exists key))
       ;; The journal has the project; no remote folder is asked for the current one.
       (let ((default-directory "~/"))
         (todo-write--open key))

@@ -380,6 +380,13 @@ impl Store {
         self.threads.values().map(|thread| &**thread)
     }
 
+    /// Whether a thread is in memory or has a journal. Of the folder, only its own journals are looked at.
+    pub fn contains(&self, key: &str) -> bool {
+        let is_saved = |path: PathBuf| saved_thread(&path).is_some_and(|saved| saved.key == key);
+        let has_journal = |path: &Path| folder::existing(path, key).any(is_saved);
+        self.threads.contains_key(key) || self.storage.folder.as_deref().is_some_and(has_journal)
+    }
+
     /// The threads that have a journal in the folder, newest first.
     pub fn saved_threads(&self) -> Vec<KeptThread> {
         let mut kept: Vec<KeptThread> =

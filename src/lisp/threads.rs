@@ -435,6 +435,12 @@ fn changes_between<'e>(env: &'e Env, thread: Key, a: Value<'e>, b: Value<'e>) ->
     })
 }
 
+/// Return t if THREAD is in memory or has a journal.
+#[defun]
+fn exists(env: &Env, thread: Key) -> Result<Value<'_>> {
+    border(env, || Ok(with_module(|module| module.store.contains(&thread)).then_some(true)))
+}
+
 /// See `todo-write-threads-loaded'.
 #[defun]
 fn loaded(env: &Env) -> Result<Value<'_>> {
