@@ -19,7 +19,7 @@ pub(crate) enum ProcessState {
     Suspended,
     /// It ended, perhaps without its parent having noticed.
     Dead,
-    /// This system has no `/proc`.
+    /// There is such a process, and this system has no `/proc` that tells more.
     Unknown,
 }
 
@@ -27,7 +27,7 @@ pub(crate) enum ProcessState {
 /// process has this id now. Without `start`, any process with the id counts.
 pub(crate) fn state(id: u32, start: Option<&str>) -> ProcessState {
     let Ok(stat) = file::read_start(Path::new(&format!("/proc/{id}/stat")), 4_096) else {
-        let is_known = Path::new("/proc/self/stat").exists();
+        let is_known = Path::new("/proc/self/stat").exists() || !exists(id);
         return if is_known { ProcessState::Dead } else { ProcessState::Unknown };
     };
     // The second field, a name in parentheses, may hold any bytes.
@@ -87,7 +87,8 @@ pub(crate) fn is_elsewhere(domain: &str) -> bool {
 #[cfg(unix)]
 pub(crate) fn exists(id: u32) -> bool {
     use rustix::process::{Pid, test_kill_process};
-    Pid::from_raw(id.cast_signed()).is_some_and(|pid| test_kill_process(pid).is_ok())
+    let pid = i32::try_from(id).ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| test_kill_process(pid).is_ok())
 }
 
 /// Whether this user has a process with this id, as far as the system tells.

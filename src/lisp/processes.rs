@@ -5,8 +5,8 @@ use emacs::{Env, Result, Value, defun};
 use super::{border, read, write};
 use crate::process::{self, ProcessState};
 
-/// Return the state of the process ID: `alive', `suspended', `dead', or nil if this system does not
-/// tell.  START, a string, is field 22 of the process's stat; another process is `dead'.  Without
+/// Return the state of the process ID: `alive', `suspended', `dead', or nil if it exists and this system
+/// does not tell more.  Any number can be asked for.  START, a string, is field 22 of the process's stat; another process is `dead'.  Without
 /// START, any process of that number counts.
 #[defun]
 fn process_state<'e>(env: &'e Env, id: Value<'e>, start: Value<'e>) -> Result<Value<'e>> {
