@@ -11,8 +11,8 @@
 ;;
 ;; `M-x todo-write-tell' gives a working agent a message in the same ways.
 ;;
-;; The hook runs after each tool call, so it asks this Emacs only while an empty file
-;; for its session is in the folder "told" beside the socket.
+;; The hook runs after each tool call, so on this machine it asks this Emacs only while an
+;; empty file for its session is in the folder "told" beside the socket.
 
 ;;; Code:
 
@@ -26,7 +26,6 @@
 (autoload 'todo-write-list--thread "todo-write-list")
 (autoload 'todo-write-permission--withdraw-answered "todo-write-permission")
 (autoload 'todo-write-plugin--installed-p "todo-write-plugin")
-(autoload 'todo-write-remote-socket--file "todo-write-remote-socket")
 
 (defvar todo-write-note--messages (make-hash-table :test #'equal)
   "The user's undelivered messages to agents, lists by thread, oldest first.")
@@ -101,32 +100,24 @@ It counts as delivered."
 
 (defun todo-write-note--file (thread)
   "Return the name of the file for the session of THREAD, or nil.
-Only the main agents of Claude Code have one."
-  (let* ((remote (todo-write-remote--of-thread thread))
-         (key (todo-write-remote--bare-key thread))
-         (socket (if remote (todo-write-remote-socket--file remote) (todo-write-socket--file)))
-         (case-fold-search nil))
-    (when (and socket (string-match "\\`claude:\\([^/]+\\)\\'" key))
+Only the main agents of Claude Code on this machine have one."
+  (let (case-fold-search)
+    (when (string-match "\\`claude:\\([^/]+\\)\\'" thread)
       (expand-file-name
        (concat "told/" (seq-take (replace-regexp-in-string "[^A-Za-z0-9-]" "_"
-                                                           (match-string 1 key))
+                                                           (match-string 1 thread))
                                  100))
-       (file-name-directory socket)))))
+       (file-name-directory (todo-write-socket--file))))))
 
 (defun todo-write-note--update (thread)
   "Make or delete the file that lets the hook of THREAD's agent ask this Emacs."
-  (let ((file (todo-write-note--file thread))
-        (file-name-handler-alist nil))
-    ;; A program in a container can put links into a folder that is mounted there.
-    (when (and file (eq 'open (todo-write-socket--state))
-               (todo-write-socket--folder-p (directory-file-name (file-name-directory file))))
-      (if (or (gethash thread todo-write-note--messages)
-              (member thread todo-write-note--waiting)
-              (todo-write-note--edits thread))
-          (ignore-error file-already-exists
-            (with-file-modes #o700
-              (write-region "" nil file nil 'silent nil 'excl)))
-        (ignore-errors (delete-file file))))))
+  (when-let* ((file (and (eq 'open (todo-write-socket--state))
+                         (todo-write-note--file thread))))
+    (todo-write--call todo-write-dyn--told-file
+      (file-name-directory (todo-write-socket--file)) (file-name-nondirectory file)
+      (or (gethash thread todo-write-note--messages)
+          (member thread todo-write-note--waiting)
+          (todo-write-note--edits thread)))))
 
 (defun todo-write-note--on-event (thread what _data)
   "Update the file for the hook of THREAD soon if WHAT is a change of its list.

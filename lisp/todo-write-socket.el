@@ -171,6 +171,7 @@ Signal `todo-write-error' if the socket cannot be opened safely."
         (todo-write-socket--delete-stale file)
         (condition-case err
             (progn (setq todo-write-socket--listener (todo-write-socket--listen file))
+                   (todo-write-socket--set-told file t)
                    (add-hook 'kill-emacs-hook #'todo-write-socket--close)
                    (when (bound-and-true-p todo-write-remotes)
                      (todo-write-remote-socket--open)))
@@ -181,9 +182,6 @@ Signal `todo-write-error' if the socket cannot be opened safely."
 FILE may be a port if ARGUMENTS, further ones of `make-network-process',
 say so."
   (with-file-modes #o700
-    (when (stringp file)
-      ;; Without it, the hook `note' would ask each time.
-      (make-directory (expand-file-name "told" (file-name-directory file)) t))
     (apply #'make-network-process
            :name "todo-write-socket" :server 64 :coding 'binary :noquery t
            :filter #'todo-write-socket--receive :sentinel #'todo-write-socket--changed
@@ -202,29 +200,26 @@ say so."
     (when (featurep 'todo-write-remote-socket)
       (todo-write-remote-socket--close))
     (when (process-live-p listener)
+      (todo-write-socket--set-told (process-contact listener :service) nil)
       (todo-write-socket--end-listener listener))
     (dolist (connection todo-write-socket--connections)
       (delete-process (todo-write-socket--connection-process connection)))))
 
 (defun todo-write-socket--end-listener (listener)
-  "Delete the process LISTENER, and its socket with the folder \"told\" beside it.
-Of that folder only the empty files for hooks are deleted, since users
-choose where a socket is."
+  "Delete the process LISTENER, and its socket."
   (let ((file (process-contact listener :service))
         (file-name-handler-alist nil))
     (delete-process listener)
     (when (stringp file)
-      (let ((folder (expand-file-name "told" (file-name-directory file))))
-        (ignore-errors (delete-file file))
-        (when (todo-write-socket--folder-p folder)
-          (ignore-errors
-            (pcase-dolist (`(,name . ,attributes)
-                           (directory-files-and-attributes folder t "\\`[A-Za-z0-9_-]+\\'" t))
-              (when (and (null (file-attribute-type attributes))
-                         (eql 0 (file-attribute-size attributes)))
-                (delete-file name))))
-          ;; It fails if something else is there.
-          (ignore-errors (delete-directory folder)))))))
+      (ignore-errors (delete-file file)))))
+
+(defun todo-write-socket--set-told (socket on)
+  "Make the folder \"told\" beside SOCKET if ON is non-nil, else delete it.
+It has the files of todo-write-note.el for the hooks of this machine.
+Without it, they ask this Emacs each time.  Programs on other machines always do, since they could
+put links into a folder that this Emacs changes, too."
+  (when (featurep 'todo-write-dyn)
+    (todo-write--call todo-write-dyn--told-folder (file-name-directory socket) on)))
 
 (defun todo-write-socket--state ()
   "Return `open' if programs reach this Emacs, `client' if another, or nil."

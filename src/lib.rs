@@ -63,4 +63,5 @@ mod process;
 pub mod protocol;
 pub mod text;
 pub mod thread;
+mod told;
 mod wire;

@@ -1,5 +1,7 @@
 //! Lisp functions for the socket of Emacs.
 
+use std::path::Path;
+
 use emacs::{Env, Result, Value, defun};
 
 use super::write::Plist;
@@ -7,6 +9,7 @@ use super::{border, read, write};
 use crate::error::{Error, Problem};
 use crate::process;
 use crate::protocol::{Call, Hello, Message, SessionActivity, parse};
+use crate::told;
 
 emacs::use_symbols! {
     k_type => ":type" k_protocol => ":protocol" k_role => ":role" k_id => ":id"
@@ -42,6 +45,30 @@ fn socket_parse<'e>(env: &'e Env, line: Value<'e>) -> Result<Value<'e>> {
             }
             Message::Unknown(name) => plist.set(k_type, unknown)?.set(k_id, name)?.finish(),
         }
+    })
+}
+
+/// Make the folder "told" in FOLDER, that of the socket, if ON is non-nil; else delete it.
+///
+/// An empty file in it lets the hook of a session ask Emacs.  Of these, all are deleted, and of other
+/// files none.  Return nil if the system refuses, or FOLDER is not the user's alone.
+#[defun]
+fn told_folder<'e>(env: &'e Env, folder: Value<'e>, on: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let folder = read::text("folder", folder)?;
+        let work = if on.is_not_nil() { told::make } else { told::remove };
+        Ok(work(Path::new(&folder)).is_ok().then_some(true))
+    })
+}
+
+/// Make the file NAME in the folder "told" in FOLDER if ON is non-nil; else delete it.
+///
+/// Return nil as `todo-write-dyn--told-folder' does.
+#[defun]
+fn told_file<'e>(env: &'e Env, folder: Value<'e>, name: Value<'e>, on: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let (folder, name) = (read::text("folder", folder)?, read::text("name", name)?);
+        Ok(told::set(Path::new(&folder), &name, on.is_not_nil()).is_ok().then_some(true))
     })
 }
 

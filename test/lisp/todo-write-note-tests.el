@@ -107,6 +107,28 @@ The user deleted \"Rake\"."))
       (todo-write-mcp-mode -1)
       (should-not (file-exists-p file)))))
 
+(ert-deftest todo-write-note-a-racing-link-deletes-no-file-elsewhere ()
+  (todo-write-note-tests--with
+    (let* ((folder (file-name-directory todo-write-socket))
+           (mine (make-temp-file "mine" t))
+           (file (expand-file-name "s1" mine))
+           (links (make-process
+                   :name "test-program" :noquery t :command
+                   (list "sh" "-c" (format "cd %s; while :; do
+mv told real; ln -s %s told; rm told; mv real told; done" (shell-quote-argument folder)
+                                            (shell-quote-argument mine)))))
+           (end (+ (float-time) 1.5)))
+      (while (< (float-time) end)
+        (write-region "" nil file nil 'silent)
+        (dotimes (_ 100)
+          (puthash "claude:s1" '("Hello") todo-write-note--messages)
+          (todo-write-note--update "claude:s1")
+          (remhash "claude:s1" todo-write-note--messages)
+          (todo-write-note--update "claude:s1")
+          (should (file-exists-p file))))
+      (delete-process links)
+      (should (equal '("s1") (directory-files mine nil "\\`[^.]"))))))
+
 (ert-deftest todo-write-note-no-session-names-a-file-elsewhere ()
   (let ((todo-write-socket "/tmp/x/socket"))
     (should (equal "/tmp/x/told/______x_y" (todo-write-note--file "claude:......x_y")))
