@@ -50,6 +50,13 @@ that of the thread keys, for clients whose transcripts can be followed.")
   "Seconds without a call after which it is unknown what an agent does.
 Also the seconds that a program whose connection broke has to come back.")
 
+(defconst todo-write-mcp--session-limit 64
+  "Maximum number of sessions of a program.
+For more, the one without a call for the longest time ends.")
+
+(defconst todo-write-mcp--broken-limit 64
+  "Maximum number of programs whose connection broke that can come back.")
+
 (cl-defstruct (todo-write-mcp--program (:constructor todo-write-mcp--make-program)
                                        (:copier nil))
   "A program that serves an agent.
@@ -221,12 +228,12 @@ Each process of a client that does not name its session has its own thread."
 (defun todo-write-mcp--leave-others (program session)
   "End the sessions of PROGRAM other than the thread SESSION.
 Its agent has one at a time: the user called /clear or /resume."
-  (pcase-dolist (`(,thread . ,_) (copy-sequence (todo-write-mcp--program-sessions program)))
-    (unless (todo-write-mcp--of-session-p thread session)
-      (todo-write-mcp--forget-session program thread)
-      (push thread todo-write-mcp--left)
-      (todo-write-mcp--end-session thread "session ended" 'session-ended)))
-  (setq todo-write-mcp--left (delete session todo-write-mcp--left)))
+  (let ((left (seq-remove (lambda (thread) (todo-write-mcp--of-session-p thread session))
+                          (mapcar #'car (todo-write-mcp--program-sessions program)))))
+    (dolist (thread left)
+      (todo-write-mcp--forget-session program thread))
+    (setq todo-write-mcp--left (seq-take (append left (remove session todo-write-mcp--left)) 500))
+    (todo-write-mcp--end-sessions left "session ended" 'session-ended)))
 
 (defun todo-write-mcp--left-p (thread)
   "Return non-nil if the user left the session of THREAD for another one."
@@ -279,9 +286,17 @@ A transcript on another machine is not looked for."
 
 (defun todo-write-mcp--note-call (program thread)
   "Note that the agent of THREAD, which PROGRAM serves, works now."
+  (todo-write-mcp--serve program thread)
+  (todo-write-set-activity thread 'working))
+
+(defun todo-write-mcp--serve (program thread)
+  "Let PROGRAM serve THREAD from now on."
   (setf (alist-get thread (todo-write-mcp--program-sessions program) nil nil #'equal)
         (float-time))
-  (todo-write-set-activity thread 'working)
+  (when (length> (todo-write-mcp--program-sessions program) todo-write-mcp--session-limit)
+    (let ((oldest (car (car (seq-sort-by #'cdr #'< (todo-write-mcp--program-sessions program))))))
+      (todo-write-mcp--forget-session program oldest)
+      (todo-write-mcp--end-session oldest "no call for a while")))
   (todo-write-mcp--set-timer))
 
 (defun todo-write-mcp--begin-subagent (program thread session task)
@@ -359,9 +374,7 @@ That is on another machine, or in a container."
 (defun todo-write-mcp--take-up (program thread)
   "Let PROGRAM serve THREAD if there is a plan of that key."
   (when (and (not (todo-write-mcp--serving thread)) (todo-write-restore thread))
-    (setf (alist-get thread (todo-write-mcp--program-sessions program) nil nil #'equal)
-          (float-time))
-    (todo-write-mcp--set-timer)
+    (todo-write-mcp--serve program thread)
     t))
 
 (defun todo-write-mcp--set-activity (thread message)
@@ -385,25 +398,36 @@ What its agents do is unknown, and their time stops."
   (setf (todo-write-mcp--program-broken program) (float-time))
   (if (null (todo-write-mcp--program-sessions program))
       (todo-write-mcp--end-program program nil nil)
-    (pcase-dolist (`(,thread . ,_) (todo-write-mcp--program-sessions program))
-      (todo-write--lose-activity thread))
+    (todo-write-socket--each (lambda (thread)
+                               ;; It may be back.
+                               (when (todo-write-mcp--program-broken program)
+                                 (todo-write--lose-activity thread)))
+                             (mapcar #'car (todo-write-mcp--program-sessions program)))
+    (todo-write-mcp--lose-oldest)
     (todo-write-mcp--set-timer)
     ;; A killed process closes its files before its id is free.
     (run-with-timer 0.2 nil #'todo-write-mcp--check-programs)))
 
-(defun todo-write-mcp--forget-program (program function)
-  "Forget PROGRAM, and call FUNCTION with the key of each of its threads."
+(defun todo-write-mcp--lose-oldest ()
+  "Lose the program whose connection broke first if there are too many of them."
+  (let ((broken (seq-filter #'todo-write-mcp--program-broken
+                            (hash-table-values todo-write-mcp--programs))))
+    (when (length> broken todo-write-mcp--broken-limit)
+      (todo-write-mcp--lose-program
+       (car (seq-sort-by #'todo-write-mcp--program-broken #'< broken))))))
+
+(defun todo-write-mcp--forget-program (program)
+  "Forget PROGRAM; return the keys of its threads."
   (remhash (cons (todo-write-mcp--remote program)
                  (plist-get (todo-write-mcp--program-hello program) :id))
            todo-write-mcp--programs)
-  (mapc function (mapcar #'car (todo-write-mcp--program-sessions program)))
-  (setf (todo-write-mcp--program-sessions program) nil))
+  (prog1 (mapcar #'car (todo-write-mcp--program-sessions program))
+    (setf (todo-write-mcp--program-sessions program) nil)))
 
 (defun todo-write-mcp--end-program (program reason ending)
   "End the sessions of PROGRAM for REASON, and forget it.
 ENDING is as for `todo-write-end-turn'."
-  (todo-write-mcp--forget-program
-   program (lambda (thread) (todo-write-mcp--end-session thread reason ending))))
+  (todo-write-mcp--end-sessions (todo-write-mcp--forget-program program) reason ending))
 
 (defun todo-write-mcp--lose-program (program)
   "Pause the plans of PROGRAM, which has had no connection for a while.
@@ -411,10 +435,22 @@ Its agents may work on; they go on with their plans when it is back."
   (let ((reason (if (todo-write-mcp--remote program)
                     (format "no connection to %s" (todo-write-mcp--remote program))
                   "not connected for a minute")))
-    (todo-write-mcp--forget-program
-     program (lambda (thread)
-               (when (and (todo-write-restore thread) (eq 'active (todo-write-state thread)))
-                 (todo-write-pause thread reason))))))
+    (todo-write-socket--each
+     (lambda (thread)
+       (when (and (not (todo-write-mcp--serving thread))
+                  (todo-write-restore thread)
+                  (eq 'active (todo-write-state thread)))
+         (todo-write-pause thread reason)))
+     (todo-write-mcp--forget-program program))))
+
+(defun todo-write-mcp--end-sessions (threads reason ending)
+  "End the turns of THREADS, which no program serves, for REASON with ENDING."
+  (todo-write-socket--each
+   (lambda (thread)
+     ;; Another program may have begun to.
+     (unless (todo-write-mcp--serving thread)
+       (todo-write-mcp--end-session thread reason ending)))
+   threads))
 
 (defun todo-write-mcp--end-session (thread reason &optional ending)
   "End the turn of THREAD for REASON with ENDING."
@@ -423,29 +459,29 @@ Its agents may work on; they go on with their plans when it is back."
     (todo-write-end-turn thread reason nil ending)))
 
 (defun todo-write-mcp--check-programs ()
-  "End the sessions of programs that are dead, and note those that are quiet."
-  (dolist (program (hash-table-values todo-write-mcp--programs))
-    (let ((broken (todo-write-mcp--program-broken program)))
-      (cond
-       ((null broken) (todo-write-mcp--check-quiet program))
-       ((todo-write-mcp--dead-p program)
-        (todo-write-mcp--end-program program "agent exited" 'killed))
-       ;; A tunnel may have been cut, or `todo-write-mcp-mode' switched off.
-       ((> (- (float-time) broken) todo-write-mcp--silence)
-        (todo-write-mcp--lose-program program)))))
-  (when (and todo-write-mcp--timer
-             (seq-every-p (lambda (program) (null (todo-write-mcp--program-sessions program)))
-                          (hash-table-values todo-write-mcp--programs)))
-    (cancel-timer todo-write-mcp--timer)
-    (setq todo-write-mcp--timer nil)))
+  "Check all programs; stop the timer if none serves a session."
+  (let ((programs (hash-table-values todo-write-mcp--programs)))
+    (if (seq-some #'todo-write-mcp--program-sessions programs)
+        (todo-write-socket--each #'todo-write-mcp--check-program programs)
+      (when todo-write-mcp--timer
+        (cancel-timer todo-write-mcp--timer)
+        (setq todo-write-mcp--timer nil)))))
+
+(defun todo-write-mcp--check-program (program)
+  "End the sessions of PROGRAM if it is dead, and note those that are quiet."
+  (let ((broken (todo-write-mcp--program-broken program)))
+    (cond
+     ((null broken) (todo-write-mcp--check-quiet program))
+     ((todo-write-mcp--dead-p program)
+      (todo-write-mcp--end-program program "agent exited" 'killed))
+     ;; A tunnel may have been cut, or `todo-write-mcp-mode' switched off.
+     ((> (- (float-time) broken) todo-write-mcp--silence)
+      (todo-write-mcp--lose-program program)))))
 
 (defun todo-write-mcp--dead-p (program)
   "Return non-nil if the process of PROGRAM is known to be dead."
   (when-let* ((process (todo-write-mcp--program-pid program)))
-    (or (not (eql 0 (signal-process process 0)))
-        ;; Its parent has not asked yet how it ended.
-        (let ((default-directory "/"))
-          (equal "Z" (alist-get 'state (process-attributes process)))))))
+    (eq 'dead (todo-write--call todo-write-dyn--process-state process nil))))
 
 (defun todo-write-mcp--check-quiet (program)
   "Note which sessions of PROGRAM have made no call for a while.

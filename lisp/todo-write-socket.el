@@ -11,6 +11,9 @@
 ;; interned or taken as a file name.  This file keeps the connections; what a
 ;; message means depends on the role of the program, see `todo-write-socket--roles'.
 ;;
+;; Programs may send at any rate.  So nothing more of a connection is read until what was
+;; read is answered, and all of this is done in slices, between which Emacs reads keys.
+;;
 ;; `todo-write-mcp-mode' opens and closes the socket.
 
 ;;; Code:
@@ -50,8 +53,21 @@ gives the programs the new name."
 (defconst todo-write-socket--connection-limit 200
   "Maximum number of connections from a machine; more are refused.")
 
+(defconst todo-write-socket--full "Too many programs are connected to this Emacs."
+  "What a program hears beyond that number.")
+
+(defconst todo-write-socket--unproven-limit 20
+  "Maximum number of connections to a port without a proof.
+For more, the oldest ones are closed.")
+
 (defconst todo-write-socket--timeout 10
   "Seconds that a connection has for its first line.")
+
+(defconst todo-write-socket--slice 0.008
+  "Seconds for which messages are handled before Emacs reads keys again.")
+
+(defconst todo-write-socket--send-limit 0.05
+  "Seconds after which a program that does not read is disconnected.")
 
 (defvar todo-write-socket--roles
   '(("tool" . todo-write-mcp--receive)
@@ -72,9 +88,9 @@ REMOTE is the name of the machine on whose listener it came in, or nil for
 this one, and NONCE the challenge to a program on a TCP port.  SKEW is
 how many milliseconds its clock is behind this one's.  CHUNKS are the
 pieces of an incomplete line, the last one first, and SIZE is their size.
-LINES are the complete ones that are yet to be handled; BUSY is non-nil
-while one is.  TIMER closes a connection without a hello."
-  process remote nonce hello (skew 0) chunks (size 0) lines busy timer)
+TEXT was read after them, and is handled up to START.  BUSY is non-nil
+until no line of it is left.  TIMER closes a connection without a hello."
+  process remote nonce hello (skew 0) chunks (size 0) (text "") (start 0) busy timer)
 
 (defvar todo-write-socket--listener nil
   "The process that accepts connections, or nil.")
@@ -270,6 +286,77 @@ An Emacs that refused this one still has the socket: try again later."
     (when todo-write-socket--listener
       (message "Agents write their plans in this Emacs now"))))
 
+;;; Slices
+
+(defvar todo-write-socket--work nil
+  "Functions that are called next, the first one first.")
+
+(defvar todo-write-socket--slice-end nil
+  "The end of the current slice, in seconds since the epoch.")
+
+(defvar todo-write-socket--slice-timer nil
+  "Timer that begins the next slice, or nil if the next work begins one.")
+
+(defvar todo-write-socket--working nil
+  "Non-nil while work is done.")
+
+(defvar todo-write-socket--sending nil
+  "Non-nil while a message is sent.")
+
+(defun todo-write-socket--later (function)
+  "Call FUNCTION after all other work."
+  (setq todo-write-socket--work (nconc todo-write-socket--work (list function)))
+  (todo-write-socket--begin-slice))
+
+(defun todo-write-socket--do (function)
+  "Call FUNCTION after all other work, now if the slice has time for it."
+  (todo-write-socket--later function)
+  (todo-write-socket--work-on))
+
+(defun todo-write-socket--each (function list)
+  "Call FUNCTION with each element of LIST, now as far as the slice has time.
+An error with one of them does not stop the others."
+  (when list
+    (todo-write-socket--do (lambda ()
+                             (todo-write-socket--each function (cdr list))
+                             (funcall function (car list))))))
+
+(defun todo-write-socket--begin-slice ()
+  "Begin a slice unless there is one."
+  (unless todo-write-socket--slice-timer
+    (setq todo-write-socket--slice-end (+ (float-time) todo-write-socket--slice))
+    (todo-write-socket--end-slice-soon)))
+
+(defun todo-write-socket--end-slice-soon ()
+  "Let the next slice begin after Emacs had time to read keys."
+  (when todo-write-socket--slice-timer
+    (cancel-timer todo-write-socket--slice-timer))
+  (setq todo-write-socket--slice-timer
+        (run-at-time (if todo-write-socket--sending 0.01 0.002) nil
+                     #'todo-write-socket--next-slice)))
+
+(defun todo-write-socket--next-slice ()
+  "End the slice, and begin the next one if work is left."
+  (setq todo-write-socket--slice-timer nil)
+  (when todo-write-socket--work
+    (todo-write-socket--begin-slice)
+    ;; A timer runs while the work of the earlier slice waits for input, too.
+    (let (todo-write-socket--working)
+      (todo-write-socket--work-on))))
+
+(defun todo-write-socket--work-on ()
+  "Do the work that is left until the slice is over."
+  (unless (or todo-write-socket--working todo-write-socket--sending)
+    (let ((todo-write-socket--working t))
+      ;; Answers are sent before anything is drawn.
+      (todo-write--drawing-once
+        (while (and todo-write-socket--work (< (float-time) todo-write-socket--slice-end))
+          (condition-case err
+              (funcall (pop todo-write-socket--work))
+            (error (display-warning 'todo-write (error-message-string err)))))))
+    (when todo-write-socket--work
+      (todo-write-socket--end-slice-soon))))
+
 ;;; Connections
 
 (defun todo-write-socket--show-once (format &rest args)
@@ -293,16 +380,30 @@ An Emacs that refused this one still has the socket: try again later."
     (set-process-query-on-exit-flag process nil)
     (process-put process 'todo-write-connection connection)
     (push connection todo-write-socket--connections)
-    (if (> (seq-count (lambda (other)
-                        (equal remote (todo-write-socket--connection-remote other)))
-                      todo-write-socket--connections)
-           todo-write-socket--connection-limit)
-        (todo-write-socket--refuse connection "Too many programs are connected to this Emacs.")
-      (setf (todo-write-socket--connection-timer connection)
-            (run-with-timer todo-write-socket--timeout nil #'todo-write-socket--refuse
-                            connection "The connection began without a hello."))
-      (when (process-get process 'todo-write-token)
-        (todo-write-remote-socket--challenge connection)))))
+    (setf (todo-write-socket--connection-timer connection)
+          (run-with-timer todo-write-socket--timeout nil #'todo-write-socket--refuse
+                          connection "The connection began without a hello."))
+    (if (process-get process 'todo-write-token)
+        (progn
+          (todo-write-remote-socket--challenge connection)
+          (when-let* ((older (nthcdr todo-write-socket--unproven-limit
+                                     (todo-write-socket--connections-from remote t))))
+            (todo-write-socket--refuse (car older) "Too many programs have not proven themselves.")))
+      (when (length> (todo-write-socket--connections-from remote)
+                     todo-write-socket--connection-limit)
+        (todo-write-socket--refuse connection todo-write-socket--full)))))
+
+(defun todo-write-socket--connections-from (remote &optional unproven)
+  "Return the connections from the machine REMOTE, the newest first.
+If UNPROVEN is non-nil, they are those on a port whose programs have not
+proven themselves, else all others.  Any user of this machine can make
+those, and must not use up the number of the others."
+  (seq-filter (lambda (connection)
+                (and (equal remote (todo-write-socket--connection-remote connection))
+                     (eq (and unproven t)
+                         (and (todo-write-socket--connection-nonce connection)
+                              (not (todo-write-socket--connection-hello connection))))))
+              todo-write-socket--connections))
 
 (defun todo-write-socket--closed (connection)
   "Forget CONNECTION, which was closed, and call the function of its role."
@@ -310,7 +411,9 @@ An Emacs that refused this one still has the socket: try again later."
     (setq todo-write-socket--connections (delq connection todo-write-socket--connections))
     (todo-write-socket--cancel-timer connection)
     (when (todo-write-socket--connection-hello connection)
-      (todo-write-socket--dispatch connection '(:type closed)))))
+      (todo-write-socket--do
+       (lambda () (todo-write-socket--dispatch connection '(:type closed))))))
+  nil)
 
 (defun todo-write-socket--cancel-timer (connection)
   "Let CONNECTION live without a time limit."
@@ -328,15 +431,17 @@ An Emacs that refused this one still has the socket: try again later."
 
 (defun todo-write-socket--send (connection message)
   "Send MESSAGE, a plist, by CONNECTION.
-Close a connection whose program does not read."
-  (let ((process (todo-write-socket--connection-process connection)))
+Close a connection whose program does not read: Emacs waits for it, and
+meanwhile reads from other programs, but handles nothing."
+  (let ((process (todo-write-socket--connection-process connection))
+        (todo-write-socket--sending t))
     (condition-case nil
-        (with-timeout (1 (delete-process process))
+        (with-timeout (todo-write-socket--send-limit (delete-process process))
           (process-send-string process (todo-write-socket--line message)))
       (error (delete-process process)))))
 
 (defun todo-write-socket--refuse (connection text)
-  "Close CONNECTION after sending TEXT, a sentence with the reason."
+  "Close CONNECTION after sending TEXT, a sentence with the reason; return nil."
   (when (todo-write-socket--live-p connection)
     (todo-write-socket--send connection (list :type "refused" :text text))
     (delete-process (todo-write-socket--connection-process connection)))
@@ -362,46 +467,50 @@ answer, as for `json-serialize'."
 ;;; Messages
 
 (defun todo-write-socket--receive (process chunk)
-  "Handle the lines that CHUNK, from PROCESS, completes.
-Handling one may wait for input and receive more, which is handled
-afterwards."
+  "Handle the lines that CHUNK, from PROCESS, completes."
   (when-let* ((connection (process-get process 'todo-write-connection)))
-    (let ((start 0) end lines)
-      (while (and (setq end (string-search "\n" chunk start))
-                  (todo-write-socket--live-p connection))
-        (when-let* ((line (todo-write-socket--collect connection (substring chunk start end))))
-          (setf (todo-write-socket--connection-chunks connection) nil
-                (todo-write-socket--connection-size connection) 0)
-          (push (apply #'concat (nreverse line)) lines))
-        (setq start (1+ end)))
-      (when (todo-write-socket--live-p connection)
-        (todo-write-socket--collect connection (substring chunk start)))
-      (setf (todo-write-socket--connection-lines connection)
-            (nconc (todo-write-socket--connection-lines connection) (nreverse lines))))
+    (setf (todo-write-socket--connection-text connection)
+          (concat (substring (todo-write-socket--connection-text connection)
+                             (todo-write-socket--connection-start connection))
+                  chunk)
+          (todo-write-socket--connection-start connection) 0)
     (unless (todo-write-socket--connection-busy connection)
-      (todo-write-socket--handle-lines connection))))
+      (setf (todo-write-socket--connection-busy connection) t)
+      ;; Nothing more is read.
+      (set-process-filter process t)
+      (todo-write-socket--do (lambda () (todo-write-socket--handle-next connection))))))
 
-(defun todo-write-socket--handle-lines (connection)
-  "Handle the lines of CONNECTION, also those that come meanwhile, in order."
-  (setf (todo-write-socket--connection-busy connection) t)
-  (unwind-protect
-      (while (and (todo-write-socket--connection-lines connection)
-                  (todo-write-socket--live-p connection))
-        ;; Answers are sent before anything is drawn.
-        (todo-write--drawing-once
-          (todo-write-socket--handle connection
-                                     (pop (todo-write-socket--connection-lines connection)))))
-    (setf (todo-write-socket--connection-busy connection) nil)))
+(defun todo-write-socket--handle-next (connection)
+  "Handle the next line of CONNECTION; those after it come in turn with other work."
+  (let ((line (and (todo-write-socket--live-p connection)
+                   (todo-write-socket--next-line connection))))
+    (unwind-protect
+        (when line
+          (todo-write-socket--handle connection line))
+      (if (and line (todo-write-socket--live-p connection))
+          (todo-write-socket--later (lambda () (todo-write-socket--handle-next connection)))
+        (setf (todo-write-socket--connection-busy connection) nil)
+        (when (todo-write-socket--live-p connection)
+          (set-process-filter (todo-write-socket--connection-process connection)
+                              #'todo-write-socket--receive))))))
 
-(defun todo-write-socket--collect (connection piece)
-  "Add PIECE to the incomplete line of CONNECTION, and return all its pieces.
-The last one is first.  Return nil if the line is too long."
-  (if (> (cl-incf (todo-write-socket--connection-size connection) (length piece))
+(defun todo-write-socket--next-line (connection)
+  "Return the next complete line that was read from CONNECTION, or nil.
+Close a connection whose line is too long."
+  (let* ((text (todo-write-socket--connection-text connection))
+         (start (todo-write-socket--connection-start connection))
+         (end (string-search "\n" text start))
+         (piece (substring text start end)))
+    (push piece (todo-write-socket--connection-chunks connection))
+    (setf (todo-write-socket--connection-start connection) (if end (1+ end) (length text)))
+    (cond
+     ((> (cl-incf (todo-write-socket--connection-size connection) (length piece))
          todo-write-socket--line-limit)
-      (progn (setf (todo-write-socket--connection-chunks connection) nil)
-             (todo-write-socket--refuse connection "The line is longer than 1 MiB.")
-             nil)
-    (push piece (todo-write-socket--connection-chunks connection))))
+      (todo-write-socket--refuse connection "The line is longer than 1 MiB."))
+     (end
+      (prog1 (apply #'concat (nreverse (todo-write-socket--connection-chunks connection)))
+        (setf (todo-write-socket--connection-chunks connection) nil
+              (todo-write-socket--connection-size connection) 0))))))
 
 (defun todo-write-socket--handle (connection line)
   "Handle LINE, bytes, of CONNECTION."
@@ -439,6 +548,10 @@ M-x todo-write-module-load in Emacs.")
        connection (todo-write-socket--outdated "is not of the same version as todo-write")))
      ((not (assoc (plist-get hello :role) todo-write-socket--roles))
       (todo-write-socket--refuse connection "This Emacs does not know that role."))
+     ((and proof (not (length< (todo-write-socket--connections-from
+                                (todo-write-socket--connection-remote connection))
+                               todo-write-socket--connection-limit)))
+      (todo-write-socket--refuse connection todo-write-socket--full))
      (t
       (unless (equal version todo-write-version)
         (todo-write-socket--outdated "is not of the same version as todo-write"))

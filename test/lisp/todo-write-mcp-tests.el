@@ -219,6 +219,41 @@
       (todo-write-mcp--check-programs)
       (should (eq (todo-write-state "claude:a") 'active)))))
 
+;; The largest number of the protocol, one that overflows a signed one, and none of a process.
+(ert-deftest todo-write-mcp-an-impossible-process-id-does-not-keep-others-from-ending ()
+  (todo-write-with-socket
+    (dolist (id '(4294967295 2147483648 0))
+      (let ((program (todo-write-socket-test-hello :id (format "id-%d" id) :process id)))
+        (should (car (todo-write-socket-test-write program (format "bad-%d" id) "One")))
+        (delete-process program)))
+    (let* ((process (start-process "mcp" nil "cat"))
+           (program (todo-write-socket-test-hello :process (process-id process))))
+      (todo-write-socket-test-write program "good" "One")
+      (delete-process process)
+      (delete-process program)
+      (dolist (session '("good" "bad-4294967295" "bad-2147483648" "bad-0"))
+        (todo-write-test-wait
+         (lambda () (eq 'killed (plist-get (todo-write-summary (concat "claude:" session))
+                                           :ending))))))))
+
+;; The times are compared with each other, since the machine may be slow.
+(ert-deftest todo-write-mcp-what-an-agent-does-costs-the-same-with-a-thousand-plans ()
+  (todo-write-with-socket
+    (let* ((program (todo-write-socket-test-hello))
+           (best (lambda ()
+                   (cl-loop repeat 5 minimize
+                            (car (benchmark-run 1
+                                   (dotimes (n 20)
+                                     (todo-write-socket-test-send
+                                      program (list :type "activity" :session (format "s%d" n)
+                                                    :activity "working")))
+                                   (todo-write-socket-test-call program '(:arguments "none")))))))
+           (alone (funcall best)))
+      (dotimes (n 1000)
+        (todo-write-test-write (format "old:%d" n) "One"))
+      (should (<= 1000 (length (todo-write-threads))))
+      (should (< (funcall best) (+ 0.1 (* 5 alone)))))))
+
 (ert-deftest todo-write-mcp-it-is-unknown-what-a-quiet-agent-does ()
   (todo-write-with-socket
     (todo-write-socket-test-write (todo-write-socket-test-hello) "a" "One")
@@ -226,12 +261,43 @@
                                    (todo-write-mcp--serving "claude:a")))))
       (cl-decf (cdr last) (1+ todo-write-mcp--silence))
       (todo-write-mcp--check-programs)
-      (should-not (todo-write-activity "claude:a"))
+      (todo-write-test-wait (lambda () (not (todo-write-activity "claude:a"))))
       (should (todo-write-activity-inferred-p "claude:a"))
       (should (eq (todo-write-state "claude:a") 'active))
       (cl-decf (cdr last) todo-write-mcp--quiet)
       (todo-write-mcp--check-programs)
-      (should (eq (todo-write-state "claude:a") 'paused)))))
+      (todo-write-test-wait (lambda () (eq (todo-write-state "claude:a") 'paused))))))
+
+(ert-deftest todo-write-mcp-a-program-serves-64-sessions-and-ends-them-all ()
+  (todo-write-with-socket
+    (let* ((program (todo-write-socket-test-hello :client "codex-mcp-client"))
+           (keys (mapcar (lambda (n) (format "codex:s%d" n)) (number-sequence 1 70)))
+           (active (lambda ()
+                     (seq-count (lambda (key) (eq 'active (todo-write-state key))) keys))))
+      (dolist (key keys)
+        (should (car (todo-write-socket-test-write program (substring key 6) "One")))
+        (should (<= (funcall active) 64)))
+      (should (= 64 (funcall active)))
+      ;; Those of the oldest calls are paused, and go on with the next one.
+      (should (eq 'paused (todo-write-state "codex:s1")))
+      (todo-write-socket-test-write program "s1" "One")
+      (should (eq 'active (todo-write-state "codex:s1")))
+      (todo-write-socket-test-send program '(:type "bye"))
+      (delete-process program)
+      (todo-write-test-wait (lambda () (= 0 (funcall active))))
+      (should (equal "session ended" (plist-get (todo-write-summary "codex:s70") :reason))))))
+
+(ert-deftest todo-write-mcp-programs-that-broke-do-not-pile-up ()
+  (todo-write-with-socket
+    (dotimes (n 100)
+      (let ((program (todo-write-socket-test-hello :id (format "id-%d" n))))
+        (todo-write-socket-test-write program (format "s%d" n) "One")
+        (delete-process program)))
+    ;; Their process lives, so they could come back for a minute.
+    (todo-write-test-wait (lambda () (null todo-write-socket--connections)))
+    (todo-write-test-wait (lambda () (eq 'paused (todo-write-state "claude:s0"))))
+    (should (eq 'active (todo-write-state "claude:s99")))
+    (should (<= (hash-table-count todo-write-mcp--programs) 64))))
 
 ;;; Sessions that change, and subagents
 

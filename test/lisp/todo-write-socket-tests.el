@@ -216,19 +216,31 @@
       (should-not (intern-soft (concat "todo-write-hostile-" "type")))
       (should-not (intern-soft (concat ":todo-write-hostile-" "field"))))))
 
+;; A function of the user's may wait for input while a list is written.
 (ert-deftest todo-write-socket-handles-lines-whole-and-in-order-while-one-waits ()
   (todo-write-with-socket
-    (todo-write-socket-test-hello)
-    (let ((process (todo-write-socket--connection-process (car todo-write-socket--connections)))
-          (handled nil))
-      (cl-letf (((symbol-function 'todo-write-socket--handle)
-                 (lambda (_connection line)
-                   (push line handled)
-                   ;; As if it waited for input.
-                   (when (equal line "one")
-                     (todo-write-socket--receive process "ree\nfour\n")))))
-        (todo-write-socket--receive process "one\ntwo\nth")
-        (should (equal (nreverse handled) '("one" "two" "three" "four")))))))
+    (let* ((program (todo-write-socket-test-hello))
+           (other (todo-write-socket-test-hello :id "program-2"))
+           (line (lambda (number)
+                   (concat (json-serialize
+                            `(:type "call" :call ,number :session "a"
+                              :arguments ,(todo-write-test-todos (format "List %d" number))))
+                           "\n")))
+           (handled nil)
+           (todo-write-change-functions
+            (list (lambda (thread _)
+                    (push (car (todo-write-test-contents thread)) handled)
+                    (when (equal handled '("List 1"))
+                      (process-send-string program (concat (substring (funcall line 3) 5)
+                                                           (funcall line 4)))
+                      ;; Another program is served meanwhile.
+                      (todo-write-socket-test-write other "b" "Other"))))))
+      (process-send-string program (concat (funcall line 1) (funcall line 2)
+                                           (substring (funcall line 3) 0 5)))
+      (should (equal '(1 2 3 4)
+                     (cl-loop repeat 4 collect
+                              (plist-get (todo-write-socket-test-read program) :call))))
+      (should (equal '("List 1" "Other" "List 2" "List 3" "List 4") (nreverse handled))))))
 
 (ert-deftest todo-write-socket-off-takes-nothing-over ()
   (todo-write-with-socket
@@ -265,7 +277,7 @@
 
 ;;; Many, and slow
 
-(ert-deftest todo-write-socket-a-program-that-does-not-read-does-not-block-emacs ()
+(ert-deftest todo-write-socket-a-program-that-does-not-read-is-disconnected ()
   (todo-write-with-socket
     (let* ((process (todo-write-socket-test-hello :role "check"))
            (connection (car todo-write-socket--connections))
