@@ -27,6 +27,10 @@
 (require 'todo-write-row)
 (require 'todo-write-socket)
 
+(defconst todo-write-permission--limit 20
+  "Maximum number of open requests of a machine.
+Each may be as large as a message.")
+
 (cl-defstruct (todo-write-permission--call (:constructor todo-write-permission--make-call)
                                            (:copier nil))
   "A hook that waits for an answer.
@@ -45,7 +49,9 @@ is non-nil if no other host reports the agent's activity.  INPUT is
   "Handle MESSAGE of the hook of CONNECTION.
 See `todo-write-socket--roles'."
   (pcase (plist-get message :type)
-    ('call (todo-write-permission--ask connection message))
+    ('call (if-let* ((why (todo-write-permission--refusal connection)))
+               (todo-write-socket--answer connection message nil why)
+             (todo-write-permission--ask connection message)))
     ((or 'closed 'bye 'cancel)
      (dolist (call todo-write-permission--calls)
        (when (eq connection (todo-write-permission--call-connection call))
@@ -54,6 +60,17 @@ See `todo-write-socket--roles'."
                               (todo-write-permission--call-id call))
          (todo-write-permission--rest call))))))
 
+(defun todo-write-permission--refusal (connection)
+  "Return why CONNECTION cannot make another request now, a sentence, or nil."
+  (let ((open (mapcar #'todo-write-permission--call-connection todo-write-permission--calls))
+        (remote (todo-write-socket--connection-remote connection)))
+    (cond ((memq connection open) "Its earlier question is still open.")
+          ((<= todo-write-permission--limit
+               (seq-count (lambda (other)
+                            (equal remote (todo-write-socket--connection-remote other)))
+                          open))
+           "Too many questions are open in Emacs."))))
+
 (defun todo-write-permission--ask (connection message)
   "Make a request of MESSAGE of CONNECTION."
   (let* ((program (todo-write-mcp--program-of connection))
@@ -61,7 +78,9 @@ See `todo-write-socket--roles'."
          (input (json-parse-string (or (plist-get message :arguments) "null")
                                    :null-object nil :false-object nil))
          (call (todo-write-permission--make-call
-                :connection connection :message message :thread thread
+                ;; The question itself is in the request.
+                :connection connection :message (list :call (plist-get message :call))
+                :thread thread
                 ;; A hook may call again on the same connection.
                 :id (symbol-name (gensym "permission-"))
                 :subagent (plist-get message :subagent)
