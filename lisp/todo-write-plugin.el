@@ -119,18 +119,21 @@
   "Return COMMANDS as lines for a shell."
   (mapconcat (lambda (command) (mapconcat #'shell-quote-argument command " ")) commands "\n"))
 
-(defun todo-write-plugin--hooks (server)
+(defun todo-write-plugin--hooks (server &optional no-questions)
   "Return settings with hooks that run the program of SERVER, a command.
-They are for users who have no plugin."
+They are for users who have no plugin.  Non-nil NO-QUESTIONS leaves out
+the hook by which dialogs are answered here."
   (pcase-let ((`(,program . ,options) server))
     (cl-flet ((hook (name timeout)
                 `[(:hooks [(:type "command" :timeout ,timeout
                             :command ,(mapconcat #'shell-quote-argument
                                                  `(,program ,name ,@options) " "))])]))
       (with-temp-buffer
-        (insert (todo-write-json--text `(:hooks (:PermissionRequest ,(hook "permission" 570)
-                                                 :PostToolUse ,(hook "note" 5)
-                                                 :Stop ,(hook "note" 5)))))
+        (insert (todo-write-json--text
+                 `(:hooks (,@(unless no-questions
+                               (list :PermissionRequest (hook "permission" 570)))
+                           :PostToolUse ,(hook "note" 5)
+                           :Stop ,(hook "note" 5)))))
         (json-pretty-print-buffer)
         (buffer-string)))))
 

@@ -233,9 +233,12 @@ AGENT is as in `todo-write-mcp-setup', which calls this."
                  (format "Put this into %s there:\n" (todo-write-mcp-setup--get agent :file)))
                text)
       (when (equal agent "Claude Code")
-        (funcall part (format "Answer its dialogs here: put this into ~/.claude/settings.json on %s"
-                              name)
-                 (todo-write-plugin--hooks server)))
+        (let ((port (todo-write-remote--get name :port)))
+          (funcall part (format "%s: put this into ~/.claude/settings.json on %s"
+                                (if port "It hears of your edits" "Answer its dialogs here") name)
+                   (todo-write-plugin--hooks server port)
+                   (if port "\nNo dialog is answered through a port: what passes it on could change the answer."
+                     ""))))
       (funcall part (format "Tell it to plan, in %s on %s"
                             (or (todo-write-mcp-setup--get agent :instructions) "AGENTS.md") name)
                todo-write-mcp-setup--instructions)

@@ -548,6 +548,9 @@ M-x todo-write-module-load in Emacs.")
        connection (todo-write-socket--outdated "is not of the same version as todo-write")))
      ((not (assoc (plist-get hello :role) todo-write-socket--roles))
       (todo-write-socket--refuse connection "This Emacs does not know that role."))
+     ;; The proofs say who begins the connection, not who passes on what comes later.
+     ((and proof (equal "permission" (plist-get hello :role)))
+      (todo-write-socket--refuse connection "No question is answered through a port."))
      ((and proof (not (length< (todo-write-socket--connections-from
                                 (todo-write-socket--connection-remote connection))
                                todo-write-socket--connection-limit)))

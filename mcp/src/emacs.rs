@@ -81,6 +81,8 @@ impl Failure {
 pub struct Emacs {
     /// Where it listens, if the user named that.
     door: Option<Door>,
+    /// Whether this program asks for decisions.
+    is_asking: bool,
     hello: std::sync::Mutex<Value>,
     /// Serializes calls in the order of their arrival.
     link: Mutex<Link>,
@@ -121,7 +123,7 @@ impl Emacs {
                 .to_owned()
         });
         let link = Link { notes: notes.into_iter().collect(), ..Link::default() };
-        Emacs { door, hello: hello.into(), link: link.into() }
+        Emacs { door, is_asking: role == "permission", hello: hello.into(), link: link.into() }
     }
 
     /// Adds FIELDS, an object, to what Emacs is told when a connection begins.
@@ -298,7 +300,11 @@ impl Emacs {
 
     /// Where to look for Emacs.
     pub fn doors(&self) -> Vec<Door> {
-        self.door.clone().map_or_else(Door::usual, |door| vec![door])
+        let mut doors = self.door.clone().map_or_else(Door::usual, |door| vec![door]);
+        // The proofs of a port do not cover what follows: something that passes it on could read a question
+        // and change the answer.
+        doors.retain(|door| !(self.is_asking && matches!(door, Door::Port(..))));
+        doors
     }
 }
 
@@ -535,6 +541,24 @@ mod tests {
         assert_eq!(opened.unwrap().ok().unwrap().0.door, right);
         // A slow Emacs keeps all the time there is.
         assert!(timeout(limit, Connection::first(vec![hangs], &hello, limit / DOORS)).await.is_err());
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn no_question_goes_through_a_port() {
+        let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let token = std::env::temp_dir().join(format!("question-{}.token", std::process::id()));
+        std::fs::write(&token, "0123456789abcdef".repeat(4)).unwrap();
+        std::fs::set_permissions(&token, Permissions::from_mode(0o600)).unwrap();
+        let door = Door::Port(listener.local_addr().unwrap().port(), token.clone());
+        let second = Duration::from_secs(1);
+        for (role, connects) in [("permission", false), ("tool", true)] {
+            let emacs = Emacs::new(Some(door.clone()), role, false);
+            let asked = emacs.ask_user(json!({}), second, second);
+            let came = async { timeout(second / 2, listener.accept()).await.is_ok() };
+            let (answer, has_connected) = tokio::join!(asked, came);
+            assert_eq!((answer, has_connected), (None, connects), "{role}");
+        }
+        std::fs::remove_file(token).unwrap();
     }
 
     #[tokio::test(flavor = "current_thread")]

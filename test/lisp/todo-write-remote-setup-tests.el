@@ -82,7 +82,11 @@ FIELDS may have the :system and :home that the machine tells."
       (should (string-search (format "RemoteForward 127.0.0.1:%d 127.0.0.1:%d" port port) text))
       (should (string-search (format "cat >/home/me/.todo-write/%d.token" port) text))
       ;; The token itself is not shown.
-      (should-not (string-search (todo-write-remote-socket--token "old") text)))))
+      (should-not (string-search (todo-write-remote-socket--token "old") text)))
+    ;; No question is answered through it.
+    (let ((text (todo-write-remote-setup-tests--text "Claude Code" "old")))
+      (should (string-search "PostToolUse" text))
+      (should-not (string-search "PermissionRequest" text)))))
 
 (ert-deftest todo-write-remote-setup-the-doctor-opens-no-connection ()
   (todo-write-remote-setup-tests--with '(("build" :prefix "/ssh:build.invalid:") ("bad" :prefix "x"))

@@ -273,16 +273,16 @@ FIELDS are those of its hello.  Return the program."
 
 ;;; The hook that tells edits
 
-(ert-deftest todo-write-remote-socket-the-hook-of-a-container-has-its-own-folder ()
+(defun todo-write-remote-socket-tests--edit (session)
+  "Edit the plan of SESSION on the machine build, which is followed; return its key."
+  (let ((key (concat "build/claude:" session)))
+    (todo-write key '(:todos [(:content "Rake" :status "pending")]) "claude" t)
+    (todo-write-edit key 'add "Weed")
+    key))
+
+(ert-deftest todo-write-remote-socket-the-hook-of-a-machine-asks-each-time ()
   (todo-write-remote-socket-tests--with nil
-    (let ((file (expand-file-name "told/s1" (file-name-directory
-                                             (todo-write-remote-socket--file "build"))))
-          (key "build/claude:s1"))
-      (todo-write key '(:todos [(:content "Rake" :status "pending")]) "claude" t)
-      (todo-write-edit key 'add "Weed")
-      (todo-write-test-wait (lambda () (file-exists-p file)))
-      (should-not (file-exists-p (expand-file-name "told/s1" (file-name-directory
-                                                              (todo-write-socket--file)))))
+    (let ((key (todo-write-remote-socket-tests--edit "s1")))
       (should-not (todo-write-note--channel key))
       ;; Another machine with that session hears nothing.
       (dolist (name '("dev" nil "build"))
@@ -293,31 +293,28 @@ FIELDS are those of its hello.  Return the program."
                                                 (todo-write-socket-test-hello :role "note" :id "hook")
                                                 '(:session "s1" :arguments (:event "Stop")))))
                            t)))))
-      (todo-write-test-wait (lambda () (not (file-exists-p file))))
       (should (eq 'hook (todo-write-note--channel key))))))
 
-(ert-deftest todo-write-remote-socket-links-of-a-container-lead-to-no-other-file ()
+(ert-deftest todo-write-remote-socket-emacs-changes-no-file-of-a-machine ()
   (todo-write-remote-socket-tests--with nil
-    (let* ((told (expand-file-name "told" (file-name-directory
-                                           (todo-write-remote-socket--file "build"))))
-           (folder (make-temp-file "mine" t))
-           (notes (expand-file-name "links" folder))
-           (empty (expand-file-name "empty" folder))
-           (key "build/claude:links"))
-      (write-region "Dig" nil notes nil 'silent)
-      (write-region "" nil empty nil 'silent)
-      (make-symbolic-link notes (expand-file-name "links" told))
-      (todo-write key '(:todos [(:content "Rake" :status "pending")]) "claude" t)
-      (todo-write-edit key 'add "Weed")
-      (todo-write-note--look)
-      (should (equal "Dig" (with-temp-buffer (insert-file-contents notes) (buffer-string))))
-      (delete-directory told t)
-      (make-symbolic-link folder told)
-      (todo-write-note--take key)
-      (todo-write-note--update key)
-      (should (file-exists-p notes))
-      (todo-write-mcp-mode -1)
-      (should (file-exists-p empty)))))
+    (let* ((machine (file-name-directory (todo-write-remote-socket--file "build")))
+           (told (expand-file-name "told" machine))
+           (mine (make-temp-file "mine" t))
+           (list (lambda () (directory-files-recursively machine "" t))))
+      ;; There is no folder for hooks, so they ask.
+      (should-not (file-exists-p told))
+      (make-directory told)
+      (write-region "" nil (expand-file-name "s2" told) nil 'silent)
+      (write-region "" nil (expand-file-name "s1" mine) nil 'silent)
+      (make-symbolic-link (expand-file-name "s1" mine) (expand-file-name "s1" told))
+      (let ((before (funcall list)))
+        (dolist (session '("s1" "s2" "s3"))
+          (todo-write-remote-socket-tests--edit session))
+        (todo-write-note--look)
+        (should (equal before (funcall list)))
+        (todo-write-mcp-mode -1)
+        (should (equal (delete (expand-file-name "socket" machine) before) (funcall list))))
+      (should (file-exists-p (expand-file-name "s1" mine))))))
 
 ;;; What the user sees
 
@@ -399,6 +396,45 @@ FIELDS are those of its hello.  Return the program."
         (should (equal [127 0 0 1] (seq-take (process-contact
                                               (car todo-write-remote-socket--listeners) :local)
                                              4)))))))
+
+(defun todo-write-remote-socket-tests--prove (port role)
+  "Connect to PORT with the token of the machine old as ROLE.
+Return the connection and what it is told."
+  (pcase-let* ((`(,process . ,challenge) (todo-write-remote-socket-tests--call-port port))
+               (token (todo-write-remote-socket--token "old")))
+    (todo-write-socket-test-send
+     process (list :type "hello" :protocol 1 :role role :id role :client "claude-code"
+                   :version todo-write-version :nonce "n"
+                   :proof (todo-write-remote-socket--mac token "program"
+                                                         (plist-get challenge :nonce))))
+    (cons process (todo-write-socket-test-read process))))
+
+(ert-deftest todo-write-remote-socket-no-question-is-answered-through-a-port ()
+  (let ((port (todo-write-remote-socket-tests--free-port)))
+    (todo-write-remote-socket-tests--with `(("old" :prefix "/ssh:old:" :port ,port))
+      (pcase-let ((`(,process . ,said) (todo-write-remote-socket-tests--prove port "permission")))
+        (should (equal "refused" (plist-get said :type)))
+        (should-not (todo-write-socket-test-read process)))
+      (should-not (todo-write-requests))
+      (dolist (role '("tool" "note" "check"))
+        (should (equal "welcome" (plist-get (cdr (todo-write-remote-socket-tests--prove port role))
+                                            :type)))))))
+
+(ert-deftest todo-write-remote-socket-others-use-up-no-connection-of-a-port ()
+  (let ((port (todo-write-remote-socket-tests--free-port))
+        (todo-write-socket--connection-limit 2))
+    (todo-write-remote-socket-tests--with `(("old" :prefix "/ssh:old:" :port ,port))
+      (let ((others (cl-loop repeat 50 collect
+                             (car (todo-write-remote-socket-tests--call-port port)))))
+        (dotimes (_ 2)
+          (should (equal "welcome"
+                         (plist-get (cdr (todo-write-remote-socket-tests--prove port "check"))
+                                    :type))))
+        ;; The oldest of the others are closed, and those with the token are counted, too.
+        (should (< (seq-count #'process-live-p others) 25))
+        (should (equal "refused"
+                       (plist-get (cdr (todo-write-remote-socket-tests--prove port "check"))
+                                  :type)))))))
 
 (ert-deftest todo-write-remote-socket-a-system-without-sockets-has-ports ()
   (let ((port (todo-write-remote-socket-tests--free-port))
