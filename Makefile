@@ -109,6 +109,10 @@ soak: build ## run random operations and watch the memory; MINUTES=60, SEED=n, W
 fuzz: setup ## search for inputs that break a law; SECONDS=60 a target, TARGETS=names
 	@bin/fuzz '$(or $(SECONDS),60)' $(TARGETS)
 
+.PHONY: fuzz-socket
+fuzz-socket: build ## type while programs send large messages; SECONDS=60, SEED=n, KINDS=names
+	@bin/fuzz-socket '$(or $(SECONDS),60)'
+
 .PHONY: faults
 faults: setup-test build ## count the kills, faults, panics and wrong calls that are survived
 	@bin/faults

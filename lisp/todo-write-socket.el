@@ -232,8 +232,8 @@ say so."
 (defun todo-write-socket--set-told (socket on)
   "Make the folder \"told\" beside SOCKET if ON is non-nil, else delete it.
 It has the files of todo-write-note.el for the hooks of this machine.
-Without it, they ask this Emacs each time.  Programs on other machines always do, since they could
-put links into a folder that this Emacs changes, too."
+Without it, they ask this Emacs each time.  Those of other machines always
+do, since they could put links into a folder that this Emacs changes."
   (when (featurep 'todo-write-dyn)
     (todo-write--call todo-write-dyn--told-folder (file-name-directory socket) on)))
 

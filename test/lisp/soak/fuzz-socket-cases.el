@@ -1,0 +1,323 @@
+;;; fuzz-socket-cases.el --- Valid but large messages  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A process that connects to the socket of an Emacs as programs do, and sends what the
+;; protocol allows: lists, questions and reports whose counts, sizes and repetitions are
+;; random.  A line "KIND SEED" on its input runs the case of that kind, which the seed
+;; determines; it answers with "done N", N messages, when Emacs has handled all of them.
+;;
+;;     $EMACS --batch -l fuzz-socket-cases -f fuzz-socket-cases-run SOCKET FOLDER
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+
+(defvar fuzz-socket-cases--socket nil "The socket of the Emacs.")
+
+(defvar fuzz-socket-cases--folder nil "The folder of the agents' project.")
+
+(defvar fuzz-socket-cases--open nil "The connections of the running case.")
+
+(defvar fuzz-socket-cases--sent 0 "Number of messages of the running case.")
+
+(defconst fuzz-socket-cases--line-limit (ash 1 20)
+  "Maximum size of a line in bytes; a longer one is not valid.")
+
+;;; Random values
+
+(defun fuzz-socket-cases--count (most)
+  "Return a random number up to MOST; each order of magnitude is as likely."
+  (min most (floor (expt (1+ most) (/ (random 1001) 1000.0)))))
+
+(defun fuzz-socket-cases--one-of (&rest values)
+  "Return one of VALUES."
+  (nth (random (length values)) values))
+
+(defun fuzz-socket-cases--text (most)
+  "Return a random text of up to MOST characters."
+  (let ((size (fuzz-socket-cases--count most)))
+    (pcase (random 5)
+      (0 (make-string size ?a))
+      (1 (apply #'concat (make-list (/ size 8) "word \n\t- ")))
+      (2 (apply #'concat (make-list (/ size 4) "ä中\u202e\u200b")))
+      (3 (apply #'concat (make-list (/ size 6) "%s\\\"`${")))
+      (_ (mapconcat (lambda (_) (format "%x " (random 1000000))) (number-sequence 1 (/ size 6)) "")))))
+
+(defun fuzz-socket-cases--list (most function)
+  "Return a vector of up to MOST values of FUNCTION, called with a number."
+  (vconcat (mapcar function (number-sequence 1 (fuzz-socket-cases--count most)))))
+
+(defun fuzz-socket-cases--object (most size)
+  "Return an object with up to MOST fields of up to SIZE characters."
+  (let ((object (make-hash-table :test #'equal)))
+    (dotimes (n (fuzz-socket-cases--count most))
+      (puthash (if (= 0 (random 20)) (fuzz-socket-cases--text 200) (format "field-%d" n))
+               (pcase (random 6)
+                 (0 n) (1 t) (2 (fuzz-socket-cases--list 20 #'identity))
+                 (_ (fuzz-socket-cases--text size)))
+               object))
+    object))
+
+(defun fuzz-socket-cases--deep (depth)
+  "Return a value that is nested DEPTH times."
+  (let ((value "x"))
+    (dotimes (n depth)
+      (setq value (if (cl-oddp n) (vector value) (list :in value))))
+    value))
+
+;;; Connections
+
+(defun fuzz-socket-cases--connect (&optional reads)
+  "Return a new connection.
+If READS is non-nil, its answers are counted, else they are never read."
+  (let ((process (make-network-process
+                  :name "case" :family 'local :service fuzz-socket-cases--socket
+                  :coding 'binary :noquery t :sentinel #'ignore
+                  :filter (if (not reads) t
+                            (lambda (process text)
+                              (process-put process 'answers
+                                           (+ (or (process-get process 'answers) 0)
+                                              (seq-count (lambda (char) (eq char ?\n)) text))))))))
+    (push process fuzz-socket-cases--open)
+    process))
+
+(defun fuzz-socket-cases--send (process message)
+  "Send MESSAGE, a plist, by PROCESS if it fits into a line.
+An Emacs that closed the connection is no error."
+  (let ((line (concat (encode-coding-string (json-serialize message) 'utf-8) "\n")))
+    (when (and (<= (length line) fuzz-socket-cases--line-limit) (process-live-p process))
+      (cl-incf fuzz-socket-cases--sent)
+      (ignore-errors (process-send-string process line)))))
+
+(defun fuzz-socket-cases--hello (role &rest fields)
+  "Connect as ROLE with FIELDS in the hello; return the connection."
+  (let ((process (fuzz-socket-cases--connect t)))
+    (fuzz-socket-cases--send
+     process (append fields
+                     (list :type "hello" :protocol 1 :role role :version "0"
+                           :id (format "%x" (random most-positive-fixnum))
+                           :client (fuzz-socket-cases--one-of "claude-code" "codex-mcp-client" "x")
+                           :project fuzz-socket-cases--folder :process (emacs-pid) :started 1)))
+    process))
+
+(defun fuzz-socket-cases--call (process session arguments &rest fields)
+  "Send a call of SESSION with ARGUMENTS and FIELDS by PROCESS."
+  (fuzz-socket-cases--send
+   process (append fields (list :type "call" :call (1+ fuzz-socket-cases--sent)
+                                :session session :arguments arguments))))
+
+(defun fuzz-socket-cases--settle ()
+  "Wait until Emacs answers a new connection, after what it read before."
+  (let ((process (fuzz-socket-cases--connect t)) (end (+ (float-time) 60)))
+    (fuzz-socket-cases--send process '(:type "hello" :protocol 1 :role "check" :id "settle"))
+    (fuzz-socket-cases--send process '(:type "call" :call 1))
+    (while (and (< (or (process-get process 'answers) 0) 2)
+                (process-live-p process) (< (float-time) end))
+      (accept-process-output nil 0.02))))
+
+;;; Cases
+
+(defun fuzz-socket-cases--todos (count size)
+  "Return the arguments of a call with COUNT tasks of up to SIZE characters."
+  (let* ((same (fuzz-socket-cases--text size))
+         (alike (random 3))
+         (todos (vconcat
+                 (mapcar (lambda (n)
+                           (list :content (pcase alike
+                                            (0 (format "%d %s" n same))
+                                            (1 (format "%s %d" same n))
+                                            (_ (concat (format "%d " n)
+                                                       (fuzz-socket-cases--text size))))
+                                 :status (fuzz-socket-cases--one-of "pending" "completed" "in_progress")
+                                 :activeForm (fuzz-socket-cases--text (min size 200))))
+                         (number-sequence 1 count)))))
+    (if (= 0 (random 8)) (list :todos (json-serialize todos)) (list :todos todos))))
+
+(defun fuzz-socket-cases-lists ()
+  "Write lists, each over the one before it."
+  (let ((process (fuzz-socket-cases--hello "tool"))
+        (count (fuzz-socket-cases--count 2000)) (size (fuzz-socket-cases--count 2500)))
+    (dotimes (_ (1+ (fuzz-socket-cases--count 20)))
+      (fuzz-socket-cases--call process "lists" (fuzz-socket-cases--todos count size)))))
+
+(defun fuzz-socket-cases-junk ()
+  "Call with arguments that are no list."
+  (let ((process (fuzz-socket-cases--hello "tool")))
+    (dotimes (_ (1+ (fuzz-socket-cases--count 50)))
+      (fuzz-socket-cases--call process "junk"
+                               (pcase (random 4)
+                                 (0 (fuzz-socket-cases--deep (fuzz-socket-cases--count 5000)))
+                                 (1 (list :todos (fuzz-socket-cases--text 900000)))
+                                 (2 (fuzz-socket-cases--list 100000 #'identity))
+                                 (_ (fuzz-socket-cases--object 20000 100)))))))
+
+(defun fuzz-socket-cases-activity ()
+  "Report what agents do, of sessions with and without a plan."
+  (let ((process (fuzz-socket-cases--hello "tool"))
+        (sessions (1+ (fuzz-socket-cases--count 500))))
+    (dotimes (_ (fuzz-socket-cases--count 5000))
+      (fuzz-socket-cases--send
+       process (list :type "activity" :session (format "s%d" (random sessions))
+                     :activity (fuzz-socket-cases--one-of "working" "waiting" "idle"
+                                                          "suspended" "unknown")
+                     :reason (fuzz-socket-cases--text 300))))))
+
+(defun fuzz-socket-cases-sessions ()
+  "Begin many sessions and subagents, and end them all, with a bye or without."
+  (let ((process (fuzz-socket-cases--hello "tool"))
+        (source (fuzz-socket-cases--one-of "process" "call"))
+        (todos (fuzz-socket-cases--todos 3 20)))
+    (dotimes (n (fuzz-socket-cases--count 600))
+      (apply #'fuzz-socket-cases--call process (format "s%d" (random 300)) todos :source source
+             (and (= 0 (random 3))
+                  (list :subagent (format "a%d" n) :task (fuzz-socket-cases--text 3000)))))
+    (when (= 0 (random 2))
+      (fuzz-socket-cases--send process '(:type "bye")))))
+
+(defun fuzz-socket-cases-hellos ()
+  "Connect again and again, with large fields."
+  (dotimes (_ (fuzz-socket-cases--count 220))
+    (fuzz-socket-cases--hello
+     (fuzz-socket-cases--one-of "tool" "permission" "note" "check" "x")
+     :client (fuzz-socket-cases--text 100000) :project (concat "/" (fuzz-socket-cases--text 100000))
+     :clientVersion (fuzz-socket-cases--text 1000) :pidDomain (fuzz-socket-cases--text 10000)
+     :process (fuzz-socket-cases--one-of 0 1 4294967295 (random 100000)))
+    (when (= 0 (random 3))
+      (delete-process (nth (random (length fuzz-socket-cases--open)) fuzz-socket-cases--open)))))
+
+(defun fuzz-socket-cases--ask (tool input &rest fields)
+  "Ask whether TOOL may run with INPUT, with FIELDS of the hook."
+  (fuzz-socket-cases--call
+   (fuzz-socket-cases--hello "permission") (format "s%d" (random 50))
+   (append fields (list :hook_event_name "PermissionRequest" :tool_name tool :tool_input input))
+   :source (fuzz-socket-cases--one-of "process" "environment")))
+
+(defun fuzz-socket-cases-questions ()
+  "Ask questions with many options."
+  (fuzz-socket-cases--ask
+   "AskUserQuestion"
+   (let ((options (fuzz-socket-cases--count 5000)) (questions (fuzz-socket-cases--count 20000)))
+     (list :questions
+           (fuzz-socket-cases--list
+            questions
+            (lambda (n)
+              (list :question (format "%d %s" n (fuzz-socket-cases--text 50))
+                    :header (fuzz-socket-cases--text 20) :multiSelect t
+                    :options (fuzz-socket-cases--list
+                              (/ options (max 1 (/ questions 10)))
+                              (lambda (n) (list :label (format "%d" n)
+                                                :description (fuzz-socket-cases--text 20)))))))))))
+
+(defun fuzz-socket-cases-fields ()
+  "Ask for a call with many or long fields, and many suggestions."
+  (fuzz-socket-cases--ask
+   (fuzz-socket-cases--one-of "Bash" "WebFetch" (fuzz-socket-cases--text 3000))
+   (if (= 0 (random 4)) (fuzz-socket-cases--deep (fuzz-socket-cases--count 5000))
+     (let ((object (fuzz-socket-cases--object 30000 (fuzz-socket-cases--count 1000))))
+       (puthash "command" (fuzz-socket-cases--text 500000) object)
+       object))
+   :permission_suggestions
+   (fuzz-socket-cases--list
+    7000 (lambda (n) (list :type "addRules" :behavior "allow" :destination "session"
+                           :rules (vector (list :toolName "Bash" :ruleContent (format "x %d" n))))))))
+
+(defun fuzz-socket-cases-edits ()
+  "Ask for changes of a file, which may replace much."
+  (let* ((file (expand-file-name "file.txt" fuzz-socket-cases--folder))
+         (old (fuzz-socket-cases--one-of "a" "line\n" (fuzz-socket-cases--text 2000)))
+         (edit (lambda (&rest _)
+                 (list :old_string old :new_string (fuzz-socket-cases--text 2000)
+                       :replace_all (fuzz-socket-cases--one-of t :false)))))
+    (write-region (if (= 0 (random 2)) (make-string (fuzz-socket-cases--count 1000000) ?a)
+                    (apply #'concat (make-list (fuzz-socket-cases--count 100000) "a line\n")))
+                  nil file nil 'silent)
+    (pcase (random 3)
+      (0 (fuzz-socket-cases--ask "Edit" (append (list :file_path file) (funcall edit))))
+      (1 (fuzz-socket-cases--ask "MultiEdit" (list :file_path file
+                                                   :edits (fuzz-socket-cases--list 400 edit))))
+      (_ (fuzz-socket-cases--ask "Write" (list :file_path file
+                                               :content (fuzz-socket-cases--text 1000000)))))))
+
+(defun fuzz-socket-cases-requests ()
+  "Ask much at once, and leave."
+  (let ((size (fuzz-socket-cases--count 900000)))
+    (dotimes (_ (fuzz-socket-cases--count 200))
+      (if (= 0 (random 2))
+          (fuzz-socket-cases--ask "ExitPlanMode" (list :plan (fuzz-socket-cases--text size)))
+        (fuzz-socket-cases--ask "Bash" (list :command (make-string size ?x)))))))
+
+(defun fuzz-socket-cases-repeats ()
+  "Repeat calls and other messages on one connection of any role."
+  (let* ((role (fuzz-socket-cases--one-of "tool" "permission" "note" "check"))
+         (process (fuzz-socket-cases--hello role))
+         (arguments (list :event (fuzz-socket-cases--one-of "PostToolUse" "Stop")
+                          :tool_name "Bash"
+                          :tool_input (list :command (fuzz-socket-cases--text 10000)))))
+    (dotimes (n (fuzz-socket-cases--count 2000))
+      (pcase (random 6)
+        (0 (fuzz-socket-cases--send process (list :type "cancel" :call n)))
+        (1 (fuzz-socket-cases--send process (list :type (fuzz-socket-cases--text 100))))
+        (_ (fuzz-socket-cases--call process (format "s%d" (random 30)) arguments))))))
+
+(defun fuzz-socket-cases-unread ()
+  "Call without reading any answer."
+  (dotimes (_ (1+ (fuzz-socket-cases--count 20)))
+    (let ((process (fuzz-socket-cases--hello "tool")) (todos (fuzz-socket-cases--todos 2 10)))
+      (set-process-filter process t)
+      (with-timeout (2)
+        (dotimes (n (fuzz-socket-cases--count 1000))
+          (fuzz-socket-cases--call process (format "s%d" (% n 3)) todos))))))
+
+(defun fuzz-socket-cases-pieces ()
+  "Send lines in pieces on many connections, and leave some incomplete."
+  (let ((line (concat (json-serialize
+                       (list :type "call" :call 1 :session "pieces"
+                             :arguments (fuzz-socket-cases--todos (fuzz-socket-cases--count 300) 1000)))
+                      "\n"))
+        (processes (cl-loop repeat (1+ (fuzz-socket-cases--count 40))
+                            collect (fuzz-socket-cases--hello "tool")))
+        (start 0))
+    (while (< start (length line))
+      (let ((end (min (length line) (+ start 1 (fuzz-socket-cases--count 200000)))))
+        (dolist (process processes)
+          (when (process-live-p process)
+            (ignore-errors (process-send-string process (encode-coding-string
+                                                         (substring line start end) 'utf-8)))))
+        (setq start (if (= 0 (random 30)) (length line) end))))
+    (cl-incf fuzz-socket-cases--sent (length processes))))
+
+;;; Running
+
+(defun fuzz-socket-cases--run (kind seed)
+  "Run the case of KIND, a string, with SEED."
+  (random (format "%s %s" kind seed))
+  (setq fuzz-socket-cases--sent 0)
+  (unwind-protect
+      (with-timeout (30)
+        (condition-case err
+            (funcall (intern (concat "fuzz-socket-cases-" kind)))
+          ;; Emacs refuses connections if its queue is full, and JSON is nested only so deep.
+          (error (message "%s %s: %s" kind seed (error-message-string err))))
+        (fuzz-socket-cases--settle))
+    (mapc #'delete-process fuzz-socket-cases--open)
+    (setq fuzz-socket-cases--open nil))
+  (fuzz-socket-cases--settle)
+  (mapc #'delete-process fuzz-socket-cases--open)
+  (setq fuzz-socket-cases--open nil))
+
+(defun fuzz-socket-cases-run ()
+  "Run the cases that the input names."
+  (setq fuzz-socket-cases--socket (pop command-line-args-left)
+        fuzz-socket-cases--folder (file-name-as-directory (pop command-line-args-left)))
+  (let (line)
+    (while (setq line (ignore-errors (read-from-minibuffer "")))
+      (apply #'fuzz-socket-cases--run (split-string line))
+      (princ (format "done %d\n" fuzz-socket-cases--sent)))))
+
+(provide 'fuzz-socket-cases)
+;;; fuzz-socket-cases.el ends here

@@ -1,0 +1,240 @@
+;;; fuzz-socket.el --- Type while programs send large messages  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; bin/fuzz-socket runs this.  An Emacs in a hidden terminal has the socket open and shows
+;; a plan.  This process types into it and waits for the echo of each key, while another
+;; one sends the messages of fuzz-socket-cases.el.  A filter or a timer cannot hide a block
+;; from that.  Each key is typed into an idle `emacs -Q', too: what that takes is the
+;; machine's, and does not count.
+;;
+;; A case in which a key takes longer than LIMIT milliseconds is run again; if it never
+;; stays below, it is a finding.  So is the death of the Emacs.  The environment variables:
+;; SECONDS, the duration; SEED, a number; KINDS, the names of cases, by default all.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+
+;; The Emacs that is typed into loads the package.
+(defvar todo-write-directory)
+(defvar todo-write-socket)
+(declare-function todo-write "todo-write")
+(declare-function todo-write-mcp-mode "todo-write-mcp")
+(declare-function todo-write-mode-line-mode "todo-write-mode-line")
+(declare-function todo-write-module-load "todo-write-module")
+(declare-function todo-write-show "todo-write-view")
+
+(defconst fuzz-socket-kinds
+  '("lists" "junk" "activity" "sessions" "hellos" "questions" "fields" "edits" "requests"
+    "repeats" "unread" "pieces")
+  "The kinds of cases.")
+
+(defconst fuzz-socket--limit 200 "Milliseconds that a key may take longer than without us.")
+
+(defconst fuzz-socket--attempts 3 "How often a case is run before it is a finding.")
+
+(defvar fuzz-socket--work nil "The folder of this run.")
+
+(defvar fuzz-socket--command nil "The beginning of the command of each Emacs, a list.")
+
+(defun fuzz-socket--file (name)
+  "Return the name of the file NAME of this run."
+  (expand-file-name name fuzz-socket--work))
+
+;;; The Emacsen
+
+(cl-defstruct (fuzz-socket--terminal (:constructor fuzz-socket--make-terminal) (:copier nil))
+  "An Emacs in a terminal: its PROCESS, and when it echoed the last key, or nil."
+  process expected echoed)
+
+(defun fuzz-socket--start (&rest arguments)
+  "Start an Emacs with ARGUMENTS in a hidden terminal, and return that."
+  (let* ((terminal (fuzz-socket--make-terminal))
+         (process-environment (append '("TERM=xterm-256color" "LC_ALL=C.UTF-8") process-environment))
+         (process (make-process
+                   :name "emacs" :connection-type 'pty :noquery t :coding 'no-conversion
+                   :command (append fuzz-socket--command '("-nw" "-Q" "--no-splash") arguments)
+                   :filter (lambda (_ output)
+                             (when (and (fuzz-socket--terminal-expected terminal)
+                                        (string-search (fuzz-socket--terminal-expected terminal)
+                                                       output))
+                               (setf (fuzz-socket--terminal-echoed terminal) (float-time)
+                                     (fuzz-socket--terminal-expected terminal) nil))))))
+    (set-process-window-size process 40 100)
+    (setf (fuzz-socket--terminal-process terminal) process)
+    terminal))
+
+(defun fuzz-socket-load ()
+  "Open the socket in this Emacs, as a user's does, and show a plan."
+  (let ((folder (file-name-as-directory (pop command-line-args-left))))
+    (require 'todo-write-mcp)
+    (require 'todo-write-mode-line)
+    (setq todo-write-directory (concat folder "journals")
+          todo-write-socket (concat folder "socket"))
+    (todo-write-module-load)
+    (todo-write-mcp-mode)
+    (todo-write-mode-line-mode)
+    (todo-write "claude:lists" '(:todos [(:content "Rake" :status "in_progress")]))
+    (save-selected-window
+      (todo-write-show "claude:lists"))
+    (switch-to-buffer "*scratch*")
+    (fundamental-mode)
+    (write-region "" nil (concat folder "ready") nil 'silent)))
+
+(defun fuzz-socket--wait (condition seconds)
+  "Wait until CONDITION, a function, returns non-nil; return that.
+Return nil after SECONDS."
+  (let ((end (+ (float-time) seconds)) value)
+    (while (not (or (setq value (funcall condition)) (> (float-time) end)))
+      (accept-process-output nil 0.01))
+    value))
+
+;;; Typing
+
+(defvar fuzz-socket--keys 0 "Number of typed keys.")
+
+(defun fuzz-socket--type (terminals)
+  "Type a key into each of TERMINALS; return the milliseconds that each took.
+A list in the same order; an Emacs that does not answer took a minute."
+  (let* ((line (/ fuzz-socket--keys 40))
+         (new (= 0 (% fuzz-socket--keys 40)))
+         ;; A terminal is sent only what differs from the line before.
+         (key (encode-coding-string (string (if new (aref "ßµ" (% line 2))
+                                              (aref "þðøæ" (% fuzz-socket--keys 4))))
+                                    'utf-8))
+         (start (float-time)))
+    (cl-incf fuzz-socket--keys)
+    (dolist (terminal terminals)
+      (setf (fuzz-socket--terminal-expected terminal) key
+            (fuzz-socket--terminal-echoed terminal) nil)
+      (process-send-string (fuzz-socket--terminal-process terminal)
+                           ;; A long line would take longer.  There is none at first.
+                           (if (and new (< 0 line)) (concat "\C-a\C-k" key) key)))
+    (fuzz-socket--wait (lambda () (seq-every-p #'fuzz-socket--terminal-echoed terminals)) 60)
+    (mapcar (lambda (terminal)
+              (* 1000 (- (or (fuzz-socket--terminal-echoed terminal) (+ start 60)) start)))
+            terminals)))
+
+;;; Cases
+
+(defvar fuzz-socket--output nil "What the sender has written.")
+
+(defun fuzz-socket--start-sender (socket)
+  "Start the process that sends the cases to SOCKET."
+  (make-process
+   :name "sender" :connection-type 'pipe :noquery t
+   :filter (lambda (_ text) (setq fuzz-socket--output (concat fuzz-socket--output text)))
+   ;; A batch Emacs would be killed by a connection that is closed.
+   :command `("sh" "-c" "trap '' PIPE; exec \"$0\" \"$@\"" ,@fuzz-socket--command
+              "-Q" "--batch" "-L" ,(file-name-directory (locate-library "fuzz-socket"))
+              "-l" "fuzz-socket-cases" "-f" "fuzz-socket-cases-run" ,socket
+              ,(fuzz-socket--file "project"))))
+
+(defun fuzz-socket--case (sender target idle kind seed)
+  "Let SENDER run the case of KIND with SEED while keys are typed.
+TARGET is the Emacs, and IDLE the other one.  Return (MILLISECONDS . MESSAGES),
+how much longer the slowest key took in TARGET."
+  (let ((longest 0) (quiet 0) (end (+ (float-time) 120)))
+    (setq fuzz-socket--output "")
+    (process-send-string sender (format "%s %d\n" kind seed))
+    ;; Some keys more, since what is left to timers blocks, too.
+    (while (and (< quiet 10) (< (float-time) end)
+                (process-live-p (fuzz-socket--terminal-process target)))
+      (pcase-let ((`(,ours ,its) (fuzz-socket--type (list target idle))))
+        (setq longest (max longest (- ours its))))
+      (when (string-search "done" fuzz-socket--output)
+        (cl-incf quiet))
+      (accept-process-output nil 0.005))
+    (cons longest (and (string-match "done \\([0-9]+\\)" fuzz-socket--output)
+                       (string-to-number (match-string 1 fuzz-socket--output))))))
+
+(defun fuzz-socket--best (sender target idle kind seed)
+  "Run the case of KIND with SEED until it stays below the limit.
+Return the result of the best attempt as in `fuzz-socket--case', whose
+arguments SENDER, TARGET and IDLE are."
+  (let (best (tries 0))
+    (while (and (< tries fuzz-socket--attempts)
+                (process-live-p (fuzz-socket--terminal-process target))
+                (not (and best (< (car best) fuzz-socket--limit))))
+      (let ((result (fuzz-socket--case sender target idle kind seed)))
+        (when (or (null best) (< (car result) (car best)))
+          (setq best result))
+        (cl-incf tries)
+        (when (getenv "VERBOSE")
+          (message "%s %s %d: %.0f ms, %s messages" (format-time-string "%T") kind seed (car result)
+                   (cdr result)))))
+    best))
+
+(defun fuzz-socket--memory (terminal)
+  "Return the resident memory of TERMINAL's Emacs in MiB, or nil if it died."
+  (when-let* ((size (alist-get 'rss (process-attributes
+                                     (process-id (fuzz-socket--terminal-process terminal))))))
+    (/ size 1024)))
+
+(defun fuzz-socket--report (table findings memory)
+  "Print TABLE, of results by kind, FINDINGS, and the largest MEMORY."
+  (princ (format "%-12s %8s %10s %12s %12s\n" "case" "runs" "messages" "median ms" "longest ms"))
+  (maphash (lambda (kind results)
+             (let ((times (sort (mapcar #'car results) #'<)))
+               (princ (format "%-12s %8d %10d %12.0f %12.0f\n" kind (length times)
+                              (apply #'+ (mapcar (lambda (result) (or (cdr result) 0)) results))
+                              (nth (/ (length times) 2) times) (car (last times))))))
+           table)
+  (princ (format "%d keys were typed; the Emacs took up to %d MiB.\n" fuzz-socket--keys memory))
+  (dolist (finding (reverse findings))
+    (princ (format "FINDING: %s\n" finding))))
+
+(defun fuzz-socket-run ()
+  "Run cases until the time is over; exit with status 0 if there is no finding."
+  (let* ((fuzz-socket--work (file-name-as-directory (make-temp-file "fuzz-socket" t)))
+         (fuzz-socket--command (list (expand-file-name invocation-name invocation-directory)))
+         (seed (string-to-number (or (getenv "SEED") "1")))
+         (kinds (or (split-string (or (getenv "KINDS") "")) fuzz-socket-kinds))
+         (table (make-hash-table :test #'equal))
+         (memory 0) findings idle target sender end)
+    (make-directory (fuzz-socket--file "project/.git") t)
+    (unwind-protect
+        (progn
+          (setq idle (fuzz-socket--start "--eval" "(fundamental-mode)" "--eval"
+                                         (format "(write-region \"\" nil %S)"
+                                                 (fuzz-socket--file "idle")))
+                target (fuzz-socket--start "-L" (getenv "LISP")
+                                           "-L" (file-name-directory (locate-library "fuzz-socket"))
+                                           "-l" "fuzz-socket" "-f" "fuzz-socket-load"
+                                           fuzz-socket--work))
+          (unless (fuzz-socket--wait (lambda ()
+                                       (and (file-exists-p (fuzz-socket--file "idle"))
+                                            (file-exists-p (fuzz-socket--file "ready"))))
+                                     60)
+            (error "The Emacs does not start"))
+          (setq sender (fuzz-socket--start-sender (fuzz-socket--file "socket"))
+                end (+ (float-time) (string-to-number (or (getenv "SECONDS") "60"))))
+          (while (and (< (float-time) end) (length< findings 20)
+                      (process-live-p (fuzz-socket--terminal-process target)))
+            (dolist (kind kinds)
+              (when (process-live-p (fuzz-socket--terminal-process target))
+                (let ((best (fuzz-socket--best sender target idle kind seed)))
+                  (push best (gethash kind table))
+                  (setq memory (max memory (or (fuzz-socket--memory target) 0)))
+                  (unless (< (car best) fuzz-socket--limit)
+                    (push (format "a key took %.0f ms longer: KINDS=%s SEED=%d" (car best) kind seed)
+                          findings))
+                  (unless (and (cdr best) (process-live-p (fuzz-socket--terminal-process target)))
+                    (push (format "the Emacs did not answer: KINDS=%s SEED=%d" kind seed)
+                          findings)))))
+            (cl-incf seed))
+          (fuzz-socket--report table findings memory))
+      (dolist (process (delq nil (list sender (and idle (fuzz-socket--terminal-process idle))
+                                       (and target (fuzz-socket--terminal-process target)))))
+        (delete-process process))
+      (delete-directory fuzz-socket--work t))
+    (kill-emacs (if findings 1 0))))
+
+(provide 'fuzz-socket)
+;;; fuzz-socket.el ends here
