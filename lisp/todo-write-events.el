@@ -64,7 +64,6 @@ Each function is called with THREAD, WHAT and DATA, where WHAT is one of:
   `request'   its agent asks the user, or a question was answered or
               withdrawn; DATA is its id, see `todo-write-requests'
   `forgotten' THREAD was forgotten; DATA is nil
-  `shown'     a plan's buffer shows THREAD, or none if that is nil
   `spinner'   the spinner turned; THREAD and DATA are nil
   `agent-transition', `agent-change', `agent-gone'
               DATA, a `todo-write-agent', changed its state or something

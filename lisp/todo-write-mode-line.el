@@ -104,6 +104,7 @@ A cons, as from `todo-write-mode-line--selected'.")
     (todo-write-attention--watch 'mode-line on)
     (pcase-dolist (`(,hook . ,function)
                    '((todo-write--event-functions . todo-write-mode-line--on-event)
+                     (todo-write-view--shown-hook . todo-write-mode-line--update)
                      (window-buffer-change-functions . todo-write-mode-line--look)
                      (window-selection-change-functions . todo-write-mode-line--look)))
       (funcall (if on #'add-hook #'remove-hook) hook function))
@@ -124,7 +125,7 @@ A cons, as from `todo-write-mode-line--selected'.")
 For `todo-write--event-functions'."
   (when (pcase what
           ;; An `agent-change' is also a change of its thread.
-          ((or 'spinner 'agent-transition 'agent-gone 'forgotten 'change 'state 'shown) t)
+          ((or 'spinner 'agent-transition 'agent-gone 'forgotten 'change 'state) t)
           ('activity (equal thread todo-write-mode-line--thread)))
     (unless (todo-write--draw-later #'todo-write-mode-line--update)
       (todo-write-mode-line--update thread (and (eq what 'change) data)))))

@@ -958,6 +958,9 @@ passed to `display-buffer'."
       (select-window window))
     buffer))
 
+(defvar todo-write-view--shown-hook nil
+  "Hook run in the buffer of a plan after it shows another one, or none.")
+
 (defun todo-write-view--show-thread (thread)
   "Show THREAD in the current buffer, with point at its first task."
   (setq todo-write-view-thread thread
@@ -967,8 +970,7 @@ passed to `display-buffer'."
         todo-write-view--earlier nil)
   (todo-write-view--draw)
   (todo-write-view--to-first-row)
-  (let ((inhibit-quit t))
-    (todo-write--dispatch thread 'shown)))
+  (run-hooks 'todo-write-view--shown-hook))
 
 (defun todo-write-view--to-first-row ()
   "Move point to the first row, also in the windows that show the buffer."

@@ -127,7 +127,8 @@
           (todo-write-set-activity "b" 'waiting "permission")
           (should (string-prefix-p "[! q: permission" (funcall text plan))))
         (todo-write-mode-line-mode -1)
-        (should-not (funcall text plan))))))
+        (should-not (funcall text plan))
+        (kill-buffer plan)))))
 
 (ert-deftest todo-write-mode-line-tells-done-paused-and-empty-apart ()
   (todo-write-mode-line-tests--with
