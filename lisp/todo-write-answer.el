@@ -384,10 +384,13 @@ Keys that were typed before it was on the screen are not for it."
 
 (defun todo-write-answer--insert-choice (key label command &optional note)
   "Insert a line with KEY, which runs COMMAND, LABEL and NOTE, a string or nil.
-KEY may be the number of an answer.  Both texts are shown whole."
+KEY may be the number of an answer: after the ninth, no key chooses it.
+Both texts are shown whole."
   (let ((format (todo-write-answer--prose todo-write-answer--request)))
     (insert "   ")
-    (insert-text-button (if (stringp key) key (number-to-string key))
+    (insert-text-button (cond ((stringp key) key)
+                              ((< key 10) (number-to-string key))
+                              (t (todo-write-row--shape 'dot)))
                         'face 'todo-write-answer-key
                         'follow-link t
                         'action (lambda (_)
@@ -395,7 +398,9 @@ KEY may be the number of an answer.  Both texts are shown whole."
                                     (funcall command key))))
     (insert "  " (todo-write-answer-text label format))
     (when (and note (not (string-empty-p note)))
-      (insert "  " (todo-write-answer-text note format 'todo-write-detail)))
+      ;; For Emacs, a space separates texts of which one is written from right to left.
+      (insert (propertize "  " 'display '(space :width 2))
+              (todo-write-answer-text note format 'todo-write-detail)))
     (insert "\n")))
 
 (defun todo-write-answer--insert-options ()

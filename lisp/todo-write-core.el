@@ -181,10 +181,10 @@ Unlike `error-message-string', leave out the quotes of a Lisp string."
 (defun todo-write--plain (string)
   "Return STRING with U+FFFD for each byte that is not part of a character.
 The module and JSON take no such bytes, but files and programs have them."
-  (if (string-match-p "\\`[[:ascii:]]*\\'" string)
-      string
-    (concat (mapcar (lambda (char) (if (> char #x3fff7f) #xfffd char))
-                    (string-to-multibyte string)))))
+  (let ((text (string-to-multibyte string)))
+    (if (string-match-p "[\x3fff80-\x3fffff]" text)
+        (concat (mapcar (lambda (char) (if (> char #x3fff7f) #xfffd char)) text))
+      text)))
 
 (defun todo-write--now ()
   "Return the time in milliseconds since the epoch."

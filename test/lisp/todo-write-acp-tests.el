@@ -468,6 +468,22 @@ What acp.el would do is done by replaying a record."
                        (mapcar (lambda (option) (plist-get option :kind))
                                (plist-get request :options))))))))
 
+(ert-deftest todo-write-acp-a-call-of-too-many-parts-is-for-its-own-dialog ()
+  (pcase-dolist (`(,count . ,answerable) '((200 . t) (201 . nil)))
+    (dolist (call (list `((content . ,(make-vector count '((type . "diff") (path . "/a")
+                                                           (oldText . "x\n") (newText . "y\n")))))
+                        `((rawInput ,@(cl-loop for i below count
+                                               collect (cons (intern (format "f%d" i)) i))))))
+      (todo-write-acp-tests--asking client call
+        (let ((request (car (todo-write-requests "acp:s"))))
+          (should (eq answerable (and (plist-get request :answer) t)))
+          (should (eq (not answerable)
+                      (and (string-search "more than 200 fields" (todo-write-request-detail request))
+                           t)))
+          (when (and answerable (assq 'content call))
+            (should (string-search "Too much to be compared" (todo-write-request-detail request)))
+            (should (= count (cl-count ?y (todo-write-request-detail request))))))))))
+
 (ert-deftest todo-write-acp-answers-a-client-that-has-no-dialog-of-agent-shell ()
   (todo-write-acp-tests--asking client nil
     (setq major-mode 'fundamental-mode)

@@ -175,6 +175,14 @@
           (should-not (eq 'todo-write-answer-mark (get-text-property (1- (point)) 'face))))
         (should (= 4 places))))))
 
+(ert-deftest todo-write-answer-a-description-does-not-change-places-with-its-label ()
+  (todo-write-answer-tests--drawn
+      '(:kind question :questions ((:question "?" :options ((:label "אדום" :description "חם")))))
+    (goto-char (point-min))
+    (search-forward "אדום")
+    ;; Emacs takes a space that is displayed so for the end of a paragraph.
+    (should (eq 'space (car-safe (get-text-property (point) 'display))))))
+
 (ert-deftest todo-write-answer-offers-more-than-nine-answers ()
   (let (given)
     (todo-write-answer-tests--drawn
@@ -184,6 +192,9 @@
                                                collect (list :label (format "Answer %d." i))))))
       (setq todo-write-answer--end-seen t)
       (goto-char (point-min))
+      (search-forward "9  Answer 9.\n")
+      ;; The key 1 would choose the first.
+      (should-not (search-forward "10  " nil t))
       (search-forward "Answer 12.")
       (goto-char (line-beginning-position))
       (forward-button 1)

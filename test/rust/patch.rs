@@ -1,7 +1,7 @@
 //! Patches of texts.
 
 use proptest::prelude::*;
-use todo_write::events::patch::{compare, lines};
+use todo_write::events::patch::{LARGEST, compare, lines};
 
 /// The text after the hunks are applied to the old one.
 fn applied(old: &str, hunks: &str) -> String {
@@ -44,6 +44,19 @@ proptest! {
         let lines_with = |sign: char| lines(&change.hunks).iter().filter(|row| row.starts_with(sign)).count() as u64;
         prop_assert_eq!((lines_with('+'), lines_with('-')), (change.added, change.removed));
     }
+}
+
+#[test]
+fn in_a_text_that_is_too_large_only_the_lines_at_both_ends_are_found() {
+    let side = |line: &str| format!("begin\n{0}middle\n{0}end\n", format!("{line}\n").repeat(3000));
+    let pad = "x".repeat(100);
+    let change = compare(&side("old"), &side("new"));
+    assert_eq!((change.removed, change.added), (6000, 6000));
+    let (old, new) = (side(&format!("old{pad}{pad}")), side(&format!("new{pad}{pad}")));
+    assert!(old.len() > LARGEST);
+    let change = compare(&old, &new);
+    assert_eq!((change.removed, change.added), (6001, 6001));
+    assert_eq!(applied(&old, &change.hunks), new);
 }
 
 #[test]
