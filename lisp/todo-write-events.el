@@ -19,20 +19,32 @@
 ;; Every caller here inhibits it too, so that C-g cannot keep the remaining
 ;; functions from being called after a change that is already saved.
 
+(defvar todo-write--left nil
+  "The elements of `todo-write--call-each' whose calls have not ended.")
+(defvar todo-write--left-call nil "The CALL of `todo-write--call-each'.")
+(defvar todo-write--left-arg nil "The ARG of `todo-write--call-each'.")
+(defvar todo-write--left-thrown nil "The THROWN of `todo-write--call-each'.")
+
 (defun todo-write--call-each (call list arg &optional thrown)
   "Call CALL with each element of LIST and ARG, even if a call throws.
 The throw continues after the last call.  THROWN is called with the
 element whose call threw."
-  ;; Each token passes here, so there is one `unwind-protect' for all elements.
+  ;; Each token passes here, so there is one `unwind-protect' for all elements,
+  ;; and no closure: its handler takes all from dynamic variables.
   (when list
-    (unwind-protect
-        (while list
-          (funcall call (car list) arg)
-          (pop list))
-      (when list
-        (when thrown
-          (funcall thrown (car list)))
-        (todo-write--call-each call (cdr list) arg thrown)))))
+    (let ((todo-write--left list)
+          (todo-write--left-call call)
+          (todo-write--left-arg arg)
+          (todo-write--left-thrown thrown))
+      (unwind-protect
+          (while todo-write--left
+            (funcall call (car todo-write--left) arg)
+            (pop todo-write--left))
+        (when todo-write--left
+          (when todo-write--left-thrown
+            (funcall todo-write--left-thrown (car todo-write--left)))
+          (todo-write--call-each todo-write--left-call (cdr todo-write--left)
+                                 todo-write--left-arg todo-write--left-thrown))))))
 
 (defun todo-write--call-function (function args)
   "Apply FUNCTION to ARGS, a list, and report it if it signals."

@@ -183,7 +183,8 @@ OUTCOME is that of the change of THREAD, if the caller has it."
 (defun todo-write-mode-line--update-plan (thread summary)
   "Update the text in the mode line of this plan; return non-nil if it changed.
 THREAD and SUMMARY are as for `todo-write-mode-line--make'."
-  (if (or (member todo-write-view-thread (list nil todo-write-mode-line--thread))
+  (if (or (null todo-write-view-thread)
+          (equal todo-write-view-thread todo-write-mode-line--thread)
           (not (or todo-write-mode-line-mode todo-write-tab-bar-mode)))
       (when (local-variable-p 'todo-write-mode-line-string)
         (kill-local-variable 'todo-write-mode-line-string)
@@ -198,10 +199,9 @@ THREAD and SUMMARY are as for `todo-write-mode-line--make'."
 (defun todo-write-mode-line--make (shown thread summary)
   "Return (TEXT . NEEDED) about the plan SHOWN; see `todo-write-mode-line--text'.
 SUMMARY is that of THREAD, or nil."
-  (pcase (and (or todo-write-mode-line-mode todo-write-tab-bar-mode)
-              (todo-write-mode-line--text shown (- todo-write-mode-line-width 2)
-                                          (and (equal shown thread) summary)))
-    (`(,words . ,needed) (cons (concat "[" words "] ") needed))))
+  (when (or todo-write-mode-line-mode todo-write-tab-bar-mode)
+    (todo-write-mode-line--text shown (- todo-write-mode-line-width 2)
+                                (and (equal shown thread) summary))))
 
 (defun todo-write-mode-line--dress (text needed)
   "Give TEXT, a string or nil, its properties, and return it.
@@ -213,30 +213,36 @@ NEEDED is as in `todo-write-mode-line--text'."
   text)
 
 (defun todo-write-mode-line--text (thread width &optional summary)
-  "Return (TEXT . NEEDED), where TEXT fits WIDTH columns, or nil for no text.
+  "Return (TEXT . NEEDED), TEXT with at most WIDTH columns in brackets, or nil.
 If an agent needs the user, NEEDED is non-nil and TEXT is about the one
 that has waited longest.  Otherwise TEXT is the plan of THREAD and the
 numbers of other agents that work, or are done and unseen.  SUMMARY is
 as for `todo-write-mode-line--words'."
   (pcase-let* ((`(,first ,count ,working ,unseen) (todo-write-attention--count thread)))
     (if first
-        (cons (todo-write-row--truncate
-               (format "!%s %s" (if (> count 1) count "") (todo-write-attention--line first))
-               width)
+        (cons (concat "["
+                      (todo-write-row--truncate
+                       (format "!%s %s" (if (> count 1) count "")
+                               (todo-write-attention--line first))
+                       width)
+                      "] ")
               t)
       (let* ((done (if (> unseen 0)
                        (format " %s%d" (todo-write-row--shape 'completed) unseen)
                      ""))
              (marks (if (> working 0) (concat (format " +%d" working) done) done))
-             (words (todo-write-mode-line--words thread (- width (length marks)) nil summary)))
-        (cond (words (list (if (equal marks "") words (concat words marks))))
-              ((> unseen 0) (list (substring done 1))))))))
+             (after (if (equal marks "") "] " (concat marks "] ")))
+             (words (todo-write-mode-line--words thread (- width (length marks)) nil summary
+                                                 "[" after)))
+        (cond (words (list words))
+              ((> unseen 0) (list (concat "[" (substring done 1) "] "))))))))
 
-(defun todo-write-mode-line--words (thread &optional width still summary)
+(defun todo-write-mode-line--words (thread &optional width still summary before after)
   "Return the count and the current task of THREAD as text, or nil for no tasks.
 The task is cut so that the text fits WIDTH columns.  A spinner precedes
 it while the agent of THREAD works, unless STILL is non-nil.  SUMMARY is
-the `todo-write-summary' of THREAD if the caller has it."
+the `todo-write-summary' of THREAD if the caller has it.  BEFORE and
+AFTER are texts to add, which do not count for WIDTH."
   (let* ((summary (or summary (and thread (todo-write-summary thread))))
          (state (plist-get summary :state))
          (current (plist-get summary :current)))
@@ -251,9 +257,10 @@ the `todo-write-summary' of THREAD if the caller has it."
                       count))
              (task (and current (todo-write-row--text current 'in_progress)))
              (room (and width (- width (todo-write-row--width count) 1))))
-        (cond ((or (null task) (and room (< room 3))) count)
-              (room (concat count " " (todo-write-row--truncate task room)))
-              (t (concat count " " task)))))))
+        (if (or (null task) (and room (< room 3)))
+            (concat before count after)
+          (concat before count " " (if room (todo-write-row--truncate task room) task)
+                  after))))))
 
 (defun todo-write-mode-line--thread-in (window)
   "Return the key of the thread that the mode line of WINDOW shows, or nil."

@@ -101,16 +101,17 @@ A marker there is then at the row that followed."
                  (1- (next-single-property-change start 'todo-write-id nil
                                                   (point-max))))))))))
 
-(defun todo-write-place--keep (windows draw)
-  "Call DRAW, a function; keep point, the mark and WINDOWS in their places.
-WINDOWS are all that show the buffer."
+(defun todo-write-place--keep (windows function &optional first second)
+  "Keep point, the mark and WINDOWS in their places while FUNCTION draws.
+It is called with WINDOWS, which are all that show the buffer, FIRST and
+SECOND."
   (let ((point (todo-write-place--at (point)))
         (mark (and (mark t) (todo-write-place--at (mark t))))
         (places (cl-loop for window in windows
                          collect (todo-write-place--at (window-point window))
                          collect (todo-write-place--at (window-start window)))))
     (save-excursion
-      (funcall draw))
+      (funcall function windows first second))
     (when-let* ((position (todo-write-place--position point)))
       (goto-char position))
     (when-let* ((position (todo-write-place--position mark)))

@@ -397,7 +397,7 @@ Return the position after TEXT."
          (alone (string-empty-p tail))
          (text (todo-write-row--cut text (max 0 (- (if alone width (1- column)) used))))
          (middle (+ (point) (length head) (length text))))
-    ;; Few insertions: each moves the markers of all rows.
+    ;; One insertion: each moves the markers of all rows, and makes an interval.
     (insert (concat head text (unless alone " ") tail end))
     (unless alone
       (let ((rest (- (point) middle))
@@ -423,7 +423,8 @@ RIGHT ends at the last column; if it is empty, the line ends after LEFT."
 (defun todo-write-row--time (milliseconds)
   "Return MILLISECONDS as m:ss, or h:mm:ss from an hour on."
   (let ((seconds (/ milliseconds 1000)))
-    (cond ((< seconds 3600) (format "%d:%02d" (/ seconds 60) (% seconds 60)))
+    (cond ((= seconds 0) "0:00") ; Each task begins with it.
+          ((< seconds 3600) (format "%d:%02d" (/ seconds 60) (% seconds 60)))
           (t (format "%d:%02d:%02d"
                      (/ seconds 3600) (% (/ seconds 60) 60) (% seconds 60))))))
 
@@ -455,12 +456,14 @@ note."
   (unless (equal (plist-get item :status) "completed")
     (let* ((places (and (plist-get item :blockedBy) (todo-write-row--blockers item items)))
            (owner (plist-get item :owner))
-           (notes (list (and places
-                             (concat "after " (mapconcat #'number-to-string places ", ")))
-                        (and owner (concat "@" (todo-write-row-line owner 20)))
-                        (and summary (todo-write-row--yours item summary)))))
-      (when (delq nil notes)
-        (string-join (delq nil notes) "  ")))))
+           (yours (and summary (todo-write-row--yours item summary))))
+      (when (or places owner yours)
+        (string-join (delq nil (list (and places
+                                          (concat "after "
+                                                  (mapconcat #'number-to-string places ", ")))
+                                     (and owner (concat "@" (todo-write-row-line owner 20)))
+                                     yours))
+                     "  ")))))
 
 (defun todo-write-row--yours (item summary)
   "Return the note that ITEM is the user's, or nil.
@@ -480,16 +483,16 @@ SUMMARY is that of its thread."
         (push place places)))
     (nreverse places)))
 
-(defun todo-write-row--insert (item kind spent width &optional indent note work)
+(defun todo-write-row--insert (item kind spent width &optional indent note work category)
   "Insert the line for ITEM of KIND, WIDTH columns.
 SPENT is the time it has been in progress, in milliseconds; nil or less
 than a second shows nothing unless the task is in progress.  INDENT is
 the number of columns to leave free at the left.  NOTE, a string, and
 WORK, as from `todo-write--row-work', stand before the time; see
 `todo-write-row--note'.  Parts that do not fit are left out, the note
-first, before the text is cut."
-  (let* ((head (concat (and indent (make-string indent ?\s))
-                       " " (todo-write-row--shape kind) " "))
+first, before the text is cut.  CATEGORY, a symbol, has the properties of
+the line; it gets the face of the text."
+  (let* ((head (todo-write-row--head kind indent))
          (text (todo-write-row--text item kind))
          (time (and spent (or (>= spent 1000) (memq kind '(in_progress paused)))
                     (todo-write-row--time spent)))
@@ -500,14 +503,30 @@ first, before the text is cut."
          (middle (+ start (length head)))
          (end (todo-write-row--insert-line head text tail width "\n")))
     (put-text-property start middle 'face (todo-write-row--shape-face kind))
-    (put-text-property middle end 'face (todo-write-row--face kind))
-    (put-text-property end (point) 'face
-                       (if (string-empty-p tail) (todo-write-row--face kind) 'todo-write-time))
+    (unless (string-empty-p tail)
+      (put-text-property end (point) 'face 'todo-write-time))
+    (if category
+        (progn
+          (put category 'face (todo-write-row--face kind))
+          (put-text-property start (point) 'category category))
+      (put-text-property middle (if (string-empty-p tail) (point) end)
+                         'face (todo-write-row--face kind)))
     (when work
       (todo-write-row--mark-work end))
     (when (eq kind 'removed)
       ;; A struck newline would show as a stroke behind the text.
       (put-text-property (1- (point)) (point) 'face 'todo-write-pending))))
+
+(defvar todo-write-row--heads nil
+  "Alist of shapes and the texts before a task with that shape.")
+
+(defun todo-write-row--head (kind indent)
+  "Return the text before a task of KIND, after INDENT columns or nil."
+  (let* ((shape (todo-write-row--shape kind))
+         (head (or (alist-get shape todo-write-row--heads nil nil #'equal)
+                   (setf (alist-get shape todo-write-row--heads nil nil #'equal)
+                         (concat " " shape " ")))))
+    (if indent (concat (make-string indent ?\s) head) head)))
 
 (defun todo-write-row--tail (note work time room)
   "Return what stands at the end of a row, a string of at most ROOM columns.
@@ -642,6 +661,47 @@ the title is cut."
       (setq start (point))
       (insert lines)
       (todo-write-row--mark-work start))))
+
+(defun todo-write-row--update-header (summary drawn)
+  "Turn the header line of the buffer, drawn for DRAWN, into one for SUMMARY.
+Only digits and the bar can be changed in place: that is what most writes
+need, and a new line is much garbage.  Return nil for any other change."
+  (let ((before (or (plist-get drawn :count) ""))
+        (count (or (plist-get summary :count) "")))
+    (and (cl-loop for key in '(:title :state :total :yours :unsaved :refused)
+                  always (equal (plist-get summary key) (plist-get drawn key)))
+         (= (length before) (length count))
+         (= (string-bytes (todo-write-row--shape 'full))
+            (string-bytes (todo-write-row--shape 'rest)))
+         (or (equal before count)
+             (progn
+               (goto-char (point-min))
+               (end-of-line)
+               ;; Nothing that follows the count looks like one.
+               (when (search-backward before (point-min) t)
+                 (dotimes (n (length count))
+                   (subst-char-in-region (+ (point) n) (+ (point) n 1)
+                                         (aref before n) (aref count n) t))
+                 (forward-char (+ (length count) 2))
+                 (todo-write-row--move-bar (plist-get drawn :completed)
+                                           (plist-get summary :completed)
+                                           (plist-get summary :total))
+                 t))))))
+
+(defun todo-write-row--move-bar (before completed total)
+  "Make the bar at point, drawn for BEFORE of TOTAL tasks, one for COMPLETED."
+  (let ((full (aref (todo-write-row--shape 'full) 0))
+        (rest (aref (todo-write-row--shape 'rest) 0))
+        (start (point)))
+    (while (or (eq (char-after) full) (eq (char-after) rest))
+      (forward-char))
+    (let* ((cells (- (point) start))
+           (was (+ start (/ (* before cells) total)))
+           (end (+ start (/ (* completed cells) total))))
+      (subst-char-in-region was (max was end) rest full t)
+      (subst-char-in-region end (max was end) full rest t)
+      (put-text-property was (max was end) 'face 'todo-write-bar)
+      (put-text-property end (max was end) 'face 'todo-write-bar-rest))))
 
 (defun todo-write-row--title-and-note (title note room)
   "Return TITLE and NOTE, both strings, in ROOM columns.

@@ -120,13 +120,13 @@ See `todo-write-footer'.")
   "The newest thing that the agent said, a string, or nil.")
 
 (defvar-local todo-write-view--header nil
-  "What the header shows, a list, or nil if there is none yet.")
+  "What the header shows, (SUMMARY WIDTH WORK AGENT), or nil if there is none yet.")
 
 (defvar-local todo-write-view--host nil
   "Text that names the machine of the agent, or nil for this one.")
 
 (defvar-local todo-write-view--flashing nil
-  "Ids of the rows that flash.")
+  "The changes whose rows flash, a vector, or nil.")
 
 (defvar-local todo-write-view--flashes nil
   "The overlays on rows that flash, and deleted ones for later use.")
@@ -207,13 +207,12 @@ CATEGORY is a symbol with the text properties of its line."
   (let* ((id (todo-write-view--row-id row))
          (item (todo-write-view--row-item row))
          (ghost (todo-write-view--row-ghost row))
-         (kind (if ghost 'removed (todo-write-row--kind item (todo-write-view--paused-p))))
-         (start (point)))
+         (kind (if ghost 'removed (todo-write-row--kind item (todo-write-view--paused-p)))))
     (todo-write-row--insert item kind (unless ghost (todo-write-view--spent id))
                            todo-write-page--width nil
                            (unless ghost (todo-write-view--note id item))
-                           (unless ghost (todo-write-view--row-work id)))
-    (put-text-property start (point) 'category (todo-write-view--row-category row))
+                           (unless ghost (todo-write-view--row-work id))
+                           (todo-write-view--row-category row))
     (todo-write-view--insert-below id item)
     (if (memq kind '(in_progress paused))
         (cl-pushnew id todo-write-view--running :test #'equal)
@@ -263,12 +262,12 @@ CATEGORY is a symbol with the text properties of its line."
          (width todo-write-page--width)
          (work todo-write-view--work)
          (agent (and todo-write-view-thread (todo-write-view--agent-line)))
-         ;; Every write draws this, so that a string to compare would be costly.
-         (header (list width work agent (plist-get summary :title)
-                       (plist-get summary :state) (plist-get summary :completed)
-                       (plist-get summary :total) (plist-get summary :yours)
-                       (plist-get summary :unsaved) (plist-get summary :refused))))
-    (unless (equal header todo-write-view--header)
+         (drawn todo-write-view--header))
+    ;; Every write comes here, so this makes no list to compare.
+    (if (and drawn (equal width (nth 1 drawn)) (equal work (nth 2 drawn))
+             (equal agent (nth 3 drawn))
+             (todo-write-row--update-header summary (car drawn)))
+        (setcar drawn summary)
       ;; The newline after it stays, since the rows begin there.
       (goto-char (point-min))
       (delete-region (point) (+ (point) todo-write-place--header-length))
@@ -281,20 +280,23 @@ CATEGORY is a symbol with the text properties of its line."
                                           (todo-write-row-line refused))
                                   'face 'todo-write-paused)
                       width)))
-      (setq todo-write-view--header header
+      (setq todo-write-view--header (list summary width work agent)
             todo-write-place--header-length (- (point) (point-min))))
-    (setq mode-line-process
-          (unless (memq (plist-get summary :state) '(nil empty))
-            (list " " (todo-write-row--count summary))))))
+    (cond ((memq (plist-get summary :state) '(nil empty))
+           (setq mode-line-process nil))
+          (mode-line-process
+           (setcar (cdr mode-line-process) (todo-write-row--count summary)))
+          (t (setq mode-line-process (list " " (todo-write-row--count summary)))))))
 
 (defun todo-write-view--agent-line ()
   "Return what the agent does, since when, and what it said last, or nil."
-  (let ((parts (delq nil (list todo-write-view--host
-                               (todo-write-view--activity)
-                               (todo-write-view--quote todo-write-view--message)))))
-    (when parts
-      (string-join parts (propertize (format " %s " (todo-write-row--shape 'dot))
-                                     'face 'todo-write-detail)))))
+  (let ((activity (todo-write-view--activity)))
+    ;; Each write asks, and most plans have no such line.
+    (when (or todo-write-view--host activity todo-write-view--message)
+      (string-join (delq nil (list todo-write-view--host activity
+                                   (todo-write-view--quote todo-write-view--message)))
+                   (propertize (format " %s " (todo-write-row--shape 'dot))
+                               'face 'todo-write-detail)))))
 
 (defun todo-write-view--read-host (thread)
   "Return text that names the machine of THREAD's agent, or nil for this one."
@@ -518,8 +520,8 @@ that the agent cancelled get no ghost.  Return the ids of the ghosts."
         (yours (plist-get todo-write-view--summary :yours)))
     (setq todo-write-view--summary summary)
     ;; Most writes add and drop nothing.
-    (when (seq-some (lambda (change) (member (plist-get change :type) '("added" "removed")))
-                    changes)
+    (when (cl-loop for change across changes
+                   thereis (member (plist-get change :type) '("added" "removed")))
       (todo-write-view--read-lists))
     (todo-write-view--flash changes)
     ;; A removed or restored task moves the list of its subagent.
@@ -580,17 +582,17 @@ predecessor in place."
 See `todo-write-view--place-flashes'."
   (setq todo-write-view--flash-ticks (1+ (ceiling todo-write-flash-seconds))
         todo-write-view--flashing
-        (when (and (> todo-write-flash-seconds 0) (get-buffer-window nil t))
-          (mapcar (lambda (change) (plist-get change :itemId)) changes))))
+        (and (> todo-write-flash-seconds 0) (get-buffer-window nil t) changes)))
 
 (defun todo-write-view--place-flashes ()
   "Highlight the rows that flash, and no others."
   (let ((spare todo-write-view--flashes))
-    (dolist (id todo-write-view--flashing)
-      (when-let* ((start (todo-write-place--start id))
-                  (overlay (or (pop spare) (todo-write-view--make-flash))))
-        (goto-char start)
-        (move-overlay overlay start (line-beginning-position 2))))
+    (cl-loop for change across (or todo-write-view--flashing [])
+             for start = (todo-write-place--start (plist-get change :itemId))
+             when start
+             do (goto-char start)
+             (move-overlay (or (pop spare) (todo-write-view--make-flash))
+                           start (line-beginning-position 2)))
     (mapc #'delete-overlay spare)))
 
 (defun todo-write-view--make-flash ()
@@ -648,19 +650,20 @@ Windows that follow the task in progress go to it."
            (inhibit-quit t)
            (inhibit-modification-hooks t)
            (todo-write-row--searching todo-write-view--searching))
-      (todo-write-place--keep
-       windows
-       (lambda ()
-         (apply draw args)
-         (when todo-write-row--searching
-           (todo-write-isearch--hide))
-         (todo-write-view--update-folds windows)
-         (todo-write-view--place-flashes)))
+      (todo-write-place--keep windows #'todo-write-view--draw-parts draw args)
       (restore-buffer-modified-p nil)
       ;; Hidden lines have no place in a window.
       (unless todo-write-row--searching
         (dolist (window following)
           (todo-write-place--follow window (todo-write-view--current-id)))))))
+
+(defun todo-write-view--draw-parts (windows draw args)
+  "Call DRAW with ARGS, and draw what depends on the rows in WINDOWS."
+  (apply draw args)
+  (when todo-write-row--searching
+    (todo-write-isearch--hide))
+  (todo-write-view--update-folds windows)
+  (todo-write-view--place-flashes))
 
 ;;; The mode
 

@@ -74,7 +74,10 @@ A refused write leaves the list as it is and does not signal.  Signal
   (let ((inhibit-quit t))
     (todo-write--publish thread (todo-write--call todo-write-dyn--write
                                   thread input source unanswered)
-                         '(todo-write--clear-failure todo-write--dispatch-refusal))))
+                         '(todo-write--deliver-new todo-write--dispatch-changes
+                                                   todo-write--dispatch-state-after
+                                                   todo-write--clear-failure
+                                                   todo-write--dispatch-refusal))))
 
 (cl-defun todo-write-begin (thread &rest properties
                                    &key project agent parent parent-item &allow-other-keys)
@@ -136,15 +139,16 @@ counts as an edit by the user.  The value is an outcome; see
   (let ((inhibit-quit t))
     (todo-write--publish thread (todo-write--call todo-write-dyn--undo thread))))
 
-(defun todo-write--publish (thread outcome &optional more)
+(defun todo-write--publish (thread outcome &optional functions)
   "Publish OUTCOME of THREAD to subscribers and by dispatch, and return it.
-The caller inhibits quitting, since the change is already saved.  MORE is
-a list of functions to call afterwards with a cons, THREAD and OUTCOME."
+The caller inhibits quitting, since the change is already saved.
+FUNCTIONS, if any, are called with a cons, THREAD and OUTCOME, in place of
+those of any change."
   (setq todo-write--newest-outcome outcome)
   (todo-write--call-each #'funcall
-                         (append '(todo-write--deliver-new todo-write--dispatch-changes
-                                                           todo-write--dispatch-state-after)
-                                 more)
+                         (or functions
+                             '(todo-write--deliver-new todo-write--dispatch-changes
+                                                       todo-write--dispatch-state-after))
                          (cons thread outcome))
   (todo-write--warn (plist-get outcome :warnings))
   outcome)

@@ -689,6 +689,27 @@ Leave out times if WITHOUT-TIMES is non-nil."
       (should (string-match-p (concat "\\`" shown) line))
       (should (<= (string-width line) width)))))
 
+(defun todo-write-view-tests--faces ()
+  "Return the header line with its faces, character by character."
+  (mapcar (lambda (position) (cons (char-after position) (get-text-property position 'face)))
+          (number-sequence (point-min) (save-excursion (goto-char (point-min))
+                                                       (1- (line-end-position))))))
+
+(ert-deftest todo-write-view-header-changes-in-place-as-it-would-be-drawn ()
+  (todo-write-with-store
+    (todo-write-observe "a" "TITLE" "From 1/12 to 2/12")
+    (todo-write-test-write "a" "First")
+    (todo-write-test-with-view
+      (dolist (done '(0 1 2 5 4 9 10 12 11))
+        (apply #'todo-write-test-write "a"
+               (mapcar (lambda (n) (list (format "Task %d" n)
+                                         (if (<= n done) "completed" "pending")))
+                       (number-sequence 1 12)))
+        (let ((in-place (todo-write-view-tests--faces)))
+          (should (string-search (format " %d/12  " done) (todo-write-test-text)))
+          (revert-buffer)
+          (should (equal in-place (todo-write-view-tests--faces))))))))
+
 ;;; What a task did, in its row
 
 (defun todo-write-view-tests--row (width &rest args)
