@@ -281,11 +281,12 @@ A plan without its text can be approved only in the terminal."
   "Return the request to use TOOL with the input GIVEN.
 SUGGESTIONS are Claude Code's for what to allow always.  PROJECT and LOCAL
 are as in `todo-write-permission--request'."
-  (let ((excess (todo-write-request--excess
-                 (+ (if (hash-table-p given) (hash-table-count given) 0)
-                    (let ((edits (todo-write-json--get given "edits")))
-                      (if (vectorp edits) (length edits) 0)))
-                 'fields)))
+  (let ((excess (or (and (hash-table-p given)
+                         (todo-write-request--excess (hash-table-count given) 'fields))
+                    (todo-write-request--excess
+                     (length (todo-write-request--first (todo-write-json--get given "edits")
+                                                        'fields))
+                     'fields))))
     (pcase-let ((`(,what ,format ,detail)
                  (unless excess (todo-write-permission--detail tool given project local))))
       `( ,@excess :kind permission

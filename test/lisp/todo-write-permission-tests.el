@@ -379,7 +379,7 @@ FIELDS are further ones of the hook's input, :subagent and :source."
              (200 "fields" ,(lambda (n) `("Other" ,(cl-loop for i below n
                                                             append (list (intern (format ":f%d" i))
                                                                          i)))))
-             (199 "fields" ,(lambda (n) `("MultiEdit" (:edits ,(many (1- n) :old_string "%d"
+             (200 "fields" ,(lambda (n) `("MultiEdit" (:edits ,(many n :old_string "%d"
                                                                      :new_string "")
                                                        :file_path "/a"))))))
         (apply #'todo-write-permission-tests--ask (funcall ask most))
