@@ -73,10 +73,16 @@ impl Thread {
         self.change_activity(AgentActivity { paused, ending, activity }, now);
     }
 
-    /// Sets the activity that the host reports. `Working` resumes a paused thread.
+    /// Sets the activity that the host reports. `Working` resumes a paused thread, and so does `Waiting`
+    /// if the pause is the end of a turn: the agent waits in another one.
     pub fn set_activity(&mut self, activity: Activity, now: Millis) {
-        let paused = self.activity.paused.clone().filter(|_| activity != Activity::Working);
-        let ending = self.activity.ending.filter(|_| activity == Activity::Idle);
+        let AgentActivity { paused, ending, .. } = self.activity.clone();
+        let paused = paused.filter(|_| match activity {
+            Activity::Working => false,
+            Activity::Waiting => ending.is_none(),
+            Activity::Idle => true,
+        });
+        let ending = ending.filter(|_| activity == Activity::Idle);
         self.change_activity(AgentActivity { paused, ending, activity }, now);
     }
 

@@ -144,13 +144,25 @@ Leave out times if WITHOUT-TIMES is non-nil."
     (todo-write "a" "{\"plans\": 1}")
     (should (string-match-p "refused: todos " (todo-write-test-text)))))
 
-(ert-deftest todo-write-view-says-that-an-agent-which-waited-was-killed ()
+(ert-deftest todo-write-view-says-how-an-agent-ended-that-waited-after-a-turn ()
+  (pcase-dolist (`(,reason ,ending) '(("killed" killed) ("agent exited" session-ended)
+                                      ("permission denied" denied) ("overloaded" error)))
+    (todo-write-test-with-view
+      (todo-write-test-write "a" '("Build" "in_progress"))
+      (todo-write-end-turn "a")
+      (should (string-match-p "^ end of turn$" (todo-write-test-text)))
+      (todo-write-set-activity "a" 'waiting "permission to run make")
+      (should-not (string-match-p "end of turn\\|paused" (todo-write-test-text)))
+      (todo-write-end-turn "a" reason nil ending)
+      (should (string-match-p (format "^ %s$" reason) (todo-write-test-text)))
+      (should (eq ending (plist-get (todo-write-summary "a") :ending))))))
+
+(ert-deftest todo-write-view-keeps-a-pause-of-the-user-while-the-agent-waits ()
   (todo-write-test-with-view
     (todo-write-test-write "a" '("Build" "in_progress"))
-    (todo-write-end-turn "a")
-    (todo-write-set-activity "a" 'waiting "permission to run make")
-    (todo-write-end-turn "a" "killed" nil 'killed)
-    (should (string-match-p "^ killed$" (todo-write-test-text)))))
+    (todo-write-pause "a" "stopped by me")
+    (todo-write-set-activity "a" 'waiting "permission")
+    (should (eq 'paused (todo-write-state "a")))))
 
 (ert-deftest todo-write-view-says-in-words-that-there-is-no-plan ()
   (todo-write-test-with-view
