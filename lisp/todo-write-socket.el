@@ -50,6 +50,10 @@ gives the programs the new name."
 (defconst todo-write-socket--line-limit (ash 1 20)
   "Maximum size of a line in bytes.")
 
+(defconst todo-write-socket--incomplete-limit (ash 1 24)
+  "Maximum size of all incomplete lines in bytes.
+Small ones of less than a hundredth of it do not count.")
+
 (defconst todo-write-socket--connection-limit 200
   "Maximum number of connections from a machine; more are refused.")
 
@@ -507,10 +511,19 @@ Close a connection whose line is too long."
      ((> (cl-incf (todo-write-socket--connection-size connection) (length piece))
          todo-write-socket--line-limit)
       (todo-write-socket--refuse connection "The line is longer than 1 MiB."))
+     ((and (null end) (todo-write-socket--overfull-p connection))
+      (todo-write-socket--refuse connection "Too much is sent to this Emacs at once."))
      (end
       (prog1 (apply #'concat (nreverse (todo-write-socket--connection-chunks connection)))
         (setf (todo-write-socket--connection-chunks connection) nil
               (todo-write-socket--connection-size connection) 0))))))
+
+(defun todo-write-socket--overfull-p (connection)
+  "Return non-nil if CONNECTION has a large part of too many incomplete lines."
+  (and (> (todo-write-socket--connection-size connection)
+          (/ todo-write-socket--incomplete-limit 100))
+       (> (apply #'+ (mapcar #'todo-write-socket--connection-size todo-write-socket--connections))
+          todo-write-socket--incomplete-limit)))
 
 (defun todo-write-socket--handle (connection line)
   "Handle LINE, bytes, of CONNECTION."

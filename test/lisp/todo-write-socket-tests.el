@@ -289,6 +289,20 @@
         (todo-write-socket--answer connection '(:call 1) t (make-string 100000 ?x)))
       (should-not todo-write-socket--connections))))
 
+(ert-deftest todo-write-socket-incomplete-lines-take-little-memory ()
+  (todo-write-with-socket
+    (let ((programs (cl-loop for n below 60 collect
+                             (todo-write-socket-test-hello :id (format "id-%d" n))))
+          (piece (make-string 100000 ?x)))
+      (dotimes (_ 10)
+        (dolist (program programs)
+          (when (process-live-p program)
+            (process-send-string program piece)
+            (accept-process-output nil 0.001))))
+      ;; Each of them could be completed to a valid line.
+      (should (< 10 (seq-count #'process-live-p programs) 20))
+      (should (car (todo-write-socket-test-write (todo-write-socket-test-hello) "a" "One"))))))
+
 (ert-deftest todo-write-socket-a-thousand-connections-are-bounded ()
   (todo-write-with-socket
     (let ((most 0))

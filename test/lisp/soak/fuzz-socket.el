@@ -9,7 +9,8 @@
 ;; a plan.  This process types into it and waits for the echo of each key, while another
 ;; one sends the messages of fuzz-socket-cases.el.  A filter or a timer cannot hide a block
 ;; from that.  Each key is typed into an idle `emacs -Q', too: what that takes is the
-;; machine's, and does not count.
+;; machine's, and does not count.  Nor does other load on the machine: the times are
+;; divided by how many times longer than at its fastest a computation takes.
 ;;
 ;; A case in which a key takes longer than LIMIT milliseconds is run again; if it never
 ;; stays below, it is a finding.  So is the death of the Emacs.  The environment variables:
@@ -121,6 +122,19 @@ A list in the same order; an Emacs that does not answer took a minute."
               (* 1000 (- (or (fuzz-socket--terminal-echoed terminal) (+ start 60)) start)))
             terminals)))
 
+;;; The machine
+
+(defvar fuzz-socket--fastest nil "The fewest seconds that the computation took.")
+
+(defun fuzz-socket--slowness ()
+  "Return how many times longer than at its fastest a computation takes now."
+  (let ((start (float-time)) (sum 0))
+    (dotimes (n 300000)
+      (setq sum (logand (+ sum n) 65535)))
+    (let ((time (- (float-time) start)))
+      (setq fuzz-socket--fastest (min time (or fuzz-socket--fastest time)))
+      (/ time fuzz-socket--fastest))))
+
 ;;; Cases
 
 (defvar fuzz-socket--output nil "What the sender has written.")
@@ -140,7 +154,7 @@ A list in the same order; an Emacs that does not answer took a minute."
   "Let SENDER run the case of KIND with SEED while keys are typed.
 TARGET is the Emacs, and IDLE the other one.  Return (MILLISECONDS . MESSAGES),
 how much longer the slowest key took in TARGET."
-  (let ((longest 0) (quiet 0) (end (+ (float-time) 120)))
+  (let ((longest 0) (quiet 0) (end (+ (float-time) 120)) (slowness (fuzz-socket--slowness)))
     (setq fuzz-socket--output "")
     (process-send-string sender (format "%s %d\n" kind seed))
     ;; Some keys more, since what is left to timers blocks, too.
@@ -151,8 +165,10 @@ how much longer the slowest key took in TARGET."
       (when (string-search "done" fuzz-socket--output)
         (cl-incf quiet))
       (accept-process-output nil 0.005))
-    (cons longest (and (string-match "done \\([0-9]+\\)" fuzz-socket--output)
-                       (string-to-number (match-string 1 fuzz-socket--output))))))
+    (setq slowness (/ (+ slowness (fuzz-socket--slowness)) 2))
+    (cons (/ longest slowness)
+          (and (string-match "done \\([0-9]+\\)" fuzz-socket--output)
+               (string-to-number (match-string 1 fuzz-socket--output))))))
 
 (defun fuzz-socket--best (sender target idle kind seed)
   "Run the case of KIND with SEED until it stays below the limit.
@@ -208,6 +224,7 @@ arguments SENDER, TARGET and IDLE are."
                                            "-L" (file-name-directory (locate-library "fuzz-socket"))
                                            "-l" "fuzz-socket" "-f" "fuzz-socket-load"
                                            fuzz-socket--work))
+          (dotimes (_ 20) (fuzz-socket--slowness))
           (unless (fuzz-socket--wait (lambda ()
                                        (and (file-exists-p (fuzz-socket--file "idle"))
                                             (file-exists-p (fuzz-socket--file "ready"))))
