@@ -77,6 +77,10 @@ is non-nil if it reports what its agent does."
 (defvar todo-write-mcp--left nil
   "Threads of sessions that users left by /clear or /resume.")
 
+(defvar todo-write-mcp--untitled nil
+  "Threads whose titles are looked for again soon.
+A list of (THREAD PROGRAM TRIES), as for `todo-write-mcp--set-title'.")
+
 (defvar todo-write-mcp--timer nil
   "Timer that finds programs that were killed, and agents that are quiet, or nil.")
 
@@ -276,7 +280,19 @@ written it yet, so look up to TRIES times more, once a second."
             (todo-write-observe thread "TITLE" (or found name)))
           (unless (or found (= tries 0) (string-prefix-p "mcp:" thread)
                       (todo-write-mcp--remote program))
-            (run-with-timer 1 nil #'todo-write-mcp--set-title program thread (1- tries))))))))
+            (todo-write-mcp--set-title-later program thread (1- tries))))))))
+
+(defun todo-write-mcp--set-title-later (program thread tries)
+  "Call `todo-write-mcp--set-title' with PROGRAM, THREAD and TRIES in a second.
+That is done once for a THREAD, however many programs begin to serve it."
+  (unless todo-write-mcp--untitled
+    (run-with-timer 1 nil (lambda ()
+                            (todo-write-socket--each
+                             (pcase-lambda (`(,thread ,program ,tries))
+                               (todo-write-mcp--set-title program thread tries))
+                             (prog1 todo-write-mcp--untitled
+                               (setq todo-write-mcp--untitled nil))))))
+  (setf (alist-get thread todo-write-mcp--untitled nil nil #'equal) (list program tries)))
 
 (defun todo-write-mcp--title (program thread)
   "Return the title of THREAD, which PROGRAM serves, in its transcript, or nil.

@@ -11,6 +11,7 @@
 ;;; Code:
 
 (require 'ert)
+(require 'todo-write-follow-sessions)
 (require 'todo-write-list)
 (require 'todo-write-socket-helper)
 
@@ -80,6 +81,14 @@
         (todo-write-test-wait
          (lambda () (equal "Rake" (plist-get (todo-write-summary "claude:a") :title))))))
     (delete-directory home t)))
+
+(ert-deftest todo-write-mcp-many-programs-of-a-session-look-for-its-title-once ()
+  (todo-write-with-socket
+    (let ((before (length timer-list)))
+      (dotimes (n 30)
+        (should (car (todo-write-socket-test-write
+                      (todo-write-socket-test-hello :id (format "id-%d" n)) "a" "One"))))
+      (should (< (- (length timer-list) before) 10)))))
 
 (ert-deftest todo-write-mcp-a-client-cannot-name-a-remote-project ()
   (todo-write-with-socket
