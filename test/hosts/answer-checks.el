@@ -440,6 +440,27 @@ The keywords are as in `answer-checks-with-claude'."
     (answer-checks--answer (answer-checks--request "subagent general-purpose") 'allow)
     (answer-checks--exists "one")))
 
+(defun answer-checks--end-daemon (pid)
+  "Kill the daemon of Claude Code that began the process PID, and all that it began.
+It would begin PID again."
+  (when-let* ((daemon (car (seq-find (lambda (process)
+                                       (string-search " daemon run "
+                                                      (or (alist-get 'args (cdr process)) "")))
+                                     (todo-write-attention--processes pid)))))
+    (dolist (process (sort (list-system-processes) #'<))
+      (when (assq daemon (todo-write-attention--processes process))
+        (signal-process process 'kill)))))
+
+(ert-deftest answer-checks-a-session-in-the-background-asks-here ()
+  (answer-checks-with-claude (list (list (answer-checks--command "touch raked.txt")) "Done.")
+      (:arguments '("--bg" "Go on"))
+    (unwind-protect
+        (progn
+          (answer-checks--answer (answer-checks--request "Bash: touch") 'allow)
+          (answer-checks--exists "raked.txt")
+          (should (equal "bg" (claude-checks-own :kind))))
+      (answer-checks--end-daemon (claude-checks-own :pid)))))
+
 (ert-deftest answer-checks-print-mode ()
   (let ((start (float-time)))
     (answer-checks-with-claude (list (list (answer-checks--command "touch one")) "Done.")

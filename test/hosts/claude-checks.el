@@ -15,6 +15,7 @@
 (require 'cl-lib)
 (require 'ert)
 (require 'hosts-helper)
+(require 'todo-write-attention)
 (require 'todo-write-follow)
 
 (defvar claude-checks-home nil "Home of Claude Code.")
@@ -112,6 +113,17 @@ subagent."
    (json-serialize
     `(:permissions (:allow ,claude-checks-allowed) ,@settings))
    nil (expand-file-name ".claude/settings.json" claude-checks-home) nil 'silent))
+
+(defun claude-checks-trust (folder)
+  "Let Claude Code trust FOLDER, too."
+  (let* ((file (expand-file-name ".claude.json" claude-checks-home))
+         (settings (with-temp-buffer
+                     (insert-file-contents file)
+                     (json-parse-buffer :false-object :false))))
+    (puthash (directory-file-name folder)
+             (gethash (directory-file-name claude-checks-folder) (gethash "projects" settings))
+             (gethash "projects" settings))
+    (write-region (json-serialize settings) nil file nil 'silent)))
 
 (cl-defun claude-checks-run (steps function &key prompt environment settings subagent)
   "Run Claude Code by STEPS, and call FUNCTION meanwhile.
@@ -270,7 +282,9 @@ file for lists of TodoWrite."
                          '("Rake" . "completed") '("Water" . "completed") '("Sweep" . "pending"))
      (claude-checks-ends)
      (claude-checks-shows "end" '(paused)
-                          '("Rake" . "completed") '("Water" . "completed") '("Sweep" . "pending")))
+                          '("Rake" . "completed") '("Water" . "completed") '("Sweep" . "pending"))
+     ;; No user looks at it.
+     (should (plist-get (todo-write-about (hosts-thread "claude")) :unattended)))
    :prompt "Plan the garden"))
 
 (ert-deftest claude-checks-todo-write ()
@@ -462,6 +476,51 @@ esac
           (todo-write-follow-sessions--pid (concat "claude:" (claude-checks-own :sessionId)))))
        (should (equal (plist-get (todo-write-summary thread) :reason) "end of turn"))
        (should (equal (claude-checks-rows thread) '(("Rake" . "in_progress"))))))))
+
+(defun claude-checks--agent (session)
+  "Return (STATE . PROJECT) of the agent of SESSION in the overview, or nil."
+  (when-let* ((agent (todo-write-attention--agent (concat "claude:" session))))
+    (cons (todo-write-agent-state agent) (todo-write-agent-project agent))))
+
+(ert-deftest claude-checks-commands-that-no-model-reads ()
+  (let ((pond (file-name-as-directory (file-truename (make-temp-file "pond" t))))
+        (todo-write-follow-all t)
+        session)
+    (cl-flet ((shows (what &rest agent)
+                (claude-checks-wait
+                 (format "%s: %S" what agent)
+                 (lambda () (equal (car agent) (claude-checks--agent session))))))
+      (claude-checks-run
+       (list "Hello.")
+       (lambda ()
+         (todo-write-attention--watch 'checks t)
+         (unwind-protect
+             (progn
+               (claude-checks-trust pond)
+               (claude-checks-wait-for "? for shortcuts")
+               (claude-checks-type "Say hello")
+               (claude-checks-wait "its session" #'claude-checks-session)
+               (setq session (claude-checks-session))
+               (shows "an answer" (cons 'done claude-checks-folder))
+               (claude-checks-type "/model" (lambda () (equal "waiting" (claude-checks-own :status))))
+               (should (equal "dialog open" (claude-checks-own :waitingFor)))
+               (todo-write-follow--poll-all)
+               (shows "its own dialog" (cons 'done claude-checks-folder))
+               (claude-checks-press "\e" "waiting")
+               (claude-checks-type (concat "/cd " pond)
+                                   (lambda () (equal pond (file-name-as-directory
+                                                           (claude-checks-own :cwd)))))
+               (shows "another project" (cons 'done pond))
+               (todo-write-attention--see (todo-write-attention--agent (concat "claude:" session)))
+               (claude-checks-type "/clear" (lambda ()
+                                              (not (equal session (claude-checks-own :sessionId)))))
+               (let ((cleared (claude-checks-own :sessionId)))
+                 (claude-checks-type (concat "/resume " session)
+                                     (lambda () (equal session (claude-checks-own :sessionId))))
+                 (todo-write-follow--poll-all)
+                 (should-not (claude-checks--agent cleared)))
+               (shows "what was seen" (cons 'idle pond)))
+           (todo-write-attention--watch 'checks nil)))))))
 
 (ert-deftest claude-checks-a-request-that-fails ()
   (claude-checks-run

@@ -68,7 +68,7 @@ fetch_agent_shell() { # VERSION
 }
 
 fetch_agents() {
-  fetch_npm agents @anthropic-ai/claude-code@2.1.330 @openai/codex@0.169.0 \
+  fetch_npm agents @anthropic-ai/claude-code@2.1.331 @openai/codex@0.169.0 \
     @google/gemini-cli@0.61.0 opencode-ai@1.18.33 @github/copilot@1.0.102 node@22.23.3
 }
 
