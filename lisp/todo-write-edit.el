@@ -268,7 +268,7 @@ That is the revision after the one that it restored."
 
 (defun todo-write-edit--counts (changes)
   "Return the numbers of CHANGES, a list, by their kind, as a string."
-  (let ((names '(("added" . "added") ("removed" . "dropped") ("modified" . "changed")
+  (let ((names '(("added" . "added") ("removed" . "removed") ("modified" . "changed")
                  ("status_changed" . "with another status") ("reordered" . "moved"))))
     (string-join
      (cl-loop for (type . name) in names

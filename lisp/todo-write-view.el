@@ -709,7 +709,7 @@ Windows that follow the task in progress go to it."
   "Major mode of the buffer that shows an agent's plan live.
 
 Each task is a row: \\=✓ completed, \\=● in progress, \\=○ pending, \\=‖ paused
-and \\=✗ dropped before it was completed.
+and \\=✗ gone before it was completed.
 
 \\{todo-write-view-mode-map}"
   :interactive nil
@@ -1081,7 +1081,8 @@ in the list of a subagent, whose lines have the id of the task above."
                            "No task here; n and p move between tasks"
                          "The list is empty; + adds a task")))
           ((member id todo-write-view--ghosts)
-           (user-error "This task was dropped; R brings it back"))
+           (user-error "This task was %s; R brings it back"
+                       (todo-write-detail--departure todo-write-view-thread id)))
           ((todo-write-fold--at (point))
            (user-error "RET unfolds these tasks first"))
           ((get-text-property (point) 'todo-write-subagent)

@@ -169,15 +169,17 @@
       (should-error (todo-write-edit-tests--press keys "x") :type 'user-error))
     (should (equal (todo-write-test-contents "a") '("One")))))
 
-(ert-deftest todo-write-edit-keys-on-a-dropped-task-say-so ()
-  (todo-write-edit-tests--with '("One" "Two")
-    (todo-write "a" (todo-write-test-todos "One"))
-    (todo-write-edit-tests--to "Two")
-    (dolist (keys '("e" "k" "t"))
-      (should (string-match-p
-               "dropped"
-               (cadr (should-error (todo-write-edit-tests--press keys "x")
-                                   :type 'user-error)))))))
+(ert-deftest todo-write-edit-keys-on-a-task-that-left-the-list-say-so ()
+  (pcase-dolist (`(,words . ,function)
+                 (list (cons "dropped" (lambda () (todo-write-test-write "a" "One")))
+                       (cons "deleted" (lambda () (todo-write-edit "a" 'delete "t2")))))
+    (todo-write-edit-tests--with '("One" "Two")
+      (funcall function)
+      (todo-write-edit-tests--to "Two")
+      (dolist (keys '("e" "k" "t"))
+        (should (equal (format "This task was %s; R brings it back" words)
+                       (cadr (should-error (todo-write-edit-tests--press keys "x")
+                                           :type 'user-error))))))))
 
 (ert-deftest todo-write-edit-keys-change-no-folded-task ()
   (let ((todo-write-view-fold-completed t))
@@ -468,7 +470,7 @@
         (should (equal said "Undid: deleting “Two”"))
         (should (= 1 (length (todo-write-edit-tests--answering t
                                (todo-write-edit-tests--press "u")))))
-        (should (string-match-p "\\`Undid: the agent's write" said))))
+        (should (equal "Undid: the agent's write (1 with another status)" said))))
     (should (equal (plist-get (aref (todo-write-items "a") 0) :status) "pending"))))
 
 (provide 'todo-write-edit-tests)
