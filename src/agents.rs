@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use crate::error::Problem;
 use crate::events::Millis;
-use crate::events::policy::ChangedFile;
+use crate::events::patch::ChangedFile;
 use crate::events::work::{CallOutcome, Usage};
 use crate::list::input::{Options, Plan, SeveralInProgress};
 use crate::wire::wire_names;

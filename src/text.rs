@@ -1,6 +1,8 @@
 //! Small rules about text: one line, blank, excerpt.
 
 pub mod command;
+pub mod globs;
+pub mod lines;
 pub mod path;
 pub mod words;
 

@@ -3,7 +3,7 @@
 //! The arguments of a call are short, but their result may be huge: each occurrence of one letter can be
 //! replaced by a page. So matches are counted and sizes added before anything is replaced.
 
-use crate::events::patch::{ALL_STEPS, LARGEST, compare_within};
+use crate::text::lines::{LARGEST, MOST_LINES, compare_within};
 
 /// The largest number of edits of one call that are applied or compared.
 pub const MOST_EDITS: usize = 50;
@@ -50,8 +50,8 @@ pub fn compare_all(pairs: &[(&str, &str)]) -> Option<Vec<String>> {
     if pairs.len() > MOST_EDITS || size(|(old, _)| old.len()).max(size(|(_, new)| new.len())) > LARGEST {
         return None;
     }
-    let mut steps = ALL_STEPS;
-    Some(pairs.iter().map(|(old, new)| compare_within(&mut steps, old, new).hunks).collect())
+    let mut left = MOST_LINES;
+    Some(pairs.iter().map(|(old, new)| compare_within(&mut left, old, new).hunks).collect())
 }
 
 impl Edit {

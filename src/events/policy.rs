@@ -6,11 +6,12 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::events::names::names;
-use crate::events::patch::{FileChange, WholeHunk, compare, complete, whole_hunks};
+use crate::events::patch::{ChangedFile, FileChange, complete};
 use crate::events::payload::{FileEntry, Metadata, Payload, Texts, Type};
 use crate::list::raw::Raw;
 use crate::text::excerpt;
-use crate::text::path::{at_home, is_inside, normal};
+use crate::text::globs::matches;
+use crate::text::path::{at_home, is_inside, normal, on_its_machine};
 
 /// The size of a journal in bytes above which contents are abridged.
 pub const MOST_BYTES: u64 = 64 * 1024 * 1024;
@@ -34,21 +35,6 @@ impl Default for Recording {
     }
 }
 
-/// One changed file of a call.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ChangedFile {
-    /// The name, absolute or relative to the project.
-    pub path: String,
-    /// Lines added.
-    pub added: u64,
-    /// Lines removed.
-    pub removed: u64,
-    /// What else happened to it.
-    pub change: FileChange,
-    /// The hunks of the patch, or nothing if they are unknown.
-    pub hunks: String,
-}
-
 /// A file as a host reports it: with both texts, or with numbers and perhaps a patch.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -65,28 +51,6 @@ struct ReportedFile<'a> {
     old_text: Option<Cow<'a, str>>,
     #[serde(borrow)]
     new_text: Option<Cow<'a, str>>,
-}
-
-impl ChangedFile {
-    /// The change from one text to another; none for a file that does not exist.
-    pub fn between(path: &str, old: Option<&str>, new: Option<&str>) -> ChangedFile {
-        let change = compare(old.unwrap_or_default(), new.unwrap_or_default());
-        ChangedFile {
-            path: path.to_owned(),
-            added: change.added,
-            removed: change.removed,
-            change: FileChange { created: old.is_none(), deleted: new.is_none(), inexact: false },
-            hunks: change.hunks,
-        }
-    }
-
-    /// A change whose hunks are given; the lines of those that are whole are counted.
-    pub(crate) fn with_hunks(path: &str, hunks: String, change: FileChange) -> ChangedFile {
-        let (whole, _) = whole_hunks(&hunks);
-        let sum = |count: fn(&WholeHunk<'_>) -> u64| whole.iter().map(count).sum();
-        let (added, removed) = (sum(|hunk| hunk.added), sum(|hunk| hunk.removed));
-        ChangedFile { path: path.to_owned(), added, removed, change, hunks }
-    }
 }
 
 /// Drops patches and the ends of texts. All numbers stay.
@@ -221,11 +185,10 @@ impl Recording {
         let path = whole(path);
         !path.is_empty()
             && self.excluded.iter().any(|glob| match glob.trim_end_matches('/') {
-                name if !name.contains('/') && name != "~" => {
-                    path.split('/').any(|part| matches_name(name.as_bytes(), part.as_bytes()))
+                glob if glob.contains('/') && !glob.starts_with("**") || glob == "~" => {
+                    matches(&whole(glob), &path)
                 }
-                glob if glob.starts_with("**") => matches(glob, &path),
-                glob => matches(&whole(glob), &path),
+                glob => matches(glob, &path),
             })
     }
 }
@@ -248,107 +211,9 @@ impl Hidden {
     }
 }
 
-/// The name of a project on its own machine. In Emacs, the name of a remote project also has a prefix such
-/// as `/ssh:build:`.
-fn on_its_machine(project: &str) -> &str {
-    let first = project.get(1..).and_then(|rest| rest.split('/').next()).unwrap_or_default();
-    let is_remote = project.starts_with('/') && first.len() > 1 && first.ends_with(':');
-    if is_remote { &project[1 + first.len()..] } else { project }
-}
-
-/// Whether a glob matches a name or a folder above it. `*` and `?` do not match a slash, `**` does.
-fn matches(glob: &str, name: &str) -> bool {
-    // Fast path: most words of a call do not begin like the glob.
-    let (fixed, glob) = glob.split_at(glob.find(['*', '?']).unwrap_or(glob.len()));
-    let Some(name) = name.strip_prefix(fixed) else { return false };
-    let glob: Vec<char> = glob.chars().collect();
-    // The places in the glob that the name read so far may have reached.
-    let mut reached = vec![false; glob.len() + 1];
-    reached[0] = true;
-    skip_stars(&glob, &mut reached);
-    for c in name.chars() {
-        if std::mem::take(&mut reached[glob.len()]) && c == '/' {
-            return true;
-        }
-        // From the last place to the first, so that none is left twice.
-        for place in (0..glob.len()).rev() {
-            let is_reached = std::mem::take(&mut reached[place]);
-            match glob[place] {
-                '*' => reached[place] = is_reached && (c != '/' || is_double(&glob, place)),
-                '?' => reached[place + 1] |= is_reached && c != '/',
-                other => reached[place + 1] |= is_reached && c == other,
-            }
-        }
-        skip_stars(&glob, &mut reached);
-        if !reached.contains(&true) {
-            return false;
-        }
-    }
-    reached[glob.len()]
-}
-
-/// Whether a glob without a slash matches a name without one. It allocates nothing, since each word of
-/// each call is compared with each glob.
-fn matches_name(glob: &[u8], name: &[u8]) -> bool {
-    // The place after the last star, and where it began to match.
-    let (mut star, mut place, mut at) = (None, 0, 0);
-    while at < name.len() {
-        match glob.get(place) {
-            Some(b'*') => {
-                place += 1;
-                star = Some((place, at));
-            }
-            Some(c) if *c == b'?' || *c == name[at] => (place, at) = (place + 1, at + 1),
-            _ => match star {
-                Some((after, from)) => {
-                    star = Some((after, from + 1));
-                    (place, at) = (after, from + 1);
-                }
-                None => return false,
-            },
-        }
-    }
-    glob[place..].iter().all(|c| *c == b'*')
-}
-
-/// A star also matches nothing.
-fn skip_stars(glob: &[char], reached: &mut [bool]) {
-    for place in 0..glob.len() {
-        reached[place + 1] |= reached[place] && glob[place] == '*';
-    }
-}
-
-fn is_double(glob: &[char], place: usize) -> bool {
-    glob.get(place + 1) == Some(&'*') || place > 0 && glob[place - 1] == '*'
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn globs_exclude_files_folders_and_what_is_below_them() {
-        let recording = |glob: &str| Recording { excluded: vec![glob.into()], ..Recording::default() };
-        for (glob, path, expected) in [
-            (".env", "/p/.env", true),
-            (".env", "/p/.environment", false),
-            (".env.*", "/p/.env.local", true),
-            ("*.pem", "/p/keys/a.pem", true),
-            ("secret", "/p/secret/a/b", true),
-            ("/home/me/secret/", "/home/me/secret/a", true),
-            ("/home/me/secret", "/home/me/secrets", false),
-            ("/home/*/secret", "/home/me/secret", true),
-            ("/home/*/secret", "/home/me/you/secret", false),
-            ("/home/**/secret", "/home/me/you/secret", true),
-            ("/home/**/secret", "/home/me/you/secrets", false),
-            ("**/secret/*.?", "/home/secret/a.é/b", true),
-            ("**/secret/*.?", "/home/secret/a/b.c", false),
-            ("/a*b*/c", "/abab/c/d", true),
-            ("/a?*", "/a/b", false),
-        ] {
-            assert_eq!(recording(glob).excludes("/p", path), expected, "{glob} {path}");
-        }
-    }
 
     #[test]
     fn only_the_names_in_a_patch_exclude_it() {

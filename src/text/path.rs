@@ -53,3 +53,11 @@ pub fn at_home(path: &str) -> Cow<'_, str> {
 pub fn is_inside(path: &str) -> bool {
     !path.contains('\0') && path.split('/').all(|part| part != "..")
 }
+
+/// The name of a project on its own machine. In Emacs, the name of a remote project also has a prefix such
+/// as `/ssh:build:`.
+pub fn on_its_machine(project: &str) -> &str {
+    let first = project.get(1..).and_then(|rest| rest.split('/').next()).unwrap_or_default();
+    let is_remote = project.starts_with('/') && first.len() > 1 && first.ends_with(':');
+    if is_remote { &project[1 + first.len()..] } else { project }
+}

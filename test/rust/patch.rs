@@ -1,7 +1,7 @@
 //! Patches of texts.
 
 use proptest::prelude::*;
-use todo_write::events::patch::{LARGEST, compare, lines};
+use todo_write::text::lines::{LARGEST, compare, lines};
 
 /// The text after the hunks are applied to the old one.
 fn applied(old: &str, hunks: &str) -> String {
@@ -59,14 +59,23 @@ fn in_a_text_that_is_too_large_only_the_lines_at_both_ends_are_found() {
     assert_eq!(applied(&old, &change.hunks), new);
 }
 
+/// The numbers of lines that differ, if the patch leads from one text to the other.
+fn compared(old: &str, new: &str) -> (u64, u64) {
+    let change = compare(old, new);
+    assert_eq!(applied(old, &change.hunks), new);
+    (change.removed, change.added)
+}
+
 #[test]
-fn a_text_of_many_long_parts_is_compared_within_a_bound_and_its_patch_leads_to_the_new_one() {
-    let side = |line: &str| -> String {
-        (0..12).map(|part| format!("{0}same\n{0}part {part}\n", line.repeat(999))).collect()
-    };
-    let (old, new) = (side("old\n"), side("new\n"));
-    let change = compare(&old, &new);
-    // Beyond the bound, the line that is the same is replaced, too.
-    assert_eq!((change.removed, change.added), (10 * 1998 + 2 * 1999, 10 * 1998 + 2 * 1999));
-    assert_eq!(applied(&old, &change.hunks), new);
+fn so_many_lines_are_compared_and_beyond_that_all_between_the_first_and_the_last_difference_is_replaced() {
+    let side = |line: &str, count: usize| format!("head\n{0}same\n{0}tail\n", line.repeat(count));
+    assert_eq!(compared(&side("old\n", 4_095), &side("new\n", 4_095)), (8_190, 8_190));
+    assert_eq!(compared(&side("old\n", 4_096), &side("new\n", 4_096)), (8_193, 8_193));
+    // What both texts begin and end with does not count.
+    let long = "same\n".repeat(30_000);
+    let text = |line: &str| format!("{long}{}{long}", side(line, 10));
+    assert_eq!(compared(&text("old\n"), &text("new\n")), (20, 20));
+    let large = "same\n".repeat(LARGEST / 5);
+    let text = |line: &str| format!("{large}{}{large}", side(line, 10));
+    assert_eq!(compared(&text("old\n"), &text("new\n")), (21, 21));
 }

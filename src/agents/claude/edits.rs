@@ -1,17 +1,18 @@
 //! The changes of files in calls of Claude Code and their results.
 //!
-//! A result of the main agent has a patch whose lines show each leading tab as two spaces. The numbers
-//! are right, so only the text is restored: from the whole file where the result has it, else from the
-//! texts of the call. A subagent's result has no patch; the two texts of its call are compared.
+//! A result of the main agent has a patch, whose numbers are right. Its lines show each leading tab as two
+//! spaces, so the text comes from the whole file where the result has it, else from the texts of the call. A
+//! subagent's result has no patch; the two texts of its call are compared.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::fmt::Write;
 
 use super::line::{PatchHunk, ToolUseResult};
 use crate::events::edit::{self, Edit};
-use crate::events::patch::{ALL_STEPS, FileChange, Hunk, compare_within, count_lines, lines};
-use crate::events::policy::ChangedFile;
+use crate::events::patch::{ChangedFile, FileChange};
 use crate::list::raw::Raw;
+use crate::text::lines::{MOST_LINES, compare, compare_within, count_lines, lines};
 
 /// The arguments of a call that changes a file.
 #[derive(Debug)]
@@ -43,7 +44,7 @@ impl FileEdit {
         let old = fields.original_file.as_deref().or(fields.original_file_contents.as_deref());
         match (&self.content, &fields.structured_patch) {
             (Some(content), Some(hunks)) if fields.kind.as_deref() == Some("update") => {
-                restore(&self.path, hunks, old, Some(content), &self.edits)
+                self.patched(hunks, old.zip(Some(content.as_str())))
             }
             (Some(content), _) => {
                 let is_update = fields.kind.is_none() && text.contains(" has been updated");
@@ -54,19 +55,38 @@ impl FileEdit {
             }
             (None, Some(hunks)) => {
                 let new = old.and_then(|old| edit::apply(old, &self.edits).ok());
-                restore(&self.path, hunks, old, new.as_deref(), &self.edits)
+                self.patched(hunks, old.zip(new.as_deref()))
             }
             (None, None) => self.compared(),
         }
+    }
+
+    /// The change with the numbers of these hunks, and with the text of the whole file before and after it, or
+    /// else of the hunks.
+    fn patched(&self, hunks: &[PatchHunk<'_>], texts: Option<(&str, &str)>) -> ChangedFile {
+        // A line with a line feed in it would be several lines, perhaps the header of another file.
+        let is_whole = |hunk: &&PatchHunk<'_>| {
+            hunk.old_start.max(hunk.new_start) <= LAST_LINE
+                && !hunk.lines.iter().any(|line| line.contains('\n'))
+        };
+        let hunks = || hunks.iter().filter(is_whole);
+        let count =
+            |sign| hunks().flat_map(|hunk| &hunk.lines).filter(|line| line.starts_with(sign)).count() as u64;
+        let (text, inexact) = match texts {
+            Some((old, new)) => (compare(old, new).hunks, false),
+            None => Originals::of(&self.edits).restore(hunks()),
+        };
+        let change = FileChange { inexact, ..FileChange::default() };
+        ChangedFile { path: self.path.clone(), added: count('+'), removed: count('-'), change, hunks: text }
     }
 
     /// The change by the texts of the call alone. Their place in the file is unknown.
     fn compared(self) -> ChangedFile {
         let mut file = ChangedFile { path: self.path, ..ChangedFile::default() };
         file.change.inexact = true;
-        let mut steps = ALL_STEPS;
+        let mut left = MOST_LINES;
         for Edit { old, new, .. } in &self.edits {
-            let change = compare_within(&mut steps, old, new);
+            let change = compare_within(&mut left, old, new);
             file.added += change.added;
             file.removed += change.removed;
             file.hunks += &change.hunks;
@@ -87,95 +107,56 @@ fn read_edit(input: &Raw<'_>) -> Option<Edit> {
     Some(Edit { old: text(input, "old_string").unwrap_or_default(), new: text(input, "new_string")?, all })
 }
 
-/// A line of a patch with its true text.
-struct Restored<'t> {
-    sign: char,
-    text: Cow<'t, str>,
-}
+/// The last line of a file at which a hunk may begin.
+const LAST_LINE: usize = u32::MAX as usize;
 
-/// The texts from which the lines of a patch are restored.
+/// The lines of the texts in a call, by the forms in which a patch shows them.
 struct Originals<'t> {
-    old: Vec<&'t str>,
-    new: Vec<&'t str>,
-    /// The lines of the texts in the call, by the forms in which a patch shows them.
     removed: HashMap<Cow<'t, str>, &'t str>,
     added: HashMap<Cow<'t, str>, &'t str>,
     is_inexact: bool,
 }
 
-fn restore(
-    path: &str,
-    hunks: &[PatchHunk<'_>],
-    old: Option<&str>,
-    new: Option<&str>,
-    edits: &[Edit],
-) -> ChangedFile {
-    let mut originals = Originals {
-        old: old.map(lines).unwrap_or_default(),
-        new: new.map(lines).unwrap_or_default(),
-        removed: by_shown_form(edits.iter().flat_map(|edit| lines(&edit.old))),
-        added: by_shown_form(edits.iter().flat_map(|edit| lines(&edit.new))),
-        is_inexact: false,
-    };
-    let mut text = String::new();
-    let (mut added, mut removed) = (0, 0);
-    // A line with a line feed in it would be several lines, perhaps the header of another file.
-    let is_whole = |hunk: &&PatchHunk<'_>| !hunk.lines.iter().any(|line| line.contains('\n'));
-    for hunk in hunks.iter().filter(is_whole) {
-        let restored = originals.hunk(hunk);
-        added += restored.iter().filter(|line| line.sign == '+').count() as u64;
-        removed += restored.iter().filter(|line| line.sign == '-').count() as u64;
-        let is_empty = |sign: char| restored.iter().all(|line| line.sign == sign);
-        // An empty range names the line before it.
-        let old = hunk.old_start.saturating_sub(usize::from(!is_empty('+')));
-        let new = hunk.new_start.saturating_sub(usize::from(!is_empty('-')));
-        let lines = restored.iter().map(|line| (line.sign, line.text.as_ref()));
-        Hunk { old, new, lines }.write(&mut text);
-    }
-    let change = FileChange { inexact: originals.is_inexact, ..FileChange::default() };
-    ChangedFile { path: path.to_owned(), added, removed, change, hunks: text }
-}
-
 impl<'t> Originals<'t> {
-    fn hunk(&mut self, hunk: &PatchHunk<'_>) -> Vec<Restored<'t>> {
-        let (mut old, mut new) = (hunk.old_start.saturating_sub(1), hunk.new_start.saturating_sub(1));
-        let mut restored: Vec<Restored<'t>> = Vec::new();
-        for line in &hunk.lines {
-            let Some(sign @ (' ' | '+' | '-')) = line.chars().next() else {
-                // "\ No newline at end of file"
-                if let Some(last) = restored.last_mut() {
-                    last.text = Cow::Owned(last.text.trim_end_matches('\n').to_owned());
-                }
-                continue;
-            };
-            restored.push(Restored { sign, text: self.line(sign, &line[1..], old, new) });
-            old += usize::from(sign != '+');
-            new += usize::from(sign != '-');
+    fn of(edits: &'t [Edit]) -> Originals<'t> {
+        Originals {
+            removed: by_shown_form(edits.iter().flat_map(|edit| lines(&edit.old))),
+            added: by_shown_form(edits.iter().flat_map(|edit| lines(&edit.new))),
+            is_inexact: false,
         }
-        restored
+    }
+
+    /// Hunks as unified text, and whether some lines may differ from the file's.
+    fn restore<'h>(mut self, hunks: impl Iterator<Item = &'h PatchHunk<'h>>) -> (String, bool) {
+        let mut text = String::new();
+        for PatchHunk { old_start, new_start, lines } in hunks {
+            let count = |other: char| lines.iter().filter(|line| line.starts_with([' ', other])).count();
+            let _ = writeln!(text, "@@ -{old_start},{} +{new_start},{} @@", count('-'), count('+'));
+            for line in lines {
+                match line.chars().next() {
+                    Some(sign @ (' ' | '+' | '-')) => {
+                        text.push(sign);
+                        text.push_str(&self.line(sign, &line[1..]));
+                    }
+                    _ => text.push_str("\\ No newline at end of file"),
+                }
+                text.push('\n');
+            }
+        }
+        (text, self.is_inexact)
     }
 
     /// The true text of a line that is shown as `shown`.
-    fn line(&mut self, sign: char, shown: &str, old: usize, new: usize) -> Cow<'t, str> {
-        let from_old = self.old.get(old).filter(|line| sign != '+' && is_shown_as(line, shown));
-        let from_new = || self.new.get(new).filter(|line| sign != '-' && is_shown_as(line, shown));
-        if let Some(line) = from_old.or_else(from_new) {
-            return Cow::Borrowed(line);
-        }
+    fn line<'s>(&mut self, sign: char, shown: &'s str) -> Cow<'s, str>
+    where
+        't: 's,
+    {
         let call = if sign == '+' { [&self.added, &self.removed] } else { [&self.removed, &self.added] };
         let found = call.into_iter().find_map(|lines| lines.get(shown.trim_end_matches('\r')));
-        let text = found.map_or(shown, |line| line.trim_end_matches('\n'));
         // Only leading spaces may stand for tabs.
         self.is_inexact |= found.is_none() && shown.starts_with("  ");
-        Cow::Owned(format!("{text}\n"))
+        Cow::Borrowed(found.map_or(shown, |line| line.trim_end_matches('\n')))
     }
-}
-
-/// Whether a patch may show this line so.
-fn is_shown_as(line: &str, shown: &str) -> bool {
-    let (line, shown) = (line.trim_end_matches(['\n', '\r']), shown.trim_end_matches('\r'));
-    // No form is shorter than its line.
-    line.len() <= shown.len() && shown_forms(line).iter().any(|form| form == shown)
 }
 
 /// The forms in which a patch may show a line: as it is, and with each leading tab as two spaces.
@@ -212,7 +193,7 @@ mod tests {
         let side = |line: &str| format!("{0}same\n{0}same\n{0}", line.repeat(666));
         let file = replacing(side("old\n"), side("new\n"), 12).compared();
         // Beyond the bound, the lines that are the same are replaced, too.
-        assert_eq!((file.removed, file.added), (10 * 1998 + 2 * 2000, 10 * 1998 + 2 * 2000));
+        assert_eq!((file.removed, file.added), (4 * 1998 + 8 * 2000, 4 * 1998 + 8 * 2000));
     }
 
     /// It would take minutes if each line of the patch were compared with each of the text.
