@@ -86,6 +86,24 @@ impl Source {
     }
 }
 
+/// A transcript file, however it is named: files are moved and copied.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Transcript {
+    /// The subagent whose file it is, by the file's name; `None` for the session's own file.
+    pub subagent: Option<String>,
+    /// The hash of its first line.
+    pub first: u64,
+}
+
+/// A place in a transcript.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub transcript: Arc<Transcript>,
+    /// The end of a line in bytes from the file's beginning, without its line feed.
+    pub end: u64,
+}
+
 /// Something that happened in a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
@@ -95,6 +113,9 @@ pub struct Event {
     pub uuid: String,
     /// The time in the transcript.
     pub time: Option<Millis>,
+    /// The line after which it was known, which may be later than its own; `None` if no line tells it.
+    /// Reading a file again, from its beginning, yields the same events at the same places.
+    pub place: Option<Place>,
     /// What happened.
     pub kind: EventKind,
 }

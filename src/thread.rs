@@ -32,7 +32,7 @@ use crate::wire::wire_names;
 use activity::{Activity, AgentActivity, Ending};
 use clock::{Clock, Times};
 pub use edit::Edit;
-use record::{Changes, FORMAT, Record, RevisionRecord};
+use record::{Changes, FORMAT, PositionRecord, Record, RevisionRecord};
 use revision::Revisions;
 pub use stream::StreamEvent;
 use stream::Streaming;
@@ -94,6 +94,10 @@ pub struct Thread {
     /// Whether its journal is so long that contents are abridged.
     is_abridged: bool,
     streaming: Streaming,
+    /// How far transcripts are recorded, the newest position last.
+    positions: Vec<PositionRecord>,
+    /// The items in progress when calls that start subagents were made, by the ids of the calls.
+    moments: HashMap<String, Vec<String>>,
     /// The time of its agent's last call to this Emacs process, or 0. No record has it.
     called: Millis,
     /// The records made since they were last taken, if the owner wants them.
@@ -133,6 +137,8 @@ impl Thread {
             work: WorkSums::default(),
             is_abridged: false,
             streaming: Streaming::default(),
+            positions: Vec::new(),
+            moments: HashMap::new(),
             called: 0,
             made: None,
             journal_bytes: 0,
@@ -371,6 +377,16 @@ impl Thread {
     /// The time from which the work is known, unless all of it is.
     pub fn work_since(&self) -> Option<Millis> {
         self.work.since()
+    }
+
+    /// How far the transcript of a position is recorded, in bytes; `None` if it is not known here.
+    pub(crate) fn recorded_until(&self, file: &PositionRecord) -> Option<u64> {
+        self.positions.iter().find(|known| known.is_of_file(file)).map(|known| known.offset)
+    }
+
+    /// The items in progress when a call that started a subagent was made.
+    pub(crate) fn items_at_call(&self, call: &str) -> Option<&Vec<String>> {
+        self.moments.get(call)
     }
 
     /// The observations in memory.

@@ -24,7 +24,7 @@ use serde_json::value::RawValue;
 use super::calls::{PendingCalls, result};
 use super::events::{Events, RecentNames, push_bounded};
 use super::field::{millis, shortened, title};
-use super::{Effect, Event, EventKind, PlanResult, Source, lenient};
+use super::{Effect, Event, EventKind, Place, PlanResult, Source, lenient};
 use crate::events::Millis;
 use crate::events::policy::Recording;
 use crate::events::work::{CallOutcome, Tokens, Usage};
@@ -55,8 +55,8 @@ pub struct ClaudeReader {
     /// The lines, calls and results read so far.
     seen: RecentNames,
     calls: PendingCalls<ToolCall>,
-    /// The ids of subagents that returned, or of the calls that started them, with the times.
-    ended_subagents: VecDeque<(String, Option<Millis>)>,
+    /// The ids of subagents that returned, or of the calls that started them, with the times and places.
+    ended_subagents: VecDeque<(String, Option<Millis>, Option<Place>)>,
     /// The time of the last line of a main agent.
     time: Option<Millis>,
     /// Whether the main agent's turn ended.
@@ -73,7 +73,7 @@ pub struct ClaudeReader {
     sums: VecDeque<(String, Event)>,
     /// The title of a session whose first line was not read yet.
     early_title: Option<(String, TitleSource, String)>,
-    events: Events,
+    pub(super) events: Events,
 }
 
 /// A call, and where it was made.
@@ -167,9 +167,10 @@ impl ClaudeReader {
     /// which reports the end.
     pub fn take_events(&mut self) -> Vec<Event> {
         let mut events = self.events.take();
-        for (id, time) in std::mem::take(&mut self.ended_subagents) {
+        for (id, time, place) in std::mem::take(&mut self.ended_subagents) {
             if let Some(source) = self.sources.end_subagent(&id) {
-                events.push(Event { source, uuid: String::new(), time, kind: EventKind::SubagentEnded });
+                let (uuid, kind) = (String::new(), EventKind::SubagentEnded);
+                events.push(Event { source, uuid, time, place, kind });
             }
         }
         events
@@ -289,7 +290,8 @@ impl ClaudeReader {
 
     /// Records the end of a subagent, given by its id or by that of the call that started it.
     pub(crate) fn end_subagent(&mut self, id: &str, time: Option<Millis>) {
-        push_bounded(&mut self.ended_subagents, ENDED, (id.to_owned(), time));
+        let place = self.events.place.clone();
+        push_bounded(&mut self.ended_subagents, ENDED, (id.to_owned(), time, place));
     }
 
     /// Reads a line far from the end of a large file. It yields the same lists as
@@ -314,8 +316,13 @@ impl ClaudeReader {
     }
 
     fn emit(&mut self, origin: &Origin<'_>, kind: EventKind) {
-        let event =
-            Event { source: origin.source.clone(), uuid: origin.uuid.to_owned(), time: origin.time, kind };
+        let event = Event {
+            source: origin.source.clone(),
+            uuid: origin.uuid.to_owned(),
+            time: origin.time,
+            place: None,
+            kind,
+        };
         match event.source.subagent {
             None => self.events.push(event),
             Some(_) => self.sources.hold(event, &mut self.events),
@@ -507,7 +514,8 @@ impl ClaudeReader {
         };
         if stats.edit_file_count > 0 && !self.sources.has_subagent(subagent) {
             let (source, uuid) = (origin.source.clone(), origin.uuid.to_owned());
-            let event = Event { source, uuid, time: origin.time, kind };
+            let place = self.events.place.clone();
+            let event = Event { source, uuid, time: origin.time, place, kind };
             push_bounded(&mut self.sums, ENDED, (subagent.to_owned(), event));
         }
     }
@@ -516,7 +524,7 @@ impl ClaudeReader {
     pub(crate) fn take_sums(&mut self, has_file: impl Fn(&str) -> bool) {
         for (subagent, event) in std::mem::take(&mut self.sums) {
             if !has_file(&subagent) && !self.sources.has_subagent(&subagent) {
-                self.events.push(event);
+                self.events.push_at(event.place.clone(), event);
             }
         }
     }
@@ -553,6 +561,7 @@ impl ClaudeReader {
             source,
             uuid: origin.uuid.to_owned(),
             time: origin.time,
+            place: None,
             kind,
         };
         let source = &origin.source;

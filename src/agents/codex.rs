@@ -71,7 +71,7 @@ pub struct CodexReader {
     total: TokenCounts,
     /// Whether the log had a command of the current script.
     has_items: bool,
-    events: Events,
+    pub(super) events: Events,
 }
 
 /// The effect of a call once its output arrives.
@@ -499,7 +499,7 @@ impl CodexReader {
         let payload = &line.payload;
         let name = payload.call_id.as_ref().or(payload.id.as_ref()).map(|name| name.0.clone());
         let uuid = name.or_else(|| Some(line.timestamp.as_ref()?.0.clone())).unwrap_or_default();
-        Some(Event { source, uuid, time: self.time, kind })
+        Some(Event { source, uuid, time: self.time, place: None, kind })
     }
 }
 

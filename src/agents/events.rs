@@ -2,7 +2,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use super::{Event, EventKind};
+use super::{Event, EventKind, Place};
 use crate::events::Millis;
 use crate::text::fnv1a;
 
@@ -12,6 +12,8 @@ pub(crate) struct Events {
     newest: VecDeque<Event>,
     limit: usize,
     older: Vec<Event>,
+    /// The line that is being read.
+    pub place: Option<Place>,
 }
 
 /// Maximum number of older events; a transcript has far fewer sessions.
@@ -20,12 +22,17 @@ const OLDER: usize = 64;
 impl Events {
     /// An empty queue that keeps `limit` newest events.
     pub(super) fn new(limit: usize) -> Events {
-        Events { newest: VecDeque::new(), limit: limit.max(1), older: Vec::new() }
+        Events { newest: VecDeque::new(), limit: limit.max(1), older: Vec::new(), place: None }
     }
 
-    /// Adds an event.
+    /// Adds an event of the current line.
     pub(super) fn push(&mut self, event: Event) {
-        self.newest.push_back(event);
+        self.push_at(self.place.clone(), event);
+    }
+
+    /// Adds an event of another line.
+    pub(super) fn push_at(&mut self, place: Option<Place>, event: Event) {
+        self.newest.push_back(Event { place, ..event });
         if self.newest.len() > self.limit
             && let Some(old) = self.newest.pop_front()
             && old.source.subagent.is_none()
@@ -46,7 +53,7 @@ impl Events {
         let mut newest = self.newest.iter_mut().rev().take(NEWEST_USAGE);
         let is_same = |known: &&mut Event| known.source == event.source && response_of(&known.kind) == wanted;
         match newest.find(is_same).filter(|_| wanted.is_some()) {
-            Some(known) => known.kind = event.kind,
+            Some(known) => (known.kind, known.place) = (event.kind, self.place.clone()),
             None => self.push(event),
         }
     }

@@ -8,17 +8,18 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::Event;
 use super::claude::ClaudeReader;
 use super::claude::files::{self, SubagentMeta};
 use super::describe::describe;
 use super::reader::Reader;
 use super::recorder::Recorder;
 use super::tail::{Tail, TailChange};
+use super::{Event, Place, Transcript};
 use crate::events::Millis;
 use crate::events::policy::Recording;
 use crate::file::{self, FileStamp, Slice, modified};
 use crate::list::input::Options;
+use crate::text::fnv1a;
 
 /// Maximum number of subagents' files read when a session is opened, the newest.
 const SUBAGENT_FILES: usize = 64;
@@ -33,6 +34,8 @@ pub struct Follower {
     /// Writes the events to threads.
     pub recorder: Recorder,
     file: Tail,
+    /// What identifies it, once its first line was read.
+    transcript: Option<Arc<Transcript>>,
     /// Whether the file was read to its end once.
     is_read: bool,
     /// Whether the transcript grew since the files beside it were last read.
@@ -106,6 +109,8 @@ impl Beside {
 struct SubagentFile {
     id: String,
     file: Tail,
+    /// What identifies it, once its first line was read.
+    transcript: Option<Arc<Transcript>>,
     /// The modification time of its [`SubagentMeta`].
     meta: Option<SystemTime>,
     is_finished: bool,
@@ -153,6 +158,7 @@ impl Follower {
         Follower {
             recorder: Recorder::default(),
             file: Tail::new(path),
+            transcript: None,
             is_read: false,
             are_side_files_due: false,
             subagents: Vec::new(),
@@ -189,7 +195,8 @@ impl Follower {
         let mut appended =
             Appended { change, bytes: 0, skipped: 0, is_partial: false, events: Vec::new(), since: None };
         if matches!(change, TailChange::Grown | TailChange::Replaced) {
-            self.lines.read(&mut self.file, &self.recorder.recording, slice, &mut appended)?;
+            let file = (&mut self.file, &mut self.transcript, None);
+            self.lines.read(file, &self.recorder.recording, slice, &mut appended)?;
             self.are_side_files_due = true;
         }
         if !appended.is_partial {
@@ -201,6 +208,7 @@ impl Follower {
             }
             subagent.read(&mut self.lines, &self.recorder.recording, slice, &mut appended);
         }
+        self.lines.leave();
         if appended.is_partial {
             return Ok(appended);
         }
@@ -226,6 +234,7 @@ impl Follower {
     fn restart(&mut self) {
         self.lines.reader = None;
         self.lines.is_cut = false;
+        self.transcript = None;
         self.recorder.restart();
         self.is_read = false;
         self.subagents.clear();
@@ -286,7 +295,7 @@ impl Follower {
 impl SubagentFile {
     fn of(path: PathBuf) -> Option<SubagentFile> {
         let id = subagent_of(&path)?.to_owned();
-        Some(SubagentFile { id, file: Tail::new(path), meta: None, is_finished: false })
+        Some(SubagentFile { id, file: Tail::new(path), transcript: None, meta: None, is_finished: false })
     }
 
     /// Reads what was appended. Errors are ignored, since the file may disappear at any time.
@@ -303,14 +312,20 @@ impl SubagentFile {
         if let (Some(reader), Some(call)) = (lines.claude(), &described.tool_use_id) {
             reader.set_call(&self.id, call);
         }
-        if let Ok(TailChange::Grown | TailChange::Replaced) = self.file.check() {
-            let _ = lines.read(&mut self.file, recording, slice, appended);
+        let change = self.file.check();
+        if matches!(change, Ok(TailChange::Replaced)) {
+            self.transcript = None;
+        }
+        if let Ok(TailChange::Grown | TailChange::Replaced) = change {
+            let file = (&mut self.file, &mut self.transcript, Some(self.id.as_str()));
+            let _ = lines.read(file, recording, slice, appended);
             self.is_finished = false;
         }
         if appended.is_partial {
             return;
         }
         self.meta = meta;
+        lines.leave();
         if let Some(reader) = lines.claude().filter(|_| described.finished) {
             self.is_finished = true;
             reader.end_subagent(&self.id, None);
@@ -319,10 +334,10 @@ impl SubagentFile {
 }
 
 impl SessionReader {
-    /// Reads the lines appended to a file.
+    /// Reads the lines appended to a file, which may be of a subagent.
     fn read(
         &mut self,
-        file: &mut Tail,
+        (file, transcript, subagent): (&mut Tail, &mut Option<Arc<Transcript>>, Option<&str>),
         recording: &Recording,
         slice: &Slice,
         appended: &mut Appended,
@@ -345,6 +360,11 @@ impl SessionReader {
             if let Some(recording) = changed.take() {
                 reader.set_recording(recording);
             }
+            let transcript = transcript.get_or_insert_with(|| {
+                let (subagent, first) = (subagent.map(str::to_owned), fnv1a(line));
+                Arc::new(Transcript { subagent, first })
+            });
+            reader.set_place(Some(Place { transcript: Arc::clone(transcript), end }));
             if end < near {
                 reader.read_old_line(line);
             } else {
@@ -356,6 +376,13 @@ impl SessionReader {
         appended.skipped += skipped;
         appended.is_partial |= !is_whole;
         Ok(())
+    }
+
+    /// Ends the reading of lines: what follows is known from elsewhere.
+    fn leave(&mut self) {
+        if let Some(reader) = &mut self.reader {
+            reader.set_place(None);
+        }
     }
 
     fn claude(&mut self) -> Option<&mut ClaudeReader> {

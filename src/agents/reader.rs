@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::claude::ClaudeReader;
 use super::codex::{self, CodexReader};
-use super::{Event, Source};
+use super::{Event, Place, Source};
 use crate::events::policy::Recording;
 use crate::list::input::Options;
 
@@ -32,6 +32,14 @@ impl Reader {
         match self {
             Reader::Claude(reader) => reader.recording.clone_from(recording),
             Reader::Codex(reader) => reader.recording.clone_from(recording),
+        }
+    }
+
+    /// Sets the line that is read next; `None` before events that no line tells.
+    pub fn set_place(&mut self, place: Option<Place>) {
+        match self {
+            Reader::Claude(reader) => reader.events.place = place,
+            Reader::Codex(reader) => reader.events.place = place,
         }
     }
 

@@ -3,17 +3,19 @@
 //! Everything is recorded with the time in the transcript, so a session that is followed late shows
 //! the same times as one followed live.
 //!
-//! A session may be followed again, by this Emacs or another. The metadata of each observation has
-//! the id of its line, so the thread itself records how far the transcript was read.
+//! A session may be followed again, by this Emacs or another, from a file that was moved or copied. What a
+//! thread's journal has of a transcript ends at a position that it names, and only later events are
+//! recorded.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::{Event, EventKind, Source, SubagentCall};
+use super::{Event, EventKind, Place, Source, SubagentCall, Transcript};
 use crate::events::Millis;
-use crate::events::observation::{Details, Metadata, Payload, Type};
+use crate::events::observation::{Details, Metadata, Observation, Payload, Type};
 use crate::events::payload::{AgentsWork, Content, FileEntry, Text, ToolCall, ToolResult};
 use crate::events::policy::Recording;
 use crate::journal::store::Store;
@@ -23,6 +25,7 @@ use crate::list::item::{List, Status};
 use crate::list::report;
 use crate::list::similarity::{Rarity, Words, similarity};
 use crate::thread::activity::{Activity, Ending};
+use crate::thread::record::PositionRecord;
 use crate::thread::{Outcome, State, Thread, WriteOptions};
 
 /// The changes of a thread by a batch of events.
@@ -44,9 +47,6 @@ pub struct ThreadUpdate {
 /// Parts of the description of a thread: its project, and that no user looks at its agent.
 const PROJECT: &str = "project";
 const UNATTENDED: &str = "unattended";
-
-/// Maximum number of calls that start subagents.
-const MOMENTS: usize = 4_096;
 
 /// The reason of the pause of a session whose file ends in mid-turn.
 const SESSION_ENDED: &str = "the session ended";
@@ -88,8 +88,8 @@ pub struct Recorder {
     titles: HashMap<String, String>,
     /// Whether the last list of a thread came from the agent's own tools.
     has_own_lists: HashMap<String, bool>,
-    /// The items in progress when calls started subagents, by the ids of the calls.
-    moments: HashMap<String, Vec<String>>,
+    /// The threads and transcripts of which it is known how far they were recorded before.
+    met: HashSet<(String, Arc<Transcript>)>,
     /// What may be recorded. Reading hides calls by it, too.
     pub recording: Recording,
 }
@@ -102,8 +102,10 @@ struct PendingUpdate {
     list: List,
     state: State,
     ending: Option<Ending>,
-    /// How far the events were recorded when the session was followed before.
-    cursor: Option<Cursor>,
+    /// How far the transcripts of its events were recorded before.
+    before: Vec<(Arc<Transcript>, Before)>,
+    /// How far they are recorded now, where that changed.
+    positions: Vec<PositionRecord>,
     outcome: Option<Outcome>,
     activity: Option<Activity>,
     error: Option<String>,
@@ -113,13 +115,13 @@ struct PendingUpdate {
     is_moved: bool,
 }
 
-/// How far the events of a thread were recorded before.
-#[derive(Clone, Copy)]
-enum Cursor {
-    /// Up to this index among the events.
-    Place(usize),
-    /// Up to this time, except the last list, whose index this is: the file's last list counts.
-    Time(Millis, Option<usize>),
+/// How far a transcript was recorded in a thread before.
+#[derive(Clone, Copy, Debug, Default)]
+struct Before {
+    /// The number of bytes.
+    offset: u64,
+    /// The index of an event that counts although it is not after these bytes.
+    but: Option<usize>,
 }
 
 impl Recorder {
@@ -153,7 +155,7 @@ impl Recorder {
         now: Millis,
     ) -> Vec<ThreadUpdate> {
         let mut touched: Vec<PendingUpdate> = Vec::new();
-        for (place, event) in events.iter().enumerate() {
+        for (number, event) in events.iter().enumerate() {
             let key = self.key(event.source.key());
             // The subagent's last list is too old to be among the events.
             if event.kind == EventKind::SubagentEnded && !self.threads.contains_key(&key) {
@@ -162,7 +164,7 @@ impl Recorder {
             let at = match touched.iter().position(|pending| pending.thread == key) {
                 Some(at) => at,
                 None => {
-                    touched.push(self.begin(store, key.clone(), events, place, now));
+                    touched.push(self.begin(store, key.clone(), &event.source, now));
                     touched.len() - 1
                 }
             };
@@ -171,10 +173,7 @@ impl Recorder {
                 self.titles.insert(pending.thread.clone(), title.clone());
             }
             let switch = self.switch(&pending.thread, event);
-            let is_covered = pending.cursor.is_some_and(|cursor| cursor.covers(place, event));
-            let is_recorded =
-                |thread: &Thread| is_known(thread, event) || is_covered && !is_missing(thread, event);
-            if store.get_mut(&key).map_or(is_covered, |thread| is_recorded(thread)) {
+            if self.is_recorded(store, pending, events, number) {
                 continue;
             }
             let thread = store.open(&pending.thread, Map::new(), now);
@@ -203,14 +202,79 @@ impl Recorder {
                 pending.error = error(event).filter(|_| is_recent(time, now)).map(str::to_owned);
             }
             self.threads.insert(pending.thread.clone(), time);
-            let outcome = self.record_event(&key, store, event, keep_completed, time);
-            let pending = &mut touched[at];
+            let outcome = thread.change(|thread| self.record_event(thread, event, keep_completed, time));
             pending.outcome = outcome.or(pending.outcome.take());
+        }
+        for pending in &mut touched {
+            if let Some(thread) = store.get_mut(&pending.thread) {
+                thread.end_batch(std::mem::take(&mut pending.positions));
+            }
         }
         touched.retain(|pending| pending.is_changed);
         self.end_if_old(store, &touched, now);
         touched.sort_by_key(|pending| !pending.is_subagent);
         touched.into_iter().map(|pending| update(store, pending)).collect()
+    }
+
+    /// Whether an event was recorded before. If not, notes that its line is recorded with this batch.
+    fn is_recorded(
+        &mut self,
+        store: &mut Store,
+        pending: &mut PendingUpdate,
+        events: &[Event],
+        number: usize,
+    ) -> bool {
+        // What no line tells, such as a title beside the file, changes nothing if it is known.
+        let Some(place) = &events[number].place else { return false };
+        let position = position(&events[number], place);
+        let known = pending.before.iter().find(|(transcript, _)| *transcript == place.transcript);
+        let before = match known {
+            Some((_, before)) => *before,
+            None => {
+                let before = self.before(store, pending, events, &position, &place.transcript);
+                pending.before.push((Arc::clone(&place.transcript), before));
+                before
+            }
+        };
+        let is_recorded = place.end <= before.offset && before.but != Some(number);
+        if !is_recorded {
+            set_position(&mut pending.positions, position);
+        }
+        is_recorded
+    }
+
+    /// How far a transcript was recorded in a thread before this batch.
+    fn before(
+        &mut self,
+        store: &mut Store,
+        pending: &mut PendingUpdate,
+        events: &[Event],
+        position: &PositionRecord,
+        transcript: &Arc<Transcript>,
+    ) -> Before {
+        let is_new = self.met.insert((pending.thread.clone(), Arc::clone(transcript)));
+        let Some(thread) = store.get_mut(&pending.thread) else { return Before::default() };
+        let offset = thread.recorded_until(position);
+        if !is_new {
+            return Before { offset: offset.unwrap_or_default(), but: None };
+        }
+        // A file that is met for the first time is read from its beginning.
+        let is_ours = |event: &&Event| {
+            let is_of_file = event.place.as_ref().is_some_and(|place| place.transcript == *transcript);
+            is_of_file && self.key(event.source.key()) == pending.thread
+        };
+        let ours: Vec<(usize, &Event)> =
+            events.iter().enumerate().filter(|(_, event)| is_ours(event)).collect();
+        let end = ours.iter().map(|(_, event)| end_of(event)).max().unwrap_or_default();
+        match offset {
+            None => before_positions(thread, position, &ours),
+            Some(offset) if end < offset => {
+                // The file was truncated. What is left is recorded, and what is appended is new.
+                set_position(&mut pending.positions, PositionRecord { offset: end, ..position.clone() });
+                Before { offset: end, but: None }
+            }
+            Some(offset) => Before { offset, but: None },
+        }
     }
 
     /// Ends the threads just read of a session whose newest line is old, each at its last event. Its time
@@ -283,17 +347,11 @@ impl Recorder {
         })
     }
 
-    fn begin(
-        &mut self,
-        store: &mut Store,
-        key: String,
-        events: &[Event],
-        place: usize,
-        now: Millis,
-    ) -> PendingUpdate {
-        let source = &events[place].source;
+    /// Begins a batch of a thread.
+    fn begin(&mut self, store: &mut Store, key: String, source: &Source, now: Millis) -> PendingUpdate {
         let about = self.about(store, source);
         let thread = store.open(&key, about, now);
+        thread.begin_batch();
         // The program of its tool may have begun the thread.
         if source.is_unattended {
             thread.change(|thread| thread.describe(UNATTENDED, true.into(), now));
@@ -303,15 +361,14 @@ impl Recorder {
                 thread.observe(Payload::Title(title.as_str().into()), Details::default(), now);
             });
         }
-        let (list, state, ending) = (thread.list().clone(), thread.state(), thread.ending());
-        let cursor = if self.threads.contains_key(&key) { None } else { cursor(thread, source, events) };
         PendingUpdate {
-            thread: key,
             is_subagent: source.subagent.is_some(),
-            list,
-            state,
-            ending,
-            cursor,
+            list: thread.list().clone(),
+            state: thread.state(),
+            ending: thread.ending(),
+            thread: key,
+            before: Vec::new(),
+            positions: Vec::new(),
             outcome: None,
             activity: None,
             error: None,
@@ -390,24 +447,66 @@ fn item_of(store: &mut Store, from: &str, call: &SubagentCall) -> Option<String>
     calls.find(|one| one.payload.call().0 == Some(&call.id))?.parent_id.clone()
 }
 
-/// How far the thread was recorded before, by its newest observation from a line.
-fn cursor(thread: &Thread, source: &Source, events: &[Event]) -> Option<Cursor> {
-    let is_ours = |event: &Event| *event.source == *source;
-    let is_list = |event: &Event| matches!(event.kind, EventKind::List(_) | EventKind::EmacsList(..));
-    let last_list = || events.iter().rposition(|event| is_ours(event) && is_list(event));
-    // Files of subagents are read after the session's, so their events do not tell how far that was read.
-    let mut own = thread.observations().reported().rev().filter(|one| one.metadata.agent.is_none());
-    let mark = own.find_map(|one| Some((one.metadata.uuid.as_deref()?, one.metadata.timestamp)));
-    let Some((uuid, time)) = mark else {
-        let revision = thread.revisions().iter().next_back()?;
-        // An ACP client shows the lists of the same session.
-        let lists = REPEATED;
-        let is_ours = revision.stamp.source.as_deref().is_some_and(|source| lists.contains(&source));
-        return is_ours.then(|| Cursor::Time(revision.stamp.timestamp, last_list()));
+/// The position of the line of an event in the journal of its thread.
+fn position(event: &Event, place: &Place) -> PositionRecord {
+    PositionRecord {
+        subagent: place.transcript.subagent.clone(),
+        session: event.source.session.clone(),
+        first: place.transcript.first,
+        offset: place.end,
+        records: 0,
+    }
+}
+
+/// Sets the position of a file among others, unless it is behind.
+fn set_position(positions: &mut Vec<PositionRecord>, new: PositionRecord) {
+    match positions.iter_mut().find(|known| known.is_of_file(&new)) {
+        Some(known) => known.offset = known.offset.max(new.offset),
+        None => positions.push(new),
+    }
+}
+
+/// The end of the line of an event.
+fn end_of(event: &Event) -> u64 {
+    event.place.as_ref().map_or(0, |place| place.end)
+}
+
+/// How far a transcript with the events `ours` was recorded in a thread that knows no position of it: by
+/// todo-write 0.2, from another file with the same lines, or by an ACP client that shows the lists of the
+/// same session. The last recorded line tells.
+fn before_positions(thread: &Thread, position: &PositionRecord, ours: &[(usize, &Event)]) -> Before {
+    // Figures of a response that grew later have the place of the last ones.
+    let is_usage = |kind: &EventKind| match kind {
+        EventKind::OfSubagent { kind, .. } => matches!(**kind, EventKind::Usage { .. }),
+        kind => matches!(kind, EventKind::Usage { .. }),
     };
-    let is_own = |event: &Event| is_ours(event) && !matches!(event.kind, EventKind::OfSubagent { .. });
-    let place = events.iter().rposition(|event| is_own(event) && event.uuid == uuid && event.time == time);
-    place.map(Cursor::Place).or_else(|| time.map(|time| Cursor::Time(time, last_list())))
+    let lines = ours.iter().filter(|(_, event)| !event.uuid.is_empty() && !is_usage(&event.kind));
+    let ends: HashMap<(&str, Option<Millis>), u64> =
+        lines.map(|(_, event)| ((event.uuid.as_str(), event.time), end_of(event))).collect();
+    let recorded = || thread.observations().reported().rev();
+    let line =
+        |one: &Arc<Observation>| ends.get(&(one.metadata.uuid.as_deref()?, one.metadata.timestamp)).copied();
+    if let Some(offset) = recorded().find_map(line) {
+        return Before { offset, but: None };
+    }
+    let is_of_caller = |event: &Event| position.subagent.is_some() && event.source.subagent.is_none();
+    if ours.iter().any(|(_, event)| is_of_caller(event)) {
+        return Before::default();
+    }
+    let mut own = recorded().filter(|one| one.metadata.agent.is_none() && one.metadata.uuid.is_some());
+    let newest = thread.revisions().iter().next_back().map(|revision| &revision.stamp);
+    let repeated = newest.filter(|stamp| stamp.source.as_deref().is_some_and(|one| REPEATED.contains(&one)));
+    let time = match own.next() {
+        Some(observation) => observation.metadata.timestamp,
+        None => repeated.map(|stamp| stamp.timestamp),
+    };
+    let Some(time) = time else { return Before::default() };
+    let until = ours.iter().take_while(|(_, event)| event.time.is_none_or(|of_event| of_event <= time));
+    let is_list = |event: &Event| matches!(event.kind, EventKind::List(_) | EventKind::EmacsList(..));
+    Before {
+        offset: until.map(|(_, event)| end_of(event)).max().unwrap_or_default(),
+        but: ours.iter().rev().find(|(_, event)| is_list(event)).map(|(number, _)| *number),
+    }
 }
 
 /// The sources of lists that repeat what an agent said elsewhere.
@@ -424,19 +523,6 @@ fn is_superseded(thread: &Thread, event: &Event) -> bool {
     last > 0 && time.is_none_or(|time| time <= last)
 }
 
-impl Cursor {
-    fn covers(self, place: usize, event: &Event) -> bool {
-        // The thread knows the subagents' work that it counted.
-        if matches!(event.kind, EventKind::OfSubagent { .. }) {
-            return false;
-        }
-        match self {
-            Cursor::Place(last) => place <= last,
-            Cursor::Time(last, list) => list != Some(place) && event.time.is_some_and(|time| time <= last),
-        }
-    }
-}
-
 /// The time of an event in its thread: neither before the thread's last time nor in the future.
 fn time_in(thread: &Thread, time: Option<Millis>, now: Millis) -> Millis {
     time.unwrap_or(now).max(thread.last_time()).min(now)
@@ -445,9 +531,8 @@ fn time_in(thread: &Thread, time: Option<Millis>, now: Millis) -> Millis {
 impl Recorder {
     /// Records an event; returns the outcome of a write that changed the list.
     fn record_event(
-        &mut self,
-        key: &str,
-        store: &mut Store,
+        &self,
+        thread: &mut Thread,
         event: &Event,
         keep_completed: bool,
         time: Millis,
@@ -456,45 +541,25 @@ impl Recorder {
         if let EventKind::OfSubagent { subagent, call, kind: inner } = kind {
             details = self::details(&Event { kind: (**inner).clone(), ..event.clone() });
             details.metadata.agent = Some(subagent.clone());
-            details.metadata.items = call.as_ref().and_then(|call| self.moment(store, key, call));
+            details.metadata.items = call.as_ref().and_then(|call| thread.items_at_call(call).cloned());
             kind = inner;
-        }
-        let thread = store.get_mut(key)?;
-        if is_counted(thread, kind, &details) {
-            return None;
         }
         if let EventKind::Moved(folder) = kind {
             let project = self.project_moved_to(folder)?;
-            thread.change(|thread| thread.describe(PROJECT, project.into(), time));
+            thread.describe(PROJECT, project.into(), time);
             return None;
         }
-        if let EventKind::Call { id, name, .. } = kind
+        if let EventKind::Call { name, .. } = kind
             && matches!(name.as_str(), "Task" | "Agent")
         {
-            let items = thread.in_progress();
-            details.metadata.items = Some(items.clone());
-            if self.moments.len() >= MOMENTS {
-                self.moments.clear();
-            }
-            self.moments.insert(id.clone(), items);
+            details.metadata.items = Some(thread.in_progress());
         }
         if let EventKind::Result { effect, .. } = kind {
             let files = effect.files.iter().map(|file| self.recording.entry(file, thread.project()));
             let files: Vec<FileEntry> = files.collect();
             details.metadata.files = Some(files).filter(|files| !files.is_empty());
         }
-        thread.change(|thread| {
-            record_event(thread, event, kind, details, &self.recording, keep_completed, time)
-        })
-    }
-
-    /// The items in progress when a call was made, also when it was recorded by another process.
-    fn moment(&mut self, store: &mut Store, key: &str, call: &str) -> Option<Vec<String>> {
-        if !self.moments.contains_key(call) {
-            let found = store.get_mut(key)?.observations().call(call)?;
-            self.moments.insert(call.to_owned(), found.metadata.items.clone()?);
-        }
-        self.moments.get(call).cloned()
+        record_event(thread, event, kind, details, &self.recording, keep_completed, time)
     }
 }
 
@@ -590,32 +655,6 @@ fn error(event: &Event) -> Option<&str> {
     match &event.kind {
         EventKind::TurnEnded { error } => error.as_deref(),
         _ => None,
-    }
-}
-
-/// Whether the thread has counted this work of a subagent already.
-fn is_known(thread: &Thread, event: &Event) -> bool {
-    let EventKind::OfSubagent { kind, .. } = &event.kind else { return false };
-    is_counted(thread, kind, &details(&Event { kind: (**kind).clone(), ..event.clone() }))
-}
-
-/// Whether the event is work that the thread has not counted: a crash may separate it from what was
-/// recorded of the same line or moment.
-fn is_missing(thread: &Thread, event: &Event) -> bool {
-    event.kind.is_work() && !is_counted(thread, &event.kind, &details(event))
-}
-
-/// Whether the thread has counted this work already.
-fn is_counted(thread: &Thread, kind: &EventKind, details: &Details) -> bool {
-    match kind {
-        EventKind::Usage { response, usage } => thread.work_sums().has_counted_usage(response, usage),
-        EventKind::Result { effect, .. } if effect.outcome.is_some() || !effect.files.is_empty() => {
-            thread.work_sums().has_counted(Type::ToolExecution, &details.metadata)
-        }
-        EventKind::SubagentSums { .. } => {
-            thread.work_sums().has_counted(Type::ToolExecution, &details.metadata)
-        }
-        _ => false,
     }
 }
 

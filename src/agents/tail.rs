@@ -113,7 +113,7 @@ impl Tail {
     }
 
     /// Calls `each` with every line appended before the last check, without its line feed, and with the
-    /// offset of its end. The last line is passed on if it is complete JSON; otherwise it waits for its
+    /// offset of its end, also without it: a line has the same end before and after its line feed comes. The last line is passed on if it is complete JSON; otherwise it waits for its
     /// rest. Returns whether all was read; if the slice ended before that, the next call continues.
     ///
     /// # Errors
@@ -169,7 +169,7 @@ impl Tail {
         let mut rest = bytes;
         while let Some(end) = memchr(b'\n', rest) {
             let (line, behind) = (&rest[..end], &rest[end + 1..]);
-            let end = self.offset - behind.len() as u64;
+            let end = self.offset - behind.len() as u64 - 1;
             let is_done = std::mem::take(&mut self.is_passed) | std::mem::take(&mut self.skipping);
             if !is_done {
                 if self.partial.is_empty() {

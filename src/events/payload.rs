@@ -252,9 +252,9 @@ wire_fields! {
         excluded: String = "excluded",
         /// The subagent's id, if the work is of one.
         agent: String = "agent",
-        /// The id of a tool call, which counts once.
+        /// The id of a tool call.
         call_id: String = "callId",
-        /// The id of a response, whose tokens count once.
+        /// The id of a response. Later figures of it replace earlier ones.
         response: String = "response",
         /// Whether the tokens are those of a whole session or prompt, which count for no single item.
         of_session: bool = "ofSession",

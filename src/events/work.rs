@@ -13,7 +13,6 @@ use std::sync::Arc;
 use crate::events::Millis;
 use crate::events::observation::{Metadata, Observation, Payload, Type};
 use crate::events::payload::{AgentsWork, FileEntry};
-use crate::text::fnv1a;
 use crate::wire::wire_names;
 
 wire_names! {
@@ -182,38 +181,6 @@ pub(crate) struct WorkSums {
     has_session_tokens: bool,
     /// The time from which the work is known, unless all of it is.
     since: Option<Millis>,
-    /// Hashes of the names of all calls and responses counted: each counts once.
-    counted: Hashes,
-}
-
-/// A set of hashes that takes little more than their bytes, since a long session has many.
-#[derive(Clone, Debug, Default)]
-struct Hashes {
-    sorted: Vec<u64>,
-    newest: HashSet<u64>,
-}
-
-impl Hashes {
-    /// The number of hashes that are sorted at once.
-    const NEWEST: usize = 448;
-
-    fn contains(&self, hash: u64) -> bool {
-        self.newest.contains(&hash) || self.sorted.binary_search(&hash).is_ok()
-    }
-
-    /// Adds a hash; returns whether it is new.
-    fn insert(&mut self, hash: u64) -> bool {
-        if self.contains(hash) {
-            return false;
-        }
-        self.newest.insert(hash);
-        if self.newest.len() == Hashes::NEWEST {
-            self.sorted.reserve_exact(Hashes::NEWEST);
-            self.sorted.extend(self.newest.drain());
-            self.sorted.sort();
-        }
-        true
-    }
 }
 
 /// Whether an observation of this type and metadata counts as work.
@@ -238,16 +205,6 @@ pub(crate) fn belongs(observation: &Observation, part: Part<'_>) -> bool {
     }
 }
 
-/// A hash of the name of a call or a response; none if it has no name.
-fn name_of(kind: Type, metadata: &Metadata) -> Option<u64> {
-    let (what, name) = match kind {
-        Type::Usage => ("response", &metadata.response),
-        _ => ("call", &metadata.call_id),
-    };
-    let name = name.as_deref().filter(|name| !name.is_empty())?;
-    Some(fnv1a(format!("{what} {name}").as_bytes()))
-}
-
 /// The ids of the items that an observation of work counts for.
 fn items_of(observation: &Observation) -> Option<&[String]> {
     let items = observation.metadata.items.as_deref();
@@ -265,19 +222,13 @@ pub(crate) fn recorded_patches<'o>(
 }
 
 impl WorkSums {
-    /// Adds an observation, if it is one of work that is not counted yet.
+    /// Adds an observation, if it is one of work.
     pub(crate) fn add(&mut self, observation: &Observation) {
         let metadata = &observation.metadata;
         if observation.kind() == Type::StateUpdate {
             self.since = self.since.or(metadata.work_since);
         }
         let Some(items) = items_of(observation) else { return };
-        if let Some(name) = name_of(observation.kind(), metadata)
-            && !self.counted.insert(name)
-            && !self.is_open(observation)
-        {
-            return;
-        }
         if let Payload::Usage(used) = &observation.payload {
             return used.fields().into_iter().for_each(|used| self.add_usage(metadata, &used.usage(), items));
         }
@@ -299,24 +250,6 @@ impl WorkSums {
         let [all_added, all_removed] = self.lines.entry(items.to_vec()).or_default();
         *all_added = all_added.saturating_add(self.whole.added - added);
         *all_removed = all_removed.saturating_add(self.whole.removed - removed);
-    }
-
-    /// Whether the tokens of a response may still be corrected.
-    fn is_open(&self, observation: &Observation) -> bool {
-        let response = observation.metadata.response.as_ref();
-        observation.kind() == Type::Usage && self.open.iter().any(|(name, ..)| Some(name) == response)
-    }
-
-    /// Whether work with this metadata is counted already.
-    pub(crate) fn has_counted(&self, kind: Type, metadata: &Metadata) -> bool {
-        name_of(kind, metadata).is_some_and(|name| self.counted.contains(name))
-    }
-
-    /// Whether these tokens of a response are counted already, or can no longer be corrected.
-    pub(crate) fn has_counted_usage(&self, response: &str, usage: &Usage) -> bool {
-        let name = fnv1a(format!("response {response}").as_bytes());
-        let open = self.open.iter().find(|(name, ..)| name == response);
-        self.counted.contains(name) && open.is_none_or(|(_, known, _)| known == usage)
     }
 
     fn add_usage(&mut self, metadata: &Metadata, usage: &Usage, items: &[String]) {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::folder::{
     PATIENTLY, bad_file, create_folder, existing, files_of, is_later, is_plain, lock, sync, sync_names,
 };
-use super::line::{decode, decode_all, encode};
+use super::line::{Lines, encode};
 use crate::events::Millis;
 use crate::fault::may_panic_here;
 use crate::file::modified;
@@ -133,16 +133,11 @@ impl OpenedJournal {
             // The header is damaged, or the process died before it wrote one.
             _ => {
                 self.records.insert(0, header);
-                self.journal.rewrite(&self.records)?;
+                self.journal.rewrite(&mut self.records)?;
             }
         }
         Ok(self)
     }
-}
-
-/// The length of the complete lines. Bytes after them are a truncated record.
-pub(super) fn whole_lines(bytes: &[u8]) -> usize {
-    memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1)
 }
 
 fn for_appending() -> OpenOptions {
@@ -299,7 +294,7 @@ impl Journal {
         let mut bytes = self.bytes()?;
         bytes.truncate(usize::try_from(self.valid).unwrap_or(usize::MAX));
         bytes.extend_from_slice(&self.pending);
-        Ok(decode_all(&bytes))
+        Ok(Lines::of(&bytes).into_records())
     }
 
     fn bytes(&mut self) -> io::Result<Vec<u8>> {
@@ -312,30 +307,26 @@ impl Journal {
 
     fn read(mut self, mut warnings: Vec<String>) -> io::Result<OpenedJournal> {
         let bytes = self.bytes()?;
-        let end = whole_lines(&bytes);
-        if end < bytes.len() {
+        let lines = Lines::of(&bytes);
+        if lines.length < bytes.len() {
             warnings.push(format!(
                 "{}: the last record was truncated ({} bytes) and is dropped",
                 self.path.display(),
-                bytes.len() - end
+                bytes.len() - lines.length
             ));
-            self.file()?.set_len(end as u64)?;
+            self.file()?.set_len(lines.length as u64)?;
         }
-        let mut records = Vec::new();
-        let mut bad: Vec<&[u8]> = Vec::new();
-        for line in bytes[..end].split_inclusive(|byte| *byte == b'\n') {
-            match decode(line) {
-                Some(record) => {
-                    self.count(&record, line.len() as u64);
-                    records.push(record);
-                }
-                None => bad.push(line),
-            }
-        }
-        self.valid = end as u64;
-        if !bad.is_empty() {
-            warnings.push(self.set_aside(&bad)?);
-            self.rewrite(&records)?;
+        self.valid = lines.length as u64;
+        lines.records.iter().for_each(|(record, length)| self.count(record, *length as u64));
+        let damage = if lines.bad.is_empty() { None } else { Some(self.set_aside(&lines.bad)?) };
+        let mut records = lines.into_records();
+        let is_old = match records.first_mut() {
+            Some(Record::Thread { format, .. }) => std::mem::replace(format, FORMAT) < FORMAT,
+            _ => false,
+        };
+        if damage.is_some() || is_old {
+            warnings.extend(damage);
+            self.rewrite(&mut records)?;
         }
         Ok(OpenedJournal { journal: self, records, warnings })
     }
@@ -365,12 +356,16 @@ impl Journal {
         ))
     }
 
-    /// Replaces the file atomically by one with these records.
-    fn rewrite(&mut self, records: &[Record]) -> io::Result<()> {
+    /// Replaces the file atomically by one with these records. All of them count.
+    fn rewrite(&mut self, records: &mut [Record]) -> io::Result<()> {
         let path = self.path.with_extension("new");
         let _ = fs::remove_file(&path);
         let mut new = Journal::at(&path, self.durability)?;
         for record in records {
+            // Damaged records that follow a position must not count as missing.
+            if let Record::Position(position) = record {
+                position.records = 0;
+            }
             new.pending.extend_from_slice(&encode(record)?);
         }
         new.flush()?;

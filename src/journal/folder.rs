@@ -5,8 +5,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::file::whole_lines;
-use super::line::{decode, decode_all, format_of};
+use super::line::{Lines, decode, format_of};
 use crate::error::Error;
 use crate::events::Millis;
 use crate::file::{is_certain, modified};
@@ -143,7 +142,7 @@ pub(super) fn read_file(path: &Path) -> Result<Vec<Record>, Error> {
     if is_later_format(&bytes) {
         return Err(failed(io::Error::other("a later version of todo-write wrote it")));
     }
-    Ok(decode_all(&bytes[..whole_lines(&bytes)]))
+    Ok(Lines::of(&bytes).into_records())
 }
 
 /// The time of the last record of a journal that has one. Only the end of the file is read: a few

@@ -17,9 +17,54 @@ pub(super) fn encode(record: &Record) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// Decodes lines and skips damaged ones.
-pub(crate) fn decode_all(lines: &[u8]) -> Vec<Record> {
-    lines.split_inclusive(|byte| *byte == b'\n').filter_map(decode).collect()
+/// The lines of a journal that count.
+#[derive(Debug, Default)]
+pub(super) struct Lines<'b> {
+    /// The records, and the lengths of their lines.
+    pub records: Vec<(Record, usize)>,
+    /// Damaged lines.
+    pub bad: Vec<&'b [u8]>,
+    /// The length of all these lines. What follows was not completely written: a part of a line, or of the
+    /// records that belong to a position.
+    pub length: usize,
+}
+
+impl<'b> Lines<'b> {
+    /// Decodes the bytes of a journal.
+    pub(super) fn of(bytes: &'b [u8]) -> Lines<'b> {
+        let mut lines = Lines::default();
+        // The state before the last position, and the number of records that its append still lacks.
+        let mut before = (0, 0, 0);
+        let mut missing = 0_u64;
+        for line in bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n")) {
+            let is_within = missing > 0;
+            missing = missing.saturating_sub(1);
+            match decode(line) {
+                Some(record) => {
+                    if let Record::Position(position) = &record
+                        && !is_within
+                    {
+                        before = (lines.records.len(), lines.bad.len(), lines.length);
+                        missing = position.records;
+                    }
+                    lines.records.push((record, line.len()));
+                }
+                None => lines.bad.push(line),
+            }
+            lines.length += line.len();
+        }
+        if missing > 0 {
+            lines.records.truncate(before.0);
+            lines.bad.truncate(before.1);
+            lines.length = before.2;
+        }
+        lines
+    }
+
+    /// The records alone.
+    pub(super) fn into_records(self) -> Vec<Record> {
+        self.records.into_iter().map(|(record, _)| record).collect()
+    }
 }
 
 /// Decodes a line with its line feed; none if it is damaged.

@@ -7,7 +7,7 @@ use super::file::{Durability, Journal, is_lost};
 use crate::events::Millis;
 use crate::fault::may_panic_here;
 use crate::thread::Thread;
-use crate::thread::record::Record;
+use crate::thread::record::{PositionRecord, Record};
 
 /// A thread whose changes are saved. It is read as a [`Thread`], and changed by [`SavedThread::change`].
 #[derive(Debug)]
@@ -19,8 +19,10 @@ pub struct SavedThread {
     is_unsaved: bool,
     /// That warning, until it is taken.
     warning: Option<String>,
-    /// Whether a change began and did not end, because of a panic.
+    /// Whether a change began and did not end; see [`SavedThread::recover`].
     is_half_made: bool,
+    /// Whether changes wait for the end of a batch.
+    is_in_batch: bool,
     /// The number of its last use among all of the store.
     pub(super) last_use: u64,
 }
@@ -42,6 +44,7 @@ impl SavedThread {
             is_unsaved: false,
             warning: None,
             is_half_made: false,
+            is_in_batch: false,
             last_use: 0,
         }
     }
@@ -67,14 +70,48 @@ impl SavedThread {
     /// Changes the thread, and appends the records of the changes to its journal in one write. If that
     /// fails, the thread goes on in memory, and they are written with the next ones.
     pub fn change<T>(&mut self, work: impl FnOnce(&mut Thread) -> T) -> T {
-        self.recover();
+        if self.is_in_batch {
+            return work(&mut self.thread);
+        }
+        self.begin();
+        let value = work(&mut self.thread);
+        self.end(Vec::new());
+        value
+    }
+
+    /// Begins a batch: until its end, changes are not appended.
+    pub(crate) fn begin_batch(&mut self) {
+        if !self.is_in_batch {
+            self.begin();
+            self.is_in_batch = true;
+        }
+    }
+
+    /// Ends a batch: appends the positions up to which transcripts are recorded with it, and the records of
+    /// the changes, in one write.
+    pub(crate) fn end_batch(&mut self, positions: Vec<PositionRecord>) {
+        if std::mem::take(&mut self.is_in_batch) {
+            self.end(positions);
+        }
+    }
+
+    fn begin(&mut self) {
         self.is_half_made = true;
         if let Some(journal) = &self.journal {
             self.thread.keep_records();
             self.thread.set_journal_bytes(journal.size());
         }
-        let value = work(&mut self.thread);
-        let records = self.thread.take_records();
+    }
+
+    fn end(&mut self, mut positions: Vec<PositionRecord>) {
+        let made = self.thread.take_records();
+        let count = positions.len() + made.len();
+        for (place, position) in positions.iter_mut().enumerate() {
+            position.records = (count - place - 1) as u64;
+        }
+        let mut records: Vec<Record> = positions.into_iter().map(Record::Position).collect();
+        records.iter().for_each(|position| self.thread.apply(position));
+        records.extend(made);
         if !records.is_empty() {
             self.append(&records);
         }
@@ -84,7 +121,6 @@ impl SavedThread {
             let full = self.thread.full(self.thread.last_time());
             self.append(&[full]);
         }
-        value
     }
 
     /// Appends records. A failure is reported once.
@@ -130,6 +166,7 @@ impl SavedThread {
         if !std::mem::take(&mut self.is_half_made) {
             return;
         }
+        self.is_in_batch = false;
         self.thread.take_records();
         let records = self.journal.as_mut().and_then(|journal| journal.records().ok());
         if let Some(records) = records {

@@ -217,9 +217,12 @@ impl Store {
             let (about, last) = (about.clone(), *last);
             self.load(key, &about, last);
         }
-        let thread = self.threads.get_mut(key)?;
-        thread.recover();
-        Some(thread)
+        self.threads.get_mut(key)
+    }
+
+    /// Restores the threads that a panic left half changed.
+    pub(crate) fn recover(&mut self) {
+        self.threads.values_mut().for_each(SavedThread::recover);
     }
 
     /// A thread to read: the one in memory, or a snapshot of what its newest journal has. None if it
@@ -229,7 +232,7 @@ impl Store {
     /// [`Error::Journal`] if that cannot be read.
     pub fn get(&mut self, key: &str) -> Result<Option<&Thread>, Error> {
         if self.threads.contains_key(key) {
-            return Ok(self.get_mut(key).map(|thread| &**thread));
+            return Ok(self.threads.get(key).map(|thread| &**thread));
         }
         let Some(folder) = self.storage.folder.as_deref() else { return Ok(None) };
         if !self.snapshots.contains_key(key) && self.snapshots.len() >= MANY_SNAPSHOTS {

@@ -109,6 +109,11 @@ impl Module {
         self.store.set_storage(storage);
     }
 
+    /// Restores what a panic left half changed.
+    fn recover(&mut self) {
+        self.others.values_mut().chain([&mut self.store]).for_each(Store::recover);
+    }
+
     /// The thread to write to, loaded or created if it is not in memory.
     fn open(&mut self, key: &str) -> &mut SavedThread {
         self.store.open(key, Map::new(), now())
@@ -125,6 +130,10 @@ static MODULE: LazyLock<Mutex<Module>> = LazyLock::new(Mutex::default);
 /// Runs `work` on the state of the module. `work` must not call Lisp.
 fn with_module<T>(work: impl FnOnce(&mut Module) -> T) -> T {
     let mut module = enter(&MODULE);
+    if MODULE.is_poisoned() {
+        MODULE.clear_poison();
+        module.recover();
+    }
     may_panic_here();
     work(&mut module)
 }
@@ -137,8 +146,7 @@ fn with_module<T>(work: impl FnOnce(&mut Module) -> T) -> T {
 fn enter<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     match mutex.try_lock() {
         Ok(guard) => guard,
-        // A poisoned lock is safe: a thread that a panic left half changed is restored, and a reader at
-        // worst leaves lines unread.
+        // A panic at worst leaves lines unread; see also `with_module`.
         Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
         Err(TryLockError::WouldBlock) => panic!("a call within another one"),
     }

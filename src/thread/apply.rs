@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Map;
 
 use super::activity::{Activity, AgentActivity};
-use super::record::{COUNTER_LIMIT, FullRecord, Record, RevisionRecord};
+use super::record::{COUNTER_LIMIT, FullRecord, PositionRecord, Record, RevisionRecord};
 use super::revision::{Operation, Stamp};
 use super::{AgentView, State, Thread, mark_told};
 use crate::events::Millis;
@@ -14,6 +14,9 @@ use crate::events::observation::Kept;
 use crate::fault::may_panic_here;
 use crate::list::change::{apply, diff, mark_cancelled};
 use crate::list::item::{Author, Item, List};
+
+/// Maximum number of transcripts whose positions a thread knows: that of the session, and of its subagents.
+const MANY_POSITIONS: usize = 1_024;
 
 impl Thread {
     /// Changes the state by a record. Records of a damaged journal need not fit the state: what cannot
@@ -29,6 +32,7 @@ impl Thread {
                 self.agent.reminded.extend(reminded.iter().cloned());
             }
             Record::State { timestamp, activity } => self.apply_activity(activity, *timestamp),
+            Record::Position(position) => self.keep_position(position),
             Record::Observation(observation) => self.keep_observation(Arc::clone(observation)),
         }
     }
@@ -126,6 +130,15 @@ impl Thread {
         mark_told(self.revisions.current_mut(), self.agent.base.as_deref());
     }
 
+    fn keep_position(&mut self, position: &PositionRecord) {
+        let position = PositionRecord { records: 0, ..position.clone() };
+        self.positions.retain(|known| !known.is_of_file(&position));
+        if self.positions.len() == MANY_POSITIONS {
+            self.positions.remove(0);
+        }
+        self.positions.push(position);
+    }
+
     fn apply_full(&mut self, full: &FullRecord) {
         let (list, base) = (unique(full.list.clone()), full.base.clone().map(unique));
         self.next_id = full.next_id.max(first_free_id(list.iter().chain(base.iter().flatten())));
@@ -138,6 +151,7 @@ impl Thread {
         self.agent = AgentView { known: full.known, base, is_unanswered: full.unanswered, reminded };
         mark_told(self.revisions.current_mut(), self.agent.base.as_deref());
         self.clock.clone_from(&full.clock);
+        full.positions.iter().for_each(|position| self.keep_position(position));
         self.observations.skip_to(full.observations);
     }
 
@@ -154,6 +168,7 @@ impl Thread {
             known: self.agent.known,
             clock: self.clock.clone(),
             observations: self.observations.next_number(),
+            positions: self.positions.clone(),
         })
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Thread;
 use crate::events::Millis;
 use crate::events::observation::{
-    Details, Filter, Kept, Metadata, Observation, Payload, Phase, RevisionObservations,
+    Details, Filter, Kept, Metadata, Observation, Payload, Phase, RevisionObservations, Type,
 };
 use crate::events::payload::{Derived, PlanUpdate, StatusChange, Text};
 use crate::events::policy::{Hidden, Recording, abridge};
@@ -13,6 +13,9 @@ use crate::events::work::is_work;
 use crate::list::change::{Change, ChangeKind};
 use crate::list::item::{Item, Status};
 use crate::thread::record::Record;
+
+/// Maximum number of calls that start subagents.
+const MANY_MOMENTS: usize = 4_096;
 
 impl Thread {
     /// Records an observation and returns it.
@@ -78,6 +81,13 @@ impl Thread {
         }
         self.is_abridged |= observation.metadata.abridged.is_some();
         self.work.add(&observation);
+        let Metadata { call_id, items, .. } = &observation.metadata;
+        if let (Type::ToolCall, Some(call), Some(items)) = (observation.kind(), call_id, items) {
+            if self.moments.len() == MANY_MOMENTS {
+                self.moments.clear();
+            }
+            self.moments.insert(call.clone(), items.clone());
+        }
         self.observations.push(observation);
     }
 

@@ -65,8 +65,41 @@ pub enum Record {
         #[serde(flatten)]
         activity: AgentActivity,
     },
+    /// How far a transcript is recorded with the records that follow.
+    Position(PositionRecord),
     /// An observation that does not follow from a revision.
     Observation(Arc<Observation>),
+}
+
+/// How far a transcript is recorded in a thread. It stands first in the append with what was read up to
+/// there, which counts only as a whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PositionRecord {
+    /// The subagent whose file it is; none for the session's own file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subagent: Option<String>,
+    /// The id of the session, and the hash of the file's first line, which identify the file however it
+    /// is named.
+    pub session: String,
+    /// See `session`.
+    pub first: u64,
+    /// The number of bytes of the file that are recorded, without the last line feed.
+    pub offset: u64,
+    /// The number of records of the same append that follow; 0 if they do not matter.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub records: u64,
+}
+
+impl PositionRecord {
+    /// Whether both are of the same file.
+    pub(crate) fn is_of_file(&self, other: &PositionRecord) -> bool {
+        (&self.subagent, &self.session, self.first) == (&other.subagent, &other.session, other.first)
+    }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// A new list.
@@ -121,6 +154,9 @@ pub struct FullRecord {
     pub clock: Clock,
     /// The number of the next observation.
     pub observations: u64,
+    /// How far transcripts are recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub positions: Vec<PositionRecord>,
 }
 
 fn is_false(flag: &bool) -> bool {
@@ -147,8 +183,9 @@ fn without_previous_if_any<S: Serializer>(changes: &Option<Changes>, to: S) -> R
     }
 }
 
-/// The version of the format in which journals keep records.
-pub(crate) const FORMAT: u32 = 1;
+/// The version of the format in which journals keep records. Version 1 has no positions; opening a journal of
+/// it makes it one of this version, which todo-write 0.2 leaves alone.
+pub(crate) const FORMAT: u32 = 2;
 
 /// The limit of all counters. A higher number is damage; adding to it might overflow.
 pub(crate) const COUNTER_LIMIT: u64 = 1 << 53;
@@ -161,7 +198,7 @@ impl Record {
             Record::Observation(observation) => Some(observation.timestamp),
             Record::Revision(made) => Some(made.stamp.timestamp),
             Record::Full(full) => Some(full.timestamp),
-            Record::Known { .. } => None,
+            Record::Known { .. } | Record::Position(_) => None,
         }
     }
 
@@ -174,6 +211,7 @@ impl Record {
                 full.number.max(full.timestamp).max(full.next_id).max(full.known).max(full.observations)
             }
             Record::Known { number, .. } => *number,
+            Record::Position(position) => position.offset.max(position.records),
             Record::Observation(observation) => observation.number.max(observation.timestamp),
         };
         highest < COUNTER_LIMIT

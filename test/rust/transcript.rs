@@ -4,6 +4,7 @@ mod claude;
 mod codex;
 mod expected;
 mod followed;
+mod recorded;
 mod states;
 mod times;
 mod work;

@@ -258,7 +258,7 @@ impl Sources {
             if let Some(call) = &subagent.source.call {
                 let kind = EventKind::Title(call.description.clone());
                 let source = subagent.source.clone();
-                events.push(Event { source, uuid: String::new(), time: event.time, kind });
+                events.push(Event { source, uuid: String::new(), time: event.time, place: None, kind });
             }
             held.into_iter().for_each(|event| events.push(event));
             return events.push(event);

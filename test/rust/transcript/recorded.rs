@@ -1,0 +1,235 @@
+//! A transcript is recorded once, however it is read: in pieces, by one Emacs after another, after crashes, and
+//! from files that were moved, copied, truncated or replaced.
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use todo_write::agents::follower::Follower;
+use todo_write::events::observation::Type;
+use todo_write::events::work::{Part, Work};
+use todo_write::journal::store::{Storage, Store};
+use todo_write::list::input::Options;
+use todo_write::list::item::Status;
+
+use super::followed::{Followed, NOW, list};
+use super::{answer, assistant, call, todo, transcripts};
+use crate::common::{Folder, Pending, corpus_or_skip};
+
+/// What is known of a thread: its list, what was said and done, and the work of each part.
+#[derive(Debug, PartialEq)]
+struct Known {
+    list: Vec<(String, Status)>,
+    revisions: u64,
+    said: Vec<String>,
+    work: Vec<Option<Work>>,
+}
+
+/// All threads of a store that have anything.
+fn known(store: &mut Store) -> BTreeMap<String, Known> {
+    let keys: Vec<String> = store.saved_threads().into_iter().map(|kept| kept.key).collect();
+    let known = keys.into_iter().map(|key| {
+        let thread = store.get(&key).unwrap().unwrap();
+        let said = thread.observations().reported().filter(|one| one.kind() != Type::Usage);
+        // When a title is told does not matter, nor when another Emacs took over.
+        let said = said.filter(|one| !matches!(one.kind(), Type::Title | Type::StateUpdate));
+        let mut said: Vec<String> = said
+            .map(|one| {
+                let line = (&one.metadata.uuid, one.metadata.timestamp, &one.metadata.call_id);
+                format!("{line:?} {}", serde_json::to_string(&one.payload).unwrap())
+            })
+            .collect();
+        said.sort();
+        let ids = (1..=200).map(|number| format!("t{number}"));
+        let parts = ids.map(|id| thread.work(Part::Item(&id)).cloned());
+        let work = [thread.work(Part::Whole).cloned(), thread.work(Part::Outside).cloned()];
+        let list = thread.list().iter().map(|item| (item.content.clone(), item.status)).collect();
+        let revisions = thread.revisions().last();
+        (key, Known { list, revisions, said, work: work.into_iter().chain(parts).collect() })
+    });
+    known.filter(|(_, known)| known.revisions > 0 || !known.said.is_empty()).collect()
+}
+
+/// An Emacs that follows a transcript.
+struct Emacs {
+    store: Store,
+    follower: Follower,
+}
+
+impl Emacs {
+    fn start(journals: &Path, file: &Path) -> Emacs {
+        let storage =
+            Storage { folder: Some(journals.to_owned()), history_limit: usize::MAX, ..Storage::default() };
+        let follower = Follower::new(file.to_owned(), Options::default(), usize::MAX);
+        Emacs { store: Store::new(storage), follower }
+    }
+
+    fn read(&mut self) -> &mut Emacs {
+        let appended = self.follower.read().unwrap();
+        self.follower.recorder.record(&mut self.store, &appended.events, false, NOW);
+        self
+    }
+}
+
+fn append(file: &Path, bytes: &[u8]) {
+    OpenOptions::new().append(true).create(true).open(file).unwrap().write_all(bytes).unwrap();
+}
+
+/// Cuts the newest journals, like a crash of the machine at any moment.
+fn crash(journals: &Path, random: u64) {
+    for (number, entry) in fs::read_dir(journals).into_iter().flatten().enumerate() {
+        let file = OpenOptions::new().write(true).open(entry.unwrap().path()).unwrap();
+        let length = file.metadata().unwrap().len();
+        file.set_len((random >> (number % 7)) % (length + 1)).unwrap();
+    }
+}
+
+fn sessions() -> Vec<PathBuf> {
+    let codex =
+        corpus_or_skip("transcripts/codex").into_iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+    let mut files = transcripts();
+    files.extend(codex.map(|entry| entry.unwrap().path()));
+    files
+}
+
+#[test]
+fn every_recorded_session_cut_anywhere_is_recorded_once_whatever_happens_at_the_cuts() {
+    let (mut random, mut happened) = (20_260_101_u64, [0; 6]);
+    for path in sessions() {
+        let bytes = fs::read(&path).unwrap();
+        let (whole, folder) = (Folder::new(), Folder::new());
+        [&whole, &folder].iter().for_each(|folder| fs::create_dir_all(folder.path()).unwrap());
+        append(&whole.path().join("session.jsonl"), &bytes);
+        let mut at_once = Emacs::start(&whole.path().join("journals"), &whole.path().join("session.jsonl"));
+        let expected = known(&mut at_once.read().store);
+        let mut next = |below: usize| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) as usize % below
+        };
+        let mut cuts: Vec<usize> = (0..8).map(|_| next(bytes.len())).collect();
+        cuts.extend([0, bytes.len()]);
+        cuts.sort_unstable();
+        let (journals, mut file) = (folder.path().join("journals"), folder.path().join("session.jsonl"));
+        append(&file, b"");
+        let mut emacs = Emacs::start(&journals, &file);
+        for (number, pair) in cuts.windows(2).enumerate() {
+            append(&file, &bytes[pair[0]..pair[1]]);
+            emacs.read();
+            let event = next(6);
+            happened[event] += 1;
+            let other = folder.path().join(format!("other-{number}.jsonl"));
+            match event {
+                // The next Emacs begins after this one, or while this one goes on.
+                1 => drop(std::mem::replace(&mut emacs, Emacs::start(&journals, &file))),
+                2 => {
+                    let mut second = Emacs::start(&journals, &file);
+                    second.read();
+                    emacs = second;
+                }
+                3 => {
+                    emacs.store = Store::default();
+                    crash(&journals, next(usize::MAX) as u64);
+                    emacs = Emacs::start(&journals, &file);
+                }
+                4 => {
+                    fs::rename(&file, &other).unwrap();
+                    file = other;
+                    emacs.store = Store::default();
+                    emacs = Emacs::start(&journals, &file);
+                }
+                5 => {
+                    fs::copy(&file, &other).unwrap();
+                    file = other;
+                    emacs.store = Store::default();
+                    emacs = Emacs::start(&journals, &file);
+                }
+                _ => {}
+            }
+        }
+        let found = known(&mut emacs.read().store);
+        for (thread, expected) in &expected {
+            assert_eq!(found.get(thread), Some(expected), "{thread} in {}", path.display());
+        }
+        assert_eq!(found.len(), expected.len(), "{}", path.display());
+    }
+    println!("went on, restarted, two at once, crashed, moved, copied: {happened:?}");
+}
+
+#[test]
+fn a_batch_that_was_not_completely_written_is_recorded_again_as_a_whole() {
+    let folder = Folder::new();
+    let (journals, file) = (folder.path().join("journals"), folder.path().join("session.jsonl"));
+    fs::create_dir_all(folder.path()).unwrap();
+    for line in [todo("1", "First"), answer("1", false), said("one"), said("two"), todo("2", "Second")] {
+        append(&file, format!("{line}\n").as_bytes());
+    }
+    let expected = known(&mut Emacs::start(&journals, &file).read().store);
+    let journal = fs::read_dir(&journals).unwrap().next().unwrap().unwrap().path();
+    let written = fs::read(&journal).unwrap();
+    for length in 0..=written.len() {
+        fs::write(&journal, &written[..length]).unwrap();
+        let found = known(&mut Emacs::start(&journals, &file).read().store);
+        assert_eq!(found, expected, "after {length} of {} bytes", written.len());
+    }
+}
+
+fn said(text: &str) -> Value {
+    let mut line = assistant(&format!("m-{text}"), json!({"type": "text", "text": text}));
+    line["uuid"] = format!("s-{text}").into();
+    line
+}
+
+fn messages(followed: &mut Followed) -> Vec<String> {
+    let found = followed.observed("claude:s", Type::Message);
+    found.iter().map(|content| content["text"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn what_is_appended_to_a_truncated_transcript_is_recorded_and_what_is_left_of_it_is_not_again() {
+    for restarts in [false, true] {
+        let mut followed = Followed::having(&[said("one"), said("two"), said("three")]);
+        let text = fs::read_to_string(followed.file()).unwrap();
+        fs::write(followed.file(), text.split_inclusive('\n').next().unwrap()).unwrap();
+        if restarts {
+            followed.restart();
+        }
+        followed.read();
+        assert_eq!(messages(&mut followed), ["one", "two", "three"]);
+        followed.line(&said("four"));
+        if restarts {
+            followed.restart();
+        }
+        followed.read();
+        assert_eq!(messages(&mut followed), ["one", "two", "three", "four"], "{restarts}");
+    }
+}
+
+#[test]
+fn another_transcript_of_the_same_name_is_recorded_from_its_beginning() {
+    let mut followed = Followed::having(&[todo("1", "First"), answer("1", false)]);
+    let mut later = todo("2", "Other");
+    later["timestamp"] = "2026-01-02T00:00:00.000Z".into();
+    let mut end = answer("2", false);
+    end["timestamp"] = "2026-01-02T00:00:01.000Z".into();
+    fs::write(followed.file(), format!("{later}\n{end}\n")).unwrap();
+    followed.restart();
+    followed.read();
+    assert_eq!(followed.rows("claude:s"), list(&[("Other", Pending)]));
+    assert_eq!(followed.observed("claude:s", Type::ToolCall).len(), 2);
+}
+
+#[test]
+fn a_line_without_its_line_feed_is_not_recorded_again_when_that_comes() {
+    let mut followed = Followed::new();
+    followed.append(said("one").to_string().as_bytes());
+    followed.read();
+    followed.append(b"\n");
+    followed.restart();
+    followed.read();
+    assert_eq!(messages(&mut followed), ["one"]);
+    followed.line(&call("c", "Bash", json!({"command": "true"})));
+    followed.read();
+    assert_eq!(followed.observed("claude:s", Type::ToolCall).len(), 1);
+}
