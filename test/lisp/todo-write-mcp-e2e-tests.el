@@ -177,15 +177,13 @@ It asks for VERSION of the protocol and has CAPABILITIES."
 (ert-deftest todo-write-mcp-e2e-a-call-of-almost-a-mebibyte-is-accepted-and-a-larger-one-refused ()
   (todo-write-mcp-e2e-with-emacs emacs
     (let ((client (todo-write-mcp-client-start emacs))
-          (todos (lambda (count)
-                   (apply #'todo-write-test-todos
-                          (cl-loop for n below count
-                                   collect (list (format "%d %s" n (make-string 900 ?x))
-                                                 "pending" "x"))))))
-      (should (car (todo-write-mcp-client-call client (funcall todos 990))))
-      (should (equal 990 (length (todo-write-mcp-emacs-rows
-                                  emacs (car (todo-write-mcp-emacs-threads emacs))))))
-      (should (equal (todo-write-mcp-client-call client (funcall todos 1200))
+          ;; The tool ignores a field that it does not know.
+          (call (lambda (size)
+                  (append (todo-write-test-todos "One" "Two") (list :more (make-string size ?x))))))
+      (should (car (todo-write-mcp-client-call client (funcall call 1040000))))
+      (should (equal 2 (length (todo-write-mcp-emacs-rows
+                                emacs (car (todo-write-mcp-emacs-threads emacs))))))
+      (should (equal (todo-write-mcp-client-call client (funcall call 1050000))
                      '(nil . "The list is larger than 1 MiB; send a shorter one.")))
       (todo-write-mcp-end client))))
 

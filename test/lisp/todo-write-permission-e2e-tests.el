@@ -195,7 +195,9 @@ Return the decision that the hook prints."
                                            (:question "Tools?" :multiSelect t
                                             :options [(:label "Rake") (:label "Hoe")
                                                       (:label "Fork")])]))))
-       (should (equal "{\"behavior\":\"allow\",\"updatedInput\":{\"plan\":\"# Plan\"}}"
+       (should (equal (concat "{\"behavior\":\"allow\",\"updatedInput\":{\"plan\":\"# Plan\"},"
+                              "\"updatedPermissions\":[{\"type\":\"setMode\",\"mode\":\"default\","
+                              "\"destination\":\"session\"}]}")
                       (todo-write-permission-e2e--keys socket "y" nil :tool_name "ExitPlanMode"
                                                        :tool_input '(:plan "# Plan"))))))))
 
