@@ -261,12 +261,3 @@ pub fn apply<T: Entry>(list: &[T], changes: &[Change<T>]) -> Vec<T> {
     result.extend(staying.cloned());
     result
 }
-
-/// Folds a chain of changes that starts at `list` into the diff of its first and its last list.
-pub fn fold<T: Entry>(list: &[T], chain: &[Vec<Change<T>>]) -> Vec<Change<T>> {
-    let mut end = list.to_vec();
-    for changes in chain {
-        end = apply(&end, changes);
-    }
-    diff(list, &end)
-}

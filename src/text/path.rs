@@ -28,7 +28,7 @@ pub fn normal<'p>(path: &'p str, folder: &str) -> Cow<'p, str> {
     let root = if whole.starts_with('/') { "/" } else { "" };
     let mut parts: Vec<&str> = Vec::new();
     for part in rest.split('/') {
-        let is_start = |part: &str| part == ".." || part == "~" && root.is_empty();
+        let is_start = |part: &str| part == ".." || part.starts_with('~') && root.is_empty();
         match part {
             "" | "." => {}
             ".." if parts.last().is_some_and(|last| !is_start(last)) => drop(parts.pop()),

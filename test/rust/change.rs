@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::common::{Completed, InProgress, Pending, item, letters};
 use serde_json::json;
-use todo_write::list::change::{Change, ChangeKind, apply, diff, fold};
+use todo_write::list::change::{Change, ChangeKind, apply, diff};
 use todo_write::list::item::{Item, Priority};
 
 type Changes = Vec<Change<Arc<Item>>>;
@@ -190,14 +190,6 @@ fn changes_survive_serialization() {
     let changes = diff(&letters("abcdef"), &letters("fxcab"));
     let text = serde_json::to_string(&changes).unwrap();
     assert_eq!(serde_json::from_str::<Changes>(&text).unwrap(), changes);
-}
-
-#[test]
-fn folding_omits_items_that_were_added_and_removed() {
-    let lists = ["ab", "abx", "xab", "ba", "ab"].map(letters);
-    let chain: Vec<Changes> = lists.windows(2).map(|pair| diff(&pair[0], &pair[1])).collect();
-    assert!(chain.iter().all(|changes| !changes.is_empty()));
-    assert_eq!(fold(&lists[0], &chain), []);
 }
 
 #[test]

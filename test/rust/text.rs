@@ -2,7 +2,11 @@
 
 use std::borrow::Cow;
 
+use proptest::prelude::*;
+use todo_write::events::patch::{FileChange, complete};
 use todo_write::journal::search::Query;
+use todo_write::text::command::{names, names_of_words};
+use todo_write::text::path::{is_inside, normal};
 use todo_write::text::{excerpt, is_blank, one_line};
 
 #[test]
@@ -43,4 +47,54 @@ fn a_long_line_is_found_although_it_is_longer_in_lower_case() {
     let line = format!("{} parser", "İ".repeat(300));
     let found = Query::of("parser").unwrap().line_in(&line);
     assert!(found.is_some_and(|found| found.ends_with("parser")));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_names_in_any_command_are_found_without_a_panic(
+        command in "([a-c./~=:-]|[ \n\t'\"`\\\\$(){}<>;&|#é]|EOF|<<|\\$\\(|cat |git |-m ){0,60}",
+    ) {
+        for code in [false, true] {
+            let found = names(&command, code);
+            prop_assert!(found.iter().all(|name| name.text.len() <= command.len()));
+        }
+        prop_assert!(names_of_words(command.split(' ')).len() <= command.len());
+    }
+
+    #[test]
+    fn a_normal_name_is_its_own_normal_form(path in "([a-b./~]|\\.\\./){0,12}", folder in "(/[a-b.]{0,2}){0,3}") {
+        let name = normal(&path, &folder).into_owned();
+        prop_assert_eq!(&normal(&name, &folder), &name);
+        prop_assert!(!name.starts_with('/') || is_inside(&name), "{}", name);
+    }
+
+    #[test]
+    fn a_patch_of_any_text_has_one_header_and_only_whole_hunks(
+        hunks in "(@@ -[0-2],[0-2] \\+[0-2],[0-2] @@\n|[ +-]a\n|--- a\n|\\+\\+\\+ /b\n|diff --git c d\n|\n){0,20}",
+    ) {
+        let patch = complete("/p/f", "/p", FileChange::default(), &hunks);
+        prop_assert_eq!(patch.matches("diff --git ").count(), 1);
+        let body: Vec<&str> = patch.lines().skip_while(|line| !line.starts_with("@@ ")).collect();
+        let mut left = (0, 0);
+        for line in body.iter().filter(|line| !line.starts_with("# ")) {
+            if let Some(header) = line.strip_prefix("@@ -").filter(|_| left == (0, 0)) {
+                let numbers: Vec<u32> = header.split([',', ' ', '+', '@']).filter_map(|n| n.parse().ok()).collect();
+                left = (numbers[1], numbers[3]);
+                continue;
+            }
+            left.0 -= u32::from(!line.starts_with('+'));
+            left.1 -= u32::from(!line.starts_with('-'));
+        }
+        prop_assert_eq!(left, (0, 0));
+    }
+}
+
+/// Each would take minutes if its time grew with the square of its length.
+#[test]
+fn the_names_in_a_long_command_are_found_in_time() {
+    for part in ["<<E\n", "$(", "\"$(", "${", "'", "a=b ", "`", "#", "(", "\\", "bash -c 'a b' ", "{a,"] {
+        assert!(names(&part.repeat(100_000), true).len() <= part.len() * 100_000, "{part}");
+    }
 }
