@@ -122,7 +122,8 @@ Each string of NOTICES is part of the respective notice."
   (todo-write-with-store
     (todo-write-test-write "a" "Stays" "Goes")
     (let ((outcome (todo-write-test-write "a" "Stays" '("Goes" "cancelled"))))
-      (should (eq t (plist-get (aref (plist-get (plist-get outcome :changes) :removed) 0)
+      (should (equal '("removed") (todo-write-test-types (plist-get outcome :changes))))
+      (should (eq t (plist-get (aref (plist-get (plist-get outcome :changes) :changes) 0)
                                :cancelled))))))
 
 ;;; Refused
