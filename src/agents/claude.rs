@@ -23,7 +23,7 @@ use serde_json::value::RawValue;
 
 use super::calls::{PendingCalls, result};
 use super::events::{Events, RecentNames, push_bounded};
-use super::field::{millis, shortened, title};
+use super::field::{millis, readable_part, shortened, title};
 use super::{Effect, Event, EventKind, Place, PlanResult, Source, lenient};
 use crate::events::Millis;
 use crate::events::policy::Recording;
@@ -67,6 +67,8 @@ pub struct ClaudeReader {
     is_denied: bool,
     /// Whether the line is far from the end of a large file, where work is not counted.
     is_old: bool,
+    /// The number of lines that could not be read in full.
+    pub(super) unreadable: u64,
     /// The newest responses with their tokens.
     responses: VecDeque<(String, Usage)>,
     /// Sums of the work of subagents, by the subagents' ids.
@@ -149,6 +151,7 @@ impl ClaudeReader {
             is_command_local: false,
             is_denied: false,
             is_old: false,
+            unreadable: 0,
             responses: VecDeque::new(),
             sums: VecDeque::new(),
             early_title: None,
@@ -178,7 +181,19 @@ impl ClaudeReader {
 
     /// Reads a line, without its line feed.
     pub fn read_line(&mut self, bytes: &[u8]) {
-        let Some(line) = TranscriptLine::parse(bytes) else { return };
+        if let Some(line) = TranscriptLine::parse(bytes) {
+            return self.line(line);
+        }
+        if !bytes.trim_ascii().is_empty() {
+            self.unreadable += 1;
+        }
+        let part = readable_part(bytes, |part| TranscriptLine::parse(part).is_some());
+        if let Some(line) = part.as_deref().and_then(TranscriptLine::parse) {
+            self.line(line);
+        }
+    }
+
+    fn line(&mut self, line: TranscriptLine<'_>) {
         let time = self.date(&line);
         self.title(&line, time);
         if let (Some(folder), Some(session)) = (&line.relocated_cwd, line.session_id)
@@ -216,15 +231,15 @@ impl ClaudeReader {
                 if origin.source.subagent.is_none() && line.tool_denial_kind.is_some() {
                     self.is_denied = true;
                 }
-                self.user_message(&origin, &message, line.tool_use_result, is_prompt);
+                self.user_message(&origin, message, line.tool_use_result, is_prompt);
             }
             (Some("assistant"), Some(message)) if line.is_api_error_message == Some(true) => {
-                let text = message.blocks().into_iter().find_map(|block| block.text);
+                let text = message.content.0.into_iter().find_map(|block| block.text);
                 self.end_turn(&origin, text.map(|text| excerpt(&text.0, 200)));
             }
             (Some("assistant"), Some(message)) => {
                 self.usage(&origin, &message, line.request_id.as_ref().map_or("", |id| &id.0));
-                self.assistant_message(&origin, &message);
+                self.assistant_message(&origin, message);
             }
             _ => {}
         }
@@ -344,11 +359,11 @@ impl ClaudeReader {
     fn user_message(
         &mut self,
         origin: &Origin<'_>,
-        message: &Message<'_>,
+        message: Message<'_>,
         fields: Option<&RawValue>,
         is_prompt: bool,
     ) {
-        let blocks = message.blocks();
+        let blocks = message.content.0;
         let results = blocks.iter().filter(|block| block.tool_use_id.is_some()).count();
         let fields = fields.filter(|_| results == 1);
         for block in blocks {
@@ -385,7 +400,7 @@ impl ClaudeReader {
         }
     }
 
-    fn assistant_message(&mut self, origin: &Origin<'_>, message: &Message<'_>) {
+    fn assistant_message(&mut self, origin: &Origin<'_>, message: Message<'_>) {
         let id = message.id.unwrap_or_default();
         let is_end = message.stop_reason == Some("end_turn");
         if self.is_idle && origin.source.subagent.is_none() && !is_end {
@@ -393,7 +408,7 @@ impl ClaudeReader {
             self.emit(origin, EventKind::TurnBegun);
         }
         self.apply_unanswered(origin, id);
-        message.blocks().into_iter().for_each(|block| self.assistant_block(origin, id, block));
+        message.content.0.into_iter().for_each(|block| self.assistant_block(origin, id, block));
         if is_end {
             self.end_turn(origin, None);
         }
@@ -453,7 +468,9 @@ impl ClaudeReader {
             return;
         }
         let call = self.calls.end(id);
-        let fields = call.as_ref().and(answer.fields).map(ToolUseResult::read).unwrap_or_default();
+        let fields = call.as_ref().and(answer.fields);
+        let mut spare = Vec::new();
+        let fields = fields.map(|fields| ToolUseResult::read(fields, &mut spare)).unwrap_or_default();
         let details = TaskResult { text: &content, fields: &fields, time: origin.time };
         let is_error = answer.is_error || call.is_some() && details.is_refusal();
         let mut effect =

@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 
 use super::calls::{PendingCall, PendingCalls, result};
 use super::events::{Events, RecentNames};
-use super::field::{Excerpt, millis, shortened, title};
+use super::field::{Excerpt, millis, readable_part, shortened, title};
 use super::{Agent, Effect, Event, EventKind, PlanResult, Source, lenient};
 use crate::events::Millis;
 use crate::events::patch::{ChangedFile, FileChange};
@@ -61,6 +61,8 @@ pub struct CodexReader {
     is_own: bool,
     /// Whether the current line is far from the end of a large file.
     is_old: bool,
+    /// The number of lines that could not be read in full.
+    pub(super) unreadable: u64,
     /// The model of the current turn.
     model: Option<String>,
     /// The last message. The log has most of them twice.
@@ -134,6 +136,7 @@ impl CodexReader {
             is_computed: false,
             is_own: true,
             is_old: false,
+            unreadable: 0,
             model: None,
             message: None,
             response: None,
@@ -155,7 +158,21 @@ impl CodexReader {
 
     /// Reads a line, without its line feed.
     pub fn read_line(&mut self, bytes: &[u8]) {
-        RolloutLine::parse_all(bytes).for_each(|line| self.value(&line));
+        for line in RolloutLine::parse_all(bytes) {
+            match line {
+                Ok(line) => self.value(&line),
+                Err(_) => return self.read_part(bytes),
+            }
+        }
+    }
+
+    /// Reads what can be read of a line.
+    fn read_part(&mut self, bytes: &[u8]) {
+        self.unreadable += 1;
+        let part = readable_part(bytes, |part| RolloutLine::parse(part).is_some());
+        if let Some(line) = part.as_deref().and_then(RolloutLine::parse) {
+            self.value(&line);
+        }
     }
 
     fn value(&mut self, line: &RolloutLine<'_>) {

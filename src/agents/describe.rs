@@ -143,7 +143,7 @@ impl Description {
         self.begun = self.begun.or_else(|| line.timestamp.and_then(millis));
         let is_prompt = line.kind == Some("user") && line.is_meta != Some(true);
         if let Some(message) = line.message.as_ref().filter(|_| is_prompt) {
-            let texts = message.blocks().into_iter().filter_map(|block| block.text);
+            let texts = message.content.0.iter().filter_map(|block| block.text.as_ref());
             self.title = texts.filter_map(|text| title(&prompt(&text.0)?)).next();
         }
     }

@@ -93,6 +93,45 @@ impl<'de, const BYTES: usize> Visitor<'de> for ExcerptVisitor<BYTES> {
     }
 }
 
+/// The longest line of which a part is read if the whole cannot be, in bytes: each of its parts is tried.
+const LONGEST_TRIED: usize = 1024 * 1024;
+/// How deep in a line parts are tried: down to the fields of a block of a message.
+const DEEPEST_TRIED: usize = 5;
+
+/// The parts of an object that can be read, where the whole cannot; `None` if it is no JSON. A field or an
+/// element of another type than expected is left out. Texts are written without needless escapes.
+pub(crate) fn readable_part(bytes: &[u8], is_readable: impl Fn(&[u8]) -> bool) -> Option<Vec<u8>> {
+    if bytes.len() > LONGEST_TRIED {
+        return None;
+    }
+    let value = Value::deserialize(&mut serde_json::Deserializer::from_slice(bytes)).ok()?;
+    let is_readable = |value: &Value| is_readable(value.to_string().as_bytes());
+    readable(value, DEEPEST_TRIED, &is_readable).map(|part| part.to_string().into_bytes())
+}
+
+fn readable(value: Value, depth: usize, is_readable: &dyn Fn(&Value) -> bool) -> Option<Value> {
+    if is_readable(&value) {
+        return Some(value);
+    }
+    let depth = depth.checked_sub(1)?;
+    let part = match value {
+        Value::Object(fields) => {
+            let field = |(key, value): (String, Value)| {
+                let alone =
+                    |value: &Value| is_readable(&Map::from_iter([(key.clone(), value.clone())]).into());
+                Some((key.clone(), readable(value, depth, &alone)?))
+            };
+            Value::Object(fields.into_iter().filter_map(field).collect())
+        }
+        Value::Array(values) => {
+            let alone = |value: &Value| is_readable(&vec![value.clone()].into());
+            values.into_iter().filter_map(|value| readable(value, depth, &alone)).collect()
+        }
+        _ => return None,
+    };
+    Some(part).filter(|part| is_readable(part))
+}
+
 /// Parses a time such as `2026-01-31T12:00:00.123Z` as milliseconds since the epoch.
 pub fn millis(time: &str) -> Option<Millis> {
     // Transcripts have no other zone.

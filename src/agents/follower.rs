@@ -36,6 +36,10 @@ pub struct Follower {
     file: Tail,
     /// What identifies it, once its first line was read.
     transcript: Option<Arc<Transcript>>,
+    /// The number of lines that could not be read in full, until it is told.
+    unreadable: u64,
+    /// Whether that was told.
+    is_told: bool,
     /// Whether the file was read to its end once.
     is_read: bool,
     /// Whether the transcript grew since the files beside it were last read.
@@ -159,6 +163,8 @@ impl Follower {
             recorder: Recorder::default(),
             file: Tail::new(path),
             transcript: None,
+            unreadable: 0,
+            is_told: false,
             is_read: false,
             are_side_files_due: false,
             subagents: Vec::new(),
@@ -222,12 +228,23 @@ impl Follower {
             let seen = &self.seen;
             reader.take_sums(|id| seen.iter().any(|path| subagent_of(path) == Some(id)));
         }
+        self.unreadable += self.lines.reader.as_mut().map_or(0, Reader::take_unreadable);
         appended.events = self.lines.reader.as_mut().map(Reader::take_events).unwrap_or_default();
         if std::mem::take(&mut self.lines.is_cut) {
             let work = appended.events.iter().filter(|event| event.kind.is_work());
             appended.since = work.filter_map(|event| event.time).min();
         }
         Ok(appended)
+    }
+
+    /// A sentence for the user, once, if lines could not be read in full.
+    pub fn take_warning(&mut self) -> Option<String> {
+        if self.unreadable == 0 || std::mem::replace(&mut self.is_told, true) {
+            return None;
+        }
+        let (count, lines) = (self.unreadable, if self.unreadable == 1 { "line" } else { "lines" });
+        let file = self.file.path().display();
+        Some(format!("{count} {lines} of {file} cannot be read in full; what can be read is shown"))
     }
 
     /// Begins again after the file was replaced.

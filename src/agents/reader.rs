@@ -59,6 +59,14 @@ impl Reader {
         }
     }
 
+    /// The number of lines since the last call that could not be read in full.
+    pub(crate) fn take_unreadable(&mut self) -> u64 {
+        std::mem::take(match self {
+            Reader::Claude(reader) => &mut reader.unreadable,
+            Reader::Codex(reader) => &mut reader.unreadable,
+        })
+    }
+
     /// The session of the last line.
     pub fn session(&self) -> Option<&Arc<Source>> {
         match self {

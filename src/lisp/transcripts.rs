@@ -114,7 +114,10 @@ fn transcript_read<'e>(env: &'e Env, handle: Handle<'e>, milliseconds: Value<'e>
                 if let (Some(thread), Some(since)) = (session, appended.since) {
                     thread.change(|thread| thread.note_work_since(since));
                 }
-                (updates, store.take_warnings())
+                (
+                    updates,
+                    store.take_warnings().into_iter().chain(follower.take_warning()).collect::<Vec<_>>(),
+                )
             });
             let thread = follower.thread();
             let last = thread.as_deref().and_then(|key| follower.recorder.last_time(key));

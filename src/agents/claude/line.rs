@@ -3,11 +3,13 @@
 //! Parsing borrows from the line and cuts long texts, so that a line of megabytes allocates little.
 
 use std::borrow::Cow;
+use std::fmt;
 
+use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::agents::field::Excerpt;
+use crate::agents::field::{Excerpt, readable_part};
 use crate::events::work::Tokens;
 use crate::list::raw::Raw;
 
@@ -80,9 +82,9 @@ pub struct Message<'a> {
     pub model: Option<Excerpt<100>>,
     /// The tokens of the answer so far.
     pub usage: Option<MessageUsage>,
-    /// A text, or blocks; see [`Message::blocks`].
-    #[serde(borrow)]
-    pub content: Option<&'a RawValue>,
+    /// The blocks. Plain text counts as one.
+    #[serde(borrow, default)]
+    pub content: Blocks<'a>,
 }
 
 /// The tokens of an answer.
@@ -132,6 +134,41 @@ pub struct Block<'a> {
     pub content: Option<Excerpt<2_000>>,
 }
 
+/// The blocks of a message.
+#[derive(Debug, Default)]
+pub struct Blocks<'a>(pub Vec<Block<'a>>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Blocks<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct BlocksVisitor;
+        impl<'de> Visitor<'de> for BlocksVisitor {
+            type Value = Blocks<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text or blocks")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                let text = Some(Excerpt::of(text));
+                Ok(Blocks(vec![Block { kind: Some("text"), text, ..Block::default() }]))
+            }
+
+            fn visit_unit<E>(self) -> Result<Self::Value, E> {
+                Ok(Blocks::default())
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
+                let mut blocks = Vec::new();
+                while let Some(block) = access.next_element()? {
+                    blocks.push(block);
+                }
+                Ok(Blocks(blocks))
+            }
+        }
+        deserializer.deserialize_any(BlocksVisitor)
+    }
+}
+
 /// Ids become names of files. Claude Code writes none longer than this.
 const LONGEST_ID: usize = 200;
 
@@ -145,18 +182,6 @@ impl<'a> TranscriptLine<'a> {
         let ids = [line.uuid, line.parent_uuid, line.session_id, line.agent_id, message];
         let are_short = ids.into_iter().flatten().all(|id| id.len() <= LONGEST_ID);
         are_short.then_some(line)
-    }
-}
-
-impl<'a> Message<'a> {
-    /// The blocks. Plain text counts as one.
-    pub fn blocks(&self) -> Vec<Block<'a>> {
-        let Some(content) = self.content.map(RawValue::get) else { return Vec::new() };
-        if content.starts_with('[') {
-            return serde_json::from_str(content).unwrap_or_default();
-        }
-        let text = serde_json::from_str(content).ok();
-        vec![Block { kind: Some("text"), text, ..Block::default() }]
     }
 }
 
@@ -238,10 +263,18 @@ pub struct ToolStats {
 }
 
 impl<'a> ToolUseResult<'a> {
-    /// Parses the fields of an object. Some tools have a text or an array instead.
-    pub fn read(result: &'a RawValue) -> ToolUseResult<'a> {
-        let fields = Some(result.get()).filter(|text| text.starts_with('{'));
-        fields.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+    /// Parses the fields of an object; those that cannot be read are left out, and `spare` then holds the
+    /// others. Some tools have a text or an array instead.
+    pub fn read(result: &'a RawValue, spare: &'a mut Vec<u8>) -> ToolUseResult<'a> {
+        if !result.get().starts_with('{') {
+            return ToolUseResult::default();
+        }
+        if let Ok(fields) = serde_json::from_str(result.get()) {
+            return fields;
+        }
+        let is_readable = |part: &[u8]| serde_json::from_slice::<ToolUseResult<'_>>(part).is_ok();
+        *spare = readable_part(result.get().as_bytes(), is_readable).unwrap_or_default();
+        serde_json::from_slice(spare).unwrap_or_default()
     }
 }
 

@@ -226,7 +226,7 @@ impl Sources {
 
     /// The call that started a subagent, found by the subagent's first line.
     fn call_of(&mut self, line: &TranscriptLine<'_>, session: &str) -> Option<SubagentCall> {
-        let first = line.message.as_ref()?.blocks().into_iter().find_map(|block| block.text)?;
+        let first = line.message.as_ref()?.content.0.iter().find_map(|block| block.text.as_ref())?;
         let prompt_hash = prompt_hash(&first.0, session);
         let place = self.calls.iter().position(|(known, _)| *known == prompt_hash)?;
         self.calls.remove(place).map(|(_, call)| call)

@@ -10,7 +10,8 @@ use crate::events::work::Tokens;
 use crate::list::raw::Raw;
 
 /// A line of any type; the payload has its contents.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(crate) struct RolloutLine<'a> {
     /// RFC 3339.
     pub timestamp: Option<Excerpt<40>>,
@@ -186,12 +187,12 @@ impl Payload<'_> {
 impl<'a> RolloutLine<'a> {
     /// Parses a line; `None` if it has another form.
     pub(crate) fn parse(bytes: &'a [u8]) -> Option<RolloutLine<'a>> {
-        RolloutLine::parse_all(bytes).next()
+        RolloutLine::parse_all(bytes).next()?.ok()
     }
 
-    /// Parses all values of a line: some lines hold two.
-    pub(crate) fn parse_all(bytes: &'a [u8]) -> impl Iterator<Item = RolloutLine<'a>> {
-        serde_json::Deserializer::from_slice(bytes).into_iter().map_while(Result::ok)
+    /// Parses all values of a line: some lines hold two. The last one may be an error.
+    pub(crate) fn parse_all(bytes: &'a [u8]) -> impl Iterator<Item = serde_json::Result<RolloutLine<'a>>> {
+        serde_json::Deserializer::from_slice(bytes).into_iter()
     }
 
     /// Whether a file that begins with this line is a rollout.

@@ -233,3 +233,38 @@ fn a_line_without_its_line_feed_is_not_recorded_again_when_that_comes() {
     followed.read();
     assert_eq!(followed.observed("claude:s", Type::ToolCall).len(), 1);
 }
+
+#[test]
+fn what_can_be_read_of_a_line_is_kept_and_the_lines_are_counted_and_said_once() {
+    let mut followed = Followed::new();
+    let mut mistyped = said("of another type");
+    mistyped["isMeta"] = "no".into();
+    mistyped["message"]["usage"] = json!({"input_tokens": "many", "output_tokens": 3});
+    followed.line(&mistyped);
+    let escaped = said("escaped").to_string().replace("\"uuid\":\"s-", "\"uuid\":\"\\u0073-");
+    followed.append(format!("{escaped}\n").as_bytes());
+    let mut blocks = said("good");
+    let bad = json!({"type": "tool_use", "id": 5, "name": ["x"]});
+    let good = blocks["message"]["content"][0].clone();
+    blocks["message"]["content"] = json!([bad, good, 7]);
+    followed.line(&blocks);
+    followed.append(b"{ this is no JSON }\n\n");
+    followed.read();
+    assert_eq!(messages(&mut followed), ["of another type", "escaped", "good"]);
+    let work = followed.store.get("claude:s").unwrap().unwrap().work(Part::Whole).unwrap().clone();
+    assert_eq!((work.tokens.output, work.tokens.input), (3, 0));
+    let warning = followed.follower.take_warning().unwrap();
+    assert!(warning.starts_with("4 lines of ") && warning.contains("cannot be read in full"), "{warning}");
+    followed.append(b"no JSON either\n");
+    followed.read();
+    assert_eq!(followed.follower.take_warning(), None);
+}
+
+#[test]
+fn every_line_of_the_recorded_sessions_can_be_read() {
+    for path in sessions() {
+        let mut follower = Follower::new(path, Options::default(), usize::MAX);
+        follower.read().unwrap();
+        assert_eq!(follower.take_warning(), None);
+    }
+}
