@@ -187,8 +187,12 @@ the sessions on that machine; see `todo-write-follow-remote'."
          (todo-write-follow--begin-mode))
         (todo-write-follow-mode
          ;; The user was told how to get the module.
-         (with-eval-after-load 'todo-write-dyn
-           (run-with-timer 0 nil #'todo-write-follow--begin-mode)))))
+         (add-hook 'todo-write-module--loaded-hook
+                   #'todo-write-follow--begin-mode-soon))))
+
+(defun todo-write-follow--begin-mode-soon ()
+  "Begin to follow after the call that has loaded the module."
+  (run-with-timer 0 nil #'todo-write-follow--begin-mode))
 
 (defun todo-write-follow--begin-mode ()
   "Follow what `todo-write-follow-mode' asks for; the module is loaded."
