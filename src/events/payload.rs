@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::events::Millis;
@@ -14,6 +14,9 @@ use crate::events::work::{CallOutcome, Tokens, Usage};
 use crate::list::change::Change;
 use crate::list::item::{Item, List, Status};
 use crate::wire::{wire_fields, wire_names};
+
+/// The content of a payload, without its type.
+pub(crate) struct PayloadContent<'p>(&'p Payload);
 
 /// Defines the types of observations and the content of each.
 macro_rules! payloads {
@@ -39,6 +42,12 @@ macro_rules! payloads {
             /// The type.
             pub fn kind(&self) -> Type {
                 match self { $(Payload::$variant(_) => Type::$variant,)+ }
+            }
+        }
+
+        impl Serialize for PayloadContent<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self.0 { $(Payload::$variant(content) => content.serialize(serializer),)+ }
             }
         }
 
@@ -335,6 +344,11 @@ impl Payload {
             }
             other => *other = Payload::new(other.kind(), Value::Null),
         }
+    }
+
+    /// The content, to be serialized.
+    pub(crate) fn content(&self) -> PayloadContent<'_> {
+        PayloadContent(self)
     }
 
     /// The id and the name of the tool, if it is a call or a result.

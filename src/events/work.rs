@@ -10,6 +10,8 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::events::Millis;
 use crate::events::observation::{Metadata, Observation, Payload, Type};
 use crate::events::payload::{AgentsWork, FileEntry};
@@ -52,7 +54,8 @@ const SHELLS: [&str; 14] = [
 const OPEN_RESPONSES: usize = 256;
 
 /// The changes of one file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct FileWork {
     /// The absolute name.
     pub path: String,
@@ -69,7 +72,8 @@ pub struct FileWork {
 }
 
 /// Numbers of commands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct CommandWork {
     /// All that ran; the refused ones did not.
     pub run: u64,

@@ -4,6 +4,7 @@ use emacs::{Env, IntoLisp, Result, Value, defun};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
+use super::work::ShownWork;
 use super::{border, now, read, write};
 use crate::events::edit::{self, Edit, NotApplied, compare_all};
 use crate::list::untyped;
@@ -112,7 +113,7 @@ fn to_json<'e>(env: &'e Env, value: Value<'e>) -> Result<Value<'e>> {
 #[serde(untagged)]
 enum Exported {
     Outcome(ExportedOutcome),
-    Work(ExportedWork),
+    Work(Box<ShownWork>),
     Observation(ExportedObservation),
     Other(Json),
 }
@@ -134,41 +135,6 @@ struct ExportedOutcome {
     forced: Vec<Json>,
     #[serde(default)]
     warnings: Vec<Json>,
-    #[serde(flatten)]
-    rest: Map<String, Json>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct ExportedWork {
-    commands: Json,
-    #[serde(default)]
-    files: Vec<ExportedFile>,
-    #[serde(default)]
-    models: Vec<Json>,
-    #[serde(default)]
-    shared: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    tokens: Option<ExportedTokens>,
-    #[serde(flatten)]
-    rest: Map<String, Json>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ExportedTokens {
-    #[serde(default)]
-    at_least: bool,
-    #[serde(flatten)]
-    rest: Map<String, Json>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct ExportedFile {
-    path: String,
-    #[serde(default)]
-    created: bool,
-    #[serde(default)]
-    deleted: bool,
     #[serde(flatten)]
     rest: Map<String, Json>,
 }

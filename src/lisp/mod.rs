@@ -16,6 +16,7 @@ mod observations;
 mod processes;
 mod read;
 mod rows;
+mod ser;
 mod socket;
 mod streams;
 mod threads;

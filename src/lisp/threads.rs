@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json};
 
 use super::read::{self, Id, Key, elements, wrong};
 use super::write::Summary;
-use super::{Module, border, now, with_module, write};
+use super::{Module, border, now, ser, with_module, write};
 use crate::agents::recorder::open_item_like;
 use crate::events::Millis;
 use crate::list::input;
@@ -459,7 +459,7 @@ fn kept(env: &Env) -> Result<Value<'_>> {
         write::list_of(env, &kept, |kept| {
             write::Plist::new(env)
                 .set(k_key, &kept.key)?
-                .set(k_about, write::json(env, &Json::Object(kept.about.clone()))?)?
+                .set(k_about, ser::json(env, &kept.about)?)?
                 .set(k_modified, kept.modified)?
                 .finish()
         })
@@ -480,7 +480,7 @@ fn children(env: &Env, thread: Key) -> Result<Value<'_>> {
 fn about(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
         let about = with_thread(&thread, |thread| thread.about().clone())?;
-        write::json(env, &Json::Object(about))
+        ser::json(env, &about)
     })
 }
 

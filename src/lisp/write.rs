@@ -1,7 +1,7 @@
 //! Converts Rust data to Lisp objects: plists with keyword keys, vectors, strings.
 //!
-//! Each call creates new objects, which callers may modify, except the items of changes and of summaries:
-//! successive calls share them.
+//! Each call creates new objects, which callers may modify, except the items of changes and of summaries and the
+//! strings of fixed words such as a status: successive calls share them.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -12,8 +12,7 @@ use once_cell::sync::OnceCell;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
-use super::now;
-use crate::error::Problem;
+use super::{now, ser};
 use crate::events::Millis;
 use crate::events::observation::{Observation, Payload};
 use crate::events::payload::Derived;
@@ -22,7 +21,7 @@ use crate::list::item::{Author, Body, Item};
 use crate::list::untyped::UntypedItem;
 use crate::thread::activity::{Activity, Ending};
 use crate::thread::clock::Times;
-use crate::thread::revision::Revision;
+use crate::thread::revision::{Revision, Stamp};
 use crate::thread::{Outcome, State, Thread};
 
 emacs::use_functions! {
@@ -37,7 +36,6 @@ emacs::use_symbols! {
     k_ok => ":ok" k_revision => ":revision" k_result => ":result" k_changes => ":changes"
     k_notices => ":notices" k_errors => ":errors" k_forced => ":forced"
     k_state => ":state" k_resumed => ":resumed" k_warnings => ":warnings"
-    k_path => ":path" k_received => ":received" k_expected => ":expected"
     k_timestamp => ":timestamp" k_added => ":added" k_modified => ":modified" k_removed => ":removed"
     k_status_changed => ":statusChanged" k_reordered => ":reordered"
     k_type => ":type" k_item_id => ":itemId" k_item => ":item" k_previous_item => ":previousItem"
@@ -45,11 +43,10 @@ emacs::use_symbols! {
     k_previous_position => ":previousPosition" k_previous_status => ":previousStatus"
     k_id => ":id" k_content => ":content" k_status => ":status" k_active_form => ":activeForm"
     k_added_by => ":addedBy" k_told => ":told" k_untold => ":untold" k_count => ":count" k_yours => ":yours" k_priority => ":priority" k_blocked_by => ":blockedBy" k_owner => ":owner"
-    k_author => ":author" k_source => ":source" k_operation => ":operation" k_restores => ":restores"
     k_thread_id => ":threadId" k_trace_id => ":traceId" k_parent_id => ":parentId"
     k_title => ":title" k_metadata => ":metadata" k_todo_list => ":todoList"
     k_summary => ":summary" k_total => ":total" k_current => ":current" k_reason => ":reason" k_unsaved => ":unsaved"
-    k_ending => ":ending" k_refused => ":refused" k_mended => ":mended" k_replaces => ":replaces"
+    k_ending => ":ending" k_refused => ":refused" k_mended => ":mended"
     k_created => ":created" k_started => ":started" k_completed => ":completed" k_spent => ":spent"
     k_running => ":running" k_intervals => ":intervals"
 }
@@ -150,6 +147,19 @@ pub(super) fn word<'e>(env: &'e Env, word: &'static str) -> Result<Value<'e>> {
     Ok(known.bind(env))
 }
 
+/// The keyword of a name.
+pub(super) fn keyword<'e>(env: &'e Env, name: &'static str) -> Result<Value<'e>> {
+    thread_local! {
+        static KEYWORDS: RefCell<HashMap<&'static str, &'static GlobalRef>> = RefCell::default();
+    }
+    if let Some(known) = KEYWORDS.with_borrow(|keywords| keywords.get(name).copied()) {
+        return Ok(known.bind(env));
+    }
+    let known: &GlobalRef = Box::leak(Box::new(symbol(env, &format!(":{name}"))?.make_global_ref()));
+    KEYWORDS.with_borrow_mut(|keywords| keywords.insert(name, known));
+    Ok(known.bind(env))
+}
+
 /// Maximum number of items that are kept as Lisp objects.
 const KEPT: usize = 1_024;
 
@@ -227,8 +237,7 @@ fn rest_of_item<'e>(env: &'e Env, item: &Item) -> Result<Value<'e>> {
 
 impl<'e> IntoLisp<'e> for &UntypedItem {
     fn into_lisp(self, env: &'e Env) -> Result<Value<'e>> {
-        // JSON null becomes nil, as in the plists of the store's items.
-        object(env, self.fields(), nil.bind(env))
+        untyped(env, self.fields())
     }
 }
 
@@ -331,7 +340,7 @@ pub(super) fn outcome<'e>(
         .set(k_result, text(env, &outcome.result)?)?
         .set_some(k_changes, (!outcome.changes.is_empty()).then(changes).transpose()?)?
         .set_some(k_notices, texts(env, &outcome.notices)?)?
-        .set_some(k_errors, list_of(env, &outcome.errors, Ok)?)?
+        .set_some(k_errors, ser::to_lisp(env, &outcome.errors)?)?
         .set_some(k_forced, texts(env, &outcome.forced)?)?
         .set(k_state, summary.state)?
         .set_some(k_resumed, outcome.resumed)?
@@ -340,17 +349,6 @@ pub(super) fn outcome<'e>(
         .set_some(k_warnings, texts(env, warnings)?)?
         .set(k_summary, summary)?
         .finish()
-}
-
-/// `(:path :received :expected)`.
-impl<'e> IntoLisp<'e> for &Problem {
-    fn into_lisp(self, env: &'e Env) -> Result<Value<'e>> {
-        Plist::new(env)
-            .set(k_path, &self.path)?
-            .set(k_received, &self.received)?
-            .set(k_expected, &self.expected)?
-            .finish()
-    }
 }
 
 /// A summary of a thread, without its list.
@@ -416,16 +414,16 @@ impl<'e> IntoLisp<'e> for Summary {
 /// `(:revision :timestamp :author :source :operation :restores :replaces)`. The last two are absent
 /// unless it restores another one, or is one of `starts`, which begin a list.
 pub(super) fn revision<'e>(env: &'e Env, revision: &Revision, starts: &HashSet<u64>) -> Result<Value<'e>> {
-    let stamp = &revision.stamp;
-    Plist::new(env)
-        .set(k_revision, revision.number)?
-        .set(k_timestamp, stamp.timestamp)?
-        .set(k_author, stamp.author.as_str())?
-        .set(k_source, stamp.source.as_deref())?
-        .set(k_operation, stamp.operation.as_str())?
-        .set_some(k_restores, stamp.restores)?
-        .set_some(k_replaces, starts.contains(&revision.number))?
-        .finish()
+    #[derive(Serialize)]
+    struct Shown<'r> {
+        revision: u64,
+        #[serde(flatten)]
+        stamp: &'r Stamp,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        replaces: Option<bool>,
+    }
+    let replaces = starts.contains(&revision.number).then_some(true);
+    ser::to_lisp(env, &Shown { revision: revision.number, stamp: &revision.stamp, replaces })
 }
 
 /// `(:created :started :completed :spent :running :intervals)`.
@@ -455,7 +453,7 @@ pub(super) fn observation<'e>(env: &'e Env, thread: &str, observation: &Observat
             .set(k_status, change.item.status.as_str())?
             .set(k_previous_status, change.previous_status.map(|status| status.as_str()))?
             .finish()?,
-        reported => json(env, &to_json(reported)["content"])?,
+        reported => ser::json(env, &reported.content())?,
     };
     Plist::new(env)
         .set(k_id, format!("o{}", observation.number))?
@@ -466,37 +464,16 @@ pub(super) fn observation<'e>(env: &'e Env, thread: &str, observation: &Observat
         .set(k_timestamp, observation.timestamp)?
         .set(k_title, &observation.title)?
         .set(k_content, content)?
-        .set(k_metadata, json(env, &to_json(&observation.metadata))?)?
+        .set(k_metadata, ser::to_lisp(env, &observation.metadata)?)?
         .finish()
 }
 
-fn to_json(value: &impl Serialize) -> Json {
-    serde_json::to_value(value).unwrap_or_default()
-}
-
-/// Any JSON value, as Emacs' own parser returns it with plists for objects.
-pub(super) fn json<'e>(env: &'e Env, value: &Json) -> Result<Value<'e>> {
-    match value {
-        Json::Null => Ok(k_null.bind(env)),
-        Json::Bool(true) => Ok(t.bind(env)),
-        Json::Bool(false) => Ok(k_false.bind(env)),
-        Json::Number(number) => match (number.as_i64(), number.as_f64()) {
-            (Some(number), _) => number.into_lisp(env),
-            (None, Some(number)) => number.into_lisp(env),
-            (None, None) => Ok(k_null.bind(env)),
-        },
-        Json::String(text) => text.into_lisp(env),
-        Json::Array(values) => vector_of(env, values, |value| json(env, value)),
-        Json::Object(fields) => object(env, fields, k_null.bind(env)),
-    }
-}
-
-/// The plist of a JSON object, with `null` in place of JSON null.
-fn object<'e>(env: &'e Env, fields: &Map<String, Json>, null: Value<'e>) -> Result<Value<'e>> {
+/// The plist of an untyped item, with nil in place of JSON null.
+fn untyped<'e>(env: &'e Env, fields: &Map<String, Json>) -> Result<Value<'e>> {
     let mut values = Vec::with_capacity(fields.len() * 2);
     for (key, value) in fields {
         values.push(symbol(env, &format!(":{key}"))?);
-        values.push(if value.is_null() { null } else { json(env, value)? });
+        values.push(if value.is_null() { nil.bind(env) } else { ser::json(env, value)? });
     }
     env.call(list, &values)
 }
