@@ -70,6 +70,22 @@
   (let ((changes (plist-get (plist-get outcome :changes) :changes)))
     (aref changes (1- (length changes)))))
 
+(ert-deftest todo-write-modifying-what-was-read-affects-no-outcome ()
+  (todo-write-with-store
+    (todo-write-test-write "a" '("One" "in_progress" "Doing one"))
+    (let ((item (aref (todo-write-items "a") 0))
+          (summary (todo-write-summary "a")))
+      (dolist (key '(:id :content :activeForm))
+        (fillarray (plist-get item key) ?x))
+      (plist-put item :status "x")
+      (plist-put summary :total 9))
+    (should (equal (plist-get (todo-write-tests--last-change
+                               (todo-write-test-write "a" '("One" "completed" "Doing one")))
+                              :previousItem)
+                   '(:status "in_progress" :id "t1" :content "One"
+                     :activeForm "Doing one")))
+    (should (equal (plist-get (todo-write-summary "a") :total) 1))))
+
 (ert-deftest todo-write-outcomes-of-items-with-equal-ids-never-mix ()
   (todo-write-with-store
     ;; The threads have equal ids, and distant items of the long list change.
