@@ -6,18 +6,38 @@
 
 ;;; Commentary:
 
-;; Polling a session without new lines, opening a session of 200 MB, and polling
-;; while 50 other sessions and the files of 50 dead processes exist.
+;; Polling a session without new lines, polling while 50 other sessions and the files of
+;; 50 dead processes exist, and opening sessions of 3, 30 and 200 MB, until all is recorded.
+;; A block is the time between two looks at input, whatever ran meanwhile, without
+;; collections.
 
 ;;; Code:
 
 (require 'bench)
-(require 'bench-load)
 (require 'bench-ways)
 (require 'todo-write-follow)
 
-(defconst bench-follow-bytes 200000000
-  "Size of the large session.")
+(defconst bench-follow-sizes
+  '((3 0.3 "all of it is recorded in one call")
+    (30 2 "all of it is recorded in one call")
+    (200 0.5 "a slice ends with the first line after 50 ms"))
+  "Sessions to open: (MEGABYTES SECONDS WHY).
+SECONDS is the limit, WHY says where the longest block comes from.")
+
+(defun bench-follow--edit (n)
+  "Return the input of an edit, the Nth call, which changes one of eight lines."
+  (let ((lines (mapcar (lambda (line) (format "(plant-bed %d %d)" n line)) (number-sequence 1 8))))
+    (list :file_path (format "/garden/bed-%d.el" (% n 50))
+          :old_string (string-join lines "\n")
+          :new_string (string-join (cons (format "(water-bed %d)" n) (cdr lines)) "\n"))))
+
+(defun bench-follow--input (call list todos)
+  "Return (NAME . INPUT) of CALL, a number: of a list of TODOS if LIST is non-nil.
+Of the other calls, one of five changes a file and one runs a command."
+  (cond (list (cons "TodoWrite" (list :todos todos)))
+        ((= 1 (% call 5)) (cons "Edit" (bench-follow--edit call)))
+        ((= 2 (% call 5)) (cons "Bash" (list :command (format "make bed-%d" call))))
+        (t (cons "Read" '(:file_path "/garden/beds.txt")))))
 
 (defun bench-follow--line (n)
   "Return line N of a session, as Claude Code writes it.
@@ -25,13 +45,14 @@ There is a call of TodoWrite or its result in every 20th pair of lines."
   (let* ((list (= 0 (% (/ n 2) 20)))
          (todos (vector (list :content (format "Part %d" n) :status "in_progress"
                               :activeForm "Working")))
+         (call (bench-follow--input (/ n 2) list todos))
          (message
           (if (cl-oddp n)
-              (list :id (format "m%d" n) :role "assistant"
+              (list :id (format "m%d" n) :role "assistant" :model "claude-opus-5-5"
+                    :usage (list :input_tokens 4 :output_tokens n :cache_read_input_tokens 90000
+                                 :cache_creation_input_tokens 800)
                     :content (vector (list :type "tool_use" :id (format "call%d" (/ n 2))
-                                           :name (if list "TodoWrite" "Read")
-                                           :input (if list (list :todos todos)
-                                                    '(:file_path "/garden/beds.txt")))))
+                                           :name (car call) :input (cdr call))))
             (list :role "user"
                   :content (if (= n 0) "Look after the garden"
                              (vector (list :type "tool_result"
@@ -119,33 +140,58 @@ There is a call of TodoWrite or its result in every 20th pair of lines."
   (bench-row "a poll, 50 sessions lying around" (alist-get 'poll samples)
              "listing their folders" (alist-get 'folders samples) :budget 2))
 
-(defvar bench-follow--slices nil "Seconds of the longest slice of each opening.")
+(defvar bench-follow--longest 0 "Seconds of the longest block of this opening.")
+
+(defvar bench-follow--looked 0
+  "When input was looked at last; see `bench-follow--clock'.")
+
+(defun bench-follow--clock ()
+  "Return the seconds on the wall clock, without those of collections.
+Slices end by that clock: where other programs share the processor, its
+own time would hide them."
+  (- (float-time) gc-elapsed))
+
+(defun bench-follow--look (&optional function &rest arguments)
+  "End a block, apply FUNCTION, which looks at input, and begin a block.
+ARGUMENTS are those of FUNCTION."
+  (setq bench-follow--longest (max bench-follow--longest
+                                   (- (bench-follow--clock) bench-follow--looked)))
+  (prog1 (and function (apply function arguments))
+    (setq bench-follow--looked (bench-follow--clock))))
+
+(defun bench-follow--forget ()
+  "Forget the session, so that the next opening records all of it again."
+  (todo-write-follow-stop)
+  (mapc #'todo-write-forget (todo-write-threads))
+  (setq todo-write-directory (make-temp-file "journals" t)))
+
+(defvar bench-follow--blocks nil "Seconds of the longest block of each opening.")
 
 (defun bench-follow--open ()
-  "Open the large session, and note its longest slice."
-  (setq bench-load-longest 0)
-  (todo-write-follow (bench-follow--file "s"))
-  (push bench-load-longest bench-follow--slices))
+  "Open the large session until all of it is recorded, and note its longest block."
+  (setq bench-follow--longest 0
+        bench-follow--looked (bench-follow--clock))
+  (advice-add 'accept-process-output :around #'bench-follow--look)
+  (unwind-protect (todo-write-follow (bench-follow--file "s"))
+    (advice-remove 'accept-process-output #'bench-follow--look))
+  (bench-follow--look)
+  (unless (todo-write-observations "claude:s" :type "TOOL_CALL" :limit 1)
+    (error "Nothing is recorded"))
+  (push bench-follow--longest bench-follow--blocks))
 
-(defun bench-follow--slice (function &rest arguments)
-  "Apply FUNCTION, which reads a slice, to ARGUMENTS."
-  (bench-load-block 'slice function arguments))
-
-(advice-add 'todo-write-follow--read :around #'bench-follow--slice)
-(let ((samples (bench-compare
-                `((open . ,(make-bench-way
-                            :begin (lambda () (bench-follow--begin bench-follow-bytes 0))
-                            :call (lambda (_) (bench-follow--open))
-                            :settle (lambda ()
-                                      (todo-write-follow-stop)
-                                      (mapc #'todo-write-forget (todo-write-threads)))
-                            :end #'bench-follow--end)))
-                [nil] 2 (max 2 (/ bench-rounds 7)))))
-  (bench-row "a session of 200 MB opened" (alist-get 'open samples) "0.5 s" 0.5 :budget 1 :felt t)
-  (bench-row "a session of 200 MB opened, its longest slice" bench-follow--slices "50 ms" 0.05
-             ;; A slice ends with the first line after that.
-             :measure #'identity :budget 1.1 :felt t))
-(advice-remove 'todo-write-follow--read #'bench-follow--slice)
+(pcase-dolist (`(,megabytes ,seconds ,why) bench-follow-sizes)
+  (setq bench-follow--blocks nil)
+  (let ((samples (bench-compare
+                  `((open . ,(make-bench-way
+                              :begin (lambda () (bench-follow--begin (* megabytes 1000000) 0))
+                              :call (lambda (_) (bench-follow--open))
+                              :settle #'bench-follow--forget
+                              :end #'bench-follow--end)))
+                  [nil] 2 (max 2 (/ bench-rounds 7))))
+        (work (format "a session of %d MB opened" megabytes)))
+    (bench-row work (alist-get 'open samples) (format "%s s" seconds) seconds :budget 1 :felt t)
+    (bench-row (concat work ", longest block") bench-follow--blocks "16 ms" 0.016
+               :measure #'identity :budget 1 :felt t :why why)))
 
 (provide 'bench-follow)
 ;;; bench-follow.el ends here
