@@ -121,7 +121,7 @@ may hold code.  See also `todo-write-record-excluded'."
   '(".env" ".env.*" "*.env" ".envrc" ".netrc" ".authinfo*" ".pgpass" ".npmrc" ".pypirc"
     "*.pem" "*.key" "*.p12" "*.gpg" "*.asc" "id_rsa*" "id_ed25519*" "id_ecdsa*"
     "credentials" "credentials.json" "secrets.*" ".ssh" ".gnupg" ".aws")
-  "Files and projects whose contents are never recorded, as a list of globs.
+  "Files and projects whose contents are not recorded, as a list of globs.
 A glob with a slash matches the name of a file or of a folder above it:
 absolute, relative to the project, or with \"~\".  Another one matches the
 name of the file or of such a folder.  `*' and `?' match no slash, `**'

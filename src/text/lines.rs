@@ -13,7 +13,7 @@ const CONTEXT: usize = 3;
 pub const LARGEST: usize = 1024 * 1024;
 /// The largest number of lines between those, old and new, that are compared. `similar` bounds each of its
 /// searches, but their number grows with the texts.
-pub(crate) const MOST_LINES: usize = 16_384;
+pub(crate) const MOST_LINES: usize = 20_000;
 
 /// The difference of two texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub fn lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
-/// Compares two texts line by line. Beyond [`LARGEST`] and 16,384 lines, all between the first and the last
+/// Compares two texts line by line. Beyond [`LARGEST`] and 20,000 lines, all between the first and the last
 /// difference counts as replaced.
 ///
 /// ```

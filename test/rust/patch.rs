@@ -69,8 +69,8 @@ fn compared(old: &str, new: &str) -> (u64, u64) {
 #[test]
 fn so_many_lines_are_compared_and_beyond_that_all_between_the_first_and_the_last_difference_is_replaced() {
     let side = |line: &str, count: usize| format!("head\n{0}same\n{0}tail\n", line.repeat(count));
-    assert_eq!(compared(&side("old\n", 4_095), &side("new\n", 4_095)), (8_190, 8_190));
-    assert_eq!(compared(&side("old\n", 4_096), &side("new\n", 4_096)), (8_193, 8_193));
+    assert_eq!(compared(&side("old\n", 4_999), &side("new\n", 4_999)), (9_998, 9_998));
+    assert_eq!(compared(&side("old\n", 5_000), &side("new\n", 5_000)), (10_001, 10_001));
     // What both texts begin and end with does not count.
     let long = "same\n".repeat(30_000);
     let text = |line: &str| format!("{long}{}{long}", side(line, 10));

@@ -193,7 +193,7 @@ mod tests {
         let side = |line: &str| format!("{0}same\n{0}same\n{0}", line.repeat(666));
         let file = replacing(side("old\n"), side("new\n"), 12).compared();
         // Beyond the bound, the lines that are the same are replaced, too.
-        assert_eq!((file.removed, file.added), (4 * 1998 + 8 * 2000, 4 * 1998 + 8 * 2000));
+        assert_eq!((file.removed, file.added), (5 * 1998 + 7 * 2000, 5 * 1998 + 7 * 2000));
     }
 
     /// It would take minutes if each line of the patch were compared with each of the text.
