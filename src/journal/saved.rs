@@ -260,6 +260,7 @@ mod tests {
     use crate::journal::folder::{SYNCED, files_of};
     use crate::journal::store::{Storage, Store};
     use crate::journal::{Durability, saved::SavedThread};
+    use crate::thread::record::PositionRecord;
 
     /// A store in a new folder, which the caller deletes.
     fn store(durability: Durability) -> (PathBuf, Store) {
@@ -337,6 +338,10 @@ mod tests {
         let path = files_of(&folder, "a thread").next().unwrap();
         let thread = open(&mut store);
         thread.journal.as_mut().unwrap().replace_file(File::open(&path).unwrap());
+        let position =
+            PositionRecord { subagent: None, session: "s".into(), first: 1, offset: 99, records: 0 };
+        open(&mut store).begin_batch();
+        open(&mut store).end_batch(vec![position.clone()]);
         for n in 0..40 {
             say(&mut store, &format!("{n} {}", "x".repeat(1 << 20)));
             let waiting =
@@ -355,6 +360,7 @@ mod tests {
         let mut again = Store::new(storage);
         let thread = open(&mut again);
         assert_eq!((thread.observations().next_number(), thread.pause_reason()), (next, None));
+        assert_eq!(thread.recorded_until(&position), Some(99));
         fs::remove_dir_all(folder).unwrap();
     }
 }

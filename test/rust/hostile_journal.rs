@@ -136,6 +136,17 @@ fn an_undo_and_its_replay_restore_the_same_list() {
 }
 
 #[test]
+fn a_revision_after_a_lost_one_keeps_its_number() {
+    let records = [added(1, 2, &[("t1", item("t1", "One"))]), added(3, 4, &[("t3", item("t3", "Three"))])];
+    let folder = with_records(&records);
+    let mut store = store(folder.path());
+    let thread = open(&mut store);
+    let numbers: Vec<u64> = thread.revisions().iter().map(|revision| revision.number).collect();
+    assert_eq!(numbers, [1, 2, 3]);
+    assert_eq!(contents(&thread.list_at(2).unwrap()), ["One"]);
+}
+
+#[test]
 fn missing_revisions_affect_neither_earlier_ones_nor_speed() {
     let far = 1 << 52;
     let folder = with_records(&[

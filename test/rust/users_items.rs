@@ -28,6 +28,15 @@ fn send(thread: &mut Thread, tasks: &[(&str, Status)]) -> Outcome {
 }
 
 #[test]
+fn an_agent_that_cannot_be_told_takes_back_its_own_change() {
+    let mut thread = with_ours();
+    for status in [Completed, InProgress] {
+        send(&mut thread, &[PLAN[0], ("Mend the parser", status), PLAN[2]]);
+        assert_eq!(thread.list()[1].status, status);
+    }
+}
+
+#[test]
 fn an_added_item_stays_however_often_a_write_leaves_it_out() {
     let mut thread = with_ours();
     for write_number in 0..5 {
