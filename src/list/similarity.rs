@@ -29,7 +29,7 @@ impl Rarity {
         let mut rarity = Rarity::default();
         for text in lists.into_iter().flat_map(|list| list.into_iter().take(SAMPLE)) {
             rarity.texts += 1;
-            let mut words = words(&folded(text));
+            let mut words = word_hashes(&folded(text));
             words.sort_unstable();
             words.dedup();
             words.into_iter().for_each(|word| *rarity.texts_with.entry(word).or_default() += 1);
@@ -59,7 +59,7 @@ impl Words {
     /// Splits a text and weighs its words.
     pub(crate) fn of(text: &str, rarity: &Rarity) -> Words {
         let text = folded(text);
-        let mut words = words(&text);
+        let mut words = word_hashes(&text);
         let first = words.first().copied();
         words.sort_unstable();
         words.dedup();
@@ -106,7 +106,7 @@ fn folded(text: &str) -> Vec<char> {
 }
 
 /// The hashes of the words in order. Scripts without spaces give pairs of characters.
-fn words(text: &[char]) -> Vec<u64> {
+fn word_hashes(text: &[char]) -> Vec<u64> {
     let mut words = Vec::new();
     let kind = |c: &char| (is_dense(*c), !is_dense(*c) && (c.is_alphanumeric() || *c == '_'));
     for run in text.chunk_by(|a, b| kind(a) == kind(b)) {

@@ -27,7 +27,7 @@ pub enum Kind {
 /// assert_eq!(steps, [(Same, "Fix "), (Removed, "the"), (Added, "a"), (Same, " bug")]);
 /// ```
 pub fn compare<'t>(old: &'t str, new: &'t str) -> Vec<(Kind, &'t str)> {
-    let (before, after) = (words(old), words(new));
+    let (before, after) = (word_places(old), word_places(new));
     let (a, b) = (texts(old, &before), texts(new, &after));
     let head = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
     let tail = a[head..].iter().rev().zip(b[head..].iter().rev()).take_while(|(a, b)| a == b).count();
@@ -65,7 +65,7 @@ fn texts<'t>(text: &'t str, places: &[Range<usize>]) -> Vec<&'t str> {
 }
 
 /// The places of the words, of the white space between them, and of characters without spaces.
-fn words(text: &str) -> Vec<Range<usize>> {
+fn word_places(text: &str) -> Vec<Range<usize>> {
     let mut words: Vec<Range<usize>> = Vec::new();
     let mut last = None;
     for (start, c) in text.char_indices() {

@@ -17,7 +17,7 @@ use crate::list::raw::Raw;
 use crate::text::{excerpt, is_blank};
 
 /// Maximum number of tasks.
-const MOST: usize = 10_000;
+const MOST_TASKS: usize = 10_000;
 /// Milliseconds after which the terminal interface clears a completed list.
 const CLEARED_AFTER: Millis = 5_000;
 
@@ -244,7 +244,7 @@ impl Tasks {
                 task.is_created = known.is_created;
             }
         }
-        tasks.truncate(MOST);
+        tasks.truncate(MOST_TASKS);
         let is_changed = !self.visible().eq(tasks.iter().filter(|task| !task.is_internal));
         let listed: HashSet<&str> = tasks.iter().map(|task| task.id.as_str()).collect();
         let mut hidden = std::mem::take(&mut self.tasks);
@@ -270,7 +270,7 @@ impl Tasks {
 
     /// Inserts a task by its number.
     fn insert(&mut self, task: Task) {
-        if self.tasks.len() < MOST {
+        if self.tasks.len() < MOST_TASKS {
             let number = |task: &Task| task.id.parse::<u64>().unwrap_or(u64::MAX);
             let place = self.tasks.iter().position(|other| number(other) > number(&task));
             self.tasks.insert(place.unwrap_or(self.tasks.len()), task);

@@ -268,3 +268,23 @@ fn every_line_of_the_recorded_sessions_can_be_read() {
         assert_eq!(follower.take_warning(), None);
     }
 }
+
+#[test]
+fn tokens_that_grow_after_they_were_recorded_replace_the_earlier_ones() {
+    for restarts in [false, true] {
+        let mut followed = Followed::new();
+        for (uuid, output) in [("s-1", 3), ("s-2", 10)] {
+            let mut line = said("in two lines");
+            line["uuid"] = uuid.into();
+            line["message"]["usage"] = json!({"input_tokens": 1, "output_tokens": output});
+            followed.line(&line);
+            if restarts {
+                followed.restart();
+            }
+            followed.read();
+        }
+        let thread = followed.store.get("claude:s").unwrap().unwrap();
+        let work = thread.work(Part::Whole).unwrap();
+        assert_eq!((work.responses, work.tokens.input, work.tokens.output), (1, 1, 10), "{restarts}");
+    }
+}
