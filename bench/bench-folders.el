@@ -104,8 +104,8 @@ n=$((n + 1)); done; echo end; wait" count))
 
 (defun bench-folders--measure-live (count)
   "Return how long COUNT live sessions take, a plist.
-It has the seconds until all have begun, those of the longest block until
-all are watched, too, and those of a poll afterwards."
+It has the seconds until all are read, and those of the longest block
+until then."
   (pcase-let ((`(,shell . ,pids) (bench-folders--start-processes count)))
     (unwind-protect
         (progn
@@ -115,18 +115,16 @@ all are watched, too, and those of a poll afterwards."
           (setq bench-load-longest 0)
           (let ((start (float-time)) (collecting gc-elapsed) seconds)
             (bench-load-block 'todo-write-follow-mode #'todo-write-follow-mode '(1))
-            (while todo-write-follow--queue
+            (while (< (seq-count (lambda (session)
+                                   (eq 'ready (todo-write-follow--session-state session)))
+                                 todo-write-follow--sessions)
+                      count)
               (accept-process-output nil 0.001))
             (setq seconds (- (float-time) start)
                   collecting (- gc-elapsed collecting))
             (unless (= count (length todo-write-follow--sessions))
               (error "%d sessions began" (length todo-write-follow--sessions)))
-            (while todo-write-follow--watch-due
-              (accept-process-output nil 0.001))
-            (list :begin seconds :collecting collecting :longest bench-load-longest
-                  :poll (progn
-                          (todo-write-follow--poll-all)
-                          (/ (car (benchmark-run 10 (todo-write-follow--poll-all))) 10)))))
+            (list :begin seconds :collecting collecting :longest bench-load-longest)))
       (signal-process (- (process-id shell)) 'TERM)
       (bench-folders--end))))
 
@@ -137,10 +135,8 @@ FEWER are those of 300 sessions, or nil for a comparison with the limits."
     (pcase-dolist (`(,what ,key ,words ,limit ,why)
                    '(("%d live sessions begin" :begin "0.3 s" 0.3
                       "each begins a journal, and all 20 lines of its transcript are recorded")
-                     ("%d live sessions begin, longest block" :longest "50 ms" 0.05
-                      "all that is found is compared with what is followed")
-                     ("a poll, %d live sessions" :poll "10 ms" 0.01
-                      "each process, transcript and folder is looked at")))
+                     ("%d live sessions begin, longest block" :longest "16 ms" 0.016
+                      "all that is found is compared with what is followed")))
       (let ((value (lambda (sample) (plist-get sample key))))
         (bench-row (format what count) samples (if fewer "300 of them" words)
                    (if fewer (bench-quantile (mapcar value fewer) 0.5) limit)
@@ -155,18 +151,14 @@ FEWER are those of 300 sessions, or nil for a comparison with the limits."
 ;; First: a file system is slow to make files after many were deleted.
 (bench-folders--live-rows 1000 1 (bench-folders--live-rows 300 5))
 
-;;; Searches and polls
+;;; Searches
 
-(defun bench-folders--way (prepare call settle)
-  "Return the way that does CALL in a home that PREPARE fills.
-SETTLE is called after each call."
-  (make-bench-way :begin (lambda ()
-                           (bench-folders--begin)
-                           (funcall prepare)
-                           (todo-write-follow-mode))
-                  :call (lambda (_) (funcall call))
-                  :settle settle
-                  :end #'bench-folders--end))
+(defun bench-folders--search ()
+  "Search for new sessions, and wait for what is found."
+  (setq todo-write-follow--searched nil)
+  (todo-write-follow--search-again)
+  (while (not todo-write-follow--searched)
+    (accept-process-output nil 0.001)))
 
 (defun bench-folders--search-row (transcripts &optional fewer)
   "Measure a search among TRANSCRIPTS after a new one; return the samples.
@@ -174,27 +166,21 @@ FEWER are those of 5,000 transcripts, or nil for a comparison with the limit."
   (let ((samples (alist-get
                   'search
                   (bench-compare
-                   `((search . ,(bench-folders--way
-                                 (lambda () (dotimes (_ transcripts) (bench-folders--write-old)))
-                                 #'todo-write-follow--find-newer
-                                 (lambda ()
-                                   (bench-folders--write-old)
-                                   (setq todo-write-follow--searched nil)))))
+                   `((search . ,(make-bench-way
+                                 :begin (lambda ()
+                                          (bench-folders--begin)
+                                          (dotimes (_ transcripts) (bench-folders--write-old))
+                                          (todo-write-follow-mode))
+                                 :call (lambda (_) (bench-folders--search))
+                                 :settle #'bench-folders--write-old
+                                 :end #'bench-folders--end)))
                    [nil] 20 1))))
     (bench-row (format "a search for new sessions, %d transcripts" transcripts) samples
-               (if fewer "5000 of them" "10 ms") (or fewer 0.01)
+               (if fewer "5000 of them" "50 ms") (or fewer 0.05)
                :budget (unless fewer 1) :felt t)
     samples))
 
 (bench-folders--search-row 20000 (bench-folders--search-row 5000))
-
-(let ((samples (bench-compare
-                `((poll . ,(bench-folders--way
-                            (lambda () (bench-folders--write-dead 10000))
-                            #'todo-write-follow--poll-all #'ignore)))
-                [nil] 20 1)))
-  (bench-row "a poll, files of 10000 dead processes" (alist-get 'poll samples)
-             "10 ms" 0.01 :budget 1 :felt t))
 
 (provide 'bench-folders)
 ;;; bench-folders.el ends here

@@ -120,25 +120,10 @@ There is a call of TodoWrite or its result in every 20th pair of lines."
 
 (let ((samples (bench-compare
                 `((look . ,(bench-follow--way
-                            100000 0
-                            (lambda (_) (todo-write-follow--poll
-                                         (car todo-write-follow--sessions))))))
-                [nil] 1000 (max 3 (/ bench-rounds 3)))))
-  (bench-row "a look with nothing new" (alist-get 'look samples) "20 µs" 20e-6 :budget 1 :felt t))
-
-(let ((samples (bench-compare
-                `((poll . ,(bench-follow--way
-                            100000 50 (lambda (_) (todo-write-follow--poll-all))))
-                  (folders . ,(bench-follow--way
-                               100000 50
-                               (lambda (_)
-                                 (dolist (folder
-                                          (append (todo-write-follow-sessions--folders)
-                                                  (todo-write-follow-sessions--process-folders)))
-                                   (directory-files-and-attributes folder t))))))
+                            100000 50 (lambda (_) (todo-write-follow (bench-follow--file "s"))))))
                 [nil] 100 (max 3 (/ bench-rounds 3)))))
-  (bench-row "a poll, 50 sessions lying around" (alist-get 'poll samples)
-             "listing their folders" (alist-get 'folders samples) :budget 2))
+  (bench-row "a session that is followed is checked" (alist-get 'look samples) "5 ms" 5e-3
+             :budget 1 :felt t :why "a thread reads it and all processes, and says so"))
 
 (defvar bench-follow--longest 0 "Seconds of the longest block of this opening.")
 
@@ -159,6 +144,12 @@ ARGUMENTS are those of FUNCTION."
   (prog1 (and function (apply function arguments))
     (setq bench-follow--looked (bench-follow--clock))))
 
+(defun bench-follow--take (function &rest arguments)
+  "Apply FUNCTION, which takes what threads have read, to ARGUMENTS; note the block."
+  (setq bench-follow--looked (bench-follow--clock))
+  (prog1 (apply function arguments)
+    (bench-follow--look)))
+
 (defun bench-follow--forget ()
   "Forget the session, so that the next opening records all of it again."
   (todo-write-follow-stop)
@@ -172,7 +163,9 @@ ARGUMENTS are those of FUNCTION."
   (setq bench-follow--longest 0
         bench-follow--looked (bench-follow--clock))
   (advice-add 'accept-process-output :around #'bench-follow--look)
+  (advice-add 'todo-write-hub--filter :around #'bench-follow--take)
   (unwind-protect (todo-write-follow (bench-follow--file "s"))
+    (advice-remove 'todo-write-hub--filter #'bench-follow--take)
     (advice-remove 'accept-process-output #'bench-follow--look))
   (bench-follow--look)
   (unless (todo-write-observations "claude:s" :type "TOOL_CALL" :limit 1)

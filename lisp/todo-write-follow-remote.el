@@ -107,6 +107,8 @@ use the machine of the current folder; else read one of
   (interactive (list (todo-write-follow-remote--read)))
   (let ((link (todo-write-follow-remote--begin prefix)))
     (setf (todo-write-follow-link--link-all link) t)
+    (todo-write-follow--connect)
+    (todo-write-follow--send-homes)
     link))
 
 (defun todo-write-follow-remote--read ()
@@ -553,7 +555,8 @@ Return nil if some are yet to come."
                     (file-remote-p todo-write-follow--project)))
     (setq todo-write-follow--project (concat (todo-write-follow-link--link-prefix link)
                                              (file-name-as-directory root))
-          todo-write-follow--searched nil)))
+          todo-write-follow--searched nil)
+    (todo-write-follow--send-homes)))
 
 (defun todo-write-follow-remote--answered (link process)
   "Handle the end of an answer of PROCESS, that of LINK."
@@ -598,29 +601,25 @@ Return nil if some are yet to come."
       (setf (todo-write-follow-link--link-changed link) nil)
       (todo-write-follow--read-copies (todo-write-follow-link--link-name link)
                                       changed processes first))
-    (todo-write-follow-remote--begin-sessions link)))
+    (todo-write-follow-remote--begin-picked link)))
 
-(defun todo-write-follow-remote--begin-sessions (link)
-  "Follow the sessions of LINK that were fetched and are to be followed."
+(defun todo-write-follow-remote--begin-picked (link)
+  "Follow the sessions of LINK that the user picked and that were fetched."
   (dolist (picked (todo-write-follow-link--link-picked link))
     (when (file-exists-p (car picked))
       (setf (todo-write-follow-link--link-picked link)
             (delq picked (todo-write-follow-link--link-picked link)))
       (condition-case-unless-debug err
-          (todo-write-follow--now (car picked) (cdr picked))
-        (error (todo-write-follow-sessions--skip (car picked) (error-message-string err))))))
-  (when (todo-write-follow-link--link-all link)
-    (let (files)
-      (maphash (lambda (_key file)
-                 (let ((copy (todo-write-follow-link--file-copy file)))
-                   (when (and (eq 'transcript (todo-write-follow-link--file-kind file))
-                              (not (todo-write-follow-link--file-part file))
-                              (not (todo-write-follow--find copy))
-                              (todo-write-follow--live-p
-                               copy (todo-write-follow-link--local-time link file)))
-                     (push copy files))))
-               (todo-write-follow-link--link-files link))
-      (todo-write-follow--begin-all files 'machine))))
+          ;; A timer must not wait for it.
+          (let ((session (todo-write-follow--begin (car picked))))
+            (setf (todo-write-follow--session-automatic session) nil
+                  (todo-write-follow--session-show session) (cdr picked)))
+        (error (todo-write-follow-sessions--skip (car picked) (error-message-string err)))))))
+
+(defun todo-write-follow-remote--all-p (machine)
+  "Return non-nil if all live sessions of MACHINE, a name, are followed."
+  (when-let* ((link (todo-write-follow-remote--link machine)))
+    (todo-write-follow-link--link-all link)))
 
 (provide 'todo-write-follow-remote)
 ;;; todo-write-follow-remote.el ends here

@@ -69,17 +69,17 @@ process, or is nil while the machine does not tell."
   "Folders that running agents use beside `todo-write-follow-agents'.
 A list of (AGENT . FOLDER).")
 
-(defun todo-write-follow-sessions--find-homes ()
-  "Find the folders that this user's running agents were told to use.
-Only CLAUDE_CONFIG_DIR and CODEX_HOME of their environments are read."
-  (let ((known (mapcar (lambda (home) (directory-file-name (expand-file-name (cdr home))))
-                       (todo-write-follow-sessions--given-homes))))
-    (setq todo-write-follow-sessions--found
-          (cl-loop for (name . folder) in (todo-write--call todo-write-dyn--folders-named-by
-                                            '("CLAUDE_CONFIG_DIR" "CODEX_HOME")
-                                            (todo-write--sandbox))
-                   unless (member (directory-file-name folder) known)
-                   collect (cons (if (equal name "CODEX_HOME") 'codex 'claude) folder)))))
+(defun todo-write-follow-sessions--note-homes (homes)
+  "Note HOMES, (VARIABLE . FOLDER) of this user's running agents.
+Return non-nil if they are news."
+  (let* ((known (mapcar (lambda (home) (directory-file-name (expand-file-name (cdr home))))
+                        (todo-write-follow-sessions--given-homes)))
+         (found (cl-loop for (name . folder) in homes
+                         unless (member (directory-file-name folder) known)
+                         collect (cons (if (equal name "CODEX_HOME") 'codex 'claude) folder))))
+    (unless (equal found todo-write-follow-sessions--found)
+      (setq todo-write-follow-sessions--found found)
+      t)))
 
 (defun todo-write-follow-sessions--add-home (agent folder)
   "Note that a running AGENT, a symbol, says that it uses FOLDER."
@@ -116,13 +116,18 @@ In them are the beginnings and ends of transcripts that were not copied."
 
 ;;; Transcripts
 
-(defun todo-write-follow-sessions--subfolders (folder &optional match)
-  "Return the folders in FOLDER whose names match the regexp MATCH.
-By default, that leaves out hidden ones.  Say if FOLDER cannot be read."
-  (and (file-directory-p folder)
-       (condition-case err
-           (seq-filter #'file-directory-p (directory-files folder t (or match "\\`[^.]")))
-         (file-error (todo-write-follow-sessions--skip folder (error-message-string err))))))
+(defun todo-write-follow-sessions--searched (homes &optional scope names)
+  "Return HOMES, a list of (AGENT . FOLDER), as the module takes them.
+SCOPE is \"all\" or \"project\", by default \"none\"; NAMES are those of
+the project's root.  Both may be functions of the copy in which a folder
+is, or nil."
+  (cl-loop for (agent . folder) in homes
+           for copy = (todo-write-follow-sessions--copy-of (file-name-as-directory folder))
+           when (todo-write-follow-sessions--text-p folder)
+           collect `(,(symbol-name agent) ,(expand-file-name folder)
+                     ,(if copy (todo-write-follow-sessions--copy-machine copy) "")
+                     ,(or (if (functionp scope) (funcall scope copy) scope) "none")
+                     ,@(if (functionp names) (funcall names copy) names))))
 
 (defun todo-write-follow-sessions--escape (directory)
   "Return the name that Claude Code gives the folder of DIRECTORY."
@@ -136,52 +141,14 @@ By default, that leaves out hidden ones.  Say if FOLDER cannot be read."
                        (list project (let (file-name-handler-alist)
                                        (file-truename project))))))
 
-(defun todo-write-follow-sessions--folders (&optional project)
-  "Return the folders of transcripts, only those of PROJECT if non-nil.
-Codex sorts sessions by day, not by project."
-  (todo-write-follow-sessions--folders-of (todo-write-follow-sessions--homes) project))
-
-(defun todo-write-follow-sessions--folders-of (homes &optional project)
-  "Return the folders of transcripts in HOMES, a list of (AGENT . FOLDER).
-PROJECT is as for `todo-write-follow-sessions--folders'."
-  (cl-loop for (agent . home) in homes
-           append (if (eq agent 'claude)
-                      (todo-write-follow-sessions--claude-folders
-                       (expand-file-name "projects" home) project)
-                    (todo-write-follow-sessions--codex-folders
-                     (expand-file-name "sessions" home)))))
-
-(defun todo-write-follow-sessions--claude-folders (root project)
-  "Return ROOT and the folders of PROJECT in it, or all if that is nil.
-Claude Code may have been started in a folder below the project's root."
-  (cons root
-        (todo-write-follow-sessions--subfolders
-         root (and project
-                   (concat "\\`" (regexp-opt (todo-write-follow-sessions--names project))
-                           "\\(?:-\\|\\'\\)")))))
-
-(defun todo-write-follow-sessions--codex-folders (root)
-  "Return ROOT, its newest year and month, and the folders of its newest 30 days."
-  (let* ((years (todo-write-follow-sessions--subfolders root))
-         (months (mapcan #'todo-write-follow-sessions--subfolders (last years 2)))
-         (days (mapcan #'todo-write-follow-sessions--subfolders (last months 12))))
-    (append (list root) (last years) (last months)
-            (last days 30))))
-
-(defun todo-write-follow-sessions--watched (project)
-  "Return the local folders in which new sessions show, of PROJECT if non-nil.
-Without it, the folders of running agents are missing here."
-  (cl-loop for (agent . home) in (todo-write-follow-sessions--local-homes)
-           append (if (eq agent 'codex)
-                      (let ((folders (todo-write-follow-sessions--codex-folders
-                                      (expand-file-name "sessions" home))))
-                        ;; The root, year and month, and the last day.
-                        (append (seq-take folders 3) (last folders)))
-                    (let ((root (expand-file-name "projects" home)))
-                      (cond ((not (file-directory-p root)) (list home))
-                            (project
-                             (todo-write-follow-sessions--claude-folders root project))
-                            (t (list root)))))))
+(defun todo-write-follow-sessions--project-names (project copy)
+  "Return the names of PROJECT's root on the machine of COPY, nil for this one.
+There are none if it is on another machine."
+  (cond (copy (and (equal (todo-write-follow-sessions--copy-prefix copy) (file-remote-p project))
+                   (list (file-local-name project))))
+        ((not (file-remote-p project))
+         (delete-dups (mapcar #'directory-file-name (list (expand-file-name project)
+                                                          (file-truename project)))))))
 
 (defun todo-write-follow-sessions--begun (since)
   "Return the names of the transcripts of processes that began SINCE, a time.
@@ -201,31 +168,24 @@ not have written their transcripts yet."
                             session)
                     (expand-file-name "../.." (plist-get process :file)))))
 
-(defun todo-write-follow-sessions--files (folders &optional since sessions limit again)
-  "Return the transcripts in FOLDERS as a list of (TIME . FILE), newest first.
+(defun todo-write-follow-sessions--files (&optional since)
+  "Return the transcripts as a list of (TIME . FILE), newest first.
 SINCE, in seconds since the epoch, leaves out files that were not modified
-since then, unless their session is one of SESSIONS, a list of ids.  LIMIT
-is the maximum number of files.  AGAIN non-nil looks only at what is new,
-and at some of the other files in turn."
-  (let ((listing (funcall (if again #'todo-write-follow-sessions--list-again
-                            #'todo-write-follow-sessions--list)
-                   (seq-filter #'todo-write-follow-sessions--text-p folders)
-                   (and since (max 0 (floor since))) sessions limit)))
-    (when-let* ((skipped (plist-get listing :skipped)))
-      (todo-write-follow-sessions--skip
-       (car skipped) (if (cdr skipped)
-                         (format "its name and that of %d others is not text"
-                                 (length (cdr skipped)))
-                       "its name is not text")))
+since then."
+  (let ((listing (todo-write--call todo-write-dyn--transcripts-in
+                   (todo-write-follow-sessions--searched (todo-write-follow-sessions--homes))
+                   (and since (max 0 (floor since))))))
+    (todo-write-follow-sessions--skip-names (plist-get listing :skipped))
     (plist-get listing :files)))
 
-(defun todo-write-follow-sessions--list (folders since sessions limit)
-  "List FOLDERS; SINCE, SESSIONS and LIMIT are as for the module's function."
-  (todo-write--call todo-write-dyn--transcripts-in folders since sessions limit))
-
-(defun todo-write-follow-sessions--list-again (folders since sessions limit)
-  "List FOLDERS again; SINCE, SESSIONS and LIMIT are as for the module's function."
-  (todo-write--call todo-write-dyn--transcripts-again folders since sessions limit))
+(defun todo-write-follow-sessions--skip-names (skipped)
+  "Say that the files SKIPPED, a list of names, are skipped."
+  (when skipped
+    (todo-write-follow-sessions--skip
+     (car skipped) (if (cdr skipped)
+                       (format "its name and that of %d others is not text"
+                               (length (cdr skipped)))
+                     "its name is not text"))))
 
 (defun todo-write-follow-sessions--text-p (folder)
   "Return non-nil if the module can name FOLDER."
@@ -245,134 +205,29 @@ and at some of the other files in turn."
              (todo-write-row-line (abbreviate-file-name file)) (todo-write-row-line reason))
     nil))
 
-(defvar todo-write-follow-sessions--heads (make-hash-table :test #'equal)
-  "Cache of the parts of descriptions that never change, by file name.
-For a file that names no session yet, a list (nil . STAMP).")
-
-(defun todo-write-follow-sessions--head (file)
-  "Return the description of the transcript FILE, a plist, or nil.
-See `todo-write-transcript-describe'."
-  (let* ((stamp (todo-write-follow-sessions--stamp file))
-         (head (todo-write-transcript-describe file)))
-    (puthash file (if (plist-get head :folder)
-                      (list :folder (plist-get head :folder) :agent (plist-get head :agent)
-                            :processes (plist-get head :processes))
-                    (cons nil stamp))
-             todo-write-follow-sessions--heads)
-    head))
-
-(defun todo-write-follow-sessions--stamp (file)
-  "Return the modification time and size of FILE as a list."
-  (let ((attributes (file-attributes file)))
-    (list (file-attribute-modification-time attributes) (file-attribute-size attributes))))
-
-(defun todo-write-follow-sessions--kept-head (file)
-  "Return the parts of the description of FILE that never change, or nil."
-  (let ((head (gethash file todo-write-follow-sessions--heads)))
-    (unless (or (car head)
-                (and head (equal (cdr head) (todo-write-follow-sessions--stamp file))))
-      (setq head (todo-write-follow-sessions--head file)))
-    (and (car head) head)))
-
-(defun todo-write-follow-sessions--directory (file)
-  "Return the working directory of the session in FILE.
-Return nil if FILE has no complete line yet or is a subagent's."
-  (let ((head (todo-write-follow-sessions--kept-head file)))
-    (and (not (plist-get head :agent)) (plist-get head :folder))))
-
-(defun todo-write-follow-sessions--of-project-p (file project)
-  "Return non-nil if the session in FILE belongs to PROJECT.
-A folder whose name only begins with that of PROJECT may belong to another
-one: the name of /a-b begins with that of /a, as that of /a/b does."
-  (let* ((copy (todo-write-follow-sessions--copy-of file))
-         (prefix (and copy (todo-write-follow-sessions--copy-prefix copy))))
-    (and (equal prefix (file-remote-p project))
-         (or (member (file-name-nondirectory (directory-file-name (file-name-directory file)))
-                     (todo-write-follow-sessions--names project))
-             (when-let* ((folder (todo-write-follow-sessions--directory file)))
-               (todo-write-follow-sessions--inside-p folder (file-local-name project)
-                                                     (null copy)))))))
-
-(defun todo-write-follow-sessions--inside-p (folder project here)
-  "Return non-nil if FOLDER is in PROJECT, both named as on their machine.
-HERE is non-nil if that is this one, whose files are examined."
-  ;; A transcript may name any folder, so only the names are compared.
-  (let* (file-name-handler-alist
-         (folder (file-name-as-directory (expand-file-name folder "/"))))
-    (seq-some (lambda (root)
-                (let ((root (file-name-as-directory (expand-file-name root "/"))))
-                  (and (string-prefix-p root folder)
-                       (or (not here)
-                           (todo-write-follow-sessions--in-root-p folder root)))))
-              (cons project (and here (list (file-truename project)))))))
-
 (defun todo-write-follow-sessions--project ()
   "Return the root of the current project.
 In a remote folder, return that: TRAMP is not asked, since it would wait
 for the machine."
   (if (file-remote-p default-directory) default-directory (todo-write--project)))
 
-(defun todo-write-follow-sessions--in-root-p (folder root)
-  "Return non-nil if FOLDER, below the project's ROOT, is no project of its own.
-A worktree or another repository is one."
-  (let* ((default-directory folder)
-         (found (todo-write--project-root)))
-    (or (string-prefix-p found root)
-        (not (todo-write--project-root-p found)))))
-
-(defun todo-write-follow-sessions--modified (file)
-  "Return the modification time of FILE as a float; now if there is no file."
-  (float-time (file-attribute-modification-time (file-attributes file))))
-
 ;;; Processes
 
-;; Claude Code keeps sessions/PID.json while it runs.  The module reads these files.
+;; Claude Code keeps sessions/PID.json while it runs.  The hub reads these files.
 
-(defun todo-write-follow-sessions--process-folders ()
-  "Return the folders of process files on this machine."
-  (cl-loop for (agent . home) in (todo-write-follow-sessions--local-homes)
-           when (and (eq agent 'claude) (todo-write-follow-sessions--text-p home))
-           collect (expand-file-name "sessions" home)))
-
-(defun todo-write-follow-sessions--copied-process-folders ()
-  "Return the copied folders of process files as lists (FOLDER MACHINE LINES)."
-  (cl-loop for copy in todo-write-follow-sessions--copies
-           when (and (eq 'claude (todo-write-follow-sessions--copy-agent copy))
-                     (todo-write-follow-sessions--copy-live copy))
-           collect (list (expand-file-name "sessions" (todo-write-follow-sessions--copy-folder copy))
-                         (todo-write-follow-sessions--copy-machine copy)
-                         (todo-write-follow-sessions--copy-live copy))))
-
-(defun todo-write-follow-sessions--read-processes ()
-  "Read the process files that changed; return non-nil if there were any.
-A half-written file is read again the next time."
-  (let ((live (todo-write--call todo-write-dyn--processes
-                (append (todo-write-follow-sessions--process-folders)
-                        (todo-write-follow-sessions--copied-process-folders)))))
-    (unless (eq live t)
-      (clrhash todo-write-follow-sessions--processes)
-      (dolist (process live t)
-        (dolist (key '(:pid :sessionId))
-          (puthash (cons (plist-get process :machine) (plist-get process key)) process
-                   todo-write-follow-sessions--processes)))
-      t)))
-
-(defun todo-write-follow-sessions--live-ids ()
-  "Return the ids of the sessions whose processes live."
-  (seq-filter #'stringp (mapcar #'cdr (hash-table-keys todo-write-follow-sessions--processes))))
+(defun todo-write-follow-sessions--note-processes (live)
+  "Note that LIVE, a list of plists, are the live processes."
+  (clrhash todo-write-follow-sessions--processes)
+  (dolist (process live)
+    (dolist (key '(:pid :sessionId))
+      (puthash (cons (plist-get process :machine) (plist-get process key)) process
+               todo-write-follow-sessions--processes))))
 
 (defun todo-write-follow-sessions--live (machine id)
   "Return the plist of the live process ID on MACHINE, or nil.
 ID is a number, or the id of its session.
 Its `:state' is `alive' or `suspended'."
-  (when-let* ((process (gethash (cons machine id) todo-write-follow-sessions--processes))
-              (pid (plist-get process :pid))
-              (state (cond (machine (plist-get process :state))
-                           ((todo-write--call todo-write-dyn--process-state
-                              pid (plist-get process :procStart)))
-                           ((eql 0 (signal-process pid 0)) 'alive))))
-    (and (memq state '(alive suspended))
-         `(:state ,state ,@process))))
+  (gethash (cons machine id) todo-write-follow-sessions--processes))
 
 (defun todo-write-follow-sessions--session (thread)
   "Return the id of THREAD's session of Claude Code."
@@ -400,19 +255,6 @@ Claude Code changes the session by its commands /clear and /resume."
 (defun todo-write-follow-sessions--pid (thread)
   "Return the id of the live process of THREAD's session, or nil."
   (plist-get (todo-write-follow-sessions--process-of thread) :pid))
-
-(defun todo-write-follow-sessions--ended-p (thread file)
-  "Return non-nil if the session of THREAD has no process any more.
-FILE is its transcript.  Old versions of Claude Code and Codex do not
-tell."
-  (and (not (todo-write-follow-sessions--process-of thread))
-       (or (todo-write-follow-sessions--killed-p thread)
-           (todo-write-follow-sessions--has-processes-p file))))
-
-(defun todo-write-follow-sessions--has-processes-p (file)
-  "Return non-nil if a process that writes the transcript FILE keeps a file here."
-  (and (plist-get (todo-write-follow-sessions--kept-head file) :processes)
-       (file-directory-p (expand-file-name "../../sessions" (file-name-directory file)))))
 
 (defun todo-write-follow-sessions--activity-in (file)
   "Return the activity of the process of the session in FILE, a transcript.
@@ -446,14 +288,13 @@ Its agent runs in FOLDER.  Nothing remote is asked."
       (let* ((agent (intern (match-string 1 thread)))
              (session (match-string 2 thread))
              file-name-handler-alist
-             (file (cl-loop
-                    for (each . home) in (todo-write-follow-sessions--homes)
-                    thereis (and (eq each agent)
-                                 (if (eq agent 'codex)
-                                     (todo-write-follow-sessions--rollout home session)
-                                   (todo-write-follow-sessions--claude-file
-                                    home folder session))))))
-        (plist-get (and file (todo-write-follow-sessions--head file)) :title)))))
+             (file (if (eq agent 'codex)
+                       (todo-write-follow-sessions--rollout session)
+                     (cl-loop for (each . home) in (todo-write-follow-sessions--homes)
+                              thereis (and (eq each agent)
+                                           (todo-write-follow-sessions--claude-file
+                                            home folder session))))))
+        (plist-get (and file (todo-write-transcript-describe file)) :title)))))
 
 (defun todo-write-follow-sessions--claude-file (home folder session)
   "Return the transcript of SESSION in Claude Code's folder HOME, or nil.
@@ -462,75 +303,44 @@ The agent runs in FOLDER."
            for file = (expand-file-name (format "projects/%s/%s.jsonl" name session) home)
            thereis (and (file-exists-p file) file)))
 
-(defun todo-write-follow-sessions--rollout (home session)
-  "Return the transcript of SESSION in Codex's folder HOME, or nil."
-  (cl-loop for folder in (reverse (todo-write-follow-sessions--codex-folders
-                                   (expand-file-name "sessions" home)))
-           thereis (and (file-directory-p folder)
-                        (car (directory-files folder t (concat "-" session "\\.jsonl\\'"))))))
+(defun todo-write-follow-sessions--rollout (session)
+  "Return the transcript of Codex's SESSION, or nil."
+  (cdr (seq-find (pcase-lambda (`(,_ . ,file))
+                   (string-suffix-p (format "-%s.jsonl" session) file))
+                 (todo-write-follow-sessions--files))))
 
-(defun todo-write-follow-sessions--describe (file &optional time)
-  "Return a choice for the transcript FILE, or nil if it is no session.
-A choice is a list (TITLE FILE TIME NOTE).  TIME is the modification time;
+(defun todo-write-follow-sessions--describe (file time head)
+  "Return a choice for the transcript FILE, modified at TIME.
+HEAD is its description.  A choice is a list (TITLE FILE TIME NOTE).
 NOTE has the working directory, the agent and its activity."
-  (when-let* ((head (todo-write-follow-sessions--head file)))
-    (unless (plist-get head :agent)
-      (let ((activity (todo-write-follow-sessions--activity-in file))
-            (machine (todo-write-follow-sessions--machine-of file))
-            (folder (plist-get head :folder)))
-        (list (todo-write-row-line (or (plist-get head :title) "(nothing asked yet)") 100)
-              file
-              (or time (todo-write-follow-sessions--modified file))
-              (string-join
-               (delq nil (list machine
-                               (and folder
-                                    ;; A remote name must not open a connection.
-                                    (let (file-name-handler-alist)
-                                      (todo-write-row-line (abbreviate-file-name folder))))
-                               (if (equal (plist-get head :host) "codex") "Codex" "Claude Code")
-                               (and activity
-                                    (concat (symbol-name (car activity))
-                                            (and (cdr activity)
-                                                 (concat ": " (todo-write-row-line
-                                                               (cdr activity))))))))
-               "  "))))))
+  (let ((activity (todo-write-follow-sessions--activity-in file))
+        (machine (todo-write-follow-sessions--machine-of file))
+        (folder (plist-get head :folder)))
+    (list (todo-write-row-line (or (plist-get head :title) "(nothing asked yet)") 100)
+          file time
+          (string-join
+           (delq nil (list machine
+                           (and folder
+                                ;; A remote name must not open a connection.
+                                (let (file-name-handler-alist)
+                                  (todo-write-row-line (abbreviate-file-name folder))))
+                           (if (equal (plist-get head :host) "codex") "Codex" "Claude Code")
+                           (and activity
+                                (concat (symbol-name (car activity))
+                                        (and (cdr activity)
+                                             (concat ": " (todo-write-row-line
+                                                           (cdr activity))))))))
+           "  "))))
 
-(defun todo-write-follow-sessions--read ()
-  "Read one of the newest 300 sessions in the minibuffer; return its transcript."
-  (todo-write-follow-sessions--find-homes)
-  (todo-write-follow-sessions--read-processes)
-  (let* ((project (todo-write-follow-sessions--project))
-         (folders (append (todo-write-follow-sessions--folders)
-                          (todo-write-follow-sessions--folders-of
-                           (todo-write-follow-sessions--excerpts))))
-         (files (seq-take (todo-write-follow-sessions--files folders nil nil 300) 300))
-         (here (delq nil
-                     (todo-write-follow-sessions--map
-                      (lambda (timed)
-                        (and (todo-write-follow-sessions--of-project-p (cdr timed) project)
-                             timed))
-                      files)))
-         (choices (delq nil
-                        (todo-write-follow-sessions--map
-                         (pcase-lambda (`(,time . ,file))
-                           (todo-write-follow-sessions--describe file time))
-                         (append here (seq-difference files here #'eq))))))
-    (unless choices
-      (user-error "No session in %s"
-                  (mapconcat (lambda (agent) (abbreviate-file-name (cdr agent)))
-                             (todo-write-follow-sessions--homes) ", ")))
-    (todo-write-follow-sessions--complete "Follow session: " choices)))
-
-(defun todo-write-follow-sessions--map (function list)
-  "Apply FUNCTION to each element of LIST, and return the values.
-The user waits for them: timers run after each slice of 50 ms."
-  (let ((end (+ (float-time) 0.05)))
-    (mapcar (lambda (element)
-              (when (> (float-time) end)
-                (accept-process-output nil 0.001)
-                (setq end (+ (float-time) 0.05)))
-              (funcall function element))
-            list)))
+(defun todo-write-follow-sessions--choices (found)
+  "Return the choices of the newest 300 sessions in FOUND, the project's first.
+FOUND is a list of plists, as from the module."
+  (let* ((newest (seq-take found 300))
+         (here (seq-filter (lambda (one) (plist-get one :ofProject)) newest)))
+    (mapcar (lambda (one)
+              (todo-write-follow-sessions--describe
+               (plist-get one :file) (plist-get one :time) (plist-get one :description)))
+            (append here (seq-difference newest here #'eq)))))
 
 (defun todo-write-follow-sessions--complete (prompt choices)
   "Read one of CHOICES in the minibuffer with PROMPT; return its file.

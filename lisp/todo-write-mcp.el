@@ -24,6 +24,7 @@
 (require 'todo-write-socket)
 
 (autoload 'todo-write-follow-sessions--title "todo-write-follow-sessions")
+(declare-function todo-write-follow--send-homes "todo-write-follow")
 (declare-function todo-write-follow-sessions--add-home "todo-write-follow-sessions")
 
 (autoload 'todo-write-mcp-setup--kept-p "todo-write-mcp-setup")
@@ -131,7 +132,8 @@ See `todo-write-socket--roles'."
               (when (and (bound-and-true-p todo-write-follow-mode)
                          (not (todo-write-mcp--remote program)))
                 (todo-write-follow-sessions--add-home 'claude (plist-get hello :claudeFolder))
-                (todo-write-follow-sessions--add-home 'codex (plist-get hello :codexFolder)))
+                (todo-write-follow-sessions--add-home 'codex (plist-get hello :codexFolder))
+                (todo-write-follow--send-homes))
               (when-let* ((lost (plist-get hello :lost)))
                 (todo-write-mcp--note-lost
                  (+ lost (todo-write-socket--connection-skew connection)))))

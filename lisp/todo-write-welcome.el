@@ -33,9 +33,7 @@ Sessions on other machines are not counted."
   (let ((count (with-demoted-errors "Searching for sessions: %S"
                  (seq-count (lambda (file)
                               (not (string-prefix-p "agent-" (file-name-nondirectory (cdr file)))))
-                            (todo-write-follow-sessions--files
-                             (todo-write-follow-sessions--folders)
-                             (- (float-time) 3600))))))
+                            (todo-write-follow-sessions--files (- (float-time) 3600))))))
     (if (and count (> count 0))
         (format "Follow a running session (%d found in the last hour)" count)
       "Follow a session of Claude Code or Codex")))

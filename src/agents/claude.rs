@@ -179,6 +179,11 @@ impl ClaudeReader {
         events
     }
 
+    /// The events since the last call without the ends of subagents, whose files are not read yet.
+    pub(super) fn take_first_events(&mut self) -> Vec<Event> {
+        self.events.take()
+    }
+
     /// Reads a line, without its line feed.
     pub fn read_line(&mut self, bytes: &[u8]) {
         if let Some(line) = TranscriptLine::parse(bytes) {

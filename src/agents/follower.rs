@@ -12,9 +12,8 @@ use super::claude::ClaudeReader;
 use super::claude::files::{self, SubagentMeta};
 use super::describe::describe;
 use super::reader::Reader;
-use super::recorder::Recorder;
 use super::tail::{Tail, TailChange};
-use super::{Event, Place, Transcript};
+use super::{Event, Place, Source, Transcript};
 use crate::events::Millis;
 use crate::events::policy::Recording;
 use crate::file::{self, FileStamp, Slice, modified};
@@ -31,8 +30,8 @@ const NEAR: u64 = 8 * 1024 * 1024;
 /// Follows a session.
 #[derive(Debug)]
 pub struct Follower {
-    /// Writes the events to threads.
-    pub recorder: Recorder,
+    /// What may be recorded.
+    pub recording: Recording,
     file: Tail,
     /// What identifies it, once its first line was read.
     transcript: Option<Arc<Transcript>>,
@@ -160,7 +159,7 @@ impl Follower {
         let beside = path.parent().map(Path::to_owned).unwrap_or_default();
         let folders = [(path.with_extension("").join("subagents"), None), (beside, None)];
         Follower {
-            recorder: Recorder::default(),
+            recording: Recording::default(),
             file: Tail::new(path),
             transcript: None,
             unreadable: 0,
@@ -176,9 +175,19 @@ impl Follower {
         }
     }
 
-    /// The key of the session's thread, if the file has named the session.
+    /// Has the next reads look at the files beside the transcript, of which one changed.
+    pub(crate) fn expect_side_files(&mut self) {
+        self.are_side_files_due = true;
+    }
+
+    /// The session, if the file has named it.
+    pub(crate) fn session(&self) -> Option<&Arc<Source>> {
+        self.lines.reader.as_ref()?.session()
+    }
+
+    /// The key of the session's thread on this machine, if the file has named the session.
     pub fn thread(&self) -> Option<String> {
-        Some(self.recorder.key(self.lines.reader.as_ref()?.session()?.key()))
+        Some(self.session()?.key())
     }
 
     /// Reads what was appended to the session's file and to those of its subagents.
@@ -189,7 +198,20 @@ impl Follower {
         self.read_slice(&Slice::WHOLE)
     }
 
-    /// Like [`Follower::read`], but returns soon after the slice ends.
+    /// Like [`Follower::read_slice`], but a slice that ends early has the events of its lines, unless the
+    /// file is so large that only those of its end are kept.
+    ///
+    /// # Errors
+    /// As [`Follower::read`].
+    pub fn read_piece(&mut self, slice: &Slice) -> io::Result<Appended> {
+        let mut appended = self.read_slice(slice)?;
+        if appended.is_partial && !self.lines.is_cut {
+            appended.events = self.lines.reader.as_mut().map(Reader::take_first_events).unwrap_or_default();
+        }
+        Ok(appended)
+    }
+
+    /// Like [`Follower::read`], but returns soon after the slice ends, with the events once all is read.
     ///
     /// # Errors
     /// As [`Follower::read`].
@@ -202,7 +224,7 @@ impl Follower {
             Appended { change, bytes: 0, skipped: 0, is_partial: false, events: Vec::new(), since: None };
         if matches!(change, TailChange::Grown | TailChange::Replaced) {
             let file = (&mut self.file, &mut self.transcript, None);
-            self.lines.read(file, &self.recorder.recording, slice, &mut appended)?;
+            self.lines.read(file, &self.recording, slice, &mut appended)?;
             self.are_side_files_due = true;
         }
         if !appended.is_partial {
@@ -212,7 +234,7 @@ impl Follower {
             if appended.is_partial {
                 break;
             }
-            subagent.read(&mut self.lines, &self.recorder.recording, slice, &mut appended);
+            subagent.read(&mut self.lines, &self.recording, slice, &mut appended);
         }
         self.lines.leave();
         if appended.is_partial {
@@ -252,7 +274,6 @@ impl Follower {
         self.lines.reader = None;
         self.lines.is_cut = false;
         self.transcript = None;
-        self.recorder.restart();
         self.is_read = false;
         self.subagents.clear();
         self.seen.clear();

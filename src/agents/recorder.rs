@@ -115,6 +115,16 @@ struct PendingUpdate {
     is_moved: bool,
 }
 
+/// The threads that a batch of events has changed so far.
+#[derive(Default)]
+pub(crate) struct Touched(Vec<PendingUpdate>);
+
+impl std::fmt::Debug for Touched {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|pending| &pending.thread)).finish()
+    }
+}
+
 /// How far a transcript was recorded in a thread before.
 #[derive(Clone, Copy, Debug, Default)]
 struct Before {
@@ -141,6 +151,11 @@ impl Recorder {
         Recorder { project, machine, ..Recorder::default() }
     }
 
+    /// Sets the root of the project; `None` stands for the session's folder.
+    pub fn set_project(&mut self, project: Option<String>) {
+        self.project = project;
+    }
+
     /// The key of the thread that has the key `bare` on its machine.
     pub fn key(&self, bare: String) -> String {
         self.machine.as_ref().map_or(bare.clone(), |machine| format!("{}/{bare}", machine.name))
@@ -154,62 +169,101 @@ impl Recorder {
         keep_completed: bool,
         now: Millis,
     ) -> Vec<ThreadUpdate> {
-        let mut touched: Vec<PendingUpdate> = Vec::new();
-        for (number, event) in events.iter().enumerate() {
-            let key = self.key(event.source.key());
-            // The subagent's last list is too old to be among the events.
-            if event.kind == EventKind::SubagentEnded && !self.threads.contains_key(&key) {
-                continue;
-            }
-            let at = match touched.iter().position(|pending| pending.thread == key) {
-                Some(at) => at,
-                None => {
-                    touched.push(self.begin(store, key.clone(), &event.source, now));
-                    touched.len() - 1
-                }
-            };
-            let pending = &mut touched[at];
-            if let EventKind::Title(title) = &event.kind {
-                self.titles.insert(pending.thread.clone(), title.clone());
-            }
-            let switch = self.switch(&pending.thread, event);
-            if self.is_recorded(store, pending, events, number) {
-                continue;
-            }
-            let thread = store.open(&pending.thread, Map::new(), now);
-            if let Some(words) = switch {
-                let payload = Payload::new(Type::StateUpdate, words.into());
-                let time = time_in(thread, event.time, now);
-                thread.change(|thread| {
-                    thread.observe(payload, details(event), time);
-                });
-            }
-            if is_superseded(thread, event) {
-                continue;
-            }
-            if event.source.subagent.is_none()
-                && matches!(event.kind, EventKind::List(Ok(_)) | EventKind::EmacsList(Ok(_), _))
-            {
-                store.set_current(&pending.thread);
-            }
-            pending.is_changed = true;
-            pending.is_moved |= matches!(event.kind, EventKind::Moved(_));
-            let thread = store.open(&pending.thread, Map::new(), now);
-            let last = self.threads.get(&pending.thread).copied();
-            let time = time_in(thread, event.time.or(last), now);
-            if let Some(activity) = activity(event, time, now) {
-                pending.activity = Some(activity);
-                pending.error = error(event).filter(|_| is_recent(time, now)).map(str::to_owned);
-            }
-            self.threads.insert(pending.thread.clone(), time);
-            let outcome = thread.change(|thread| self.record_event(thread, event, keep_completed, time));
-            pending.outcome = outcome.or(pending.outcome.take());
+        let mut touched = Touched::default();
+        for number in 0..events.len() {
+            self.record_at(store, &mut touched, events, number, keep_completed, now);
         }
-        for pending in &mut touched {
+        self.save(store, &mut touched);
+        self.finish(store, touched, now)
+    }
+
+    /// Whether events of `source` may have been recorded before, by this Emacs or another. All of them
+    /// are needed then to find out how far, if the journal has no position or the file was truncated.
+    pub(crate) fn needs_all(&self, store: &mut Store, source: &Source) -> bool {
+        let key = self.key(source.key());
+        !self.threads.contains_key(&key) && store.get_mut(&key).is_some_and(|thread| thread.last_time() > 0)
+    }
+
+    /// Records the event `number` of `events`, unless it was recorded before. What it changes is saved by
+    /// [`Recorder::save`].
+    pub(crate) fn record_at(
+        &mut self,
+        store: &mut Store,
+        Touched(touched): &mut Touched,
+        events: &[Event],
+        number: usize,
+        keep_completed: bool,
+        now: Millis,
+    ) {
+        let event = &events[number];
+        let key = self.key(event.source.key());
+        // The subagent's last list is too old to be among the events.
+        if event.kind == EventKind::SubagentEnded && !self.threads.contains_key(&key) {
+            return;
+        }
+        let at = match touched.iter().position(|pending| pending.thread == key) {
+            Some(at) => at,
+            None => {
+                touched.push(self.begin(store, key.clone(), &event.source, now));
+                touched.len() - 1
+            }
+        };
+        let pending = &mut touched[at];
+        if let EventKind::Title(title) = &event.kind {
+            self.titles.insert(pending.thread.clone(), title.clone());
+        }
+        let switch = self.switch(&pending.thread, event);
+        if self.is_recorded(store, pending, events, number) {
+            return;
+        }
+        let thread = store.open(&pending.thread, Map::new(), now);
+        thread.begin_batch();
+        if let Some(words) = switch {
+            let payload = Payload::new(Type::StateUpdate, words.into());
+            let time = time_in(thread, event.time, now);
+            thread.change(|thread| {
+                thread.observe(payload, details(event), time);
+            });
+        }
+        if is_superseded(thread, event) {
+            return;
+        }
+        if event.source.subagent.is_none()
+            && matches!(event.kind, EventKind::List(Ok(_)) | EventKind::EmacsList(Ok(_), _))
+        {
+            store.set_current(&pending.thread);
+        }
+        pending.is_changed = true;
+        pending.is_moved |= matches!(event.kind, EventKind::Moved(_));
+        let thread = store.open(&pending.thread, Map::new(), now);
+        let last = self.threads.get(&pending.thread).copied();
+        let time = time_in(thread, event.time.or(last), now);
+        if let Some(activity) = activity(event, time, now) {
+            pending.activity = Some(activity);
+            pending.error = error(event).filter(|_| is_recent(time, now)).map(str::to_owned);
+        }
+        self.threads.insert(pending.thread.clone(), time);
+        let outcome = thread.change(|thread| self.record_event(thread, event, keep_completed, time));
+        pending.outcome = outcome.or(pending.outcome.take());
+    }
+
+    /// Appends what was recorded since the last call to the journals, with the positions up to which it
+    /// goes: the events of the last line must all be among it.
+    pub(crate) fn save(&self, store: &mut Store, Touched(touched): &mut Touched) {
+        for pending in touched {
             if let Some(thread) = store.get_mut(&pending.thread) {
                 thread.end_batch(std::mem::take(&mut pending.positions));
             }
         }
+    }
+
+    /// Ends a batch of events; returns the updates of its threads.
+    pub(crate) fn finish(
+        &self,
+        store: &mut Store,
+        Touched(mut touched): Touched,
+        now: Millis,
+    ) -> Vec<ThreadUpdate> {
         touched.retain(|pending| pending.is_changed);
         self.end_if_old(store, &touched, now);
         touched.sort_by_key(|pending| !pending.is_subagent);

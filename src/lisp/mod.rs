@@ -12,6 +12,7 @@
 mod diffs;
 #[cfg(feature = "panic-injection")]
 mod faults;
+mod hub;
 mod observations;
 mod processes;
 mod read;
@@ -30,15 +31,12 @@ use std::collections::HashMap;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, TryLockError};
+use std::sync::{LazyLock, Mutex, MutexGuard, TryLockError};
 use std::time::SystemTime;
 
 use emacs::{Env, FromLisp, IntoLisp, Result, Value, defun};
 use serde_json::Map;
 
-use crate::agents::claude::processes::Processes;
-use crate::agents::follower::Beside;
-use crate::agents::listing::Listings;
 use crate::error::Error;
 use crate::events::policy::Recording;
 use crate::events::{Millis, millis_of};
@@ -90,12 +88,8 @@ struct Module {
     store: Store,
     /// The stores of other folders.
     others: HashMap<Option<PathBuf>, Store>,
-    /// The processes of Claude Code.
-    processes: Processes,
-    /// The transcripts in folders.
-    listings: Listings,
-    /// The files of subagents in folders.
-    beside: Arc<Mutex<Beside>>,
+    /// The sessions that are followed.
+    followed: hub::Followed,
 }
 
 impl Module {
@@ -108,6 +102,13 @@ impl Module {
             self.others.insert(last, mem::replace(&mut self.store, next));
         }
         self.store.set_storage(storage);
+        if let Some(hub) = &self.followed.hub {
+            hub.set(|options| {
+                options.recording.clone_from(&self.settings.recording);
+                options.input = self.settings.input;
+                options.history = self.settings.storage.history_limit;
+            });
+        }
     }
 
     /// Restores what a panic left half changed.

@@ -25,16 +25,3 @@ fn process_state<'e>(env: &'e Env, id: Value<'e>, start: Value<'e>) -> Result<Va
         write::symbol(env, name).map(Some)
     })
 }
-
-/// Return the folders that the environment variables NAMES, a list of strings, have in this user's
-/// processes, as a list of (NAME . FOLDER).  Only processes in SANDBOX count: a string, as from
-/// `todo-write--sandbox', or nil.
-#[defun]
-fn folders_named_by<'e>(env: &'e Env, names: Value<'e>, sandbox: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
-        let sandbox = read::optional("sandbox", sandbox, read::text)?;
-        let folders = process::folders_named_by(&read::texts("names", names)?, sandbox.as_deref());
-        let folders = folders.iter().filter_map(|(name, folder)| Some((name, folder.to_str()?)));
-        write::list_of(env, folders, |(name, folder)| env.cons(name, folder))
-    })
-}

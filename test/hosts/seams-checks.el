@@ -224,7 +224,8 @@
   (claude-checks-wait "the newer list"
                       (lambda () (equal (claude-checks-rows) seams-checks-rows)))
   ;; The older list, which the agent has read since, must not come back.
-  (todo-write-follow--poll-all)
+  (dolist (session todo-write-follow--sessions)
+    (todo-write-follow (todo-write-follow--session-file session)))
   (should (equal (claude-checks-rows) seams-checks-rows))
   (claude-checks-open "mcp")
   (claude-checks-wait "its own tasks"

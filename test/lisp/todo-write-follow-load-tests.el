@@ -74,71 +74,40 @@
        (cl-mapc (lambda (count function) (advice-remove (car count) function)) counts advice))
      counts))
 
-(ert-deftest todo-write-follow-watches-each-file-once-after-all-sessions-began ()
+(defun todo-write-follow-load-tests--ready-p (files)
+  "Return non-nil if all that FILES, those of sessions, have is read."
+  (cl-every (lambda (file)
+              (when-let* ((session (todo-write-follow--find file)))
+                (eq 'ready (todo-write-follow--session-state session))))
+            files))
+
+(defun todo-write-follow-load-tests--busy (seconds)
+  "Keep Emacs busy for SECONDS, while the hub reads."
+  (let ((end (+ (float-time) seconds)))
+    (while (< (float-time) end))))
+
+(ert-deftest todo-write-follow-many-live-sessions-begin-some-at-a-time ()
   (todo-write-follow-load-tests--with
-    (let* ((files (todo-write-follow-load-tests--begin folder 40))
-           (counts (todo-write-follow-load-tests--counting
-                       '(todo-write-follow-watch--add todo-write-follow-watch--set)
-                     (todo-write-follow-mode)
-                     (todo-write-test-wait
-                      (lambda () (and (cl-every #'todo-write-follow--find files)
-                                      (null todo-write-follow--queue)))))))
-      ;; The transcripts, their folder, its parent and that of process files.  What a slow
-      ;; machine looks at meanwhile is watched again, but never all of it.
-      (should (<= 41 (alist-get 'todo-write-follow-watch--add counts) 80))
-      ;; Not once for each session.
-      (should (< (alist-get 'todo-write-follow-watch--set counts) 8)))))
+    (let ((files (todo-write-follow-load-tests--begin folder 130))
+          (todo-write-follow--most-new 20)
+          most (count 0))
+      (let ((begin (lambda (&rest _) (cl-incf count)))
+            (receive (lambda (function &rest arguments)
+                       (setq count 0)
+                       (apply function arguments)
+                       (setq most (max count (or most 0))))))
+        (advice-add 'todo-write-follow--begin :before begin)
+        (advice-add 'todo-write-follow--receive-found :around receive)
+        (unwind-protect
+            (progn
+              (todo-write-follow-mode)
+              (todo-write-test-wait
+               (lambda () (todo-write-follow-load-tests--ready-p files))))
+          (advice-remove 'todo-write-follow--begin begin)
+          (advice-remove 'todo-write-follow--receive-found receive)))
+      (should (= 20 most)))))
 
-(ert-deftest todo-write-follow-watches-what-a-slice-leaves-in-later-ones ()
-  (todo-write-follow-load-tests--with
-    (let ((files (todo-write-follow-load-tests--begin folder 40))
-          (todo-write-follow--slice 0.0001))
-      (todo-write-follow-mode)
-      (todo-write-test-wait
-       (lambda ()
-         (and (not todo-write-follow--watch-due)
-              (cl-every (lambda (file) (gethash file todo-write-follow-watch--table)) files)))))))
-
-(ert-deftest todo-write-follow-does-not-ask-a-system-that-watches-no-more-again ()
-  (let ((wanted (make-hash-table :test #'equal))
-        (todo-write-follow-watch--table (make-hash-table :test #'equal)))
-    (dotimes (n 3)
-      (puthash (format "/missing/%d" n) 'file wanted))
-    (should-not (car (todo-write-follow-watch--set wanted #'ignore (float-time))))
-    (should (equal '(nil) (todo-write-follow-watch--set wanted #'ignore (+ 100 (float-time)))))))
-
-(ert-deftest todo-write-follow-a-file-that-grows-is-looked-at-instead-of-watched ()
-  (skip-unless (fboundp 'inotify-add-watch))
-  (todo-write-follow-load-tests--with
-    (let* ((file (car (todo-write-follow-load-tests--begin folder 1)))
-           (thread (todo-write-follow file))
-           counts)
-      (todo-write-follow-mode)
-      (todo-write-test-wait (lambda () (and (gethash file todo-write-follow-watch--table)
-                                            (not todo-write-follow--watch-due))))
-      (setq counts
-            (todo-write-follow-load-tests--counting
-                '(todo-write-follow--changed todo-write-follow-watch--add)
-              (dotimes (n 20)
-                (todo-write-follow-load-tests--append file (+ n 2))
-                (todo-write-test-wait
-                 (lambda ()
-                   (read-event nil nil 0.01)
-                   (equal (todo-write-test-contents thread) (list (format "Bed %d" (+ n 2)))))))
-              (should (todo-write-follow--session-hot (todo-write-follow--find file)))
-              (should-not (gethash file todo-write-follow-watch--table))))
-      ;; One notification, not one for each line.
-      (should (<= (alist-get 'todo-write-follow--changed counts) 2))
-      (should (= 0 (alist-get 'todo-write-follow-watch--add counts)))
-      ;; After a while of silence, it is watched again.
-      (todo-write-test-wait (lambda () (gethash file todo-write-follow-watch--table)))
-      (should-not (todo-write-follow--session-hot (todo-write-follow--find file)))
-      (todo-write-follow-load-tests--append file 30)
-      (todo-write-test-wait (lambda ()
-                              (read-event nil nil 0.01)
-                              (equal (todo-write-test-contents thread) '("Bed 30")))))))
-
-(ert-deftest todo-write-follow-draws-the-events-of-a-tick-once ()
+(ert-deftest todo-write-follow-draws-the-events-of-all-agents-once ()
   (todo-write-follow-load-tests--with
     (let ((files (todo-write-follow-load-tests--begin folder 12)))
       (unwind-protect
@@ -147,17 +116,26 @@
             (save-window-excursion
               (todo-write-list)
               (todo-write-follow-mode)
-              (todo-write-test-wait (lambda () (cl-every #'todo-write-follow--find files)))
+              (todo-write-test-wait
+               (lambda () (todo-write-follow-load-tests--ready-p files)))
               (dolist (file files)
-                (todo-write-follow-load-tests--append file 2)
-                (setf (todo-write-follow--session-hot (todo-write-follow--find file)) 0.0))
-              (let* ((todo-write-follow--slice 60)
-                     (counts (todo-write-follow-load-tests--counting
-                                 '(todo-write-mode-line--update todo-write-list--draw
-                                   todo-write-list--update-row)
-                               (todo-write-follow--tick))))
-                (should (= 1 (alist-get 'todo-write-mode-line--update counts)))
-                (should (= 1 (alist-get 'todo-write-list--draw counts)))
+                (todo-write-follow-load-tests--append file 2))
+              (todo-write-follow-load-tests--busy 0.5)
+              (let* ((counts (todo-write-follow-load-tests--counting
+                                 '(todo-write-hub--filter todo-write-mode-line--update
+                                   todo-write-list--draw todo-write-list--update-row)
+                               ;; The spinner draws, too.
+                               (cl-letf (((symbol-function 'todo-write-activity--turn) #'ignore))
+                                 (todo-write-test-wait
+                                  (lambda ()
+                                    (cl-loop for n below 12
+                                             always (equal '("Bed 2")
+                                                           (todo-write-test-contents
+                                                            (format "claude:s%d" n)))))))))
+                     (takes (alist-get 'todo-write-hub--filter counts)))
+                ;; A slow machine takes it in several pieces.
+                (should (<= (alist-get 'todo-write-mode-line--update counts) takes))
+                (should (<= (alist-get 'todo-write-list--draw counts) takes))
                 ;; Each write is two events of its agent.
                 (should (<= (alist-get 'todo-write-list--update-row counts) 12)))
               (with-current-buffer "*todo-write-list*"
@@ -167,36 +145,21 @@
         (todo-write-mode-line-mode -1)
         (kill-buffer "*todo-write-list*")))))
 
-(ert-deftest todo-write-follow-a-poll-with-nothing-new-applies-no-activity ()
+(ert-deftest todo-write-follow-looks-that-find-nothing-do-not-wake-emacs ()
   (todo-write-follow-load-tests--with
-    (let ((files (todo-write-follow-load-tests--begin folder 12)))
-      (todo-write-follow-mode)
-      (todo-write-test-wait (lambda () (cl-every #'todo-write-follow--find files)))
-      (todo-write-follow--poll-all)
-      (let ((counts (todo-write-follow-load-tests--counting
-                        '(todo-write-follow--apply-known-activity todo-write-follow-watch--set)
-                      (todo-write-follow--poll-all))))
-        (should (equal '(0 0) (mapcar #'cdr counts))))
+    (let ((files (todo-write-follow-load-tests--begin folder 12))
+          (todo-write-follow-interval 0.02))
       (write-region "{\"sessionId\":\"s3\",\"status\":\"waiting\",\"cwd\":\"/garden\"}" nil
                     (expand-file-name (format "%d.json" (emacs-pid)) sessions) nil 'silent)
-      (todo-write-follow--poll-all)
-      (should (eq 'waiting (car (todo-write-activity "claude:s3")))))))
-
-(ert-deftest todo-write-follow-a-slice-that-is-over-leaves-the-rest-visible-first ()
-  (todo-write-follow-load-tests--with
-    (let ((files (todo-write-follow-load-tests--begin folder 6)) order)
       (todo-write-follow-mode)
-      (todo-write-test-wait (lambda () (cl-every #'todo-write-follow--find files)))
-      (dolist (file files)
-        (setf (todo-write-follow--session-hot (todo-write-follow--find file)) (float-time)))
-      (save-window-excursion
-        (todo-write-show "claude:s0" t)
-        ;; No time is left, so all of them are.
-        (should (todo-write-follow--poll-hot 0))
-        (setq order (mapcar #'todo-write-follow--session-thread todo-write-follow--hot-left)))
-      (should (equal (car order) "claude:s0"))
-      (should (= 6 (length order)))
-      (should-not (todo-write-follow--poll-hot (+ 60 (float-time)))))))
+      (todo-write-test-wait (lambda () (todo-write-follow-load-tests--ready-p files)))
+      (should (eq 'waiting (car (todo-write-activity "claude:s3"))))
+      ;; Searches tell what they find.
+      (let ((counts (todo-write-follow-load-tests--counting
+                        '(todo-write-follow--receive-read todo-write-follow--receive-processes
+                          todo-write-follow--apply-known-activity)
+                      (accept-process-output nil 1))))
+        (should (equal '(0 0 0) (mapcar #'cdr counts)))))))
 
 (provide 'todo-write-follow-load-tests)
 ;;; todo-write-follow-load-tests.el ends here

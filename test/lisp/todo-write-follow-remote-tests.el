@@ -102,7 +102,7 @@ MORE are further fields."
 
 (defmacro todo-write-follow-remote-tests--wait (form)
   "Wait until FORM returns non-nil."
-  `(todo-write-test-wait (lambda () ,form) 20))
+  `(todo-write-test-wait (lambda () ,form) 20 (lambda () (prin1-to-string ',form))))
 
 (defun todo-write-follow-remote-tests--link (name)
   "Return the connection to NAME, which has answered."

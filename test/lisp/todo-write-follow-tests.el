@@ -54,6 +54,15 @@
          (delete-directory project t)
          (delete-directory home t)))))
 
+(defun todo-write-follow-tests--start-mode ()
+  "Switch the mode on, and wait until what it follows is read."
+  (todo-write-follow-mode)
+  (todo-write-test-wait
+   (lambda ()
+     (and todo-write-follow--searched
+          (cl-every (lambda (session) (eq 'ready (todo-write-follow--session-state session)))
+                    todo-write-follow--sessions)))))
+
 (defun todo-write-follow-tests--append (file &rest lines)
   "Append LINES to FILE: strings as they are, other objects as lines of JSON."
   (let ((coding-system-for-write 'utf-8-unix))
@@ -155,16 +164,18 @@ Its agent has a list of CONTENTS.  Return FILE."
         (should (equal (todo-write-test-types (plist-get (cadar told) :changes))
                        '("added")))))))
 
-(ert-deftest todo-write-follow-tests-polling-suffices-without-file-notifications ()
+(ert-deftest todo-write-follow-tests-looks-suffice-without-file-notifications ()
   (todo-write-follow-tests--with
-    (cl-letf (((symbol-function 'todo-write-follow-watch--add)
-               (lambda (&rest _) (signal 'file-notify-error '("No such thing")))))
-      (let* ((file (todo-write-follow-tests--session
-                    (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
-             (thread (todo-write-follow file)))
-        (todo-write-follow-tests--write file "a" "w2" "Rest")
-        (todo-write-test-wait
-         (lambda () (equal (todo-write-test-contents thread) '("Rest"))))))))
+    ;; The folder that is watched does not change.
+    (let* ((file (todo-write-follow-tests--session
+                  (expand-file-name "a.jsonl" project) "a" "Bake" "Mix"))
+           (link (expand-file-name "a.jsonl" folder))
+           thread)
+      (make-symbolic-link file link)
+      (setq thread (todo-write-follow link))
+      (todo-write-follow-tests--write file "a" "w2" "Rest")
+      (todo-write-test-wait
+       (lambda () (equal (todo-write-test-contents thread) '("Rest")))))))
 
 (ert-deftest todo-write-follow-tests-a-truncated-or-replaced-file-is-read-from-its-beginning ()
   (todo-write-follow-tests--with
@@ -334,7 +345,7 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
       (pcase-dolist (`(,session . ,start) `(("a" . "1") ("b" . ,start)))
         (todo-write-follow-tests--process
          home "{\"sessionId\":%S,\"procStart\":%S,\"status\":\"waiting\"}" session start)
-        (todo-write-follow--poll-processes)
+        (todo-write-follow file)
         (should (equal (todo-write-activity thread) before))
         (should (eq (todo-write-state thread) 'active))))))
 
@@ -343,7 +354,7 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
     (says "busy")
     (shows 'active 'working)
     (let ((todo-write-follow-quiet 0))
-      (todo-write-follow--poll-all)
+      (todo-write-follow file)
       (shows 'active 'working))))
 
 ;;; Endings
@@ -460,7 +471,7 @@ its state, ending and reason."
 
 (ert-deftest todo-write-follow-tests-a-second-session-does-not-end-a-first-that-works ()
   (todo-write-follow-tests--with-child
-    (todo-write-follow-mode)
+    (todo-write-follow-tests--start-mode)
     (should (equal (ended) '(active nil nil)))
     (todo-write-follow-tests--session (expand-file-name "b.jsonl" folder) "b" "Mill" "Grind")
     (todo-write-test-wait (lambda () (equal (todo-write-test-contents "claude:b") '("Grind"))))
@@ -481,7 +492,7 @@ its state, ending and reason."
     (delete-file own)
     (set-file-times file (time-subtract nil 3600))
     (todo-write-follow-tests--session (expand-file-name "b.jsonl" folder) "b" "Mill" "Grind")
-    (todo-write-follow-mode)
+    (todo-write-follow-tests--start-mode)
     (should-not (todo-write-follow--find file))
     (write-region (format "{\"sessionId\":\"a\",\"status\":\"busy\",\"cwd\":%S,\"startedAt\":%d}"
                           (directory-file-name project) (1+ (truncate (* 1000 (float-time)))))
@@ -493,13 +504,9 @@ its state, ending and reason."
   (todo-write-test-wait (lambda () (read-event nil nil 0.01) (funcall condition))))
 
 (defmacro todo-write-follow-tests--with-notifications (&rest body)
-  "Evaluate BODY without polls, so that only file notifications tell.
-Skip the test if this system has none."
+  "Evaluate BODY without regular looks, so that only file notifications tell."
   (declare (indent 0) (debug t))
-  `(progn
-     (unless (and (bound-and-true-p file-notify--library))
-       (ert-skip "This Emacs has no file notifications"))
-     (let ((todo-write-follow-interval 1000)) ,@body)))
+  `(let ((todo-write-follow-interval 1000)) ,@body))
 
 (ert-deftest todo-write-follow-tests-notifications-tell-of-new-sessions-everywhere ()
   (dolist (all '(nil t))
@@ -517,7 +524,8 @@ Skip the test if this system has none."
           (todo-write-follow-mode)
           ;; Claude Code may write the first line in two pieces.
           (todo-write-follow-tests--append new (substring line 0 20))
-          (todo-write-follow-tests--wait-for-event (lambda () (member new todo-write-follow--unnamed)))
+          (todo-write-follow-tests--wait-for-event
+           (lambda () (and todo-write-follow--searched (null todo-write-follow--sessions))))
           (todo-write-follow-tests--append new (substring line 20) "\n")
           (todo-write-follow-tests--wait-for-event (lambda () (todo-write-follow--find new)))
           (todo-write-follow-tests--write new "b" "w1" "Grind")
@@ -529,7 +537,7 @@ Skip the test if this system has none."
     (delete-file own)
     (let ((todo-write-follow-all t)
           (todo-write-follow-quiet 600))
-      (todo-write-follow-mode)
+      (todo-write-follow-tests--start-mode)
       (should-not (todo-write-follow--find file))
       ;; One that ends while it is followed stays.
       (todo-write-follow-tests--write file "a" "w2" '("Mix" "completed"))
@@ -548,9 +556,10 @@ Skip the test if this system has none."
       (unwind-protect
           (progn
             ;; It has the variable once it runs the program.
+            (todo-write-follow-tests--start-mode)
             (todo-write-test-wait
              (lambda ()
-               (todo-write-follow-sessions--find-homes)
+               (todo-write-follow--search-again)
                (member (cons 'claude other) (todo-write-follow-sessions--homes))))
             (todo-write-follow-sessions--add-home 'codex "/no/such/folder")
             (should-not (assoc "/no/such/folder" (mapcar #'cdr (todo-write-follow-sessions--homes)))))
@@ -573,7 +582,10 @@ Skip the test if this system has none."
             (dolist (process children)
               (process-send-string process "x\n")
               (todo-write-test-wait (lambda () (< 1 (buffer-size (process-buffer process))))))
-            (should-not (rassoc other (todo-write-follow-sessions--find-homes))))
+            (let ((todo-write-follow--homes nil))
+              (todo-write-follow-mode)
+              (todo-write-test-wait (lambda () todo-write-follow--homes)))
+            (should-not (rassoc other (todo-write-follow-sessions--homes))))
         (dolist (process children)
           (kill-buffer (process-buffer process)))))))
 
@@ -586,25 +598,25 @@ Skip the test if this system has none."
                                          (if (eq operation 'file-remote-p) "/elsewhere:"
                                            (push operation asked) "/")))
                 file-name-handler-alist)))
-    (todo-write-follow-sessions--find-homes)
+    (todo-write-follow-sessions--note-homes '(("CODEX_HOME" . "/here")))
+    (todo-write-follow-sessions--searched (todo-write-follow-sessions--homes))
     (should-not asked)))
 
 (ert-deftest todo-write-follow-tests-a-folder-that-cannot-be-read-is-skipped ()
   (todo-write-follow-tests--with
-    (let* ((root (expand-file-name ".codex/sessions" home))
-           (year (expand-file-name "2026" root))
-           (file (expand-file-name "a.jsonl" folder))
-           (list-files (symbol-function 'directory-files)))
-      (make-directory year t)
+    (let ((file (expand-file-name "a.jsonl" folder)))
+      (make-directory (expand-file-name ".codex" home) t)
+      (make-symbolic-link "sessions" (expand-file-name ".codex/sessions" home))
       (todo-write-follow-tests--session file "a" "Bake" "Mix")
-      (cl-letf (((symbol-function 'directory-files)
-                 (lambda (name &rest args)
-                   (when (equal name year)
-                     (signal 'file-error (list "Opening directory" "Permission denied" name)))
-                   (apply list-files name args))))
-        (todo-write-follow-mode)
-        (should todo-write-follow--timer)
-        (should (todo-write-follow--find file))))))
+      (todo-write-follow-tests--start-mode)
+      (should (todo-write-follow--find file)))))
+
+(defun todo-write-follow-tests--of-project (root)
+  "Return the ids of the sessions of the project ROOT, sorted."
+  (sort (cl-loop for one in (todo-write-follow--offered root)
+                 when (plist-get one :ofProject)
+                 collect (file-name-base (plist-get one :file)))
+        #'string<))
 
 (ert-deftest todo-write-follow-tests-a-worktree-is-a-project-of-its-own ()
   (todo-write-follow-tests--with
@@ -624,9 +636,8 @@ Skip the test if this system has none."
                     (make-directory (file-name-directory file) t)
                     (todo-write-follow-tests--session file name "Bake" "Mix"))))
         (let ((in-worktree (session "w" worktree)) (in-sub (session "s" sub)))
-          (should (todo-write-follow-sessions--of-project-p in-sub project))
-          (should-not (todo-write-follow-sessions--of-project-p in-worktree project))
-          (should (todo-write-follow-sessions--of-project-p in-worktree worktree))
+          (should (equal '("s") (todo-write-follow-tests--of-project project)))
+          (should (equal '("w") (todo-write-follow-tests--of-project worktree)))
           (dolist (file (list in-worktree in-sub)) (todo-write-follow file))
           (should (equal project (plist-get (todo-write-about "claude:s") :project)))
           (should (equal worktree (plist-get (todo-write-about "claude:w") :project)))
@@ -684,7 +695,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
   (todo-write-follow-tests--with
     (todo-write-follow-tests--session (expand-file-name "a.jsonl" folder) "a" "Bake" "A")
     (set-file-times (expand-file-name "a.jsonl" folder) (time-subtract nil 100))
-    (todo-write-follow-mode)
+    (todo-write-follow-tests--start-mode)
     (should (todo-write-test-contents "claude:a"))
     (todo-write-follow-tests--rollout home "elsewhere" "/elsewhere")
     (let ((file (apply #'todo-write-follow-tests--rollout home "c" (directory-file-name project)
@@ -705,7 +716,9 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
     (let* ((default-directory "/tmp/a\u202eb\e[31m/")
            (file (todo-write-follow-tests--session
                   (expand-file-name "a.jsonl" folder) "a" "Bake \u202e\u200b \e[31m it\nnow")))
-      (pcase-let ((`(,title ,_ ,_ ,note) (todo-write-follow-sessions--describe file)))
+      (pcase-let ((`((,title ,name ,_ ,note)) (todo-write-follow-sessions--choices
+                                               (todo-write-follow--offered project))))
+        (should (equal name file))
         (should (string-prefix-p "Bake" title))
         (should (string-match-p "Claude Code" note))
         (dolist (text (list title note))
@@ -739,7 +752,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
                               (list (concat "  " project "  Claude Code  waiting: plan")
                                     (concat "  " project "  Codex"))))
                      (car titles)))))
-        (todo-write-follow-sessions--read)))))
+        (todo-write-follow--read-session)))))
 
 ;;; The newest session
 
@@ -751,7 +764,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
       (set-file-times (todo-write-follow-tests--session (funcall file "a") "a" "Old" "A")
                       (time-subtract nil 100))
       (todo-write-follow-tests--session (funcall file "b") "b" "New" "B")
-      (todo-write-follow-mode)
+      (todo-write-follow-tests--start-mode)
       (should (equal (funcall contents "b") '("B")))
       (should-not (funcall contents "a"))
       ;; Files of subagents and of other projects do not count.
@@ -763,12 +776,12 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
                      (list (funcall file "c"))))
       (todo-write-follow-stop (funcall file "c"))
       (should-not todo-write-follow-mode)
-      (should-not todo-write-follow--timer))))
+      )))
 
 (ert-deftest todo-write-follow-tests-the-mode-waits-for-a-first-session ()
   (todo-write-follow-tests--with
     (delete-directory folder)
-    (todo-write-follow-mode)
+    (todo-write-follow-tests--start-mode)
     (make-directory folder)
     (todo-write-follow-tests--session (expand-file-name "a.jsonl" folder) "a" "Bake" "A")
     (todo-write-test-wait (lambda () (equal (todo-write-test-contents "claude:a") '("A"))))))
@@ -782,7 +795,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
         (todo-write-follow-tests--session (expand-file-name "a.jsonl" below) "a" "Below" "A"))
       (let ((default-directory (concat (directory-file-name project) "-shop/")))
         (todo-write-follow-tests--session (expand-file-name "b.jsonl" below) "b" "Beside" "B"))
-      (todo-write-follow-mode)
+      (todo-write-follow-tests--start-mode)
       (should (equal (todo-write-test-contents "claude:a") '("A")))
       (should-not (todo-write-test-contents "claude:b")))))
 
@@ -806,7 +819,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
       (funcall session "c" 7200)
       (todo-write-follow-tests--process
        home "{\"sessionId\":\"b\",\"procStart\":%S,\"status\":\"idle\"}" start)
-      (todo-write-follow-mode)
+      (todo-write-follow-tests--start-mode)
       (todo-write-test-wait (lambda () (equal (funcall contents) '(("A") ("B") nil nil))))
       (funcall session "d" 0)
       (todo-write-test-wait (lambda () (equal (funcall contents) '(("A") ("B") nil ("D")))))
@@ -836,7 +849,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
     (let ((todo-write-follow-all t) (todo-write-follow--stopped nil)
           (file (todo-write-follow-tests--session
                  (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix")))
-      (todo-write-follow-mode)
+      (todo-write-follow-tests--start-mode)
       (todo-write-follow file)
       (call-interactively #'todo-write-follow-stop)
       (should todo-write-follow-mode)
@@ -901,7 +914,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
                    (setq shown (cons (all-completions "" table)
                                      (completion-metadata "" table nil)))
                    (nth 4 arguments))))
-        (should (equal (todo-write-follow-sessions--read)
+        (should (equal (todo-write-follow--read-session)
                        (expand-file-name "b.jsonl" folder))))
       (should (equal (car shown) '("Twice" "Twice <c>" "Older, here" "Elsewhere")))
       (let ((affixed (funcall (alist-get 'affixation-function (cdr shown))
@@ -984,15 +997,17 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
 
 (ert-deftest todo-write-follow-tests-wrong-arguments-are-input-errors ()
   (todo-write-follow-tests--with
-    (dolist (form '((todo-write-dyn--transcript-open 5 nil nil)
-                    (todo-write-dyn--transcript-open "x" nil (list "one"))
-                    (todo-write-dyn--transcript-read nil nil)
-                    (todo-write-dyn--transcript-read "file" nil)
-                    (todo-write-dyn--transcripts-in "x" nil nil nil)
-                    (todo-write-dyn--processes (list 5))
+    (dolist (form '((todo-write-dyn--hub-follow 5 nil)
+                    (todo-write-dyn--hub-follow "x" (list "one"))
+                    (todo-write-dyn--hub-stop nil)
+                    (todo-write-dyn--hub-set "1" nil)
+                    (todo-write-dyn--hub-set-homes '(("claude" "/x")))
+                    (todo-write-dyn--hub-set-homes '(("emacs" "/x" "" "none")))
+                    (todo-write-dyn--hub-look "x")
+                    (todo-write-dyn--transcripts-in "x" nil)
                     (todo-write-dyn--process-killed-p nil nil nil)
                     (todo-write-dyn--file-bytes "x" -1)
-                    (todo-write-dyn--transcript-pause (make-hash-table) "why" nil)
+                    (todo-write-dyn--hub-pause 1 5 nil)
                     (todo-write-dyn--transcript-describe [])))
       (should-error (eval form t) :type 'todo-write-input-error))
     (should-error (todo-write-follow folder) :type 'todo-write-input-error)
@@ -1011,39 +1026,64 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
   (todo-write-follow-tests--with
     (let* ((file (todo-write-follow-tests--session
                   (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
-           (read (symbol-function 'todo-write-dyn--transcript-read))
            (inhibited 'unknown)
            (todo-write-change-functions (list (lambda (&rest _) (setq inhibited inhibit-quit)))))
-      (cl-letf (((symbol-function 'todo-write-dyn--transcript-read)
-                 (lambda (&rest args)
-                   (when-let* ((result (apply read args))) (plist-put result :more t))))
-                ((symbol-function 'accept-process-output)
+      (cl-letf (((symbol-function 'accept-process-output)
                  (lambda (&rest _) (signal 'quit nil))))
         (should (eq 'quit (condition-case nil (todo-write-follow file) (quit 'quit)))))
-      ;; What was read is dispatched whole.
-      (should (eq t inhibited))
       (todo-write-follow-tests--write file "a" "w2" "Mix" "Knead")
       (todo-write-test-wait
-       (lambda () (equal (todo-write-test-contents "claude:a") '("Mix" "Knead")))))))
+       (lambda () (equal (todo-write-test-contents "claude:a") '("Mix" "Knead"))))
+      ;; What was read is dispatched whole.
+      (should (eq t inhibited)))))
 
-(ert-deftest todo-write-follow-an-error-does-not-end-the-ticks ()
+(ert-deftest todo-write-follow-returns-when-all-that-the-file-has-is-in-the-plan ()
   (todo-write-follow-tests--with
     (let ((file (todo-write-follow-tests--session
-                 (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix")))
+                 (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
+          (todo-write-follow-interval 1000))
+      (dotimes (n 20)
+        (todo-write-follow-tests--write file "a" (format "x%d" n) (format "Mix %d" n))
+        (todo-write-follow file)
+        (should (equal (todo-write-test-contents "claude:a") (list (format "Mix %d" n))))))))
+
+(ert-deftest todo-write-follow-signals-where-it-cannot-wait ()
+  (todo-write-follow-tests--with
+    (let* ((file (todo-write-follow-tests--session
+                  (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
+           (other (todo-write-follow-tests--session
+                   (expand-file-name "b.jsonl" folder) "b" "Mill" "Grind"))
+           (result 'none)
+           (todo-write-change-functions
+            (list (lambda (&rest _)
+                    (when (eq result 'none)
+                      (setq result (condition-case err (todo-write-follow other)
+                                     (todo-write-error err))))))))
       (todo-write-follow file)
-      (setf (todo-write-follow--session-hot (todo-write-follow--find file)) (float-time))
-      (cl-letf (((symbol-function 'todo-write-follow--watch-if-due) (lambda () (error "No"))))
-        (should-error (todo-write-follow--tick)))
-      (should (memq todo-write-follow--ticker timer-list)))))
+      (should (eq 'todo-write-error (car result)))
+      ;; It is followed all the same.
+      (todo-write-test-wait (lambda () (todo-write-test-contents "claude:b"))))))
+
+(ert-deftest todo-write-follow-an-error-with-one-message-does-not-keep-the-others ()
+  (todo-write-follow-tests--with
+    (let ((debug-on-error nil)
+          (fails (lambda (_message) (error "No"))))
+      (unwind-protect
+          (progn
+            (add-hook 'todo-write-hub--functions fails 90)
+            (todo-write-follow (todo-write-follow-tests--session
+                                (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
+            (should (todo-write-test-contents "claude:a")))
+        (remove-hook 'todo-write-hub--functions fails)))))
 
 (ert-deftest todo-write-follow-an-error-with-one-session-does-not-keep-the-others ()
   (todo-write-follow-tests--with
-    (let ((pause (symbol-function 'todo-write-dyn--transcript-pause))
+    (let ((pause (symbol-function 'todo-write-dyn--hub-pause))
           (debug-on-error nil) failed)
       (dolist (name '("a" "b" "c"))
         (todo-write-follow (todo-write-follow-tests--session
                             (expand-file-name (concat name ".jsonl") folder) name "Bake" "Mix")))
-      (cl-letf (((symbol-function 'todo-write-dyn--transcript-pause)
+      (cl-letf (((symbol-function 'todo-write-dyn--hub-pause)
                  (lambda (&rest args)
                    (if failed (apply pause args)
                      (setq failed t)
@@ -1053,26 +1093,6 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
       (should-not todo-write-follow--sessions)
       (should (= 2 (seq-count (lambda (thread) (eq 'paused (todo-write-state thread)))
                               '("claude:a" "claude:b" "claude:c")))))))
-
-(ert-deftest todo-write-follow-searches-again-after-the-clock-was-set-back ()
-  (todo-write-follow-tests--with
-    (todo-write-follow-mode)
-    (let ((later (+ (float-time) 3600)))
-      (setf (car todo-write-follow--searched) later)
-      (todo-write-follow--find-newer)
-      (should (< (car todo-write-follow--searched) later)))))
-
-(ert-deftest todo-write-follow-says-how-much-of-a-session-is-read ()
-  (let* ((file (make-temp-file "session"))
-         (session (todo-write-follow--make-session :file file)))
-    (unwind-protect
-        (progn
-          (with-temp-file file (insert (make-string 1000 ?x)))
-          (dolist (case '((0 . "0") (250 . "25") (5000 . "99")))
-            (setf (todo-write-follow--session-bytes session) (car case))
-            (should (equal (todo-write-follow--progress session)
-                           (format "Reading the session… %s %%" (cdr case))))))
-      (delete-file file))))
 
 ;;; States that Claude Code 2.1.331 and Codex 0.169 were seen in
 
@@ -1131,7 +1151,7 @@ UUID begins the names of the lines."
     (todo-write-test-wait
      (lambda () (equal "waiting" (plist-get (todo-write-follow-sessions--process-of "claude:a")
                                             :status))))
-    (todo-write-follow--poll-all)
+    (todo-write-follow file)
     (should (eq 'done (state)))
     ;; Within a turn, Claude Code opened it.
     (apply #'adds (todo-write-follow-tests--turn "2" "Bake more"))
@@ -1149,12 +1169,12 @@ UUID begins the names of the lines."
       (write-region "{\"sessionId\":\"b\",\"status\":\"idle\"}" nil own nil 'silent)
       (should (equal "claude:b" (todo-write-follow cleared)))
       (todo-write-test-wait (lambda () (todo-write-follow-sessions--pid "claude:b")))
-      (todo-write-follow--poll-all)
+      (todo-write-follow cleared)
       (should-not (todo-write-attention--agent "claude:b"))
       ;; By /resume, the process goes back to the first session.
       (says "idle")
       (todo-write-test-wait (lambda () (not (todo-write-follow-sessions--pid "claude:b"))))
-      (todo-write-follow--poll-all)
+      (todo-write-follow cleared)
       (should-not (todo-write-attention--agent "claude:b")))))
 
 (ert-deftest todo-write-follow-tests-a-seen-session-that-is-resumed-stays-seen ()
@@ -1221,7 +1241,7 @@ UUID begins the names of the lines."
     (todo-write-test-wait
      (lambda () (eq 'suspended (plist-get (todo-write-follow-sessions--process-of "claude:a")
                                           :state))))
-    (todo-write-follow--poll-all)
+    (todo-write-follow file)
     (should (eq 'waiting (state)))
     (should (todo-write-requests "claude:a"))
     (todo-write-answer-request "claude:a" "1" t)
@@ -1237,11 +1257,12 @@ UUID begins the names of the lines."
            (thread (todo-write-follow file)))
       (should (equal '(working) (todo-write-activity thread)))
       ;; Its terminal was killed while the daemon asked.
-      (setf (todo-write-follow--session-grew (todo-write-follow--find file))
-            (- (float-time) todo-write-follow--codex-silence 1))
-      (todo-write-follow--poll-all)
+      (todo-write-follow-stop file)
+      (todo-write-forget thread)
+      (set-file-times file (time-subtract nil 121))
+      (todo-write-follow file)
+      (todo-write-test-wait (lambda () (todo-write-activity-inferred-p thread)))
       (should-not (todo-write-activity thread))
-      (should (todo-write-activity-inferred-p thread))
       (todo-write-follow-tests--append
        file (list :timestamp (format-time-string "%FT%T.%3NZ" nil t)
                   :type "response_item"

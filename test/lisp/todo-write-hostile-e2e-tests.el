@@ -90,7 +90,7 @@ UNDO is called after each of them."
               ,(lambda ()
                  (cl-letf (((symbol-function 'completing-read)
                             (lambda (_ table &rest _) (car (all-completions "" table)))))
-                   (todo-write-follow-sessions--read)))
+                   (todo-write-follow--read-session)))
               ignore)
              ("The overview" ,(lambda () (todo-write-follow good) (todo-write-list))
               todo-write-hostile-e2e-tests--stop)))

@@ -41,7 +41,7 @@
                  (lambda (format &rest arguments)
                    (when format (push (apply #'format format arguments) said)))))
         (dotimes (_ 3)
-          (todo-write-follow-sessions--files (list folder))))
+          (todo-write-follow-sessions--files)))
       (should (equal 1 (cl-count-if (lambda (text) (string-search "not text" text)) said))))))
 
 (ert-deftest todo-write-a-followed-file-that-becomes-a-pipe-is-given-up ()
@@ -59,7 +59,7 @@
   (todo-write-hostile-with
     (cl-letf (((symbol-function 'completing-read)
                (lambda (_prompt table &rest _) (car (all-completions "" table)))))
-      (should (member (file-name-nondirectory (todo-write-follow-sessions--read))
+      (should (member (file-name-nondirectory (todo-write-follow--read-session))
                       '("good.jsonl" "sparse.jsonl"))))))
 
 (ert-deftest todo-write-an-error-with-one-session-does-not-stop-the-others ()
@@ -73,35 +73,17 @@
          (error "Broken")))
       (should (equal (sort polled #'string<) '("good" "sparse"))))))
 
-(ert-deftest todo-write-following-many-sessions-sets-timers-and-watches-for-all-of-them ()
+(ert-deftest todo-write-many-sessions-among-hostile-files-are-followed ()
   (todo-write-hostile-with
-    (let* ((todo-write-follow-all t)
-           (timers 0)
-           (watched (make-hash-table :test #'equal))
-           (note-timer (lambda (_time repeat function &rest _)
-                         (when (and repeat (eq function #'todo-write-follow--poll-all))
-                           (cl-incf timers))))
-           (note-watch (lambda (file &rest _) (cl-incf (gethash file watched 0)))))
-      (dotimes (n 60)
+    (let ((todo-write-follow-all t))
+      (dotimes (n 250)
         (let ((name (format "many%d" n)))
           (todo-write-hostile--write (expand-file-name (concat name ".jsonl") folder)
                                      (todo-write-hostile--lines name project name))))
-      (advice-add 'run-with-timer :before note-timer)
-      (advice-add 'todo-write-follow-watch--add :before note-watch)
-      (unwind-protect
-          (progn
-            (todo-write-follow-mode)
-            (todo-write-test-wait
-             (lambda ()
-               (cl-loop for n below 60
-                        always (and (todo-write-follow--thread-p (format "claude:many%d" n))
-                                    (gethash (expand-file-name (format "many%d.jsonl" n) folder)
-                                             watched))))))
-        (advice-remove 'run-with-timer note-timer)
-        (advice-remove 'todo-write-follow-watch--add note-watch))
-      ;; Once after all have begun, not once for each session.
-      (should (= timers 1))
-      (should (equal 1 (gethash (expand-file-name "many7.jsonl" folder) watched))))))
+      (todo-write-follow-mode)
+      (todo-write-test-wait
+       (lambda () (cl-loop for n below 250
+                           always (todo-write-follow--thread-p (format "claude:many%d" n))))))))
 
 (ert-deftest todo-write-the-overview-shows-a-plan-in-a-hostile-project ()
   (todo-write-hostile-with

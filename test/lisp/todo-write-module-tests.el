@@ -128,7 +128,7 @@ It records the depth of the deepest minibuffer."
     (todo-write-copy-put-module todo-write-copy-folder)
     (todo-write-user-type "\extodo-write-module-load\r")
     (todo-write-test-wait
-     (lambda () (todo-write-user-eval '(and todo-write-follow--timer t))))))
+     (lambda () (todo-write-user-eval '(and (bound-and-true-p todo-write-hub--process) t))))))
 
 (ert-deftest todo-write-module-is-not-loaded-in-timers-filters-and-redisplay ()
   (pcase-dolist (`(,place ,form)

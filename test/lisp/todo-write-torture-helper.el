@@ -11,7 +11,6 @@
 
 (require 'todo-write-test-helper)
 
-(declare-function todo-write-dyn--transcript-open "ext:todo-write-dyn")
 
 (defun todo-write-torture-circular ()
   "Return objects that contain themselves."
@@ -66,8 +65,7 @@
            '(1 . 2) '(1 2 . 3) '(:a) '(:a 1 :b) '((a . 1) b) '(nil) [] [nil] [[[]]] [:null]
            odd (make-hash-table) (make-bool-vector 9 t) (make-char-table 'torture)
            (lambda ()) #'car (symbol-function 'if) (selected-window) (selected-frame)
-           (record 'torture 1) (current-buffer) (make-vector 1100 nil)
-           (todo-write-dyn--transcript-open "no such file" nil nil))
+           (record 'torture 1) (current-buffer) (make-vector 1100 nil))
      (todo-write-torture-circular)
      (todo-write-torture-deep 400)
      (todo-write-torture-dead))))

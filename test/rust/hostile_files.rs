@@ -19,6 +19,7 @@ use todo_write::agents::claude::processes::{MachineProcesses, ProcessFolder, Pro
 use todo_write::agents::describe::describe;
 use todo_write::agents::follower::Follower;
 use todo_write::agents::listing::Wanted;
+use todo_write::agents::recorder::Recorder;
 use todo_write::file::{self, Slice};
 use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
@@ -62,9 +63,9 @@ fn follower(path: &Path) -> Follower {
 }
 
 /// The list that a follower reads in one call.
-fn list(follower: &mut Follower, store: &mut Store) -> Vec<String> {
+fn list((follower, recorder): (&mut Follower, &mut Recorder), store: &mut Store) -> Vec<String> {
     let events = follower.read().unwrap().events;
-    follower.recorder.record(store, &events, false, 1);
+    recorder.record(store, &events, false, 1);
     let thread = store.get("claude:s").unwrap();
     thread.map(|thread| thread.list().iter().map(|item| item.content.clone()).collect()).unwrap_or_default()
 }
@@ -115,7 +116,8 @@ fn pipes_beside_a_transcript_do_not_stop_it() {
     write(path("projects/p/s/subagents/agent-c.jsonl"), session("Sift"));
     let lists = without_waiting(move || {
         let (mut follower, mut store) = (follower(&transcript), Store::new(Storage::default()));
-        let first = list(&mut follower, &mut store);
+        let mut recorder = Recorder::default();
+        let first = list((&mut follower, &mut recorder), &mut store);
         assert!(describe(&transcript).is_some());
         OpenOptions::new()
             .append(true)
@@ -123,7 +125,7 @@ fn pipes_beside_a_transcript_do_not_stop_it() {
             .unwrap()
             .write_all(session("Knead").as_bytes())
             .unwrap();
-        [first, list(&mut follower, &mut store)]
+        [first, list((&mut follower, &mut recorder), &mut store)]
     });
     assert_eq!(lists, [["Sift"], ["Knead"]]);
 }
@@ -156,18 +158,18 @@ fn slices_of_a_transcript_give_the_list_of_the_whole_one() {
     let lines: String = (0..4_000).map(|n| session(&format!("Loaf {n}"))).collect();
     let path = write(folder.path().join("s.jsonl"), lines);
     let (mut follower, mut store) = (follower(&path), Store::new(Storage::default()));
-    let mut slices = 0;
+    let (mut recorder, mut slices) = (Recorder::default(), 0);
     loop {
         let appended = follower.read_slice(&Slice::of(Duration::ZERO)).unwrap();
         if !appended.is_partial {
-            follower.recorder.record(&mut store, &appended.events, false, 1);
+            recorder.record(&mut store, &appended.events, false, 1);
             break;
         }
         assert_eq!(appended.events, [], "nothing is told of a half-read file");
         slices += 1;
     }
     assert!(slices > 4, "{slices} slices");
-    assert_eq!(list(&mut follower, &mut store), ["Loaf 3999"]);
+    assert_eq!(list((&mut follower, &mut recorder), &mut store), ["Loaf 3999"]);
 }
 
 #[test]
@@ -210,7 +212,7 @@ fn a_sparse_transcript_is_read_in_slices_and_mostly_skipped() {
     }
     assert!(skipped > 19 << 30, "{skipped} bytes skipped of {read}");
     let mut store = Store::new(Storage::default());
-    follower.recorder.record(&mut store, &events, false, 1);
+    Recorder::default().record(&mut store, &events, false, 1);
     let list = store.get("claude:s").unwrap().unwrap().list().clone();
     assert_eq!((list[0].content.as_str(), list[0].status), ("Knead", Status::Pending));
 }
@@ -255,6 +257,12 @@ impl Sessions {
         write(self.0.path().join(format!("{pid}.json")), text)
     }
 
+    /// The sessions of killed processes.
+    fn killed(&mut self) -> Vec<String> {
+        let sessions = ["a", "b", "c"].map(str::to_owned).into();
+        self.1.left_behind(&sessions).into_iter().map(|(session, _)| session).collect()
+    }
+
     /// The sessions and states of the live processes; `None` if they are as before.
     fn read(&mut self) -> Option<Vec<(String, String)>> {
         let live =
@@ -284,25 +292,21 @@ fn a_process_counts_while_it_lives_and_is_the_one_that_wrote_the_file() {
     assert_eq!(sessions.read(), None);
     sessions.write(id(), r#"{"sessionId": "a", "status": "idle", "procStart": "1"}"#);
     assert_eq!(sessions.read(), Some(vec![]));
-    assert!(sessions.1.is_killed(None, "b", None) && !sessions.1.is_killed(None, "c", None));
+    // The process that wrote the first file began at another time.
+    assert_eq!(sessions.killed(), ["a", "b"]);
 }
 
 #[test]
 fn a_process_that_dies_after_it_left_a_session_has_not_been_killed_in_that() {
-    for is_read_again in [true, false] {
-        let mut sessions = Sessions::new();
-        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
-        sessions.write(child.id(), r#"{"sessionId": "a", "status": "idle"}"#);
-        assert_eq!(sessions.read(), live("a", "idle"));
-        sessions.write(child.id(), r#"{"sessionId": "b", "status": "idle", "name": "b"}"#);
-        child.kill().unwrap();
-        child.wait().unwrap();
-        if is_read_again {
-            assert_eq!(sessions.read(), Some(vec![]));
-        }
-        assert!(!sessions.1.is_killed(None, "a", Some(child.id())));
-        assert!(sessions.1.is_killed(None, "b", Some(child.id())));
-    }
+    let mut sessions = Sessions::new();
+    let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+    sessions.write(child.id(), r#"{"sessionId": "a", "status": "idle"}"#);
+    assert_eq!(sessions.read(), live("a", "idle"));
+    sessions.write(child.id(), r#"{"sessionId": "b", "status": "idle", "name": "b"}"#);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(sessions.read(), Some(vec![]));
+    assert_eq!(sessions.killed(), ["b"]);
 }
 
 #[test]
@@ -325,8 +329,7 @@ fn a_process_on_another_machine_lives_if_that_machine_says_so() {
     assert_eq!(read("build", &format!("{} T 7", id())), Some(vec![(build(), true)]));
     assert_eq!(read("build", &format!("{} S 8", id())), Some(vec![]));
     assert_eq!(read("build", "no sense\n\n1 S"), None);
-    let mut is_killed = |machine| processes.is_killed(machine, "a", Some(id()));
-    assert!(is_killed(Some("build")) && !is_killed(Some("other")) && !is_killed(None));
+    assert_eq!(processes.left_behind(&HashSet::from(["a".to_owned()])), [("a".to_owned(), id())]);
 }
 
 #[test]

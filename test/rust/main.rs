@@ -11,6 +11,7 @@ mod edits;
 mod faults;
 mod hostile_files;
 mod hostile_journal;
+mod hub;
 mod identity;
 mod input;
 mod input_limits;

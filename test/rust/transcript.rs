@@ -23,7 +23,7 @@ use todo_write::agents::claude::ClaudeReader;
 use todo_write::agents::describe::describe;
 use todo_write::agents::field::millis;
 use todo_write::agents::follower::Follower;
-use todo_write::agents::recorder::Machine;
+use todo_write::agents::recorder::{Machine, Recorder};
 use todo_write::agents::tail::TailChange;
 use todo_write::events::observation::{Filter, Type};
 use todo_write::journal::search::Query;
@@ -152,7 +152,7 @@ fn a_subagent_with_a_separate_file_is_found() {
     let mut follower = Follower::new(fixture_path(&format!("{session}.jsonl")), Options::default(), 1_000);
     let mut store = Store::new(Storage { history_limit: 100, ..Storage::default() });
     let news = follower.read().unwrap();
-    follower.recorder.record(&mut store, &news.events, false, NOW);
+    Recorder::default().record(&mut store, &news.events, false, NOW);
     let (main, child) = (format!("claude:{session}"), format!("claude:{session}/a7c0ffee"));
     assert_eq!(store.children(&main), [(child.clone(), Some("t2".to_owned()))]);
     assert_eq!(rows(&mut store, &child)[1], ("Put the rye in front".into(), InProgress));
@@ -400,7 +400,7 @@ fn the_last_list_sent_to_an_emacs_outlives_the_events_that_are_kept() {
 #[test]
 fn what_a_subagents_command_prints_of_an_excluded_file_is_not_recorded() {
     let mut followed = Followed::new();
-    followed.follower.recorder.recording.excluded = vec![".env".into()];
+    followed.exclude(&[".env"]);
     followed.line(&assistant("m", json!({"type": "text", "text": "I send someone"})));
     let long = format!("{}; cat .env", "make ".repeat(100));
     for (id, command) in [("c1", "cat .env"), ("c2", "cat README"), ("c3", &long)] {
@@ -420,7 +420,7 @@ fn what_a_subagents_command_prints_of_an_excluded_file_is_not_recorded() {
 /// Whether the inputs and the outputs of these calls in the project /p are recorded.
 fn recorded(excluded: &[&str], calls: &[(&str, Value)]) -> Vec<(bool, bool)> {
     let mut followed = Followed::new();
-    followed.follower.recorder.recording.excluded = excluded.iter().map(|glob| (*glob).into()).collect();
+    followed.exclude(excluded);
     for (id, (tool, input)) in calls.iter().enumerate() {
         let (mut call, mut answer) =
             (call(&id.to_string(), tool, input.clone()), answer(&id.to_string(), false));
@@ -516,7 +516,7 @@ fn an_excluded_file_is_recognized_however_its_name_is_written() {
 #[test]
 fn what_is_not_recorded_says_which_name_is_why() {
     let mut followed = Followed::new();
-    followed.follower.recorder.recording.excluded = vec![".env".into()];
+    followed.exclude(&[".env"]);
     for (id, tool, input) in
         [("1", "Read", json!({"file_path": "/p/d/.env"})), ("2", "Bash", json!({"command": "cat d/.env"}))]
     {
@@ -547,7 +547,7 @@ fn exclusions_apply_from_the_next_read_and_outlive_the_replacement_of_a_file() {
         followed.observed("claude:s", Type::ToolExecution).pop().unwrap()["content"].is_null()
     };
     assert!(!excluded("c1", &mut followed));
-    followed.follower.recorder.recording.excluded = vec![".env".into()];
+    followed.exclude(&[".env"]);
     assert!(excluded("c2", &mut followed));
     std::fs::write(followed.file(), "").unwrap();
     assert!(excluded("c3", &mut followed));

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Map, Value, json};
 use todo_write::agents::follower::Follower;
+use todo_write::agents::recorder::Recorder;
 use todo_write::events::observation::{Details, Filter, Metadata, Payload, Type};
 use todo_write::events::policy::{MOST_BYTES, Recording};
 use todo_write::events::work::{CallOutcome, Part, Work};
@@ -199,6 +200,7 @@ fn transcript(acts: &[Act]) -> Vec<u8> {
 struct Emacs {
     store: Store,
     follower: Follower,
+    recorder: Recorder,
 }
 
 impl Emacs {
@@ -206,12 +208,12 @@ impl Emacs {
         let journals = Some(folder.join("journals"));
         let storage = Storage { folder: journals, history_limit: 30, ..Storage::default() };
         let follower = Follower::new(folder.join("session.jsonl"), Options::default(), 30);
-        Emacs { store: Store::new(storage), follower }
+        Emacs { store: Store::new(storage), follower, recorder: Recorder::default() }
     }
 
     fn read(&mut self) {
         let appended = self.follower.read().unwrap();
-        self.follower.recorder.record(&mut self.store, &appended.events, false, NOW);
+        self.recorder.record(&mut self.store, &appended.events, false, NOW);
     }
 }
 

@@ -150,24 +150,29 @@ impl Processes {
         Some(&self.live)
     }
 
-    /// Whether a process of a session on a machine was killed: it ended without deleting its file. With
-    /// `pid`, older processes of the session do not count.
-    pub fn is_killed(&mut self, machine: Option<&str>, session: &str, pid: Option<u32>) -> bool {
-        for Folder { place, files, alive, .. } in self.folders.values_mut() {
-            for pid in alive.iter() {
-                if let Some(file) = files.get_mut(pid) {
-                    file.look(*pid, place);
-                }
-            }
+    /// The sessions among `sessions` of which a dead process left its file behind, with the ids of those
+    /// processes: it was killed, since Claude Code deletes its file when it exits.
+    pub fn left_behind(&mut self, sessions: &HashSet<String>) -> Vec<(String, u32)> {
+        let is_wanted =
+            |process: &&Process| process.session.as_ref().is_some_and(|session| sessions.contains(session));
+        let is_dead = |folder: &Folder, process: &Process| {
+            folder.place.state(process.pid, process.start.as_deref()) == ProcessState::Dead
+                && process.file.exists()
+        };
+        let mut left: Vec<(String, u32)> = Vec::new();
+        for folder in self.folders.values() {
+            let dead =
+                folder.files.values().filter_map(|file| file.process.as_ref().filter(|_| !file.is_alive));
+            let dead = dead.filter(is_wanted).filter(|process| is_dead(folder, process));
+            left.extend(dead.filter_map(|process| Some((process.session.clone()?, process.pid))));
         }
-        self.folders.values().filter(|folder| folder.place.machine() == machine).any(|folder| {
-            folder.files.values().filter_map(|file| file.process.as_ref()).any(|process| {
-                process.session.as_deref() == Some(session)
-                    && pid.is_none_or(|pid| pid == process.pid)
-                    && folder.place.state(process.pid, process.start.as_deref()) == ProcessState::Dead
-                    && process.file.exists()
-            })
-        })
+        left.sort();
+        left
+    }
+
+    /// The live processes as they were last read.
+    pub fn live(&self) -> &[Process] {
+        &self.live
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use todo_write::agents::describe::describe;
 use todo_write::agents::field::millis;
 use todo_write::agents::follower::Follower;
-use todo_write::agents::recorder::ThreadUpdate;
+use todo_write::agents::recorder::{Recorder, ThreadUpdate};
 use todo_write::events::observation::{Filter, Type};
 use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
@@ -284,7 +284,7 @@ fn last_update(session: &Session, seconds: u64) -> ThreadUpdate {
     fs::write(followed.folder.path().join("session.jsonl"), session.text()).unwrap();
     let last = millis(session.lines.last().unwrap()["timestamp"].as_str().unwrap()).unwrap();
     let events = follower.read().unwrap().events;
-    follower.recorder.record(&mut store, &events, false, last + seconds * 1_000).pop().unwrap()
+    Recorder::default().record(&mut store, &events, false, last + seconds * 1_000).pop().unwrap()
 }
 
 #[test]
@@ -357,6 +357,7 @@ struct Home {
     folder: Folder,
     store: Store,
     follower: Follower,
+    recorder: Recorder,
 }
 
 impl Home {
@@ -367,7 +368,7 @@ impl Home {
         }
         let follower = Follower::new(folder.path().join("projects/p/s.jsonl"), Options::default(), 1_000);
         let store = Store::new(Storage { history_limit: 100, ..Storage::default() });
-        Home { folder, store, follower }
+        Home { folder, store, follower, recorder: Recorder::default() }
     }
 
     fn write(&self, name: &str, text: &str) -> PathBuf {
@@ -384,7 +385,7 @@ impl Home {
 
     fn read(&mut self) -> Vec<(String, Status)> {
         let events = self.follower.read().unwrap().events;
-        self.follower.recorder.record(&mut self.store, &events, false, NOW);
+        self.recorder.record(&mut self.store, &events, false, NOW);
         rows(&mut self.store, THREAD)
     }
 }
@@ -629,8 +630,8 @@ fn how_an_agent_ended_is_not_said_of_earlier_sessions_in_its_transcript() {
     }
     session.prompt("Mill").create(1, "Grind");
     let mut followed = session.followed();
-    let Followed { store, follower, .. } = &mut followed;
-    follower.recorder.pause(store, Some(THREAD), "killed", Some(Ending::Killed), NOW);
+    let Followed { store, recorder, .. } = &mut followed;
+    recorder.pause(store, Some(THREAD), "killed", Some(Ending::Killed), NOW);
     assert_eq!(store.get(THREAD).unwrap().unwrap().ending(), Some(Ending::Killed));
     let earlier = store.get("claude:earlier").unwrap().unwrap();
     assert_eq!((earlier.state(), earlier.ending()), (State::Paused, Some(Ending::SessionEnded)));

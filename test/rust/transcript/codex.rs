@@ -113,7 +113,7 @@ fn what_prints_an_excluded_file_is_hidden_wherever_it_is_named() {
                       "command": ["bash", "-lc", long], "aggregated_output": "KEY=1"});
     rollout.event("item_completed", json!({ "item": item }));
     let mut followed = Followed::new();
-    followed.follower.recorder.recording.excluded = vec![".env".into()];
+    followed.exclude(&[".env"]);
     rollout.0.iter().for_each(|line| followed.line(line));
     followed.read();
     let results = followed.observed(THREAD, Type::ToolExecution);

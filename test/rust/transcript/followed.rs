@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use todo_write::agents::follower::Follower;
-use todo_write::agents::recorder::ThreadUpdate;
+use todo_write::agents::recorder::{Recorder, ThreadUpdate};
 use todo_write::agents::tail::TailChange;
 use todo_write::events::observation::{Filter, Observation, Type};
 use todo_write::journal::store::{Storage, Store};
@@ -25,6 +25,7 @@ pub struct Followed {
     pub folder: Folder,
     pub store: Store,
     pub follower: Follower,
+    pub recorder: Recorder,
 }
 
 impl Followed {
@@ -32,7 +33,7 @@ impl Followed {
         let folder = Folder::new();
         fs::create_dir_all(folder.path()).unwrap();
         let (store, follower) = (store_in(&folder), follow(&folder));
-        Followed { folder, store, follower }
+        Followed { folder, store, follower, recorder: Recorder::default() }
     }
 
     pub fn of(fixture: &str) -> Followed {
@@ -68,7 +69,17 @@ impl Followed {
 
     pub fn read(&mut self) -> (TailChange, Vec<ThreadUpdate>) {
         let news = self.follower.read().unwrap();
-        (news.change, self.follower.recorder.record(&mut self.store, &news.events, false, NOW))
+        if news.change == TailChange::Replaced {
+            self.recorder.restart();
+        }
+        (news.change, self.recorder.record(&mut self.store, &news.events, false, NOW))
+    }
+
+    /// Excludes what names a file from what is recorded.
+    pub fn exclude(&mut self, globs: &[&str]) {
+        for recording in [&mut self.follower.recording, &mut self.recorder.recording] {
+            recording.excluded = globs.iter().map(|glob| (*glob).into()).collect();
+        }
     }
 
     /// Restarts with only the journals, like another Emacs.
@@ -76,6 +87,7 @@ impl Followed {
         self.store = Store::default();
         self.store = store_in(&self.folder);
         self.follower = follow(&self.folder);
+        self.recorder = Recorder::default();
     }
 
     pub fn rows(&mut self, thread: &str) -> Vec<(String, Status)> {

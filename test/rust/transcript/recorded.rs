@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use todo_write::agents::follower::Follower;
+use todo_write::agents::recorder::Recorder;
+use todo_write::agents::tail::TailChange;
 use todo_write::events::observation::Type;
 use todo_write::events::work::{Part, Work};
 use todo_write::journal::store::{Storage, Store};
@@ -56,6 +58,7 @@ fn known(store: &mut Store) -> BTreeMap<String, Known> {
 struct Emacs {
     store: Store,
     follower: Follower,
+    recorder: Recorder,
 }
 
 impl Emacs {
@@ -63,12 +66,15 @@ impl Emacs {
         let storage =
             Storage { folder: Some(journals.to_owned()), history_limit: usize::MAX, ..Storage::default() };
         let follower = Follower::new(file.to_owned(), Options::default(), usize::MAX);
-        Emacs { store: Store::new(storage), follower }
+        Emacs { store: Store::new(storage), follower, recorder: Recorder::default() }
     }
 
     fn read(&mut self) -> &mut Emacs {
         let appended = self.follower.read().unwrap();
-        self.follower.recorder.record(&mut self.store, &appended.events, false, NOW);
+        if appended.change == TailChange::Replaced {
+            self.recorder.restart();
+        }
+        self.recorder.record(&mut self.store, &appended.events, false, NOW);
         self
     }
 }

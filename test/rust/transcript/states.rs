@@ -18,7 +18,7 @@ const SOON: &str = "2026-03-01T08:01:00.000Z";
 fn read(followed: &mut Followed, session: &Session, index: usize) -> Vec<ThreadUpdate> {
     followed.append(session.text_after(index).as_bytes());
     let news = followed.follower.read().unwrap();
-    followed.follower.recorder.record(&mut followed.store, &news.events, false, millis(SOON).unwrap())
+    followed.recorder.record(&mut followed.store, &news.events, false, millis(SOON).unwrap())
 }
 
 /// The lines of a command that the user gave to the terminal, not to the model.

@@ -9,6 +9,7 @@ use todo_write::agents::EventKind;
 use todo_write::agents::describe::describe;
 use todo_write::agents::follower::Follower;
 use todo_write::agents::reader::Reader;
+use todo_write::agents::recorder::Recorder;
 use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
 use todo_write::list::item::Status;
@@ -54,16 +55,17 @@ type Lists = BTreeMap<String, Vec<(String, Status)>>;
 fn follow(path: &Path, more: &[u8]) -> Lists {
     let storage = Storage { folder: None::<PathBuf>, history_limit: 1_000, ..Storage::default() };
     let mut store = Store::new(storage);
+    let mut recorder = Recorder::default();
     let mut follower = Follower::new(path.to_owned(), Options::default(), 100_000);
     for bytes in [&[], more] {
         OpenOptions::new().append(true).open(path).unwrap().write_all(bytes).unwrap();
         let news = follower.read().unwrap();
-        for update in follower.recorder.record(&mut store, &news.events, false, NOW) {
+        for update in recorder.record(&mut store, &news.events, false, NOW) {
             let thread = store.get(&update.thread).unwrap().unwrap();
             assert!(update.outcome.is_none_or(|outcome| outcome.revision == thread.revisions().last()));
         }
     }
-    follower.recorder.pause(&mut store, None, "the end", None, NOW);
+    recorder.pause(&mut store, None, "the end", None, NOW);
     let mut lists = Lists::new();
     for thread in store.loaded() {
         assert_unique(thread.list());

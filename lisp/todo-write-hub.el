@@ -1,0 +1,83 @@
+;;; todo-write-hub.el --- What comes from outside  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Threads of the module, the hub, find, watch and read the sessions of agents, so that
+;; Emacs never waits for a file of an agent.  They write a byte to a pipe process when
+;; there is something to take; its filter takes and dispatches that.
+
+;;; Code:
+
+(require 'todo-write)
+
+(defvar todo-write-hub--process nil
+  "The pipe process to which the hub writes, or nil.")
+
+(defvar todo-write-hub--inside nil
+  "Non-nil while messages of the hub are dispatched.")
+
+(defvar todo-write-hub--functions nil
+  "Abnormal hook, called with each message of the hub, a plist.
+See `todo-write-dyn--hub-take'.")
+
+(defun todo-write-hub--live-p ()
+  "Return non-nil if the hub runs."
+  (and (process-live-p todo-write-hub--process)
+       (todo-write--call todo-write-dyn--hub-live-p)))
+
+(defun todo-write-hub--begin (interval quiet)
+  "Start the hub; INTERVAL and QUIET are as for `todo-write-dyn--hub-set'."
+  (todo-write-hub--end)
+  (add-hook 'kill-emacs-hook #'todo-write-hub--end)
+  (let* (;; Otherwise, Emacs would wait for more after each byte.
+         process-adaptive-read-buffering
+         (process (make-pipe-process :name "todo-write-hub" :noquery t :coding 'binary
+                                     :sentinel #'ignore :filter #'todo-write-hub--filter))
+         (buffer (process-buffer process)))
+    ;; To kill the buffer would close the pipe.
+    (set-process-buffer process nil)
+    (kill-buffer buffer)
+    (condition-case err
+        (todo-write--call todo-write-dyn--hub-begin process interval quiet)
+      (error (delete-process process)
+             (signal (car err) (cdr err))))
+    (setq todo-write-hub--process process)))
+
+(defun todo-write-hub--end ()
+  "End the hub.
+Its threads stop writing first: in batch Emacs, writing to a closed pipe
+would be fatal."
+  (when todo-write-hub--process
+    (todo-write--call todo-write-dyn--hub-end)
+    (delete-process (cl-shiftf todo-write-hub--process nil))))
+
+(defun todo-write-hub--filter (process _bytes)
+  "Take and dispatch what the hub has for PROCESS."
+  (when (and (eq process todo-write-hub--process) (not todo-write-hub--inside))
+    (let ((todo-write-hub--inside t) (inhibit-quit t))
+      (unwind-protect
+          (todo-write--drawing-once
+            (dolist (message (todo-write--call todo-write-dyn--hub-take))
+              (condition-case-unless-debug err
+                  (run-hook-with-args 'todo-write-hub--functions message)
+                (error (message "todo-write: %s" (todo-write--error-text err))))))
+        (todo-write--call todo-write-dyn--hub-ring)))))
+
+(defun todo-write-hub--wait (condition)
+  "Wait until CONDITION, a function, returns non-nil; return that.
+It is called again after each dispatch.  A quit ends the wait, not what
+the hub does.  Signal `todo-write-error' if called during a dispatch."
+  (let (value)
+    (while (not (setq value (funcall condition)))
+      (when todo-write-hub--inside
+        (signal 'todo-write-error '("A function that is called with news cannot wait for more")))
+      (unless (todo-write-hub--live-p)
+        (signal 'todo-write-error '("The threads that follow sessions have ended")))
+      (accept-process-output todo-write-hub--process 0.1))
+    value))
+
+(provide 'todo-write-hub)
+;;; todo-write-hub.el ends here

@@ -1,0 +1,369 @@
+//! What comes from outside: threads that find, watch and read the sessions of agents.
+//!
+//! Whoever owns a [`Hub`] gives it commands and takes [`Message`]s from it, and never waits for a file.
+//! The bell rings when there is something to take. The queue is bounded: when it is full, readers wait.
+//!
+//! A *root* is an agent's folder, or a file system on which a project is. At most one worker reads in a
+//! root at a time, so that a file system that hangs holds one worker and nothing else. A worker that
+//! reads for over a second bars its root: nobody waits for that root until it answers.
+//!
+//! The hub knows nothing of Emacs, and nothing of threads and journals: `apply` brings events into
+//! them on the owner's side.
+
+pub mod apply;
+mod home;
+mod processes;
+mod queue;
+mod roots;
+mod search;
+mod session;
+mod watch;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use crate::agents::claude::processes::{MachineProcesses, Process};
+use crate::agents::{Agent, Event};
+use crate::events::Millis;
+use crate::events::policy::Recording;
+use crate::list::input::Options;
+
+pub use home::{Home, Scope};
+pub use search::{Choice, Found};
+
+use processes::ProcessesTask;
+use roots::{Followed, Key, Shared, Work};
+use search::{ChooseTask, HomesTask, SearchTask};
+use session::SessionTask;
+
+/// The number of a session that is followed.
+pub type SessionId = u64;
+
+/// Called whenever messages wait for [`Hub::take`]. It must return at once.
+pub type Bell = Box<dyn FnMut() + Send>;
+
+/// The options of a hub.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The time between looks at each file that is followed.
+    pub interval: Duration,
+    /// The silence after which a session is said to be quiet.
+    pub quiet: Option<Duration>,
+    /// What may be recorded.
+    pub recording: Recording,
+    /// How lists are read.
+    pub input: Options,
+    /// How many events of a large file are kept.
+    pub history: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            interval: Duration::from_secs(2),
+            quiet: None,
+            recording: Recording::default(),
+            input: Options::default(),
+            history: 1_000,
+        }
+    }
+}
+
+/// Events of a session, in the order of its files.
+#[derive(Debug, Default)]
+pub struct Piece {
+    /// The events.
+    pub events: Vec<Event>,
+    /// Whether all that the files had is read with it.
+    pub is_last: bool,
+    /// Whether the file was replaced, so that the events begin again.
+    pub is_restart: bool,
+    /// The number of bytes read in all files.
+    pub bytes: u64,
+    /// The number of bytes skipped, because a line or a file was too long.
+    pub skipped: u64,
+    /// The bare key of the session's thread, once the file has named it.
+    pub thread: Option<String>,
+    /// The root of its project, if that was found.
+    pub project: Option<String>,
+    /// A sentence for the user about lines that could not be read as a whole.
+    pub warning: Option<String>,
+    /// When the session's file grew.
+    pub grew: Option<SystemTime>,
+    /// The time of the first work that counts if only the end of the file was read for work.
+    pub since: Option<Millis>,
+}
+
+/// What the hub reports.
+#[derive(Debug)]
+pub enum Message {
+    /// A session's file has new lines.
+    Events(SessionId, Piece),
+    /// The files of a session and of the processes in its home were read once.
+    Ready {
+        /// The session.
+        session: SessionId,
+        /// Whether its process keeps a file while it lives.
+        has_processes: bool,
+    },
+    /// A session's file had its last line at this time, and is quiet since.
+    Quiet(SessionId, SystemTime),
+    /// No line tells for two minutes whether the session's agent, Codex, still works.
+    Silent(SessionId),
+    /// A session's file is gone, and its process goes on in this one.
+    Moved(SessionId, PathBuf),
+    /// A session's file cannot be read, with the reason. It is no longer followed.
+    Unreadable(SessionId, String),
+    /// The reader of a session failed, which is a defect. It is no longer followed.
+    Failed(SessionId),
+    /// The processes whose files are in a home: the live ones, and the sessions and ids of those that
+    /// were killed.
+    Processes {
+        /// The folder of the home.
+        home: PathBuf,
+        /// The machine, `None` for this one.
+        machine: Option<String>,
+        /// The live processes.
+        live: Vec<Process>,
+        /// The sessions that are followed of which a killed process left its file.
+        killed: Vec<(String, u32)>,
+    },
+    /// The sessions in the homes that are searched, newest first, and those whose names are no text.
+    Found(Vec<Found>, Vec<PathBuf>),
+    /// The answer to [`Hub::choose`].
+    Choices(u64, Vec<Choice>),
+    /// Folders that running agents were told to use, by the variables that name them.
+    Homes(Vec<(String, PathBuf)>),
+    /// A root has not answered for ten seconds, or answers again.
+    Stuck(PathBuf, bool),
+}
+
+/// Reads and watches sessions.
+#[derive(Debug)]
+pub struct Hub {
+    shared: Arc<Shared>,
+    last: SessionId,
+}
+
+impl Hub {
+    /// Starts a hub.
+    pub fn new(settings: Settings, bell: Bell) -> Hub {
+        Hub { shared: Shared::start(settings, bell), last: 0 }
+    }
+
+    /// Changes the options. Reads that are under way end with the old ones.
+    pub fn set(&self, change: impl FnOnce(&mut Settings)) {
+        let mut state = self.shared.lock();
+        let mut settings = (*state.settings).clone();
+        change(&mut settings);
+        state.settings = Arc::new(settings);
+        self.shared.look_at_all(&mut state);
+    }
+
+    /// Follows the session in `path` from its beginning. Its project is looked for unless it is on
+    /// another machine.
+    pub fn follow(&mut self, path: &Path, is_elsewhere: bool) -> SessionId {
+        self.last += 1;
+        let task = SessionTask::new(self.last, path.to_owned(), is_elsewhere);
+        let mut state = self.shared.lock();
+        let root = state.root_of(path);
+        state.files.entry(path.to_owned()).or_default().push(self.last);
+        state.sessions.insert(
+            self.last,
+            Followed { root: root.clone(), path: path.to_owned(), session: None, has_processes: false },
+        );
+        self.shared.add(&mut state, root, Key::Session(self.last), Work::Session(Box::new(task)));
+        self.last
+    }
+
+    /// Ends following a session. Messages about it that were not taken yet are dropped.
+    pub fn stop(&self, id: SessionId) {
+        let mut state = self.shared.lock();
+        state.forget(id);
+        state.queue.drop_session(id);
+        self.shared.room.notify_all();
+    }
+
+    /// Reports [`Message::Ready`] once all that the session's files and those of processes have now was
+    /// read.
+    pub fn check(&self, id: SessionId) {
+        let mut state = self.shared.lock();
+        let Some(root) = state.sessions.get(&id).map(|one| one.root.clone()) else { return };
+        state.checks.insert(id);
+        self.shared.look_at_task(&mut state, &root, &Key::Session(id));
+    }
+
+    /// Looks now at the sessions in `files`, of which one or a file beside it changed without a
+    /// notification, and searches their homes.
+    pub fn look(&self, files: &[PathBuf]) {
+        let mut state = self.shared.lock();
+        for file in files {
+            let root = state.root_of(file);
+            for id in state.files.get(file).cloned().unwrap_or_default() {
+                state.beside.insert(id);
+                state.hurry(&root, &Key::Session(id));
+            }
+            state.hurry(&root, &Key::Search);
+        }
+        self.shared.work.notify_all();
+    }
+
+    /// Sets the folders of agents. Those with a scope are searched for sessions, now and when they change.
+    pub fn set_homes(&self, homes: Vec<Home>) {
+        let mut state = self.shared.lock();
+        let is_known = |state: &roots::State, home: &Home| state.homes.contains_key(&home.folder);
+        let gone: Vec<PathBuf> = state
+            .homes
+            .keys()
+            .filter(|folder| !homes.iter().any(|home| home.folder == **folder))
+            .cloned()
+            .collect();
+        for folder in gone {
+            let machine = state.homes.remove(&folder).and_then(|home| home.machine.clone());
+            state.live.remove(&folder);
+            let message =
+                Message::Processes { home: folder.clone(), machine, live: Vec::new(), killed: Vec::new() };
+            state.queue.push(message, false);
+            state.remove(&folder, &Key::Processes);
+            state.remove(&folder, &Key::Search);
+            state.found.remove(&folder);
+        }
+        // What was found before may be elsewhere.
+        state.queue.drop_found();
+        for home in homes {
+            let folder = home.folder.clone();
+            let is_new = !is_known(&state, &home);
+            let is_searched = home.scope.is_some();
+            let is_other = state.homes.get(&folder).is_none_or(|known| known.scope != home.scope);
+            state.homes.insert(folder.clone(), Arc::new(home));
+            if is_new && state.homes[&folder].agent == Agent::Claude {
+                let task = Work::Processes(Box::new(ProcessesTask::new(folder.clone())));
+                self.shared.add(&mut state, folder.clone(), Key::Processes, task);
+            }
+            if is_searched {
+                if is_other {
+                    state.found.insert(folder.clone(), None);
+                }
+                let task = || Work::Search(Box::new(SearchTask::new(folder.clone())));
+                self.shared.add_or_look(&mut state, &folder, Key::Search, task);
+            } else {
+                state.remove(&folder, &Key::Search);
+                state.found.remove(&folder);
+            }
+            self.shared.look_at_task(&mut state, &folder, &Key::Processes);
+        }
+    }
+
+    /// Which processes live on another machine, of which `folder` is a copy of an agent's folder; `None`
+    /// while the machine does not tell.
+    pub fn set_machine_processes(&self, folder: &Path, processes: Option<MachineProcesses>) {
+        let mut state = self.shared.lock();
+        state.machines.insert(folder.to_owned(), processes);
+        self.shared.look_at_task(&mut state, folder, &Key::Processes);
+    }
+
+    /// Searches again, also for the folders that the environments of running agents name. Only agents
+    /// count that run in `sandbox`, as tests do; `None` for none.
+    pub fn search(&self, sandbox: Option<String>) {
+        let mut state = self.shared.lock();
+        let searched: Vec<PathBuf> = state.found.keys().cloned().collect();
+        if searched.is_empty() {
+            state.report_found();
+        }
+        for folder in searched {
+            self.shared.look_at_task(&mut state, &folder, &Key::Search);
+        }
+        let task = || Work::Homes(Box::new(HomesTask { sandbox }));
+        self.shared.add_or_look(&mut state, Path::new("/proc"), Key::Homes, task);
+    }
+
+    /// Describes the newest sessions in `homes`, each by its own scope; see [`Message::Choices`].
+    pub fn choose(&mut self, homes: Vec<Home>) -> u64 {
+        self.last += 1;
+        let mut state = self.shared.lock();
+        let roots: HashMap<PathBuf, bool> = homes.iter().map(|home| (home.folder.clone(), false)).collect();
+        state.rounds.insert(self.last, (roots, Vec::new()));
+        for home in homes {
+            let (root, key) = (state.root_of(&home.folder), Key::Choose(self.last, home.folder.clone()));
+            let task = Work::Choose(Box::new(ChooseTask::new(self.last, home)));
+            self.shared.add(&mut state, root, key, task);
+        }
+        state.end_rounds();
+        self.last
+    }
+
+    /// The next message. The caller rings by [`Hub::ring_again`] if it leaves some.
+    pub fn take(&self) -> Option<Message> {
+        let mut state = self.shared.lock();
+        let message = state.queue.take();
+        if message.is_some() {
+            self.shared.room.notify_all();
+        }
+        message
+    }
+
+    /// Rings the bell.
+    pub fn ring(&self) {
+        self.shared.lock().queue.ring();
+    }
+
+    /// Rings the bell if messages wait.
+    pub fn ring_again(&self) {
+        self.shared.lock().queue.ring_again();
+    }
+
+    /// Ends the threads. The bell rings no more; threads that a file system holds end with it.
+    pub fn close(&self) {
+        let mut state = self.shared.lock();
+        state.close();
+        self.shared.work.notify_all();
+        self.shared.room.notify_all();
+    }
+
+    /// About how many bytes wait to be taken.
+    pub fn waiting_bytes(&self) -> usize {
+        self.shared.lock().queue.weight()
+    }
+
+    /// Whether any worker is left.
+    pub fn is_alive(&self) -> bool {
+        self.shared.lock().workers > 0
+    }
+}
+
+impl Drop for Hub {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    /// Waits for a message that `find` accepts.
+    fn wait(hub: &Hub, find: impl Fn(&Message) -> bool) {
+        let end = Instant::now() + Duration::from_secs(20);
+        while !hub.take().as_ref().is_some_and(&find) {
+            assert!(Instant::now() < end);
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_panic_in_a_reader_ends_that_session_only() {
+        let folder = std::env::temp_dir().join(format!("todo-write-hub-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap_or_default();
+        let good = folder.join("good.jsonl");
+        std::fs::write(&good, "{}\n").unwrap_or_default();
+        let mut hub = Hub::new(Settings::default(), Box::new(|| {}));
+        let panics = hub.follow(&folder.join("panics.jsonl"), false);
+        wait(&hub, |message| matches!(message, Message::Failed(id) if *id == panics));
+        let other = hub.follow(&good, false);
+        wait(&hub, |message| matches!(message, Message::Ready { session, .. } if *session == other));
+        std::fs::remove_dir_all(&folder).unwrap_or_default();
+    }
+}

@@ -1,0 +1,132 @@
+//! Brings the events of a session into threads, on the side of the hub's owner.
+
+use std::time::SystemTime;
+
+use crate::agents::Event;
+use crate::agents::recorder::{Recorder, ThreadUpdate, Touched};
+use crate::events::Millis;
+use crate::events::work::Part;
+use crate::file::Slice;
+use crate::journal::store::Store;
+
+use super::Piece;
+
+/// Applies the pieces of a session in slices.
+#[derive(Debug, Default)]
+pub struct Applier {
+    /// Writes the events to threads.
+    pub recorder: Recorder,
+    events: Vec<Event>,
+    next: usize,
+    touched: Touched,
+    /// Whether all events are needed before the first is recorded. None before the first event.
+    needs_all: Option<bool>,
+    is_last: bool,
+    applied: Applied,
+}
+
+/// What the pieces up to a last one did.
+#[derive(Debug, Default)]
+pub struct Applied {
+    /// The number of bytes read and skipped.
+    pub bytes: u64,
+    /// The number of bytes skipped, because a line or a file was too long.
+    pub skipped: u64,
+    /// The key of the session's thread, once the file has named it.
+    pub thread: Option<String>,
+    /// When the session's file grew.
+    pub grew: Option<SystemTime>,
+    /// Sentences for the user about what could not be read.
+    pub warnings: Vec<String>,
+    /// The changes of threads.
+    pub updates: Vec<ThreadUpdate>,
+    /// The thread's first work that counts, if the thread is new and only the end was read for work.
+    since: Option<Millis>,
+}
+
+impl Applier {
+    /// An applier that writes by `recorder`.
+    pub fn new(recorder: Recorder) -> Applier {
+        Applier { recorder, ..Applier::default() }
+    }
+
+    /// Adds a piece, which the next steps apply.
+    pub fn add(&mut self, store: &mut Store, piece: Piece) {
+        if piece.is_restart {
+            self.recorder.restart();
+            (self.events, self.next, self.needs_all) = (Vec::new(), 0, None);
+            self.touched = Touched::default();
+        }
+        if self.applied.thread.is_none() {
+            self.recorder.set_project(piece.project);
+        }
+        self.applied.grew = piece.grew.or(self.applied.grew);
+        self.applied.warnings.extend(piece.warning);
+        self.applied.bytes += piece.bytes;
+        self.applied.skipped += piece.skipped;
+        self.applied.thread = piece.thread.map(|bare| self.recorder.key(bare));
+        if let (Some(since), Some(key)) = (piece.since, &self.applied.thread) {
+            let is_new = store.get_mut(key).is_none_or(|thread| thread.work(Part::Whole).is_none());
+            self.applied.since = is_new.then_some(since);
+        }
+        if let Some(first) = piece.events.first().filter(|_| self.needs_all.is_none()) {
+            self.needs_all = Some(self.recorder.needs_all(store, &first.source));
+        }
+        self.events.extend(piece.events);
+        self.is_last |= piece.is_last;
+    }
+
+    /// Whether a step has something to do.
+    pub fn is_due(&self) -> bool {
+        self.is_last || self.next < self.events.len() && self.needs_all == Some(false)
+    }
+
+    /// What was read and applied so far, before the last piece.
+    pub fn progress(&self) -> &Applied {
+        &self.applied
+    }
+
+    /// Records events until the slice is over; returns what all pieces did if the last one is applied.
+    pub fn step(
+        &mut self,
+        store: &mut Store,
+        keep_completed: bool,
+        now: Millis,
+        slice: &Slice,
+    ) -> Option<Applied> {
+        while self.is_due() && self.next < self.events.len() {
+            // Counted first: an event that makes the recorder panic is not recorded again.
+            self.next += 1;
+            let place = self.next - 1;
+            self.recorder.record_at(store, &mut self.touched, &self.events, place, keep_completed, now);
+            let line = |event: &Event| event.place.clone();
+            let is_same_line = |next: &Event| next.place.is_some() && line(next) == line(&self.events[place]);
+            // A line is saved whole, since the journal's position tells lines.
+            if slice.is_over() && !self.events.get(self.next).is_some_and(is_same_line) {
+                break;
+            }
+        }
+        self.recorder.save(store, &mut self.touched);
+        if self.next < self.events.len() {
+            return None;
+        }
+        self.events.clear();
+        self.next = 0;
+        if !std::mem::take(&mut self.is_last) {
+            return None;
+        }
+        self.needs_all = None;
+        let touched = std::mem::take(&mut self.touched);
+        let updates = self.recorder.finish(store, touched, now);
+        let mut applied = std::mem::take(&mut self.applied);
+        if let (Some(since), Some(key)) = (applied.since, &applied.thread)
+            && let Some(thread) = store.get_mut(key)
+        {
+            thread.change(|thread| thread.note_work_since(since));
+        }
+        // The next pieces are of the same session.
+        self.applied.thread.clone_from(&applied.thread);
+        applied.updates = updates;
+        Some(applied)
+    }
+}

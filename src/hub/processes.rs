@@ -1,0 +1,107 @@
+//! Reads what the processes of a home say.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::Message;
+use super::roots::{Key, Next, Shared};
+use super::watch::Watches;
+use crate::agents::claude::processes::{Process, ProcessFolder, Processes};
+
+/// The live processes, and the sessions and ids of those that were killed.
+type Told = (Vec<Process>, Vec<(String, u32)>);
+
+/// Reads the process files of a home of Claude Code.
+#[derive(Debug)]
+pub(super) struct ProcessesTask {
+    home: PathBuf,
+    processes: Processes,
+    told: Option<Told>,
+    /// Whether the sessions of processes that changed are read before these are told.
+    is_held: bool,
+    is_watched: bool,
+}
+
+impl ProcessesTask {
+    pub(super) fn new(home: PathBuf) -> ProcessesTask {
+        ProcessesTask { home, processes: Processes::default(), told: None, is_held: false, is_watched: false }
+    }
+
+    pub(super) fn run(&mut self, shared: &Arc<Shared>, watches: &mut Watches) -> Next {
+        let mut state = shared.lock();
+        let interval = state.settings.interval;
+        let Some(home) = state.homes.get(&self.home).cloned() else { return Next::Over };
+        let machine = state.machines.get(&self.home).cloned().flatten();
+        let here = state.sessions.values().filter(|one| one.root == self.home);
+        let sessions: HashSet<String> = here
+            .flat_map(|one| [one.session.clone(), stem(&one.path).map(str::to_owned)])
+            .flatten()
+            .collect();
+        drop(state);
+        let path = self.home.join("sessions");
+        if home.machine.is_none() && !self.is_watched {
+            self.is_watched = path.is_dir();
+            watches.set(&Key::Processes, &[if self.is_watched { path.clone() } else { self.home.clone() }]);
+        }
+        let folders = if home.machine.is_some() && machine.is_none() {
+            Vec::new()
+        } else {
+            vec![ProcessFolder { path, machine }]
+        };
+        self.processes.read(folders);
+        let now = (self.processes.live().to_vec(), self.processes.left_behind(&sessions));
+        state = shared.lock();
+        let is_changed = self.told.as_ref() != Some(&now);
+        if is_changed && !self.is_held && self.hurry_sessions(&mut state, &now.0) {
+            // Transcripts are read first, so that the process has the last word.
+            self.is_held = true;
+            return Next::At(Instant::now());
+        }
+        self.is_held = false;
+        if is_changed {
+            state.live.insert(self.home.clone(), now.0.clone());
+            self.told = Some(now.clone());
+            let message = Message::Processes {
+                home: self.home.clone(),
+                machine: home.machine.clone(),
+                live: now.0,
+                killed: now.1,
+            };
+            state.queue.push(message, false);
+            state.hurry(&self.home, &Key::Search);
+        }
+        let caught_up = std::mem::take(&mut state.caught_up);
+        for id in caught_up {
+            if state.sessions.get(&id).is_some_and(|one| one.root == self.home) {
+                state.report_ready(id);
+            } else {
+                state.caught_up.push(id);
+            }
+        }
+        Next::At(Instant::now() + interval)
+    }
+
+    /// Lets the sessions be read of which a process changed; returns whether there are any.
+    fn hurry_sessions(&self, state: &mut super::roots::State, live: &[Process]) -> bool {
+        let before: &[Process] = self.told.as_ref().map_or(&[], |(before, _)| before);
+        let is_new = |process: &&Process| !before.contains(process);
+        let is_gone = |process: &&Process| !live.contains(process);
+        let changed = live.iter().filter(is_new).chain(before.iter().filter(is_gone));
+        let changed: HashSet<&str> = changed.filter_map(|process| process.session.as_deref()).collect();
+        let is_of = |path: &Path| stem(path).is_some_and(|stem| changed.contains(stem));
+        let ids: Vec<_> = state
+            .sessions
+            .iter()
+            .filter(|(_, one)| one.root == self.home && is_of(&one.path))
+            .map(|(id, _)| *id)
+            .collect();
+        ids.iter().for_each(|id| state.hurry(&self.home, &Key::Session(*id)));
+        !ids.is_empty()
+    }
+}
+
+fn stem(path: &Path) -> Option<&str> {
+    path.file_stem()?.to_str()
+}

@@ -1,0 +1,164 @@
+//! The messages that were not taken yet, in two lanes.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::{Bell, Message, Piece, SessionId};
+use crate::agents::{Event, EventKind};
+
+/// The weight in bytes from which on readers wait.
+const MOST: usize = 1024 * 1024;
+/// What a message weighs besides its texts.
+const BASE: usize = 256;
+
+/// States and live lines go first; the history of sessions that begin follows.
+pub(super) struct Queue {
+    first: VecDeque<Message>,
+    history: VecDeque<Message>,
+    /// The number of messages of each session in `history`: later ones must follow them.
+    behind: HashMap<SessionId, usize>,
+    weight: usize,
+    bell: Option<Bell>,
+}
+
+impl std::fmt::Debug for Queue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Queue").field("first", &self.first).field("history", &self.history).finish()
+    }
+}
+
+impl Queue {
+    pub(super) fn new(bell: Bell) -> Queue {
+        Queue {
+            first: VecDeque::new(),
+            history: VecDeque::new(),
+            behind: HashMap::new(),
+            weight: 0,
+            bell: Some(bell),
+        }
+    }
+
+    pub(super) fn weight(&self) -> usize {
+        self.weight
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.weight >= MOST
+    }
+
+    fn is_empty(&self) -> bool {
+        self.first.is_empty() && self.history.is_empty()
+    }
+
+    /// Adds a message. A state replaces an older one that was not taken.
+    pub(super) fn push(&mut self, message: Message, is_history: bool) {
+        let was_empty = self.is_empty();
+        let count = self.first.len();
+        self.first.retain(|old| !is_replaced(old, &message));
+        self.weight += weight(&message);
+        self.weight -= (count - self.first.len()) * BASE;
+        match session_of(&message) {
+            Some(id) if is_history || self.behind.contains_key(&id) => {
+                *self.behind.entry(id).or_default() += 1;
+                self.history.push_back(message);
+            }
+            _ => self.first.push_back(message),
+        }
+        if was_empty {
+            self.ring();
+        }
+    }
+
+    pub(super) fn take(&mut self) -> Option<Message> {
+        let message = self.first.pop_front().or_else(|| {
+            let message = self.history.pop_front()?;
+            if let Some(id) = session_of(&message)
+                && let Some(count) = self.behind.get_mut(&id)
+            {
+                *count -= 1;
+                if *count == 0 {
+                    self.behind.remove(&id);
+                }
+            }
+            Some(message)
+        })?;
+        self.weight = self.weight.saturating_sub(weight(&message));
+        Some(message)
+    }
+
+    pub(super) fn drop_session(&mut self, id: SessionId) {
+        for lane in [&mut self.first, &mut self.history] {
+            lane.retain(|message| session_of(message) != Some(id));
+        }
+        self.behind.remove(&id);
+        self.weight = self.first.iter().chain(&self.history).map(weight).sum();
+    }
+
+    pub(super) fn drop_found(&mut self) {
+        self.first.retain(|message| !matches!(message, Message::Found(..)));
+    }
+
+    pub(super) fn ring_again(&mut self) {
+        if !self.is_empty() {
+            self.ring();
+        }
+    }
+
+    pub(super) fn ring(&mut self) {
+        if let Some(bell) = &mut self.bell {
+            bell();
+        }
+    }
+
+    pub(super) fn close(&mut self) {
+        self.bell = None;
+    }
+}
+
+fn session_of(message: &Message) -> Option<SessionId> {
+    match message {
+        Message::Events(id, _)
+        | Message::Ready { session: id, .. }
+        | Message::Quiet(id, _)
+        | Message::Silent(id)
+        | Message::Moved(id, _)
+        | Message::Unreadable(id, _)
+        | Message::Failed(id) => Some(*id),
+        _ => None,
+    }
+}
+
+fn is_replaced(old: &Message, new: &Message) -> bool {
+    match (old, new) {
+        (Message::Processes { home: old, .. }, Message::Processes { home: new, .. }) => old == new,
+        (Message::Found(..), Message::Found(..)) | (Message::Homes(_), Message::Homes(_)) => true,
+        _ => false,
+    }
+}
+
+fn weight(message: &Message) -> usize {
+    match message {
+        Message::Events(_, Piece { events, .. }) => BASE + events.iter().map(event_weight).sum::<usize>(),
+        _ => BASE,
+    }
+}
+
+/// About how many bytes an event takes.
+pub(super) fn event_weight(event: &Event) -> usize {
+    BASE + kind_weight(&event.kind)
+}
+
+fn kind_weight(kind: &EventKind) -> usize {
+    match kind {
+        EventKind::Title(text)
+        | EventKind::Prompt(text)
+        | EventKind::Thoughts(text)
+        | EventKind::Message(text) => text.len(),
+        EventKind::Call { input, .. } => input.as_ref().map_or(0, String::len),
+        EventKind::Result { content, effect, .. } => {
+            content.len() + effect.files.iter().map(|file| file.path.len() + file.hunks.len()).sum::<usize>()
+        }
+        EventKind::OfSubagent { kind, .. } => kind_weight(kind),
+        EventKind::List(Ok(plan)) | EventKind::EmacsList(Ok(plan), _) => plan.drafts.len() * BASE,
+        _ => 0,
+    }
+}

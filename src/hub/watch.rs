@@ -1,0 +1,100 @@
+//! The folders that a root watches.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, Weak};
+
+use notify::event::{EventKind, ModifyKind};
+use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
+
+use super::roots::{Key, Shared, State};
+use crate::agents::follower::Beside;
+
+/// The watcher of a root. Only the worker in that root uses it, since watching a folder may hang.
+#[derive(Debug)]
+pub(super) struct Watches {
+    watcher: Option<RecommendedWatcher>,
+    /// The folders, and the tasks that want them.
+    wanted: HashMap<PathBuf, Vec<Key>>,
+    /// The files of subagents in the folders of this root.
+    pub(super) beside: Arc<Mutex<Beside>>,
+}
+
+impl Watches {
+    pub(super) fn new(root: &Path, shared: &Arc<Shared>) -> Watches {
+        let (root, shared) = (root.to_owned(), Arc::downgrade(shared));
+        // Without a watcher, the regular looks suffice.
+        let watcher = notify::recommended_watcher(move |event| changed(&root, &shared, event)).ok();
+        Watches { watcher, wanted: HashMap::new(), beside: Arc::default() }
+    }
+
+    /// Watches `folders` for a task, and no others.
+    pub(super) fn set(&mut self, key: &Key, folders: &[PathBuf]) {
+        let Some(watcher) = &mut self.watcher else { return };
+        self.wanted.retain(|folder, keys| {
+            keys.retain(|other| other != key || folders.contains(folder));
+            if keys.is_empty() {
+                let _ = watcher.unwatch(folder);
+            }
+            !keys.is_empty()
+        });
+        for folder in folders {
+            if let Some(keys) = self.wanted.get_mut(folder) {
+                if !keys.contains(key) {
+                    keys.push(key.clone());
+                }
+            } else if watcher.watch(folder, RecursiveMode::NonRecursive).is_ok() {
+                self.wanted.insert(folder.clone(), vec![key.clone()]);
+            }
+        }
+    }
+
+    /// Drops the watches of tasks that are over, and of folders that are gone.
+    pub(super) fn keep(&mut self, is_kept: impl Fn(&Key) -> bool) {
+        let over: Vec<Key> = self.wanted.values().flatten().filter(|key| !is_kept(key)).cloned().collect();
+        over.iter().for_each(|key| self.set(key, &[]));
+    }
+}
+
+/// Lets the tasks run that an event concerns.
+fn changed(root: &Path, shared: &Weak<Shared>, event: notify::Result<Event>) {
+    let Some(shared) = shared.upgrade() else { return };
+    let Ok(event) = event else { return };
+    let is_name = matches!(
+        event.kind,
+        EventKind::Create(_) | EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_))
+    );
+    if !is_name && !matches!(event.kind, EventKind::Modify(_) | EventKind::Any | EventKind::Other) {
+        return;
+    }
+    let mut state = shared.lock();
+    let mut is_any = event.need_rescan();
+    if is_any {
+        state.mark_now(root, &Key::Search);
+        state.mark_now(root, &Key::Processes);
+    }
+    for path in &event.paths {
+        is_any |= note(&mut state, root, path);
+    }
+    if is_any {
+        shared.work.notify_one();
+    }
+}
+
+/// Marks the tasks that the change of a file concerns; returns whether there are any.
+fn note(state: &mut State, root: &Path, path: &Path) -> bool {
+    if state.look_at(path) {
+        return true;
+    }
+    let is_of = |name: &str| path.parent().is_some_and(|folder| folder == root.join(name));
+    if is_of("sessions") && path.extension().is_some_and(|extension| extension == "json") {
+        state.mark_now(root, &Key::Processes);
+        return true;
+    }
+    // A transcript that is not followed, or a folder.
+    let is_searched = path.extension().is_none_or(|extension| extension == "jsonl");
+    if is_searched {
+        state.mark_now(root, &Key::Search);
+    }
+    is_searched
+}

@@ -1,0 +1,582 @@
+//! Lisp functions of the hub, which follows sessions.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use emacs::{Env, IntoLisp, Result, Value, defun};
+
+use super::read::{self, wrong};
+use super::threads::summary_of;
+use super::transcripts::description;
+use super::{Module, border, now, with_module, write};
+use crate::agents::Agent;
+use crate::agents::claude::processes::{MachineProcesses, Process};
+use crate::agents::recorder::{Machine, Recorder, ThreadUpdate};
+use crate::error::{Error, Problem};
+use crate::file::Slice;
+use crate::hub::apply::{Applied, Applier};
+use crate::hub::{Bell, Choice, Found, Home, Hub, Message, Scope, SessionId, Settings};
+use crate::thread::activity::{Activity, Ending};
+
+emacs::use_symbols! {
+    k_kind => ":kind" k_session => ":session" k_thread => ":thread" k_last => ":last" k_bytes => ":bytes"
+    k_updates => ":updates" k_warnings => ":warnings" k_skipped => ":skipped" k_reason => ":reason"
+    k_since => ":since" k_grew => ":grew" k_processes => ":processes" k_files => ":files" k_file => ":file" k_time => ":time"
+    k_of_project => ":ofProject" k_has_processes => ":hasProcesses" k_begun => ":begun" k_homes => ":homes"
+    k_round => ":round" k_choices => ":choices" k_description => ":description" k_root => ":root" k_over => ":over"
+    k_outcome => ":outcome" k_state => ":state" k_activity => ":activity"
+    k_pid => ":pid" k_machine => ":machine" k_session_id => ":sessionId" k_status => ":status" k_waiting_for => ":waitingFor"
+    k_proc_start => ":procStart" k_started_at => ":startedAt" k_cwd => ":cwd" k_name => ":name" k_entrypoint => ":entrypoint"
+}
+
+/// The longest time for which messages are taken at once.
+const TAKE: Duration = Duration::from_millis(5);
+
+/// What the module keeps of the hub.
+#[derive(Default)]
+pub(super) struct Followed {
+    pub(super) hub: Option<Hub>,
+    appliers: HashMap<SessionId, Applier>,
+    /// The session whose events are being applied.
+    applying: Option<SessionId>,
+    /// The live processes by their homes, and those killed, as (MACHINE SESSION PID).
+    live: BTreeMap<PathBuf, Vec<Process>>,
+    killed: BTreeMap<PathBuf, BTreeSet<(Option<String>, String, u32)>>,
+}
+
+/// What Lisp is told.
+enum Report {
+    Read(SessionId, Applied, Option<u64>, Vec<String>),
+    Progress(SessionId, Option<String>, u64),
+    Processes(Vec<Process>),
+    Other(Message),
+}
+
+#[cfg(unix)]
+fn bell(env: &Env, process: Value<'_>) -> Result<Bell> {
+    use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+    use rustix::io::{FdFlags, fcntl_getfd, fcntl_setfd};
+    use std::any::Any;
+    use std::io::{PipeWriter, Write};
+
+    let channel = env.open_channel(process).map_err(|_| wrong("process", process, "a pipe process"))?;
+    let channel: Box<dyn Any> = Box::new(channel);
+    let mut writer = *channel.downcast::<PipeWriter>().map_err(|_| unavailable())?;
+    // Emacs' own flags would let subprocesses inherit the pipe, and writing to a full one wait.
+    fcntl_setfd(&writer, fcntl_getfd(&writer)? | FdFlags::CLOEXEC)?;
+    fcntl_setfl(&writer, fcntl_getfl(&writer)? | OFlags::NONBLOCK)?;
+    // A full pipe has rung already.
+    Ok(Box::new(move || drop(writer.write(b"!"))))
+}
+
+#[cfg(not(unix))]
+fn bell(_env: &Env, _process: Value<'_>) -> Result<Bell> {
+    Err(unavailable().into())
+}
+
+fn unavailable() -> Error {
+    Error::Argument(Problem::new(
+        "system",
+        "one without channels for modules",
+        "one where sessions can be followed",
+    ))
+}
+
+/// Start the threads that follow sessions, which write to PROCESS, a pipe process, when there is
+/// something for `todo-write-dyn--hub-take'.
+///
+/// INTERVAL and QUIET, in seconds, are as for `todo-write-dyn--hub-set'.
+#[defun]
+fn hub_begin<'e>(
+    env: &'e Env,
+    process: Value<'e>,
+    interval: Value<'e>,
+    quiet: Value<'e>,
+) -> Result<Value<'e>> {
+    border(env, || {
+        let bell = bell(env, process)?;
+        let (interval, quiet) = (seconds("interval", interval)?, quiet_of(quiet)?);
+        with_module(|module| {
+            let options = &module.settings;
+            let settings = Settings {
+                interval,
+                quiet,
+                recording: options.recording.clone(),
+                input: options.input,
+                history: options.storage.history_limit,
+            };
+            module.followed = Followed { hub: Some(Hub::new(settings, bell)), ..Followed::default() };
+        });
+        Ok(())
+    })
+}
+
+fn seconds(what: &str, value: Value<'_>) -> Result<Duration> {
+    let seconds = f64::from_lisp_number(value).ok_or_else(|| wrong(what, value, "a number of seconds"))?;
+    Ok(Duration::from_secs_f64(seconds.clamp(0.01, 1e9)))
+}
+
+trait FromNumber: Sized {
+    fn from_lisp_number(value: Value<'_>) -> Option<Self>;
+}
+
+impl FromNumber for f64 {
+    fn from_lisp_number(value: Value<'_>) -> Option<f64> {
+        let number = value.into_rust::<f64>().or_else(|_| value.into_rust::<i64>().map(|whole| whole as f64));
+        number.ok().filter(|number| number.is_finite())
+    }
+}
+
+fn quiet_of(value: Value<'_>) -> Result<Option<Duration>> {
+    read::optional("quiet", value, |what, value| {
+        Ok(Duration::from_secs_f64(
+            f64::from_lisp_number(value)
+                .ok_or_else(|| wrong(what, value, "a number of seconds"))?
+                .clamp(0.0, 1e9),
+        ))
+    })
+}
+
+/// Stop following all sessions.  Nothing is written to the pipe process any more.
+#[defun]
+fn hub_end(env: &Env) -> Result<Value<'_>> {
+    border(env, || {
+        with_module(|module| module.followed = Followed::default());
+        Ok(())
+    })
+}
+
+/// Return non-nil if the threads that follow sessions run.
+#[defun]
+fn hub_live_p(env: &Env) -> Result<Value<'_>> {
+    border(env, || Ok(with_module(|module| module.followed.hub.as_ref().is_some_and(Hub::is_alive))))
+}
+
+/// Set the INTERVAL between looks at files, and after how long a silence sessions are QUIET, nil for never.
+///
+/// Both are in seconds.
+#[defun]
+fn hub_set<'e>(env: &'e Env, interval: Value<'e>, quiet: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let (interval, quiet) = (seconds("interval", interval)?, quiet_of(quiet)?);
+        with_hub(|hub| {
+            hub.set(|settings| (settings.interval, settings.quiet) = (interval, quiet));
+        });
+        Ok(())
+    })
+}
+
+/// Runs `work` on the hub, if there is one.
+fn with_hub<T>(work: impl FnOnce(&mut Hub) -> T) -> Option<T> {
+    with_module(|module| module.followed.hub.as_mut().map(work))
+}
+
+/// Follow the session whose transcript is FILE, a string; return its number.
+///
+/// MACHINE is a list (NAME PREFIX) if FILE is the copy of one on another machine, else nil: keys begin
+/// with NAME and a slash, projects with PREFIX.
+#[defun]
+fn hub_follow<'e>(env: &'e Env, file: Value<'e>, machine: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let path = PathBuf::from(read::text("transcript", file)?);
+        let machine = match read::texts("machine", machine)?.as_slice() {
+            [] => None,
+            [name, prefix] => Some(Machine { name: name.clone(), prefix: prefix.clone() }),
+            _ => return Err(wrong("machine", machine, "(NAME PREFIX)")),
+        };
+        Ok(with_module(|module| {
+            let followed = &mut module.followed;
+            let id = followed.hub.as_mut()?.follow(&path, machine.is_some());
+            followed.appliers.insert(id, Applier::new(Recorder::new(None, machine)));
+            i64::try_from(id).ok()
+        }))
+    })
+}
+
+/// Stop following the session of number SESSION.
+#[defun]
+fn hub_stop<'e>(env: &'e Env, session: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let id = read::whole_number("session", session)?;
+        with_module(|module| module.followed.stop(id));
+        Ok(())
+    })
+}
+
+/// Look at the sessions in FILES, a list of strings, now.
+#[defun]
+fn hub_look<'e>(env: &'e Env, files: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let files: Vec<PathBuf> = read::texts("files", files)?.into_iter().map(PathBuf::from).collect();
+        with_hub(|hub| hub.look(&files));
+        Ok(())
+    })
+}
+
+/// Set the folders of agents whose processes are read and which are searched for sessions.
+///
+/// HOMES is a list of lists of strings (AGENT FOLDER MACHINE SCOPE NAME...).  MACHINE is "" for this
+/// one.  SCOPE is "none", "project" or "all"; NAMEs are those of the project's root on that machine.
+#[defun]
+fn hub_set_homes<'e>(env: &'e Env, homes: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let homes = homes_of(homes)?;
+        with_hub(|hub| hub.set_homes(homes));
+        Ok(())
+    })
+}
+
+pub(super) fn homes_of(homes: Value<'_>) -> Result<Vec<Home>> {
+    read::elements("homes", homes)?.into_iter().map(home_of).collect()
+}
+
+fn home_of(element: Value<'_>) -> Result<Home> {
+    const EXPECTED: &str = "(AGENT FOLDER MACHINE SCOPE NAME...)";
+    let words = read::texts("home", element)?;
+    let [agent, folder, machine, scope, names @ ..] = words.as_slice() else {
+        return Err(wrong("home", element, EXPECTED));
+    };
+    let agent = Agent::parse(agent).ok_or_else(|| wrong("home", element, EXPECTED))?;
+    let project = names.iter().map(PathBuf::from).collect();
+    let scope = (scope != "none").then(|| Scope { project, is_all: scope == "all" });
+    // The components of a path have no slash at their end.
+    let folder = Path::new(folder).components().collect();
+    Ok(Home { agent, folder, machine: Some(machine.clone()).filter(|name| !name.is_empty()), scope })
+}
+
+/// Set which processes live on the machine of whose agent's folder FOLDER is a copy.
+///
+/// LINES has a line "ID STATE START" for each, START "-" if that is unknown; nil means that the machine
+/// does not tell.  MACHINE is its name.
+#[defun]
+fn hub_set_machine<'e>(
+    env: &'e Env,
+    folder: Value<'e>,
+    machine: Value<'e>,
+    lines: Value<'e>,
+) -> Result<Value<'e>> {
+    border(env, || {
+        let folder: PathBuf = Path::new(&read::text("folder", folder)?).components().collect();
+        let name = read::text("machine", machine)?;
+        let lines = read::optional("lines", lines, read::text)?;
+        let processes = lines.map(|lines| MachineProcesses::new(name, &lines));
+        with_hub(|hub| hub.set_machine_processes(&folder, processes));
+        Ok(())
+    })
+}
+
+/// Say `ready' of the session of number SESSION once all that its files and those of processes have now
+/// was read.
+#[defun]
+fn hub_check<'e>(env: &'e Env, session: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let id = read::whole_number("session", session)?;
+        with_hub(|hub| hub.check(id));
+        Ok(())
+    })
+}
+
+/// Search for sessions, and for the folders of running agents.
+///
+/// Only agents in SANDBOX count: a string, as from `todo-write--sandbox', or nil.
+#[defun]
+fn hub_search<'e>(env: &'e Env, sandbox: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let sandbox = read::optional("sandbox", sandbox, read::text)?;
+        with_hub(|hub| hub.search(sandbox));
+        Ok(())
+    })
+}
+
+/// Describe the newest sessions in HOMES, which are as for `todo-write-dyn--hub-set-homes'.
+///
+/// Return the `:round' of the answer.
+#[defun]
+fn hub_choose<'e>(env: &'e Env, homes: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let homes = homes_of(homes)?;
+        Ok(with_hub(|hub| hub.choose(homes)).and_then(|round| i64::try_from(round).ok()))
+    })
+}
+
+/// Return what happened since the last call, at most what can be recorded in 5 ms.
+///
+/// The value is a list of plists, oldest first.  `:kind' is one of
+/// - `read': the transcript of `:session' was read up to its end.  `:thread' is the key of its thread or
+///   nil; `:last' the time of its last event in milliseconds or nil; `:grew' when its file grew, in seconds; `:bytes' the number of bytes read,
+///   and `:skipped' that of those skipped because a line or a file was too long; `:updates' a list of
+///   plists `:thread :outcome :state :activity :reason', one for each thread with new events;
+///   `:warnings' strings for the user.  `:outcome' and `:state' are nil if the list or the state did not
+///   change.  `:activity' is `working', `idle', or `failed' with the error in `:reason'; it is absent if
+///   the events do not show it.
+/// - `progress': a part of it was read, `:bytes' in all; `:thread' is as above.
+/// - `ready': it and the process files of its home were read; `:hasProcesses' is t if its process keeps
+///   a file while it lives.
+/// - `quiet': nothing was written since `:since', in seconds.
+/// - `silent': no line tells for two minutes whether its agent, Codex, still works.
+/// - `moved': its process says that it goes on in `:file', as after /cd.
+/// - `unreadable', `failed': it is no longer followed, for `:reason' or because of a defect.
+/// - `processes': `:processes' are the live ones, plists `:pid :machine :state :sessionId :status
+///   :waitingFor :cwd :name :entrypoint :procStart :file :startedAt'.  `:state' is `alive' or
+///   `suspended', `:file' the name of the process's file, `:machine' nil for this one; the others but the
+///   first are as in that file, or nil.
+/// - `found': `:files' are the sessions in the searched folders, newest first, plists `:file :time
+///   :ofProject :hasProcesses :begun'; `:skipped' are the names of files that are not text.
+/// - `choices': `:choices' are plists `:file :time :ofProject :description' of round `:round', newest
+///   first; see `todo-write-transcript-describe'.
+/// - `homes': `:homes' are (VARIABLE . FOLDER) of running agents.
+/// - `stuck': the folder `:root' has not answered for ten seconds, or does again if `:over'.
+#[defun]
+fn hub_take(env: &Env) -> Result<Value<'_>> {
+    border(env, || {
+        let slice = Slice::of(TAKE);
+        let reports = with_module(|module| module.take(&slice));
+        write::list_of(env, reports, |report| to_lisp(env, report))
+    })
+}
+
+/// Ring again if something is left for `todo-write-dyn--hub-take'.
+#[defun]
+fn hub_ring(env: &Env) -> Result<Value<'_>> {
+    border(env, || {
+        with_module(|module| {
+            let is_applying = module.followed.applying.is_some();
+            if let Some(hub) = &module.followed.hub {
+                if is_applying { hub.ring() } else { hub.ring_again() }
+            }
+        });
+        Ok(())
+    })
+}
+
+/// Pause the threads of the session of number SESSION for REASON, a string.
+///
+/// ENDING is how their agent ended, see `todo-write-dyn--end-turn', or nil if that is unknown.
+/// Their time stops at their last event.  The value is a list like the `:updates' of
+/// `todo-write-dyn--hub-take'.
+#[defun]
+fn hub_pause<'e>(
+    env: &'e Env,
+    session: Value<'e>,
+    reason: Value<'e>,
+    ending: Option<Ending>,
+) -> Result<Value<'e>> {
+    border(env, || {
+        let (id, reason) = (read::whole_number("session", session)?, read::text("reason", reason)?);
+        let updates = with_module(|module| {
+            let applier = module.followed.appliers.get(&id)?;
+            let thread = applier.progress().thread.clone();
+            Some(applier.recorder.pause(&mut module.store, thread.as_deref(), &reason, ending, now()))
+        });
+        write::list_of(env, &updates.unwrap_or_default(), Ok)
+    })
+}
+
+/// Return non-nil if a process of SESSION, an id, was killed, so that it left its file behind.
+///
+/// MACHINE is the name of the machine on which it ran, nil for this one.  PID is the number of its
+/// last process, if that is known, else nil.
+#[defun]
+fn process_killed_p<'e>(
+    env: &'e Env,
+    machine: Value<'e>,
+    session: Value<'e>,
+    pid: Value<'e>,
+) -> Result<Value<'e>> {
+    border(env, || {
+        let machine = read::optional("machine", machine, read::text)?;
+        let session = read::text("session", session)?;
+        let pid: Option<u32> = read::optional("process", pid, read::whole_number)?;
+        let is_it = |killed: &(Option<String>, String, u32)| {
+            killed.0 == machine && killed.1 == session && pid.is_none_or(|pid| pid == killed.2)
+        };
+        Ok(with_module(|module| module.followed.killed.values().flatten().any(is_it)))
+    })
+}
+
+impl Followed {
+    fn stop(&mut self, id: SessionId) {
+        self.appliers.remove(&id);
+        if let Some(hub) = &self.hub {
+            hub.stop(id);
+        }
+    }
+
+    /// Notes what a message says of processes; returns what Lisp is told.
+    fn note(&mut self, message: Message) -> Report {
+        let Message::Processes { home, machine, live, killed } = message else {
+            return Report::Other(message);
+        };
+        let killed = killed.into_iter().map(|(session, pid)| (machine.clone(), session, pid));
+        self.killed.insert(home.clone(), killed.collect());
+        self.live.insert(home, live);
+        Report::Processes(self.live.values().flatten().cloned().collect())
+    }
+}
+
+impl Module {
+    /// Takes messages and applies them until the slice is over.
+    fn take(&mut self, slice: &Slice) -> Vec<Report> {
+        let mut reports = Vec::new();
+        let mut partly = BTreeSet::new();
+        loop {
+            if let Some(id) = self.followed.applying {
+                if let Some(report) = self.apply(id, slice) {
+                    partly.remove(&id);
+                    reports.push(report);
+                } else {
+                    partly.insert(id);
+                }
+            } else {
+                match self.followed.hub.as_ref().and_then(Hub::take) {
+                    Some(Message::Events(id, piece)) => {
+                        if let Some(applier) = self.followed.appliers.get_mut(&id) {
+                            applier.add(&mut self.store, piece);
+                            self.followed.applying = Some(id);
+                        }
+                    }
+                    Some(message) => reports.push(self.followed.note(message)),
+                    None => break,
+                }
+            }
+            if slice.is_over() {
+                break;
+            }
+        }
+        let progress = partly.into_iter().filter_map(|id| {
+            let applied = self.followed.appliers.get(&id)?.progress();
+            Some(Report::Progress(id, applied.thread.clone(), applied.bytes))
+        });
+        reports.extend(progress.collect::<Vec<_>>());
+        reports
+    }
+
+    /// Applies what was taken of a session.
+    fn apply(&mut self, id: SessionId, slice: &Slice) -> Option<Report> {
+        let Module { followed, store, settings, .. } = self;
+        let Some(applier) = followed.appliers.get_mut(&id) else {
+            followed.applying = None;
+            return None;
+        };
+        applier.recorder.recording.clone_from(&settings.recording);
+        let applied = applier.step(store, settings.keep_completed, now(), slice);
+        if !applier.is_due() {
+            followed.applying = None;
+        }
+        let mut applied = applied?;
+        let warnings =
+            store.take_warnings().into_iter().chain(std::mem::take(&mut applied.warnings)).collect();
+        let last = applied.thread.as_deref().and_then(|key| applier.recorder.last_time(key));
+        Some(Report::Read(id, applied, last, warnings))
+    }
+}
+
+fn to_lisp(env: &Env, report: Report) -> Result<Value<'_>> {
+    let plist = |kind: &str| write::Plist::new(env).set(k_kind, write::symbol(env, kind)?);
+    let of = |kind: &str, id: SessionId| plist(kind)?.set(k_session, i64::try_from(id).ok());
+    match report {
+        Report::Read(id, applied, last, warnings) => of("read", id)?
+            .set(k_thread, applied.thread)?
+            .set(k_last, last)?
+            .set(k_bytes, applied.bytes)?
+            .set(k_skipped, applied.skipped)?
+            .set(k_grew, applied.grew.map(time))?
+            .set(k_updates, write::list_of(env, &applied.updates, Ok)?)?
+            .set(k_warnings, write::texts(env, &warnings)?)?
+            .finish(),
+        Report::Progress(id, thread, bytes) => {
+            of("progress", id)?.set(k_thread, thread)?.set(k_bytes, bytes)?.finish()
+        }
+        Report::Processes(live) => plist("processes")?
+            .set(k_processes, write::list_of(env, &live, |process| process_plist(env, process))?)?
+            .finish(),
+        Report::Other(message) => match message {
+            Message::Ready { session, has_processes } => {
+                of("ready", session)?.set(k_has_processes, has_processes)?.finish()
+            }
+            Message::Quiet(id, since) => of("quiet", id)?.set(k_since, time(since))?.finish(),
+            Message::Unreadable(id, reason) => of("unreadable", id)?.set(k_reason, reason)?.finish(),
+            Message::Failed(id) => of("failed", id)?.finish(),
+            Message::Silent(id) => of("silent", id)?.finish(),
+            Message::Moved(id, file) => {
+                of("moved", id)?.set(k_file, file.to_string_lossy().as_ref())?.finish()
+            }
+            Message::Found(found, skipped) => plist("found")?
+                .set(k_files, write::list_of(env, &found, |one| found_plist(env, one)?.finish())?)?
+                .set(k_skipped, paths(env, &skipped)?)?
+                .finish(),
+            Message::Choices(round, choices) => plist("choices")?
+                .set(k_round, i64::try_from(round).ok())?
+                .set(k_choices, write::list_of(env, &choices, |one| choice_plist(env, one))?)?
+                .finish(),
+            Message::Homes(homes) => {
+                let homes = homes.iter().filter_map(|(name, folder)| Some((name, folder.to_str()?)));
+                let homes = write::list_of(env, homes, |(name, folder)| env.cons(name, folder))?;
+                plist("homes")?.set(k_homes, homes)?.finish()
+            }
+            Message::Stuck(root, is_stuck) => {
+                plist("stuck")?.set(k_root, root.to_string_lossy().as_ref())?.set(k_over, !is_stuck)?.finish()
+            }
+            // Those are applied and noted before.
+            Message::Events(id, _) => of("progress", id)?.finish(),
+            Message::Processes { .. } => plist("processes")?.finish(),
+        },
+    }
+}
+
+fn paths<'e>(env: &'e Env, paths: &[PathBuf]) -> Result<Value<'e>> {
+    write::texts(env, &paths.iter().map(|path| path.to_string_lossy().into_owned()).collect::<Vec<_>>())
+}
+
+fn time(time: SystemTime) -> f64 {
+    time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+}
+
+fn found_plist<'e>(env: &'e Env, found: &Found) -> Result<write::Plist<'e>> {
+    write::Plist::new(env)
+        .set(k_file, found.path.to_string_lossy().as_ref())?
+        .set(k_time, time(found.modified))?
+        .set(k_of_project, found.is_of_project)?
+        .set(k_has_processes, found.has_processes)?
+        .set(k_begun, found.begun.and_then(|time| i64::try_from(time).ok()))
+}
+
+fn choice_plist<'e>(env: &'e Env, choice: &Choice) -> Result<Value<'e>> {
+    found_plist(env, &choice.found)?.set(k_description, description(env, &choice.description)?)?.finish()
+}
+
+fn process_plist<'e>(env: &'e Env, process: &Process) -> Result<Value<'e>> {
+    write::Plist::new(env)
+        .set(k_pid, process.pid)?
+        .set(k_machine, process.machine.as_ref())?
+        .set(k_state, write::symbol(env, if process.is_suspended { "suspended" } else { "alive" })?)?
+        .set(k_session_id, process.session.as_ref())?
+        .set(k_status, process.status.as_ref())?
+        .set(k_waiting_for, process.waiting_for.as_ref())?
+        .set(k_cwd, process.folder.as_ref())?
+        .set(k_name, process.name.as_ref())?
+        .set(k_entrypoint, process.entrypoint.as_ref())?
+        .set(k_proc_start, process.start.as_ref())?
+        .set(k_file, process.file.to_string_lossy().as_ref())?
+        .set(k_started_at, process.started_at.and_then(|time| i64::try_from(time).ok()))?
+        .finish()
+}
+
+impl<'e> IntoLisp<'e> for &ThreadUpdate {
+    fn into_lisp(self, env: &'e Env) -> Result<Value<'e>> {
+        let summary = summary_of(&self.thread)?;
+        let outcome = self.outcome.as_ref().map(|outcome| write::outcome(env, outcome, summary, &[]));
+        let activity = match (&self.activity, &self.error) {
+            (Some(_), Some(_)) => Some("failed"),
+            (activity, _) => activity.map(Activity::as_str),
+        };
+        write::Plist::new(env)
+            .set(k_thread, &self.thread)?
+            .set(k_outcome, outcome.transpose()?)?
+            .set(k_state, self.state)?
+            .set_some(k_activity, activity.map(|name| write::symbol(env, name)).transpose()?)?
+            .set_some(k_reason, self.error.as_ref())?
+            .finish()
+    }
+}

@@ -1,0 +1,363 @@
+//! The hub without Emacs: what it reports of files, and that it waits for nobody.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, id};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use todo_write::agents::Agent;
+use todo_write::agents::recorder::Recorder;
+use todo_write::file::Slice;
+use todo_write::hub::apply::Applier;
+use todo_write::hub::{Home, Hub, Message, Scope, Settings};
+use todo_write::journal::store::{Storage, Store};
+
+use crate::common::Folder;
+
+const NOW: u64 = 4_000_000_000_000;
+
+/// A home of Claude Code, and a hub that looks at it often.
+struct Homes {
+    folder: Folder,
+    hub: Hub,
+    rings: Arc<AtomicUsize>,
+    /// What was taken and not looked for.
+    taken: Vec<Message>,
+}
+
+fn line(session: &str, kind: &str, n: usize, content: Value) -> String {
+    let message = json!({"role": kind, "id": format!("m{n}"), "content": content});
+    format!(
+        "{}\n",
+        json!({"type": kind, "uuid": format!("u{n}"), "sessionId": session, "cwd": "/garden",
+               "isSidechain": false, "message": message})
+    )
+}
+
+/// The lines by which the agent of a session writes a list of one task by call `n`.
+fn list(session: &str, n: usize, task: &str) -> String {
+    let todos = json!([{"content": task, "status": "pending", "activeForm": task}]);
+    let call =
+        json!([{"type": "tool_use", "id": format!("c{n}"), "name": "TodoWrite", "input": {"todos": todos}}]);
+    let result = json!([{"type": "tool_result", "tool_use_id": format!("c{n}"), "content": "ok"}]);
+    line(session, "assistant", 2 * n, call) + &line(session, "user", 2 * n + 1, result)
+}
+
+impl Homes {
+    fn new() -> Homes {
+        Homes::looking(Duration::from_millis(20))
+    }
+
+    fn looking(interval: Duration) -> Homes {
+        let folder = Folder::new();
+        for name in ["projects/-garden", "sessions"] {
+            fs::create_dir_all(folder.path().join(name)).unwrap();
+        }
+        let rings = Arc::new(AtomicUsize::new(0));
+        let ring = Arc::clone(&rings);
+        let settings = Settings { interval, ..Settings::default() };
+        let hub = Hub::new(
+            settings,
+            Box::new(move || {
+                ring.fetch_add(1, Ordering::SeqCst);
+            }),
+        );
+        Homes { folder, hub, rings, taken: Vec::new() }
+    }
+
+    fn home(&self, scope: Option<Scope>) -> Home {
+        Home { agent: Agent::Claude, folder: self.folder.path().to_owned(), machine: None, scope }
+    }
+
+    fn file(&self, session: &str) -> PathBuf {
+        self.folder.path().join(format!("projects/-garden/{session}.jsonl"))
+    }
+
+    fn write(&self, session: &str, text: &str) -> PathBuf {
+        let path = self.file(session);
+        let mut file = OpenOptions::new().append(true).create(true).open(&path).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        path
+    }
+
+    /// Waits for a message that `find` accepts; keeps the others.
+    fn wait<T>(&mut self, mut find: impl FnMut(&Message) -> Option<T>) -> T {
+        let end = Instant::now() + Duration::from_secs(20);
+        loop {
+            while let Some(message) = self.hub.take() {
+                let found = find(&message);
+                self.taken.push(message);
+                if let Some(found) = found {
+                    return found;
+                }
+            }
+            assert!(Instant::now() < end, "still waiting; taken: {:?}", self.taken);
+            sleep(Duration::from_millis(2));
+        }
+    }
+
+    fn wait_until_ready(&mut self, session: u64) {
+        self.wait(|message| {
+            matches!(message, Message::Ready { session: one, .. } if *one == session).then_some(())
+        });
+    }
+
+    /// Applies all events of a session that were taken.
+    fn apply(&mut self, session: u64, applier: &mut Applier, store: &mut Store) {
+        for message in std::mem::take(&mut self.taken) {
+            if let Message::Events(id, piece) = message
+                && id == session
+            {
+                applier.add(store, piece);
+                while applier.is_due() {
+                    applier.step(store, false, NOW, &Slice::of(Duration::ZERO));
+                }
+            }
+        }
+    }
+}
+
+fn contents(store: &mut Store, key: &str) -> Vec<String> {
+    let thread = store.get_mut(key);
+    thread.map(|thread| thread.list().iter().map(|item| item.content.clone()).collect()).unwrap_or_default()
+}
+
+#[test]
+fn a_session_is_reported_to_its_end_and_then_as_it_grows() {
+    let mut homes = Homes::new();
+    let path = homes.write("s", &(line("s", "user", 0, "Dig".into()) + &list("s", 1, "Bed 1")));
+    let id = homes.hub.follow(&path, false);
+    homes.wait_until_ready(id);
+    let (mut applier, mut store) = (Applier::new(Recorder::default()), Store::new(Storage::default()));
+    homes.apply(id, &mut applier, &mut store);
+    assert_eq!(contents(&mut store, "claude:s"), ["Bed 1"]);
+    homes.write("s", &list("s", 2, "Bed 2"));
+    homes.wait(|message| matches!(message, Message::Events(..)).then_some(()));
+    homes.apply(id, &mut applier, &mut store);
+    assert_eq!(contents(&mut store, "claude:s"), ["Bed 2"]);
+}
+
+#[test]
+fn notifications_suffice_without_regular_looks() {
+    let mut homes = Homes::looking(Duration::from_secs(3_600));
+    let path = homes.write("s", &line("s", "user", 0, "Dig".into()));
+    let id = homes.hub.follow(&path, false);
+    homes.wait_until_ready(id);
+    homes.write("s", &list("s", 1, "Bed 1"));
+    homes.wait(|message| matches!(message, Message::Events(_, piece) if piece.bytes > 0).then_some(()));
+}
+
+#[test]
+fn a_check_is_answered_after_all_that_the_file_had() {
+    let mut homes = Homes::looking(Duration::from_secs(3_600));
+    let path = homes.write("s", &line("s", "user", 0, "Dig".into()));
+    let id = homes.hub.follow(&path, false);
+    homes.wait_until_ready(id);
+    let (mut applier, mut store) = (Applier::new(Recorder::default()), Store::new(Storage::default()));
+    for n in 1..30 {
+        homes.write("s", &list("s", n, &format!("Bed {n}")));
+        homes.hub.check(id);
+        homes.wait_until_ready(id);
+        homes.apply(id, &mut applier, &mut store);
+        assert_eq!(contents(&mut store, "claude:s"), [format!("Bed {n}")]);
+    }
+}
+
+#[test]
+fn readers_wait_while_nobody_takes_what_they_have() {
+    let mut homes = Homes::new();
+    let text = "x".repeat(1_500);
+    let lines: String =
+        (1..20_000).map(|n| line("long", "assistant", n, json!([{"type": "text", "text": text}]))).collect();
+    let path = homes.write("long", &lines);
+    let id = homes.hub.follow(&path, false);
+    let waits = |homes: &Homes| {
+        let before = homes.hub.waiting_bytes();
+        sleep(Duration::from_millis(50));
+        before > 0 && before == homes.hub.waiting_bytes()
+    };
+    let end = Instant::now() + Duration::from_secs(20);
+    while !waits(&homes) {
+        assert!(Instant::now() < end);
+    }
+    assert!(homes.hub.waiting_bytes() < 2 * 1024 * 1024, "{}", homes.hub.waiting_bytes());
+    // One ring is enough until something is taken.
+    assert_eq!(homes.rings.load(Ordering::SeqCst), 1);
+    // Another home's file system would go on; here, what waits ends with the session.
+    homes.wait_until_ready(id);
+    let events = homes.taken.iter().filter_map(|message| match message {
+        Message::Events(_, piece) => Some(piece.events.len()),
+        _ => None,
+    });
+    let counts: Vec<usize> = events.collect();
+    assert_eq!(counts.iter().sum::<usize>(), 19_999);
+    assert!(counts.iter().all(|count| *count <= 16), "a piece is small");
+}
+
+#[test]
+fn a_session_that_ends_while_its_reader_waits_holds_nothing() {
+    let mut homes = Homes::new();
+    let text = "x".repeat(1_500);
+    let lines: String =
+        (1..5_000).map(|n| line("a", "assistant", n, json!([{"type": "text", "text": text}]))).collect();
+    let (a, b) = (homes.write("a", &lines), homes.write("b", &list("b", 1, "Bed 1")));
+    let first = homes.hub.follow(&a, false);
+    let end = Instant::now() + Duration::from_secs(20);
+    while homes.hub.waiting_bytes() < 1024 * 1024 {
+        assert!(Instant::now() < end);
+        sleep(Duration::from_millis(1));
+    }
+    homes.hub.stop(first);
+    let second = homes.hub.follow(&b, false);
+    homes.wait_until_ready(second);
+    assert!(homes.taken.iter().all(|message| !matches!(message, Message::Events(id, _) if *id == first)));
+}
+
+#[test]
+fn live_lines_go_before_the_history_of_others() {
+    let mut homes = Homes::new();
+    let text = "x".repeat(1_500);
+    let lines: String =
+        (1..5_000).map(|n| line("old", "assistant", n, json!([{"type": "text", "text": text}]))).collect();
+    let (live, old) = (homes.write("live", &list("live", 1, "Bed 1")), homes.write("old", &lines));
+    homes.hub.set_homes(vec![homes.home(None)]);
+    let live = homes.hub.follow(&live, false);
+    homes.wait_until_ready(live);
+    homes.taken.clear();
+    let old = homes.hub.follow(&old, false);
+    homes.wait(|message| matches!(message, Message::Events(id, _) if *id == old).then_some(()));
+    homes.write("live", &list("live", 2, "Bed 2"));
+    homes.wait(|message| matches!(message, Message::Events(id, _) if *id == live).then_some(()));
+    let before = homes.taken.iter().filter(|message| matches!(message, Message::Events(id, _) if *id == old));
+    assert!(before.count() < 200, "the live lines came before the end of the history");
+}
+
+#[test]
+fn what_is_no_file_is_given_up_with_the_reason_and_others_go_on() {
+    let mut homes = Homes::new();
+    let good = homes.write("good", &list("good", 1, "Bed 1"));
+    let missing = homes.hub.follow(&homes.file("missing"), false);
+    let folder = homes.hub.follow(homes.folder.path(), false);
+    let good = homes.hub.follow(&good, false);
+    for id in [missing, folder] {
+        let reason = homes.wait(|message| match message {
+            Message::Unreadable(one, reason) if *one == id => Some(reason.clone()),
+            _ => None,
+        });
+        assert!(!reason.is_empty());
+    }
+    homes.wait_until_ready(good);
+}
+
+#[test]
+fn a_process_is_told_of_with_its_end_and_whether_it_was_killed() {
+    let mut homes = Homes::new();
+    let path = homes.write("s", &list("s", 1, "Bed 1"));
+    homes.hub.set_homes(vec![homes.home(None)]);
+    let session = homes.hub.follow(&path, false);
+    homes.wait_until_ready(session);
+    let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+    let file = homes.folder.path().join(format!("sessions/{}.json", child.id()));
+    fs::write(&file, r#"{"sessionId": "s", "status": "busy"}"#).unwrap();
+    let pid = child.id();
+    homes.wait(|message| match message {
+        Message::Processes { live, .. } => live.iter().any(|process| process.pid == pid).then_some(()),
+        _ => None,
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let killed = homes.wait(|message| match message {
+        Message::Processes { live, killed, .. } if live.is_empty() && !killed.is_empty() => {
+            Some(killed.clone())
+        }
+        _ => None,
+    });
+    assert_eq!(killed, [("s".to_owned(), pid)]);
+    assert_ne!(pid, id());
+}
+
+fn of_project(root: &Path) -> Option<Scope> {
+    Some(Scope { project: vec![root.to_owned()], is_all: false })
+}
+
+#[test]
+fn new_sessions_of_a_project_are_found_and_those_of_others_are_told_apart() {
+    let mut homes = Homes::new();
+    homes.hub.set_homes(vec![homes.home(of_project(Path::new("/garden")))]);
+    homes.hub.search(None);
+    homes.wait(|message| matches!(message, Message::Found(..)).then_some(()));
+    homes.write("new", &line("new", "user", 0, "Dig".into()));
+    let elsewhere = homes.folder.path().join("projects/-garden-shed");
+    fs::create_dir_all(&elsewhere).unwrap();
+    let other = line("other", "user", 0, "Dig".into()).replace("\"/garden\"", "\"/garden-shed\"");
+    fs::write(elsewhere.join("other.jsonl"), other).unwrap();
+    let found = homes.wait(|message| match message {
+        Message::Found(found, _) if found.len() == 2 => Some(found.clone()),
+        _ => None,
+    });
+    for one in found {
+        assert_eq!(one.is_of_project, one.path == homes.file("new"), "{one:?}");
+    }
+}
+
+#[test]
+fn choices_are_described_newest_first() {
+    let mut homes = Homes::new();
+    homes.write("old", &line("old", "user", 0, "Dig".into()));
+    let old = std::time::SystemTime::now() - Duration::from_secs(3_600);
+    OpenOptions::new().append(true).open(homes.file("old")).unwrap().set_modified(old).unwrap();
+    homes.write("new", &line("new", "user", 0, "Rake".into()));
+    homes.write("agent-1", &line("x", "user", 0, "Sow".into()));
+    let round = homes.hub.choose(vec![homes.home(of_project(Path::new("/garden")))]);
+    let choices = homes.wait(|message| match message {
+        Message::Choices(one, choices) if *one == round => Some(choices.clone()),
+        _ => None,
+    });
+    let titles = choices.iter().map(|choice| choice.description.title.as_deref().unwrap_or_default());
+    assert_eq!(titles.collect::<Vec<_>>(), ["Rake", "Dig"]);
+}
+
+#[test]
+fn pieces_of_a_session_that_was_recorded_before_add_nothing_twice() {
+    let folder = Folder::new();
+    let storage = || Storage { folder: Some(folder.path().join("plans")), ..Storage::default() };
+    let lines: String = (1..200).map(|n| list("s", n, &format!("Bed {n}"))).collect();
+    let mut revisions = Vec::new();
+    for more in ["", "", "last"] {
+        let mut homes = Homes::new();
+        let mut text = lines.clone();
+        if !more.is_empty() {
+            text.push_str(&list("s", 500, more));
+        }
+        let path = homes.write("s", &text);
+        let id = homes.hub.follow(&path, false);
+        homes.wait_until_ready(id);
+        let (mut applier, mut store) = (Applier::new(Recorder::default()), Store::new(storage()));
+        homes.apply(id, &mut applier, &mut store);
+        revisions.push(store.get_mut("claude:s").unwrap().revisions().last());
+    }
+    assert_eq!(revisions, [199, 199, 200]);
+}
+
+#[test]
+fn a_closed_hub_rings_no_more_and_its_threads_end() {
+    let mut homes = Homes::new();
+    let path = homes.write("s", &list("s", 1, "Bed 1"));
+    let id = homes.hub.follow(&path, false);
+    homes.wait_until_ready(id);
+    homes.hub.close();
+    let end = Instant::now() + Duration::from_secs(20);
+    while homes.hub.is_alive() {
+        assert!(Instant::now() < end);
+        sleep(Duration::from_millis(2));
+    }
+    let rings = homes.rings.load(Ordering::SeqCst);
+    homes.write("s", &list("s", 2, "Bed 2"));
+    sleep(Duration::from_millis(50));
+    assert_eq!(homes.rings.load(Ordering::SeqCst), rings);
+}
