@@ -224,8 +224,9 @@ Signal a `user-error' if there is no thread."
         (buffer (get-buffer-create "*todo-write-log*")))
     (with-current-buffer buffer
       (todo-write-log-mode)
-      (setq todo-write-view-thread thread
-            todo-write-log--handle (todo-write-log--follow thread))
+      ;; It signals for what is no key.
+      (setq todo-write-log--handle (todo-write-log--follow thread)
+            todo-write-view-thread thread)
       (pop-to-buffer buffer)
       (goto-char (point-max))
       (todo-write-log--draw))

@@ -947,6 +947,8 @@ passed to `display-buffer'."
                      t))
   (todo-write--configure)
   (let* ((thread (or thread todo-write-view-thread (todo-write-view--default-thread)))
+         ;; It signals for what is no key, before a buffer has it.
+         (_ (and thread (todo-write-summary thread)))
          (buffer (get-buffer-create todo-write-view-buffer-name))
          ;; Display it first, so that it is drawn once, for the width of its window.
          (window (display-buffer buffer action)))

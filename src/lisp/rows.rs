@@ -76,8 +76,10 @@ fn items_cleared(env: &Env, thread: Key) -> Result<Value<'_>> {
 
 /// See `todo-write--earlier-items'.
 #[defun]
-fn earlier_items(env: &Env, thread: Key, first: u64, last: u64) -> Result<Value<'_>> {
+fn earlier_items<'e>(env: &'e Env, thread: Key, first: Value<'e>, last: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
+        let first: u64 = read::whole_number("first", first)?;
+        let last: u64 = read::whole_number("last", last)?;
         let items = with_thread(&thread, |thread| thread.earlier_items(first, last))??;
         write::list_of(env, &items, |item| Ok(&**item))
     })
