@@ -181,7 +181,9 @@ impl Recorder {
     /// are needed then to find out how far, if the journal has no position or the file was truncated.
     pub(crate) fn needs_all(&self, store: &mut Store, source: &Source) -> bool {
         let key = self.key(source.key());
-        !self.threads.contains_key(&key) && store.get_mut(&key).is_some_and(|thread| thread.last_time() > 0)
+        // Its journal may not be loaded yet.
+        !self.threads.contains_key(&key)
+            && store.get(&key).ok().flatten().is_some_and(|thread| thread.last_time() > 0)
     }
 
     /// Records the event `number` of `events`, unless it was recorded before. What it changes is saved by
