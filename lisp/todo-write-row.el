@@ -257,8 +257,9 @@ Non-nil WIDTH truncates it to that number of columns."
     (if width (todo-write-row--truncate line width) line)))
 
 (defun todo-write-row--command (command &optional width)
-  "Return COMMAND, which may be a script, as `todo-write-row-line' does.
-Its line breaks are marked: the lines are commands of their own."
+  "Return COMMAND as `todo-write-row-line' does, with its line breaks marked.
+COMMAND may be a script, whose lines are commands of their own.  WIDTH is
+as there."
   (todo-write-row-line
    (replace-regexp-in-string "[ \t\r\f]*\n[ \t\n\r\f]*"
                              (concat " " (todo-write-row--shape 'newline) " ")

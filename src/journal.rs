@@ -1,6 +1,6 @@
 //! Threads on disk: an append-only file for each, with one JSON record a line.
 //!
-//! [`file`] appends records, [`line`] encodes them, and [`folder`] names and locks the files. A line is
+//! `file` appends records, `line` encodes them, and `folder` names and locks the files. A line is
 //! a record only if it ends in a line feed and its checksum is right, so a record is on disk completely
 //! or not at all. [`saved`] is a thread with its journal, and [`store`] has all threads of a folder.
 

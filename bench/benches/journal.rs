@@ -10,10 +10,10 @@ use std::path::PathBuf;
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
 use serde_json::{Map, Value};
+use todo_write::journal::store::{Storage, Store};
 use todo_write::journal::{Durability, files_of};
 use todo_write::list::input::Plan;
 use todo_write::list::item::Status;
-use todo_write::journal::store::{Storage, Store};
 use todo_write::thread::{Edit, WriteOptions};
 
 use todo_write_bench::draft;
@@ -40,7 +40,9 @@ fn file(folder: &Folder) -> PathBuf {
 /// Writes a list of `size` tasks, with the middle one in progress.
 fn begin(store: &mut Store, size: usize) {
     let drafts = (0..size).map(|n| draft(n, size / 2)).collect();
-    store.open(KEY, Map::new(), 0).change(|thread| thread.write(Plan { drafts, ..Plan::default() }, WriteOptions::default(), 0));
+    store
+        .open(KEY, Map::new(), 0)
+        .change(|thread| thread.write(Plan { drafts, ..Plan::default() }, WriteOptions::default(), 0));
 }
 
 /// Toggles the status of the first task: one change.

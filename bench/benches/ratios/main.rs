@@ -12,12 +12,12 @@ use std::io;
 
 use serde_json::Map;
 use todo_write::agents::claude::ClaudeReader;
+use todo_write::journal::store::{Storage, Store};
 use todo_write::journal::{Durability, files_of};
 use todo_write::list::change::diff;
 use todo_write::list::identity::recognize;
 use todo_write::list::input::{Options, Plan, read_text};
 use todo_write::list::item::{List, Status};
-use todo_write::journal::store::{Storage, Store};
 use todo_write::thread::{Edit, WriteOptions};
 
 use node::Node;
