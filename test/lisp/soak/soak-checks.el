@@ -127,8 +127,8 @@ The value is a cons: the rows and the text without times, and the text."
         (todo-write-view-refresh)))))
 
 (defun soak--check-mode-line ()
-  "Check that the mode line agrees with the list of its thread."
-  (when-let* ((thread todo-write-mode-line--thread)
+  "Check that the mode line of the current buffer agrees with the list of its thread."
+  (when-let* ((thread (todo-write-mode-line--thread-in nil))
               (items (todo-write-items thread)))
     (let ((completed (seq-count (lambda (item) (equal (plist-get item :status) "completed"))
                                 items)))
