@@ -459,7 +459,11 @@ AUTOMATIC is that of `todo-write-follow--session'.  It is read later."
         (puthash file session todo-write-follow--files)
         ;; Processes are read in their homes.
         (todo-write-follow--send-homes)
-        (todo-write-follow--register session)
+        (unwind-protect
+            (todo-write-follow--register session)
+          ;; The module does not take a name that is no text.
+          (unless (todo-write-follow--session-id session)
+            (todo-write-follow--remove session)))
         session)))
 
 (defun todo-write-follow--end (session)

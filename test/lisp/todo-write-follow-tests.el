@@ -428,6 +428,13 @@ its state, ending and reason."
     (todo-write-follow file)
     (should (equal (ended) '(paused end-of-turn "end of turn")))))
 
+(ert-deftest todo-write-follow-tests-a-file-whose-name-is-no-text-is-not-followed ()
+  (todo-write-follow-tests--with
+    (let ((file (expand-file-name "\377.jsonl" folder)))
+      (should-error (todo-write-follow file) :type 'todo-write-error)
+      (should-not (todo-write-follow--find file))
+      (todo-write-follow-stop))))
+
 (ert-deftest todo-write-follow-tests-a-denied-permission-ends-the-turn ()
   (todo-write-follow-tests--with-child
     (todo-write-follow file)
