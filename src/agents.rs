@@ -1,7 +1,7 @@
 //! Transcripts that coding agents write of their sessions.
 //!
-//! [`tail`] reads the lines appended to a file. A [`reader`] turns them into [`Event`]s, and
-//! [`recorder`] writes these to threads of the store. [`follower`] does all three for one session.
+//! [`tail`] reads the lines appended to a file, and a [`reader`] turns them into [`Event`]s. A [`follower`]
+//! does both for the files of one session. A [`recorder`] writes events to threads of the store.
 //! [`describe`] identifies a session without reading all of its file, and [`listing`] finds files.
 //!
 //! Transcripts are untrusted: unknown lines are skipped, and memory is bounded.
