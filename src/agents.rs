@@ -120,6 +120,13 @@ pub struct Event {
     pub kind: EventKind,
 }
 
+impl Event {
+    /// Whether the same line tells this event and `other`.
+    pub(crate) fn is_of_line_of(&self, other: &Event) -> bool {
+        self.place.is_some() && self.place == other.place
+    }
+}
+
 /// What a call did.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Effect {

@@ -119,6 +119,13 @@ struct PendingUpdate {
 #[derive(Default)]
 pub(crate) struct Touched(Vec<PendingUpdate>);
 
+impl Touched {
+    /// Forgets how far threads were recorded, after their file was replaced. What changed is still told.
+    pub(crate) fn restart(&mut self) {
+        self.0.iter_mut().for_each(|pending| pending.before.clear());
+    }
+}
+
 impl std::fmt::Debug for Touched {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.0.iter().map(|pending| &pending.thread)).finish()
@@ -254,6 +261,10 @@ impl Recorder {
     pub(crate) fn save(&self, store: &mut Store, Touched(touched): &mut Touched) {
         for pending in touched {
             if let Some(thread) = store.get_mut(&pending.thread) {
+                if !pending.positions.is_empty() {
+                    // A truncated file has a position, although nothing of it is recorded.
+                    thread.begin_batch();
+                }
                 thread.end_batch(std::mem::take(&mut pending.positions));
             }
         }

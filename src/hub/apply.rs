@@ -55,7 +55,7 @@ impl Applier {
         if piece.is_restart {
             self.recorder.restart();
             (self.events, self.next, self.needs_all) = (Vec::new(), 0, None);
-            self.touched = Touched::default();
+            self.touched.restart();
         }
         if self.applied.thread.is_none() {
             self.recorder.set_project(piece.project);
@@ -99,8 +99,7 @@ impl Applier {
             self.next += 1;
             let place = self.next - 1;
             self.recorder.record_at(store, &mut self.touched, &self.events, place, keep_completed, now);
-            let line = |event: &Event| event.place.clone();
-            let is_same_line = |next: &Event| next.place.is_some() && line(next) == line(&self.events[place]);
+            let is_same_line = |next: &Event| next.is_of_line_of(&self.events[place]);
             // A line is saved whole, since the journal's position tells lines.
             if slice.is_over() && !self.events.get(self.next).is_some_and(is_same_line) {
                 break;

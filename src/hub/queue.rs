@@ -52,10 +52,8 @@ impl Queue {
     /// Adds a message. A state replaces an older one that was not taken.
     pub(super) fn push(&mut self, message: Message, is_history: bool) {
         let was_empty = self.is_empty();
-        let count = self.first.len();
-        self.first.retain(|old| !is_replaced(old, &message));
+        self.drop_where(|old| is_replaced(old, &message));
         self.weight += weight(&message);
-        self.weight -= (count - self.first.len()) * BASE;
         match session_of(&message) {
             Some(id) if is_history || self.behind.contains_key(&id) => {
                 *self.behind.entry(id).or_default() += 1;
@@ -86,15 +84,24 @@ impl Queue {
     }
 
     pub(super) fn drop_session(&mut self, id: SessionId) {
-        for lane in [&mut self.first, &mut self.history] {
-            lane.retain(|message| session_of(message) != Some(id));
-        }
+        self.drop_where(|message| session_of(message) == Some(id));
         self.behind.remove(&id);
-        self.weight = self.first.iter().chain(&self.history).map(weight).sum();
     }
 
     pub(super) fn drop_found(&mut self) {
-        self.first.retain(|message| !matches!(message, Message::Found(..)));
+        self.drop_where(|message| matches!(message, Message::Found(..)));
+    }
+
+    fn drop_where(&mut self, is_dropped: impl Fn(&Message) -> bool) {
+        let mut dropped = 0;
+        for lane in [&mut self.first, &mut self.history] {
+            lane.retain(|message| {
+                let is_kept = !is_dropped(message);
+                dropped += if is_kept { 0 } else { weight(message) };
+                is_kept
+            });
+        }
+        self.weight = self.weight.saturating_sub(dropped);
     }
 
     pub(super) fn ring_again(&mut self) {
@@ -160,5 +167,22 @@ fn kind_weight(kind: &EventKind) -> usize {
         EventKind::OfSubagent { kind, .. } => kind_weight(kind),
         EventKind::List(Ok(plan)) | EventKind::EmacsList(Ok(plan), _) => plan.drafts.len() * BASE,
         _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_dropped_weighs_nothing() {
+        let mut queue = Queue::new(Box::new(|| {}));
+        for _ in 0..3 {
+            queue.push(Message::Found(Vec::new(), Vec::new()), false);
+            queue.push(Message::Failed(1), false);
+            queue.drop_found();
+            queue.drop_session(1);
+        }
+        assert_eq!(queue.weight(), 0);
     }
 }

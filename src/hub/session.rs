@@ -1,5 +1,6 @@
 //! Reads a session that is followed.
 
+use std::iter::Peekable;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -15,7 +16,7 @@ use crate::agents::tail::TailChange;
 use crate::agents::{Agent, Event};
 use crate::file::{self, Slice};
 
-/// Maximum number of events of a piece, and about the number of bytes from which on it ends.
+/// The numbers of events and, about, of bytes from which on a piece ends with the next line.
 const EVENTS: usize = 16;
 const BYTES: usize = 64 * 1024;
 /// The time after which a session that grew is looked at again.
@@ -202,7 +203,7 @@ impl SessionTask {
             grew: Some(self.grew),
             since,
             warning: self.follower.as_mut().and_then(Follower::take_warning),
-            is_restart: change == TailChange::Replaced && self.is_caught_up,
+            is_restart: change == TailChange::Replaced,
             thread: source.map(|source| source.key()),
             project: self.project.clone().flatten(),
             ..Piece::default()
@@ -239,10 +240,14 @@ impl SessionTask {
     }
 }
 
-fn next_events(left: &mut impl Iterator<Item = Event>) -> Vec<Event> {
+/// The events of a piece, which ends with a line.
+fn next_events(left: &mut Peekable<impl Iterator<Item = Event>>) -> Vec<Event> {
     let mut weight = 0;
-    let mut events = Vec::new();
-    while let Some(event) = if events.len() < EVENTS && weight < BYTES { left.next() } else { None } {
+    let mut events: Vec<Event> = Vec::new();
+    while let Some(event) = left.next_if(|next| {
+        // The journal's position tells lines, so that a line that is recorded in part would lose its rest.
+        events.len() < EVENTS && weight < BYTES || events.last().is_some_and(|last| next.is_of_line_of(last))
+    }) {
         weight += event_weight(&event);
         events.push(event);
     }

@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use todo_write::agents::Agent;
 use todo_write::agents::recorder::Recorder;
+use todo_write::events::observation::Observation;
+use todo_write::events::payload::{Content, Payload};
 use todo_write::file::Slice;
 use todo_write::hub::apply::Applier;
 use todo_write::hub::{Home, Hub, Message, Scope, Settings};
@@ -360,4 +362,74 @@ fn a_closed_hub_rings_no_more_and_its_threads_end() {
     homes.write("s", &list("s", 2, "Bed 2"));
     sleep(Duration::from_millis(50));
     assert_eq!(homes.rings.load(Ordering::SeqCst), rings);
+}
+
+/// A call of a tool.
+fn tool_use(id: &str) -> Value {
+    json!({"type": "tool_use", "id": id, "name": "Read", "input": {"file_path": "/garden/plan"}})
+}
+
+/// The ids of the calls of a thread that begin with "b".
+fn calls(store: &mut Store, key: &str) -> Vec<String> {
+    let id = |one: &Arc<Observation>| match &one.payload {
+        Payload::ToolCall(Content::Fields(call)) => call.id.clone().filter(|id| id.starts_with('b')),
+        _ => None,
+    };
+    store.get_mut(key).unwrap().observations().reported().filter_map(id).collect()
+}
+
+fn store() -> Store {
+    Store::new(Storage { history_limit: 1_000, ..Storage::default() })
+}
+
+fn ids(numbers: std::ops::Range<usize>) -> Vec<String> {
+    numbers.map(|n| format!("b{n}")).collect()
+}
+
+#[test]
+fn a_session_that_is_stopped_between_pieces_goes_on_after_its_last_whole_line() {
+    let mut homes = Homes::new();
+    let many: Vec<Value> = ids(0..40).iter().map(|id| tool_use(id)).collect();
+    let path = homes.write("s", &(list("s", 1, "Dig") + &line("s", "assistant", 9, many.into())));
+    let mut store = store();
+    for is_stopped in [true, false] {
+        let id = homes.hub.follow(&path, false);
+        homes.wait_until_ready(id);
+        if is_stopped {
+            let is_events = |message: &Message| matches!(message, Message::Events(..));
+            let first = homes.taken.iter().position(is_events).unwrap();
+            homes.taken.truncate(first + 1);
+        }
+        homes.apply(id, &mut Applier::new(Recorder::default()), &mut store);
+        homes.hub.stop(id);
+    }
+    assert_eq!(calls(&mut store, "claude:s"), ids(0..40));
+}
+
+#[test]
+fn a_file_that_is_truncated_while_its_history_is_read_is_recorded_once() {
+    let mut homes = Homes::new();
+    let text = "x".repeat(1_500);
+    let called = |numbers: std::ops::Range<usize>| -> String {
+        numbers.map(|n| line("s", "assistant", n, json!([tool_use(&format!("b{n}"))]))).collect()
+    };
+    let filler = |n: usize| line("s", "assistant", n, json!([{"type": "text", "text": text}]));
+    let path = homes.write("s", &(called(0..3) + &(10..5_000).map(filler).collect::<String>()));
+    let id = homes.hub.follow(&path, false);
+    let end = Instant::now() + Duration::from_secs(20);
+    while homes.hub.waiting_bytes() < 1024 * 1024 {
+        assert!(Instant::now() < end);
+        sleep(Duration::from_millis(1));
+    }
+    fs::write(&path, called(0..3)).unwrap();
+    homes.wait_until_ready(id);
+    let (mut applier, mut store) = (Applier::new(Recorder::default()), store());
+    homes.apply(id, &mut applier, &mut store);
+    assert_eq!(calls(&mut store, "claude:s"), ids(0..3));
+    homes.write("s", &called(3..6));
+    homes.wait(|message| {
+        matches!(message, Message::Events(_, piece) if !piece.events.is_empty()).then_some(())
+    });
+    homes.apply(id, &mut applier, &mut store);
+    assert_eq!(calls(&mut store, "claude:s"), ids(0..6));
 }
