@@ -366,4 +366,16 @@ mod tests {
         wait(&hub, |message| matches!(message, Message::Ready { session, .. } if *session == other));
         std::fs::remove_dir_all(&folder).unwrap_or_default();
     }
+
+    #[test]
+    fn a_session_that_waits_for_processes_is_ready_once_nobody_reads_them() {
+        let hub = Hub::new(Settings::default(), Box::new(|| {}));
+        let mut state = hub.shared.lock();
+        let (root, path) = (PathBuf::from("/home"), PathBuf::from("/home/s.jsonl"));
+        let followed = Followed { root: root.clone(), path, session: None, has_processes: false };
+        state.sessions.insert(1, followed);
+        state.caught_up.push(1);
+        state.remove(&root, &Key::Processes);
+        assert!(matches!(state.queue.take(), Some(Message::Ready { session: 1, .. })));
+    }
 }

@@ -72,14 +72,7 @@ impl ProcessesTask {
             state.queue.push(message, false);
             state.hurry(&self.home, &Key::Search);
         }
-        let caught_up = std::mem::take(&mut state.caught_up);
-        for id in caught_up {
-            if state.sessions.get(&id).is_some_and(|one| one.root == self.home) {
-                state.report_ready(id);
-            } else {
-                state.caught_up.push(id);
-            }
-        }
+        state.report_caught_up(&self.home);
         Next::At(Instant::now() + interval)
     }
 

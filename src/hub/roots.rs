@@ -179,6 +179,10 @@ impl State {
     }
 
     pub(super) fn remove(&mut self, root: &Path, key: &Key) {
+        if *key == Key::Processes {
+            // Nothing more is read of them.
+            self.report_caught_up(root);
+        }
         let Some(tasks) = self.roots.get_mut(root) else { return };
         tasks.tasks.remove(key);
         tasks.has_removed = true;
@@ -219,6 +223,17 @@ impl State {
         if let Some(followed) = self.sessions.get(&id) {
             let message = Message::Ready { session: id, has_processes: followed.has_processes };
             self.queue.push(message, false);
+        }
+    }
+
+    /// Reports those sessions of a root that waited for its processes to be read.
+    pub(super) fn report_caught_up(&mut self, root: &Path) {
+        for id in std::mem::take(&mut self.caught_up) {
+            if self.sessions.get(&id).is_some_and(|one| one.root == root) {
+                self.report_ready(id);
+            } else {
+                self.caught_up.push(id);
+            }
         }
     }
 
