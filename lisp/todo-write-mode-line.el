@@ -137,8 +137,10 @@ For `todo-write--event-functions'."
 
 (defun todo-write-mode-line--selected ()
   "Return the plan and the folder of the selected window's buffer, a cons."
-  (let ((buffer (window-buffer)))
-    (cons (buffer-local-value 'todo-write-view-thread buffer)
+  (let* ((buffer (window-buffer))
+         (thread (buffer-local-value 'todo-write-view-thread buffer)))
+    ;; A host, or the user, may have set it to something else than a key.
+    (cons (and (stringp thread) thread)
           (buffer-local-value 'default-directory buffer))))
 
 (defun todo-write-mode-line--choose ()

@@ -101,6 +101,9 @@ Where one of them returns nil, the line counts."
 (defun todo-write-page--pop-to (name mode thread &optional action)
   "Display the buffer NAME in MODE for THREAD; return it.
 ACTION is passed to `pop-to-buffer'."
+  ;; It signals for what is no key, before a buffer has it.
+  (when thread
+    (todo-write-summary thread))
   (pop-to-buffer (get-buffer-create name) action)
   (unless (derived-mode-p mode)
     (funcall mode))

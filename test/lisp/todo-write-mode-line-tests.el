@@ -225,5 +225,14 @@
         (todo-write-tab-bar-mode -1))
       (should (string-search "tab-bar-mode" said)))))
 
+(ert-deftest todo-write-mode-line-takes-what-is-no-key-for-no-plan ()
+  (todo-write-mode-line-tests--with
+    (with-temp-buffer
+      (setq-local todo-write-view-thread 7)
+      (save-window-excursion
+        (set-window-buffer nil (current-buffer))
+        (todo-write "a" (todo-write-test-todos "One"))
+        (should (equal (todo-write-mode-line-tests--text) "[0/1]"))))))
+
 (provide 'todo-write-mode-line-tests)
 ;;; todo-write-mode-line-tests.el ends here
