@@ -60,13 +60,14 @@ last grew, LAST the time of its last event in milliseconds, QUIET non-nil
 if that is long ago, t once it was paused for that.  PROCESS is the id of
 its process, ACTIVITY what that last said, as from
 `todo-write-follow-sessions--activity'.  END is \(REASON . ENDING) if its
-last lines ended a turn, else nil.  AUTOMATIC is t if the mode picked it,
+last lines ended a turn, else nil.  OVER is non-nil if its lines say that
+the turn is over, whatever its process says.  AUTOMATIC is t if the mode picked it,
 `machine' if it was picked since all of its machine are followed.  BYTES
 is the number of those read so far.  SHOW is non-nil if its plan is to be
 shown once it is read.  STATE is nil until all that FILE has
 was read, `ready' afterwards, `check' while that is asked again.  FAILED is
 why it cannot be read."
-  file id thread grew last quiet process activity end automatic (bytes 0) show state failed)
+  file id thread grew last quiet process activity end over automatic (bytes 0) show state failed)
 
 (defvar todo-write-follow--sessions nil
   "The sessions that are followed, the newest first.")
@@ -561,6 +562,10 @@ The process of a session overrides the activity in its transcript."
       (todo-write--publish thread (plist-get update :outcome))
       (when state
         (todo-write--dispatch thread 'state state))
+      (when (and (plist-get update :activity)
+                 (equal thread (todo-write-follow--session-thread session)))
+        (setf (todo-write-follow--session-over session)
+              (eq 'idle (plist-get update :activity))))
       (pcase (plist-get update :activity)
         ((guard (todo-write-follow--acp-p thread)))
         ('failed (todo-write-end-turn thread (plist-get update :reason) t))
@@ -682,6 +687,9 @@ means now."
                        (todo-write-follow--session-thread session)
                        (todo-write-follow--session-process session))
                       '("killed" . killed))
+                     ;; That of a script ends before its process is seen idle.
+                     ((todo-write-follow--session-over session)
+                      '("end of turn" . end-of-turn))
                      (t '("agent exited" . session-ended)))))
     (todo-write-follow--pause session reason ending)))
 

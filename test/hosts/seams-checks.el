@@ -52,7 +52,7 @@
      (signal-process (claude-checks-own :pid) 'kill)
      (claude-checks-ends)
      (todo-write-follow-mode)
-     (should (equal (seams-checks-ending) '(paused killed "killed")))
+     (seams-checks-ends "its end" '(paused killed "killed"))
      (should-not (todo-write-activity (hosts-thread "claude")))
      (should (string-match-p "✗ stopped .* 0/2 (killed)" (seams-checks-row))))
    :prompt "Plan the garden"))

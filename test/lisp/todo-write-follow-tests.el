@@ -411,6 +411,17 @@ its state, ending and reason."
     (delete-file own)
     (todo-write-test-wait (lambda () (equal (ended) '(paused session-ended "agent exited"))))))
 
+(ert-deftest todo-write-follow-tests-a-turn-that-ended-just-before-its-process-ended-so ()
+  (todo-write-follow-tests--with-child
+    (todo-write-follow file)
+    (todo-write-follow-tests--append
+     file '(:type "assistant" :uuid "end" :sessionId "a" :isSidechain :false
+            :message (:id "end" :stop_reason "end_turn" :content [(:type "text" :text "Mixed")])))
+    (todo-write-follow file)
+    (should (equal (ended) '(active nil nil)))
+    (delete-file own)
+    (todo-write-test-wait (lambda () (equal (ended) '(paused end-of-turn "end of turn"))))))
+
 (ert-deftest todo-write-follow-tests-a-killed-agent-that-is-resumed-is-idle ()
   (todo-write-follow-tests--with-child
     (todo-write-follow file)
