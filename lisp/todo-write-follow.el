@@ -687,9 +687,10 @@ means now."
                        (todo-write-follow--session-thread session)
                        (todo-write-follow--session-process session))
                       '("killed" . killed))
-                     ;; That of a script ends before its process is seen idle.
+                     ;; A script's turn ends before its process is seen idle.
                      ((todo-write-follow--session-over session)
-                      '("end of turn" . end-of-turn))
+                      (or (todo-write-follow--session-end session)
+                          '("end of turn" . end-of-turn)))
                      (t '("agent exited" . session-ended)))))
     (todo-write-follow--pause session reason ending)))
 

@@ -412,15 +412,24 @@ its state, ending and reason."
     (todo-write-test-wait (lambda () (equal (ended) '(paused session-ended "agent exited"))))))
 
 (ert-deftest todo-write-follow-tests-a-turn-that-ended-just-before-its-process-ended-so ()
-  (todo-write-follow-tests--with-child
-    (todo-write-follow file)
-    (todo-write-follow-tests--append
-     file '(:type "assistant" :uuid "end" :sessionId "a" :isSidechain :false
-            :message (:id "end" :stop_reason "end_turn" :content [(:type "text" :text "Mixed")])))
-    (todo-write-follow file)
-    (should (equal (ended) '(active nil nil)))
-    (delete-file own)
-    (todo-write-test-wait (lambda () (equal (ended) '(paused end-of-turn "end of turn"))))))
+  (pcase-dolist (`(,ending . ,denial)
+                 '(((paused end-of-turn "end of turn"))
+                   ((paused denied "permission denied") :toolDenialKind "user-rejected"
+                    :toolUseResult "User rejected tool use")))
+    (todo-write-follow-tests--with-child
+      (todo-write-follow file)
+      (todo-write-follow-tests--append
+       file
+       '(:type "assistant" :uuid "c" :sessionId "a" :isSidechain :false
+         :message (:id "c" :content [(:type "tool_use" :id "c" :name "Write"
+                                      :input (:file_path "x"))]))
+       `(:type "user" :uuid "r" :sessionId "a" :isSidechain :false ,@denial
+         :message (:content [(:type "tool_result" :tool_use_id "c" :content "No")]))
+       '(:type "assistant" :uuid "end" :sessionId "a" :isSidechain :false
+         :message (:id "end" :stop_reason "end_turn" :content [(:type "text" :text "Mixed")])))
+      (todo-write-follow file)
+      (delete-file own)
+      (todo-write-test-wait (lambda () (equal (ended) ending))))))
 
 (ert-deftest todo-write-follow-tests-a-killed-agent-that-is-resumed-is-idle ()
   (todo-write-follow-tests--with-child
