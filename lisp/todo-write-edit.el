@@ -51,7 +51,7 @@ ONE is what to say of one item, MANY a format for the number of several."
 
 (defun todo-write-edit--items ()
   "Return the items to edit: those with rows in the region, else the one at point.
-Signal a `user-error' if there is none, or if some are folded."
+Signal a `user-error' if there are no rows, or if some are folded."
   (if (not (use-region-p))
       (list (todo-write-edit--item))
     (or (delq nil (mapcar (lambda (id) (todo-write-item (todo-write-edit--thread) id))

@@ -5,7 +5,7 @@
 //!
 //! A *root* is an agent's folder, or a file system on which a project is. At most one worker reads in a
 //! root at a time, so that a file system that hangs holds one worker and nothing else. A worker that
-//! reads for over a second bars its root: nobody waits for that root until it answers.
+//! reads for over a second bars its root: no other reader waits for that root until it answers.
 //!
 //! The hub knows nothing of Emacs, and nothing of threads and journals: `apply` brings events into
 //! them on the owner's side.

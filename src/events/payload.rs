@@ -241,7 +241,7 @@ impl TokensUsed {
 wire_fields! {
     /// The metadata of an observation. Times are in milliseconds since the epoch.
     pub struct Metadata {
-        /// The phase; none if the host says that there is none.
+        /// The phase, `None` if the host says that the call has no phase.
         phase: Phase = "phase",
         /// During execution, the id of the item that the observation belongs to.
         step_id: String = "stepId",
@@ -408,7 +408,7 @@ impl Texts for Value {
     }
 }
 
-/// The key of ids, in which nobody searches for words.
+/// The key of ids, which searches skip.
 const ID: &str = "id";
 
 impl Texts for Map<String, Value> {

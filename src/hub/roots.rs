@@ -19,7 +19,7 @@ use crate::agents::claude::processes::{MachineProcesses, Process};
 
 /// Maximum number of workers.
 const WORKERS: usize = 16;
-/// The time of a read after which nobody waits for its root, and after which it is said.
+/// How long a read may take before it bars its root, and before it is reported.
 const BARRED: Duration = Duration::from_secs(1);
 const SAID: Duration = Duration::from_secs(10);
 /// The time between reads of the same files, which are read at once after a silence.
@@ -382,7 +382,8 @@ impl Shared {
         self.work.notify_all();
     }
 
-    /// Sends a message from a worker in `root`, once there is room. Returns false if nobody wants it.
+    /// Sends a message from a worker in `root`, once there is room. Returns false if its session is no
+    /// longer followed, or the hub is closed.
     pub(super) fn send(&self, root: &Path, id: SessionId, message: Message, is_history: bool) -> bool {
         let mut state = self.lock();
         set_waiting(&mut state, root, true);
@@ -397,8 +398,8 @@ impl Shared {
         is_wanted
     }
 
-    /// The root of the project of a local folder, for a worker in `root`. None if there is none, or if
-    /// the file system does not answer in time.
+    /// The root of the project of a local folder, for a worker in `root`. `None` if it has no
+    /// project, or if the file system does not answer in time.
     pub(super) fn project_of(self: &Arc<Self>, root: &Path, folder: &Path) -> Option<PathBuf> {
         let mut state = self.lock();
         if let Some(known) = state.projects.get(folder) {

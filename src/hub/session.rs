@@ -28,7 +28,7 @@ const SILENCE: Duration = Duration::from_secs(120);
 pub(super) struct SessionTask {
     id: SessionId,
     path: PathBuf,
-    /// Whether the session runs on another machine, so that its project is none of this one's.
+    /// Whether the session runs on another machine, so that its project is not on this one.
     is_elsewhere: bool,
     follower: Option<Follower>,
     is_found: bool,
@@ -174,7 +174,7 @@ impl SessionTask {
         }
     }
 
-    /// Sends what was read in pieces. Returns false if nobody wants it.
+    /// Sends what was read in pieces. Returns false if the session is no longer followed.
     fn send(&mut self, shared: &Arc<Shared>, root: &std::path::Path, appended: Appended) -> bool {
         let is_first_end = !appended.is_partial && !self.is_caught_up;
         if appended.is_empty() && !is_first_end {

@@ -1,4 +1,4 @@
-//! The hub without Emacs: what it reports of files, and that it waits for nobody.
+//! The hub without Emacs: what it reports of files, and that it waits for no root.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;

@@ -48,7 +48,7 @@ fn threads_whose_agents_have_stopped_leave_memory_and_come_back_as_they_were() {
     for n in 0..THREADS {
         living.open(&key(n), about.clone(), 1).change(|thread| {
             write(thread, &[("Task", InProgress)], 2);
-            // The agents of ten threads work on, and nobody has heard of the end of ten others.
+            // The agents of ten threads work on, and the ends of ten others were not delivered.
             if n % 30 != 0 {
                 thread.end_turn("end of turn".into(), Ending::EndOfTurn, 3);
             }

@@ -115,7 +115,7 @@ A list in the same order; an Emacs that does not answer took a minute."
       (setf (fuzz-socket--terminal-expected terminal) key
             (fuzz-socket--terminal-echoed terminal) nil)
       (process-send-string (fuzz-socket--terminal-process terminal)
-                           ;; A long line would take longer.  There is none at first.
+                           ;; A long line would take longer.  There are no keys at first.
                            (if (and new (< 0 line)) (concat "\C-a\C-k" key) key)))
     (fuzz-socket--wait (lambda () (seq-every-p #'fuzz-socket--terminal-echoed terminals)) 60)
     (mapcar (lambda (terminal)
