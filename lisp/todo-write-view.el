@@ -120,7 +120,7 @@ See `todo-write-footer'.")
   "The newest thing that the agent said, a string, or nil.")
 
 (defvar-local todo-write-view--header nil
-  "What the header shows, (SUMMARY WIDTH WORK AGENT), or nil before the first drawing.")
+  "What the header shows, (SUMMARY WIDTH WORK AGENT), or nil before it is drawn.")
 
 (defvar-local todo-write-view--host nil
   "Text that names the machine of the agent, or nil for this one.")
