@@ -27,7 +27,7 @@ use std::time::{Duration, SystemTime};
 use crate::agents::claude::processes::{MachineProcesses, Process};
 use crate::agents::{Agent, Event};
 use crate::events::Millis;
-use crate::events::policy::Recording;
+use crate::events::policy::Policy;
 use crate::list::input::Options;
 
 pub use home::{Home, Scope};
@@ -52,7 +52,7 @@ pub struct Settings {
     /// The silence after which a session is said to be quiet.
     pub quiet: Option<Duration>,
     /// What may be recorded.
-    pub recording: Recording,
+    pub policy: Policy,
     /// How lists are read.
     pub input: Options,
     /// How many events of a large file are kept.
@@ -64,7 +64,7 @@ impl Default for Settings {
         Settings {
             interval: Duration::from_secs(2),
             quiet: None,
-            recording: Recording::default(),
+            policy: Policy::default(),
             input: Options::default(),
             history: 1_000,
         }

@@ -26,7 +26,7 @@ use super::events::{Events, RecentNames, push_bounded};
 use super::field::{millis, readable_part, shortened, title};
 use super::{Effect, Event, EventKind, Place, PlanResult, Source, lenient};
 use crate::events::Millis;
-use crate::events::policy::Recording;
+use crate::events::policy::Policy;
 use crate::events::work::{CallOutcome, Tokens, Usage};
 use crate::list::input::{self, Options};
 use crate::list::raw::Raw;
@@ -50,7 +50,7 @@ const NO_EMACS: &str = "[todo-write:no-emacs]";
 pub struct ClaudeReader {
     options: Options,
     /// What may be recorded.
-    pub(super) recording: Recording,
+    pub(super) policy: Policy,
     sources: Sources,
     /// The lines, calls and results read so far.
     seen: RecentNames,
@@ -141,7 +141,7 @@ impl ClaudeReader {
     pub fn new(options: Options, history: usize) -> ClaudeReader {
         ClaudeReader {
             options: lenient(options),
-            recording: Recording::default(),
+            policy: Policy::default(),
             sources: Sources::default(),
             seen: RecentNames::default(),
             calls: PendingCalls::default(),
@@ -461,7 +461,7 @@ impl ClaudeReader {
         };
         let is_list = matches!(tool, Tool::List(_) | Tool::EmacsList(_));
         let text = (!is_list).then(|| shortened(input).to_string());
-        let hidden = self.recording.hidden(&origin.source.folder, input).filter(|_| !is_list);
+        let hidden = self.policy.hidden(&origin.source.folder, input).filter(|_| !is_list);
         let call = ToolCall { source: origin.source.clone(), message: message.to_owned(), tool };
         let event = self.calls.begin((id, name), (text, hidden), origin.time, call);
         self.emit(origin, event);

@@ -21,7 +21,7 @@ use super::field::{Excerpt, millis, readable_part, shortened, title};
 use super::{Agent, Effect, Event, EventKind, PlanResult, Source, lenient};
 use crate::events::Millis;
 use crate::events::patch::{ChangedFile, FileChange};
-use crate::events::policy::Recording;
+use crate::events::policy::Policy;
 use crate::events::work::{CallOutcome, Tokens, Usage};
 use crate::list::input::{self, Options};
 use crate::list::item::Status;
@@ -41,7 +41,7 @@ const ABORTED: &str = "aborted by user";
 pub struct CodexReader {
     options: Options,
     /// What may be recorded.
-    pub(super) recording: Recording,
+    pub(super) policy: Policy,
     session: Option<Arc<Source>>,
     /// The calls and outputs read so far.
     seen: RecentNames,
@@ -124,7 +124,7 @@ impl CodexReader {
     pub fn new(options: Options, history: usize) -> CodexReader {
         CodexReader {
             options: lenient(options),
-            recording: Recording::default(),
+            policy: Policy::default(),
             session: None,
             seen: RecentNames::default(),
             calls: PendingCalls::default(),
@@ -345,7 +345,7 @@ impl CodexReader {
             }
             // The commands of a script have no calls of their own.
             let command = line.payload.item.as_ref().and_then(|item| item.command.as_ref());
-            let named = || self.recording.hidden(self.folder(), command?)?.name;
+            let named = || self.policy.hidden(self.folder(), command?)?.name;
             *excluded = excluded.take().or_else(named);
         }
         self.emit(line, event);
@@ -444,7 +444,7 @@ impl CodexReader {
         let input = (!is_list).then(|| input.to_string());
         // A script with a list may also run commands.
         let may_hide = !is_list || name == "exec";
-        let hidden = self.recording.hidden(self.folder(), whole).filter(|_| may_hide);
+        let hidden = self.policy.hidden(self.folder(), whole).filter(|_| may_hide);
         let effect = effect.unwrap_or(match name {
             "exec" if script.contains("exec_command(") => CallKind::Commands,
             _ => CallKind::Other,

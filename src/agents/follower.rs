@@ -15,7 +15,7 @@ use super::reader::Reader;
 use super::tail::{Tail, TailChange};
 use super::{Event, Place, Source, Transcript};
 use crate::events::Millis;
-use crate::events::policy::Recording;
+use crate::events::policy::Policy;
 use crate::file::{self, FileStamp, Slice, modified};
 use crate::list::input::Options;
 use crate::text::fnv1a;
@@ -31,7 +31,7 @@ const NEAR: u64 = 8 * 1024 * 1024;
 #[derive(Debug)]
 pub struct Follower {
     /// What may be recorded.
-    pub recording: Recording,
+    pub policy: Policy,
     file: Tail,
     /// What identifies it, once its first line was read.
     transcript: Option<Arc<Transcript>>,
@@ -159,7 +159,7 @@ impl Follower {
         let beside = path.parent().map(Path::to_owned).unwrap_or_default();
         let folders = [(path.with_extension("").join("subagents"), None), (beside, None)];
         Follower {
-            recording: Recording::default(),
+            policy: Policy::default(),
             file: Tail::new(path),
             transcript: None,
             unreadable: 0,
@@ -224,7 +224,7 @@ impl Follower {
             Appended { change, bytes: 0, skipped: 0, is_partial: false, events: Vec::new(), since: None };
         if matches!(change, TailChange::Grown | TailChange::Replaced) {
             let file = (&mut self.file, &mut self.transcript, None);
-            self.lines.read(file, &self.recording, slice, &mut appended)?;
+            self.lines.read(file, &self.policy, slice, &mut appended)?;
             self.are_side_files_due = true;
         }
         if !appended.is_partial {
@@ -234,7 +234,7 @@ impl Follower {
             if appended.is_partial {
                 break;
             }
-            subagent.read(&mut self.lines, &self.recording, slice, &mut appended);
+            subagent.read(&mut self.lines, &self.policy, slice, &mut appended);
         }
         self.lines.leave();
         if appended.is_partial {
@@ -337,13 +337,7 @@ impl SubagentFile {
     }
 
     /// Reads what was appended. Errors are ignored, since the file may disappear at any time.
-    fn read(
-        &mut self,
-        lines: &mut SessionReader,
-        recording: &Recording,
-        slice: &Slice,
-        appended: &mut Appended,
-    ) {
+    fn read(&mut self, lines: &mut SessionReader, policy: &Policy, slice: &Slice, appended: &mut Appended) {
         let meta = if self.is_finished { self.meta } else { modified(&SubagentMeta::path(self.file.path())) };
         let described = (meta != self.meta).then(|| SubagentMeta::read(self.file.path())).flatten();
         let described = described.unwrap_or_default();
@@ -356,7 +350,7 @@ impl SubagentFile {
         }
         if let Ok(TailChange::Grown | TailChange::Replaced) = change {
             let file = (&mut self.file, &mut self.transcript, Some(self.id.as_str()));
-            let _ = lines.read(file, recording, slice, appended);
+            let _ = lines.read(file, policy, slice, appended);
             self.is_finished = false;
         }
         if appended.is_partial {
@@ -376,7 +370,7 @@ impl SessionReader {
     fn read(
         &mut self,
         (file, transcript, subagent): (&mut Tail, &mut Option<Arc<Transcript>>, Option<&str>),
-        recording: &Recording,
+        policy: &Policy,
         slice: &Slice,
         appended: &mut Appended,
     ) -> io::Result<()> {
@@ -388,15 +382,15 @@ impl SessionReader {
         let near = file.near;
         self.is_cut |= before < near;
         // The user's options may have changed since the last read.
-        let mut changed = Some(recording);
+        let mut changed = Some(policy);
         let is_whole = file.read(slice, |end, line| {
             let reader = self.reader.get_or_insert_with(|| {
                 // The events of a file that is read whole are recorded together.
                 let history = if near == 0 { usize::MAX } else { self.history };
                 Reader::of(line, self.options, history)
             });
-            if let Some(recording) = changed.take() {
-                reader.set_recording(recording);
+            if let Some(policy) = changed.take() {
+                reader.set_policy(policy);
             }
             let transcript = transcript.get_or_insert_with(|| {
                 let (subagent, first) = (subagent.map(str::to_owned), fnv1a(line));

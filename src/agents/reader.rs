@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::claude::ClaudeReader;
 use super::codex::{self, CodexReader};
 use super::{Event, Place, Source};
-use crate::events::policy::Recording;
+use crate::events::policy::Policy;
 use crate::list::input::Options;
 
 /// Turns the lines of a transcript into events.
@@ -28,10 +28,10 @@ impl Reader {
     }
 
     /// Sets what may be recorded of the calls in the next lines.
-    pub fn set_recording(&mut self, recording: &Recording) {
+    pub fn set_policy(&mut self, policy: &Policy) {
         match self {
-            Reader::Claude(reader) => reader.recording.clone_from(recording),
-            Reader::Codex(reader) => reader.recording.clone_from(recording),
+            Reader::Claude(reader) => reader.policy.clone_from(policy),
+            Reader::Codex(reader) => reader.policy.clone_from(policy),
         }
     }
 

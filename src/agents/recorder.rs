@@ -17,7 +17,7 @@ use super::{Event, EventKind, Place, Source, SubagentCall, Transcript};
 use crate::events::Millis;
 use crate::events::observation::{Details, Metadata, Observation, Payload, Type};
 use crate::events::payload::{AgentsWork, Content, FileEntry, Text, ToolCall, ToolResult};
-use crate::events::policy::Recording;
+use crate::events::policy::Policy;
 use crate::journal::store::Store;
 use crate::list::change::diff;
 use crate::list::identity::THRESHOLDS;
@@ -91,7 +91,7 @@ pub struct Recorder {
     /// The threads and transcripts of which it is known how far they were recorded before.
     met: HashSet<(String, Arc<Transcript>)>,
     /// What may be recorded. Reading hides calls by it, too.
-    pub recording: Recording,
+    pub policy: Policy,
 }
 
 /// The update of a thread while a batch of events is recorded.
@@ -144,8 +144,8 @@ struct Before {
 impl Recorder {
     /// Forgets how far threads were recorded, after their file was replaced.
     pub fn restart(&mut self) {
-        let recording = std::mem::take(&mut self.recording);
-        *self = Recorder { recording, ..Recorder::new(self.project.take(), self.machine.take()) };
+        let policy = std::mem::take(&mut self.policy);
+        *self = Recorder { policy, ..Recorder::new(self.project.take(), self.machine.take()) };
     }
 
     /// The time of the last event of a thread, if this recorder has written to it.
@@ -622,11 +622,11 @@ impl Recorder {
             details.metadata.items = Some(thread.in_progress());
         }
         if let EventKind::Result { effect, .. } = kind {
-            let files = effect.files.iter().map(|file| self.recording.entry(file, thread.project()));
+            let files = effect.files.iter().map(|file| self.policy.entry(file, thread.project()));
             let files: Vec<FileEntry> = files.collect();
             details.metadata.files = Some(files).filter(|files| !files.is_empty());
         }
-        record_event(thread, event, kind, details, &self.recording, keep_completed, time)
+        record_event(thread, event, kind, details, &self.policy, keep_completed, time)
     }
 }
 
@@ -636,7 +636,7 @@ fn record_event(
     event: &Event,
     kind: &EventKind,
     details: Details,
-    recording: &Recording,
+    policy: &Policy,
     keep_completed: bool,
     time: Millis,
 ) -> Option<Outcome> {
@@ -702,7 +702,7 @@ fn record_event(
             Payload::Error(error.as_str().into())
         }
     };
-    thread.observe_allowed(recording, payload, details, time);
+    thread.observe_allowed(policy, payload, details, time);
     None
 }
 

@@ -12,7 +12,7 @@ use crate::file::{self, Slice};
 /// Longer lines are skipped, since a line is held in memory until its line feed arrives.
 pub(crate) const LONGEST_LINE: usize = 16 * 1024 * 1024;
 /// If more bytes are left to read, only the last ones are read.
-pub const MOST_BYTES: u64 = 512 * 1024 * 1024;
+pub const MOST_UNREAD: u64 = 512 * 1024 * 1024;
 /// Number of bytes before the offset that identify the file.
 const KNOWN: usize = 256;
 /// Bytes read at a time.
@@ -134,8 +134,8 @@ impl Tail {
             self.remember(&chunk[..count]);
             self.split(&chunk[..count], &mut each);
             // The first lines, which name the session, are in the first chunk.
-            if self.length.saturating_sub(self.offset) > MOST_BYTES {
-                self.skip_to(self.length - MOST_BYTES);
+            if self.length.saturating_sub(self.offset) > MOST_UNREAD {
+                self.skip_to(self.length - MOST_UNREAD);
                 file.seek(SeekFrom::Start(self.offset))?;
             }
             if self.offset < self.length && slice.is_over() {

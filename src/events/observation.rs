@@ -144,7 +144,7 @@ const HIDDEN_CALLS: usize = 64;
 
 /// Maximum number of bytes that the observations of a thread take in memory, since patches are long.
 /// Many agents may work all day; the journal has the rest.
-const MOST_BYTES: usize = 2 * 1024 * 1024;
+const MOST_IN_MEMORY: usize = 2 * 1024 * 1024;
 
 /// The observations of a revision: a PLAN_UPDATE and a change of each status. They are derived when they are
 /// read, since few writes have a reader.
@@ -274,7 +274,7 @@ impl Observations {
         self.count += new.count();
         self.bytes += new.size();
         self.kept.push_back(new);
-        while (self.count > self.limit || self.bytes > MOST_BYTES)
+        while (self.count > self.limit || self.bytes > MOST_IN_MEMORY)
             && self.kept.len() > 1
             && let Some(oldest) = self.kept.pop_front()
         {

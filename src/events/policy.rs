@@ -14,13 +14,13 @@ use crate::text::globs::matches;
 use crate::text::path::{at_home, is_inside, normal, on_its_machine};
 
 /// The size of a journal in bytes above which contents are abridged.
-pub const MOST_BYTES: u64 = 64 * 1024 * 1024;
+pub const MOST_JOURNALED: u64 = 64 * 1024 * 1024;
 /// The maximum number of bytes of an abridged text.
 const FEW: usize = 200;
 
 /// The user's options.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recording {
+pub struct Policy {
     /// Whether only the numbers of changes are recorded, without their text.
     pub numbers_only: bool,
     /// Globs of files and folders whose contents are never recorded.
@@ -29,9 +29,9 @@ pub struct Recording {
     pub most_bytes: u64,
 }
 
-impl Default for Recording {
-    fn default() -> Recording {
-        Recording { numbers_only: false, excluded: Vec::new(), most_bytes: MOST_BYTES }
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy { numbers_only: false, excluded: Vec::new(), most_bytes: MOST_JOURNALED }
     }
 }
 
@@ -69,7 +69,7 @@ fn shorten(text: &mut String) {
     }
 }
 
-impl Recording {
+impl Policy {
     /// The entry of a changed file in the metadata of an observation.
     pub fn entry(&self, file: &ChangedFile, project: &str) -> FileEntry {
         let folder = on_its_machine(project);
@@ -217,10 +217,10 @@ mod tests {
 
     #[test]
     fn only_the_names_in_a_patch_exclude_it() {
-        let recording = Recording { excluded: vec!["*.env".into()], ..Recording::default() };
+        let policy = Policy { excluded: vec!["*.env".into()], ..Policy::default() };
         for (file, expected) in [("src/settings.js", false), ("prod.env", true)] {
             let patch = format!("*** Begin Patch\n*** Update File: {file}\n+process.env\n*** End Patch");
-            assert_eq!(recording.hidden("/p/", &Raw::Text(patch.into())).is_some(), expected, "{file}");
+            assert_eq!(policy.hidden("/p/", &Raw::Text(patch.into())).is_some(), expected, "{file}");
         }
     }
 }

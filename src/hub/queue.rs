@@ -6,7 +6,7 @@ use super::{Bell, Message, Piece, SessionId};
 use crate::agents::{Event, EventKind};
 
 /// The weight in bytes from which on readers wait.
-const MOST: usize = 1024 * 1024;
+const MOST_QUEUED: usize = 1024 * 1024;
 /// What a message weighs besides its texts.
 const BASE: usize = 256;
 
@@ -42,7 +42,7 @@ impl Queue {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.weight >= MOST
+        self.weight >= MOST_QUEUED
     }
 
     fn is_empty(&self) -> bool {

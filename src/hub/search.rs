@@ -16,7 +16,7 @@ use crate::file::FileStamp;
 use crate::process;
 
 /// Maximum number of sessions of a search in one project, and of those that are offered.
-const MOST: usize = 300;
+const MOST_SESSIONS: usize = 300;
 /// Maximum number of files whose beginnings are remembered.
 const HEADS: usize = 20_000;
 /// The time after which a search lets others read.
@@ -97,7 +97,7 @@ impl SearchTask {
         let wanted = if scope.is_all {
             Wanted { since, sessions, limit: None }
         } else {
-            Wanted { since: None, sessions, limit: Some(MOST) }
+            Wanted { since: None, sessions, limit: Some(MOST_SESSIONS) }
         };
         let listing = self.listings.list(&wanted, &folders);
         let mut files = listing.files;
@@ -207,7 +207,7 @@ impl ChooseTask {
         let began = Instant::now();
         let home = &self.home;
         let left = self.left.get_or_insert_with(|| {
-            let wanted = Wanted { limit: Some(MOST), ..Wanted::default() };
+            let wanted = Wanted { limit: Some(MOST_SESSIONS), ..Wanted::default() };
             wanted.list(&home.folders(None).0).files.into_iter().rev().collect()
         });
         let names = home.names();

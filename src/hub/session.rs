@@ -81,7 +81,7 @@ impl SessionTask {
             follower.beside = Arc::clone(&watches.beside);
             follower
         });
-        follower.recording.clone_from(&settings.recording);
+        follower.policy.clone_from(&settings.policy);
         if is_beside {
             follower.expect_side_files();
         }

@@ -102,7 +102,7 @@ fn hub_begin<'e>(
             let settings = Settings {
                 interval,
                 quiet,
-                recording: options.recording.clone(),
+                policy: options.policy.clone(),
                 input: options.input,
                 history: options.storage.history_limit,
             };
@@ -459,7 +459,7 @@ impl Module {
             followed.applying = None;
             return None;
         };
-        applier.recorder.recording.clone_from(&settings.recording);
+        applier.recorder.policy.clone_from(&settings.policy);
         let applied = applier.step(store, settings.keep_completed, now(), slice);
         if !applier.is_due() {
             followed.applying = None;

@@ -38,7 +38,7 @@ use emacs::{Env, FromLisp, IntoLisp, Result, Value, defun};
 use serde_json::Map;
 
 use crate::error::Error;
-use crate::events::policy::Recording;
+use crate::events::policy::Policy;
 use crate::events::{Millis, millis_of};
 use crate::fault::may_panic_here;
 use crate::journal::Durability;
@@ -77,7 +77,7 @@ struct Settings {
     storage: Storage,
     input: Options,
     keep_completed: bool,
-    recording: Recording,
+    policy: Policy,
 }
 
 /// The state of the module: the settings, and a store for each journal folder used so far.
@@ -104,7 +104,7 @@ impl Module {
         self.store.set_storage(storage);
         if let Some(hub) = &self.followed.hub {
             hub.set(|options| {
-                options.recording.clone_from(&self.settings.recording);
+                options.policy.clone_from(&self.settings.policy);
                 options.input = self.settings.input;
                 options.history = self.settings.storage.history_limit;
             });
@@ -236,7 +236,7 @@ impl FromLisp<'_> for Settings {
 fn read_settings(options: Value<'_>) -> Result<Settings> {
     const OPTIONS: &str = "a plist of user options";
     let mut settings = Settings::default();
-    let Settings { storage, input, keep_completed, recording } = &mut settings;
+    let Settings { storage, input, keep_completed, policy } = &mut settings;
     for (option, value) in read::plist("options", options, OPTIONS)? {
         let option = option.as_str();
         match option {
@@ -259,8 +259,8 @@ fn read_settings(options: Value<'_>) -> Result<Settings> {
                 }
             }
             "todo-write-keep-completed" => *keep_completed = value.is_not_nil(),
-            "todo-write-record-patches" => recording.numbers_only = !value.is_not_nil(),
-            "todo-write-record-excluded" => recording.excluded = read::texts(option, value)?,
+            "todo-write-record-patches" => policy.numbers_only = !value.is_not_nil(),
+            "todo-write-record-excluded" => policy.excluded = read::texts(option, value)?,
             _ => return Err(wrong("options", options, OPTIONS)),
         }
     }

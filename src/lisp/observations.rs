@@ -36,10 +36,10 @@ fn observe<'e>(
         let payload = Payload::new(kind, read::json("content", content)?);
         let Reported { mut details, files } = metadata;
         let observation = with_module(|module| {
-            let recording = module.settings.recording.clone();
+            let policy = module.settings.policy.clone();
             let thread = module.open(&thread);
-            details.metadata.files = files.map(|files| recording.read_files(thread.project(), &files));
-            thread.change(|thread| thread.observe_allowed(&recording, payload, details, now()))
+            details.metadata.files = files.map(|files| policy.read_files(thread.project(), &files));
+            thread.change(|thread| thread.observe_allowed(&policy, payload, details, now()))
         });
         write::observation(env, &thread, &observation)
     })

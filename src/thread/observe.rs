@@ -8,7 +8,7 @@ use crate::events::observation::{
     Details, Filter, Kept, Metadata, Observation, Payload, Phase, RevisionObservations, Type,
 };
 use crate::events::payload::{Derived, PlanUpdate, StatusChange, Text};
-use crate::events::policy::{Hidden, Recording, abridge};
+use crate::events::policy::{Hidden, Policy, abridge};
 use crate::events::work::is_work;
 use crate::list::change::{Change, ChangeKind};
 use crate::list::item::{Item, Status};
@@ -28,7 +28,7 @@ impl Thread {
     /// Records an observation without what the user does not want recorded.
     pub fn observe_allowed(
         &mut self,
-        recording: &Recording,
+        policy: &Policy,
         mut payload: Payload,
         mut details: Details,
         now: Millis,
@@ -37,8 +37,8 @@ impl Thread {
         let known = || self.observations.hidden(metadata.call_id.as_deref()?);
         let name = metadata.hidden.map(|_| metadata.excluded.as_deref()).or_else(known);
         let hidden = name.map(|name| Hidden { name: name.map(str::to_owned), keeps_input: true });
-        recording.hide(self.project(), hidden, &mut payload, metadata);
-        if self.journal_bytes > recording.most_bytes {
+        policy.hide(self.project(), hidden, &mut payload, metadata);
+        if self.journal_bytes > policy.most_bytes {
             self.note_abridged(now);
             abridge(&mut payload, &mut details.metadata);
         }

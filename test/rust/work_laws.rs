@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use todo_write::agents::follower::Follower;
 use todo_write::agents::recorder::Recorder;
 use todo_write::events::observation::{Details, Filter, Metadata, Payload, Type};
-use todo_write::events::policy::{MOST_BYTES, Recording};
+use todo_write::events::policy::{MOST_JOURNALED, Policy};
 use todo_write::events::work::{CallOutcome, Part, Work};
 use todo_write::journal::Durability;
 use todo_write::journal::store::{Storage, Store};
@@ -73,12 +73,12 @@ fn text(name: char, lines: usize) -> String {
 // A host.
 
 /// Reports the acts of a host, of which every one takes some tokens.
-fn report(thread: &mut Thread, recording: &Recording, acts: &[Act]) {
+fn report(thread: &mut Thread, policy: &Policy, acts: &[Act]) {
     for (number, act) in acts.iter().enumerate() {
         let now = 10 + number as u64;
         let mut metadata = Metadata { response: Some(format!("r{number}")), ..Metadata::default() };
         let usage = json!({"input": number, "output": 3, "cacheRead": 5, "cacheWrite": 1});
-        thread.observe_allowed(recording, Payload::new(Type::Usage, usage), details(metadata), now);
+        thread.observe_allowed(policy, Payload::new(Type::Usage, usage), details(metadata), now);
         metadata = Metadata { call_id: Some(format!("c{number}")), ..Metadata::default() };
         let name = match act {
             Act::List(statuses) => {
@@ -89,7 +89,7 @@ fn report(thread: &mut Thread, recording: &Recording, acts: &[Act]) {
             Act::Edit { file, removed, added } => {
                 let (old, new) = (text('a', *removed), text('b', *added));
                 let file = json!({"path": format!("/p/{file}"), "oldText": old, "newText": new});
-                metadata.files = Some(recording.read_files("/p", &[file]));
+                metadata.files = Some(policy.read_files("/p", &[file]));
                 "Edit"
             }
             Act::Command { is_ok } => {
@@ -99,7 +99,7 @@ fn report(thread: &mut Thread, recording: &Recording, acts: &[Act]) {
             Act::Say => continue,
         };
         thread.observe_allowed(
-            recording,
+            policy,
             Payload::new(Type::ToolExecution, json!({"name": name, "content": text('x', 80)})),
             details(metadata),
             now,
@@ -248,7 +248,7 @@ proptest! {
     fn the_parts_add_up_where_no_work_is_shared(acts in acts().prop_map(alone)) {
         let folder = Folder::new();
         let mut store = store(folder.path());
-        open(&mut store).change(|thread| report(thread, &Recording::default(), &acts));
+        open(&mut store).change(|thread| report(thread, &Policy::default(), &acts));
         let all = figures(&mut store, KEY);
         let whole = all[0].as_ref().map_or([0; 9], sums);
         let mut parts = [0; 9];
@@ -266,7 +266,7 @@ proptest! {
             folder: Some(folder.path().to_owned()), durability: Durability::Process, history_limit: limit,
         };
         let mut first = Store::new(storage.clone());
-        open(&mut first).change(|thread| report(thread, &Recording::default(), &acts));
+        open(&mut first).change(|thread| report(thread, &Policy::default(), &acts));
         let before = figures(&mut first, KEY);
         drop(first);
         prop_assert_eq!(before, figures(&mut Store::new(storage), KEY));
@@ -277,13 +277,13 @@ proptest! {
         let (full, free) = (Folder::new(), Folder::new());
         let work = |folder: &Folder, most_bytes| {
             let mut store = store(folder.path());
-            let recording = Recording { most_bytes, ..Recording::default() };
-            open(&mut store).change(|thread| report(thread, &recording, &acts));
+            let policy = Policy { most_bytes, ..Policy::default() };
+            open(&mut store).change(|thread| report(thread, &policy, &acts));
             let marks = Filter { kind: Some(Type::StateUpdate), ..Filter::default() };
             (figures(&mut store, KEY), store.get(KEY).unwrap().unwrap().observed(&marks).len())
         };
         let (abridged, marks) = work(&full, 1);
-        let (all, none) = work(&free, MOST_BYTES);
+        let (all, none) = work(&free, MOST_JOURNALED);
         prop_assert_eq!((abridged, marks, none), (all, 1, 0));
         let journal = |folder: &Folder| fs::read_to_string(file(folder.path())).unwrap();
         prop_assert!(!journal(&full).contains("diff --git"));

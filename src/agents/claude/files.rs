@@ -12,7 +12,7 @@ use crate::list::raw::Raw;
 
 /// Maximum size of a file in bytes, maximum number of task files, and maximum size of all of them.
 const LARGEST: u64 = 64 * 1024;
-const MOST_FILES: usize = 2_000;
+const MOST_TASK_FILES: usize = 2_000;
 const LARGEST_SUM: usize = 4 * 1024 * 1024;
 
 /// `agent-ID.meta.json`, beside a subagent's transcript.
@@ -55,7 +55,7 @@ pub fn tasks(transcript: &Path) -> Option<(Vec<Task>, Option<Millis>)> {
     let mut numbered: Vec<(u64, PathBuf)> = files
         .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
         .filter_map(|path| Some((path.file_stem()?.to_str()?.parse().ok()?, path)))
-        .take(MOST_FILES)
+        .take(MOST_TASK_FILES)
         .collect();
     numbered.sort();
     if numbered.is_empty() && modified(&folder.join(".highwatermark")).is_none() {

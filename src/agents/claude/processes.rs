@@ -15,7 +15,7 @@ use crate::process::{self, ProcessState};
 /// Maximum size of a file in bytes.
 const LARGEST: u64 = 64 * 1024;
 /// Maximum number of files in a folder, and of those of dead processes that one call reads.
-const MOST_FILES: usize = 100_000;
+const MOST_PROCESS_FILES: usize = 100_000;
 const MOST_DEAD: usize = 100;
 /// Maximum number of known dead processes that one call checks.
 const MOST_LOOKS: usize = 500;
@@ -209,7 +209,7 @@ impl Folder {
     /// Lists the files. New ones come first; what is known of the others stays.
     fn list(&mut self) {
         let mut found = HashSet::with_capacity(self.files.len());
-        for entry in fs::read_dir(&self.place.path).into_iter().flatten().flatten().take(MOST_FILES) {
+        for entry in fs::read_dir(&self.place.path).into_iter().flatten().flatten().take(MOST_PROCESS_FILES) {
             let Some(pid) = entry.file_name().to_str().and_then(pid_of) else { continue };
             found.insert(pid);
             self.files.entry(pid).or_insert_with(|| {

@@ -77,8 +77,8 @@ impl Followed {
 
     /// Excludes what names a file from what is recorded.
     pub fn exclude(&mut self, globs: &[&str]) {
-        for recording in [&mut self.follower.recording, &mut self.recorder.recording] {
-            recording.excluded = globs.iter().map(|glob| (*glob).into()).collect();
+        for policy in [&mut self.follower.policy, &mut self.recorder.policy] {
+            policy.excluded = globs.iter().map(|glob| (*glob).into()).collect();
         }
     }
 
