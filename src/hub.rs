@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use crate::agents::claude::processes::{MachineProcesses, Process};
+use crate::agents::claude::process_files::{MachineProcesses, Process};
 use crate::agents::{Agent, Event};
 use crate::events::Millis;
 use crate::events::policy::Policy;

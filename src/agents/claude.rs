@@ -12,7 +12,7 @@ pub mod edits;
 pub mod files;
 pub mod line;
 mod prefilter;
-pub mod processes;
+pub mod process_files;
 mod sources;
 pub mod tasks;
 

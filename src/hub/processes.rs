@@ -8,7 +8,7 @@ use std::time::Instant;
 use super::Message;
 use super::roots::{Key, Next, Shared};
 use super::watch::Watches;
-use crate::agents::claude::processes::{Process, ProcessFolder, Processes};
+use crate::agents::claude::process_files::{Process, ProcessFolder, Processes};
 
 /// The live processes, and the sessions and ids of those that were killed.
 type Told = (Vec<Process>, Vec<(String, u32)>);

@@ -15,7 +15,7 @@ use super::search::{Choice, ChooseTask, Found, HomesTask, SearchTask};
 use super::session::SessionTask;
 use super::watch::Watches;
 use super::{Bell, Message, SessionId, Settings};
-use crate::agents::claude::processes::{MachineProcesses, Process};
+use crate::agents::claude::process_files::{MachineProcesses, Process};
 
 /// Maximum number of workers.
 const WORKERS: usize = 16;

@@ -9,7 +9,7 @@ use super::Message;
 use super::home::{Home, escape};
 use super::roots::{Key, Next, Shared};
 use super::watch::Watches;
-use crate::agents::claude::processes::Process;
+use crate::agents::claude::process_files::Process;
 use crate::agents::describe::{Description, describe};
 use crate::agents::listing::{Listings, Wanted};
 use crate::file::FileStamp;

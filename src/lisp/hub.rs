@@ -11,7 +11,7 @@ use super::threads::summary_of;
 use super::transcripts::description;
 use super::{Module, border, now, with_module, write};
 use crate::agents::Agent;
-use crate::agents::claude::processes::{MachineProcesses, Process};
+use crate::agents::claude::process_files::{MachineProcesses, Process};
 use crate::agents::recorder::{Machine, Recorder, ThreadUpdate};
 use crate::error::{Error, Problem};
 use crate::file::Slice;

@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
-use todo_write::agents::claude::processes::{MachineProcesses, ProcessFolder, Processes};
+use todo_write::agents::claude::process_files::{MachineProcesses, ProcessFolder, Processes};
 use todo_write::agents::describe::describe;
 use todo_write::agents::follower::Follower;
 use todo_write::agents::listing::Wanted;

@@ -7,7 +7,7 @@ use std::process::{Command, id};
 use std::time::{Duration, SystemTime};
 
 use serde_json::json;
-use todo_write::agents::claude::processes::{ProcessFolder, Processes};
+use todo_write::agents::claude::process_files::{ProcessFolder, Processes};
 use todo_write::agents::follower::Follower;
 use todo_write::agents::listing::{Listings, Wanted};
 use todo_write::events::observation::{Details, Filter, Payload, Type};

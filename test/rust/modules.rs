@@ -1,6 +1,6 @@
 //! The modules depend downwards only, as CONTRIBUTING.org draws them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -54,6 +54,23 @@ fn a_module_uses_only_modules_drawn_below_it() {
         let others = named(&source, prefix).filter(|used| !used.is_empty() && *used != reader);
         for used in others.filter(|used| *used != "lenient") {
             assert!(is_above(&readers, &reader, used), "{} uses {used}", path.display());
+        }
+    }
+}
+
+#[test]
+fn each_module_is_drawn_and_each_single_file_has_its_reason() {
+    let [modules, readers] = drawn();
+    let text = fs::read_to_string("CONTRIBUTING.org").unwrap();
+    let (_, reasons) = text.split_once("The other modules are single files").unwrap();
+    let (reasons, _) = reasons.split_once("\n\n").unwrap();
+    for (folder, drawn) in [("src", modules), ("src/agents", readers)] {
+        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let names = entries.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned());
+        let names: BTreeSet<String> = names.filter(|name| name != "lib").collect();
+        assert_eq!(names, drawn.into_keys().collect(), "in {folder}");
+        for name in names.iter().filter(|name| folder == "src" && !Path::new(folder).join(name).is_dir()) {
+            assert!(reasons.contains(&format!("={name}=")), "{name} has no reason");
         }
     }
 }
