@@ -16,6 +16,7 @@ pub mod follower;
 pub mod listing;
 pub mod reader;
 pub mod recorder;
+pub mod reports;
 pub mod tail;
 
 use std::sync::Arc;

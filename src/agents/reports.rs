@@ -1,0 +1,471 @@
+//! What agents do, decided from what several sources report of each.
+//!
+//! A [`Source`] says what it knows of an agent, and its last [`Report`] counts until it says something
+//! else. [`decide`] turns the reports of an agent into one [`Decision`], whatever the order in which they
+//! came. A [`Table`] keeps the reports of all agents as long as its owner lives; what outlives it is the
+//! last activity in a thread's journal.
+//!
+//! Nothing here asks a file, a process or a clock.
+
+use std::collections::HashMap;
+
+use crate::events::Millis;
+use crate::thread::activity::{Activity, AgentActivity, Ending};
+
+/// Who reports. An earlier one has precedence over later ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Source {
+    /// An open request to the user.
+    Request,
+    /// The file of the agent's process, and whether that process lives.
+    Process,
+    /// The connection of the program that serves the agent.
+    Bridge,
+    /// The events of the host in this Emacs.
+    Host,
+    /// The lines of the session's transcript.
+    Transcript,
+}
+
+/// All sources, by precedence.
+pub const SOURCES: [Source; 5] =
+    [Source::Request, Source::Process, Source::Bridge, Source::Host, Source::Transcript];
+
+/// How far a report counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// A state that lasts until its source says something else. The first source that has one decides.
+    State,
+    /// Something that happened. The newest event decides where no source has a state.
+    Event,
+    /// A guess, or that the source heard nothing for long. It counts where no source has a fact.
+    Guess,
+}
+
+/// What a source says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A turn runs.
+    Working,
+    /// A turn runs, and the agent waits for the user.
+    Waiting,
+    /// A dialog is open. Between two turns, the user has opened it. `rested` is when the source last said
+    /// that no turn runs, `None` if it said since that one does.
+    Dialog {
+        /// See there.
+        rested: Option<Millis>,
+    },
+    /// A signal such as SIGSTOP stopped its process.
+    Suspended,
+    /// No turn runs.
+    Rest(Rest),
+    /// The source cannot tell.
+    Unknown,
+    /// The source has lost the agent. Its time stops, and its plan is paused if there is a reason.
+    Lost,
+}
+
+/// How a turn or a session ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rest {
+    /// Whether a turn or the session ended. Otherwise the agent is only idle, and its plan goes on.
+    pub is_end: bool,
+    /// The ending, if the source knows it.
+    pub ending: Option<Ending>,
+    /// Whether the agent failed, so that it needs the user.
+    pub has_failed: bool,
+    /// Whether only a trace tells of it, which may be older than a turn that ended well.
+    pub is_trace: bool,
+}
+
+impl Rest {
+    /// The end of a turn or session.
+    pub fn end(ending: Option<Ending>) -> Rest {
+        Rest { is_end: true, ending, ..Rest::default() }
+    }
+
+    /// How exact this end is. The most exact one of a turn says how it ended.
+    fn rank(self) -> u8 {
+        match self.ending {
+            _ if !self.is_end => 0,
+            None => 1,
+            Some(_) if self.is_trace => 2,
+            Some(Ending::SessionEnded) => 2,
+            Some(Ending::EndOfTurn) => 3,
+            Some(Ending::Killed) => 4,
+            Some(Ending::Denied | Ending::Error) => 5,
+        }
+    }
+}
+
+/// What a source says of an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// What it says.
+    pub what: What,
+    /// How far that counts.
+    pub weight: Weight,
+    /// Why, in a line: what the agent waits for, how its turn ended, why it failed.
+    pub reason: Option<String>,
+    /// A line about an agent at rest.
+    pub note: Option<String>,
+    /// When it was said or happened. The turn of a transcript happened when it began.
+    pub at: Millis,
+    /// Since when it is so, as far as that is known: at most `at`.
+    pub since: Millis,
+}
+
+impl Report {
+    /// A report about the time `at`.
+    pub fn new(what: What, weight: Weight, at: Millis) -> Report {
+        Report { what, weight, reason: None, note: None, at, since: at }
+    }
+
+    /// The same with a reason.
+    pub fn because(self, reason: Option<String>) -> Report {
+        Report { reason, ..self }
+    }
+
+    /// The same since a time that is known to be earlier.
+    pub fn since(self, since: Option<Millis>) -> Report {
+        let since = since.unwrap_or(self.at).min(self.at);
+        Report { since, ..self }
+    }
+
+    fn rest(&self) -> Option<Rest> {
+        match self.what {
+            What::Rest(rest) => Some(rest),
+            _ => None,
+        }
+    }
+
+    fn is_of_turn(&self) -> bool {
+        matches!(self.what, What::Working | What::Waiting | What::Dialog { rested: None } | What::Suspended)
+    }
+
+    fn is_same(&self, other: &Report) -> bool {
+        (&self.what, self.weight, &self.reason, &self.note)
+            == (&other.what, other.weight, &other.reason, &other.note)
+    }
+}
+
+/// What an agent does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doing {
+    /// A turn runs.
+    Working,
+    /// It waits for the user.
+    Waiting,
+    /// Its turn ended with an error.
+    Failed,
+    /// No turn runs.
+    Idle,
+    /// Its process was stopped.
+    Suspended,
+    /// Nobody can tell.
+    Unknown,
+}
+
+/// What the reports of an agent come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// What it does.
+    pub doing: Doing,
+    /// What it waits for, why it failed, or a line about an agent at rest.
+    pub reason: Option<String>,
+    /// Whether that is a guess.
+    pub is_inferred: bool,
+    /// Since when.
+    pub since: Millis,
+    /// How its turn or session ended, if it did and that is known.
+    pub ending: Option<Ending>,
+    /// Why the plan is paused, if it is for this.
+    pub pause: Option<String>,
+    /// Whether the time of items stops although what the agent does is not known.
+    pub is_lost: bool,
+}
+
+impl Decision {
+    fn new(doing: Doing, report: &Report) -> Decision {
+        Decision {
+            doing,
+            reason: report.reason.clone(),
+            is_inferred: false,
+            since: report.since,
+            ending: None,
+            pause: None,
+            is_lost: false,
+        }
+    }
+
+    fn is_same(&self, other: &Decision) -> bool {
+        let since = self.since;
+        *self == Decision { since, ..other.clone() }
+    }
+
+    /// Whether it is known that no turn runs.
+    fn is_rest(&self) -> bool {
+        matches!(self.doing, Doing::Idle | Doing::Failed) && !self.is_inferred
+    }
+
+    /// The activity and the pause of a thread after this decision, `before` which another one held. The
+    /// pause of the user stays until the agent works again.
+    pub fn applied(
+        &self,
+        before: Option<&Decision>,
+        current: &AgentActivity,
+        has_open_items: bool,
+    ) -> AgentActivity {
+        // The pause is the user's unless an ending or an earlier decision made it.
+        let is_ours = current.ending.is_some()
+            || before.is_some_and(|before| before.pause.is_some() && before.pause == current.paused);
+        let paused = current.paused.clone().filter(|_| !is_ours);
+        let pause = paused.clone().or_else(|| self.pause.clone().filter(|_| has_open_items));
+        let AgentActivity { ending, activity, .. } = current.clone();
+        match self.doing {
+            Doing::Working if self.is_inferred => goes_on(before, current),
+            Doing::Working => AgentActivity::default(),
+            Doing::Waiting if self.is_inferred => goes_on(before, current),
+            Doing::Waiting => AgentActivity { paused, ending: None, activity: Activity::Waiting },
+            Doing::Suspended => {
+                AgentActivity { paused: paused.or_else(|| self.pause.clone()), ending: None, activity }
+            }
+            Doing::Unknown if !self.is_lost => goes_on(before, current),
+            Doing::Unknown if self.pause.is_some() => {
+                AgentActivity { paused: pause, ending, activity: Activity::Idle }
+            }
+            Doing::Failed | Doing::Idle if self.pause.is_some() => {
+                AgentActivity { paused: pause, ending: self.ending, activity: Activity::Idle }
+            }
+            _ => AgentActivity { activity: Activity::Idle, ..without_stop(before, current) },
+        }
+    }
+}
+
+/// A thread of which nothing is known any more: it goes on as it is, but waits for nothing that is over.
+fn goes_on(before: Option<&Decision>, current: &AgentActivity) -> AgentActivity {
+    let current = without_stop(before, current);
+    let activity = match current.activity {
+        Activity::Waiting => Activity::Working,
+        activity => activity,
+    };
+    AgentActivity { activity, ..current }
+}
+
+/// A thread whose process goes on, if it was stopped before.
+fn without_stop(before: Option<&Decision>, current: &AgentActivity) -> AgentActivity {
+    let is_stop = before.is_some_and(|before| before.doing == Doing::Suspended);
+    let paused = current.paused.clone();
+    let paused = paused.filter(|_| !(is_stop && before.is_some_and(|one| one.pause == current.paused)));
+    AgentActivity { paused, ..current.clone() }
+}
+
+/// The last report of each source.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reports([Option<Report>; SOURCES.len()]);
+
+impl Reports {
+    /// The last report of a source.
+    pub fn get(&self, source: Source) -> Option<&Report> {
+        self.0[source as usize].as_ref()
+    }
+
+    /// Takes what a source says, in place of its last report; `None` if it has nothing to say any more.
+    pub fn set(&mut self, source: Source, report: Option<Report>) {
+        self.0[source as usize] = report.map(|report| after(self.get(source), report, source));
+    }
+
+    fn of(&self, weight: Weight) -> impl Iterator<Item = &Report> {
+        self.0.iter().flatten().filter(move |report| report.weight == weight)
+    }
+
+    /// The newest event; of simultaneous ones, that of the first source.
+    fn newest(&self) -> Option<&Report> {
+        self.of(Weight::Event).reduce(|newest, event| if event.at > newest.at { event } else { newest })
+    }
+
+    /// What `top` comes to, by which no turn runs: the most exact report of the end of the same turn says
+    /// how it ended.
+    fn at_rest(&self, top: &Report, rest: Rest) -> Decision {
+        let began = self.of(Weight::Event).filter(|event| event.is_of_turn()).map(|event| event.at).max();
+        let ended = self.of(Weight::Event).filter(|event| began.is_none_or(|began| event.at >= began));
+        let ended = ended.filter_map(|event| Some((event, event.rest()?)));
+        let rank = |report: &Report, rest: Rest| (rest.rank(), report.reason.is_some());
+        let (last, rest) = ended.fold((top, rest), |(best, found), (event, rest)| {
+            if rank(event, rest) > rank(best, found) { (event, rest) } else { (best, found) }
+        });
+        let pause = || last.reason.clone().unwrap_or_else(|| "end of turn".to_owned());
+        Decision {
+            doing: if rest.has_failed { Doing::Failed } else { Doing::Idle },
+            reason: if rest.has_failed { last.reason.clone() } else { top.note.clone() },
+            is_inferred: false,
+            since: last.since,
+            ending: rest.ending,
+            pause: rest.is_end.then(pause),
+            is_lost: false,
+        }
+    }
+
+    /// Whether a dialog, between two turns by its own source, is of a turn that a transcript tells of.
+    fn is_in_turn(&self, rested: Millis) -> bool {
+        self.get(Source::Transcript).is_some_and(|lines| lines.is_of_turn() && lines.at > rested)
+    }
+
+    fn fact(&self, report: &Report) -> Decision {
+        match report.what {
+            What::Working => Decision { reason: report.reason.clone(), ..Decision::new(Doing::Working, report) },
+            What::Waiting => Decision::new(Doing::Waiting, report),
+            What::Dialog { rested } if rested.is_none_or(|rested| self.is_in_turn(rested)) => {
+                Decision::new(Doing::Waiting, report)
+            }
+            What::Dialog { .. } => {
+                let closed = Report { reason: None, ..report.clone() };
+                self.at_rest(&closed, Rest::end(Some(Ending::EndOfTurn)))
+            }
+            What::Suspended => Decision {
+                pause: Some("suspended".to_owned()),
+                ..Decision::new(Doing::Suspended, report)
+            },
+            What::Rest(rest) => self.at_rest(report, rest),
+            What::Unknown | What::Lost => {
+                let ended = self.newest().and_then(|event| Some((event, event.rest()?)));
+                ended.map_or_else(|| unknown(report), |(event, rest)| self.at_rest(event, rest))
+            }
+        }
+    }
+}
+
+/// A source's report after its last one. What it says again is so since then.
+fn after(last: Option<&Report>, report: Report, source: Source) -> Report {
+    let mut report = report;
+    if let What::Dialog { rested } = &mut report.what {
+        *rested = match last {
+            None => Some(0),
+            Some(Report { what: What::Dialog { rested }, .. }) => *rested,
+            Some(last) => (!last.is_of_turn()).then_some(last.since),
+        };
+    }
+    let Some(last) = last.filter(|last| last.is_same(&report)) else { return report };
+    // The turn of a transcript happened when it began; others say again that one runs.
+    let at = if source == Source::Transcript { last.at } else { last.at.max(report.at) };
+    Report { at, since: last.since, ..report }
+}
+
+fn unknown(report: &Report) -> Decision {
+    let is_lost = report.what == What::Lost;
+    let pause = report.reason.clone().filter(|_| is_lost);
+    Decision { is_inferred: true, is_lost, pause, reason: None, ..Decision::new(Doing::Unknown, report) }
+}
+
+fn guess(report: &Report) -> Decision {
+    let doing = match report.what {
+        What::Working => Doing::Working,
+        What::Waiting | What::Dialog { .. } => Doing::Waiting,
+        What::Rest(rest) if rest.has_failed => Doing::Failed,
+        _ => return unknown(report),
+    };
+    Decision { is_inferred: true, ..Decision::new(doing, report) }
+}
+
+/// What an agent does, by the reports of all sources; `None` if none says anything.
+pub fn decide(reports: &Reports) -> Option<Decision> {
+    let fact = reports.of(Weight::State).next().or_else(|| reports.newest());
+    let decision = fact.map(|fact| reports.fact(fact));
+    decision.or_else(|| reports.of(Weight::Guess).next().map(guess))
+}
+
+/// The reports of agents, by the keys of their threads.
+#[derive(Debug, Default)]
+pub struct Table(HashMap<String, Entry>);
+
+#[derive(Debug, Default)]
+struct Entry {
+    reports: Reports,
+    /// What was decided last.
+    decision: Option<Decision>,
+    /// Whether the thread has changed since without a report.
+    is_stale: bool,
+}
+
+/// What is to be done after reports.
+#[derive(Debug)]
+pub struct Step {
+    /// The decision before.
+    pub before: Option<Decision>,
+    /// The new one, or the same for a thread that has changed since.
+    pub decision: Option<Decision>,
+    /// Whether it is another one.
+    pub is_transition: bool,
+}
+
+impl Table {
+    /// Takes what a source says of the agent of a thread; `None` if it has nothing to say any more. The end
+    /// of a turn is the end of its requests.
+    pub fn report(&mut self, key: &str, source: Source, report: Option<Report>) {
+        let entry = match (self.0.get_mut(key), &report) {
+            (Some(entry), _) => entry,
+            (None, None) => return,
+            (None, Some(_)) => self.0.entry(key.to_owned()).or_default(),
+        };
+        let last = entry.reports.get(source).cloned();
+        entry.reports.set(source, report);
+        let is_news = match (&last, entry.reports.get(source)) {
+            (Some(last), Some(report)) => !report.is_same(last),
+            (last, report) => last.is_some() != report.is_some(),
+        };
+        let is_end = entry.reports.get(source).is_some_and(|report| report.rest().is_some());
+        if is_news && is_end && source != Source::Request {
+            let mut others = entry.reports.clone();
+            others.set(Source::Request, None);
+            if decide(&others).is_some_and(|decision| decision.is_rest()) {
+                entry.reports = others;
+            }
+        }
+    }
+
+    /// What is to be done since the last step of a thread, if anything is.
+    pub fn step(&mut self, key: &str) -> Option<Step> {
+        let entry = self.0.get_mut(key)?;
+        let mut decision = decide(&entry.reports);
+        let before = entry.decision.clone();
+        let is_transition = match (&before, &mut decision) {
+            (Some(before), Some(decision)) => {
+                if before.doing == decision.doing && before.reason == decision.reason {
+                    decision.since = before.since;
+                }
+                !decision.is_same(before)
+            }
+            (before, decision) => before.is_some() != decision.is_some(),
+        };
+        let is_stale = std::mem::take(&mut entry.is_stale);
+        entry.decision.clone_from(&decision);
+        (is_transition || is_stale).then_some(Step { before, decision, is_transition })
+    }
+
+    /// Notes that the thread of an agent has changed, so that the next step applies what was decided again.
+    pub fn touch(&mut self, key: &str) {
+        if let Some(entry) = self.0.get_mut(key) {
+            entry.is_stale = true;
+        }
+    }
+
+    /// What was decided last of the agent of a thread.
+    pub fn decision(&self, key: &str) -> Option<&Decision> {
+        self.0.get(key)?.decision.as_ref()
+    }
+
+    /// The last report of a source about the agent of a thread.
+    pub fn last(&self, key: &str, source: Source) -> Option<&Report> {
+        self.0.get(key)?.reports.get(source)
+    }
+
+    /// The keys of the threads with a decision.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(|(_, entry)| entry.decision.is_some()).map(|(key, _)| key.as_str())
+    }
+
+    /// Forgets what was reported of the agent of a thread.
+    pub fn forget(&mut self, key: &str) {
+        self.0.remove(key);
+    }
+}
