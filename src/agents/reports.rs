@@ -308,12 +308,15 @@ impl Reports {
 
     /// Whether a dialog, between two turns by its own source, is of a turn that a transcript tells of.
     fn is_in_turn(&self, rested: Millis) -> bool {
-        self.get(Source::Transcript).is_some_and(|lines| lines.is_of_turn() && lines.at > rested)
+        let lines = self.get(Source::Transcript).filter(|lines| lines.weight == Weight::Event);
+        lines.is_some_and(|lines| lines.is_of_turn() && lines.at > rested)
     }
 
     fn fact(&self, report: &Report) -> Decision {
         match report.what {
-            What::Working => Decision { reason: report.reason.clone(), ..Decision::new(Doing::Working, report) },
+            What::Working => {
+                Decision { reason: report.reason.clone(), ..Decision::new(Doing::Working, report) }
+            }
             What::Waiting => Decision::new(Doing::Waiting, report),
             What::Dialog { rested } if rested.is_none_or(|rested| self.is_in_turn(rested)) => {
                 Decision::new(Doing::Waiting, report)
@@ -322,10 +325,9 @@ impl Reports {
                 let closed = Report { reason: None, ..report.clone() };
                 self.at_rest(&closed, Rest::end(Some(Ending::EndOfTurn)))
             }
-            What::Suspended => Decision {
-                pause: Some("suspended".to_owned()),
-                ..Decision::new(Doing::Suspended, report)
-            },
+            What::Suspended => {
+                Decision { pause: Some("suspended".to_owned()), ..Decision::new(Doing::Suspended, report) }
+            }
             What::Rest(rest) => self.at_rest(report, rest),
             What::Unknown | What::Lost => {
                 let ended = self.newest().and_then(|event| Some((event, event.rest()?)));

@@ -23,6 +23,7 @@ mod merge;
 mod modules;
 mod observations;
 mod patch;
+mod reports;
 mod text;
 mod thread;
 mod thread_laws;
