@@ -19,17 +19,6 @@ use crate::hub::apply::{Applied, Applier};
 use crate::hub::{Bell, Choice, Found, Home, Hub, Message, Scope, SessionId, Settings};
 use crate::thread::activity::{Activity, Ending};
 
-emacs::use_symbols! {
-    k_kind => ":kind" k_session => ":session" k_thread => ":thread" k_last => ":last" k_bytes => ":bytes"
-    k_updates => ":updates" k_warnings => ":warnings" k_skipped => ":skipped" k_reason => ":reason"
-    k_since => ":since" k_grew => ":grew" k_processes => ":processes" k_files => ":files" k_file => ":file" k_time => ":time"
-    k_of_project => ":ofProject" k_has_processes => ":hasProcesses" k_begun => ":begun" k_homes => ":homes"
-    k_round => ":round" k_choices => ":choices" k_description => ":description" k_root => ":root" k_over => ":over"
-    k_outcome => ":outcome" k_state => ":state" k_activity => ":activity"
-    k_pid => ":pid" k_machine => ":machine" k_session_id => ":sessionId" k_status => ":status" k_waiting_for => ":waitingFor"
-    k_proc_start => ":procStart" k_started_at => ":startedAt" k_cwd => ":cwd" k_name => ":name" k_entrypoint => ":entrypoint"
-}
-
 /// The longest time for which messages are taken at once.
 const TAKE: Duration = Duration::from_millis(5);
 
@@ -473,50 +462,50 @@ impl Module {
 }
 
 fn to_lisp(env: &Env, report: Report) -> Result<Value<'_>> {
-    let plist = |kind: &str| write::Plist::new(env).set(k_kind, write::symbol(env, kind)?);
-    let of = |kind: &str, id: SessionId| plist(kind)?.set(k_session, i64::try_from(id).ok());
+    let plist = |kind: &str| write::Plist::new(env).set("kind", write::symbol(env, kind)?);
+    let of = |kind: &str, id: SessionId| plist(kind)?.set("session", i64::try_from(id).ok());
     match report {
         Report::Read(id, applied, last, warnings) => of("read", id)?
-            .set(k_thread, applied.thread)?
-            .set(k_last, last)?
-            .set(k_bytes, applied.bytes)?
-            .set(k_skipped, applied.skipped)?
-            .set(k_grew, applied.grew.map(time))?
-            .set(k_updates, write::list_of(env, &applied.updates, Ok)?)?
-            .set(k_warnings, write::texts(env, &warnings)?)?
+            .set("thread", applied.thread)?
+            .set("last", last)?
+            .set("bytes", applied.bytes)?
+            .set("skipped", applied.skipped)?
+            .set("grew", applied.grew.map(time))?
+            .set("updates", write::list_of(env, &applied.updates, Ok)?)?
+            .set("warnings", write::texts(env, &warnings)?)?
             .finish(),
         Report::Progress(id, thread, bytes) => {
-            of("progress", id)?.set(k_thread, thread)?.set(k_bytes, bytes)?.finish()
+            of("progress", id)?.set("thread", thread)?.set("bytes", bytes)?.finish()
         }
         Report::Processes(live) => plist("processes")?
-            .set(k_processes, write::list_of(env, &live, |process| process_plist(env, process))?)?
+            .set("processes", write::list_of(env, &live, |process| process_plist(env, process))?)?
             .finish(),
         Report::Other(message) => match message {
             Message::Ready { session, has_processes } => {
-                of("ready", session)?.set(k_has_processes, has_processes)?.finish()
+                of("ready", session)?.set("hasProcesses", has_processes)?.finish()
             }
-            Message::Quiet(id, since) => of("quiet", id)?.set(k_since, time(since))?.finish(),
-            Message::Unreadable(id, reason) => of("unreadable", id)?.set(k_reason, reason)?.finish(),
+            Message::Quiet(id, since) => of("quiet", id)?.set("since", time(since))?.finish(),
+            Message::Unreadable(id, reason) => of("unreadable", id)?.set("reason", reason)?.finish(),
             Message::Failed(id) => of("failed", id)?.finish(),
             Message::Silent(id) => of("silent", id)?.finish(),
             Message::Moved(id, file) => {
-                of("moved", id)?.set(k_file, file.to_string_lossy().as_ref())?.finish()
+                of("moved", id)?.set("file", file.to_string_lossy().as_ref())?.finish()
             }
             Message::Found(found, skipped) => plist("found")?
-                .set(k_files, write::list_of(env, &found, |one| found_plist(env, one)?.finish())?)?
-                .set(k_skipped, paths(env, &skipped)?)?
+                .set("files", write::list_of(env, &found, |one| found_plist(env, one)?.finish())?)?
+                .set("skipped", paths(env, &skipped)?)?
                 .finish(),
             Message::Choices(round, choices) => plist("choices")?
-                .set(k_round, i64::try_from(round).ok())?
-                .set(k_choices, write::list_of(env, &choices, |one| choice_plist(env, one))?)?
+                .set("round", i64::try_from(round).ok())?
+                .set("choices", write::list_of(env, &choices, |one| choice_plist(env, one))?)?
                 .finish(),
             Message::Homes(homes) => {
                 let homes = homes.iter().filter_map(|(name, folder)| Some((name, folder.to_str()?)));
                 let homes = write::list_of(env, homes, |(name, folder)| env.cons(name, folder))?;
-                plist("homes")?.set(k_homes, homes)?.finish()
+                plist("homes")?.set("homes", homes)?.finish()
             }
             Message::Stuck(root, is_stuck) => {
-                plist("stuck")?.set(k_root, root.to_string_lossy().as_ref())?.set(k_over, !is_stuck)?.finish()
+                plist("stuck")?.set("root", root.to_string_lossy().as_ref())?.set("over", !is_stuck)?.finish()
             }
             // Those are applied and noted before.
             Message::Events(id, _) => of("progress", id)?.finish(),
@@ -535,31 +524,31 @@ fn time(time: SystemTime) -> f64 {
 
 fn found_plist<'e>(env: &'e Env, found: &Found) -> Result<write::Plist<'e>> {
     write::Plist::new(env)
-        .set(k_file, found.path.to_string_lossy().as_ref())?
-        .set(k_time, time(found.modified))?
-        .set(k_of_project, found.is_of_project)?
-        .set(k_has_processes, found.has_processes)?
-        .set(k_begun, found.begun.and_then(|time| i64::try_from(time).ok()))
+        .set("file", found.path.to_string_lossy().as_ref())?
+        .set("time", time(found.modified))?
+        .set("ofProject", found.is_of_project)?
+        .set("hasProcesses", found.has_processes)?
+        .set("begun", found.begun.and_then(|time| i64::try_from(time).ok()))
 }
 
 fn choice_plist<'e>(env: &'e Env, choice: &Choice) -> Result<Value<'e>> {
-    found_plist(env, &choice.found)?.set(k_description, description(env, &choice.description)?)?.finish()
+    found_plist(env, &choice.found)?.set("description", description(env, &choice.description)?)?.finish()
 }
 
 fn process_plist<'e>(env: &'e Env, process: &Process) -> Result<Value<'e>> {
     write::Plist::new(env)
-        .set(k_pid, process.pid)?
-        .set(k_machine, process.machine.as_ref())?
-        .set(k_state, write::symbol(env, if process.is_suspended { "suspended" } else { "alive" })?)?
-        .set(k_session_id, process.session.as_ref())?
-        .set(k_status, process.status.as_ref())?
-        .set(k_waiting_for, process.waiting_for.as_ref())?
-        .set(k_cwd, process.folder.as_ref())?
-        .set(k_name, process.name.as_ref())?
-        .set(k_entrypoint, process.entrypoint.as_ref())?
-        .set(k_proc_start, process.start.as_ref())?
-        .set(k_file, process.file.to_string_lossy().as_ref())?
-        .set(k_started_at, process.started_at.and_then(|time| i64::try_from(time).ok()))?
+        .set("pid", process.pid)?
+        .set("machine", process.machine.as_ref())?
+        .set("state", write::symbol(env, if process.is_suspended { "suspended" } else { "alive" })?)?
+        .set("sessionId", process.session.as_ref())?
+        .set("status", process.status.as_ref())?
+        .set("waitingFor", process.waiting_for.as_ref())?
+        .set("cwd", process.folder.as_ref())?
+        .set("name", process.name.as_ref())?
+        .set("entrypoint", process.entrypoint.as_ref())?
+        .set("procStart", process.start.as_ref())?
+        .set("file", process.file.to_string_lossy().as_ref())?
+        .set("startedAt", process.started_at.and_then(|time| i64::try_from(time).ok()))?
         .finish()
 }
 
@@ -572,11 +561,11 @@ impl<'e> IntoLisp<'e> for &ThreadUpdate {
             (activity, _) => activity.map(Activity::as_str),
         };
         write::Plist::new(env)
-            .set(k_thread, &self.thread)?
-            .set(k_outcome, outcome.transpose()?)?
-            .set(k_state, self.state)?
-            .set_some(k_activity, activity.map(|name| write::symbol(env, name)).transpose()?)?
-            .set_some(k_reason, self.error.as_ref())?
+            .set("thread", &self.thread)?
+            .set("outcome", outcome.transpose()?)?
+            .set("state", self.state)?
+            .set_some("activity", activity.map(|name| write::symbol(env, name)).transpose()?)?
+            .set_some("reason", self.error.as_ref())?
             .finish()
     }
 }

@@ -14,10 +14,6 @@ use crate::journal::search::Query;
 use crate::thread::Thread;
 use serde_json::{Map, Value as Json};
 
-emacs::use_symbols! {
-    k_timestamp => ":timestamp" k_type => ":type" k_line => ":line" k_item => ":item"
-}
-
 const PHASES: &str = "planning, execution or synthesis";
 const OUTCOMES: &str = "ok, failed, refused, background or unknown";
 const FILES: &str = "a list of plists with :path";
@@ -122,10 +118,10 @@ fn search<'e>(env: &'e Env, thread: Key, text: Value<'e>, limit: Value<'e>) -> R
         let found = with_module(|module| module.store.search(&thread, query, limit))?;
         write::list_of(env, &found, |found| {
             write::Plist::new(env)
-                .set(k_timestamp, found.timestamp)?
-                .set(k_type, found.kind.map(|kind| kind.as_str()))?
-                .set(k_line, write::text(env, &found.line)?)?
-                .set(k_item, found.item.as_deref())?
+                .set("timestamp", found.timestamp)?
+                .set("type", found.kind.map(|kind| kind.as_str()))?
+                .set("line", write::text(env, &found.line)?)?
+                .set("item", found.item.as_deref())?
                 .finish()
         })
     })

@@ -12,14 +12,6 @@ use crate::protocol::{Call, Hello, Message, SessionActivity, parse};
 use crate::told;
 
 emacs::use_symbols! {
-    k_type => ":type" k_protocol => ":protocol" k_role => ":role" k_id => ":id"
-    k_version => ":version" k_client => ":client" k_client_version => ":clientVersion"
-    k_project => ":project" k_process => ":process" k_elsewhere => ":elsewhere" k_started => ":started" k_now => ":now"
-    k_lost => ":lost" k_outdated => ":outdated" k_claude_folder => ":claudeFolder"
-    k_codex_folder => ":codexFolder" k_call => ":call" k_until => ":until"
-    k_session => ":session" k_source => ":source" k_subagent => ":subagent"
-    k_arguments => ":arguments" k_activity => ":activity" k_reason => ":reason" k_task => ":task" k_killed => ":killed"
-    k_nonce => ":nonce" k_proof => ":proof"
     hello call cancel activity bye unknown
 }
 
@@ -36,14 +28,14 @@ fn socket_parse<'e>(env: &'e Env, line: Value<'e>) -> Result<Value<'e>> {
         let text = read::text("line", line)?;
         let plist = Plist::new(env);
         match parse(&text).map_err(invalid)? {
-            Message::Hello(message) => fields_of_hello(plist.set(k_type, hello)?, &message),
-            Message::Call(message) => fields_of_call(plist.set(k_type, call)?, env, &message),
-            Message::Cancel(message) => plist.set(k_type, cancel)?.set(k_call, message.call)?.finish(),
-            Message::Activity(message) => fields_of_activity(plist.set(k_type, activity)?, &message),
+            Message::Hello(message) => fields_of_hello(plist.set("type", hello)?, &message),
+            Message::Call(message) => fields_of_call(plist.set("type", call)?, env, &message),
+            Message::Cancel(message) => plist.set("type", cancel)?.set("call", message.call)?.finish(),
+            Message::Activity(message) => fields_of_activity(plist.set("type", activity)?, &message),
             Message::Bye(message) => {
-                plist.set(k_type, bye)?.set_some(k_killed, message.killed.then_some(true))?.finish()
+                plist.set("type", bye)?.set_some("killed", message.killed.then_some(true))?.finish()
             }
-            Message::Unknown(name) => plist.set(k_type, unknown)?.set(k_id, name)?.finish(),
+            Message::Unknown(name) => plist.set("type", unknown)?.set("id", name)?.finish(),
         }
     })
 }
@@ -79,44 +71,44 @@ fn invalid(error: serde_json::Error) -> Error {
 fn fields_of_hello<'e>(plist: Plist<'e>, message: &Hello) -> Result<Value<'e>> {
     let is_elsewhere = message.pid_domain.as_deref().is_some_and(process::is_elsewhere);
     plist
-        .set(k_protocol, message.protocol)?
-        .set(k_role, &message.role)?
-        .set(k_id, &message.id)?
-        .set_some(k_version, message.version.as_ref())?
-        .set_some(k_client, message.client.as_ref())?
-        .set_some(k_client_version, message.client_version.as_ref())?
-        .set_some(k_project, message.project.as_ref())?
-        .set_some(k_process, message.process)?
-        .set_some(k_elsewhere, is_elsewhere.then_some(true))?
-        .set_some(k_started, message.started)?
-        .set_some(k_now, message.now)?
-        .set_some(k_lost, message.lost)?
-        .set_some(k_outdated, message.outdated.then_some(true))?
-        .set_some(k_claude_folder, message.claude_folder.as_ref())?
-        .set_some(k_codex_folder, message.codex_folder.as_ref())?
-        .set_some(k_nonce, message.nonce.as_ref())?
-        .set_some(k_proof, message.proof.as_ref())?
+        .set("protocol", message.protocol)?
+        .set("role", &message.role)?
+        .set("id", &message.id)?
+        .set_some("version", message.version.as_ref())?
+        .set_some("client", message.client.as_ref())?
+        .set_some("clientVersion", message.client_version.as_ref())?
+        .set_some("project", message.project.as_ref())?
+        .set_some("process", message.process)?
+        .set_some("elsewhere", is_elsewhere.then_some(true))?
+        .set_some("started", message.started)?
+        .set_some("now", message.now)?
+        .set_some("lost", message.lost)?
+        .set_some("outdated", message.outdated.then_some(true))?
+        .set_some("claudeFolder", message.claude_folder.as_ref())?
+        .set_some("codexFolder", message.codex_folder.as_ref())?
+        .set_some("nonce", message.nonce.as_ref())?
+        .set_some("proof", message.proof.as_ref())?
         .finish()
 }
 
 fn fields_of_call<'e>(plist: Plist<'e>, env: &'e Env, message: &Call<'_>) -> Result<Value<'e>> {
     let arguments = message.arguments.map(|arguments| write::text(env, arguments.get())).transpose()?;
     plist
-        .set(k_call, message.call)?
-        .set_some(k_until, message.until)?
-        .set_some(k_session, message.session.as_ref())?
-        .set_some(k_source, message.source.as_ref())?
-        .set_some(k_subagent, message.subagent.as_ref())?
-        .set_some(k_task, message.task.as_ref())?
-        .set_some(k_arguments, arguments)?
+        .set("call", message.call)?
+        .set_some("until", message.until)?
+        .set_some("session", message.session.as_ref())?
+        .set_some("source", message.source.as_ref())?
+        .set_some("subagent", message.subagent.as_ref())?
+        .set_some("task", message.task.as_ref())?
+        .set_some("arguments", arguments)?
         .finish()
 }
 
 fn fields_of_activity<'e>(plist: Plist<'e>, message: &SessionActivity) -> Result<Value<'e>> {
     plist
-        .set(k_session, &message.session)?
-        .set_some(k_subagent, message.subagent.as_ref())?
-        .set(k_activity, &message.activity)?
-        .set_some(k_reason, message.reason.as_ref())?
+        .set("session", &message.session)?
+        .set_some("subagent", message.subagent.as_ref())?
+        .set("activity", &message.activity)?
+        .set_some("reason", message.reason.as_ref())?
         .finish()
 }

@@ -9,12 +9,6 @@ use crate::events::observation::Phase;
 use crate::events::stream::{Context, StreamKind, token_context as context_of};
 use crate::thread::StreamEvent;
 
-emacs::use_symbols! {
-    k_type => ":type" k_token_type => ":tokenType" k_phase => ":phase" k_step_id => ":stepId"
-    k_step_description => ":stepDescription" k_thread_id => ":threadId"
-    k_trace_id => ":traceId" k_session_id => ":sessionId" k_token_type_argument => ":token-type"
-}
-
 /// See `todo-write-token-context'.
 #[defun]
 fn token_context<'e>(env: &'e Env, call_context: Value<'e>, thinking: Value<'e>) -> Result<Value<'e>> {
@@ -22,8 +16,8 @@ fn token_context<'e>(env: &'e Env, call_context: Value<'e>, thinking: Value<'e>)
         let call_context = read::name("call context", call_context)?;
         let (phase, token_type) = context_of(call_context.as_deref(), thinking.is_not_nil());
         Plist::new(env)
-            .set(k_phase, phase.map(|phase| write::symbol(env, phase.as_str())).transpose()?)?
-            .set(k_token_type_argument, token_type)?
+            .set("phase", phase.map(|phase| write::symbol(env, phase.as_str())).transpose()?)?
+            .set("token-type", token_type)?
             .finish()
     })
 }
@@ -89,13 +83,13 @@ fn stream_next<'e>(env: &'e Env, thread: Key, data: Value<'e>) -> Result<Value<'
 
 fn to_lisp<'e>(env: &'e Env, kind: StreamKind, context: &Context) -> Result<Value<'e>> {
     Plist::new(env)
-        .set(k_type, kind.as_str())?
-        .set_some(k_token_type, context.token_type)?
-        .set_some(k_phase, context.phase.map(Phase::as_str))?
-        .set_some(k_step_id, context.step_id.as_deref())?
-        .set_some(k_step_description, context.step_description.as_deref())?
-        .set(k_thread_id, &context.thread_id)?
-        .set_some(k_trace_id, context.trace_id.as_deref())?
-        .set_some(k_session_id, context.session_id.as_deref())?
+        .set("type", kind.as_str())?
+        .set_some("tokenType", context.token_type)?
+        .set_some("phase", context.phase.map(Phase::as_str))?
+        .set_some("stepId", context.step_id.as_deref())?
+        .set_some("stepDescription", context.step_description.as_deref())?
+        .set("threadId", &context.thread_id)?
+        .set_some("traceId", context.trace_id.as_deref())?
+        .set_some("sessionId", context.session_id.as_deref())?
         .finish()
 }

@@ -22,9 +22,6 @@ use crate::thread::{Edit, Outcome, State, Thread, WriteOptions};
 
 emacs::use_symbols! {
     project => "todo-write--project"
-    k_changed => ":changed" k_warnings => ":warnings"
-    k_key => ":key" k_about => ":about" k_modified => ":modified"
-    k_state => ":state"
 }
 
 /// Calls `work` with a thread, which is empty if it does not exist.
@@ -228,9 +225,9 @@ fn change_state<'e>(
     let is_changed =
         before.map(|(state, _)| state) != state || Ending::is_replaced(ending(before), ending(after));
     write::Plist::new(env)
-        .set(k_state, state)?
-        .set(k_changed, is_changed)?
-        .set(k_warnings, write::texts(env, &warnings)?)?
+        .set("state", state)?
+        .set("changed", is_changed)?
+        .set("warnings", write::texts(env, &warnings)?)?
         .finish()
 }
 
@@ -458,9 +455,9 @@ fn kept(env: &Env) -> Result<Value<'_>> {
         let kept = with_module(|module| module.store.saved_threads());
         write::list_of(env, &kept, |kept| {
             write::Plist::new(env)
-                .set(k_key, &kept.key)?
-                .set(k_about, ser::json(env, &kept.about)?)?
-                .set(k_modified, kept.modified)?
+                .set("key", &kept.key)?
+                .set("about", ser::json(env, &kept.about)?)?
+                .set("modified", kept.modified)?
                 .finish()
         })
     })

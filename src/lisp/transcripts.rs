@@ -12,11 +12,6 @@ use crate::agents::listing::{Listing, Wanted};
 use crate::file;
 use crate::hub::Home;
 
-emacs::use_symbols! {
-    k_session => ":session" k_folder => ":folder" k_title => ":title" k_begun => ":begun"
-    k_agent => ":agent" k_host => ":host" k_processes => ":processes" k_skipped => ":skipped" k_files => ":files"
-}
-
 /// See `todo-write-transcript-describe'.
 #[defun]
 fn transcript_describe<'e>(env: &'e Env, file: Value<'e>) -> Result<Value<'e>> {
@@ -31,13 +26,13 @@ fn transcript_describe<'e>(env: &'e Env, file: Value<'e>) -> Result<Value<'e>> {
 /// What is said of a session, as a plist.
 pub(super) fn description<'e>(env: &'e Env, found: &Description) -> Result<Value<'e>> {
     write::Plist::new(env)
-        .set(k_host, found.agent.as_str())?
-        .set(k_session, &found.session)?
-        .set(k_folder, found.folder.as_ref())?
-        .set(k_title, found.title.as_ref())?
-        .set(k_begun, found.begun)?
-        .set(k_agent, found.is_subagent)?
-        .set(k_processes, found.has_processes)?
+        .set("host", found.agent.as_str())?
+        .set("session", &found.session)?
+        .set("folder", found.folder.as_ref())?
+        .set("title", found.title.as_ref())?
+        .set("begun", found.begun)?
+        .set("agent", found.is_subagent)?
+        .set("processes", found.has_processes)?
         .finish()
 }
 
@@ -62,12 +57,12 @@ fn listing(env: &Env, Listing { files, unreadable }: Listing) -> Result<Value<'_
     let time = |time: &SystemTime| time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     write::Plist::new(env)
         .set(
-            k_files,
+            "files",
             write::list_of(env, &files, |(modified, path)| {
                 env.cons(time(modified).as_secs_f64(), path.to_string_lossy().as_ref())
             })?,
         )?
-        .set(k_skipped, write::texts(env, &skipped)?)?
+        .set("skipped", write::texts(env, &skipped)?)?
         .finish()
 }
 

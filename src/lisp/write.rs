@@ -6,8 +6,9 @@
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::thread::LocalKey;
 
-use emacs::{Env, GlobalRef, IntoLisp, OnceGlobalRef, Result, Value};
+use emacs::{Env, GlobalRef, IntoLisp, Result, Value};
 use once_cell::sync::OnceCell;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
@@ -31,24 +32,7 @@ emacs::use_functions! {
 }
 
 emacs::use_symbols! {
-    nil t
-    k_null => ":null" k_false => ":false"
-    k_ok => ":ok" k_revision => ":revision" k_result => ":result" k_changes => ":changes"
-    k_notices => ":notices" k_errors => ":errors" k_forced => ":forced"
-    k_state => ":state" k_resumed => ":resumed" k_warnings => ":warnings"
-    k_timestamp => ":timestamp" k_added => ":added" k_modified => ":modified" k_removed => ":removed"
-    k_status_changed => ":statusChanged" k_reordered => ":reordered"
-    k_type => ":type" k_item_id => ":itemId" k_item => ":item" k_previous_item => ":previousItem"
-    k_cancelled => ":cancelled" k_fields => ":fields" k_position => ":position"
-    k_previous_position => ":previousPosition" k_previous_status => ":previousStatus"
-    k_id => ":id" k_content => ":content" k_status => ":status" k_active_form => ":activeForm"
-    k_added_by => ":addedBy" k_told => ":told" k_untold => ":untold" k_count => ":count" k_yours => ":yours" k_priority => ":priority" k_blocked_by => ":blockedBy" k_owner => ":owner"
-    k_thread_id => ":threadId" k_trace_id => ":traceId" k_parent_id => ":parentId"
-    k_title => ":title" k_metadata => ":metadata" k_todo_list => ":todoList"
-    k_summary => ":summary" k_total => ":total" k_current => ":current" k_reason => ":reason" k_unsaved => ":unsaved"
-    k_ending => ":ending" k_refused => ":refused" k_mended => ":mended"
-    k_created => ":created" k_started => ":started" k_completed => ":completed" k_spent => ":spent"
-    k_running => ":running" k_intervals => ":intervals"
+    nil t k_null => ":null" k_false => ":false"
 }
 
 /// A plist under construction.
@@ -63,19 +47,16 @@ impl<'e> Plist<'e> {
         Plist { env, values: Vec::with_capacity(12) }
     }
 
-    /// Adds a key and its value.
-    pub(super) fn set(mut self, key: &'e OnceGlobalRef, value: impl IntoLisp<'e>) -> Result<Plist<'e>> {
-        self.values.extend([key.bind(self.env), value.into_lisp(self.env)?]);
+    /// Adds the keyword of a name, and its value.
+    pub(super) fn set(mut self, name: &'static str, value: impl IntoLisp<'e>) -> Result<Plist<'e>> {
+        self.values.extend([keyword(self.env, name)?, value.into_lisp(self.env)?]);
         Ok(self)
     }
 
-    /// Adds a key and its value, unless that is nil: the same to `plist-get`, and no garbage.
-    pub(super) fn set_some(mut self, key: &'e OnceGlobalRef, value: impl IntoLisp<'e>) -> Result<Plist<'e>> {
+    /// As [`Plist::set`], unless the value is nil: the same to `plist-get`, and no garbage.
+    pub(super) fn set_some(self, name: &'static str, value: impl IntoLisp<'e>) -> Result<Plist<'e>> {
         let value = value.into_lisp(self.env)?;
-        if value.is_not_nil() {
-            self.values.extend([key.bind(self.env), value]);
-        }
-        Ok(self)
+        if value.is_not_nil() { self.set(name, value) } else { Ok(self) }
     }
 
     /// The Lisp list.
@@ -136,28 +117,31 @@ pub(super) fn texts<'e>(env: &'e Env, texts: &[String]) -> Result<Value<'e>> {
 
 /// A string that is one object in all values: the name of a status, of a type or the like.
 pub(super) fn word<'e>(env: &'e Env, word: &'static str) -> Result<Value<'e>> {
-    thread_local! {
-        static WORDS: RefCell<HashMap<&'static str, &'static GlobalRef>> = RefCell::default();
-    }
-    if let Some(known) = WORDS.with_borrow(|words| words.get(word).copied()) {
-        return Ok(known.bind(env));
-    }
-    let known: &GlobalRef = Box::leak(Box::new(text(env, word)?.make_global_ref()));
-    WORDS.with_borrow_mut(|words| words.insert(word, known));
-    Ok(known.bind(env))
+    thread_local! { static WORDS: Interned = RefCell::default(); }
+    interned(env, &WORDS, word, || text(env, word))
 }
 
 /// The keyword of a name.
 pub(super) fn keyword<'e>(env: &'e Env, name: &'static str) -> Result<Value<'e>> {
-    thread_local! {
-        static KEYWORDS: RefCell<HashMap<&'static str, &'static GlobalRef>> = RefCell::default();
-    }
-    if let Some(known) = KEYWORDS.with_borrow(|keywords| keywords.get(name).copied()) {
+    thread_local! { static KEYWORDS: Interned = RefCell::default(); }
+    interned(env, &KEYWORDS, name, || symbol(env, &format!(":{name}")))
+}
+
+type Interned = RefCell<HashMap<&'static str, &'static GlobalRef>>;
+
+/// The object of a name, made once.
+fn interned<'e>(
+    env: &'e Env,
+    all: &'static LocalKey<Interned>,
+    name: &'static str,
+    make: impl FnOnce() -> Result<Value<'e>>,
+) -> Result<Value<'e>> {
+    if let Some(known) = all.with_borrow(|all| all.get(name).copied()) {
         return Ok(known.bind(env));
     }
-    let known: &GlobalRef = Box::leak(Box::new(symbol(env, &format!(":{name}"))?.make_global_ref()));
-    KEYWORDS.with_borrow_mut(|keywords| keywords.insert(name, known));
-    Ok(known.bind(env))
+    let new: &GlobalRef = Box::leak(Box::new(make()?.make_global_ref()));
+    all.with_borrow_mut(|all| all.insert(name, new));
+    Ok(new.bind(env))
 }
 
 /// Maximum number of items that are kept as Lisp objects.
@@ -216,7 +200,7 @@ impl<'e> IntoLisp<'e> for &Item {
 
 /// The plist of an item; `rest` follows the status.
 fn item_with<'e>(env: &'e Env, item: &Item, rest: Value<'e>) -> Result<Value<'e>> {
-    env.cons(k_status.bind(env), env.cons(word(env, item.status.as_str())?, rest)?)
+    env.cons(keyword(env, "status")?, env.cons(word(env, item.status.as_str())?, rest)?)
 }
 
 /// The plist of an item without its status.
@@ -224,14 +208,14 @@ fn rest_of_item<'e>(env: &'e Env, item: &Item) -> Result<Value<'e>> {
     let blocked_by = Some(&item.blocked_by).filter(|ids| !ids.is_empty());
     let is_users = item.added_by != Author::default();
     Plist::new(env)
-        .set(k_id, text(env, &item.id)?)?
-        .set(k_content, text(env, &item.content)?)?
-        .set(k_active_form, text(env, &item.active_form)?)?
-        .set_some(k_priority, item.priority.map(|level| word(env, level.as_str())).transpose()?)?
-        .set_some(k_added_by, is_users.then(|| word(env, item.added_by.as_str())).transpose()?)?
-        .set_some(k_untold, !item.told)?
-        .set_some(k_blocked_by, blocked_by.map(|ids| texts(env, ids)).transpose()?)?
-        .set_some(k_owner, item.owner.as_deref().map(|owner| text(env, owner)).transpose()?)?
+        .set("id", text(env, &item.id)?)?
+        .set("content", text(env, &item.content)?)?
+        .set("activeForm", text(env, &item.active_form)?)?
+        .set_some("priority", item.priority.map(|level| word(env, level.as_str())).transpose()?)?
+        .set_some("addedBy", is_users.then(|| word(env, item.added_by.as_str())).transpose()?)?
+        .set_some("untold", !item.told)?
+        .set_some("blockedBy", blocked_by.map(|ids| texts(env, ids)).transpose()?)?
+        .set_some("owner", item.owner.as_deref().map(|owner| text(env, owner)).transpose()?)?
         .finish()
 }
 
@@ -255,7 +239,7 @@ impl ChangedItem for Arc<Item> {
     }
 
     fn shared_id<'e>(&self, env: &'e Env) -> Result<Value<'e>> {
-        env.call(plist_get, [kept_item(env, self)?, k_id.bind(env)])
+        env.call(plist_get, [kept_item(env, self)?, keyword(env, "id")?])
     }
 }
 
@@ -282,15 +266,15 @@ pub(super) fn change<'e, T: ChangedItem>(
     };
     let fields = || vector_of(env, &change.fields, |field| text(env, field));
     Plist::new(env)
-        .set(k_item_id, id)?
-        .set_some(k_item, item(&change.item)?)?
-        .set_some(k_previous_item, item(&change.previous_item)?)?
-        .set_some(k_cancelled, change.cancelled)?
-        .set_some(k_fields, (change.kind == ChangeKind::Modified).then(fields).transpose()?)?
-        .set_some(k_position, change.position)?
-        .set_some(k_previous_position, change.previous_position)?
-        .set(k_type, word(env, change.kind.as_str())?)?
-        .set(k_timestamp, timestamp)
+        .set("itemId", id)?
+        .set_some("item", item(&change.item)?)?
+        .set_some("previousItem", item(&change.previous_item)?)?
+        .set_some("cancelled", change.cancelled)?
+        .set_some("fields", (change.kind == ChangeKind::Modified).then(fields).transpose()?)?
+        .set_some("position", change.position)?
+        .set_some("previousPosition", change.previous_position)?
+        .set("type", word(env, change.kind.as_str())?)?
+        .set("timestamp", timestamp)
 }
 
 /// The plist of a set of changes, as of an outcome.
@@ -300,8 +284,8 @@ pub(super) fn changes<'e, T: ChangedItem>(
     timestamp: Millis,
 ) -> Result<Plist<'e>> {
     Plist::new(env)
-        .set(k_timestamp, timestamp)?
-        .set(k_changes, vector_of(env, all, |one| change(env, one, timestamp)?.finish())?)
+        .set("timestamp", timestamp)?
+        .set("changes", vector_of(env, all, |one| change(env, one, timestamp)?.finish())?)
 }
 
 /// The plist of a set of changes, with the vectors by kind, which share their elements with `:changes`.
@@ -316,13 +300,13 @@ pub(super) fn changes_by_kind<'e, T: ChangedItem>(
         env.call(vector, &chosen.map(|(_, value)| *value).collect::<Vec<_>>())
     };
     Plist::new(env)
-        .set(k_timestamp, timestamp)?
-        .set(k_changes, env.call(vector, &values)?)?
-        .set(k_added, of_kind(ChangeKind::Added)?)?
-        .set(k_modified, of_kind(ChangeKind::Modified)?)?
-        .set(k_removed, of_kind(ChangeKind::Removed)?)?
-        .set(k_status_changed, of_kind(ChangeKind::StatusChanged)?)?
-        .set(k_reordered, of_kind(ChangeKind::Reordered)?)?
+        .set("timestamp", timestamp)?
+        .set("changes", env.call(vector, &values)?)?
+        .set("added", of_kind(ChangeKind::Added)?)?
+        .set("modified", of_kind(ChangeKind::Modified)?)?
+        .set("removed", of_kind(ChangeKind::Removed)?)?
+        .set("statusChanged", of_kind(ChangeKind::StatusChanged)?)?
+        .set("reordered", of_kind(ChangeKind::Reordered)?)?
         .finish()
 }
 
@@ -335,19 +319,19 @@ pub(super) fn outcome<'e>(
 ) -> Result<Value<'e>> {
     let changes = || changes(env, &outcome.changes, outcome.timestamp)?.finish();
     Plist::new(env)
-        .set_some(k_ok, outcome.ok)?
-        .set(k_revision, outcome.revision)?
-        .set(k_result, text(env, &outcome.result)?)?
-        .set_some(k_changes, (!outcome.changes.is_empty()).then(changes).transpose()?)?
-        .set_some(k_notices, texts(env, &outcome.notices)?)?
-        .set_some(k_errors, ser::to_lisp(env, &outcome.errors)?)?
-        .set_some(k_forced, texts(env, &outcome.forced)?)?
-        .set(k_state, summary.state)?
-        .set_some(k_resumed, outcome.resumed)?
-        .set_some(k_told, outcome.told)?
-        .set_some(k_mended, outcome.mended)?
-        .set_some(k_warnings, texts(env, warnings)?)?
-        .set(k_summary, summary)?
+        .set_some("ok", outcome.ok)?
+        .set("revision", outcome.revision)?
+        .set("result", text(env, &outcome.result)?)?
+        .set_some("changes", (!outcome.changes.is_empty()).then(changes).transpose()?)?
+        .set_some("notices", texts(env, &outcome.notices)?)?
+        .set_some("errors", ser::to_lisp(env, &outcome.errors)?)?
+        .set_some("forced", texts(env, &outcome.forced)?)?
+        .set("state", summary.state)?
+        .set_some("resumed", outcome.resumed)?
+        .set_some("told", outcome.told)?
+        .set_some("mended", outcome.mended)?
+        .set_some("warnings", texts(env, warnings)?)?
+        .set("summary", summary)?
         .finish()
 }
 
@@ -395,18 +379,18 @@ impl<'e> IntoLisp<'e> for Summary {
             yours => format!("{}/{} + {yours} yours", self.completed, self.total),
         };
         Plist::new(env)
-            .set(k_revision, self.revision)?
-            .set(k_completed, self.completed)?
-            .set(k_yours, self.yours)?
-            .set(k_count, self::text(env, &count)?)?
-            .set_some(k_current, self.current.as_ref().map(|item| kept_item(env, item)).transpose()?)?
-            .set(k_state, self.state)?
-            .set(k_total, self.total)?
-            .set_some(k_title, text(&self.title)?)?
-            .set_some(k_reason, text(&self.reason)?)?
-            .set_some(k_unsaved, self.is_unsaved)?
-            .set_some(k_ending, self.ending)?
-            .set_some(k_refused, text(&self.refused)?)?
+            .set("revision", self.revision)?
+            .set("completed", self.completed)?
+            .set("yours", self.yours)?
+            .set("count", self::text(env, &count)?)?
+            .set_some("current", self.current.as_ref().map(|item| kept_item(env, item)).transpose()?)?
+            .set("state", self.state)?
+            .set("total", self.total)?
+            .set_some("title", text(&self.title)?)?
+            .set_some("reason", text(&self.reason)?)?
+            .set_some("unsaved", self.is_unsaved)?
+            .set_some("ending", self.ending)?
+            .set_some("refused", text(&self.refused)?)?
             .finish()
     }
 }
@@ -430,12 +414,12 @@ pub(super) fn revision<'e>(env: &'e Env, revision: &Revision, starts: &HashSet<u
 impl<'e> IntoLisp<'e> for &Times {
     fn into_lisp(self, env: &'e Env) -> Result<Value<'e>> {
         Plist::new(env)
-            .set(k_created, self.created)?
-            .set(k_started, self.started)?
-            .set(k_completed, self.completed)?
-            .set(k_spent, self.spent(now()))?
-            .set(k_running, self.running_since.is_some())?
-            .set(k_intervals, list_of(env, &self.intervals, |(from, to)| env.cons(*from, *to))?)?
+            .set("created", self.created)?
+            .set("started", self.started)?
+            .set("completed", self.completed)?
+            .set("spent", self.spent(now()))?
+            .set("running", self.running_since.is_some())?
+            .set("intervals", list_of(env, &self.intervals, |(from, to)| env.cons(*from, *to))?)?
             .finish()
     }
 }
@@ -444,27 +428,27 @@ impl<'e> IntoLisp<'e> for &Times {
 pub(super) fn observation<'e>(env: &'e Env, thread: &str, observation: &Observation) -> Result<Value<'e>> {
     let content = match &observation.payload {
         Payload::PlanUpdate(Derived::Of(update)) => Plist::new(env)
-            .set(k_revision, update.revision)?
-            .set(k_todo_list, vector_of(env, &update.todo_list, |item| Ok(&**item))?)?
-            .set(k_changes, changes_by_kind(env, &update.changes, observation.timestamp)?)?
+            .set("revision", update.revision)?
+            .set("todoList", vector_of(env, &update.todo_list, |item| Ok(&**item))?)?
+            .set("changes", changes_by_kind(env, &update.changes, observation.timestamp)?)?
             .finish()?,
         Payload::ItemStatusChange(Derived::Of(change)) => Plist::new(env)
-            .set(k_item, &*change.item)?
-            .set(k_status, change.item.status.as_str())?
-            .set(k_previous_status, change.previous_status.map(|status| status.as_str()))?
+            .set("item", &*change.item)?
+            .set("status", change.item.status.as_str())?
+            .set("previousStatus", change.previous_status.map(|status| status.as_str()))?
             .finish()?,
         reported => ser::json(env, &reported.content())?,
     };
     Plist::new(env)
-        .set(k_id, format!("o{}", observation.number))?
-        .set(k_type, observation.kind().as_str())?
-        .set(k_thread_id, thread)?
-        .set_some(k_trace_id, observation.trace_id.as_deref())?
-        .set_some(k_parent_id, observation.parent_id.as_deref())?
-        .set(k_timestamp, observation.timestamp)?
-        .set(k_title, &observation.title)?
-        .set(k_content, content)?
-        .set(k_metadata, ser::to_lisp(env, &observation.metadata)?)?
+        .set("id", format!("o{}", observation.number))?
+        .set("type", observation.kind().as_str())?
+        .set("threadId", thread)?
+        .set_some("traceId", observation.trace_id.as_deref())?
+        .set_some("parentId", observation.parent_id.as_deref())?
+        .set("timestamp", observation.timestamp)?
+        .set("title", &observation.title)?
+        .set("content", content)?
+        .set("metadata", ser::to_lisp(env, &observation.metadata)?)?
         .finish()
 }
 
