@@ -132,11 +132,7 @@ It needs no options, but in a container."
   (let* ((ssh (todo-write-remote-setup--ssh there))
          (folder (todo-write-remote-setup--folder there))
          (program (todo-write-mcp-setup--program))
-         (sources (or (seq-find (lambda (folder)
-                                  (file-exists-p (expand-file-name "Cargo.toml" folder)))
-                                (list (todo-write-module--file "mcp/")
-                                      (todo-write-module--file "../mcp/")))
-                      "mcp"))
+         (sources (or (todo-write-module--sources) "."))
          (same (equal (todo-write-remote-setup--there-system there)
                       (ignore-errors (car (process-lines "uname" "-sm"))))))
     (concat
@@ -144,8 +140,8 @@ It needs no options, but in a container."
      (if (and same program)
          (format "%s 'cat >%s/bin/todo-write-mcp && chmod 700 %s/bin/todo-write-mcp' <%s\n"
                  ssh folder folder (shell-quote-argument program))
-       (format "tar -C %s -cf - --exclude target . | %s 'mkdir -p %s/mcp && tar -C %s/mcp -xf -'
-%s 'cargo install --path %s/mcp --root %s'\n"
+       (format "tar -C %s -cf - Cargo.toml Cargo.lock src mcp | %s 'mkdir -p %s/todo-write && tar -C %s/todo-write -xf -'
+%s 'cargo install --path %s/todo-write/mcp --root %s'\n"
                (shell-quote-argument (directory-file-name (expand-file-name sources))) ssh
                folder folder ssh folder folder)))))
 

@@ -20,6 +20,8 @@ mod server;
 #[cfg(unix)]
 mod session;
 #[cfg(unix)]
+mod setup;
+#[cfg(unix)]
 mod transport;
 
 // Emacs searches this file for the version, which ends at the semicolon.
@@ -28,6 +30,7 @@ const USAGE: &str = concat!(
     env!("CARGO_PKG_VERSION"),
     "; an MCP server with the tool todo_write. A running Emacs keeps the list.
 Usage: todo-write-mcp [permission|note] [--check] [--socket FILE | --tcp PORT --token FILE]
+       todo-write-mcp setup AGENT
 
 The socket of Emacs is by default todo-write/socket in /run/user/UID, else in
 /tmp/todo-write-UID; M-x todo-write-mcp-mode opens it. From another machine, it is the newest
@@ -35,6 +38,7 @@ The socket of Emacs is by default todo-write/socket in /run/user/UID, else in
 --check tests whether Emacs answers.
 With permission or note, it is a hook of Claude Code: the user may answer its dialogs in Emacs,
 or the agent hears what the user did there.
+setup gives an agent the tool; setup --help tells more.
 "
 );
 

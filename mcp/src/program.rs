@@ -12,6 +12,7 @@ use crate::USAGE;
 use crate::door::Door;
 use crate::emacs::Emacs;
 use crate::server::{LIMIT, Server};
+use crate::setup;
 use crate::transport;
 use crate::{note, permission};
 
@@ -20,6 +21,9 @@ use crate::{note, permission};
 pub async fn run() {
     let (mut socket, mut port, mut token, mut check, mut outdated) = (None, None, None, false, false);
     let mut arguments = std::env::args_os().skip(1).peekable();
+    if arguments.next_if(|argument| argument == "setup").is_some() {
+        exit(setup::run(arguments))
+    }
     let hook = arguments.next_if(|argument| argument == "permission" || argument == "note");
     while let Some(argument) = arguments.next() {
         match argument.to_str() {

@@ -48,7 +48,7 @@ FIELDS may have the :system and :home that the machine tells."
       (should (string-search "StreamLocalBindUnlink yes" text))
       (should (string-match-p "^Host build\n  RemoteForward /home/me/" text))
       ;; It is of another kind than this one.
-      (should (string-search "cargo install --path /home/me/.todo-write/mcp --root /home/me/.todo-write"
+      (should (string-search "cargo install --path /home/me/.todo-write/todo-write/mcp --root /home/me/.todo-write"
                              text))
       (should (equal "claude mcp add --scope user todo-write -- /home/me/.todo-write/bin/todo-write-mcp"
                      (car kill-ring)))

@@ -1,0 +1,281 @@
+//! The page that the setup prints: a section for each thing to do, its state, and what is left.
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json as object};
+
+use super::agents::{Agent, Commands, Context, Settings, Way};
+use super::json::{self, Goal};
+use super::plugin::{self, Plugin};
+use super::{Done, changed, file, lines};
+
+/// A part of the page.
+struct Section {
+    title: String,
+    text: String,
+    /// An option that does what the text says, and a label for it.
+    offer: Option<(&'static str, String)>,
+}
+
+/// What is printed.
+#[derive(Default)]
+pub struct Page {
+    sections: Vec<Section>,
+    /// Commands or settings for users who do it by hand.
+    copy: String,
+    /// What is not done, each a clause.
+    open: Vec<String>,
+    /// What would change in the settings.
+    pub diff: String,
+    /// Whether something that was asked for was not done.
+    pub has_failed: bool,
+}
+
+impl Page {
+    /// The page about AGENT, after what was done.
+    pub fn new(agent: &Agent, context: &Context, remove: bool, done: Done) -> Page {
+        let has_failed = matches!(done.run, Some(Err(_))) || matches!(done.written, Some(Err(_)));
+        let mut page = Page { has_failed, ..Page::default() };
+        page.way(agent, context, remove, done.run);
+        if let Some(settings) = &agent.settings {
+            page.settings(agent, settings, context, remove, done.written);
+        }
+        if !remove {
+            for (title, text) in &agent.notes {
+                page.add(title, text.clone(), None);
+            }
+        }
+        page.end(agent, remove);
+        page
+    }
+
+    fn add(&mut self, title: &str, text: String, offer: Option<(&'static str, String)>) {
+        self.sections.push(Section { title: title.to_owned(), text, offer });
+    }
+
+    /// Adds the section about what gives AGENT the tool.
+    fn way(&mut self, agent: &Agent, context: &Context, remove: bool, done: Option<Result<String, String>>) {
+        let title = match &agent.way {
+            Way::Plugin(_) if remove => "Remove the plugin for Claude Code".to_owned(),
+            Way::Plugin(_) => "The plugin for Claude Code".to_owned(),
+            _ if remove => format!("Take the tool todo_write away from {}", agent.label),
+            _ => format!("Give {} the tool todo_write", agent.label),
+        };
+        match &agent.way {
+            Way::Commands(way) => self.commands(&title, way, context, remove, done),
+            Way::Plugin(plugin) => self.plugin(&title, plugin, context, remove, done),
+            // The text is that of the settings.
+            Way::Settings => self.add(&title, String::new(), None),
+            Way::Paste { place, text } => {
+                let (verb, shown) = match remove {
+                    true => ("Remove todo-write from", String::new()),
+                    false => ("Put this into", format!(":\n\n{}", indented(text))),
+                };
+                self.copy = text.clone();
+                self.open.push(format!("{} {place}", verb.to_lowercase()));
+                self.add(&title, format!("{verb} {place}{shown}"), None);
+            }
+        }
+    }
+
+    /// Adds the section about an agent's commands.
+    fn commands(
+        &mut self,
+        title: &str,
+        way: &Commands,
+        context: &Context,
+        remove: bool,
+        done: Option<Result<String, String>>,
+    ) {
+        let (state, is_done) = match &way.entry {
+            None if remove => ("It does not have the tool.", true),
+            None => ("", false),
+            Some(_) if remove => ("", false),
+            Some(entry) if *entry == context.server => ("It has the tool.", true),
+            Some(_) => ("It has the tool by another command, which is replaced.", false),
+        };
+        let commands = match (&way.entry, remove) {
+            (_, true) => vec![way.remove.clone()],
+            (None, false) => vec![way.add.clone()],
+            (Some(_), false) => vec![way.remove.clone(), way.add.clone()],
+        };
+        let name = commands[commands.len() - 1][..3].join(" ");
+        let lines = lines(&commands);
+        let run = match (is_done, &done) {
+            (true, _) => String::new(),
+            (_, Some(_)) => indented(&lines),
+            (_, None) => format!("Run this in a shell:\n\n{}", indented(&lines)),
+        };
+        if !is_done {
+            self.open.push(format!("run `{name}'"));
+        }
+        let can_run = context.has_program(&commands[0][0]) && !is_done;
+        self.add(
+            title,
+            join(&[state, &run, &outcome(done)]),
+            can_run.then(|| ("--run", format!("Run `{name}'"))),
+        );
+        self.copy = lines;
+    }
+
+    /// Adds the section about the plugin for Claude Code.
+    fn plugin(
+        &mut self,
+        title: &str,
+        plugin: &Plugin,
+        context: &Context,
+        remove: bool,
+        done: Option<Result<String, String>>,
+    ) {
+        let (state, is_done) = match (plugin.is_enabled, remove) {
+            (true, false) if plugin.is_current() => ("It is installed.", true),
+            (true, false) => ("It is installed in another version, which is replaced.", false),
+            (false, false) => ("", false),
+            (true, true) => ("It is installed.", false),
+            (false, true) => ("It is not installed.", true),
+        };
+        let (purpose, verb, commands) = match remove {
+            true => ("", "remove", Plugin::remove()),
+            false => (plugin::PURPOSE, "install", plugin.install()),
+        };
+        self.copy = lines(&[context.own_command("claude-plugin", remove)]);
+        let how = format!(
+            "This command does it in a shell, by Claude Code's own commands:\n\n{}\n\n{}",
+            indented(&self.copy),
+            indented(&lines(&commands).replace("claude plugin", "=> claude plugin"))
+        );
+        let text = join(&[purpose, state, if is_done { "" } else { &how }, &outcome(done)]);
+        if !is_done {
+            self.open.push(format!("{verb} the plugin"));
+        }
+        let can_run = context.has_program("claude") && !is_done;
+        let verb = if remove { "Remove" } else { "Install" };
+        self.add(title, text, can_run.then(|| ("--run", format!("{verb} the plugin"))));
+    }
+
+    /// Adds the section about SETTINGS.
+    fn settings(
+        &mut self,
+        agent: &Agent,
+        settings: &Settings,
+        context: &Context,
+        remove: bool,
+        done: Option<Result<String, String>>,
+    ) {
+        let name = context.shown(&settings.file);
+        let link = match file::target(&settings.file) {
+            Ok(target) if target != settings.file => format!(" (a link to {})", context.shown(&target)),
+            _ => String::new(),
+        };
+        let is_way = matches!(agent.way, Way::Settings);
+        let clause = match (is_way, remove) {
+            (true, _) => format!("write {name}"),
+            (false, true) => format!("take the settings out of {name}"),
+            (false, false) => format!("write the settings into {name}, if you want them"),
+        };
+        let purpose = if remove { "" } else { settings.purpose };
+        let wanted = json::apply("", &settings.edits).unwrap_or_default();
+        if is_way {
+            self.copy = wanted.trim_end().to_owned();
+        }
+        let mut offer = None;
+        let text = match changed(settings, context, remove) {
+            Err(why) => {
+                self.open.push(format!("{clause} by hand"));
+                let verb = if remove { "Remove" } else { "Add" };
+                join(&[purpose, &why, &format!("{verb} this yourself:\n\n{}", wanted.trim_end())])
+            }
+            Ok((old, new)) if old == new => {
+                let has = if remove { "The file has none of them." } else { "The file has these settings." };
+                join(&[purpose, has])
+            }
+            Ok((old, new)) => {
+                self.open.push(clause);
+                self.diff = file::diff(&name, &old, &new, &ours(settings));
+                offer = Some(("--write", format!("Write {name}")));
+                join(&[purpose, self.diff.trim_end()])
+            }
+        };
+        let text = join(&[&text, &outcome(done)]);
+        match self.sections.last_mut().filter(|section| section.text.is_empty()) {
+            Some(section) => {
+                (section.text, section.offer) = (format!("In {name}{link}:\n\n{text}"), offer);
+            }
+            None => self.add(&format!("Settings in {name}{link}"), text, offer),
+        }
+    }
+
+    /// Adds what is left to do.
+    fn end(&mut self, agent: &Agent, remove: bool) {
+        let name = if agent.id == "claude-plugin" { "Claude Code" } else { agent.label };
+        if !self.open.is_empty() {
+            let clauses: Vec<String> = self.open.iter().map(|clause| format!("- {clause}")).collect();
+            self.add("Not done yet", clauses.join("\n"), None);
+        } else if remove {
+            self.add("Done", format!("{name} has nothing of this."), None);
+        } else {
+            self.add("Done", format!("Nothing is left to do. Start {name} again if it runs."), None);
+        }
+    }
+
+    /// The page for a terminal.
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        for section in &self.sections {
+            text.push_str(&format!("{}\n\n{}\n", section.title, section.text));
+            if let Some((option, label)) = &section.offer {
+                text.push_str(&format!("\n  {option}: {label}\n"));
+            }
+            text.push('\n');
+        }
+        text.truncate(text.trim_end().len());
+        text + "\n"
+    }
+
+    /// The page for Emacs, with CONTEXT's program.
+    pub fn to_json(&self, context: &Context) -> Value {
+        let sections: Vec<Value> = self
+            .sections
+            .iter()
+            .map(|Section { title, text, offer }| {
+                let (option, label) = offer.as_ref().map_or((None, None), |(o, l)| (Some(o), Some(l)));
+                object!({"title": title, "text": text, "option": option, "label": label})
+            })
+            .collect();
+        object!({
+            "sections": sections,
+            "copy": self.copy,
+            "done": self.open.is_empty(),
+            "program": context.server[0],
+        })
+    }
+}
+
+/// All strings that SETTINGS write.
+fn ours(settings: &Settings) -> HashSet<String> {
+    let mut ours = HashSet::new();
+    for edit in &settings.edits {
+        match &edit.goal {
+            Goal::Is(value) => file::strings(value, &mut ours),
+            Goal::Has(strings) => ours.extend(strings.iter().map(|string| (*string).to_owned())),
+        }
+    }
+    ours
+}
+
+/// What came of a step, for the page.
+fn outcome(done: Option<Result<String, String>>) -> String {
+    match done {
+        None => String::new(),
+        Some(Ok(text) | Err(text)) => text.trim_end().to_owned(),
+    }
+}
+
+/// PARTS that are not empty, with an empty line between them.
+fn join(parts: &[&str]) -> String {
+    parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("\n\n")
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+}
