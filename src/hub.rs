@@ -11,6 +11,7 @@
 //! them on the owner's side.
 
 pub mod apply;
+pub mod door;
 mod home;
 mod processes;
 mod queue;
@@ -30,6 +31,7 @@ use crate::events::Millis;
 use crate::events::policy::Policy;
 use crate::list::input::Options;
 
+use door::Door;
 pub use home::{Home, Scope};
 pub use search::{Choice, Found};
 
@@ -99,6 +101,8 @@ pub struct Piece {
 /// What the hub reports.
 #[derive(Debug)]
 pub enum Message {
+    /// Something happened at the socket.
+    Door(door::Event),
     /// A session's file has new lines.
     Events(SessionId, Piece),
     /// The files of a session and of the processes in its home were read once.
@@ -145,12 +149,13 @@ pub enum Message {
 pub struct Hub {
     shared: Arc<Shared>,
     last: SessionId,
+    door: Option<Door>,
 }
 
 impl Hub {
     /// Starts a hub.
     pub fn new(settings: Settings, bell: Bell) -> Hub {
-        Hub { shared: Shared::start(settings, bell), last: 0 }
+        Hub { shared: Shared::start(settings, bell), last: 0, door: None }
     }
 
     /// Changes the options. Reads that are under way end with the old ones.
@@ -294,8 +299,38 @@ impl Hub {
         self.last
     }
 
-    /// The next message. The caller rings by [`Hub::ring_again`] if it leaves some.
+    /// Opens the socket for agents' programs, in place of one that is open.
+    ///
+    /// # Errors
+    /// As [`Door::open`].
+    pub fn open_door(&mut self, settings: door::Settings) -> Result<(), String> {
+        self.door = None;
+        let shared = Arc::downgrade(&self.shared);
+        let bell = move || {
+            if let Some(shared) = shared.upgrade() {
+                shared.lock().queue.ring();
+            }
+        };
+        self.door = Some(Door::open(settings, Box::new(bell))?);
+        Ok(())
+    }
+
+    /// Closes the socket and all its connections.
+    pub fn close_door(&mut self) {
+        self.door = None;
+    }
+
+    /// The socket, if it was opened.
+    pub fn door(&self) -> Option<&Door> {
+        self.door.as_ref()
+    }
+
+    /// The next message. What happened at the socket comes first. The caller rings by [`Hub::ring_again`] if
+    /// it leaves some.
     pub fn take(&self) -> Option<Message> {
+        if let Some(event) = self.door.as_ref().and_then(Door::take) {
+            return Some(Message::Door(event));
+        }
         let mut state = self.shared.lock();
         let message = state.queue.take();
         if message.is_some() {
@@ -311,7 +346,11 @@ impl Hub {
 
     /// Rings the bell if messages wait.
     pub fn ring_again(&self) {
-        self.shared.lock().queue.ring_again();
+        if self.door.as_ref().is_some_and(Door::has_news) {
+            self.ring();
+        } else {
+            self.shared.lock().queue.ring_again();
+        }
     }
 
     /// Ends the threads. The bell rings no more; threads that a file system holds end with it.

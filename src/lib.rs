@@ -64,5 +64,5 @@ mod process;
 pub mod protocol;
 pub mod text;
 pub mod thread;
-mod told;
+pub mod told;
 mod wire;

@@ -1,29 +1,38 @@
-//! The messages of programs that connect to the socket of Emacs, one JSON object a line.
+//! The messages between Emacs and the programs that connect to its socket, one JSON object a line.
 //!
-//! `doc/protocol.md` describes both directions. This module only parses: `todo-write-socket.el`
-//! keeps the connections and writes the answers. Unknown fields are ignored and unknown types are
-//! reported, so that later versions can add both.
+//! `doc/protocol.md` describes both directions. Both sides use these types: `hub::door` in Emacs, and the
+//! program `todo-write-mcp`. Unknown fields are ignored and unknown types are reported, so that later
+//! versions can add both.
 //!
 //! # Examples
 //! ```
-//! use todo_write::protocol::{Message, parse};
+//! use todo_write::protocol::{Message, Role};
 //!
 //! let line = r#"{"type":"call","call":1,"session":"5e55","arguments":{"todos": []}}"#;
-//! let Ok(Message::Call(call)) = parse(line) else { panic!() };
+//! let Ok(Message::Call(call)) = Message::parse(line) else { panic!() };
 //! assert_eq!(call.session.as_deref(), Some("5e55"));
 //! assert_eq!(call.arguments.unwrap().get(), r#"{"todos": []}"#);
 //! ```
 
-use serde::Deserialize;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::value::RawValue;
 
+/// The version of the protocol. Only equal ones fit.
+pub const PROTOCOL: u32 = 2;
+
+/// The maximum size of a line in bytes.
+pub const LARGEST: usize = 1 << 20;
+
 /// A message to Emacs.
-#[derive(Debug)]
-pub enum Message<'l> {
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum Message {
     /// The first message of a connection.
     Hello(Box<Hello>),
-    /// A call to answer. Its meaning depends on the program's role.
-    Call(Call<'l>),
+    /// A call to answer. Its meaning depends on the role in which the program makes it.
+    Call(Call),
     /// The program no longer waits for the answer to a call.
     Cancel(Cancel),
     /// What the agent of a session does.
@@ -31,17 +40,47 @@ pub enum Message<'l> {
     /// The sessions of the program have ended.
     Bye(Bye),
     /// A message of a type that this version does not know.
-    Unknown(String),
+    Unknown,
+}
+
+/// What a program connects for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Its calls are those of `todo_write`.
+    Tool,
+    /// Its calls are questions of Claude Code that the user may answer.
+    Permission,
+    /// Its calls ask what to tell the agent.
+    Note,
+    /// Its calls ask who is here.
+    Check,
+    /// One that this version does not know.
+    #[serde(other)]
+    Unknown,
+}
+
+impl Role {
+    /// Its name in the protocol.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Role::Tool => "tool",
+            Role::Permission => "permission",
+            Role::Note => "note",
+            Role::Check => "check",
+            Role::Unknown => "unknown",
+        }
+    }
 }
 
 /// Identifies a program.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Hello {
     /// The version of the protocol.
     pub protocol: u32,
-    /// What the program is for: `tool`, `permission`, `note` or `check`.
-    pub role: String,
+    /// What the program connects for.
+    pub roles: Vec<Role>,
     /// A random name, the same in each connection of the program.
     pub id: String,
     /// The program's version.
@@ -68,17 +107,16 @@ pub struct Hello {
     pub claude_folder: Option<String>,
     /// The folder of Codex, if it is not the usual one.
     pub codex_folder: Option<String>,
-    /// On a TCP port, what Emacs must answer to.
-    pub nonce: Option<String>,
-    /// On a TCP port, the proof that the program has the token.
-    pub proof: Option<String>,
 }
 
 /// A call, which gets one answer.
-#[derive(Debug, Deserialize)]
-pub struct Call<'l> {
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Call {
     /// Its number in this connection.
     pub call: u64,
+    /// The role in which the program makes it; needed if the program has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Role>,
     /// The time in milliseconds after which the program does not take the answer.
     pub until: Option<u64>,
     /// The id of the agent's session.
@@ -90,19 +128,18 @@ pub struct Call<'l> {
     /// The subagent's task, in a few words.
     pub task: Option<String>,
     /// The input, JSON as it came.
-    #[serde(borrow)]
-    pub arguments: Option<&'l RawValue>,
+    pub arguments: Option<Box<RawValue>>,
 }
 
 /// Withdraws a call.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Cancel {
     /// The number of the call.
     pub call: u64,
 }
 
 /// What the agent of a session does, as its process says.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionActivity {
     /// The id of the agent's session.
     pub session: String,
@@ -110,36 +147,164 @@ pub struct SessionActivity {
     pub subagent: Option<String>,
     /// `working`, `waiting`, `idle`, `suspended` or `unknown`.
     pub activity: String,
-    /// What it waits for. Programs of version 0.1.0 say `why`.
-    #[serde(alias = "why")]
+    /// What it waits for.
     pub reason: Option<String>,
 }
 
 /// The end of the program's sessions.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Bye {
     /// Whether the agent was killed.
     pub killed: bool,
 }
 
+/// A message of Emacs.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum Reply {
+    /// Takes a `hello`.
+    Welcome(Welcome),
+    /// Answers a call.
+    Answer(Answer),
+    /// Says why the connection is closed next.
+    Refused(Refused),
+    /// A message of a type that this version does not know.
+    #[serde(other)]
+    Unknown,
+}
+
+/// Identifies Emacs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Welcome {
+    /// The version of the protocol.
+    pub protocol: u32,
+    /// The version of todo-write.
+    pub version: String,
+    /// The version of Emacs.
+    pub emacs: Option<String>,
+    /// The process id of Emacs.
+    pub process: Option<u32>,
+}
+
+/// The answer to a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The number of the call.
+    pub call: u64,
+    /// Whether it succeeded.
+    pub ok: bool,
+    /// Text for the agent.
+    pub text: String,
+    /// What the user decided, for the role `permission`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Decision>,
+}
+
+/// The user's answer to a question of Claude Code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decision {
+    /// Yes or no.
+    pub behavior: Behavior,
+    /// The number of the suggestion that is allowed always.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suggestion: Option<usize>,
+    /// The mode that follows a plan: `default`, `acceptEdits` or `auto`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// A text for each question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<BTreeMap<String, String>>,
+    /// What the user says to a refusal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// Yes or no.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum Behavior {
+    Allow,
+    Deny,
+}
+
+/// Why a connection is closed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Refused {
+    /// A sentence for the agent.
+    pub text: String,
+}
+
 #[derive(Deserialize)]
 struct Type {
     r#type: String,
+    #[serde(default)]
+    protocol: Option<u32>,
 }
 
-/// Parses a line.
+impl Message {
+    /// Parses a line.
+    ///
+    /// # Errors
+    /// An error of the JSON, or of a field that is missing or has the wrong type.
+    pub fn parse(line: &str) -> serde_json::Result<Message> {
+        let Type { r#type, protocol } = serde_json::from_str(line)?;
+        Ok(match r#type.as_str() {
+            // Another version may have other fields.
+            "hello" if protocol.is_some_and(|protocol| protocol != PROTOCOL) => {
+                let protocol = protocol.unwrap_or_default();
+                Message::Hello(Box::new(Hello { protocol, ..Hello::default() }))
+            }
+            "hello" => Message::Hello(serde_json::from_str(line)?),
+            "call" => Message::Call(serde_json::from_str(line)?),
+            "cancel" => Message::Cancel(serde_json::from_str(line)?),
+            "activity" => Message::Activity(serde_json::from_str(line)?),
+            "bye" => Message::Bye(serde_json::from_str(line)?),
+            _ => Message::Unknown,
+        })
+    }
+}
+
+/// An internally tagged enum cannot hold JSON as it came, so `arguments` would be lost.
+impl<'de> Deserialize<'de> for Message {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Message, D::Error> {
+        let line = Box::<RawValue>::deserialize(deserializer)?;
+        Message::parse(line.get()).map_err(de::Error::custom)
+    }
+}
+
+/// A message as a line.
 ///
 /// # Errors
-/// An error of the JSON, or of a field that is missing or has the wrong type.
-pub fn parse(line: &str) -> serde_json::Result<Message<'_>> {
-    let Type { r#type } = serde_json::from_str(line)?;
-    Ok(match r#type.as_str() {
-        "hello" => Message::Hello(serde_json::from_str(line)?),
-        "call" => Message::Call(serde_json::from_str(line)?),
-        "cancel" => Message::Cancel(serde_json::from_str(line)?),
-        "activity" => Message::Activity(serde_json::from_str(line)?),
-        "bye" => Message::Bye(serde_json::from_str(line)?),
-        _ => Message::Unknown(r#type),
-    })
+/// None for the messages of this module.
+pub fn line(message: &impl Serialize) -> serde_json::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_the_same_on_both_sides_with_its_arguments_as_they_came() {
+        let given = r#"{"type":"call","call":7,"role":"tool","until":9,"session":"s","source":null,"subagent":null,"task":null,"arguments":{ "a":1.50,"a":1e400 }}"#;
+        let message = Message::parse(given).unwrap();
+        assert_eq!(serde_json::to_string(&message).unwrap(), given);
+        let nested: Vec<Message> = serde_json::from_str(&format!("[{given}]")).unwrap();
+        assert_eq!(serde_json::to_string(&nested[0]).unwrap(), given);
+    }
+
+    #[test]
+    fn a_hello_of_another_version_is_one_whatever_its_fields_are() {
+        for line in
+            [r#"{"type":"hello","protocol":3,"roles":7}"#, r#"{"type":"hello","protocol":1,"role":"tool"}"#]
+        {
+            let Message::Hello(hello) = Message::parse(line).unwrap() else { panic!("{line}") };
+            assert_ne!(hello.protocol, PROTOCOL);
+        }
+    }
 }

@@ -34,6 +34,12 @@ pub(crate) fn remove(folder: &Path) -> io::Result<()> {
     system::remove(folder)
 }
 
+/// The name of the file of a session.
+pub fn name_of(session: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+    session.chars().take(100).map(|letter| if is_plain(letter) { letter } else { '_' }).collect()
+}
+
 fn is_name(name: &[u8]) -> bool {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     !name.is_empty() && name.iter().all(is_plain)
@@ -128,5 +134,17 @@ mod system {
 
     pub(super) fn remove(_folder: &Path) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_session_names_a_file_elsewhere() {
+        assert_eq!(name_of("5e55-a000"), "5e55-a000");
+        assert_eq!(name_of("../../x.y\0/ü"), "______x_y___");
+        assert_eq!(name_of(&"x".repeat(1000)).len(), 100);
     }
 }

@@ -507,6 +507,7 @@ fn to_lisp(env: &Env, report: Report) -> Result<Value<'_>> {
             Message::Stuck(root, is_stuck) => {
                 plist("stuck")?.set("root", root.to_string_lossy().as_ref())?.set("over", !is_stuck)?.finish()
             }
+            Message::Door(_) => plist("door")?.finish(),
             // Those are applied and noted before.
             Message::Events(id, _) => of("progress", id)?.finish(),
             Message::Processes { .. } => plist("processes")?.finish(),

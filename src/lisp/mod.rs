@@ -13,6 +13,7 @@ mod diffs;
 #[cfg(feature = "panic-injection")]
 mod faults;
 mod hub;
+mod lines;
 mod observations;
 mod processes;
 mod read;

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use emacs::{Env, Result, Value, defun};
 
+use super::lines::{Call, Hello, Message, SessionActivity, parse};
 use super::write::Plist;
 use super::{border, read, write};
 use crate::error::{Error, Problem};
 use crate::process;
-use crate::protocol::{Call, Hello, Message, SessionActivity, parse};
 use crate::told;
 
 emacs::use_symbols! {

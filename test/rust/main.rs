@@ -7,6 +7,8 @@ mod common;
 mod change;
 mod change_laws;
 mod corpus;
+#[cfg(unix)]
+mod door;
 mod edits;
 mod faults;
 mod hostile_files;

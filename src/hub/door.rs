@@ -1,0 +1,276 @@
+//! The socket: the only way by which agents' programs reach Emacs.
+//!
+//! One thread accepts connections, checks and frames what they send, and writes the answers, as
+//! `doc/protocol.md` describes. The owner of a [`Door`] takes whole messages from it and gives whole
+//! answers, and waits for no program.
+//!
+//! What programs can make the owner keep is bounded. At most one message of a connection waits to be taken;
+//! nothing more is read of it until then, nor while a call of it has no answer, unless that is a question
+//! to the user.
+
+#[cfg(unix)]
+mod connection;
+#[cfg(unix)]
+mod place;
+#[cfg(unix)]
+mod serve;
+
+use std::collections::{BTreeSet, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+use crate::events::millis_of;
+use crate::protocol::{Answer, Call, Message, Role, Welcome};
+use crate::told;
+
+#[cfg(unix)]
+pub use place::usual;
+
+/// The number of a connection, which no other connection to the same door has.
+pub type ConnectionId = u64;
+
+/// Called when something waits for [`Door::take`]. It must return at once.
+pub type Bell = Box<dyn Fn() + Send + Sync>;
+
+/// How a door is opened.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The socket's file.
+    pub socket: PathBuf,
+    /// What programs are told of Emacs.
+    pub welcome: Welcome,
+    /// The time that a connection has for its first line, and after which an Emacs that refused this one is
+    /// asked again.
+    pub patience: Duration,
+}
+
+impl Settings {
+    /// The usual settings for a socket.
+    pub fn new(socket: &Path, welcome: Welcome) -> Settings {
+        Settings { socket: socket.to_owned(), welcome, patience: Duration::from_secs(10) }
+    }
+}
+
+/// What happened at a door.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Event {
+    /// A program said something; first `hello`. Times in it are by this machine's clock.
+    Message(ConnectionId, Message),
+    /// A connection that began with `hello` has closed. Its open calls are taken back.
+    Closed(ConnectionId),
+    /// Programs must be set up again; a phrase about them. Each is said once.
+    Outdated(String),
+    /// The state of the door changed by itself.
+    State(State),
+}
+
+/// Who programs reach.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum State {
+    /// They reach this door.
+    Open,
+    /// They reach another Emacs, of that process id, if it is known. This door takes over when that ends.
+    Client(Option<u32>),
+    /// They reach none, for that reason.
+    Failed(String),
+}
+
+/// A socket for programs.
+#[derive(Debug)]
+pub struct Door {
+    shared: Arc<Shared>,
+    socket: PathBuf,
+    #[cfg(unix)]
+    waker: serve::Waker,
+}
+
+/// What the owner and the thread share.
+struct Shared {
+    inner: Mutex<Inner>,
+    bell: Bell,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("inner", &self.inner).finish()
+    }
+}
+
+#[derive(Debug)]
+struct Inner {
+    /// What the owner has not taken yet.
+    inbox: VecDeque<(Event, usize)>,
+    /// The size of the lines in it, which stands beside each event.
+    bytes: usize,
+    /// What the thread has not done yet.
+    orders: Vec<Order>,
+    /// The connections that can take an answer.
+    live: BTreeSet<ConnectionId>,
+    state: State,
+    /// The device and number of the socket that this door made.
+    made: Option<(u64, u64)>,
+    is_closed: bool,
+}
+
+/// What the owner wants of the thread.
+#[derive(Debug)]
+enum Order {
+    Answer(ConnectionId, Answer),
+    /// Its message was taken; the call of that number needs no answer.
+    Taken(ConnectionId, Option<u64>),
+}
+
+impl Shared {
+    /// A poisoned lock is safe: nothing that may panic runs while it is held.
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds an event from a line of that size, and rings if the owner waits for one.
+    fn push(&self, event: Event, size: usize) {
+        let mut inner = self.lock();
+        let was_empty = inner.inbox.is_empty();
+        inner.bytes += size;
+        inner.inbox.push_back((event, size));
+        drop(inner);
+        if was_empty {
+            (self.bell)();
+        }
+    }
+
+    /// Removes the call of a connection that was not taken yet; returns whether there was one.
+    fn take_back(&self, id: ConnectionId) -> bool {
+        let mut inner = self.lock();
+        let is_it = |event: &Event| matches!(event, Event::Message(of, Message::Call(_)) if *of == id);
+        let Some(place) = inner.inbox.iter().position(|(event, _)| is_it(event)) else { return false };
+        inner.bytes -= inner.inbox.remove(place).map_or(0, |(_, size)| size);
+        true
+    }
+
+    fn set_state(&self, state: State) {
+        self.lock().state = state.clone();
+        self.push(Event::State(state), 0);
+    }
+}
+
+impl Door {
+    /// Opens a socket, or becomes a client of the Emacs that has it, and takes over when that ends.
+    ///
+    /// # Errors
+    /// A sentence that says why this cannot be done safely.
+    #[cfg(unix)]
+    pub fn open(settings: Settings, bell: Bell) -> Result<Door, String> {
+        let inner = Inner {
+            inbox: VecDeque::new(),
+            bytes: 0,
+            orders: Vec::new(),
+            live: BTreeSet::new(),
+            state: State::Client(None),
+            made: None,
+            is_closed: false,
+        };
+        let shared = Arc::new(Shared { inner: inner.into(), bell });
+        let socket = settings.socket.clone();
+        let waker = serve::start(Arc::clone(&shared), settings)?;
+        Ok(Door { shared, socket, waker })
+    }
+
+    /// Opens no socket: this system has none.
+    ///
+    /// # Errors
+    /// Always.
+    #[cfg(not(unix))]
+    pub fn open(_settings: Settings, _bell: Bell) -> Result<Door, String> {
+        Err("This system has no Unix sockets".into())
+    }
+
+    /// Who programs reach.
+    pub fn state(&self) -> State {
+        self.shared.lock().state.clone()
+    }
+
+    /// Whether something waits to be taken.
+    pub fn has_news(&self) -> bool {
+        !self.shared.lock().inbox.is_empty()
+    }
+
+    /// Takes what happened next. A call that its program does not wait for any more is dropped.
+    pub fn take(&self) -> Option<Event> {
+        loop {
+            let mut inner = self.shared.lock();
+            let (event, size) = inner.inbox.pop_front()?;
+            inner.bytes -= size;
+            let Event::Message(id, message) = &event else { return Some(event) };
+            let late = match message {
+                Message::Call(call) if is_late(call) => Some(call.call),
+                _ => None,
+            };
+            inner.orders.push(Order::Taken(*id, late));
+            drop(inner);
+            // Most connections are read on only after the answer.
+            let waits = matches!(message, Message::Call(call) if call.role != Some(Role::Permission));
+            if late.is_some() || !waits {
+                self.wake();
+            }
+            if late.is_none() {
+                return Some(event);
+            }
+        }
+    }
+
+    /// Answers a call; returns false if its connection has closed.
+    pub fn answer(&self, id: ConnectionId, answer: Answer) -> bool {
+        let mut inner = self.shared.lock();
+        let is_live = inner.live.contains(&id);
+        inner.orders.push(Order::Answer(id, answer));
+        drop(inner);
+        self.wake();
+        is_live
+    }
+
+    /// Whether a connection can take an answer.
+    pub fn is_live(&self, id: ConnectionId) -> bool {
+        self.shared.lock().live.contains(&id)
+    }
+
+    /// Makes or deletes the file that lets the hook `note` of a session ask.
+    pub fn tell(&self, session: &str, has_news: bool) {
+        if self.state() == State::Open
+            && let Some(folder) = self.socket.parent()
+        {
+            // Without the file, the hook does not ask; there is nothing to say to the user.
+            let _ = told::set(folder, &told::name_of(session), has_news);
+        }
+    }
+
+    fn wake(&self) {
+        #[cfg(unix)]
+        self.waker.wake();
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        let mut inner = self.shared.lock();
+        inner.is_closed = true;
+        inner.live.clear();
+        let made = inner.made.take();
+        drop(inner);
+        self.wake();
+        #[cfg(unix)]
+        if let Some(made) = made {
+            place::leave(&self.socket, made);
+        }
+        #[cfg(not(unix))]
+        let _ = made;
+    }
+}
+
+/// Whether the program of a call no longer waits for the answer.
+fn is_late(call: &Call) -> bool {
+    let now = millis_of(SystemTime::now()).unwrap_or_default();
+    call.until.is_some_and(|until| until < now)
+}

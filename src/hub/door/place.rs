@@ -1,0 +1,149 @@
+//! The socket's file: where it is, who may use it, and who listens to it.
+
+use std::fs::{self, DirBuilder, Permissions};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect, socket};
+use rustix::process::geteuid;
+
+use crate::told;
+
+/// The environment variable of tests that names the folder of the usual socket.
+const SANDBOX: &str = "TODO_WRITE_SANDBOX";
+/// The size in bytes from which on systems refuse a name.
+const LONGEST_NAME: usize = 100;
+
+/// The usual sockets: the first is the one to open, and all may have one that is open.
+pub fn usual() -> Vec<PathBuf> {
+    if let Some(sandbox) = std::env::var_os(SANDBOX) {
+        return vec![Path::new(&sandbox).join("socket")];
+    }
+    let user = geteuid().as_raw();
+    let run = PathBuf::from(format!("/run/user/{user}"));
+    let own = PathBuf::from(format!("/tmp/todo-write-{user}/socket"));
+    if is_private(&run, Kind::Folder) { vec![run.join("todo-write/socket"), own] } else { vec![own] }
+}
+
+/// What is at a socket's file.
+#[derive(Debug)]
+pub(super) enum Entered {
+    /// This process listens to it; the device and number of the file.
+    Open(UnixListener, (u64, u64)),
+    /// Another process does; the connection to it.
+    Client(UnixStream),
+    /// Another process does, and has no time.
+    Busy,
+}
+
+/// Listens to a socket, or connects to the process that does.
+pub(super) fn enter(file: &Path) -> Result<Entered, String> {
+    prepare(file)?;
+    // Another process may open it at the same time.
+    for _ in 0..3 {
+        match connection(file) {
+            Ok(stream) => return Ok(Entered::Client(stream)),
+            Err(Errno::AGAIN) => return Ok(Entered::Busy),
+            Err(Errno::CONNREFUSED) => delete_stale(file).map_err(|error| said(file, &error))?,
+            Err(Errno::NOENT) => {}
+            Err(error) => return Err(said(file, &error.into())),
+        }
+        match listen(file) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
+            other => return other.map_err(|error| said(file, &error)),
+        }
+    }
+    Ok(Entered::Busy)
+}
+
+/// Deletes a socket that this process made, and the files beside it.
+pub(super) fn leave(file: &Path, made: (u64, u64)) {
+    if fs::symlink_metadata(file).is_ok_and(|data| (data.dev(), data.ino()) == made) {
+        // It is gone, or of no use to others.
+        let _ = fs::remove_file(file);
+    }
+    if let Some(folder) = file.parent() {
+        let _ = told::remove(folder);
+    }
+}
+
+fn said(file: &Path, error: &io::Error) -> String {
+    format!("The socket {} cannot be opened: {error}", file.display())
+}
+
+/// Makes the folder of a socket, and checks that only this user can use both.
+fn prepare(file: &Path) -> Result<(), String> {
+    let name = file.display();
+    let folder = file.parent().unwrap_or(Path::new("/"));
+    if file.as_os_str().len() >= LONGEST_NAME {
+        return Err(format!("The socket's name {name} is 100 bytes or longer; set todo-write-socket"));
+    }
+    if fs::symlink_metadata(folder).is_err() {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        made.map_err(|error| format!("The folder {} cannot be made: {error}", folder.display()))?;
+    }
+    if !is_private(folder, Kind::Folder) {
+        return Err(format!("The folder {} must be yours alone, with mode 0700", folder.display()));
+    }
+    if fs::symlink_metadata(file).is_ok() && !is_private(file, Kind::Socket) {
+        return Err(format!("{name} is not a socket of yours alone"));
+    }
+    Ok(())
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Folder,
+    Socket,
+}
+
+/// Whether something is of that kind and no other user can use it. Links are not followed.
+fn is_private(path: &Path, kind: Kind) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|data| {
+        let is_kind = if kind == Kind::Folder { data.is_dir() } else { data.file_type().is_socket() };
+        is_kind && data.uid() == geteuid().as_raw() && data.mode() & 0o077 == 0
+    })
+}
+
+/// A connection to a socket. That never waits: a full queue is [`Errno::AGAIN`].
+fn connection(file: &Path) -> Result<UnixStream, Errno> {
+    let socket: OwnedFd = socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
+    rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
+    rustix::io::ioctl_fionbio(&socket, true)?;
+    connect(&socket, &SocketAddrUnix::new(file)?)?;
+    Ok(UnixStream::from(socket))
+}
+
+fn listen(file: &Path) -> io::Result<Entered> {
+    // Nobody else can enter the folder.
+    let listener = UnixListener::bind(file)?;
+    listener.set_nonblocking(true)?;
+    fs::set_permissions(file, Permissions::from_mode(0o700))?;
+    let data = fs::symlink_metadata(file)?;
+    if let Some(folder) = file.parent() {
+        // Without the folder, hooks ask each time.
+        let _ = told::make(folder);
+    }
+    Ok(Entered::Open(listener, (data.dev(), data.ino())))
+}
+
+/// Deletes a socket to which nothing listens.
+fn delete_stale(file: &Path) -> io::Result<()> {
+    let mut aside = file.as_os_str().to_owned();
+    aside.push(format!(".{}", std::process::id()));
+    let aside = PathBuf::from(aside);
+    match fs::rename(file, &aside) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        other => other?,
+    }
+    // Another Emacs may have replaced the file since.
+    if matches!(connection(&aside), Err(Errno::CONNREFUSED)) {
+        fs::remove_file(&aside)
+    } else {
+        fs::rename(&aside, file)
+    }
+}

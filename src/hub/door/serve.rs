@@ -1,0 +1,513 @@
+//! The thread of a door.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{ErrorKind, Read};
+use std::os::fd::AsFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::connection::{Connection, Next, STALL, send_quietly};
+use super::place::{self, Entered, enter};
+use super::{ConnectionId, Event, Order, Settings, Shared, State};
+use crate::events::millis_of;
+use crate::protocol::{self, Answer, Hello, Message, PROTOCOL, Refused, Reply, Role, Welcome};
+
+/// Maximum number of connections.
+const CONNECTIONS: usize = 200;
+/// Maximum number of open questions to the user.
+const QUESTIONS: usize = 20;
+/// Maximum size in bytes of all incomplete lines, and of the messages that wait to be taken.
+const INCOMPLETE: usize = 16 << 20;
+/// The size of a line up to which it counts for nothing.
+const SMALL: usize = INCOMPLETE / 100;
+/// Maximum number of connections that are accepted at once.
+const ACCEPTED: usize = 64;
+/// How long nothing is accepted after the system refused to.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Within which time the clients of an Emacs that ended take over, each at its own time.
+const TAKE_OVER: Duration = Duration::from_millis(200);
+
+/// Lets the thread look at its orders.
+#[derive(Debug)]
+pub(super) struct Waker(UnixStream);
+
+impl Waker {
+    pub(super) fn wake(&self) {
+        // A full socket wakes it, too.
+        let _ = send_quietly(&self.0, b"!");
+    }
+}
+
+/// Opens the socket, and starts the thread.
+pub(super) fn start(shared: Arc<Shared>, settings: Settings) -> Result<Waker, String> {
+    let failed = |error: std::io::Error| format!("The socket cannot be served: {error}");
+    let (waker, wakes) = UnixStream::pair().map_err(failed)?;
+    for end in [&waker, &wakes] {
+        end.set_nonblocking(true).map_err(failed)?;
+    }
+    let entered = enter(&settings.socket)?;
+    let mut server = Server {
+        shared,
+        settings,
+        wakes,
+        place: Place::Waiting(Instant::now()),
+        is_paused_until: None,
+        connections: BTreeMap::new(),
+        last: 0,
+        outdated: BTreeSet::new(),
+    };
+    server.settle(entered, false);
+    let work = move || {
+        let shared = Arc::clone(&server.shared);
+        if catch_unwind(AssertUnwindSafe(move || server.run())).is_err() {
+            shared.lock().live.clear();
+            shared.set_state(State::Failed("The thread of the socket failed, which is a defect".into()));
+        }
+    };
+    thread::Builder::new().name("todo-write-door".into()).spawn(work).map_err(failed)?;
+    Ok(Waker(waker))
+}
+
+struct Server {
+    shared: Arc<Shared>,
+    settings: Settings,
+    wakes: UnixStream,
+    place: Place,
+    is_paused_until: Option<Instant>,
+    connections: BTreeMap<ConnectionId, Connection>,
+    last: ConnectionId,
+    /// The phrases about programs that were said.
+    outdated: BTreeSet<&'static str>,
+}
+
+/// What this process does at the socket.
+enum Place {
+    Open(UnixListener),
+    /// The connection to the Emacs that has it, and the beginning of its first line.
+    Client(UnixStream, Vec<u8>),
+    /// It tries to open it at that time.
+    Waiting(Instant),
+    Failed,
+}
+
+/// What can be read or written.
+#[derive(Clone, Copy, PartialEq)]
+enum Ready {
+    Orders,
+    Place,
+    Connection(ConnectionId, PollFlags),
+}
+
+impl Server {
+    fn run(&mut self) {
+        while !self.shared.lock().is_closed {
+            let ready = self.wait();
+            // Whether a connection is busy depends on the orders.
+            self.obey();
+            for ready in ready {
+                match ready {
+                    Ready::Orders => {}
+                    Ready::Place => self.look_at_place(),
+                    Ready::Connection(id, flags) => self.look_at(id, flags),
+                }
+            }
+            self.keep_time();
+        }
+    }
+
+    /// Waits until something can be done.
+    fn wait(&self) -> Vec<Ready> {
+        let (mut fds, mut who) = (Vec::new(), Vec::new());
+        let mut add = |fd, flags, ready| {
+            fds.push(PollFd::from_borrowed_fd(fd, flags));
+            who.push(ready);
+        };
+        add(self.wakes.as_fd(), PollFlags::IN, Ready::Orders);
+        match &self.place {
+            Place::Open(listener) if self.is_paused_until.is_none() => {
+                add(listener.as_fd(), PollFlags::IN, Ready::Place);
+            }
+            Place::Client(stream, _) => add(stream.as_fd(), PollFlags::IN, Ready::Place),
+            _ => {}
+        }
+        let is_full = self.shared.lock().bytes > INCOMPLETE;
+        for (id, connection) in self.connections.iter().filter(|(_, connection)| !connection.is_gone) {
+            let waits = connection.is_busy() || (is_full && connection.incomplete() > SMALL);
+            let mut flags = if waits { PollFlags::empty() } else { PollFlags::IN };
+            flags.set(PollFlags::OUT, connection.has_output());
+            add(connection.stream.as_fd(), flags, Ready::Connection(*id, PollFlags::empty()));
+        }
+        let left = self.next_time().map(|time| time.saturating_duration_since(Instant::now()));
+        // One more millisecond, so that the time is over when this returns.
+        let left = left.and_then(|left| Timespec::try_from(left + Duration::from_millis(1)).ok());
+        if poll(&mut fds, left.as_ref()).is_err() {
+            return Vec::new();
+        }
+        let happened = fds.iter().zip(who).filter(|(fd, _)| !fd.revents().is_empty());
+        let ready = happened.map(|(fd, ready)| match ready {
+            Ready::Connection(id, _) => Ready::Connection(id, fd.revents()),
+            other => other,
+        });
+        ready.collect()
+    }
+
+    /// When something is to be done next that no program causes.
+    fn next_time(&self) -> Option<Instant> {
+        let place = match &self.place {
+            Place::Waiting(time) => Some(*time),
+            _ => self.is_paused_until,
+        };
+        let times = self.connections.values().flat_map(|connection| {
+            let hello = connection.roles.is_none() && !connection.is_closing;
+            let hello = hello.then(|| connection.begun + self.settings.patience);
+            [hello, connection.stalled.map(|since| since + STALL)]
+        });
+        times.flatten().chain(place).min()
+    }
+
+    /// Does what has become due.
+    fn keep_time(&mut self) {
+        let now = Instant::now();
+        if self.is_paused_until.is_some_and(|time| time <= now) {
+            self.is_paused_until = None;
+        }
+        if matches!(self.place, Place::Waiting(time) if time <= now) {
+            match enter(&self.settings.socket) {
+                Ok(entered) => self.settle(entered, true),
+                Err(reason) => {
+                    self.place = Place::Failed;
+                    self.shared.set_state(State::Failed(reason));
+                }
+            }
+        }
+        let ids: Vec<ConnectionId> = self.connections.keys().copied().collect();
+        for id in ids {
+            let Some(connection) = self.connections.get_mut(&id) else { continue };
+            let is_mute = connection.roles.is_none() && now >= connection.begun + self.settings.patience;
+            if is_mute && !connection.is_closing {
+                connection.refuse("The connection began without a hello.");
+            }
+            let is_over = connection.is_closing && (!connection.has_output() || connection.is_gone);
+            if is_over || connection.is_stalled(now) {
+                self.close(id);
+            }
+        }
+    }
+}
+
+/// The place, and connections that begin.
+impl Server {
+    /// Takes a place at the socket; `is_news` if the owner does not wait for that.
+    fn settle(&mut self, entered: Entered, is_news: bool) {
+        let state = match entered {
+            Entered::Open(listener, made) => {
+                let mut inner = self.shared.lock();
+                if inner.is_closed {
+                    drop(inner);
+                    return place::leave(&self.settings.socket, made);
+                }
+                inner.made = Some(made);
+                self.place = Place::Open(listener);
+                State::Open
+            }
+            Entered::Client(stream) => {
+                self.greet(&stream);
+                self.place = Place::Client(stream, Vec::new());
+                State::Client(None)
+            }
+            Entered::Busy => {
+                self.place = Place::Waiting(Instant::now() + self.settings.patience);
+                State::Client(None)
+            }
+        };
+        if is_news && state == State::Open {
+            self.shared.set_state(state);
+        } else {
+            self.shared.lock().state = state;
+        }
+    }
+
+    /// Says hello to the Emacs that has the socket.
+    fn greet(&self, stream: &UnixStream) {
+        let Welcome { version, process, .. } = self.settings.welcome.clone();
+        let hello = Hello {
+            protocol: PROTOCOL,
+            roles: vec![Role::Check],
+            id: format!("emacs-{}", process.unwrap_or_default()),
+            version: Some(version),
+            process,
+            ..Hello::default()
+        };
+        if let Ok(line) = protocol::line(&Message::Hello(Box::new(hello))) {
+            // If it does not fit, that Emacs closes the connection after a while.
+            let _ = send_quietly(stream, &line);
+        }
+    }
+
+    fn look_at_place(&mut self) {
+        match &mut self.place {
+            Place::Open(_) => self.accept(),
+            Place::Client(stream, line) => {
+                let mut piece = [0; 4_096];
+                match stream.read(&mut piece) {
+                    Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+                    Ok(count) if count > 0 => {
+                        // Only its first line tells something.
+                        if line.len() < piece.len() {
+                            line.extend(&piece[..count]);
+                            self.read_welcome();
+                        }
+                    }
+                    _ => self.take_over_later(),
+                }
+            }
+            Place::Waiting(_) | Place::Failed => {}
+        }
+    }
+
+    /// Learns the process id of the Emacs that has the socket.
+    fn read_welcome(&mut self) {
+        let Place::Client(_, line) = &self.place else { return };
+        let Some(end) = memchr::memchr(b'\n', line) else { return };
+        if self.shared.lock().state == State::Client(None)
+            && let Ok(Reply::Welcome(welcome)) = serde_json::from_slice(&line[..end])
+        {
+            self.shared.set_state(State::Client(welcome.process));
+        }
+    }
+
+    /// Tries to open the socket after the connection to the Emacs that had it closed. One that refused this
+    /// one still has it.
+    fn take_over_later(&mut self) {
+        let mut inner = self.shared.lock();
+        let was_refused = inner.state == State::Client(None);
+        inner.state = State::Client(None);
+        drop(inner);
+        let nanos =
+            SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().subsec_nanos();
+        let some = TAKE_OVER.mul_f64(f64::from(nanos % 1_000) / 1_000.0);
+        self.place = Place::Waiting(Instant::now() + if was_refused { self.settings.patience } else { some });
+    }
+
+    fn accept(&mut self) {
+        for _ in 0..ACCEPTED {
+            let Place::Open(listener) = &self.place else { return };
+            match listener.accept() {
+                Ok((stream, _)) => self.begin(stream),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
+                Err(_) => {
+                    self.is_paused_until = Some(Instant::now() + PAUSE);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self, stream: UnixStream) {
+        if self.connections.len() >= CONNECTIONS {
+            let text = "Too many programs are connected to this Emacs.".into();
+            if stream.set_nonblocking(true).is_ok()
+                && let Ok(line) = protocol::line(&Reply::Refused(Refused { text }))
+            {
+                let _ = send_quietly(&stream, &line);
+            }
+            return;
+        }
+        if let Ok(connection) = Connection::new(stream) {
+            self.last += 1;
+            self.connections.insert(self.last, connection);
+        }
+    }
+}
+
+/// Connections.
+impl Server {
+    /// Does what the owner wants.
+    fn obey(&mut self) {
+        // All wakes mean the same. An order that comes after this wakes the thread again.
+        while (&self.wakes).read(&mut [0; 256]).is_ok_and(|count| count > 0) {}
+        let orders = std::mem::take(&mut self.shared.lock().orders);
+        for order in orders {
+            let (Order::Answer(id, _) | Order::Taken(id, _)) = &order;
+            let id = *id;
+            let Some(connection) = self.connections.get_mut(&id) else { continue };
+            match order {
+                Order::Taken(_, late) => {
+                    connection.is_untaken = false;
+                    connection.calls.retain(|(call, _)| Some(*call) != late);
+                }
+                Order::Answer(_, answer) => {
+                    let count = connection.calls.len();
+                    connection.calls.retain(|(call, _)| *call != answer.call);
+                    if connection.calls.len() < count {
+                        connection.send(&Reply::Answer(answer));
+                    }
+                }
+            }
+            self.advance(id);
+        }
+    }
+
+    fn look_at(&mut self, id: ConnectionId, flags: PollFlags) {
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        if flags.contains(PollFlags::OUT) {
+            connection.flush();
+        }
+        if connection.is_busy() {
+            if flags.intersects(PollFlags::HUP | PollFlags::ERR) {
+                self.lose(id);
+            }
+        } else {
+            connection.read();
+        }
+        self.advance(id);
+    }
+
+    /// Notes that the program of a connection has closed it, so that no answer is wanted.
+    fn lose(&mut self, id: ConnectionId) {
+        self.shared.lock().live.remove(&id);
+        let was_untaken = self.shared.take_back(id);
+        if let Some(connection) = self.connections.get_mut(&id) {
+            connection.is_gone = true;
+            connection.is_untaken &= !was_untaken;
+            connection.calls.clear();
+        }
+    }
+
+    /// Handles the lines of a connection as far as that may be now.
+    fn advance(&mut self, id: ConnectionId) {
+        while let Some(connection) = self.connections.get_mut(&id) {
+            if connection.is_busy() {
+                return;
+            }
+            match connection.next() {
+                Next::Line(line) => self.handle(id, &line),
+                Next::TooLong => connection.refuse("The line is longer than 1 MiB."),
+                Next::Nothing if connection.is_ended => self.close(id),
+                Next::Nothing if connection.is_gone => connection.read(),
+                Next::Nothing => return self.limit(id),
+            }
+        }
+    }
+
+    /// Ends a connection that has a large part of too many incomplete lines.
+    fn limit(&mut self, id: ConnectionId) {
+        let sum: usize = self.connections.values().map(Connection::incomplete).sum();
+        if let Some(connection) = self.connections.get_mut(&id)
+            && connection.incomplete() > SMALL
+            && sum > INCOMPLETE
+        {
+            connection.refuse("Too much is sent to this Emacs at once.");
+        }
+    }
+
+    fn close(&mut self, id: ConnectionId) {
+        let Some(connection) = self.connections.remove(&id) else { return };
+        self.shared.lock().live.remove(&id);
+        self.shared.take_back(id);
+        if connection.roles.is_some() {
+            self.shared.push(Event::Closed(id), 0);
+        }
+    }
+
+    fn handle(&mut self, id: ConnectionId, line: &[u8]) {
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let text = match str::from_utf8(line) {
+            Ok(text) => text,
+            Err(error) => return connection.refuse(&format!("This line is no message: {error}")),
+        };
+        let message = match Message::parse(text) {
+            Ok(message) => message,
+            Err(error) => return connection.refuse(&format!("This line is no message: {error}")),
+        };
+        match (message, connection.roles.is_some()) {
+            (Message::Hello(hello), false) => self.welcome(id, *hello, line.len()),
+            (_, false) => connection.refuse("The first line must be a hello."),
+            (Message::Hello(_) | Message::Unknown, true) => {}
+            (Message::Call(call), true) => self.handle_call(id, call, line.len()),
+            (message, true) => {
+                if let Message::Cancel(cancel) = &message {
+                    connection.calls.retain(|(call, _)| *call != cancel.call);
+                }
+                self.pass(id, message, line.len());
+            }
+        }
+    }
+
+    fn welcome(&mut self, id: ConnectionId, mut hello: Hello, size: usize) {
+        const OTHER: &str = "is not of the same version as todo-write";
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        if hello.protocol != PROTOCOL {
+            connection.refuse(&format!(
+                "This todo-write-mcp {OTHER}; tell the user to run M-x todo-write-mcp-setup in Emacs again."
+            ));
+            return self.say_outdated(OTHER);
+        }
+        if hello.roles.is_empty() || hello.roles.contains(&Role::Unknown) {
+            return connection.refuse("This Emacs does not know that role.");
+        }
+        let now = millis_of(SystemTime::now()).unwrap_or_default();
+        connection.skew = hello.now.map_or(0, |time| now.cast_signed().saturating_sub(time.cast_signed()));
+        hello.lost = hello.lost.map(|time| time.saturating_add_signed(connection.skew));
+        connection.roles = Some(hello.roles.clone());
+        let welcome = Welcome { protocol: PROTOCOL, ..self.settings.welcome.clone() };
+        connection.send(&Reply::Welcome(welcome));
+        self.shared.lock().live.insert(id);
+        if hello.version.as_deref() != Some(self.settings.welcome.version.as_str()) {
+            self.say_outdated(OTHER);
+        }
+        if hello.outdated {
+            self.say_outdated("was set up by an earlier version");
+        }
+        self.pass(id, Message::Hello(Box::new(hello)), size);
+    }
+
+    fn say_outdated(&mut self, phrase: &'static str) {
+        if self.outdated.insert(phrase) {
+            self.shared.push(Event::Outdated(phrase.to_owned()), 0);
+        }
+    }
+
+    fn handle_call(&mut self, id: ConnectionId, mut call: protocol::Call, size: usize) {
+        let questions = self.connections.values().filter(|one| asks(one)).count();
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let roles = connection.roles.as_deref().unwrap_or_default();
+        let role = match (call.role, roles) {
+            (None, [role]) => *role,
+            (Some(role), roles) if roles.contains(&role) => role,
+            _ => return connection.refuse("The call names no role of this program."),
+        };
+        if role == Role::Permission && (asks(connection) || questions >= QUESTIONS) {
+            let text = if asks(connection) {
+                "Its earlier question is still open."
+            } else {
+                "Too many questions are open in Emacs."
+            };
+            let answer = Answer { call: call.call, text: text.into(), ..Answer::default() };
+            return connection.send(&Reply::Answer(answer));
+        }
+        connection.calls.push((call.call, role));
+        call.role = Some(role);
+        call.until = call.until.map(|time| time.saturating_add_signed(connection.skew));
+        self.pass(id, Message::Call(call), size);
+    }
+
+    /// Hands a message from a line of that size to the owner.
+    fn pass(&mut self, id: ConnectionId, message: Message, size: usize) {
+        if let Some(connection) = self.connections.get_mut(&id) {
+            connection.is_untaken = true;
+            self.shared.push(Event::Message(id, message), size);
+        }
+    }
+}
+
+/// Whether a question of a connection is open.
+fn asks(connection: &Connection) -> bool {
+    connection.calls.iter().any(|(_, role)| *role == Role::Permission)
+}

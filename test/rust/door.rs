@@ -1,0 +1,767 @@
+//! The socket for agents' programs, as programs use it, and as none should.
+
+use std::fs::{self, Permissions};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant, SystemTime};
+
+use serde_json::{Value, json};
+use todo_write::hub::door::{ConnectionId, Door, Event, Settings, State};
+use todo_write::protocol::{Answer, LARGEST, Message, Welcome};
+
+use crate::common::Folder;
+
+/// Waits for a value.
+fn wait<T>(mut find: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + Duration::from_secs(30);
+    loop {
+        if let Some(found) = find() {
+            return found;
+        }
+        assert!(Instant::now() < end, "still waiting");
+        sleep(Duration::from_millis(1));
+    }
+}
+
+/// A door in a folder of its own.
+struct Opened {
+    folder: Folder,
+    door: Door,
+    rings: Arc<AtomicUsize>,
+}
+
+fn private() -> Folder {
+    let folder = Folder::short();
+    fs::create_dir(folder.path()).unwrap();
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o700)).unwrap();
+    folder
+}
+
+fn settings(socket: &Path, patience: Duration) -> Settings {
+    let welcome = Welcome { version: "1.2.3".into(), process: Some(4711), ..Welcome::default() };
+    Settings { patience, ..Settings::new(socket, welcome) }
+}
+
+fn open_at(socket: &Path) -> Result<Door, String> {
+    Door::open(settings(socket, Duration::from_secs(10)), Box::new(|| {}))
+}
+
+impl Opened {
+    fn new() -> Opened {
+        Opened::with_patience(Duration::from_secs(10))
+    }
+
+    fn with_patience(patience: Duration) -> Opened {
+        let folder = private();
+        let rings = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&rings);
+        let bell = Box::new(move || {
+            count.fetch_add(1, Ordering::SeqCst);
+        });
+        let door = Door::open(settings(&folder.path().join("socket"), patience), bell).unwrap();
+        Opened { folder, door, rings }
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.folder.path().join("socket")
+    }
+
+    fn connect(&self) -> Program {
+        Program::connect(&self.socket())
+    }
+
+    /// A program that has said hello in a role, and its number.
+    fn hello(&self, role: &str) -> (Program, ConnectionId) {
+        let mut program = self.connect();
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("p{}", NUMBER.fetch_add(1, Ordering::SeqCst));
+        let mut greeting = hello(&[role]);
+        greeting["id"] = name.as_str().into();
+        program.send(&greeting);
+        assert_eq!(program.receive().unwrap()["type"], "welcome");
+        let id = self.wait(|event| match event {
+            Event::Message(id, Message::Hello(hello)) if hello.id == name => Some(*id),
+            _ => None,
+        });
+        (program, id)
+    }
+
+    /// Waits for an event that `find` accepts; drops the others.
+    fn wait<T>(&self, find: impl Fn(&Event) -> Option<T>) -> T {
+        wait(|| self.door.take().as_ref().and_then(&find))
+    }
+
+    /// Waits for a call of a connection, and returns its number and arguments.
+    fn call(&self, of: ConnectionId) -> (u64, String) {
+        self.wait(|event| match event {
+            Event::Message(id, Message::Call(call)) if *id == of => {
+                Some((call.call, call.arguments.as_ref().map_or("", |arguments| arguments.get()).to_owned()))
+            }
+            _ => None,
+        })
+    }
+
+    fn answer(&self, id: ConnectionId, call: u64, text: &str) -> bool {
+        self.door.answer(id, Answer { call, ok: true, text: text.to_owned(), decision: None })
+    }
+
+    /// Waits until another program is welcome.
+    fn wait_for_room(&self) {
+        wait(|| {
+            let mut program = self.connect();
+            let is_sent = program.write(format!("{}\n", hello(&["check"])).as_bytes()).is_ok();
+            while self.door.take().is_some() {}
+            is_sent.then(|| program.receive())?.filter(|message| message["type"] == "welcome")
+        });
+    }
+
+    /// Shows that the door still serves programs.
+    fn assert_serves(&self) {
+        let (mut program, id) = self.hello("tool");
+        program.send(&json!({"type": "call", "call": 1}));
+        assert_eq!(self.call(id).0, 1);
+        assert!(self.answer(id, 1, "served"));
+        assert_eq!(program.receive().unwrap()["text"], "served");
+    }
+}
+
+fn hello(roles: &[&str]) -> Value {
+    json!({"type": "hello", "protocol": 2, "roles": roles, "id": "p", "version": "1.2.3"})
+}
+
+struct Program {
+    input: BufReader<UnixStream>,
+}
+
+impl Program {
+    fn connect(socket: &Path) -> Program {
+        let stream = UnixStream::connect(socket).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        stream.set_write_timeout(Some(Duration::from_secs(30))).unwrap();
+        Program { input: BufReader::new(stream) }
+    }
+
+    fn stream(&self) -> &UnixStream {
+        self.input.get_ref()
+    }
+
+    fn send(&mut self, message: &Value) {
+        self.write(format!("{message}\n").as_bytes()).unwrap();
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.stream().write_all(bytes)
+    }
+
+    /// The next message; none once the connection is closed.
+    fn receive(&mut self) -> Option<Value> {
+        let mut line = String::new();
+        match self.input.read_line(&mut line) {
+            Ok(0) => None,
+            Ok(_) => Some(serde_json::from_str(&line).unwrap()),
+            Err(error) => {
+                assert!(
+                    matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe),
+                    "{error}"
+                );
+                None
+            }
+        }
+    }
+
+    /// Checks that the connection ends with a sentence, which is returned.
+    fn refusal(&mut self) -> String {
+        let refused = self.receive().unwrap();
+        assert_eq!(refused["type"], "refused");
+        assert_eq!(self.receive(), None);
+        refused["text"].as_str().unwrap().to_owned()
+    }
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+// Where it lies
+
+#[test]
+fn only_the_user_can_open_the_socket_and_it_goes_with_the_door() {
+    let folder = private();
+    let socket = folder.path().join("new/socket");
+    let door = open_at(&socket).unwrap();
+    assert_eq!((mode(&folder.path().join("new")), mode(&socket)), (0o700, 0o700));
+    assert!(folder.path().join("new/told").is_dir());
+    drop(door);
+    assert!(!socket.exists() && !folder.path().join("new/told").exists());
+}
+
+#[test]
+fn a_folder_or_socket_that_is_not_the_users_alone_is_refused_in_words() {
+    let folder = private();
+    for other in [0o755, 0o770, 0o701] {
+        fs::set_permissions(folder.path(), Permissions::from_mode(other)).unwrap();
+        let refused = open_at(&folder.path().join("socket")).unwrap_err();
+        assert!(refused.contains("must be yours alone"), "{refused}");
+    }
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o700)).unwrap();
+    let link = folder.path().join("link");
+    symlink(folder.path(), &link).unwrap();
+    assert!(open_at(&link.join("socket")).is_err());
+    let file = folder.path().join("socket");
+    fs::write(&file, "mine").unwrap();
+    assert!(open_at(&file).unwrap_err().contains("not a socket of yours alone"));
+    assert_eq!(fs::read(&file).unwrap(), b"mine");
+    let long = folder.path().join("x".repeat(100));
+    assert!(open_at(&long).unwrap_err().contains("100 bytes or longer"));
+}
+
+#[test]
+fn a_folder_or_socket_of_another_user_is_refused() {
+    let folder = private();
+    let socket = folder.path().join("socket");
+    let _listener = UnixListener::bind(&socket).unwrap();
+    fs::set_permissions(&socket, Permissions::from_mode(0o700)).unwrap();
+    for path in [&socket, folder.path()] {
+        // Only root can give a file away.
+        if std::os::unix::fs::lchown(path, Some(12_345), None).is_err() {
+            return;
+        }
+        assert!(open_at(&socket).is_err());
+        assert!(socket.exists());
+    }
+}
+
+#[test]
+fn a_stale_socket_is_replaced_and_no_file_is_left_beside_it() {
+    let folder = private();
+    let socket = folder.path().join("socket");
+    drop(UnixListener::bind(&socket).unwrap());
+    fs::set_permissions(&socket, Permissions::from_mode(0o700)).unwrap();
+    let door = open_at(&socket).unwrap();
+    assert_eq!(door.state(), State::Open);
+    let mut names: Vec<_> =
+        fs::read_dir(folder.path()).unwrap().map(|one| one.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["socket", "told"]);
+}
+
+#[test]
+fn a_door_deletes_no_socket_that_another_process_made_since() {
+    let opened = Opened::new();
+    fs::remove_file(opened.socket()).unwrap();
+    let _other = UnixListener::bind(opened.socket()).unwrap();
+    let Opened { folder, door, .. } = opened;
+    drop(door);
+    assert!(folder.path().join("socket").exists());
+}
+
+// Another Emacs
+
+#[test]
+fn a_second_owner_is_a_client_of_the_first_and_takes_over_when_that_ends() {
+    let first = Opened::new();
+    let second = open_at(&first.socket()).unwrap();
+    let state = wait(|| match second.take() {
+        Some(Event::State(state)) => Some(state),
+        _ => None,
+    });
+    assert_eq!(state, State::Client(Some(4711)));
+    let third = open_at(&first.socket()).unwrap();
+    wait(|| (third.state() == State::Client(Some(4711))).then_some(()));
+    let Opened { folder, door, .. } = first;
+    drop(door);
+    // One of them takes over, and the other one is its client.
+    wait(|| {
+        let states = [second.state(), third.state()];
+        (states.contains(&State::Open) && states.contains(&State::Client(Some(4711)))).then_some(())
+    });
+    assert!(Program::connect(&folder.path().join("socket")).stream().peer_addr().is_ok());
+}
+
+#[test]
+fn an_owner_that_refuses_this_one_is_not_asked_again_at_once() {
+    let folder = private();
+    let socket = folder.path().join("socket");
+    let first = UnixListener::bind(&socket).unwrap();
+    fs::set_permissions(&socket, Permissions::from_mode(0o700)).unwrap();
+    let door = open_at(&socket).unwrap();
+    let mut stream = first.accept().unwrap().0;
+    stream.write_all(b"{\"type\":\"refused\",\"text\":\"no\"}\n").unwrap();
+    drop(stream);
+    first.set_nonblocking(true).unwrap();
+    sleep(Duration::from_millis(400));
+    assert_eq!(first.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
+    assert_eq!(door.state(), State::Client(None));
+}
+
+#[test]
+fn an_owner_that_accepts_no_connection_blocks_nobody() {
+    let folder = private();
+    let socket = folder.path().join("socket");
+    let _first = UnixListener::bind(&socket).unwrap();
+    fs::set_permissions(&socket, Permissions::from_mode(0o700)).unwrap();
+    // Its queue fills.
+    let doors: Vec<Door> = (0..300).map(|_| open_at(&socket).unwrap()).collect();
+    assert!(doors.iter().all(|door| door.state() == State::Client(None)));
+}
+
+// Lines
+
+#[test]
+fn a_line_may_come_in_pieces_and_lines_together_and_arguments_pass_as_they_came() {
+    let opened = Opened::new();
+    let (mut program, id) = opened.hello("tool");
+    let arguments = r#"{ "todos" :[],"a":1.50,"a":1e400, "é":"\u00e9" }"#;
+    let line = format!("{{\"type\":\"call\",\"call\":7,\"arguments\":{arguments}}}\n");
+    for byte in line.as_bytes() {
+        program.write(&[*byte]).unwrap();
+    }
+    program.write(line.repeat(2).as_bytes()).unwrap();
+    for _ in 0..3 {
+        assert_eq!(opened.call(id), (7, arguments.to_owned()));
+        assert!(opened.answer(id, 7, "ok"));
+        let answer = json!({"type": "answer", "call": 7, "ok": true, "text": "ok"});
+        assert_eq!(program.receive(), Some(answer));
+    }
+}
+
+#[test]
+fn an_invalid_line_ends_its_connection_with_a_short_sentence() {
+    let opened = Opened::new();
+    let deep = "[".repeat(100_000);
+    let long = format!(r#"{{"type":"call","call":"{}"}}"#, "x".repeat(100_000));
+    let open = format!("{{\"type\":{deep}");
+    let lines: [&[u8]; 13] = [
+        b"",
+        b"garbage",
+        b"null",
+        b"[]",
+        b"{}",
+        br#"{"type":7}"#,
+        br#"{"type":"call"}"#,
+        br#"{"type":"call","call":-1}"#,
+        br#"{"type":"call","call":1,"arguments":[}"#,
+        b"{\"type\":\"call\",\"call\":1,\"session\":\"\xff\"}",
+        deep.as_bytes(),
+        open.as_bytes(),
+        long.as_bytes(),
+    ];
+    for line in lines {
+        let (mut program, id) = opened.hello("tool");
+        program.write(line).unwrap();
+        program.write(b"\n").unwrap();
+        let text = program.refusal();
+        assert!((10..400).contains(&text.len()), "{text}");
+        opened.wait(|event| matches!(event, Event::Closed(closed) if *closed == id).then_some(()));
+    }
+    opened.assert_serves();
+}
+
+#[test]
+fn deep_arguments_reach_the_owner() {
+    let opened = Opened::new();
+    let (mut program, id) = opened.hello("tool");
+    let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
+    program.write(format!("{{\"type\":\"call\",\"call\":1,\"arguments\":{deep}}}\n").as_bytes()).unwrap();
+    assert_eq!(opened.call(id), (1, deep));
+}
+
+#[test]
+fn a_call_of_a_mebibyte_passes_and_a_longer_line_ends_its_connection() {
+    let opened = Opened::new();
+    let (mut program, id) = opened.hello("tool");
+    let call = |size: usize| {
+        let frame = r#"{"type":"call","call":1,"arguments":""}"#;
+        format!("{}\n", frame.replace("\"\"", &format!("\"{}\"", "x".repeat(size - frame.len()))))
+    };
+    program.write(call(LARGEST).as_bytes()).unwrap();
+    assert!(opened.call(id).1.len() > LARGEST - 100);
+    opened.answer(id, 1, "");
+    program.receive().unwrap();
+    let _ = program.write(call(LARGEST + 1).as_bytes());
+    assert!(program.refusal().contains("1 MiB"));
+    let (mut program, _) = opened.hello("tool");
+    // It is cut off long before its end.
+    assert!(program.write(&vec![b'x'; 50 << 20]).is_err());
+    opened.assert_serves();
+}
+
+#[test]
+fn a_connection_begins_with_a_hello_in_time_of_a_known_role_and_version() {
+    let opened = Opened::with_patience(Duration::from_millis(300));
+    for (line, words) in [
+        (json!({"type": "call", "call": 1}), "hello"),
+        (json!({"type": "bye"}), "hello"),
+        (hello(&["eval"]), "role"),
+        (hello(&["tool", "eval"]), "role"),
+        (hello(&[]), "role"),
+        (json!({"type": "hello", "protocol": 1, "role": "tool", "id": "x"}), "M-x todo-write-mcp-setup"),
+        (json!({"type": "hello", "protocol": 3, "roles": {"new": 1}}), "M-x todo-write-mcp-setup"),
+    ] {
+        let mut program = opened.connect();
+        program.send(&line);
+        let text = program.refusal();
+        assert!(text.contains(words), "{text}");
+    }
+    let phrase = opened.wait(|event| match event {
+        Event::Outdated(phrase) => Some(phrase.clone()),
+        _ => None,
+    });
+    assert_eq!(phrase, "is not of the same version as todo-write");
+    // That is said once, and no connection began.
+    assert!(opened.door.take().is_none());
+    let mut mute = opened.connect();
+    assert!(mute.refusal().contains("without a hello"));
+}
+
+#[test]
+fn unknown_types_and_fields_are_ignored() {
+    let opened = Opened::new();
+    let (mut program, id) = opened.hello("tool");
+    program.send(&json!({"type": "kill-emacs"}));
+    program.send(&json!({"type": "later", "form": "(kill-emacs)"}));
+    program.send(&json!({"type": "call", "call": 2, "later": [1]}));
+    assert_eq!(opened.call(id).0, 2);
+}
+
+#[test]
+fn a_program_of_several_roles_names_that_of_each_call() {
+    let opened = Opened::new();
+    let mut program = opened.connect();
+    program.send(&hello(&["tool", "note"]));
+    program.receive().unwrap();
+    program.send(&json!({"type": "call", "call": 1, "role": "note"}));
+    let role = opened.wait(|event| match event {
+        Event::Message(_, Message::Call(call)) => Some(call.role.map(|role| role.as_str())),
+        _ => None,
+    });
+    assert_eq!(role, Some("note"));
+    for call in [json!({"type": "call", "call": 1}), json!({"type": "call", "call": 1, "role": "check"})] {
+        let mut program = opened.connect();
+        program.send(&hello(&["tool", "note"]));
+        program.receive().unwrap();
+        program.send(&call);
+        opened.wait(|event| matches!(event, Event::Message(_, Message::Hello(_))).then_some(()));
+        assert!(program.refusal().contains("role"));
+    }
+}
+
+// Time
+
+fn now() -> u64 {
+    u64::try_from(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis()).unwrap()
+}
+
+#[test]
+fn a_call_that_is_taken_too_late_is_dropped_and_the_connection_read_on() {
+    let opened = Opened::new();
+    let (mut program, id) = opened.hello("tool");
+    program.send(&json!({"type": "call", "call": 1, "until": now() + 50}));
+    wait(|| opened.door.has_news().then_some(()));
+    sleep(Duration::from_millis(60));
+    program.send(&json!({"type": "call", "call": 2, "until": now() + 60_000}));
+    assert_eq!(opened.call(id).0, 2);
+}
+
+#[test]
+fn a_program_with_another_clock_is_not_late_and_its_times_are_by_this_clock() {
+    let opened = Opened::new();
+    let mut program = opened.connect();
+    let there = now() - 3_600_000;
+    let mut greeting = hello(&["tool"]);
+    greeting["now"] = there.into();
+    greeting["lost"] = (there - 1_000).into();
+    program.send(&greeting);
+    let (id, lost) = opened.wait(|event| match event {
+        Event::Message(id, Message::Hello(hello)) => Some((*id, hello.lost.unwrap())),
+        _ => None,
+    });
+    assert!(now() - lost < 60_000);
+    program.send(&json!({"type": "call", "call": 1, "until": there + 60_000}));
+    assert_eq!(opened.call(id).0, 1);
+}
+
+// Order, and the ends of connections
+
+#[test]
+fn the_next_line_of_a_connection_waits_for_the_answer_and_other_programs_do_not() {
+    let opened = Opened::new();
+    let (mut program, id) = opened.hello("tool");
+    let (mut other, other_id) = opened.hello("tool");
+    for call in 1..4 {
+        program.send(&json!({"type": "call", "call": call}));
+    }
+    assert_eq!(opened.call(id).0, 1);
+    other.send(&json!({"type": "call", "call": 9}));
+    let next = opened.wait(|event| match event {
+        Event::Message(id, Message::Call(call)) => Some((*id, call.call)),
+        _ => None,
+    });
+    assert_eq!(next, (other_id, 9));
+    assert!(opened.door.take().is_none());
+    opened.answer(id, 1, "");
+    assert_eq!(opened.call(id).0, 2);
+}
+
+#[test]
+fn a_program_that_leaves_takes_its_untaken_call_back_and_its_goodbye_arrives() {
+    let opened = Opened::new();
+    let (mut program, id) = opened.hello("tool");
+    program.send(&json!({"type": "call", "call": 1}));
+    wait(|| opened.door.has_news().then_some(()));
+    program.send(&json!({"type": "bye", "killed": true}));
+    drop(program);
+    wait(|| (!opened.door.is_live(id)).then_some(()));
+    let mut seen = Vec::new();
+    wait(|| {
+        match opened.door.take()? {
+            Event::Message(of, Message::Bye(bye)) if of == id => seen.push(format!("bye {}", bye.killed)),
+            Event::Closed(of) if of == id => return Some(()),
+            other => panic!("{other:?}"),
+        }
+        None
+    });
+    assert_eq!(seen, ["bye true"]);
+    assert!(!opened.answer(id, 1, ""));
+}
+
+#[test]
+fn a_program_that_leaves_during_its_call_is_not_live_and_needs_no_answer() {
+    let opened = Opened::new();
+    let (mut program, id) = opened.hello("note");
+    program.send(&json!({"type": "call", "call": 1}));
+    opened.call(id);
+    assert!(opened.door.is_live(id));
+    drop(program);
+    wait(|| (!opened.door.is_live(id)).then_some(()));
+    opened.wait(|event| matches!(event, Event::Closed(of) if *of == id).then_some(()));
+    assert!(!opened.answer(id, 1, "news"));
+}
+
+#[test]
+fn a_question_is_withdrawn_by_the_end_of_its_connection_or_by_a_cancel() {
+    let opened = Opened::new();
+    let (mut program, id) = opened.hello("permission");
+    program.send(&json!({"type": "call", "call": 1}));
+    opened.call(id);
+    program.send(&json!({"type": "cancel", "call": 1}));
+    opened.wait(|event| matches!(event, Event::Message(_, Message::Cancel(_))).then_some(()));
+    program.send(&json!({"type": "call", "call": 2}));
+    opened.call(id);
+    drop(program);
+    opened.wait(|event| matches!(event, Event::Closed(of) if *of == id).then_some(()));
+}
+
+#[test]
+fn a_connection_has_one_open_question_and_a_machine_twenty() {
+    let opened = Opened::new();
+    let mut programs: Vec<_> = (0..21).map(|_| opened.hello("permission")).collect();
+    for (number, (program, id)) in programs.iter_mut().enumerate() {
+        program.send(&json!({"type": "call", "call": 1}));
+        if number < 20 {
+            opened.call(*id);
+        } else {
+            let answer = program.receive().unwrap();
+            assert_eq!(
+                (&answer["ok"], &answer["text"]),
+                (&json!(false), &json!("Too many questions are open in Emacs."))
+            );
+        }
+    }
+    let (first, id) = &mut programs[0];
+    first.send(&json!({"type": "call", "call": 2}));
+    assert_eq!(first.receive().unwrap()["text"], "Its earlier question is still open.");
+    opened.answer(*id, 1, "answered");
+    assert_eq!(first.receive().unwrap()["call"], 1);
+    first.send(&json!({"type": "call", "call": 3}));
+    assert_eq!(opened.call(*id).0, 3);
+}
+
+// Many, large and slow
+
+#[test]
+fn a_program_that_reads_nothing_is_left_and_nobody_waits_for_it() {
+    let opened = Opened::new();
+    let (mut program, id) = opened.hello("tool");
+    let text = "x".repeat(100_000);
+    let mut calls = 0;
+    while opened.door.is_live(id) {
+        calls += 1;
+        assert!(calls < 1_000);
+        if program.write(format!("{{\"type\":\"call\",\"call\":{calls}}}\n").as_bytes()).is_err() {
+            break;
+        }
+        let taken = wait(|| match opened.door.take() {
+            Some(Event::Message(_, Message::Call(call))) => Some(Some(call.call)),
+            Some(Event::Closed(_)) => Some(None),
+            _ => None,
+        });
+        let Some(call) = taken else { break };
+        let begun = Instant::now();
+        opened.answer(id, call, &text);
+        assert!(begun.elapsed() < Duration::from_secs(5));
+    }
+    wait(|| (!opened.door.is_live(id)).then_some(()));
+    opened.assert_serves();
+}
+
+#[test]
+fn incomplete_lines_take_16_mib_at_most_and_small_ones_are_never_refused() {
+    let opened = Opened::new();
+    let mut programs: Vec<_> = (0..60).map(|_| opened.hello("tool").0).collect();
+    let mut small = opened.hello("tool");
+    small.0.write(&[b' '; 1_000]).unwrap();
+    let piece = vec![b'x'; 20_000];
+    for _ in 0..50 {
+        for program in &mut programs {
+            let _ = program.write(&piece);
+        }
+    }
+    let is_alive = |program: &mut Program| {
+        program.stream().set_nonblocking(true).unwrap();
+        let read = program.stream().read(&mut [0; 1_000]);
+        matches!(read, Err(error) if error.kind() == ErrorKind::WouldBlock)
+    };
+    // Each of them could be completed to a valid line.
+    wait(|| {
+        let alive = programs.iter_mut().filter_map(|program| is_alive(program).then_some(())).count();
+        (10..=17).contains(&alive).then_some(())
+    });
+    small.0.send(&json!({"type": "call", "call": 1}));
+    assert_eq!(opened.call(small.1).0, 1);
+    drop(programs);
+    opened.assert_serves();
+}
+
+#[test]
+fn an_owner_that_takes_nothing_keeps_a_bounded_number_of_messages() {
+    let opened = Opened::new();
+    let line =
+        format!("{{\"type\":\"activity\",\"session\":\"s\",\"activity\":\"{}\"}}\n", "x".repeat(900_000));
+    let mut programs: Vec<_> = (0..40).map(|_| opened.hello("tool").0).collect();
+    for program in &mut programs {
+        program.stream().set_nonblocking(true).unwrap();
+    }
+    let mut sent = vec![0; programs.len()];
+    let mut rounds = 0;
+    // Until nothing more fits into the sockets for a while.
+    while rounds < 100 {
+        rounds += 1;
+        for (program, sent) in programs.iter_mut().zip(&mut sent) {
+            let rest = &line.as_bytes()[*sent % line.len()..];
+            if let Ok(count) = program.stream().write(rest) {
+                *sent += count;
+                rounds = 0;
+            }
+        }
+        sleep(Duration::from_millis(2));
+    }
+    let sum: usize = sent.iter().sum();
+    assert!(sum < 80 << 20, "{sum} bytes were read or wait in sockets");
+    let mut taken = 0;
+    while opened.door.take().is_some() {
+        taken += 1;
+    }
+    assert!(taken <= programs.len(), "{taken} messages waited");
+}
+
+#[test]
+fn a_thousand_connections_are_bounded_and_those_that_left_make_room() {
+    let opened = Opened::new();
+    let mut programs = Vec::new();
+    let mut refused = 0;
+    for _ in 0..400 {
+        let mut program = opened.connect();
+        if program.write(format!("{}\n", hello(&["check"])).as_bytes()).is_err() {
+            refused += 1;
+            continue;
+        }
+        match program.receive() {
+            Some(message) if message["type"] == "welcome" => programs.push(program),
+            _ => refused += 1,
+        }
+        while opened.door.take().is_some() {}
+    }
+    assert_eq!((programs.len(), refused), (200, 200));
+    programs.clear();
+    for _ in 0..600 {
+        drop(opened.connect());
+    }
+    opened.wait_for_room();
+}
+
+#[test]
+fn the_bell_rings_when_something_waits_for_the_first_time() {
+    let opened = Opened::new();
+    let (mut program, id) = opened.hello("tool");
+    while opened.door.take().is_some() {}
+    let before = opened.rings.load(Ordering::SeqCst);
+    program.send(&json!({"type": "call", "call": 1}));
+    wait(|| (opened.rings.load(Ordering::SeqCst) > before).then_some(()));
+    assert_eq!(opened.call(id).0, 1);
+}
+
+#[test]
+fn what_programs_send_at_random_ends_no_door() {
+    let opened = Opened::new();
+    let seeds = [
+        hello(&["tool", "permission", "note"]).to_string(),
+        json!({"type": "call", "call": 1, "role": "permission", "arguments": {"a": [1, "b"]}}).to_string(),
+        json!({"type": "activity", "session": "s", "activity": "idle"}).to_string(),
+        json!({"type": "cancel", "call": 1}).to_string(),
+        json!({"type": "bye", "killed": false}).to_string(),
+    ];
+    let mut state = 88_172_645_463_325_252_u64;
+    let mut random = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        usize::try_from(state % below as u64).unwrap()
+    };
+    for round in 0..3_000 {
+        let mut program = opened.connect();
+        if round % 4 > 0 {
+            program.send(&hello(&["tool", "permission", "note"]));
+        }
+        for _ in 0..random(4) {
+            let mut line = seeds[random(seeds.len())].clone().into_bytes();
+            for _ in 0..random(4) {
+                let place = random(line.len());
+                match random(3) {
+                    0 => line[place] = u8::try_from(random(256)).unwrap(),
+                    1 => line.truncate(place + 1),
+                    _ => line.insert(place, b"{}[]\",:\n0"[random(9)]),
+                }
+            }
+            line.push(b'\n');
+            let _ = program.write(&line);
+        }
+        while let Some(event) = opened.door.take() {
+            if let Event::Message(id, Message::Call(call)) = event
+                && random(2) == 0
+            {
+                opened.answer(id, call.call, "ok");
+            }
+        }
+    }
+    assert_eq!(opened.door.state(), State::Open);
+    opened.wait_for_room();
+    opened.assert_serves();
+}
+
+#[test]
+fn hooks_are_told_of_news_by_an_empty_file_named_by_the_session() {
+    let opened = Opened::new();
+    let told = opened.folder.path().join("told/5e55");
+    opened.door.tell("5e55", true);
+    assert_eq!(fs::read(&told).unwrap(), b"");
+    opened.door.tell("5e55", false);
+    assert!(!told.exists());
+    opened.door.tell("../x", true);
+    assert!(opened.folder.path().join("told/___x").exists() && !opened.folder.path().join("x").exists());
+}
