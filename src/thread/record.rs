@@ -185,7 +185,7 @@ fn without_previous_if_any<S: Serializer>(changes: &Option<Changes>, to: S) -> R
 
 /// The version of the format in which journals keep records. Version 1 has no positions; opening a journal of
 /// it makes it one of this version, which todo-write 0.2 leaves alone.
-pub(crate) const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 2;
 
 /// The limit of all counters. A higher number is damage; adding to it might overflow.
 pub(crate) const COUNTER_LIMIT: u64 = 1 << 53;

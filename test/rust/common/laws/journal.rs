@@ -4,13 +4,13 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use serde_json::Map;
+use serde_json::{Map, Value};
 use todo_write::journal::{self, Durability, decode, files_of};
 use todo_write::list::input::Plan;
 use todo_write::list::item::Status;
 use todo_write::text::fnv1a;
 use todo_write::thread::WriteOptions;
-use todo_write::thread::record::{PositionRecord, Record};
+use todo_write::thread::record::{FORMAT, PositionRecord, Record};
 
 use super::folder::Folder;
 use super::lists::{assert_unique, task};
@@ -24,6 +24,9 @@ pub fn holds(data: &[u8]) {
     fs::create_dir(folder.path()).unwrap();
     let path = files_of(folder.path(), KEY).next().unwrap();
     fs::write(&path, &bytes).unwrap();
+    if is_later(&bytes) {
+        return stays_untouched(&path, &bytes);
+    }
     let whole = records(&bytes);
     keeps_whole_records(folder.path(), &whole);
     can_be_continued(folder.path());
@@ -45,6 +48,23 @@ fn sealed(lines: &[u8]) -> Vec<u8> {
         }
     }
     bytes
+}
+
+/// Whether the first line is whole and names a format that this version does not know.
+fn is_later(bytes: &[u8]) -> bool {
+    let line = bytes.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
+    let Some((json, _)) = line.split_at_checked(line.len().saturating_sub(27)) else { return false };
+    let unsealed = [json, b"}\n"].concat();
+    let fields = serde_json::from_slice::<Value>(&unsealed).unwrap_or_default();
+    sealed(&unsealed) == line && fields["format"].as_u64() > Some(FORMAT.into())
+}
+
+/// This version neither reads nor writes the journal of a later one, and begins its own.
+fn stays_untouched(path: &Path, bytes: &[u8]) {
+    let folder = path.parent().unwrap();
+    let opened = journal::open(folder, KEY, &Map::new(), 5, Durability::Process).unwrap();
+    assert_eq!((opened.records.len(), opened.warnings.len()), (1, 1));
+    assert_eq!(fs::read(path).unwrap(), bytes);
 }
 
 /// The whole records: those that follow a position count together or not at all.

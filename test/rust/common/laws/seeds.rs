@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use todo_write::events::observation::{Details, Payload, Type};
 use todo_write::list::input::{Options, Plan, read_text};
 use todo_write::list::item::Draft;
+use todo_write::thread::record::FORMAT;
 use todo_write::thread::{Edit, WriteOptions};
 
 use super::super::{corpus, root};
@@ -82,8 +83,8 @@ fn inputs(sessions: &[Calls]) -> Vec<Vec<u8>> {
     texts.into_iter().map(|text| [&[2], text.as_bytes()].concat()).collect()
 }
 
-/// The journal of a session, with and without its checksums.
-fn journals(calls: &[Vec<Draft>]) -> [Vec<u8>; 2] {
+/// The journal of a session, with and without its checksums, and as one of a later version.
+fn journals(calls: &[Vec<Draft>]) -> [Vec<u8>; 3] {
     let folder = Folder::new();
     let mut store = store(folder.path());
     let thread = open(&mut store);
@@ -110,7 +111,8 @@ fn journals(calls: &[Vec<Draft>]) -> [Vec<u8>; 2] {
     let text = fs::read_to_string(file).unwrap();
     let without_sum = |line: &str| format!("{}}}\n", line.split_once(",\"sum\":").unwrap().0);
     let bare: String = text.lines().map(without_sum).collect();
-    [[&[0], text.as_bytes()].concat(), [&[1], bare.as_bytes()].concat()]
+    let later = bare.replacen(&format!("\"format\":{FORMAT}"), "\"format\":9", 1);
+    [[&[0], text.as_bytes()].concat(), [&[1], bare.as_bytes()].concat(), [&[1], later.as_bytes()].concat()]
 }
 
 /// Transcripts in pieces of a few lines.
