@@ -370,6 +370,7 @@ There are none while nothing is followed, unless ALL is non-nil."
     ('homes (todo-write-follow--receive-homes (plist-get message :homes)))
     ('stuck (todo-write-follow--receive-stuck (plist-get message :root)
                                               (plist-get message :over)))
+    ('broken (todo-write-follow--receive-broken (plist-get message :root)))
     (kind
      (when-let* ((session (gethash (plist-get message :session) todo-write-follow--ids)))
        (let ((todo-write-activity--time
@@ -406,6 +407,13 @@ There are none while nothing is followed, unless ALL is non-nil."
              "%s does not answer: todo-write waits for it, and goes on with all else")
            (todo-write-row-line (abbreviate-file-name root))))
 
+(defun todo-write-follow--receive-broken (root)
+  "Warn that what read the folder ROOT failed."
+  (display-warning 'todo-write
+                   (format "What reads the sessions of agents %sfailed; please report this"
+                           (if (string-empty-p root) ""
+                             (format "in %s " (abbreviate-file-name root))))))
+
 (defun todo-write-follow--lose-file (session reason)
   "End following SESSION, whose transcript cannot be read for REASON.
 Say so, unless a caller waits for it and signals."
@@ -426,10 +434,12 @@ Say so, unless a caller waits for it and signals."
       (gethash (expand-file-name file) todo-write-follow--files)))
 
 (defun todo-write-follow--remove (session)
-  "Remove SESSION from those that are followed."
+  "Remove SESSION from those that are followed; the hub reads it no more."
   (setq todo-write-follow--sessions (delq session todo-write-follow--sessions))
   (remhash (todo-write-follow--session-file session) todo-write-follow--files)
-  (remhash (todo-write-follow--session-id session) todo-write-follow--ids))
+  (when-let* ((id (todo-write-follow--session-id session)))
+    (remhash id todo-write-follow--ids)
+    (todo-write--call todo-write-dyn--hub-stop id)))
 
 (defun todo-write-follow--thread-p (thread)
   "Return non-nil if the session of THREAD is followed."
@@ -446,8 +456,7 @@ Say so, unless a caller waits for it and signals."
   (when-let* ((session (todo-write-follow--find file))
               (thread (todo-write-follow--session-thread session)))
     (unless (member thread (todo-write-threads-loaded))
-      (todo-write-follow--remove session)
-      (todo-write--call todo-write-dyn--hub-stop (todo-write-follow--session-id session)))))
+      (todo-write-follow--remove session))))
 
 (defun todo-write-follow--begin (file &optional automatic)
   "Follow the session whose transcript is FILE, and return it.
@@ -470,7 +479,6 @@ AUTOMATIC is that of `todo-write-follow--session'.  It is read later."
 (defun todo-write-follow--end (session)
   "Stop following SESSION.
 Its plan is paused, unless another host or a live process drives it."
-  (todo-write-follow--remove session)
   (let ((thread (todo-write-follow--session-thread session)))
     (unwind-protect
         (cond ((todo-write-follow--other-host-p thread))
@@ -478,7 +486,7 @@ Its plan is paused, unless another host or a live process drives it."
                     (todo-write-follow-sessions--activity thread))
                (todo-write--lose-activity thread))
               (t (todo-write-follow--pause session "no longer followed")))
-      (todo-write--call todo-write-dyn--hub-stop (todo-write-follow--session-id session)))))
+      (todo-write-follow--remove session))))
 
 (cl-defun todo-write-follow--each (function &optional (sessions todo-write-follow--sessions))
   "Call FUNCTION with each of SESSIONS, by default all that are followed.
@@ -625,7 +633,6 @@ its daemon keeps an open one after the terminal was killed."
 (defun todo-write-follow--go-along (session moved)
   "Follow the transcript of SESSION to its new file MOVED, as after /cd."
   (todo-write-follow--remove session)
-  (todo-write--call todo-write-dyn--hub-stop (todo-write-follow--session-id session))
   (todo-write-follow--begin moved (todo-write-follow--session-automatic session)))
 
 (defun todo-write-follow--apply-activity (session)
