@@ -3,7 +3,7 @@
 //! Whoever owns a [`Hub`] gives it commands and takes [`Message`]s from it, and never waits for a file.
 //! The bell rings when there is something to take. The queue is bounded: when it is full, readers wait.
 //!
-//! A *root* is an agent's folder, or a file system on which a project is. At most one worker reads in a
+//! A *root* is an agent's folder, or a file system on which a project or another file is. At most one worker reads in a
 //! root at a time, so that a file system that hangs holds one worker and nothing else. A worker that
 //! reads for over a second bars its root: no other reader waits for that root until it answers.
 //!
@@ -23,6 +23,7 @@ mod watch;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use crate::agents::claude::process_files::{MachineProcesses, Process};
@@ -142,20 +143,45 @@ pub enum Message {
     Homes(Vec<(String, PathBuf)>),
     /// A root has not answered for ten seconds, or answers again.
     Stuck(PathBuf, bool),
+    /// What read a root failed, which is a defect. Its sessions are read on.
+    Broken(PathBuf),
+}
+
+impl Message {
+    /// The session that it is about; `None` if it is about others, too.
+    pub fn session(&self) -> Option<SessionId> {
+        match self {
+            Message::Events(id, _)
+            | Message::Ready { session: id, .. }
+            | Message::Quiet(id, _)
+            | Message::Silent(id)
+            | Message::Moved(id, _)
+            | Message::Unreadable(id, _)
+            | Message::Failed(id) => Some(*id),
+            _ => None,
+        }
+    }
+}
+
+/// The number that was given last. No other hub gives it again, so that a message of a hub that ended
+/// is never taken for one of the next.
+static LAST: AtomicU64 = AtomicU64::new(0);
+
+fn next_number() -> u64 {
+    LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
 /// Reads and watches sessions.
 #[derive(Debug)]
 pub struct Hub {
     shared: Arc<Shared>,
-    last: SessionId,
     door: Option<Door>,
 }
 
 impl Hub {
     /// Starts a hub.
     pub fn new(settings: Settings, bell: Bell) -> Hub {
-        Hub { shared: Shared::start(settings, bell), last: 0, door: None }
+        Hub { shared: Shared::start(settings, bell), door: None }
     }
 
     /// Changes the options. Reads that are under way end with the old ones.
@@ -169,18 +195,18 @@ impl Hub {
 
     /// Follows the session in `path` from its beginning. Its project is looked for unless it is on
     /// another machine.
-    pub fn follow(&mut self, path: &Path, is_elsewhere: bool) -> SessionId {
-        self.last += 1;
-        let task = SessionTask::new(self.last, path.to_owned(), is_elsewhere);
+    pub fn follow(&self, path: &Path, is_elsewhere: bool) -> SessionId {
+        let id = next_number();
+        let task = SessionTask::new(id, path.to_owned(), is_elsewhere);
         let mut state = self.shared.lock();
         let root = state.root_of(path);
-        state.files.entry(path.to_owned()).or_default().push(self.last);
+        state.files.entry(path.to_owned()).or_default().push(id);
         state.sessions.insert(
-            self.last,
+            id,
             Followed { root: root.clone(), path: path.to_owned(), session: None, has_processes: false },
         );
-        self.shared.add(&mut state, root, Key::Session(self.last), Work::Session(Box::new(task)));
-        self.last
+        self.shared.add(&mut state, root, Key::Session(id), Work::Session(Box::new(task)));
+        id
     }
 
     /// Ends following a session. Messages about it that were not taken yet are dropped.
@@ -205,12 +231,13 @@ impl Hub {
     pub fn look(&self, files: &[PathBuf]) {
         let mut state = self.shared.lock();
         for file in files {
-            let root = state.root_of(file);
             for id in state.files.get(file).cloned().unwrap_or_default() {
                 state.beside.insert(id);
-                state.hurry(&root, &Key::Session(id));
+                state.hurry_session(id);
             }
-            state.hurry(&root, &Key::Search);
+            if let Some(home) = state.home_of(file).map(Path::to_owned) {
+                state.hurry(&home, &Key::Search);
+            }
         }
         self.shared.work.notify_all();
     }
@@ -285,18 +312,18 @@ impl Hub {
     }
 
     /// Describes the newest sessions in `homes`, each by its own scope; see [`Message::Choices`].
-    pub fn choose(&mut self, homes: Vec<Home>) -> u64 {
-        self.last += 1;
+    pub fn choose(&self, homes: Vec<Home>) -> u64 {
+        let round = next_number();
         let mut state = self.shared.lock();
         let roots: HashMap<PathBuf, bool> = homes.iter().map(|home| (home.folder.clone(), false)).collect();
-        state.rounds.insert(self.last, (roots, Vec::new()));
+        state.rounds.insert(round, (roots, Vec::new()));
         for home in homes {
-            let (root, key) = (state.root_of(&home.folder), Key::Choose(self.last, home.folder.clone()));
-            let task = Work::Choose(Box::new(ChooseTask::new(self.last, home)));
+            let (root, key) = (state.root_of(&home.folder), Key::Choose(round, home.folder.clone()));
+            let task = Work::Choose(Box::new(ChooseTask::new(round, home)));
             self.shared.add(&mut state, root, key, task);
         }
         state.end_rounds();
-        self.last
+        round
     }
 
     /// Opens the socket for agents' programs, in place of one that is open.
@@ -398,7 +425,7 @@ mod tests {
         std::fs::create_dir_all(&folder).unwrap_or_default();
         let good = folder.join("good.jsonl");
         std::fs::write(&good, "{}\n").unwrap_or_default();
-        let mut hub = Hub::new(Settings::default(), Box::new(|| {}));
+        let hub = Hub::new(Settings::default(), Box::new(|| {}));
         let panics = hub.follow(&folder.join("panics.jsonl"), false);
         wait(&hub, |message| matches!(message, Message::Failed(id) if *id == panics));
         let other = hub.follow(&good, false);

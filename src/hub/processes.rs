@@ -60,6 +60,9 @@ impl ProcessesTask {
             return Next::At(Instant::now());
         }
         self.is_held = false;
+        if !state.homes.contains_key(&self.home) {
+            return Next::Over;
+        }
         if is_changed {
             state.live.insert(self.home.clone(), now.0.clone());
             self.told = Some(now.clone());
@@ -90,7 +93,7 @@ impl ProcessesTask {
             .filter(|(_, one)| one.root == self.home && is_of(&one.path))
             .map(|(id, _)| *id)
             .collect();
-        ids.iter().for_each(|id| state.hurry(&self.home, &Key::Session(*id)));
+        ids.iter().for_each(|id| state.hurry_session(*id));
         !ids.is_empty()
     }
 }

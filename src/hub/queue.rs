@@ -54,7 +54,7 @@ impl Queue {
         let was_empty = self.is_empty();
         self.drop_where(|old| is_replaced(old, &message));
         self.weight += weight(&message);
-        match session_of(&message) {
+        match message.session() {
             Some(id) if is_history || self.behind.contains_key(&id) => {
                 *self.behind.entry(id).or_default() += 1;
                 self.history.push_back(message);
@@ -69,7 +69,7 @@ impl Queue {
     pub(super) fn take(&mut self) -> Option<Message> {
         let message = self.first.pop_front().or_else(|| {
             let message = self.history.pop_front()?;
-            if let Some(id) = session_of(&message)
+            if let Some(id) = message.session()
                 && let Some(count) = self.behind.get_mut(&id)
             {
                 *count -= 1;
@@ -84,7 +84,7 @@ impl Queue {
     }
 
     pub(super) fn drop_session(&mut self, id: SessionId) {
-        self.drop_where(|message| session_of(message) == Some(id));
+        self.drop_where(|message| message.session() == Some(id));
         self.behind.remove(&id);
     }
 
@@ -118,19 +118,6 @@ impl Queue {
 
     pub(super) fn close(&mut self) {
         self.bell = None;
-    }
-}
-
-fn session_of(message: &Message) -> Option<SessionId> {
-    match message {
-        Message::Events(id, _)
-        | Message::Ready { session: id, .. }
-        | Message::Quiet(id, _)
-        | Message::Silent(id)
-        | Message::Moved(id, _)
-        | Message::Unreadable(id, _)
-        | Message::Failed(id) => Some(*id),
-        _ => None,
     }
 }
 

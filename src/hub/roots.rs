@@ -142,10 +142,23 @@ pub(super) struct Shared {
 }
 
 impl State {
-    /// The root in which a file is: the home, or else the file system.
+    /// The home in which a file is, the innermost one.
+    pub(super) fn home_of(&self, path: &Path) -> Option<&Path> {
+        let homes = self.homes.keys().filter(|home| path.starts_with(home));
+        homes.max_by_key(|home| home.as_os_str().len()).map(PathBuf::as_path)
+    }
+
+    /// The root in which a file is: the home, or else the file system. What is followed keeps its root,
+    /// since homes come and go.
     pub(super) fn root_of(&self, path: &Path) -> PathBuf {
-        let home = self.homes.keys().find(|home| path.starts_with(home));
-        home.cloned().unwrap_or_else(|| mount_of(path))
+        self.home_of(path).map_or_else(|| mount_of(path), Path::to_owned)
+    }
+
+    /// Lets a session be read next.
+    pub(super) fn hurry_session(&mut self, id: SessionId) {
+        if let Some(root) = self.sessions.get(&id).map(|one| one.root.clone()) {
+            self.hurry(&root, &Key::Session(id));
+        }
     }
 
     fn mark(&mut self, root: &Path, key: &Key, at: Instant) {
@@ -207,6 +220,37 @@ impl State {
             }
         }
         self.remove(&root, &Key::Session(id));
+    }
+
+    /// Ends a task that panicked, so that nothing waits for it.
+    fn fail(&mut self, root: &Path, key: &Key) {
+        match key {
+            Key::Session(id) => {
+                self.queue.push(Message::Failed(*id), false);
+                self.forget(*id);
+                return;
+            }
+            Key::Search => self.give_up_search(root),
+            Key::Choose(round, home) => {
+                if let Some((homes, _)) = self.rounds.get_mut(round) {
+                    homes.insert(home.clone(), true);
+                }
+                self.end_rounds();
+            }
+            Key::Homes => self.queue.push(Message::Homes(Vec::new()), false),
+            Key::Project(folder) => remember(&mut self.projects, folder, None),
+            Key::Processes => {}
+        }
+        self.queue.push(Message::Broken(root.to_owned()), false);
+        self.remove(root, key);
+    }
+
+    /// Reports what the other homes have. This one tells more when it answers.
+    fn give_up_search(&mut self, home: &Path) {
+        if let Some(found) = self.found.get_mut(home) {
+            found.get_or_insert_with(Default::default);
+            self.report_found();
+        }
     }
 
     pub(super) fn close(&mut self) {
@@ -292,19 +336,13 @@ impl State {
         }
         if is_barred {
             self.end_rounds();
-            if self.found.values().any(Option::is_none) {
-                let barred: Vec<PathBuf> = self
-                    .found
-                    .iter()
-                    .filter(|(home, found)| found.is_none() && self.is_barred(home))
-                    .map(|(home, _)| home.clone())
-                    .collect();
-                // It is told once; the home tells more when it answers.
-                for home in barred {
-                    self.found.insert(home, Some(Default::default()));
-                    self.report_found();
-                }
-            }
+            let barred: Vec<PathBuf> = self
+                .found
+                .iter()
+                .filter(|(home, found)| found.is_none() && self.is_barred(home))
+                .map(|(home, _)| home.clone())
+                .collect();
+            barred.iter().for_each(|home| self.give_up_search(home));
         }
         is_any
     }
@@ -496,26 +534,22 @@ impl Shared {
         let Some(root) = state.roots.get_mut(path) else { return };
         root.busy = None;
         root.watches = Some(watches);
-        if std::mem::take(&mut root.is_said) {
-            state.queue.push(Message::Stuck(path.to_owned(), false), false);
+        let is_answer = std::mem::take(&mut root.is_said);
+        // It may have been removed meanwhile, or added again with work of its own.
+        let task = root.tasks.get_mut(&key).filter(|task| task.work.is_none());
+        match (done, task) {
+            (_, None) => {}
+            (Some((work, Next::At(at))), Some(task)) => {
+                task.work = Some(work);
+                task.due = Some(task.due.map_or(at, |due| due.min(at)));
+            }
+            // It was asked for again while it ran.
+            (Some((work, Next::Over)), Some(task)) if task.due.is_some() => task.work = Some(work),
+            (Some((_, Next::Over)), Some(_)) => state.remove(path, &key),
+            (None, Some(_)) => state.fail(path, &key),
         }
-        match (done, &key) {
-            (Some((work, Next::At(at))), _) => {
-                let root = state.roots.get_mut(path);
-                // It may have been removed meanwhile.
-                if let Some(task) = root.and_then(|root| root.tasks.get_mut(&key)) {
-                    task.work = Some(work);
-                    task.due = Some(task.due.map_or(at, |due| due.min(at)));
-                }
-            }
-            (Some((_, Next::Over)), _) => state.remove(path, &key),
-            (None, Key::Session(id)) => {
-                if state.sessions.contains_key(id) {
-                    state.queue.push(Message::Failed(*id), false);
-                }
-                state.forget(*id);
-            }
-            (None, _) => state.remove(path, &key),
+        if is_answer {
+            state.queue.push(Message::Stuck(path.to_owned(), false), false);
         }
         let is_unused =
             state.roots.get(path).is_some_and(|root| root.tasks.is_empty() && root.busy.is_none());
@@ -560,10 +594,63 @@ fn remember(projects: &mut Projects, folder: &Path, found: Option<PathBuf>) {
 }
 
 /// The folder at which the file system of a file is mounted, by names alone: asking for the file may
-/// hang. Where the system has no such table, that is the first folder of the name.
+/// hang. A file system hangs as a whole: with a root for each project, a few of them would hold all
+/// workers. Where the system has no table of mounts, that is the first folder of the name.
 fn mount_of(path: &Path) -> PathBuf {
-    let table = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    let points = table.lines().filter_map(|line| line.split(' ').nth(4)).map(Path::new);
+    mount_in(&String::from_utf8_lossy(&fs::read("/proc/self/mountinfo").unwrap_or_default()), path)
+}
+
+fn mount_in(table: &str, path: &Path) -> PathBuf {
+    let unescape = |name: &str| {
+        name.replace("\\040", " ").replace("\\011", "\t").replace("\\012", "\n").replace("\\134", "\\")
+    };
+    let points =
+        table.lines().filter_map(|line| line.split(' ').nth(4)).map(|name| PathBuf::from(unescape(name)));
     let point = points.filter(|point| path.starts_with(point)).max_by_key(|point| point.as_os_str().len());
-    point.map_or_else(|| path.iter().take(2).collect(), Path::to_owned)
+    point.unwrap_or_else(|| path.iter().take(2).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(shared: &Shared) -> MutexGuard<'_, State> {
+        let mut state = shared.lock();
+        // No worker runs what a test adds.
+        state.is_closed = true;
+        state
+    }
+
+    #[test]
+    fn the_mount_of_a_file_may_have_a_space_in_its_name() {
+        let table = "21 1 8:1 / / rw - ext4 /dev/a rw\n22 21 0:5 / /mnt/my\\040disk rw - nfs a:/b rw\n";
+        assert_eq!(mount_in(table, Path::new("/mnt/my disk/garden")), Path::new("/mnt/my disk"));
+        assert_eq!(mount_in(table, Path::new("/mnt/my")), Path::new("/"));
+        assert_eq!(mount_in("", Path::new("/mnt/my/garden")), Path::new("/mnt"));
+    }
+
+    #[test]
+    fn nothing_waits_for_a_task_that_panicked() {
+        let shared = Shared::start(Settings::default(), Box::new(|| {}));
+        let mut state = state(&shared);
+        let home = PathBuf::from("/home");
+        state.found.insert(home.clone(), None);
+        state.rounds.insert(1, (HashMap::from([(home.clone(), false)]), Vec::new()));
+        for key in [Key::Homes, Key::Search, Key::Choose(1, home.clone())] {
+            let work = Work::Homes(Box::new(HomesTask { sandbox: None }));
+            shared.add(&mut state, home.clone(), key.clone(), work);
+            begin(&mut state, &home, &key, Instant::now());
+            let watches = Watches::new(&home, &shared);
+            shared.end(&mut state, &home, key.clone(), None, watches);
+            assert!(!state.has(&home, &key));
+            let answer = state.queue.take();
+            let is_answer = match key {
+                Key::Homes => matches!(answer, Some(Message::Homes(_))),
+                Key::Search => matches!(answer, Some(Message::Found(..))),
+                _ => matches!(answer, Some(Message::Choices(1, _))),
+            };
+            assert!(is_answer, "{answer:?}");
+            assert!(matches!(state.queue.take(), Some(Message::Broken(root)) if root == home));
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Lisp functions of the hub, which follows sessions.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -9,14 +10,14 @@ use emacs::{Env, IntoLisp, Result, Value, defun};
 use super::read::{self, wrong};
 use super::threads::summary_of;
 use super::transcripts::description;
-use super::{Module, border, now, with_module, write};
+use super::{Module, border, guarded, now, with_module, write};
 use crate::agents::Agent;
 use crate::agents::claude::process_files::{MachineProcesses, Process};
 use crate::agents::recorder::{Machine, Recorder, ThreadUpdate};
 use crate::error::{Error, Problem};
 use crate::file::Slice;
 use crate::hub::apply::{Applied, Applier};
-use crate::hub::{Bell, Choice, Found, Home, Hub, Message, Scope, SessionId, Settings};
+use crate::hub::{Bell, Choice, Found, Home, Hub, Message, Piece, Scope, SessionId, Settings};
 use crate::thread::activity::{Activity, Ending};
 
 /// The longest time for which messages are taken at once.
@@ -316,12 +317,21 @@ fn hub_choose<'e>(env: &'e Env, homes: Value<'e>) -> Result<Value<'e>> {
 ///   first; see `todo-write-transcript-describe'.
 /// - `homes': `:homes' are (VARIABLE . FOLDER) of running agents.
 /// - `stuck': the folder `:root' has not answered for ten seconds, or does again if `:over'.
+/// - `broken': what read the folder `:root' failed, which is a defect; `:root' is "" if a message was
+///   lost.
 #[defun]
 fn hub_take(env: &Env) -> Result<Value<'_>> {
     border(env, || {
         let slice = Slice::of(TAKE);
         let reports = with_module(|module| module.take(&slice));
-        write::list_of(env, reports, |report| to_lisp(env, report))
+        write::list_of(env, reports, |report| {
+            let session = report.session();
+            // The others are told all the same.
+            guarded(env, || to_lisp(env, report)).or_else(|_| {
+                with_module(|module| session.map(|id| module.followed.stop(id)));
+                to_lisp(env, Report::failed(session))
+            })
+        })
     })
 }
 
@@ -384,6 +394,21 @@ fn process_killed_p<'e>(
     })
 }
 
+impl Report {
+    fn session(&self) -> Option<SessionId> {
+        match self {
+            Report::Read(id, ..) | Report::Progress(id, ..) => Some(*id),
+            Report::Processes(_) => None,
+            Report::Other(message) => message.session(),
+        }
+    }
+
+    /// Says that what was to be told of a session, or of something else, is lost by a defect.
+    fn failed(session: Option<SessionId>) -> Report {
+        Report::Other(session.map_or_else(|| Message::Broken(PathBuf::new()), Message::Failed))
+    }
+}
+
 impl Followed {
     fn stop(&mut self, id: SessionId) {
         self.appliers.remove(&id);
@@ -410,24 +435,24 @@ impl Module {
         let mut reports = Vec::new();
         let mut partly = BTreeSet::new();
         loop {
-            if let Some(id) = self.followed.applying {
-                if let Some(report) = self.apply(id, slice) {
-                    partly.remove(&id);
-                    reports.push(report);
-                } else {
-                    partly.insert(id);
-                }
-            } else {
-                match self.followed.hub.as_ref().and_then(Hub::take) {
-                    Some(Message::Events(id, piece)) => {
-                        if let Some(applier) = self.followed.appliers.get_mut(&id) {
-                            applier.add(&mut self.store, piece);
-                            self.followed.applying = Some(id);
-                        }
+            let (id, piece) = match self.followed.applying {
+                Some(id) => (id, None),
+                None => match self.followed.hub.as_ref().and_then(Hub::take) {
+                    Some(Message::Events(id, piece)) => (id, Some(piece)),
+                    Some(message) => {
+                        reports.push(self.followed.note(message));
+                        if slice.is_over() { break } else { continue }
                     }
-                    Some(message) => reports.push(self.followed.note(message)),
                     None => break,
-                }
+                },
+            };
+            // A panic ends that session only.
+            let applied = catch_unwind(AssertUnwindSafe(|| self.apply(id, piece, slice)));
+            if let Some(report) = applied.unwrap_or_else(|_| Some(self.fail(id))) {
+                partly.remove(&id);
+                reports.push(report);
+            } else {
+                partly.insert(id);
             }
             if slice.is_over() {
                 break;
@@ -441,13 +466,25 @@ impl Module {
         reports
     }
 
-    /// Applies what was taken of a session.
-    fn apply(&mut self, id: SessionId, slice: &Slice) -> Option<Report> {
+    /// Ends a session whose events made the recorder panic.
+    fn fail(&mut self, id: SessionId) -> Report {
+        self.recover();
+        self.followed.applying = None;
+        self.followed.stop(id);
+        Report::failed(Some(id))
+    }
+
+    /// Applies what was taken of a session, with its next piece if there is one.
+    fn apply(&mut self, id: SessionId, piece: Option<Piece>, slice: &Slice) -> Option<Report> {
         let Module { followed, store, settings, .. } = self;
         let Some(applier) = followed.appliers.get_mut(&id) else {
             followed.applying = None;
             return None;
         };
+        if let Some(piece) = piece {
+            applier.add(store, piece);
+            followed.applying = Some(id);
+        }
         applier.recorder.policy.clone_from(&settings.policy);
         let applied = applier.step(store, settings.keep_completed, now(), slice);
         if !applier.is_due() {
@@ -508,6 +545,7 @@ fn to_lisp(env: &Env, report: Report) -> Result<Value<'_>> {
                 plist("stuck")?.set("root", root.to_string_lossy().as_ref())?.set("over", !is_stuck)?.finish()
             }
             Message::Door(_) => plist("door")?.finish(),
+            Message::Broken(root) => plist("broken")?.set("root", root.to_string_lossy().as_ref())?.finish(),
             // Those are applied and noted before.
             Message::Events(id, _) => of("progress", id)?.finish(),
             Message::Processes { .. } => plist("processes")?.finish(),

@@ -109,6 +109,17 @@ prints anything else to standard output or standard error."
                        folder nil '(prin1 (todo-write-panic-everywhere)))))))
       (delete-directory folder t))))
 
+(ert-deftest todo-write-a-panic-ends-following-one-session-at-most ()
+  (let ((folder (file-name-as-directory (make-temp-file "todo-write-panic" t))))
+    (unwind-protect
+        (todo-write-with-store
+          (todo-write-panic-tests--build folder)
+          (let ((ended (todo-write-panic-tests--emacs
+                        folder nil '(prin1 (todo-write-panic-follow)))))
+            (message "%d panics while sessions were followed" (length ended))
+            (should (equal '(0 1) (sort (delete-dups ended) #'<)))))
+      (delete-directory folder t))))
+
 (ert-deftest todo-write-the-shipped-module-cannot-be-told-to-panic ()
   (should (featurep 'todo-write-dyn))
   (should-not (fboundp 'todo-write-dyn--panic-at)))

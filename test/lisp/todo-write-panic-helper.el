@@ -112,6 +112,79 @@ passes fewer places."
                            for condition = (todo-write-panic--once name prepare call number)
                            while condition collect condition)))
 
+;;; Sessions that are followed
+
+(defun todo-write-panic--write-session (file)
+  "Write a session of Claude Code with three lists to FILE."
+  (let ((session (file-name-base file)) lines)
+    (dotimes (n 3)
+      (push `( :type "assistant" :uuid ,(format "u%d" n)
+               :message ( :id ,(format "m%d" n) :content
+                          [(:type "tool_use" :id ,(format "c%d" n) :name "TodoWrite"
+                            :input ,(todo-write-test-todos (format "Bed %d" n)))]))
+            lines)
+      (push `( :type "user" :uuid ,(format "r%d" n)
+               :message (:content [( :type "tool_result" :tool_use_id ,(format "c%d" n)
+                                     :content "ok")]))
+            lines))
+    (write-region
+     (mapconcat (lambda (line)
+                  (concat (json-serialize
+                           `(:sessionId ,session :cwd "/garden" :isSidechain :false ,@line))
+                          "\n"))
+                (nreverse lines) "")
+     nil file nil 'silent)))
+
+(defun todo-write-panic--recorded (file)
+  "Return how many lists of the session FILE are recorded."
+  (or (plist-get (todo-write-summary (concat "claude:" (file-name-base file))) :revision) 0))
+
+(defun todo-write-panic--follow (number)
+  "Follow two sessions, and panic at place NUMBER of what that takes.
+Return the number of the sessions that were given up, or nil if there was
+no panic."
+  (let* ((folder (make-temp-file "sessions" t))
+         (files (cl-loop for n below 2
+                         collect (expand-file-name (format "p%d-%d.jsonl" number n) folder)))
+         (recorded-p (lambda (file) (= 3 (todo-write-panic--recorded file))))
+         (left number))
+    (mapc #'todo-write-panic--write-session files)
+    (mapc #'todo-write-follow--begin files)
+    (while (and (< 0 left) (not (cl-every recorded-p files)))
+      (todo-write-dyn--panic-at left)
+      (accept-process-output nil 0.005)
+      (setq left (todo-write-dyn--panic-at 0)))
+    (todo-write-test-wait
+     (lambda ()
+       ;; The place may have been where the bell is rung.
+       (todo-write-dyn--hub-ring)
+       (cl-every (lambda (file)
+                   (or (not (todo-write-follow--find file)) (funcall recorded-p file)))
+                 files)))
+    (prog1 (and (= 0 left) (cl-count-if-not #'todo-write-follow--find files))
+      (todo-write-follow-stop)
+      (dolist (file files)
+        (todo-write-follow file)
+        (unless (funcall recorded-p file)
+          (error "After a panic at place %d, %d lists of 3 are recorded"
+                 number (todo-write-panic--recorded file))))
+      (todo-write-follow-stop)
+      (delete-directory folder t))))
+
+(defun todo-write-panic-follow ()
+  "Follow sessions and panic at every place; return how many each panic ended."
+  (require 'todo-write-follow)
+  (setq todo-write-follow-agents nil)
+  ;; A batch Emacs ends by an error in a filter.
+  (advice-add 'todo-write-hub--filter :around
+              (lambda (function &rest arguments)
+                (condition-case nil (apply function arguments) (todo-write-panic nil))))
+  (let ((inhibit-message t))
+    (cl-letf (((symbol-function 'display-warning) #'ignore))
+      (cl-loop for number from 1
+               for ended = (todo-write-panic--follow number)
+               while ended collect ended))))
+
 (defun todo-write-panic-history ()
   "Return the state of all threads: lists, revisions, observations."
   (mapcar (lambda (thread)

@@ -283,6 +283,60 @@ fn a_process_is_told_of_with_its_end_and_whether_it_was_killed() {
     assert_ne!(pid, id());
 }
 
+#[test]
+fn a_search_that_is_asked_for_while_another_ends_is_answered() {
+    let mut homes = Homes::new();
+    for _ in 0..300 {
+        homes.hub.search(None);
+        let end = Instant::now() + Duration::from_secs(20);
+        // Asked again as early as can be.
+        while !matches!(homes.hub.take(), Some(Message::Homes(_))) {
+            assert!(Instant::now() < end);
+        }
+    }
+    homes.taken.clear();
+}
+
+#[test]
+fn a_home_that_is_given_again_while_it_is_read_is_told_of_again() {
+    let mut homes = Homes::looking(Duration::from_secs(3_600));
+    let file = homes.folder.path().join(format!("sessions/{}.json", id()));
+    fs::write(file, r#"{"sessionId": "s", "status": "busy"}"#).unwrap();
+    for _ in 0..500 {
+        homes.hub.set_homes(Vec::new());
+        homes.hub.set_homes(vec![homes.home(None)]);
+        let is_live =
+            |message: &Message| matches!(message, Message::Processes { live, .. } if live.len() == 1);
+        homes.wait(|message| is_live(message).then_some(()));
+        homes.taken.clear();
+        // Its processes are being read when the home is taken away.
+        homes.hub.set(|_| ());
+    }
+}
+
+#[test]
+fn a_session_that_was_followed_before_its_home_was_known_is_looked_at() {
+    let mut homes = Homes::looking(Duration::from_secs(3_600));
+    let path = homes.write("s", &line("s", "user", 0, "Dig".into()));
+    // Files of other machines are not watched.
+    let id = homes.hub.follow(&path, true);
+    homes.wait_until_ready(id);
+    homes.hub.set_homes(vec![homes.home(None)]);
+    // A file that grows no more is not looked at soon again.
+    homes.hub.check(id);
+    homes.wait_until_ready(id);
+    homes.write("s", &list("s", 1, "Bed 1"));
+    homes.hub.look(&[path]);
+    homes.wait(|message| matches!(message, Message::Events(_, piece) if piece.bytes > 0).then_some(()));
+}
+
+#[test]
+fn a_number_of_a_session_is_never_used_again() {
+    let (mut first, mut second) = (Homes::new(), Homes::new());
+    let numbers = [&mut first, &mut second].map(|homes| homes.hub.follow(&homes.file("s"), false));
+    assert_ne!(numbers[0], numbers[1]);
+}
+
 fn of_project(root: &Path) -> Option<Scope> {
     Some(Scope { project: vec![root.to_owned()], is_all: false })
 }
