@@ -84,6 +84,8 @@ struct ToolCall {
     source: Arc<Source>,
     /// The id of the message with the call.
     message: String,
+    /// Whether a fork copied it. Only the line of a call says that, not the line of its result.
+    is_copied: bool,
     tool: Tool,
 }
 
@@ -462,7 +464,8 @@ impl ClaudeReader {
         let is_list = matches!(tool, Tool::List(_) | Tool::EmacsList(_));
         let text = (!is_list).then(|| shortened(input).to_string());
         let hidden = self.policy.hidden(&origin.source.folder, input).filter(|_| !is_list);
-        let call = ToolCall { source: origin.source.clone(), message: message.to_owned(), tool };
+        let (source, message, is_copied) = (origin.source.clone(), message.to_owned(), origin.is_copied);
+        let call = ToolCall { source, message, is_copied, tool };
         let event = self.calls.begin((id, name), (text, hidden), origin.time, call);
         self.emit(origin, event);
     }
@@ -485,7 +488,8 @@ impl ClaudeReader {
         } else if effect.outcome == Some(CallOutcome::Refused) && !is_refusal(&content) {
             effect.outcome = Some(CallOutcome::Failed);
         }
-        if origin.is_copied || self.is_old {
+        let counts = !self.is_old && !call.as_ref().is_some_and(|call| call.effect.is_copied);
+        if !counts {
             effect = Effect::default();
         }
         if let Some(agent) = fields.agent_id.as_deref().filter(|_| call.is_some()) {
@@ -495,7 +499,7 @@ impl ClaudeReader {
         let mut event = result(call.as_ref(), id, content.clone(), is_error, origin.time, effect);
         let called = call.as_ref().and_then(|call| call.time);
         match call.map(|call| call.effect.tool) {
-            Some(Tool::Edit(edit)) if !is_error && !origin.is_copied && !self.is_old => {
+            Some(Tool::Edit(edit)) if !is_error && counts => {
                 if let EventKind::Result { effect, .. } = &mut event {
                     effect.files.push(edit.result(&fields, &content));
                 }

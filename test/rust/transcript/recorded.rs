@@ -100,67 +100,165 @@ fn sessions() -> Vec<PathBuf> {
     files
 }
 
+/// A generator of pseudo-random numbers.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % bound
+    }
+}
+
+/// What becomes known of a transcript that is read at once.
+fn known_at_once(bytes: &[u8]) -> BTreeMap<String, Known> {
+    let folder = Folder::new();
+    fs::create_dir_all(folder.path()).unwrap();
+    let file = folder.path().join("session.jsonl");
+    append(&file, bytes);
+    known(&mut Emacs::start(&folder.path().join("journals"), &file).read().store)
+}
+
+/// What becomes known of a transcript that grows in pieces, with an event at each cut: the Emacs goes on, another
+/// one begins after or beside it, the machine crashes, or the file is moved or copied.
+fn known_by_pieces(bytes: &[u8], random: &mut Random, happened: &mut [u32; 6]) -> BTreeMap<String, Known> {
+    let folder = Folder::new();
+    fs::create_dir_all(folder.path()).unwrap();
+    let mut cuts: Vec<usize> = (0..8).map(|_| random.below(bytes.len())).collect();
+    cuts.extend([0, bytes.len()]);
+    cuts.sort_unstable();
+    let (journals, mut file) = (folder.path().join("journals"), folder.path().join("session.jsonl"));
+    append(&file, b"");
+    let mut emacs = Emacs::start(&journals, &file);
+    for (number, pair) in cuts.windows(2).enumerate() {
+        append(&file, &bytes[pair[0]..pair[1]]);
+        emacs.read();
+        let event = random.below(6);
+        happened[event] += 1;
+        let other = folder.path().join(format!("other-{number}.jsonl"));
+        match event {
+            // The next Emacs begins after this one, or while this one goes on.
+            1 => drop(std::mem::replace(&mut emacs, Emacs::start(&journals, &file))),
+            2 => {
+                let mut second = Emacs::start(&journals, &file);
+                second.read();
+                emacs = second;
+            }
+            3 => {
+                emacs.store = Store::default();
+                crash(&journals, random.below(usize::MAX) as u64);
+                emacs = Emacs::start(&journals, &file);
+            }
+            4 => {
+                fs::rename(&file, &other).unwrap();
+                file = other;
+                emacs.store = Store::default();
+                emacs = Emacs::start(&journals, &file);
+            }
+            5 => {
+                fs::copy(&file, &other).unwrap();
+                file = other;
+                emacs.store = Store::default();
+                emacs = Emacs::start(&journals, &file);
+            }
+            _ => {}
+        }
+    }
+    known(&mut emacs.read().store)
+}
+
 #[test]
 fn every_recorded_session_cut_anywhere_is_recorded_once_whatever_happens_at_the_cuts() {
-    let (mut random, mut happened) = (20_260_101_u64, [0; 6]);
+    let (mut random, mut happened) = (Random(20_260_101), [0; 6]);
     for path in sessions() {
         let bytes = fs::read(&path).unwrap();
-        let (whole, folder) = (Folder::new(), Folder::new());
-        [&whole, &folder].iter().for_each(|folder| fs::create_dir_all(folder.path()).unwrap());
-        append(&whole.path().join("session.jsonl"), &bytes);
-        let mut at_once = Emacs::start(&whole.path().join("journals"), &whole.path().join("session.jsonl"));
-        let expected = known(&mut at_once.read().store);
-        let mut next = |below: usize| {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (random >> 33) as usize % below
-        };
-        let mut cuts: Vec<usize> = (0..8).map(|_| next(bytes.len())).collect();
-        cuts.extend([0, bytes.len()]);
-        cuts.sort_unstable();
-        let (journals, mut file) = (folder.path().join("journals"), folder.path().join("session.jsonl"));
-        append(&file, b"");
-        let mut emacs = Emacs::start(&journals, &file);
-        for (number, pair) in cuts.windows(2).enumerate() {
-            append(&file, &bytes[pair[0]..pair[1]]);
-            emacs.read();
-            let event = next(6);
-            happened[event] += 1;
-            let other = folder.path().join(format!("other-{number}.jsonl"));
-            match event {
-                // The next Emacs begins after this one, or while this one goes on.
-                1 => drop(std::mem::replace(&mut emacs, Emacs::start(&journals, &file))),
-                2 => {
-                    let mut second = Emacs::start(&journals, &file);
-                    second.read();
-                    emacs = second;
-                }
-                3 => {
-                    emacs.store = Store::default();
-                    crash(&journals, next(usize::MAX) as u64);
-                    emacs = Emacs::start(&journals, &file);
-                }
-                4 => {
-                    fs::rename(&file, &other).unwrap();
-                    file = other;
-                    emacs.store = Store::default();
-                    emacs = Emacs::start(&journals, &file);
-                }
-                5 => {
-                    fs::copy(&file, &other).unwrap();
-                    file = other;
-                    emacs.store = Store::default();
-                    emacs = Emacs::start(&journals, &file);
-                }
-                _ => {}
-            }
-        }
-        let found = known(&mut emacs.read().store);
+        let (found, expected) = (known_by_pieces(&bytes, &mut random, &mut happened), known_at_once(&bytes));
         for (thread, expected) in &expected {
             assert_eq!(found.get(thread), Some(expected), "{thread} in {}", path.display());
         }
         assert_eq!(found.len(), expected.len(), "{}", path.display());
     }
     println!("went on, restarted, two at once, crashed, moved, copied: {happened:?}");
+}
+
+/// A session that is forked before a line, and its fork, which then goes on in its place.
+struct Forked {
+    session: Vec<u8>,
+    fork: Vec<u8>,
+}
+
+impl Forked {
+    /// Forks a session at one of its prompts; none if it has no second one.
+    fn of(bytes: &[u8], random: &mut Random) -> Option<Forked> {
+        let text = String::from_utf8_lossy(bytes);
+        let lines: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let is_codex = lines[0]["type"] == "session_meta";
+        let turn = |line: &Value| line["payload"]["turn_id"].as_str().map(str::to_owned);
+        let begins = |line: &Value| match is_codex {
+            true => line["payload"]["type"] == "task_started" && turn(line).is_some(),
+            false => line["type"] == "user" && line["message"]["content"].is_string(),
+        };
+        let places: Vec<usize> = (1..lines.len()).filter(|at| begins(&lines[*at])).skip(1).collect();
+        let at = *places.get(random.below(places.len().max(1)))?;
+        let mut fork = lines.clone();
+        if is_codex {
+            let mut meta = lines[0].clone();
+            meta["payload"]["forked_from_id"] = meta["payload"]["id"].take();
+            // The ids of sessions and turns grow with the time.
+            meta["payload"]["id"] = turn(&lines[at]).into();
+            fork.insert(0, meta);
+        } else {
+            for (number, line) in fork.iter_mut().enumerate() {
+                if line["type"] == "assistant" {
+                    let session = if number < at { line["sessionId"].clone() } else { "fork".into() };
+                    line["requestSessionId"] = session;
+                }
+                line["sessionId"] = "fork".into();
+            }
+        }
+        let bytes = |lines: &[Value]| lines.iter().map(|line| format!("{line}\n")).collect::<String>().into();
+        Some(Forked { session: bytes(&lines[..at]), fork: bytes(&fork) })
+    }
+}
+
+/// The work in all of a session's main thread: commands, lines and edits, and tokens.
+fn figures(known: &BTreeMap<String, Known>, key: &str) -> [u64; 7] {
+    let Some(Some(work)) = known.get(key).map(|known| &known.work[0]) else { return [0; 7] };
+    let (commands, tokens) = (work.commands, work.tokens);
+    let all = tokens.input + tokens.cache_read + tokens.cache_write;
+    [commands.run, commands.failed, work.added, work.removed, work.edits, all, tokens.output]
+}
+
+#[test]
+fn a_fork_of_every_recorded_session_is_recorded_once_and_counts_no_work_of_that_session() {
+    let (mut random, mut happened, mut forks) = (Random(20_260_102), [0; 6], 0);
+    for path in sessions() {
+        let whole = fs::read(&path).unwrap();
+        let Some(Forked { session, fork }) = Forked::of(&whole, &mut random) else { continue };
+        forks += 1;
+        let folder = Folder::new();
+        fs::create_dir_all(folder.path()).unwrap();
+        let files = ["session.jsonl", "fork.jsonl"].map(|name| folder.path().join(name));
+        let journals = folder.path().join("journals");
+        append(&files[0], &session);
+        append(&files[1], &fork);
+        let before = known(&mut Emacs::start(&journals, &files[0]).read().store);
+        let both = known(&mut Emacs::start(&journals, &files[1]).read().store);
+        for (thread, before) in &before {
+            assert_eq!(both.get(thread), Some(before), "{thread} in {}", path.display());
+        }
+        let of_fork = known_at_once(&fork);
+        assert_eq!(known_by_pieces(&fork, &mut random, &mut happened), of_fork, "{}", path.display());
+        assert_eq!(both.len(), before.len() + of_fork.len(), "{}", path.display());
+        let sum = |known: &BTreeMap<String, Known>| {
+            let keys = known.keys().filter(|key| !key.contains('/'));
+            keys.map(|key| figures(known, key))
+                .fold([0; 7], |sum, one| std::array::from_fn(|n| sum[n] + one[n]))
+        };
+        assert_eq!(sum(&both), sum(&known_at_once(&whole)), "{}", path.display());
+    }
+    assert!(forks > 0);
+    println!("{forks} forks: went on, restarted, two at once, crashed, moved, copied: {happened:?}");
 }
 
 #[test]
