@@ -19,7 +19,10 @@ pub mod recorder;
 pub mod reports;
 pub mod tail;
 
+use std::borrow::Cow;
 use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 use crate::error::Problem;
 use crate::events::Millis;
@@ -39,7 +42,7 @@ wire_names! {
 }
 
 /// The origin of events: a session's main agent or one of its subagents.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     /// The program.
     pub agent: Agent,
@@ -56,7 +59,7 @@ pub struct Source {
 }
 
 /// A call that started a subagent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubagentCall {
     /// The id of the call.
     pub id: String,
@@ -88,7 +91,7 @@ impl Source {
 }
 
 /// A transcript file, however it is named: files are moved and copied.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Transcript {
     /// The subagent whose file it is, by the file's name; `None` for the session's own file.
     pub subagent: Option<String>,
@@ -97,7 +100,7 @@ pub struct Transcript {
 }
 
 /// A place in a transcript.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// The file.
     pub transcript: Arc<Transcript>,
@@ -106,7 +109,7 @@ pub struct Place {
 }
 
 /// Something that happened in a session.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
     /// The agent.
     pub source: Arc<Source>,
@@ -129,7 +132,7 @@ impl Event {
 }
 
 /// What a call did.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
     /// How it ended, if known.
     pub outcome: Option<CallOutcome>,
@@ -145,7 +148,7 @@ pub struct Effect {
 pub(crate) type PlanResult = Result<Plan, Vec<Problem>>;
 
 /// See [`Event::kind`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)] // Fields as in the transcript.
 pub enum EventKind {
     /// The session's title.
@@ -178,7 +181,7 @@ pub enum EventKind {
     /// The sums of a subagent's work if it has no file.
     SubagentSums { added: u64, removed: u64, edits: u64 },
     /// Something that cannot be read, with the reason.
-    Unread(&'static str),
+    Unread(Cow<'static, str>),
     /// The whole list, by the agent's own tools.
     List(PlanResult),
     /// The whole list by `todo_write` over MCP, called at this time. An Emacs has most likely

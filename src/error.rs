@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// A failure of a call. A refused write is not one: it is an outcome.
@@ -36,7 +36,7 @@ impl Error {
 }
 
 /// A part of a call or of an argument that is not accepted.
-#[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[error("{path}: received {received}; expected {expected}")]
 pub struct Problem {
     /// The place: `todos[2].status`, or `previous[2].content`.

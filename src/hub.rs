@@ -11,12 +11,19 @@
 //! them on the owner's side.
 
 pub mod apply;
+#[cfg(unix)]
+mod bound;
 pub mod door;
 mod home;
+#[cfg(unix)]
+mod machine;
+pub mod pipe;
 mod processes;
 mod queue;
 mod roots;
 mod search;
+#[cfg(unix)]
+pub mod serve;
 mod session;
 mod watch;
 
@@ -26,14 +33,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
+use serde::{Deserialize, Serialize};
+
 use crate::agents::claude::process_files::{MachineProcesses, Process};
 use crate::agents::{Agent, Event};
 use crate::events::Millis;
 use crate::events::policy::Policy;
 use crate::list::input::Options;
+use crate::protocol::Answer;
 
 use door::Door;
 pub use home::{Home, Scope};
+#[cfg(unix)]
+pub use machine::Connection;
 pub use search::{Choice, Found};
 
 use processes::ProcessesTask;
@@ -48,7 +60,7 @@ pub type SessionId = u64;
 pub type Bell = Box<dyn FnMut() + Send>;
 
 /// The options of a hub.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Settings {
     /// The time between looks at each file that is followed.
     pub interval: Duration,
@@ -75,7 +87,7 @@ impl Default for Settings {
 }
 
 /// Events of a session, in the order of its files.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Piece {
     /// The events.
     pub events: Vec<Event>,
@@ -100,7 +112,7 @@ pub struct Piece {
 }
 
 /// What the hub reports.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub enum Message {
     /// Something happened at the socket.
     Door(door::Event),
@@ -145,6 +157,10 @@ pub enum Message {
     Stuck(PathBuf, bool),
     /// What read a root failed, which is a defect. Its sessions are read on.
     Broken(PathBuf),
+    /// Something happened at the socket of a machine.
+    DoorThere(String, door::Event),
+    /// The connection to a machine was made or lost.
+    Connection(String, ConnectionState),
 }
 
 impl Message {
@@ -171,6 +187,25 @@ fn next_number() -> u64 {
     LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
+/// What became of the connection to a machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ConnectionState {
+    /// It serves this hub.
+    Connected {
+        /// The version of its program.
+        version: String,
+        /// A sentence for the user about what does not work there.
+        note: Option<String>,
+    },
+    /// It ended.
+    Lost {
+        /// A phrase for the user, with the last lines of the process.
+        reason: String,
+        /// Whether the program was not found there.
+        is_missing: bool,
+    },
+}
+
 /// Reads and watches sessions.
 #[derive(Debug)]
 pub struct Hub {
@@ -190,13 +225,67 @@ impl Hub {
         let mut settings = (*state.settings).clone();
         change(&mut settings);
         state.settings = Arc::new(settings);
+        #[cfg(unix)]
+        state.tell_machines(&pipe::Command::Set((*state.settings).clone()));
         self.shared.look_at_all(&mut state);
+    }
+
+    /// Connects to a machine, unless it is connected, and tells it again what is searched. Sessions that
+    /// were followed there before are followed again. [`Message::Connection`] says what became of it.
+    ///
+    /// # Errors
+    /// If this system gives no pipe or no thread.
+    #[cfg(unix)]
+    pub fn connect(&self, to: Connection) -> std::io::Result<()> {
+        let mut state = self.shared.lock();
+        self.shared.connect(&mut state, to)
+    }
+
+    /// Ends the connection to a machine, and following its sessions.
+    #[cfg(unix)]
+    pub fn disconnect(&self, machine: &str) {
+        self.shared.lock().disconnect(machine);
+        self.shared.room.notify_all();
+    }
+
+    /// Follows the session in `path`, a file's name in Emacs, on a machine to which this hub was
+    /// connected. `None` if it has too many or is not known.
+    #[cfg(unix)]
+    pub fn follow_there(&self, machine: &str, path: &Path) -> Option<SessionId> {
+        let id = next_number();
+        self.shared.lock().follow_there(machine, id, path).then_some(id)
+    }
+
+    /// Answers a call that came through the socket of a machine; returns false if that is not connected.
+    #[cfg(unix)]
+    pub fn answer_there(&self, machine: &str, id: door::ConnectionId, answer: Answer) -> bool {
+        self.shared.lock().tell_machine(machine, &pipe::Command::Answer(id, answer))
+    }
+
+    /// Makes or deletes, on a machine, the file that lets the hook `note` of a session ask.
+    #[cfg(unix)]
+    pub fn tell_there(&self, machine: &str, session: &str, has_news: bool) {
+        self.shared.lock().tell_machine(machine, &pipe::Command::Tell(session.to_owned(), has_news));
+    }
+
+    /// Describes the newest sessions on a machine; see [`Message::Choices`].
+    #[cfg(unix)]
+    pub fn choose_there(&self, machine: &str, scope: Scope) -> u64 {
+        let round = next_number();
+        self.shared.lock().choose_there(machine, round, scope);
+        round
     }
 
     /// Follows the session in `path` from its beginning. Its project is looked for unless it is on
     /// another machine.
     pub fn follow(&self, path: &Path, is_elsewhere: bool) -> SessionId {
         let id = next_number();
+        self.follow_as(id, path, is_elsewhere);
+        id
+    }
+
+    /// Follows the session in `path` by a number that its owner chose, which is not that of another one.
+    pub fn follow_as(&self, id: SessionId, path: &Path, is_elsewhere: bool) {
         let task = SessionTask::new(id, path.to_owned(), is_elsewhere);
         let mut state = self.shared.lock();
         let root = state.root_of(path);
@@ -206,7 +295,6 @@ impl Hub {
             Followed { root: root.clone(), path: path.to_owned(), session: None, has_processes: false },
         );
         self.shared.add(&mut state, root, Key::Session(id), Work::Session(Box::new(task)));
-        id
     }
 
     /// Ends following a session. Messages about it that were not taken yet are dropped.
@@ -222,6 +310,10 @@ impl Hub {
     pub fn check(&self, id: SessionId) {
         let mut state = self.shared.lock();
         let Some(root) = state.sessions.get(&id).map(|one| one.root.clone()) else { return };
+        #[cfg(unix)]
+        if let Some(connected) = state.machine_of(id) {
+            return connected.tell(&pipe::Command::Check(id));
+        }
         state.checks.insert(id);
         self.shared.look_at_task(&mut state, &root, &Key::Session(id));
     }
@@ -307,6 +399,8 @@ impl Hub {
         for folder in searched {
             self.shared.look_at_task(&mut state, &folder, &Key::Search);
         }
+        #[cfg(unix)]
+        state.tell_machines(&pipe::Command::Search);
         let task = || Work::Homes(Box::new(HomesTask { sandbox }));
         self.shared.add_or_look(&mut state, Path::new("/proc"), Key::Homes, task);
     }
@@ -314,6 +408,12 @@ impl Hub {
     /// Describes the newest sessions in `homes`, each by its own scope; see [`Message::Choices`].
     pub fn choose(&self, homes: Vec<Home>) -> u64 {
         let round = next_number();
+        self.choose_as(round, homes);
+        round
+    }
+
+    /// Describes the newest sessions in `homes` in a round whose number its owner chose.
+    pub fn choose_as(&self, round: u64, homes: Vec<Home>) {
         let mut state = self.shared.lock();
         let roots: HashMap<PathBuf, bool> = homes.iter().map(|home| (home.folder.clone(), false)).collect();
         state.rounds.insert(round, (roots, Vec::new()));
@@ -323,7 +423,6 @@ impl Hub {
             self.shared.add(&mut state, root, key, task);
         }
         state.end_rounds();
-        round
     }
 
     /// Opens the socket for agents' programs, in place of one that is open.

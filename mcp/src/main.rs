@@ -16,6 +16,8 @@ mod program;
 #[cfg(unix)]
 mod proof;
 #[cfg(unix)]
+mod serve;
+#[cfg(unix)]
 mod server;
 #[cfg(unix)]
 mod session;
@@ -30,6 +32,7 @@ const USAGE: &str = concat!(
     env!("CARGO_PKG_VERSION"),
     "; an MCP server with the tool todo_write. A running Emacs keeps the list.
 Usage: todo-write-mcp [permission|note] [--check] [--socket FILE | --tcp PORT --token FILE]
+       todo-write-mcp serve
        todo-write-mcp setup AGENT
 
 The socket of Emacs is by default todo-write/socket in /run/user/UID, else in
@@ -38,12 +41,16 @@ The socket of Emacs is by default todo-write/socket in /run/user/UID, else in
 --check tests whether Emacs answers.
 With permission or note, it is a hook of Claude Code: the user may answer its dialogs in Emacs,
 or the agent hears what the user did there.
+serve is what M-x todo-write-connect in an Emacs on another machine runs here.
 setup gives an agent the tool; setup --help tells more.
 "
 );
 
 #[cfg(unix)]
 fn main() {
+    if std::env::args_os().nth(1).is_some_and(|argument| argument == "serve") {
+        std::process::exit(serve::run())
+    }
     program::run();
 }
 

@@ -468,7 +468,7 @@ impl CodexReader {
             Some(arguments) => plan(&arguments, &self.options).map(CallKind::Script),
             None => {
                 if !std::mem::replace(&mut self.is_computed, true) {
-                    self.emit(line, EventKind::Unread(COMPUTED));
+                    self.emit(line, EventKind::Unread(COMPUTED.into()));
                 }
                 None
             }

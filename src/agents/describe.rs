@@ -3,6 +3,8 @@
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use super::claude::files::custom_title;
 use super::claude::line::{TranscriptLine, prompt};
 use super::codex::{self, CodexReader};
@@ -14,7 +16,7 @@ use crate::list::input::Options;
 use crate::text::excerpt;
 
 /// The description of a session.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Description {
     /// The program.
     pub agent: Agent,

@@ -362,9 +362,10 @@ impl Recorder {
 
     /// The root of the project of a session that began in a folder.
     fn project_of(&self, folder: &str) -> Option<String> {
+        let project = self.project.as_deref().unwrap_or(folder);
         let project = match &self.machine {
-            Some(machine) => machine.folder(folder),
-            None => Some(self.project.clone().unwrap_or_else(|| folder.to_owned())),
+            Some(machine) => machine.folder(project),
+            None => Some(project.to_owned()),
         };
         let project = project.filter(|project| !project.is_empty())?;
         Some(format!("{}/", project.trim_end_matches('/')))
@@ -374,10 +375,12 @@ impl Recorder {
     fn project_moved_to(&self, folder: &str) -> Option<String> {
         let is_inside = |root: &String| Path::new(folder).starts_with(root);
         let known = self.project.as_ref().filter(|root| is_inside(root)).is_some();
-        if known || self.machine.is_some() {
+        if known {
             return self.project_of(folder);
         }
-        Some(format!("{}/", folder.trim_end_matches('/'))).filter(|folder| folder.starts_with('/'))
+        let project = Some(folder.to_owned()).filter(|folder| folder.starts_with('/'))?;
+        let project = self.machine.as_ref().map_or(Some(project), |machine| machine.folder(folder))?;
+        Some(format!("{}/", project.trim_end_matches('/')))
     }
 
     /// The description of a new thread.
@@ -653,7 +656,7 @@ fn record_event(
             let outcome = thread.write(plan.clone(), options, time);
             return Some(outcome).filter(|outcome| !outcome.changes.is_empty());
         }
-        EventKind::Unread(reason) => Payload::Error((*reason).into()),
+        EventKind::Unread(reason) => Payload::Error(reason.as_ref().into()),
         EventKind::List(Err(problems)) | EventKind::EmacsList(Err(problems), _) => {
             Payload::Error(report::refused(problems).into())
         }

@@ -4,13 +4,15 @@
 
 use std::fmt::Write;
 
+use serde::{Deserialize, Serialize};
+
 use crate::text::lines::{WholeHunk, compare, whole_hunks};
 
 /// Maximum number of bytes of a recorded patch.
 pub const LONGEST: usize = 64 * 1024;
 
 /// What a patch does to its file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
     /// The file is new.
     pub created: bool,
@@ -21,7 +23,7 @@ pub struct FileChange {
 }
 
 /// One changed file of a call.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangedFile {
     /// The name, absolute or relative to the project.
     pub path: String,

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::events::names::names;
@@ -19,7 +19,7 @@ pub const MOST_JOURNALED: u64 = 64 * 1024 * 1024;
 const FEW: usize = 200;
 
 /// The user's options.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     /// Whether only the numbers of changes are recorded, without their text.
     pub numbers_only: bool,

@@ -88,7 +88,7 @@ pub struct CommandWork {
 }
 
 /// Numbers of tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tokens {
     /// New input that was not cached.
     pub input: u64,
@@ -122,7 +122,7 @@ impl Tokens {
 }
 
 /// The tokens of a response.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// The tokens.
     pub tokens: Tokens,

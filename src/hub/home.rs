@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use crate::agents::Agent;
 
 /// An agent's folder of settings and sessions, or a copy of one on another machine.
@@ -19,7 +21,7 @@ pub struct Home {
 }
 
 /// The sessions that are searched.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scope {
     /// The names of a project's root on the machine: as given and without links. Nothing is of that
     /// project if there are none.

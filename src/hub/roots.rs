@@ -9,6 +9,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::home::Home;
+#[cfg(unix)]
+use super::machine::Connected;
 use super::processes::ProcessesTask;
 use super::queue::Queue;
 use super::search::{Choice, ChooseTask, Found, HomesTask, SearchTask};
@@ -109,6 +111,9 @@ pub(super) struct State {
     pub(super) homes: HashMap<PathBuf, Arc<Home>>,
     /// Which processes live on other machines, by the copies of their folders.
     pub(super) machines: HashMap<PathBuf, Option<MachineProcesses>>,
+    /// The machines to which this hub was connected, by their names.
+    #[cfg(unix)]
+    pub(super) connections: BTreeMap<String, Connected>,
     /// The live processes, by the homes.
     pub(super) live: HashMap<PathBuf, Vec<Process>>,
     /// What the searched homes have, once they answered.
@@ -209,6 +214,8 @@ impl State {
     }
 
     pub(super) fn forget(&mut self, id: SessionId) {
+        #[cfg(unix)]
+        self.connections.values_mut().for_each(|connected| connected.stop(id));
         let Some(Followed { root, path: file, .. }) = self.sessions.remove(&id) else { return };
         self.caught_up.retain(|other| *other != id);
         self.checks.remove(&id);
@@ -256,6 +263,8 @@ impl State {
     pub(super) fn close(&mut self) {
         self.is_closed = true;
         self.queue.close();
+        #[cfg(unix)]
+        self.connections.clear();
     }
 
     fn is_barred(&self, root: &Path) -> bool {
@@ -366,6 +375,8 @@ impl Shared {
             queue: Queue::new(bell),
             homes: HashMap::new(),
             machines: HashMap::new(),
+            #[cfg(unix)]
+            connections: BTreeMap::new(),
             live: HashMap::new(),
             found: HashMap::new(),
             rounds: HashMap::new(),

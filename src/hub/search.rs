@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+use serde::{Deserialize, Serialize};
+
 use super::Message;
 use super::home::{Home, escape};
 use super::roots::{Key, Next, Shared};
@@ -27,7 +29,7 @@ const FRESH: Duration = Duration::from_secs(60);
 const LIVE: Duration = Duration::from_secs(600);
 
 /// A transcript of a main agent.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Found {
     /// When it was modified.
     pub modified: SystemTime,
@@ -42,7 +44,7 @@ pub struct Found {
 }
 
 /// A session to choose.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Choice {
     /// Its file.
     pub found: Found,

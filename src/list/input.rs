@@ -9,6 +9,8 @@ mod task;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::Problem;
 use crate::list::identity::is_positional;
 use crate::list::item::{Draft, Status};
@@ -17,7 +19,7 @@ use crate::text::excerpt;
 use task::hint;
 
 /// The user's options for input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Options {
     /// The maximum number of tasks in a list.
     pub max_items: usize,
@@ -30,7 +32,7 @@ pub struct Options {
 }
 
 /// See [`Options::several_in_progress`]. `Notice` and `Allow` accept the list.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum SeveralInProgress {
     #[default]
@@ -55,7 +57,7 @@ impl Options {
 }
 
 /// An accepted call.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
     /// The whole list, in order.
     pub drafts: Vec<Draft>,

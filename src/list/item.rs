@@ -149,7 +149,7 @@ pub fn is_same_list(a: &[Arc<Item>], b: &[Arc<Item>]) -> bool {
 }
 
 /// One task of an accepted write, before [`crate::list::identity`] decides which item it is.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draft {
     /// As in [`Body::content`]: one line, not blank.
     pub content: String,

@@ -19,6 +19,8 @@ mod input;
 mod input_limits;
 mod journal;
 mod laws;
+#[cfg(unix)]
+mod machine;
 mod many;
 mod many_files;
 mod merge;

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use serde::{Deserialize, Serialize};
+
 use crate::file::{self, FileStamp};
 use crate::process::{self, ProcessState};
 
@@ -72,7 +74,7 @@ impl ProcessFolder {
 }
 
 /// A live process, in the words of its file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
     /// Its id.
     pub pid: u32,

@@ -1,0 +1,132 @@
+//! `todo-write-mcp serve`: the hub of an Emacs on another machine, over standard input and output.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use todo_write::agents::Agent;
+use todo_write::hub::door;
+use todo_write::hub::serve::{Machine, serve};
+
+/// The environment variable that keeps tests apart from this machine.
+const SANDBOX: &str = "TODO_WRITE_SANDBOX";
+/// How long the program that serves the same Emacs by an earlier connection has to end.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// Maximum size of the file that tells who is served.
+const LARGEST: u64 = 1_000;
+
+/// Serves until either stream ends; returns the status of the process.
+pub fn run() -> i32 {
+    let home = std::env::var_os("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from);
+    let folder = |variable: &str, usual: &str| {
+        let given = std::env::var_os(variable).filter(|given| !given.is_empty());
+        given.map_or_else(|| home.join(usual), PathBuf::from)
+    };
+    let Some(socket) = door::usual().into_iter().next() else { return fail("This user has no socket") };
+    let machine = Machine {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        homes: vec![
+            (Agent::Claude, folder("CLAUDE_CONFIG_DIR", ".claude")),
+            (Agent::Codex, folder("CODEX_HOME", ".codex")),
+        ],
+        socket: socket.clone(),
+        home,
+        sandbox: std::env::var(SANDBOX).ok(),
+    };
+    // The lock lives as long as the process.
+    let mut lock = None;
+    let admit = |id: &str, name: &str| {
+        lock = Some(admit(&socket.with_file_name("serve"), id, name)?);
+        Ok(None)
+    };
+    let end = serve(machine, std::io::stdin(), std::io::stdout(), admit);
+    drop(lock);
+    end.map_or_else(|reason| fail(&reason), |()| 0)
+}
+
+fn fail(reason: &str) -> i32 {
+    eprintln!("todo-write-mcp serve: {reason}");
+    1
+}
+
+/// Locks a file for the Emacs that has this id; the error is a sentence that says who has it. The program
+/// that serves the same Emacs by a connection of which this machine has not noticed the end is ended.
+fn admit(file: &Path, id: &str, name: &str) -> Result<File, String> {
+    let said = |error: std::io::Error| format!("{} cannot be opened: {error}", file.display());
+    if let Some(folder) = file.parent() {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(said)?;
+        let data = fs::symlink_metadata(folder).map_err(said)?;
+        let own = rustix::process::geteuid().as_raw();
+        if !data.is_dir() || data.uid() != own || data.mode() & 0o077 != 0 {
+            return Err(format!("the folder {} is not the user's alone", folder.display()));
+        }
+    }
+    let mut options = OpenOptions::new();
+    let mut lock =
+        options.read(true).write(true).create(true).truncate(false).mode(0o600).open(file).map_err(said)?;
+    let end = Instant::now() + PATIENCE;
+    loop {
+        match lock.try_lock() {
+            Ok(()) => break,
+            Err(TryLockError::Error(error)) => return Err(said(error)),
+            Err(TryLockError::WouldBlock) => {}
+        }
+        let holder = Holder::read(file);
+        let is_same = holder.as_ref().is_some_and(|holder| holder.id == id);
+        if Instant::now() > end || holder.is_some() && !is_same {
+            let who = holder.map_or_else(
+                || "another Emacs".to_owned(),
+                |holder| format!("{} (by process {} here)", holder.name, holder.process),
+            );
+            return Err(format!("its agents already reach {who}"));
+        }
+        if let Some(process) = holder.and_then(|holder| rustix::process::Pid::from_raw(holder.process)) {
+            // It has the lock, so it is no other process that got the number later.
+            let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let name: String = name.chars().filter(|c| !c.is_control()).take(200).collect();
+    lock.set_len(0).map_err(said)?;
+    write!(lock, "{id}\n{}\n{name}\n", std::process::id()).map_err(said)?;
+    Ok(lock)
+}
+
+/// Who is served.
+struct Holder {
+    id: String,
+    process: i32,
+    name: String,
+}
+
+impl Holder {
+    fn read(file: &Path) -> Option<Holder> {
+        let mut text = String::new();
+        File::open(file).ok()?.take(LARGEST).read_to_string(&mut text).ok()?;
+        let mut lines = text.lines().map(str::to_owned);
+        let (id, process, name) = (lines.next()?, lines.next()?.parse().ok()?, lines.next()?);
+        Some(Holder { id, process, name })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_serves_one_emacs_and_says_which() {
+        let folder = std::env::temp_dir().join(format!("todo-write-serve-{}", std::process::id()));
+        let file = folder.join("run/serve");
+        let held = admit(&file, "first", "ann@laptop, process 7").unwrap();
+        let refusal = admit(&file, "second", "bob@desk, process 8").unwrap_err();
+        assert!(
+            refusal.starts_with("its agents already reach ann@laptop, process 7 (by process "),
+            "{refusal}"
+        );
+        drop(held);
+        admit(&file, "second", "bob@desk").unwrap();
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

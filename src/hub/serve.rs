@@ -1,0 +1,284 @@
+//! The hub of a machine, with two streams in place of the queue of Emacs. `todo-write-mcp serve` is this
+//! function.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
+use std::thread;
+use std::time::Instant;
+
+use super::bound::{HOMES, MOST};
+use super::door::{self, Door};
+use super::pipe::{self, Command, Report};
+use super::{Home, Hub, Message, Scope, Settings};
+use crate::agents::Agent;
+use crate::protocol::Welcome;
+
+/// The number of commands that wait to be obeyed.
+const COMMANDS: usize = 256;
+
+/// The machine that is served.
+#[derive(Debug)]
+pub struct Machine {
+    /// The version of the program.
+    pub version: String,
+    /// The usual folders of agents.
+    pub homes: Vec<(Agent, PathBuf)>,
+    /// The socket for agents' programs.
+    pub socket: PathBuf,
+    /// The user's home, for folders that begin with `~/`.
+    pub home: PathBuf,
+    /// See [`Hub::search`].
+    pub sandbox: Option<String>,
+}
+
+/// What the loop waits for.
+enum Input {
+    Command(Command),
+    /// The hub has messages.
+    Bell,
+    /// The end of the input, with a sentence if that is an error.
+    End(Option<String>),
+}
+
+/// Serves a hub that writes commands to `input` and reads reports from `output` until either ends.
+///
+/// `admit` decides by the name of the Emacs, which no other has, and its name for a person whether it is
+/// served: the note for the user, or the reason why not.
+///
+/// # Errors
+/// A sentence if the other side is not one that can be served, or an error of `output`.
+pub fn serve(
+    machine: Machine,
+    input: impl Read + Send + 'static,
+    output: impl Write,
+    admit: impl FnOnce(&str, &str) -> Result<Option<String>, String>,
+) -> Result<(), String> {
+    let mut output = Output { to: output, last: Instant::now() };
+    // The line feed ends what a login shell printed without one.
+    output.line(format!("\n{}", pipe::greeting()).as_bytes())?;
+    let (sender, receiver) = sync_channel(COMMANDS);
+    let bell = sender.clone();
+    let reader = thread::Builder::new().name("todo-write-input".into());
+    reader.spawn(move || read(input, &sender)).map_err(|error| error.to_string())?;
+    let Ok(Input::Command(Command::Hello { id, name })) = receiver.recv() else {
+        return Err("the first line is no greeting of Emacs".to_owned());
+    };
+    let note = match admit(&id, &name) {
+        Ok(note) => note,
+        Err(reason) => {
+            output.report(Report::Refused(reason.clone()))?;
+            return Err(reason);
+        }
+    };
+    output.report(Report::Welcome { version: machine.version.clone(), note })?;
+    let bell = Box::new(move || {
+        // If there is no room, the loop runs anyhow.
+        let _ = bell.try_send(Input::Bell);
+    });
+    let hub = Hub::new(Settings::default(), bell);
+    let served = Served { hub, machine, given: Vec::new(), found: Vec::new(), scope: None };
+    served.run(&receiver, &mut output)
+}
+
+/// Reads commands until the end of the input.
+fn read(input: impl Read, sender: &SyncSender<Input>) {
+    let mut input = BufReader::new(input);
+    let end = loop {
+        let mut line = Vec::new();
+        match (&mut input).take(pipe::LARGEST as u64).read_until(b'\n', &mut line) {
+            Ok(0) => break None,
+            Ok(_) => {}
+            Err(error) => break Some(error.to_string()),
+        }
+        match serde_json::from_slice(&line) {
+            Ok(command) => {
+                if sender.send(Input::Command(command)).is_err() {
+                    return;
+                }
+            }
+            // A later version of Emacs may know more commands.
+            Err(_) if line.ends_with(b"\n") => {}
+            Err(_) => break None,
+        }
+    };
+    let _ = sender.send(Input::End(end));
+}
+
+/// Where reports are written.
+struct Output<W> {
+    to: W,
+    last: Instant,
+}
+
+impl<W: Write> Output<W> {
+    fn line(&mut self, line: &[u8]) -> Result<(), String> {
+        let mut write = || {
+            self.to.write_all(line)?;
+            self.to.write_all(b"\n")?;
+            self.to.flush()
+        };
+        self.last = Instant::now();
+        write().map_err(|error: io::Error| error.to_string())
+    }
+
+    /// Writes a report. One whose events are too large is written without them, and says so.
+    fn report(&mut self, report: Report) -> Result<(), String> {
+        let line = serde_json::to_vec(&report).map_err(|error| error.to_string())?;
+        if line.len() < pipe::LARGEST {
+            return self.line(&line);
+        }
+        let Report::Hub(Message::Events(session, mut piece)) = report else { return Ok(()) };
+        piece.events.clear();
+        piece.warning = Some(format!(
+            "an entry of {} MiB is too large to come from another machine, and was left out",
+            line.len() >> 20
+        ));
+        self.report(Report::Hub(Message::Events(session, piece)))
+    }
+}
+
+/// What is served.
+struct Served {
+    hub: Hub,
+    machine: Machine,
+    /// The folders in place of the usual ones.
+    given: Vec<(Agent, PathBuf)>,
+    /// Further folders that running agents use.
+    found: Vec<(Agent, PathBuf)>,
+    scope: Option<Scope>,
+}
+
+impl Served {
+    fn run(mut self, input: &Receiver<Input>, output: &mut Output<impl Write>) -> Result<(), String> {
+        loop {
+            match input.try_recv() {
+                Ok(Input::Command(command)) => {
+                    self.obey_and_say(command, output)?;
+                    continue;
+                }
+                Ok(Input::Bell) | Err(TryRecvError::Empty) => {}
+                Ok(Input::End(None)) | Err(TryRecvError::Disconnected) => return Ok(()),
+                Ok(Input::End(Some(error))) => return Err(error),
+            }
+            if let Some(message) = self.hub.take() {
+                self.pass(message, output)?;
+                continue;
+            }
+            if output.last.elapsed() >= pipe::PULSE {
+                output.report(Report::Pulse)?;
+            }
+            match input.recv_timeout(pipe::PULSE.saturating_sub(output.last.elapsed())) {
+                Ok(Input::Command(command)) => self.obey_and_say(command, output)?,
+                Ok(Input::Bell) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(Input::End(None)) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                Ok(Input::End(Some(error))) => return Err(error),
+            }
+        }
+    }
+
+    fn obey_and_say(&mut self, command: Command, output: &mut Output<impl Write>) -> Result<(), String> {
+        match self.obey(command) {
+            Some(state) => output.report(Report::Hub(Message::Door(door::Event::State(state)))),
+            None => Ok(()),
+        }
+    }
+
+    /// Opens the socket, or closes it; returns what programs reach then.
+    fn open(&mut self, welcome: Option<Welcome>) -> Option<door::State> {
+        let Some(welcome) = welcome else {
+            self.hub.close_door();
+            return None;
+        };
+        let settings = door::Settings::new(&self.machine.socket, welcome);
+        Some(match self.hub.open_door(settings) {
+            Ok(()) => self.hub.door().map_or(door::State::Client(None), Door::state),
+            Err(reason) => door::State::Failed(reason),
+        })
+    }
+
+    /// Obeys a command; returns what programs reach if it opened the socket.
+    fn obey(&mut self, command: Command) -> Option<door::State> {
+        match command {
+            Command::Hello { .. } => {}
+            Command::Set(settings) => self.hub.set(|own| *own = settings),
+            Command::Homes(given, scope) => {
+                let at_home = |folder: PathBuf| match folder.strip_prefix("~") {
+                    Ok(rest) => self.machine.home.join(rest),
+                    Err(_) => folder,
+                };
+                self.given = given.into_iter().map(|(agent, folder)| (agent, at_home(folder))).collect();
+                self.scope = Some(scope);
+                self.hub.set_homes(self.homes(self.scope.clone()));
+            }
+            Command::Follow(session, file) => self.hub.follow_as(session, &file, false),
+            Command::Stop(session) => self.hub.stop(session),
+            Command::Check(session) => self.hub.check(session),
+            Command::Search => self.hub.search(self.machine.sandbox.clone()),
+            Command::Door(welcome) => return self.open(welcome),
+            Command::Answer(connection, answer) => {
+                if let Some(door) = self.hub.door() {
+                    door.answer(connection, answer);
+                }
+            }
+            Command::Tell(session, has_news) => {
+                if let Some(door) = self.hub.door() {
+                    door.tell(&session, has_news);
+                }
+            }
+            Command::Choose(round, scope) => self.hub.choose_as(round, self.homes(Some(scope))),
+        }
+        None
+    }
+
+    fn homes(&self, scope: Option<Scope>) -> Vec<Home> {
+        let usual = if self.given.is_empty() { &self.machine.homes } else { &self.given };
+        let home = |(agent, folder): &(Agent, PathBuf)| {
+            let folder = folder.components().collect();
+            Home { agent: *agent, folder, machine: None, scope: scope.clone() }
+        };
+        usual.iter().chain(&self.found).take(HOMES).map(home).collect()
+    }
+
+    fn pass(&mut self, message: Message, output: &mut Output<impl Write>) -> Result<(), String> {
+        let message = match message {
+            Message::Homes(named) => {
+                self.note(named);
+                return Ok(());
+            }
+            // Names that are no text are shown as nearly as they can be.
+            Message::Found(mut found, unnamed) => {
+                let is_text = |path: &Path| path.to_str().is_some();
+                let mut unnamed: Vec<PathBuf> =
+                    unnamed.iter().map(|path| path.to_string_lossy().into_owned().into()).collect();
+                found.retain(|one| is_text(&one.path));
+                found.truncate(MOST);
+                unnamed.truncate(MOST);
+                Message::Found(found, unnamed)
+            }
+            Message::Choices(round, mut choices) => {
+                choices.retain(|choice| choice.found.path.to_str().is_some());
+                Message::Choices(round, choices)
+            }
+            // A folder or file whose name is no text was not asked for.
+            message => message,
+        };
+        output.report(Report::Hub(message))
+    }
+
+    /// Notes folders of running agents, by the variables that name them.
+    fn note(&mut self, named: Vec<(String, PathBuf)>) {
+        let known = if self.given.is_empty() { &self.machine.homes } else { &self.given };
+        let is_known = |folder: &PathBuf| known.iter().any(|(_, known)| known == folder);
+        let agent = |name: &str| if name == "CODEX_HOME" { Agent::Codex } else { Agent::Claude };
+        let found: Vec<(Agent, PathBuf)> = named
+            .into_iter()
+            .filter(|(_, folder)| !is_known(folder))
+            .map(|(name, folder)| (agent(&name), folder))
+            .collect();
+        if found != self.found {
+            self.found = found;
+            self.hub.set_homes(self.homes(self.scope.clone()));
+        }
+    }
+}

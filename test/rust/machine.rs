@@ -1,0 +1,542 @@
+//! The hub and machines: this program, which is started again, serves as the program on a machine.
+
+use std::collections::VecDeque;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use todo_write::agents::follower::Follower;
+use todo_write::agents::recorder::{Machine, Recorder};
+use todo_write::agents::{Agent, Event};
+use todo_write::file::Slice;
+use todo_write::hub::apply::Applier;
+use todo_write::hub::pipe::{self, Report};
+use todo_write::hub::{Connection, ConnectionState, Hub, Message, Scope, Settings, door, serve};
+use todo_write::journal::store::Store;
+use todo_write::list::input::Options;
+use todo_write::protocol::{Answer, Message as Said, PROTOCOL, Welcome};
+
+use crate::common::{Folder, store};
+
+const NOW: u64 = 4_000_000_000_000;
+/// Names the home of the machine that this program serves.
+const HOME: &str = "TODO_WRITE_TEST_MACHINE";
+
+#[test]
+fn this_program_serves_as_a_machine() {
+    let Some(home) = std::env::var_os(HOME).map(PathBuf::from) else { return };
+    let machine = serve::Machine {
+        version: "0.0.0".into(),
+        homes: vec![(Agent::Claude, home.join(".claude")), (Agent::Codex, home.join(".codex"))],
+        socket: home.join("run/socket"),
+        home,
+        sandbox: Some("none".into()),
+    };
+    let admit = |_: &str, name: &str| match name {
+        "a stranger" => Err("it serves another Emacs".to_owned()),
+        _ => Ok(None),
+    };
+    let end = serve::serve(machine, std::io::stdin(), std::io::stdout(), admit);
+    std::process::exit(end.is_err().into());
+}
+
+fn line(session: &str, kind: &str, n: usize, content: &Value) -> String {
+    let message = json!({"role": kind, "id": format!("m{n}"), "content": content});
+    format!(
+        "{}\n",
+        json!({"type": kind, "uuid": format!("u{n}"), "sessionId": session, "cwd": "/garden",
+               "isSidechain": false, "message": message})
+    )
+}
+
+/// The lines by which the agent of a session writes a list of one task by call `n`.
+fn list(session: &str, n: usize, task: &str) -> String {
+    let todos = json!([{"content": task, "status": "pending", "activeForm": task}]);
+    let call =
+        json!([{"type": "tool_use", "id": format!("c{n}"), "name": "TodoWrite", "input": {"todos": todos}}]);
+    let result = json!([{"type": "tool_result", "tool_use_id": format!("c{n}"), "content": "ok"}]);
+    line(session, "assistant", 2 * n, &call) + &line(session, "user", 2 * n + 1, &result)
+}
+
+/// A machine with a home of its own.
+struct There {
+    name: &'static str,
+    home: Folder,
+}
+
+impl There {
+    fn new(name: &'static str) -> There {
+        let home = Folder::new();
+        for folder in [".claude/projects/-garden", ".claude/sessions"] {
+            fs::create_dir_all(home.path().join(folder)).unwrap();
+        }
+        There { name, home }
+    }
+
+    /// How it is reached: `shell` runs before the program.
+    fn connection(&self, shell: &str) -> Connection {
+        let program = std::env::current_exe().unwrap();
+        let script = format!(
+            "{shell}\nexec env {HOME}={} {} --exact machine::this_program_serves_as_a_machine --nocapture",
+            self.home.path().display(),
+            program.display()
+        );
+        Connection {
+            machine: Machine { name: self.name.into(), prefix: format!("/ssh:{}:", self.name) },
+            command: ["sh", "-c", &script].map(str::to_owned).to_vec(),
+            id: "this Emacs".into(),
+            name: "a test".into(),
+            silence: pipe::SILENCE,
+            homes: Vec::new(),
+            scope: Scope { project: vec!["/garden".into()], is_all: true },
+            door: None,
+        }
+    }
+
+    fn write(&self, session: &str, text: &str) -> PathBuf {
+        let file = self.home.path().join(format!(".claude/projects/-garden/{session}.jsonl"));
+        OpenOptions::new().append(true).create(true).open(&file).unwrap().write_all(text.as_bytes()).unwrap();
+        file
+    }
+
+    fn name_here(&self, file: &Path) -> PathBuf {
+        format!("/ssh:{}:{}", self.name, file.display()).into()
+    }
+}
+
+/// This side: a hub, and the store into which it reads.
+struct Here {
+    hub: Hub,
+    store: Store,
+    appliers: Vec<(u64, Applier)>,
+    taken: VecDeque<Message>,
+    _folder: Folder,
+}
+
+impl Here {
+    fn new() -> Here {
+        let folder = Folder::new();
+        let settings = Settings { interval: Duration::from_millis(20), ..Settings::default() };
+        Here {
+            hub: Hub::new(settings, Box::new(|| {})),
+            store: store(folder.path()),
+            appliers: Vec::new(),
+            taken: VecDeque::new(),
+            _folder: folder,
+        }
+    }
+
+    fn connect(&mut self, there: &There, shell: &str) {
+        self.hub.connect(there.connection(shell)).unwrap();
+        self.connected(there.name);
+    }
+
+    fn connected(&mut self, machine: &str) {
+        let state = self.state(machine);
+        assert!(matches!(state, ConnectionState::Connected { .. }), "{state:?}");
+    }
+
+    /// The next news of a connection.
+    fn state(&mut self, machine: &str) -> ConnectionState {
+        self.wait(|message| match message {
+            Message::Connection(name, state) if name == machine => Some(state.clone()),
+            _ => None,
+        })
+    }
+
+    fn lost(&mut self, machine: &str) -> (String, bool) {
+        match self.state(machine) {
+            ConnectionState::Lost { reason, is_missing } => (reason, is_missing),
+            state => panic!("{state:?}"),
+        }
+    }
+
+    fn follow(&mut self, there: &There, file: &Path) -> u64 {
+        let id = self.hub.follow_there(there.name, &there.name_here(file)).unwrap();
+        let machine = there.connection("").machine;
+        self.appliers.push((id, Applier::new(Recorder::new(None, Some(machine)))));
+        id
+    }
+
+    /// Takes and applies messages until `find` accepts one that was not found before.
+    fn wait<T>(&mut self, mut find: impl FnMut(&Message) -> Option<T>) -> T {
+        let end = Instant::now() + Duration::from_secs(30);
+        loop {
+            if let Some(at) = self.taken.iter().position(|message| find(message).is_some()) {
+                return find(&self.taken.remove(at).unwrap()).unwrap();
+            }
+            match self.hub.take() {
+                Some(Message::Events(id, piece)) => self.apply(id, piece),
+                Some(message) => self.taken.push_back(message),
+                None => sleep(Duration::from_millis(2)),
+            }
+            assert!(Instant::now() < end, "still waiting; taken: {:?}", self.taken);
+        }
+    }
+
+    fn apply(&mut self, id: u64, piece: todo_write::hub::Piece) {
+        let applier = &mut self.appliers.iter_mut().find(|(known, _)| *known == id).unwrap().1;
+        applier.add(&mut self.store, piece);
+        while applier.is_due() {
+            applier.step(&mut self.store, false, NOW, &Slice::WHOLE);
+        }
+    }
+
+    fn ready(&mut self, id: u64) {
+        self.wait(|message| {
+            matches!(message, Message::Ready { session, .. } if *session == id).then_some(())
+        });
+    }
+
+    /// Waits until the list of a thread has this task alone.
+    fn shows(&mut self, thread: &str, task: &str) {
+        let end = Instant::now() + Duration::from_secs(30);
+        while self.tasks(thread) != [task] {
+            match self.hub.take() {
+                Some(Message::Events(id, piece)) => self.apply(id, piece),
+                Some(message) => self.taken.push_back(message),
+                None => sleep(Duration::from_millis(2)),
+            }
+            assert!(Instant::now() < end, "{thread} has {:?}", self.tasks(thread));
+        }
+    }
+
+    fn tasks(&mut self, thread: &str) -> Vec<String> {
+        let thread = self.store.get_mut(thread);
+        thread.map_or_else(Vec::new, |thread| thread.list().iter().map(|item| item.content.clone()).collect())
+    }
+}
+
+#[test]
+fn a_session_there_is_a_thread_of_that_machine_here() {
+    let (there, mut here) = (There::new("build"), Here::new());
+    let file = there.write("s", &list("s", 1, "Dig"));
+    here.connect(&there, "");
+    let id = here.follow(&there, &file);
+    here.ready(id);
+    here.shows("build/claude:s", "Dig");
+    let about = here.store.get_mut("build/claude:s").unwrap().about().clone();
+    assert_eq!(about["project"], "/ssh:build:/garden/");
+    there.write("s", &list("s", 2, "Plant"));
+    here.shows("build/claude:s", "Plant");
+}
+
+#[test]
+fn the_project_of_a_session_there_is_the_one_in_which_its_folder_is() {
+    let (there, mut here) = (There::new("build"), Here::new());
+    let garden = there.home.path().join("garden");
+    fs::create_dir_all(garden.join(".git")).unwrap();
+    fs::create_dir_all(garden.join("beds")).unwrap();
+    let beds = garden.join("beds").display().to_string();
+    let file = there.write("s", &list("s", 1, "Dig").replace("/garden", &beds));
+    here.connect(&there, "");
+    here.follow(&there, &file);
+    here.shows("build/claude:s", "Dig");
+    let about = here.store.get_mut("build/claude:s").unwrap().about().clone();
+    assert_eq!(about["project"], format!("/ssh:build:{}/", garden.display()));
+}
+
+#[test]
+fn machines_with_the_same_session_keep_apart() {
+    let (build, test, mut here) = (There::new("build"), There::new("test"), Here::new());
+    for (there, task) in [(&build, "Dig"), (&test, "Rake")] {
+        here.connect(there, "");
+        let file = there.write("s", &list("s", 1, task));
+        here.follow(there, &file);
+    }
+    here.shows("build/claude:s", "Dig");
+    here.shows("test/claude:s", "Rake");
+    here.hub.disconnect("test");
+    build.write("s", &list("s", 2, "Plant"));
+    here.shows("build/claude:s", "Plant");
+    assert_eq!(here.tasks("test/claude:s"), ["Rake"]);
+}
+
+#[test]
+fn the_sessions_and_processes_of_a_machine_have_its_names() {
+    let (there, mut here) = (There::new("build"), Here::new());
+    let file = there.write("s", &list("s", 1, "Dig"));
+    let process = json!({"pid": std::process::id(), "sessionId": "s", "cwd": "/garden", "status": "busy"});
+    let name = there.home.path().join(format!(".claude/sessions/{}.json", std::process::id()));
+    fs::write(name, process.to_string()).unwrap();
+    here.connect(&there, "");
+    let expected = there.name_here(&file);
+    here.wait(|message| match message {
+        Message::Found(found, _) => found.iter().find(|one| one.path == expected).map(|_| ()),
+        _ => None,
+    });
+    let live = here.wait(|message| match message {
+        Message::Processes { machine, live, .. } if !live.is_empty() => Some((machine.clone(), live.clone())),
+        _ => None,
+    });
+    assert_eq!(live.0.as_deref(), Some("build"));
+    assert_eq!(live.1[0].folder.as_deref(), Some("/ssh:build:/garden"));
+    let round = here.hub.choose_there("build", Scope { project: vec!["/garden".into()], is_all: false });
+    let choices = here.wait(|message| match message {
+        Message::Choices(answered, choices) if *answered == round => Some(choices.clone()),
+        _ => None,
+    });
+    assert_eq!(choices.len(), 1);
+    assert!(choices[0].found.is_of_project && choices[0].found.path == expected);
+}
+
+#[test]
+fn a_connection_that_is_taken_up_again_loses_and_doubles_nothing() {
+    let (there, mut here) = (There::new("build"), Here::new());
+    let file = there.write("s", &list("s", 1, "Dig"));
+    // Its number is the one by which it can be killed: `exec` keeps it.
+    here.connect(&there, &format!("echo $$ >{}/pid", there.home.path().display()));
+    let id = here.follow(&there, &file);
+    here.ready(id);
+    let pid = fs::read_to_string(there.home.path().join("pid")).unwrap();
+    std::process::Command::new("kill").args(["-KILL", pid.trim()]).status().unwrap();
+    assert!(!here.lost("build").1);
+    there.write("s", &list("s", 2, "Plant"));
+    here.connect(&there, "");
+    here.ready(id);
+    here.shows("build/claude:s", "Plant");
+    let thread = here.store.get_mut("build/claude:s").unwrap();
+    assert_eq!(thread.revisions().last(), 2);
+}
+
+#[test]
+fn what_a_login_shell_prints_is_skipped_and_shown_only_if_the_program_fails() {
+    let (there, mut here) = (There::new("build"), Here::new());
+    here.connect(&there, "echo 'Welcome to build'; printf 'no line feed'; echo oops >&2");
+    let mut failing = there.connection("");
+    failing.machine.name = "other".into();
+    failing.command[2] = "echo 'Welcome to build'; no-such-program serve".into();
+    here.hub.connect(failing.clone()).unwrap();
+    let (reason, is_missing) = here.lost("other");
+    assert!(
+        is_missing && reason.contains("Welcome to build") && reason.contains("no-such-program"),
+        "{reason}"
+    );
+    failing.command[2] = "cat /dev/zero".into();
+    here.hub.connect(failing).unwrap();
+    assert!(here.lost("other").0.contains("said too much"));
+}
+
+#[test]
+fn another_protocol_and_a_refusal_are_said_in_a_sentence() {
+    let (there, mut here) = (There::new("build"), Here::new());
+    let mut to = there.connection("");
+    to.command[2] = "echo todo-write-serve 7; cat".into();
+    here.hub.connect(to).unwrap();
+    assert!(here.lost("build").0.contains("speaks version 7 of the protocol, and this Emacs 1"));
+    let mut to = there.connection("");
+    to.name = "a stranger".into();
+    here.hub.connect(to).unwrap();
+    assert_eq!(here.lost("build").0, "it serves another Emacs");
+}
+
+#[test]
+fn a_machine_that_hangs_is_lost_and_nothing_waits_for_it() {
+    let (there, mut here) = (There::new("build"), Here::new());
+    let mut to = there.connection("");
+    to.command[2] = "echo todo-write-serve 1; kill -STOP $$".into();
+    to.silence = Duration::from_millis(300);
+    here.hub.connect(to).unwrap();
+    assert!(here.lost("build").0.contains("said nothing"));
+    // The processes of its group are gone, too: it can be connected again.
+    here.connect(&there, "");
+}
+
+/// A program on the machine of which `socket` is the socket.
+struct Program(std::io::BufReader<std::os::unix::net::UnixStream>);
+
+impl Program {
+    fn connect(socket: &Path) -> Program {
+        let end = Instant::now() + Duration::from_secs(30);
+        loop {
+            if let Ok(stream) = std::os::unix::net::UnixStream::connect(socket) {
+                return Program(std::io::BufReader::new(stream));
+            }
+            assert!(Instant::now() < end, "no socket");
+            sleep(Duration::from_millis(2));
+        }
+    }
+
+    fn say(&mut self, message: &Value) {
+        self.0.get_mut().write_all(format!("{message}\n").as_bytes()).unwrap();
+    }
+
+    fn hear(&mut self) -> Value {
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut self.0, &mut line).unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+}
+
+#[test]
+fn a_call_of_a_program_there_is_answered_from_here() {
+    let (there, mut here) = (There::new("build"), Here::new());
+    let socket = there.home.path().join("run/socket");
+    let mut to = there.connection("");
+    to.door = Some(Welcome { protocol: PROTOCOL, version: "1".into(), emacs: None, process: None });
+    here.hub.connect(to).unwrap();
+    here.connected("build");
+    let mut program = Program::connect(&socket);
+    program.say(&json!({"type": "hello", "protocol": PROTOCOL, "roles": ["tool"], "id": "p",
+        "project": "/garden", "process": 1}));
+    assert_eq!(program.hear()["type"], "welcome");
+    program.say(&json!({"type": "call", "call": 7, "session": "../s", "arguments": {"todos": []}}));
+    let hello = here.wait(|message| match message {
+        Message::DoorThere(name, door::Event::Message(_, Said::Hello(hello))) if name == "build" => {
+            Some(hello.clone())
+        }
+        _ => None,
+    });
+    assert_eq!((hello.project.as_deref(), hello.process), (Some("/ssh:build:/garden"), None));
+    let (connection, call) = here.wait(|message| match message {
+        Message::DoorThere(_, door::Event::Message(id, Said::Call(call))) => Some((*id, call.clone())),
+        _ => None,
+    });
+    assert_eq!((call.session, call.arguments.unwrap().get()), (None, r#"{"todos":[]}"#));
+    let answer = Answer { call: 7, ok: true, text: "Noted".into(), decision: None };
+    assert!(here.hub.answer_there("build", connection, answer));
+    assert_eq!(program.hear()["text"], "Noted");
+    drop(program);
+    here.wait(|message| match message {
+        Message::DoorThere(_, door::Event::Closed(id)) if *id == connection => Some(()),
+        _ => None,
+    });
+    here.hub.disconnect("build");
+    let end = Instant::now() + Duration::from_secs(30);
+    while std::os::unix::net::UnixStream::connect(&socket).is_ok() {
+        assert!(Instant::now() < end, "the program outlives its connection");
+        sleep(Duration::from_millis(2));
+    }
+}
+
+/// Connects to a program that prints what `reports` makes of the number of a session that it was told to
+/// follow; returns that.
+fn forge(here: &mut Here, there: &There, reports: impl FnOnce(u64) -> Vec<Value>) -> u64 {
+    let file = there.home.path().join("forged");
+    let mut to = there.connection("");
+    let welcome = json!({"Welcome": {"version": "6", "note": null}});
+    to.command[2] = format!(
+        "echo todo-write-serve 1; echo '{welcome}'; while read line; do case $line in *Follow*) \
+         while ! [ -e {file} ]; do sleep 0.01; done; cat {file};; esac; done",
+        file = file.display()
+    );
+    here.hub.connect(to).unwrap();
+    here.connected(there.name);
+    let id = here.follow(there, Path::new("/home/.claude/projects/-garden/s.jsonl"));
+    let lines: Vec<String> = reports(id).iter().map(Value::to_string).collect();
+    fs::write(file.with_extension("new"), lines.join("\n") + "\n").unwrap();
+    fs::rename(file.with_extension("new"), file).unwrap();
+    id
+}
+
+#[test]
+fn a_machine_reaches_no_session_or_file_that_is_not_its_own() {
+    let (there, other, mut here) = (There::new("build"), There::new("test"), Here::new());
+    let file = other.write("s", &list("s", 1, "Rake"));
+    here.connect(&other, "");
+    let followed = here.follow(&other, &file);
+    here.ready(followed);
+    let piece = |key: &str| {
+        json!({"events": [], "is_last": true, "is_restart": false, "bytes": 1, "skipped": 0,
+        "thread": key, "project": "../../etc", "warning": null, "grew": null, "since": null})
+    };
+    let hub = |message: Value| json!({"Hub": message});
+    let process = json!({"pid": 1, "machine": null, "is_suspended": false, "file": "/ssh:test:/x",
+        "started_at": null, "session": "../s", "status": "busy", "waiting_for": null, "folder": "/ssh:test:/x",
+        "name": null, "entrypoint": null, "start": null});
+    let reports = |own: u64| {
+        vec![
+            hub(json!({"Failed": followed})),
+            hub(json!({"Events": [followed, piece("claude:s")]})),
+            hub(json!({"Moved": [own, "/ssh:test:/etc/passwd"]})),
+            hub(json!({"Events": [own, piece("../../test/claude:s")]})),
+            hub(
+                json!({"Processes": {"home": "/home/.claude", "machine": "test", "live": [process], "killed": []}}),
+            ),
+            hub(json!({"Connection": ["test", {"Lost": {"reason": "forged", "is_missing": false}}]})),
+            hub(json!({"Homes": [["CODEX_HOME", "/etc"]]})),
+            hub(json!({"Ready": {"session": own, "has_processes": false}})),
+        ]
+    };
+    let own = forge(&mut here, &there, reports);
+    let process = here.wait(|message| match message {
+        Message::Processes { home, live, .. } if home.starts_with("/ssh:build:") => live.first().cloned(),
+        _ => None,
+    });
+    assert_eq!(process.machine.as_deref(), Some("build"));
+    assert_eq!(process.session, None);
+    assert_eq!(process.file, Path::new("/ssh:build:/:/ssh:test:/x"));
+    here.ready(own);
+    let said = format!("{:?}", here.taken);
+    assert!(said.contains(&format!("Moved({own}, \"/ssh:build:/:/ssh:test:/etc/passwd\")")), "{said}");
+    assert!(!said.contains("Failed") && !said.contains("forged") && !said.contains("CODEX_HOME"), "{said}");
+    assert_eq!(here.store.loaded().count(), 1);
+}
+
+#[test]
+fn a_machine_that_floods_fills_no_memory() {
+    let (there, mut here) = (There::new("build"), Here::new());
+    let mut to = there.connection("");
+    let welcome = json!({"Welcome": {"version": "6", "note": null}});
+    // Each is about a session that is not followed, or a home too many.
+    to.command[2] = format!(
+        "echo todo-write-serve 1; echo '{welcome}'; i=0; while [ $i -lt 20000 ]; do i=$((i+1)); \
+         echo \"{{\\\"Hub\\\":{{\\\"Processes\\\":{{\\\"home\\\":\\\"/$i\\\",\\\"machine\\\":null,\\\"live\\\":[],\\\"killed\\\":[]}}}}}}\"; \
+         echo '{{\"Hub\":{{\"Silent\":9}}}}'; done; tr '\\0' x </dev/zero"
+    );
+    here.hub.connect(to).unwrap();
+    here.connected("build");
+    let reason = here.lost("build").0;
+    assert!(reason.contains("a line of over"), "{reason}");
+    assert!(here.taken.len() <= 32, "{}", here.taken.len());
+}
+
+/// The events of a transcript, as far as one read has them.
+fn events(file: &Path) -> Vec<Event> {
+    let mut follower = Follower::new(file.to_owned(), Options::default(), 10_000);
+    follower.read_piece(&Slice::WHOLE).unwrap().events
+}
+
+#[test]
+fn an_event_is_the_same_after_it_came_through_a_pipe() {
+    let mut count = 0;
+    for entry in fs::read_dir("test/fixtures/transcripts").unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "jsonl") {
+            for event in events(&path) {
+                let text = serde_json::to_string(&event).unwrap();
+                assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), event);
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 100, "{count}");
+}
+
+#[test]
+fn a_list_that_no_call_could_have_sent_is_dropped() {
+    let (there, mut here) = (There::new("build"), Here::new());
+    let file = there.write("s", &list("s", 1, "Dig"));
+    let good = serde_json::to_string(&events(&file)).unwrap();
+    let long = "x".repeat(Options::default().max_length + 1);
+    let report = |id: u64, n: usize, task: &str| {
+        let (old, new) = ("\"session\":\"s\"", format!("\"session\":\"s{n}\""));
+        let events: Value = serde_json::from_str(&good.replace("Dig", task).replace(old, &new)).unwrap();
+        let piece = json!({"events": events, "is_last": true, "is_restart": false, "bytes": 1, "skipped": 0,
+            "thread": format!("claude:s{n}"), "project": null, "warning": null, "grew": null, "since": null});
+        let report = json!({"Hub": {"Events": [id, piece]}});
+        assert!(serde_json::from_value::<Report>(report.clone()).is_ok());
+        report
+    };
+    forge(&mut here, &there, |id| {
+        let tasks = ["two\\nlines", "\\u0007", "", &long, "Dig"];
+        tasks.into_iter().enumerate().map(|(n, task)| report(id, n, task)).collect()
+    });
+    here.shows("build/claude:s4", "Dig");
+    for n in 0..4 {
+        assert!(here.tasks(&format!("build/claude:s{n}")).is_empty(), "{n}");
+    }
+}
