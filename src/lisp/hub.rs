@@ -7,6 +7,8 @@ use std::time::{Duration, SystemTime};
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
+#[cfg(unix)]
+use super::machines;
 use super::read::{self, wrong};
 use super::threads::summary_of;
 use super::transcripts::description;
@@ -158,14 +160,14 @@ fn hub_set<'e>(env: &'e Env, interval: Value<'e>, quiet: Value<'e>) -> Result<Va
 }
 
 /// Runs `work` on the hub, if there is one.
-fn with_hub<T>(work: impl FnOnce(&mut Hub) -> T) -> Option<T> {
+pub(super) fn with_hub<T>(work: impl FnOnce(&mut Hub) -> T) -> Option<T> {
     with_module(|module| module.followed.hub.as_mut().map(work))
 }
 
 /// Follow the session whose transcript is FILE, a string; return its number.
 ///
-/// MACHINE is a list (NAME PREFIX) if FILE is the copy of one on another machine, else nil: keys begin
-/// with NAME and a slash, projects with PREFIX.
+/// MACHINE is a list (NAME PREFIX) if FILE is on another machine, or the copy of one, else nil: keys begin
+/// with NAME and a slash, projects with PREFIX.  Return nil if the machine has too many that are followed.
 #[defun]
 fn hub_follow<'e>(env: &'e Env, file: Value<'e>, machine: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -177,7 +179,14 @@ fn hub_follow<'e>(env: &'e Env, file: Value<'e>, machine: Value<'e>) -> Result<V
         };
         Ok(with_module(|module| {
             let followed = &mut module.followed;
-            let id = followed.hub.as_mut()?.follow(&path, machine.is_some());
+            let hub = followed.hub.as_mut()?;
+            let is_there =
+                |machine: &&Machine| path.to_str().is_some_and(|path| path.starts_with(&machine.prefix));
+            let id = match machine.as_ref().filter(is_there) {
+                #[cfg(unix)]
+                Some(machine) => hub.follow_there(&machine.name, &path)?,
+                _ => hub.follow(&path, machine.is_some()),
+            };
             followed.appliers.insert(id, Applier::new(Recorder::new(None, machine)));
             i64::try_from(id).ok()
         }))
@@ -315,6 +324,8 @@ fn hub_choose<'e>(env: &'e Env, homes: Value<'e>) -> Result<Value<'e>> {
 ///   :ofProject :hasProcesses :begun'; `:skipped' are the names of files that are not text.
 /// - `choices': `:choices' are plists `:file :time :ofProject :description' of round `:round', newest
 ///   first; see `todo-write-transcript-describe'.
+/// - `connection': that to `:machine' was made, to a program of `:version' with a `:note' for the user or
+///   nil, or it was lost for `:reason', a string; `:missing' if the program was not found there.
 /// - `homes': `:homes' are (VARIABLE . FOLDER) of running agents.
 /// - `stuck': the folder `:root' has not answered for ten seconds, or does again if `:over'.
 /// - `broken': what read the folder `:root' failed, which is a defect; `:root' is "" if a message was
@@ -544,7 +555,11 @@ fn to_lisp(env: &Env, report: Report) -> Result<Value<'_>> {
             Message::Stuck(root, is_stuck) => {
                 plist("stuck")?.set("root", root.to_string_lossy().as_ref())?.set("over", !is_stuck)?.finish()
             }
-            Message::Door(_) => plist("door")?.finish(),
+            Message::Door(_) | Message::DoorThere(..) => plist("door")?.finish(),
+            #[cfg(unix)]
+            Message::Connection(machine, state) => machines::state(plist("connection")?, machine, state),
+            #[cfg(not(unix))]
+            Message::Connection(..) => plist("connection")?.finish(),
             Message::Broken(root) => plist("broken")?.set("root", root.to_string_lossy().as_ref())?.finish(),
             // Those are applied and noted before.
             Message::Events(id, _) => of("progress", id)?.finish(),

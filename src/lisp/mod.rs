@@ -14,6 +14,8 @@ mod diffs;
 mod faults;
 mod hub;
 mod lines;
+#[cfg(unix)]
+mod machines;
 mod observations;
 mod processes;
 mod read;
