@@ -27,8 +27,6 @@
 (require 'todo-write-row)
 (require 'todo-write-socket)
 
-(autoload 'todo-write-plugin--hooks "todo-write-plugin")
-
 (cl-defstruct (todo-write-remote-setup--there (:constructor todo-write-remote-setup--make-there)
                                               (:copier nil))
   "A machine as its own programs describe it.
@@ -193,55 +191,32 @@ todo-write-mcp for its kind from the release, and put it to the same place."))
 
 ;;; The command
 
-(defun todo-write-remote-setup--run (agent)
+(defun todo-write-remote-setup--run (agent &optional remove)
   "Show how AGENT gets the tool on the machine of the current folder.
-AGENT is as in `todo-write-mcp-setup', which calls this."
+AGENT and REMOVE are as in `todo-write-mcp-setup', which calls this."
   (let* ((folder default-directory)
          (name (todo-write-remote-setup--name folder)))
     (todo-write-remote-setup--listen name)
-    (todo-write-remote-setup--show agent (todo-write-remote-setup--look name folder))))
+    (let* ((there (todo-write-remote-setup--look name folder))
+           (server (todo-write-remote-setup--server there)))
+      (todo-write-mcp-setup--show
+       (and (file-executable-p (concat (file-remote-p folder) (car server)))
+            `(,(car server) "setup" ,agent ,@(and remove '("--remove")) ,@(cdr server)))
+       (unless remove (todo-write-remote-setup--sections there))))))
 
-(defun todo-write-remote-setup--show (agent there)
-  "Show how AGENT gets the tool on the machine THERE."
-  (let* ((plugin (not (assoc agent todo-write-mcp-setup--agents)))
-         (agent (if plugin "Claude Code" agent))
-         (server (todo-write-remote-setup--server there))
-         (command (todo-write-mcp-setup--command agent server))
-         (name (todo-write-remote-setup--there-name there))
-         (text (if command (mapconcat #'shell-quote-argument command " ")
-                 (todo-write-mcp-setup--settings agent server)))
-         (part (lambda (title &rest lines)
-                 (insert (propertize title 'face 'bold) "\n\n"
-                         (string-trim-right (string-join lines "\n")) "\n\n"))))
-    (kill-new text)
-    (todo-write-mcp-setup--begin-page)
-    (let ((inhibit-read-only t))
-      (insert (format "Agents on %s reach this Emacs by %s.\n\n" name
-                      (or (todo-write-remote-socket--file name)
-                          (format "port %d of 127.0.0.1" (todo-write-remote--get name :port)))))
-      (funcall part "The program: run these here, in a shell"
-               (todo-write-remote-setup--program-lines there)
-               (todo-write-remote-setup--program-note there))
-      (pcase-dolist (`(,title ,lines) (todo-write-remote-setup--tunnel-lines there))
-        (funcall part title lines))
-      (funcall part (format "%s, on %s (copied to the kill ring)" agent name)
-               (if command "Run this there:\n"
-                 (format "Put this into %s there:\n" (todo-write-mcp-setup--get agent :file)))
-               text)
-      (when (equal agent "Claude Code")
-        (let ((port (todo-write-remote--get name :port)))
-          (funcall part (format "%s: put this into ~/.claude/settings.json on %s"
-                                (if port "It hears of your edits" "Answer its dialogs here") name)
-                   (todo-write-plugin--hooks server port)
-                   (if port "\nNo dialog is answered through a port: what passes it on could change the answer."
-                     ""))))
-      (funcall part (format "Tell it to plan, in %s on %s"
-                            (or (todo-write-mcp-setup--get agent :instructions) "AGENTS.md") name)
-               todo-write-mcp-setup--instructions)
-      (insert (format "M-x todo-write-doctor checks the way from %s to this Emacs while a folder there
-is open.  A program that finds this way can write and end plans and ask questions in the name
-of agents on %s, and nothing else.\n" name name))
-      (goto-char (point-min)))))
+(defun todo-write-remote-setup--sections (there)
+  "Return what to show about the way from THERE to this Emacs, lists (TITLE TEXT)."
+  (let ((name (todo-write-remote-setup--there-name there)))
+    `((,(format "Agents on %s" name)
+       ,(format "They reach this Emacs by %s.
+M-x todo-write-doctor checks the way while a folder there is open.  A program that finds this way
+can write and end plans and ask questions in the name of agents there, and nothing else."
+                (or (todo-write-remote-socket--file name)
+                    (format "port %d of 127.0.0.1" (todo-write-remote--get name :port)))))
+      ("The program: run these here, in a shell, then M-x todo-write-mcp-setup again"
+       ,(concat (todo-write-remote-setup--program-lines there) "\n"
+                (todo-write-remote-setup--program-note there)))
+      ,@(todo-write-remote-setup--tunnel-lines there))))
 
 ;;; For the doctor
 

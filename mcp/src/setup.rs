@@ -131,7 +131,7 @@ fn act(options: Options) -> Result<i32, String> {
     }
     let page = Page::new(&agents::agent(id, label, &context), &context, options.remove, done);
     if options.json {
-        println!("{}", page.to_json(&context));
+        println!("{}", page.to_json());
     } else if options.diff {
         print!("{}", page.diff);
     } else {

@@ -471,8 +471,7 @@ fn every_agent_is_told_to_plan_and_its_own_plan_tool_is_named() {
             "{page}"
         );
         let page: Value = serde_json::from_str(&home.agent(id, &[], &["--json"]).text).unwrap();
-        assert_eq!(page["done"], false);
-        assert_eq!(page["program"], PROGRAM);
+        assert!(!page["open"].as_array().unwrap().is_empty() && page["closing"].is_string());
         assert!(!page["copy"].as_str().unwrap().is_empty());
         for section in page["sections"].as_array().unwrap() {
             assert!(section["title"].is_string() && section["text"].is_string());

@@ -28,18 +28,22 @@
                        :command ,(format "%s permission --socket %s" program
                                          todo-write-socket))])])))
 
+(defun answer-checks--setup (&rest options)
+  "Run the program's setup of the plugin with OPTIONS, and return its page."
+  (let ((process-environment claude-checks-environment)
+        (program (todo-write-mcp-helper-program)))
+    (with-temp-buffer
+      (unless (eql 0 (apply #'call-process program nil t nil "setup" "claude-plugin" "--run"
+                            "--socket" todo-write-socket
+                            "--folder" (expand-file-name "bin" claude-checks-home) options))
+        (ert-fail (buffer-string)))
+      (buffer-string))))
+
 (defun answer-checks--install ()
   "Install the plugin in Claude Code as `todo-write-mcp-setup' does."
   (claude-checks-stop)
   (setenv "CLAUDE_CONFIG_DIR" (expand-file-name ".claude" claude-checks-home))
-  (let ((todo-write-mcp-program (todo-write-mcp-helper-program)))
-    (todo-write-plugin--write))
-  (let ((commands (todo-write-plugin--install-commands))
-        (exec-path (split-string hosts-bin ":"))
-        (process-environment claude-checks-environment))
-    (with-temp-buffer
-      (unless (todo-write-plugin--run commands)
-        (ert-fail (buffer-string)))))
+  (should (string-search "It is installed." (answer-checks--setup)))
   (should (todo-write-plugin--installed-p)))
 
 (defun answer-checks--note (_thread what id)
@@ -551,10 +555,7 @@ It would begin PID again."
       (:plugin t)
     (answer-checks--answer (answer-checks--request "touch one") 'deny)
     (claude-checks-turn-ends)
-    (let ((exec-path (split-string hosts-bin ":"))
-          (process-environment claude-checks-environment))
-      (with-temp-buffer
-        (should (todo-write-plugin--run (todo-write-plugin--remove-commands)))))
+    (should (string-search "It is not installed." (answer-checks--setup "--remove")))
     (should-not (todo-write-plugin--installed-p))))
 
 (provide 'answer-checks)

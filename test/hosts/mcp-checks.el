@@ -17,7 +17,6 @@
 (require 'ert)
 (require 'hosts-helper)
 (require 'todo-write-mcp-helper)
-(require 'todo-write-mcp-setup)
 (require 'todo-write-mock-helper)
 
 (defconst mcp-checks-lists
@@ -65,16 +64,30 @@ HOME is its home, ENVIRONMENT a list of its further variables."
            (status (apply #'call-process "timeout" nil t nil "--kill-after=5" "150" command)))
       (list status (buffer-string)))))
 
-(defun mcp-checks-setup (agent home folder server)
-  "Add SERVER to AGENT in HOME according to the setup; FOLDER is the project."
-  (let ((command (todo-write-mcp-setup--command agent server))
-        (file (plist-get (cdr (assoc agent todo-write-mcp-setup--agents)) :file)))
-    (if command
-        (let ((result (mcp-checks-agent home folder :command command)))
-          (should (equal (cons 0 (cdr result)) result)))
-      (let ((file (expand-file-name (string-remove-prefix "~/" file) home)))
-        (make-directory (file-name-directory file) t)
-        (write-region (todo-write-mcp-setup--settings agent server) nil file nil 'silent)))))
+(defun mcp-checks-setup (agent home folder server &rest options)
+  "Set AGENT up in HOME for SERVER, by the program's setup with OPTIONS.
+FOLDER is the project.  Return the page."
+  (let ((result (mcp-checks-agent home folder
+                                  :command `(,(car server) "setup" ,agent "--run" "--write"
+                                             ,@(cdr server) ,@options))))
+    (should (equal (cons 0 (cdr result)) result))
+    (cadr result)))
+
+(ert-deftest mcp-checks-the-setup-is-repeated-changed-and-taken-back ()
+  (dolist (agent '("Claude Code" "Codex" "Gemini CLI" "opencode" "Copilot CLI"
+                   "Claude Code, with answers: the plugin"))
+    (let* ((home (make-temp-file "home" t))
+           (folder (file-name-as-directory (make-temp-file "garden" t)))
+           (setup (lambda (socket &rest options)
+                    (apply #'mcp-checks-setup agent home folder
+                           (list (todo-write-mcp-helper-program) "--socket" socket) options))))
+      (unwind-protect
+          (ert-info (agent)
+            (dolist (socket '("/run/a" "/run/a" "/run/b"))
+              (should (string-search "Nothing is left to do." (funcall setup socket))))
+            (should (string-search "has nothing of this." (funcall setup "/run/b" "--remove"))))
+        (delete-directory home t)
+        (delete-directory folder t)))))
 
 (cl-defun mcp-checks (agent tool &key thread prepare command environment
                             (model #'mcp-checks-aimock) (before #'mcp-checks-edit-after-first-list)

@@ -246,12 +246,18 @@
                                   (seq-filter (lambda (line) (string-prefix-p "ssh build '" line))
                                               lines)))
              (line (seq-find (lambda (line) (string-prefix-p "ssh build -R" line)) lines)))
-        (kill-buffer "*todo-write MCP*")
         (should (= 2 (length program)))
         (let ((default-directory "/"))
           (dolist (line program)
-            (should (eql 0 (call-process "sh" nil nil nil "-c" line))))
-          (should (file-executable-p (remote-file ".todo-write/bin/todo-write-mcp")))
+            (should (eql 0 (call-process "sh" nil nil nil "-c" line)))))
+        (should (file-executable-p (remote-file ".todo-write/bin/todo-write-mcp")))
+        ;; The program is there now, and says what the agent needs there.
+        (todo-write-mcp-setup "Codex")
+        (with-current-buffer "*todo-write MCP*"
+          (todo-write-test-wait (lambda () (null mode-line-process)))
+          (should (string-search "\n  codex mcp add" (buffer-string)))
+          (kill-buffer))
+        (let ((default-directory "/"))
           (should (equal (format "codex mcp add todo-write -- %s/.todo-write/bin/todo-write-mcp"
                                  remote-home)
                          (car kill-ring)))
@@ -268,9 +274,13 @@
 
 (defun remote-checks--hooks ()
   "Return the settings of Claude Code that the setup shows."
-  (json-parse-string (todo-write-plugin--hooks
-                      (list (remote-file ".todo-write/bin/todo-write-mcp")))
-                     :object-type 'plist))
+  (with-temp-buffer
+    (call-process (remote-file ".todo-write/bin/todo-write-mcp") nil t nil "setup" "claude-plugin")
+    (goto-char (point-min))
+    (re-search-forward "^Without the plugin")
+    (re-search-forward "^{")
+    (backward-char)
+    (json-parse-buffer :object-type 'plist)))
 
 (defun remote-checks--with-claude (steps function)
   "Call FUNCTION while Claude Code works by STEPS on the host, in a terminal."

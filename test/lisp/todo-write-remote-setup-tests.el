@@ -23,24 +23,23 @@
          (tramp-methods (append '(("docker") ("dockercp") ("podman") ("kubernetes"))
                                 tramp-methods))
          (todo-write-mcp-program (executable-find "true"))
-         (user-emacs-directory (file-name-as-directory (make-temp-file "emacs d" t)))
-         (kill-ring nil) (interprogram-cut-function nil))
+         (user-emacs-directory (file-name-as-directory (make-temp-file "emacs d" t))))
      (todo-write-with-socket
-       (unwind-protect (progn ,@body)
-         (when (get-buffer "*todo-write MCP*") (kill-buffer "*todo-write MCP*"))))))
+       ,@body)))
 
-(defun todo-write-remote-setup-tests--text (agent name &rest fields)
-  "Return what the setup shows for AGENT on the machine NAME.
+(defun todo-write-remote-setup-tests--text (name &rest fields)
+  "Return what the setup shows about the way from the machine NAME to this Emacs.
 FIELDS may have the :system and :home that the machine tells."
-  (todo-write-remote-setup--show
-   agent (todo-write-remote-setup--there name (concat (todo-write-remote--prefix name) "/")
-                                         (or (plist-get fields :system) "Plan9 mips")
-                                         (or (plist-get fields :home) "/home/me")))
-  (with-current-buffer "*todo-write MCP*" (buffer-string)))
+  (mapconcat (lambda (section) (string-join section "\n"))
+             (todo-write-remote-setup--sections
+              (todo-write-remote-setup--there name (concat (todo-write-remote--prefix name) "/")
+                                              (or (plist-get fields :system) "Plan9 mips")
+                                              (or (plist-get fields :home) "/home/me")))
+             "\n"))
 
 (ert-deftest todo-write-remote-setup-a-host-by-ssh-gets-a-tunnel-of-another-name-each-time ()
   (todo-write-remote-setup-tests--with '(("build" :prefix "/ssh:me@build#2222:"))
-    (let ((text (todo-write-remote-setup-tests--text "Claude Code" "build")))
+    (let ((text (todo-write-remote-setup-tests--text "build")))
       (should (string-match-p
                (concat "^ssh -p 2222 -l me build -R /home/me/\\.todo-write/[A-Za-z0-9._-]+-\\$(date \\+%s)\\.socket:"
                        (regexp-quote (todo-write-remote-socket--file "build")) "$")
@@ -49,27 +48,22 @@ FIELDS may have the :system and :home that the machine tells."
       (should (string-match-p "^Host build\n  RemoteForward /home/me/" text))
       ;; It is of another kind than this one.
       (should (string-search "cargo install --path /home/me/.todo-write/todo-write/mcp --root /home/me/.todo-write"
-                             text))
-      (should (equal "claude mcp add --scope user todo-write -- /home/me/.todo-write/bin/todo-write-mcp"
-                     (car kill-ring)))
-      (should (string-search "/home/me/.todo-write/bin/todo-write-mcp permission" text)))))
+                             text)))))
 
 (ert-deftest todo-write-remote-setup-a-machine-of-this-kind-gets-this-program ()
   (todo-write-remote-setup-tests--with '(("build" :prefix "/ssh:build:"))
     (let ((text (todo-write-remote-setup-tests--text
-                 "opencode" "build" :system (car (process-lines "uname" "-sm")))))
+                 "build" :system (car (process-lines "uname" "-sm")))))
       (should (string-search (concat "<" todo-write-mcp-program) text))
-      (should-not (string-search "cargo install" text))
-      (should (string-search "/home/me/.todo-write/bin/todo-write-mcp" (car kill-ring))))))
+      (should-not (string-search "cargo install" text)))))
 
 (ert-deftest todo-write-remote-setup-a-container-mounts-the-folder-of-its-socket ()
   (todo-write-remote-setup-tests--with '(("dev" :prefix "/docker:dev:"))
-    (let ((text (todo-write-remote-setup-tests--text "Codex" "dev"))
+    (let ((text (todo-write-remote-setup-tests--text "dev"))
           (folder (directory-file-name (file-name-directory (todo-write-remote-socket--file "dev")))))
       (should (string-search (format "docker run --user %d -v %s:/run/todo-write" (user-uid) folder)
                              text))
-      (should (string-search (format "source=%s,target=/run/todo-write,type=bind" folder) text))
-      (should (string-suffix-p "todo-write-mcp --socket /run/todo-write/socket" (car kill-ring))))))
+      (should (string-search (format "source=%s,target=/run/todo-write,type=bind" folder) text)))))
 
 (ert-deftest todo-write-remote-setup-a-port-needs-the-token-there ()
   (todo-write-remote-setup-tests--with
@@ -78,15 +72,11 @@ FIELDS may have the :system and :home that the machine tells."
         (prog1 `(("old" :prefix "/ssh:old:" :port ,(process-contact process :service)))
           (delete-process process)))
     (let* ((port (todo-write-remote--get "old" :port))
-           (text (todo-write-remote-setup-tests--text "Codex" "old")))
+           (text (todo-write-remote-setup-tests--text "old")))
       (should (string-search (format "RemoteForward 127.0.0.1:%d 127.0.0.1:%d" port port) text))
       (should (string-search (format "cat >/home/me/.todo-write/%d.token" port) text))
       ;; The token itself is not shown.
-      (should-not (string-search (todo-write-remote-socket--token "old") text)))
-    ;; No question is answered through it.
-    (let ((text (todo-write-remote-setup-tests--text "Claude Code" "old")))
-      (should (string-search "PostToolUse" text))
-      (should-not (string-search "PermissionRequest" text)))))
+      (should-not (string-search (todo-write-remote-socket--token "old") text)))))
 
 (ert-deftest todo-write-remote-setup-the-doctor-opens-no-connection ()
   (todo-write-remote-setup-tests--with '(("build" :prefix "/ssh:build.invalid:") ("bad" :prefix "x"))
@@ -104,28 +94,28 @@ FIELDS may have the :system and :home that the machine tells."
                    '(("docker" "docker exec -i -u root dev " "docker run --user ")
                      ("podman" "podman exec -i dev " "podman run --user ")
                      ("rsync" "ssh dev " "ssh dev -R ")))
-      (let ((text (todo-write-remote-setup-tests--text "Codex" name)))
+      (let ((text (todo-write-remote-setup-tests--text name)))
         (should (string-search (concat "\n" exec) text))
         (should (string-search run text))))))
 
 (ert-deftest todo-write-remote-setup-other-methods-are-refused ()
   (todo-write-remote-setup-tests--with '(("pod" :prefix "/kubernetes:pod:"))
-    (should-error (todo-write-remote-setup-tests--text "Codex" "pod") :type 'user-error)))
+    (should-error (todo-write-remote-setup-tests--text "pod") :type 'user-error)))
 
 (ert-deftest todo-write-remote-setup-gives-no-lines-for-a-machine-behind-another ()
   ;; They would lead to the machine of that name that is reached from here.
   (dolist (prefix '("/ssh:gate|ssh:build:" "/ssh:gate|docker:dev:"))
     (todo-write-remote-setup-tests--with `(("behind" :prefix ,prefix))
-      (should-error (todo-write-remote-setup-tests--text "Codex" "behind") :type 'user-error))))
+      (should-error (todo-write-remote-setup-tests--text "behind") :type 'user-error))))
 
 (ert-deftest todo-write-remote-setup-a-machine-puts-nothing-into-the-lines-for-the-shell ()
   (todo-write-remote-setup-tests--with '(("build" :prefix "/ssh:build:"))
     (dolist (home '("/home/me'; touch /tmp/evil; '" "/home/$(id)" "/home/me\n  ProxyCommand id"
                     "/home/me ~/.ssh" "home/me" "" "/home/m\u202ee"))
-      (should-error (todo-write-remote-setup-tests--text "Codex" "build" :home home)
+      (should-error (todo-write-remote-setup-tests--text "build" :home home)
                     :type 'user-error))
     (let ((text (todo-write-remote-setup-tests--text
-                 "Codex" "build" :system "Linux\n\nrm -rf ~\u202e")))
+                 "build" :system "Linux\n\nrm -rf ~\u202e")))
       (should-not (string-match-p "^rm" text))
       (should-not (string-search "\u202e" text)))))
 

@@ -25,6 +25,8 @@ pub struct Page {
     copy: String,
     /// What is not done, each a clause.
     open: Vec<String>,
+    /// What to say if nothing is open.
+    closing: String,
     /// What would change in the settings.
     pub diff: String,
     /// Whether something that was asked for was not done.
@@ -45,7 +47,7 @@ impl Page {
                 page.add(title, text.clone(), None);
             }
         }
-        page.end(agent, remove);
+        page.close(agent, remove);
         page
     }
 
@@ -205,17 +207,13 @@ impl Page {
         }
     }
 
-    /// Adds what is left to do.
-    fn end(&mut self, agent: &Agent, remove: bool) {
+    /// What to say if nothing is open.
+    fn close(&mut self, agent: &Agent, remove: bool) {
         let name = if agent.id == "claude-plugin" { "Claude Code" } else { agent.label };
-        if !self.open.is_empty() {
-            let clauses: Vec<String> = self.open.iter().map(|clause| format!("- {clause}")).collect();
-            self.add("Not done yet", clauses.join("\n"), None);
-        } else if remove {
-            self.add("Done", format!("{name} has nothing of this."), None);
-        } else {
-            self.add("Done", format!("Nothing is left to do. Start {name} again if it runs."), None);
-        }
+        self.closing = match remove {
+            true => format!("{name} has nothing of this."),
+            false => format!("Nothing is left to do. Start {name} again if it runs."),
+        };
     }
 
     /// The page for a terminal.
@@ -228,12 +226,15 @@ impl Page {
             }
             text.push('\n');
         }
-        text.truncate(text.trim_end().len());
-        text + "\n"
+        if self.open.is_empty() {
+            return text + &format!("Done\n\n{}\n", self.closing);
+        }
+        let clauses: String = self.open.iter().map(|clause| format!("- {clause}\n")).collect();
+        text + &format!("Not done yet\n\n{clauses}")
     }
 
-    /// The page for Emacs, with CONTEXT's program.
-    pub fn to_json(&self, context: &Context) -> Value {
+    /// The page for Emacs.
+    pub fn to_json(&self) -> Value {
         let sections: Vec<Value> = self
             .sections
             .iter()
@@ -245,8 +246,8 @@ impl Page {
         object!({
             "sections": sections,
             "copy": self.copy,
-            "done": self.open.is_empty(),
-            "program": context.server[0],
+            "open": self.open,
+            "closing": self.closing,
         })
     }
 }
