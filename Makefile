@@ -135,8 +135,6 @@ doc: ## export the manual to doc/todo-write.texi, and as Info and HTML to doc/bu
 install: build ## copy both packages to PREFIX, or to ~/.emacs.d/site-lisp
 	@mkdir -p '$(DESTDIR)$(SITELISP)'/todo-write '$(DESTDIR)$(SITELISP)'/efrit-do/demo/login
 	@cp lisp/*.el lisp/*.elc '$(DESTDIR)$(SITELISP)'/todo-write
-	@mkdir -p '$(DESTDIR)$(SITELISP)'/todo-write/mcp
-	@cp -R mcp/plugin '$(DESTDIR)$(SITELISP)'/todo-write/mcp
 	@bin/info '$(DESTDIR)$(SITELISP)'/todo-write
 	@echo "(with-eval-after-load 'info (info-initialize) (add-to-list 'Info-directory-list \"$(SITELISP)/todo-write\"))" \
 	  >> '$(DESTDIR)$(SITELISP)'/todo-write/todo-write-autoloads.el

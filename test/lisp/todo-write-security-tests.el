@@ -213,6 +213,7 @@
                           (directory-files (expand-file-name "test/hosts" root) t "\\.el\\'")
                           (directory-files-recursively (expand-file-name "src" root) "\\.rs\\'")
                           (directory-files-recursively (expand-file-name "mcp/src" root) "\\.rs\\'")
+                          (directory-files-recursively (expand-file-name "mcp/tests" root) "\\.rs\\'")
                           (directory-files-recursively (expand-file-name "test/rust" root) "\\.rs\\'")))
       (with-temp-buffer
         (insert-file-contents file)
