@@ -1,6 +1,6 @@
 //! Finds the sessions in the folders of agents, and describes them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -103,12 +103,15 @@ impl SearchTask {
         };
         let listing = self.listings.list(&wanted, &folders);
         let mut files = listing.files;
-        let rest: Vec<_> =
-            begun.keys().filter(|path| !files.iter().any(|(_, known)| known == *path)).collect();
-        files.extend(rest.into_iter().filter_map(|path| Some((crate::file::modified(path)?, path.clone()))));
+        let known: HashSet<&PathBuf> = files.iter().map(|(_, path)| path).collect();
+        let rest: Vec<PathBuf> = begun.keys().filter(|path| !known.contains(path)).cloned().collect();
+        files.extend(rest.into_iter().filter_map(|path| Some((crate::file::modified(&path)?, path))));
+        let has_process_files = self.home.join("sessions").is_dir();
+        // As long as the look at the folders took, which the next run repeats.
+        let end = Instant::now() + SLICE.max(began.elapsed());
         let (mut found, mut has_unnamed) = (Vec::new(), false);
         for (modified, path) in files {
-            if began.elapsed() > SLICE && !self.heads.contains_key(&path) {
+            if Instant::now() > end && !self.heads.contains_key(&path) {
                 return Next::At(Instant::now());
             }
             let Some((folder, has_processes)) = self.head(&path) else {
@@ -117,7 +120,7 @@ impl SearchTask {
                 continue;
             };
             let is_of_project = is_of_project(shared, root, &home, &names, &path, folder.as_deref());
-            let has_processes = has_processes && self.home.join("sessions").is_dir();
+            let has_processes = has_processes && has_process_files;
             let begun = begun.get(&path).copied();
             found.push(Found { modified, path, is_of_project, has_processes, begun });
         }

@@ -1,6 +1,6 @@
 //! The folders that a root watches.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
@@ -31,8 +31,9 @@ impl Watches {
     /// Watches `folders` for a task, and no others.
     pub(super) fn set(&mut self, key: &Key, folders: &[PathBuf]) {
         let Some(watcher) = &mut self.watcher else { return };
+        let kept: HashSet<&PathBuf> = folders.iter().collect();
         self.wanted.retain(|folder, keys| {
-            keys.retain(|other| other != key || folders.contains(folder));
+            keys.retain(|other| other != key || kept.contains(folder));
             if keys.is_empty() {
                 let _ = watcher.unwatch(folder);
             }

@@ -362,6 +362,19 @@ fn new_sessions_of_a_project_are_found_and_those_of_others_are_told_apart() {
 }
 
 #[test]
+fn a_search_ends_however_long_a_look_at_the_folders_takes() {
+    let mut homes = Homes::new();
+    for n in 0..3_000 {
+        let folder = homes.folder.path().join(format!("projects/-garden-{n}"));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join(format!("s{n}.jsonl")), line(&format!("s{n}"), "user", 0, "Dig".into()))
+            .unwrap();
+    }
+    homes.hub.set_homes(vec![homes.home(Some(Scope { project: Vec::new(), is_all: true }))]);
+    homes.wait(|message| matches!(message, Message::Found(found, _) if found.len() == 3_000).then_some(()));
+}
+
+#[test]
 fn choices_are_described_newest_first() {
     let mut homes = Homes::new();
     homes.write("old", &line("old", "user", 0, "Dig".into()));
