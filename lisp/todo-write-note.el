@@ -30,9 +30,6 @@
 (defvar todo-write-note--messages (make-hash-table :test #'equal)
   "The user's undelivered messages to agents, lists by thread, oldest first.")
 
-(defvar todo-write-note--delivered (make-hash-table :test #'equal)
-  "Sentences about edits that were delivered to agents, lists by thread.")
-
 (defvar todo-write-note--waiting nil
   "Threads whose hook must ask for another reason, a list.
 See `todo-write-permission--withdraw-answered'.")
@@ -44,25 +41,6 @@ See `todo-write-permission--withdraw-answered'.")
   "Threads whose files for the hook are updated soon.")
 
 ;;; What is to be delivered
-
-(defun todo-write-note--edits (thread)
-  "Return sentences about the user's edits of THREAD that are not delivered."
-  (let ((edits (todo-write--call todo-write-dyn--untold-edits thread)))
-    (when edits
-      (seq-difference edits (todo-write-note--delivered thread)))))
-
-(defun todo-write-note--delivered (thread)
-  "Return the sentences that were delivered to the agent of THREAD, a list.
-After a restart of Emacs they come from its observations."
-  (let ((delivered (gethash thread todo-write-note--delivered 'unknown)))
-    (if (listp delivered) delivered
-      (puthash thread
-               (cl-loop for observation in (append (todo-write-observations
-                                                    thread :type "STATE_UPDATE")
-                                                   nil)
-                        for note = (plist-get (plist-get observation :content) :note)
-                        when note append (append note nil))
-               todo-write-note--delivered))))
 
 (defun todo-write-note--text (edits messages)
   "Return the text for the agent about EDITS and MESSAGES, lists, or nil."
@@ -76,19 +54,15 @@ After a restart of Emacs they come from its observations."
 (defun todo-write-note--deliver (thread function)
   "Call FUNCTION with the undelivered text for the agent of THREAD, or nil.
 If it returns non-nil, the text counts as delivered."
-  (let* ((edits (todo-write-note--edits thread))
+  (let* ((edits (todo-write--call todo-write-dyn--untold-edits thread))
          (messages (gethash thread todo-write-note--messages))
          (delivered (funcall function (todo-write-note--text edits messages))))
     (when delivered
       (remhash thread todo-write-note--messages)
-      (when edits
-        ;; Once the agent has followed an edit, the same one may be delivered again.
-        (puthash thread (append edits (seq-intersection
-                                       (todo-write-note--delivered thread)
-                                       (todo-write--call todo-write-dyn--untold-edits thread)))
-                 todo-write-note--delivered)
-        (todo-write--call todo-write-dyn--tell-items thread)
-        (todo-write-observe thread "STATE_UPDATE" (list :note (vconcat edits)))))
+      (when (and edits (todo-write--call todo-write-dyn--take-untold thread))
+        ;; Rows say of the user's tasks whether the agent knows them.
+        (let ((inhibit-quit t))
+          (todo-write--dispatch thread 'state (todo-write-state thread)))))
     delivered))
 
 (defun todo-write-note--take (thread)
@@ -117,15 +91,14 @@ Only the main agents of Claude Code on this machine have one."
       (file-name-directory (todo-write-socket--file)) (file-name-nondirectory file)
       (or (gethash thread todo-write-note--messages)
           (member thread todo-write-note--waiting)
-          (todo-write-note--edits thread)))))
+          (todo-write--call todo-write-dyn--untold-edits thread)))))
 
 (defun todo-write-note--on-event (thread what _data)
   "Update the file for the hook of THREAD soon if WHAT is a change of its list.
 If THREAD was forgotten, forget its messages: it may be begun again.
 For `todo-write--event-functions'."
   (when (eq what 'forgotten)
-    (remhash thread todo-write-note--messages)
-    (remhash thread todo-write-note--delivered))
+    (remhash thread todo-write-note--messages))
   (when (and (eq what 'change)
              (string-prefix-p "claude:" (todo-write-remote--bare-key thread))
              (eq 'open (todo-write-socket--state))

@@ -119,6 +119,8 @@ struct AgentView {
     is_unanswered: bool,
     /// The ids of the user's items that it was told of a second time.
     reminded: BTreeSet<String>,
+    /// `base` with the user's edits that it was told of otherwise than by a result, if it was.
+    noted: Option<List>,
 }
 
 impl Thread {
@@ -443,7 +445,7 @@ impl Thread {
         let is_news = sent.as_ref().map_or(self.agent.base.is_some(), |sent| !sent.is_empty());
         if is_news || self.agent.is_unanswered != unanswered {
             let number = self.revisions.last();
-            self.make(Record::Known { number, sent, unanswered, reminded: Vec::new() });
+            self.make(Record::Known { number, sent, unanswered, reminded: Vec::new(), noted: false });
         }
     }
 

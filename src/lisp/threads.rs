@@ -340,15 +340,15 @@ fn untold_edits(env: &Env, thread: Key) -> Result<Value<'_>> {
     })
 }
 
-/// Note that the agent of THREAD was told of the user's items, not by a result.
+/// Return what `untold-edits' does, of which the agent of THREAD is told now.
 #[defun]
-fn tell_items(env: &Env, thread: Key) -> Result<Value<'_>> {
+fn take_untold(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        with_module(|module| {
-            let thread = module.store.open_existing(&thread, now());
-            thread.map(|thread| thread.change(Thread::tell_items))
+        let edits = with_module(|module| {
+            let thread = module.store.open_existing(&thread, now())?;
+            Some(thread.change(Thread::take_untold))
         });
-        Ok(())
+        write::list_of(env, edits.unwrap_or_default(), Ok)
     })
 }
 

@@ -14,6 +14,7 @@ use crate::events::observation::Kept;
 use crate::fault::may_panic_here;
 use crate::list::change::{apply, diff, mark_cancelled};
 use crate::list::item::{Author, Item, List};
+use crate::list::merge::{by_id, merge};
 
 /// Maximum number of transcripts whose positions a thread knows: that of the session, and of its subagents.
 const MANY_POSITIONS: usize = 1_024;
@@ -26,10 +27,14 @@ impl Thread {
             Record::Thread { about, .. } => self.about.clone_from(about),
             Record::Revision(made) => self.apply_revision(made),
             Record::Full(full) => self.apply_full(full),
-            Record::Known { sent, unanswered, reminded, .. } => {
+            Record::Known { sent, unanswered, reminded, noted, .. } => {
                 let base = sent.as_ref().map(|sent| apply(self.base(), sent));
-                self.set_view(base, *unanswered);
+                let before = self.agent.noted.is_some().then(|| self.list().clone());
+                self.set_view(base, *unanswered, before.as_ref());
                 self.agent.reminded.extend(reminded.iter().cloned());
+                if *noted && self.agent.base.is_some() {
+                    self.agent.noted = Some(self.list().clone());
+                }
             }
             Record::State { timestamp, activity } => self.apply_activity(activity, *timestamp),
             Record::Position(position) => self.keep_position(position),
@@ -110,8 +115,9 @@ impl Thread {
         if !self.activity.runs() {
             self.clock.pause(stamp.timestamp);
         }
+        let before = (is_write && self.agent.noted.is_some()).then(|| self.list().clone());
         self.revisions.push(number, list, changes.clone(), stamp.clone());
-        self.set_view(base, is_unanswered);
+        self.set_view(base, is_unanswered, before.as_ref());
         self.observe_revision(number, &changes, stamp.timestamp);
     }
 
@@ -121,10 +127,18 @@ impl Thread {
         (made.known != made.number).then(|| apply(self.base(), sent))
     }
 
-    fn set_view(&mut self, base: Option<List>, is_unanswered: bool) {
+    /// Sets what the agent knows. `before` is the list before its write, if it made one.
+    fn set_view(&mut self, base: Option<List>, is_unanswered: bool, before: Option<&List>) {
         if base.is_none() {
             self.agent.known = self.revisions.last();
         }
+        self.agent.noted = match (self.agent.noted.take(), &self.agent.base, &base, before) {
+            (Some(noted), Some(old), Some(new), Some(before)) => {
+                Some(noted_after(&noted, [old, new], [before, self.list()]))
+            }
+            (noted, _, Some(_), None) => noted,
+            _ => None,
+        };
         self.agent.base = base;
         self.agent.is_unanswered = is_unanswered;
         mark_told(self.revisions.current_mut(), self.agent.base.as_deref());
@@ -147,8 +161,8 @@ impl Thread {
         } else if *self.list() != list {
             self.revisions.correct(list);
         }
-        let reminded = full.reminded.clone();
-        self.agent = AgentView { known: full.known, base, is_unanswered: full.unanswered, reminded };
+        let (reminded, noted) = (full.reminded.clone(), full.noted.clone().map(unique));
+        self.agent = AgentView { known: full.known, base, is_unanswered: full.unanswered, reminded, noted };
         mark_told(self.revisions.current_mut(), self.agent.base.as_deref());
         self.clock.clone_from(&full.clock);
         full.positions.iter().for_each(|position| self.keep_position(position));
@@ -164,6 +178,7 @@ impl Thread {
             base: self.agent.base.clone(),
             unanswered: self.agent.is_unanswered,
             reminded: self.agent.reminded.clone(),
+            noted: self.agent.noted.clone(),
             next_id: self.next_id,
             known: self.agent.known,
             clock: self.clock.clone(),
@@ -231,6 +246,20 @@ fn unique(mut list: List) -> List {
     let mut seen = HashSet::new();
     list.retain(|item| seen.insert(item.id.clone()));
     list
+}
+
+/// What an agent was told of, after its write changed the list that it knows and the current one, each
+/// given before and after. Where it was told of all, it knows what came of its write; elsewhere, its write
+/// changes what it was told of as it changes the user's list.
+fn noted_after(noted: &List, known: [&List; 2], lists: [&List; 2]) -> List {
+    let [noted_items, listed] = [noted, lists[0]].map(|list| by_id(list));
+    let is_told = |item: &&Arc<Item>| match (noted_items.get(item.id.as_str()), listed.get(item.id.as_str()))
+    {
+        (Some(noted), Some(item)) => noted.is_unchanged_from(item),
+        (noted, item) => noted.is_none() && item.is_none(),
+    };
+    let merged = merge(known[0], noted, known[1]).list;
+    lists[1].iter().filter(is_told).chain(merged.iter().filter(|item| !is_told(item))).cloned().collect()
 }
 
 /// The first number above those in the ids of these items. The one in a damaged journal may be wrong.

@@ -56,6 +56,9 @@ pub enum Record {
         /// The ids of the user's items that it was told of a second time, in addition to earlier ones.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         reminded: Vec<String>,
+        /// Whether it was told of all edits of the user up to here.
+        #[serde(default, skip_serializing_if = "is_false")]
+        noted: bool,
     },
     /// A pause, a resumption, or another activity of the agent.
     State {
@@ -146,6 +149,9 @@ pub struct FullRecord {
     /// The ids of all items of the user that the agent was told of a second time.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub reminded: BTreeSet<String>,
+    /// `base` with the user's edits that the agent was told of otherwise than by a result, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noted: Option<List>,
     /// As in a revision.
     pub next_id: u64,
     /// As in a revision.

@@ -59,7 +59,7 @@ impl Thread {
             result.extend(["\n", &still_open(&reminders)]);
             let reminded = reminders.iter().map(|item| item.id.clone()).collect();
             let number = self.revisions.last();
-            self.make(Record::Known { number, sent: None, unanswered: false, reminded });
+            self.make(Record::Known { number, sent: None, unanswered: false, reminded, noted: false });
         }
         let told = self.untold() < untold;
         Outcome { result, notices, forced, resumed, told, mended, ..outcome }
@@ -101,26 +101,32 @@ impl Thread {
         self.list().iter().filter(is_due).cloned().collect()
     }
 
-    /// The user's edits that no result told the agent, a sentence each, if its host cannot tell it by
+    /// The user's edits that the agent was not told of, a sentence each, if its host cannot tell it by
     /// results. Moves are left out.
     pub fn untold_edits(&self) -> Vec<String> {
         if !self.agent.is_unanswered {
             return Vec::new();
         }
-        let mut edits = diff(self.base(), self.list());
+        let mut edits = diff(self.agent.noted.as_ref().unwrap_or(self.base()), self.list());
         edits.retain(|change| change.kind != ChangeKind::Reordered);
         edited(&edits)
     }
 
-    /// Notes that the agent was told of the user's items in another way than by a result.
-    pub fn tell_items(&mut self) {
-        let known: HashSet<&str> = self.base().iter().map(|item| item.id.as_str()).collect();
-        let is_new = |item: &&Arc<Item>| self.is_untold(item) && !known.contains(item.id.as_str());
-        let new: List = self.list().iter().filter(is_new).cloned().collect();
-        if !new.is_empty() {
+    /// The edits of [`Thread::untold_edits`], of which the agent is told now.
+    ///
+    /// It also knows the user's items from now on. What it knows of its own items stays, since its next
+    /// write repeats them as they were until it follows the edits.
+    pub fn take_untold(&mut self) -> Vec<String> {
+        let edits = self.untold_edits();
+        if !edits.is_empty() {
+            let known: HashSet<&str> = self.base().iter().map(|item| item.id.as_str()).collect();
+            let is_new = |item: &&Arc<Item>| self.is_untold(item) && !known.contains(item.id.as_str());
+            let new: List = self.list().iter().filter(is_new).cloned().collect();
             let base: List = self.base().iter().cloned().chain(new).collect();
-            self.learn(Some(diff(self.base(), &base)), true);
+            let (number, sent) = (self.revisions.last(), Some(diff(self.base(), &base)));
+            self.make(Record::Known { number, sent, unanswered: true, reminded: Vec::new(), noted: true });
         }
+        edits
     }
 
     /// Turns drafts into items: a recognized item keeps its id, another gets a new one. Also returns the

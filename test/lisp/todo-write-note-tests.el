@@ -19,7 +19,6 @@
   "Run BODY with the socket, and a plan of a session that is followed."
   (declare (indent 0) (debug t))
   `(let ((todo-write-note--messages (make-hash-table :test #'equal))
-         (todo-write-note--delivered (make-hash-table :test #'equal))
          (todo-write-note--waiting nil)
          (todo-write-permission--calls nil))
      (todo-write-with-socket
@@ -59,16 +58,27 @@ The user deleted \"Rake\"."))
     ;; The agent goes on with its own list.
     (todo-write "claude:s1" (todo-write-test-todos '("Rake" "in_progress") "Water") "claude" t)
     (todo-write-note--look)
-    (should-not (todo-write-note--edits "claude:s1"))
+    (should-not (todo-write-note-tests--file-p))
     (should-not (plist-get (seq-find (lambda (item) (equal "Weed" (plist-get item :content)))
                                      (todo-write-items "claude:s1"))
                            :untold))
-    ;; Nor is anything told again after a restart of Emacs.
-    (clrhash todo-write-note--delivered)
-    (should-not (todo-write-note--edits "claude:s1"))
     (todo-write-edit "claude:s1" 'rename (todo-write-test-id "claude:s1" "Water") "Water all")
-    (should (equal '("The user renamed \"Water\" to \"Water all\".")
-                   (todo-write-note--edits "claude:s1")))))
+    (todo-write-note-tests--ready)
+    (should (string-suffix-p "\nThe user renamed \"Water\" to \"Water all\"."
+                             (todo-write-note-tests--hook "PostToolUse")))))
+
+(ert-deftest todo-write-note-rows-say-at-once-that-a-task-was-told ()
+  (todo-write-note-tests--with
+    (todo-write-edit "claude:s1" 'add "Weed")
+    (todo-write-note-tests--ready)
+    (let* ((events nil)
+           (todo-write--event-functions
+            (cons (lambda (thread what _) (push (cons thread what) events))
+                  todo-write--event-functions)))
+      (should (todo-write-note-tests--hook "PostToolUse"))
+      (should (member '("claude:s1" . state) events))
+      (should-not (plist-get (todo-write-item "claude:s1" (todo-write-test-id "claude:s1" "Weed"))
+                             :untold)))))
 
 (ert-deftest todo-write-note-a-forgotten-plan-leaves-nothing-told ()
   (todo-write-note-tests--with

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use crate::common::acts::{any_act, perform};
 use crate::common::laws::thread::everything;
 use crate::common::{
-    Completed, Folder, InProgress, KEY, PLAN, Pending, contents, file, open, skip, store, write,
+    Completed, Folder, InProgress, KEY, PLAN, Pending, contents, file, open, plan, skip, store, write,
 };
 use proptest::prelude::*;
 use serde_json::{Map, json};
@@ -18,7 +18,7 @@ use todo_write::journal::{Durability, bad_file, files_of};
 use todo_write::list::input::{Options, read_text};
 use todo_write::list::item::Status;
 use todo_write::thread::activity::{Activity, Ending};
-use todo_write::thread::{Edit, State, WriteOptions};
+use todo_write::thread::{Edit, State, Thread, WriteOptions};
 
 /// A copy of the folder as it is now.
 fn copied(folder: &Folder) -> Folder {
@@ -165,6 +165,32 @@ fn edits_before_a_restart_are_reported_to_the_agent_once() {
     drop(after);
     let mut later = store(folder.path());
     assert!(!write(open(&mut later), &PLAN[..2], 4).result.contains("The user"));
+}
+
+#[test]
+fn an_agent_that_was_told_otherwise_than_by_a_result_is_not_told_again_after_a_restart() {
+    let folder = Folder::new();
+    let send = |store: &mut Store| {
+        let options = WriteOptions { is_unanswered: true, ..WriteOptions::default() };
+        open(store).change(|thread| thread.write(plan(&PLAN), options, 1))
+    };
+    let mut before = store(folder.path());
+    send(&mut before);
+    open(&mut before).change(|thread| thread.edit(Edit::Delete { id: "t3".into() }, 2)).unwrap();
+    assert_eq!(open(&mut before).change(Thread::take_untold), ["The user deleted \"Ship it\"."]);
+    drop(before);
+    // The agent repeats its own list before and after the second restart.
+    for restart in 0..2 {
+        let mut after = store(folder.path());
+        send(&mut after);
+        assert_eq!(open(&mut after).untold_edits(), [""; 0], "restart {restart}");
+        assert_eq!(open(&mut after).list().len(), 2);
+    }
+    let mut after = store(folder.path());
+    open(&mut after)
+        .change(|thread| thread.edit(Edit::Status { id: "t1".into(), status: Pending }, 3))
+        .unwrap();
+    assert_eq!(open(&mut after).change(Thread::take_untold).len(), 1);
 }
 
 /// Whether a new store does something with a journal at which another process looks for a moment.

@@ -1,6 +1,9 @@
 //! Tasks that the user added: they stay until the user deletes them or the agent ends them.
 
+use crate::common::acts::{Act, any_act, perform};
 use crate::common::{Completed, InProgress, PLAN, Pending, contents, ids, plan, thread, write};
+use proptest::collection::vec;
+use proptest::prelude::*;
 use todo_write::list::input::Plan;
 use todo_write::list::item::{Author, Status};
 use todo_write::thread::{Edit, Outcome, State, Thread, WriteOptions};
@@ -243,28 +246,77 @@ fn a_status_that_both_sides_changed_is_the_agents_at_its_next_write() {
 }
 
 #[test]
-fn an_agent_that_is_told_in_another_way_still_knows_after_its_next_write() {
+fn an_agent_that_is_told_in_another_way_hears_of_each_edit_once() {
     let mut thread = thread();
     send(&mut thread, &PLAN);
     add(&mut thread, None);
     thread.edit(Edit::Delete { id: "t1".into() }, 2).unwrap();
-    let added = "The user added \"Update the changelog\" (pending).".to_owned();
-    let deleted = format!("The user deleted \"{}\".", PLAN[0].0);
-    assert_eq!(thread.untold_edits(), [added, deleted.clone()]);
-    assert_eq!(thread.untold(), 1);
-    thread.tell_items();
-    // The agent has not deleted its task yet, so that edit is kept.
-    assert_eq!((thread.untold_edits(), thread.untold()), (vec![deleted], 0));
+    let told = [
+        "The user added \"Update the changelog\" (pending).".to_owned(),
+        format!("The user deleted \"{}\".", PLAN[0].0),
+    ];
+    assert_eq!((thread.untold_edits(), thread.untold()), (told.to_vec(), 1));
+    assert_eq!(thread.take_untold(), told);
+    assert_eq!((thread.take_untold(), thread.untold()), (vec![], 0));
+    // The agent goes on with its own list, which has its task still.
     for write in [&PLAN[..], &DONE[..]] {
         send(&mut thread, write);
-        assert_eq!(thread.untold(), 0);
+        assert_eq!((thread.untold_edits(), thread.untold()), (vec![], 0));
         assert!(thread.list().iter().any(|item| item.content == OURS && item.told));
     }
     assert_eq!(thread.state(), State::Active);
 }
 
 #[test]
+fn an_agent_hears_only_what_is_new_since_it_was_told_also_after_it_went_on() {
+    let mut thread = thread();
+    send(&mut thread, &PLAN);
+    let rename = |thread: &mut Thread, content: &str| {
+        thread.edit(Edit::Rename { id: "t2".into(), content: content.into() }, 2).unwrap();
+    };
+    rename(&mut thread, "Mend it");
+    assert_eq!(thread.take_untold(), [format!("The user renamed \"{}\" to \"Mend it\".", PLAN[1].0)]);
+    // It changes the status of the task, which it still calls by its old name.
+    send(&mut thread, &DONE);
+    assert_eq!(thread.list()[1].content, "Mend it");
+    assert_eq!(thread.take_untold(), [""; 0]);
+    // A second edit is one from what it was told, and so is taking the first one back.
+    rename(&mut thread, "Mend all");
+    assert_eq!(thread.take_untold(), ["The user renamed \"Mend it\" to \"Mend all\"."]);
+    rename(&mut thread, PLAN[1].0);
+    let back = format!("The user renamed \"Mend all\" to \"{}\".", PLAN[1].0);
+    assert_eq!(thread.take_untold(), [back]);
+    // The same edit again is told again.
+    rename(&mut thread, "Mend it");
+    assert_eq!(thread.take_untold().len(), 1);
+}
+
+#[test]
 fn an_agent_that_hears_by_results_has_no_untold_edits() {
     let thread = with_ours();
     assert!(thread.untold_edits().is_empty());
+}
+
+proptest! {
+    /// What the agent does with its list is no edit of the user.
+    #[test]
+    fn after_it_was_told_no_write_of_an_agent_leaves_an_edit_untold(
+        before in vec(any_act(), 0..12), after in vec(any_act(), 1..6),
+    ) {
+        let unanswered = |act| match act {
+            Act::Write { drafts, cancelled, .. } => Act::Write { drafts, cancelled, is_unanswered: true },
+            other => other,
+        };
+        let mut thread = thread();
+        send(&mut thread, &PLAN);
+        for act in before {
+            perform(&mut thread, unanswered(act), false, 2);
+        }
+        thread.take_untold();
+        prop_assert_eq!(thread.untold_edits(), [""; 0]);
+        for act in after.into_iter().filter(|act| matches!(act, Act::Write { .. })) {
+            perform(&mut thread, unanswered(act), false, 3);
+            prop_assert_eq!(thread.untold_edits(), [""; 0]);
+        }
+    }
 }

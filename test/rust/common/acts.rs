@@ -13,7 +13,11 @@ use todo_write::thread::{Edit, Outcome, Thread, WriteOptions};
 
 #[derive(Clone, Debug)]
 pub enum Act {
-    Write { drafts: Vec<Draft>, cancelled: Vec<Draft>, is_unanswered: bool },
+    Write {
+        drafts: Vec<Draft>,
+        cancelled: Vec<Draft>,
+        is_unanswered: bool,
+    },
     Add(&'static str, usize),
     Rename(Index, &'static str),
     Status(Index, Status),
@@ -26,6 +30,8 @@ pub enum Act {
     Activity(Activity),
     EndTurn,
     Observe(Type),
+    /// The agent is told of the user's edits otherwise than by a result.
+    Tell,
 }
 
 fn text() -> impl Strategy<Value = &'static str> {
@@ -78,6 +84,7 @@ pub fn any_act() -> impl Strategy<Value = Act> {
         1 => Just(Act::Resume),
         2 => select(vec![Activity::Working, Activity::Waiting, Activity::Idle]).prop_map(Act::Activity),
         1 => Just(Act::EndTurn),
+        2 => Just(Act::Tell),
         1 => select(vec![Type::Title, Type::Thoughts, Type::ToolCall]).prop_map(Act::Observe),
     ]
 }
@@ -118,6 +125,7 @@ fn report(thread: &mut Thread, act: Act, now: u64) {
     match act {
         Act::Pause => thread.set_paused(Some("C-g".into()), now),
         Act::Resume => thread.set_paused(None, now),
+        Act::Tell => drop(thread.take_untold()),
         Act::Activity(activity) => thread.set_activity(activity, now),
         Act::EndTurn => thread.end_turn("end of turn".into(), Ending::EndOfTurn, now),
         Act::Observe(kind) => {

@@ -71,6 +71,7 @@ pub struct Everything {
     times: Vec<Option<Times>>,
     observations: Vec<Arc<Observation>>,
     title: Option<String>,
+    untold: Vec<String>,
     state: State,
 }
 
@@ -83,6 +84,7 @@ pub fn everything(thread: &Thread) -> Everything {
         times: changes.map(|change| thread.times(&change.item_id).cloned()).collect(),
         observations: thread.observed(&Filter::default()),
         title: thread.title().map(str::to_owned),
+        untold: thread.untold_edits(),
         state: thread.state(),
     }
 }
