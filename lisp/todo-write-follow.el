@@ -237,7 +237,9 @@ the sessions on that machine; see `todo-write-follow-remote'."
 
 (defun todo-write-follow--begin-mode ()
   "Follow what `todo-write-follow-mode' asks for; the module is loaded."
-  (todo-write-follow--each #'todo-write-follow--end (todo-write-follow--automatic))
+  ;; The mode may have been on already, perhaps for another project.
+  (unless todo-write-follow-mode
+    (todo-write-follow--each #'todo-write-follow--end (todo-write-follow--automatic)))
   (when todo-write-follow-mode
     (todo-write-follow--connect)
     (when (seq-some #'file-remote-p (cons default-directory

@@ -886,6 +886,22 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
         (call-interactively #'todo-write-follow-stop))
       (should-not todo-write-follow-mode))))
 
+(ert-deftest todo-write-follow-tests-the-mode-that-is-on-already-ends-nothing ()
+  (todo-write-follow-tests--with
+    (let ((file (todo-write-follow-tests--session
+                 (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix")))
+      (todo-write-follow-tests--start-mode)
+      (let ((session (todo-write-follow--find file))
+            (revision (plist-get (todo-write-summary "claude:a") :revision)))
+        (should session)
+        (todo-write-follow-tests--start-mode)
+        (should (eq session (todo-write-follow--find file)))
+        (should-not (equal "no longer followed" (plist-get (todo-write-summary "claude:a") :reason)))
+        (should (equal revision (plist-get (todo-write-summary "claude:a") :revision)))
+        (should (equal (list session) todo-write-follow--sessions)))
+      (todo-write-follow-mode -1)
+      (should-not todo-write-follow--sessions))))
+
 (ert-deftest todo-write-follow-tests-earlier-waits-and-ends-do-not-notify ()
   (todo-write-follow-tests--with
     (let* ((start (todo-write-follow-tests--start))
