@@ -63,6 +63,9 @@
   (advice-add 'file-notify-handle-event :around
               (lambda (function &rest arguments)
                 (bench-load-block 'file-notification function arguments)))
+  (advice-add 'todo-write-hub--filter :around
+              (lambda (function &rest arguments)
+                (bench-load-block 'hub function arguments)))
   (advice-add 'make-network-process :filter-return #'bench-load--watch-process)
   (advice-add 'set-process-filter :filter-args
               (lambda (arguments)

@@ -469,8 +469,9 @@ AUTOMATIC is that of `todo-write-follow--session'.  It is read later."
         (todo-write-follow--connect)
         (push session todo-write-follow--sessions)
         (puthash file session todo-write-follow--files)
-        ;; Processes are read in their homes.
-        (todo-write-follow--send-homes)
+        ;; Processes are read in their homes, which the hub knows if it reads others.
+        (unless (and (cdr todo-write-follow--sessions) todo-write-follow--sent)
+          (todo-write-follow--send-homes))
         (unwind-protect
             (todo-write-follow--register session)
           ;; The module does not take a name that is no text.
@@ -493,11 +494,12 @@ Its plan is paused, unless another host or a live process drives it."
 (cl-defun todo-write-follow--each (function &optional (sessions todo-write-follow--sessions))
   "Call FUNCTION with each of SESSIONS, by default all that are followed.
 An error with one of them is reported, and does not stop the others."
-  (dolist (session sessions)
-    (condition-case-unless-debug err
-        (funcall function session)
-      (error (todo-write-follow-sessions--skip (todo-write-follow--session-file session)
-                                               (todo-write--error-text err))))))
+  (todo-write--drawing-once
+    (dolist (session sessions)
+      (condition-case-unless-debug err
+          (funcall function session)
+        (error (todo-write-follow-sessions--skip (todo-write-follow--session-file session)
+                                                 (todo-write--error-text err)))))))
 
 (defun todo-write-follow--search-again ()
   "Search for running agents and their sessions now."
@@ -756,7 +758,7 @@ non-nil if MACHINE was silent before; agents may have ended meanwhile."
 
 ;;; Newer sessions
 
-(defconst todo-write-follow--most-new 100
+(defconst todo-write-follow--most-new 50
   "Maximum number of sessions that begin at once.")
 
 (defun todo-write-follow--receive-found (found skipped)

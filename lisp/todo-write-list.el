@@ -491,11 +491,13 @@ SUMMARY is that of its plan; its title distinguishes it from OTHERS."
 
 (defun todo-write-list--find (key)
   "Return the position of the row with the id KEY, or nil."
-  (save-excursion
-    (goto-char (point-min))
-    (while (not (or (eobp) (equal key (tabulated-list-get-id))))
-      (forward-line))
-    (unless (eobp) (point))))
+  ;; Most rows have the very object, for which Emacs looks much faster.
+  (or (text-property-any (point-min) (point-max) 'tabulated-list-id key)
+      (save-excursion
+        (goto-char (point-min))
+        (while (not (or (eobp) (equal key (tabulated-list-get-id))))
+          (forward-line))
+        (unless (eobp) (point)))))
 
 (defvar todo-write-list--undrawn nil
   "Agents whose rows are out of date, and the event to draw, as an alist.")
@@ -514,27 +516,27 @@ For `todo-write--event-functions'."
           (t (with-current-buffer todo-write-list--buffer
                (todo-write-list--update-row data what))))))
 
-(defun todo-write-list--draw ()
-  "Draw the rows that are out of date, or all if those are many."
-  (let ((undrawn (nreverse (cl-shiftf todo-write-list--undrawn nil))))
-    (when-let* ((buffer (get-buffer todo-write-list--buffer)))
-      (with-current-buffer buffer
-        (if (and (nthcdr 8 undrawn) (not (todo-write-list--all-known-p undrawn)))
-            (todo-write-list--print)
-          (pcase-dolist (`(,agent . ,what) undrawn)
-            (todo-write-list--update-row agent what)))))))
+(defconst todo-write-list--most-drawn 10
+  "Maximum number of rows that are drawn at once.")
 
-(defun todo-write-list--all-known-p (undrawn)
-  "Return non-nil if each agent of UNDRAWN has a row, which only changes."
-  (cl-loop for (agent . what) in undrawn
-           always (and (eq what 'agent-change)
-                       (gethash (todo-write-agent-key agent) todo-write-list--agents))))
+(defun todo-write-list--draw ()
+  "Draw rows that are out of date; if those are many, the others a little later.
+A thousand sessions may begin at once."
+  (let ((undrawn (reverse todo-write-list--undrawn)))
+    (setq todo-write-list--undrawn (reverse (nthcdr todo-write-list--most-drawn undrawn)))
+    (when-let* ((buffer (get-buffer todo-write-list--buffer)))
+      (when todo-write-list--undrawn
+        (run-with-timer 0.01 nil #'todo-write-list--draw))
+      (with-current-buffer buffer
+        (pcase-dolist (`(,agent . ,what) (seq-take undrawn todo-write-list--most-drawn))
+          (todo-write-list--update-row agent what))))))
 
 (defun todo-write-list--update-row (agent what)
   "Update the row of AGENT after the event WHAT, unless it is folded.
 It keeps its place while the selected window shows the overview."
   (let* ((key (todo-write-agent-key agent))
-         (start (todo-write-list--find key))
+         (shown (gethash key todo-write-list--agents))
+         (start (and shown (todo-write-list--find (todo-write-agent-key shown))))
          (place (pcase what
                   ('agent-change start)
                   ((and 'agent-transition (guard (and start (eq (current-buffer) (window-buffer)))))
@@ -575,12 +577,21 @@ PLACE nil stands for where AGENT sorts now; GONE non-nil means no new row."
 
 (defun todo-write-list--sorted-position (agent)
   "Return the position of the first row that sorts after AGENT."
-  (goto-char (point-min))
-  (while (and (tabulated-list-get-id)
-              (not (todo-write-attention--before-p
-                    agent (gethash (tabulated-list-get-id) todo-write-list--agents))))
-    (forward-line))
-  (point))
+  (goto-char (point-max))
+  (while (not (or (bobp) (tabulated-list-get-id)))
+    (forward-line -1))
+  ;; The row is between START and END, which begin lines.
+  (let ((start (point-min))
+        (end (if (tabulated-list-get-id) (line-beginning-position 2) (point-min))))
+    (while (< start end)
+      (goto-char (/ (+ start end) 2))
+      (beginning-of-line)
+      (if (todo-write-attention--before-p
+           agent (gethash (tabulated-list-get-id) todo-write-list--agents))
+          (setq end (point))
+        (setq start (line-beginning-position 2))))
+    (goto-char start)
+    (point)))
 
 (defun todo-write-list--tick ()
   "Update the ages in the overview if a window shows it."

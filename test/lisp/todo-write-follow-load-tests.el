@@ -107,6 +107,43 @@
           (advice-remove 'todo-write-follow--receive-found receive)))
       (should (= 20 most)))))
 
+(ert-deftest todo-write-list-draws-many-new-agents-some-at-a-time ()
+  (todo-write-follow-load-tests--with
+    (let ((files (todo-write-follow-load-tests--begin folder 80)) (most 0) (count 0) (printed 0))
+      (let ((count-row (lambda (&rest _) (cl-incf count)))
+            (count-print (lambda (&rest _) (cl-incf printed)))
+            (draw (lambda (function)
+                    (setq count 0)
+                    (funcall function)
+                    (setq most (max count most)))))
+        (unwind-protect
+            (save-window-excursion
+              (todo-write-list)
+              ;; Rows of a selected overview keep their places.
+              (switch-to-buffer "*scratch*")
+              (advice-add 'todo-write-list--update-row :before count-row)
+              (advice-add 'todo-write-list--print :before count-print)
+              (advice-add 'todo-write-list--draw :around draw)
+              (todo-write-follow-mode)
+              (todo-write-test-wait
+               (lambda () (todo-write-follow-load-tests--ready-p files)))
+              (todo-write-test-wait (lambda () (null todo-write-list--undrawn)))
+              (should (= 10 most))
+              (should (= 0 printed))
+              (with-current-buffer "*todo-write-list*"
+                (let ((agents (cl-loop initially (goto-char (point-min))
+                                       while (tabulated-list-get-id)
+                                       collect (todo-write-list--agent)
+                                       do (forward-line))))
+                  (should (= 80 (length agents)))
+                  (should-not (cl-loop for (agent next) on agents
+                                       thereis (and next (todo-write-attention--before-p
+                                                          next agent)))))))
+          (advice-remove 'todo-write-list--update-row count-row)
+          (advice-remove 'todo-write-list--print count-print)
+          (advice-remove 'todo-write-list--draw draw)
+          (kill-buffer "*todo-write-list*"))))))
+
 (ert-deftest todo-write-follow-draws-the-events-of-all-agents-once ()
   (todo-write-follow-load-tests--with
     (let ((files (todo-write-follow-load-tests--begin folder 12)))
@@ -131,11 +168,14 @@
                                     (cl-loop for n below 12
                                              always (equal '("Bed 2")
                                                            (todo-write-test-contents
-                                                            (format "claude:s%d" n)))))))))
+                                                            (format "claude:s%d" n))))))
+                                (todo-write-test-wait
+                                 (lambda () (null todo-write-list--undrawn))))))
                      (takes (alist-get 'todo-write-hub--filter counts)))
                 ;; A slow machine takes it in several pieces.
                 (should (<= (alist-get 'todo-write-mode-line--update counts) takes))
-                (should (<= (alist-get 'todo-write-list--draw counts) takes))
+                ;; No more than ten rows are drawn at once.
+                (should (<= (alist-get 'todo-write-list--draw counts) (* 2 takes)))
                 ;; Each write is two events of its agent.
                 (should (<= (alist-get 'todo-write-list--update-row counts) 12)))
               (with-current-buffer "*todo-write-list*"
