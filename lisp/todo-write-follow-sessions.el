@@ -82,9 +82,11 @@ Return non-nil if they are news."
       t)))
 
 (defun todo-write-follow-sessions--add-home (agent folder)
-  "Note that a running AGENT, a symbol, says that it uses FOLDER."
+  "Note that a running AGENT, a symbol, says that it uses FOLDER.
+The hub finds out whether FOLDER is there, since Emacs would wait for it."
   (let (file-name-handler-alist)
-    (when (and (stringp folder) (file-name-absolute-p folder) (file-directory-p folder)
+    (when (and (stringp folder) (file-name-absolute-p folder)
+               (length< todo-write-follow-sessions--found 20)
                (not (member (directory-file-name folder)
                             (mapcar (lambda (home)
                                       (directory-file-name (expand-file-name (cdr home))))
@@ -168,13 +170,10 @@ not have written their transcripts yet."
                             session)
                     (expand-file-name "../.." (plist-get process :file)))))
 
-(defun todo-write-follow-sessions--files (&optional since)
-  "Return the transcripts as a list of (TIME . FILE), newest first.
-SINCE, in seconds since the epoch, leaves out files that were not modified
-since then."
+(defun todo-write-follow-sessions--files ()
+  "Return the transcripts as a list of (TIME . FILE), newest first."
   (let ((listing (todo-write--call todo-write-dyn--transcripts-in
-                   (todo-write-follow-sessions--searched (todo-write-follow-sessions--homes))
-                   (and since (max 0 (floor since))))))
+                   (todo-write-follow-sessions--searched (todo-write-follow-sessions--homes)))))
     (todo-write-follow-sessions--skip-names (plist-get listing :skipped))
     (plist-get listing :files)))
 

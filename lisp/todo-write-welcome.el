@@ -9,9 +9,7 @@
 
 ;;; Code:
 
-(require 'seq)
 (require 'todo-write)
-(require 'todo-write-follow-sessions)
 
 (declare-function efrit-do-demo "ext:efrit-do")
 (declare-function todo-write-follow "todo-write-follow")
@@ -23,20 +21,9 @@
    (propertize " No plan yet.  It appears here as soon as an agent writes one.\n"
                'face 'todo-write-detail)
    (todo-write-welcome--button "Give an agent the tool" #'todo-write-mcp-setup)
-   (todo-write-welcome--button (todo-write-welcome--sessions) #'todo-write-follow)
+   (todo-write-welcome--button "Follow a session of Claude Code or Codex" #'todo-write-follow)
    (when (fboundp 'efrit-do-demo)
      (todo-write-welcome--button "See a demonstration" #'efrit-do-demo))))
-
-(defun todo-write-welcome--sessions ()
-  "Return the text of the button that follows a session.
-Sessions on other machines are not counted."
-  (let ((count (with-demoted-errors "Searching for sessions: %S"
-                 (seq-count (lambda (file)
-                              (not (string-prefix-p "agent-" (file-name-nondirectory (cdr file)))))
-                            (todo-write-follow-sessions--files (- (float-time) 3600))))))
-    (if (and count (> count 0))
-        (format "Follow a running session (%d found in the last hour)" count)
-      "Follow a session of Claude Code or Codex")))
 
 (defun todo-write-welcome--button (label command)
   "Return a line with LABEL as a button that calls COMMAND interactively."

@@ -1,7 +1,7 @@
 //! Lisp functions about transcripts of coding agents that are not followed.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
@@ -40,15 +40,13 @@ pub(super) fn description<'e>(env: &'e Env, found: &Description) -> Result<Value
 ///
 /// HOMES is as for `todo-write-dyn--hub-set-homes'.  The value is a plist: `:files', a list of
 /// (TIME . FILE), TIME in seconds; `:skipped', the names of files that Emacs cannot name, since they are
-/// not text.  SINCE, in seconds, leaves out files that were not modified since then; nil leaves out none.
+/// not text.
 #[defun]
-fn transcripts_in<'e>(env: &'e Env, homes: Value<'e>, since: Value<'e>) -> Result<Value<'e>> {
+fn transcripts_in<'e>(env: &'e Env, homes: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let homes = homes_of(homes)?;
-        let since = read::optional("since", since, read::whole_number)?
-            .and_then(|since| SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(since)));
         let folders: Vec<PathBuf> = homes.iter().flat_map(Home::transcript_folders).collect();
-        listing(env, Wanted { since, ..Wanted::default() }.list(&folders))
+        listing(env, Wanted::default().list(&folders))
     })
 }
 

@@ -1047,7 +1047,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
                     (todo-write-dyn--hub-set-homes '(("claude" "/x")))
                     (todo-write-dyn--hub-set-homes '(("emacs" "/x" "" "none")))
                     (todo-write-dyn--hub-look "x")
-                    (todo-write-dyn--transcripts-in "x" nil)
+                    (todo-write-dyn--transcripts-in "x")
                     (todo-write-dyn--process-killed-p nil nil nil)
                     (todo-write-dyn--file-bytes "x" -1)
                     (todo-write-dyn--hub-pause 1 5 nil)

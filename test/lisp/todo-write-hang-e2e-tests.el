@@ -129,7 +129,9 @@ and of what was said of a folder that does not answer."
       (read (current-buffer)))))
 
 (defun todo-write-hang-tests--count (state name task)
-  "Return of how many sessions whose names begin with NAME STATE says that TASK is last."
+  "Return how many sessions have TASK as their last one.
+STATE is as in `todo-write-hang-tests--begin'; only sessions count whose
+names begin with NAME."
   (length (cdr (assoc (cons (concat "claude:" name) task) (car state)))))
 
 (ert-deftest todo-write-follow-goes-on-while-a-file-system-hangs ()
