@@ -241,8 +241,8 @@ call from any buffer."
     (unless todo-write--configured
       (dolist (option todo-write--options)
         (add-variable-watcher option #'todo-write--options-changed))
-      ;; Once in a session, before any journal is read.
-      (todo-write-dyn--prune todo-write-journal-days todo-write-journal-count))
+      ;; Once in a session, before any journal is read: work on the folder keeps its order.
+      (todo-write-dyn--prune todo-write-journal-days todo-write-journal-count t))
     ;; Another folder has other threads.
     (clrhash todo-write--token-runs)
     (setq todo-write--configured t)))
@@ -256,6 +256,26 @@ build the module."
      (declare-function ,function "ext:todo-write-dyn")
      (todo-write--configure)
      (,function ,@args)))
+
+;;; Waiting for journals
+
+(defvar todo-write--wait-words "Reading the plan"
+  "What Emacs does while it waits for the module, a string.")
+
+(defun todo-write--wait-a-moment (seconds percent)
+  "Run timers and filters for a moment, while the module works on files.
+The module calls this again and again; SECONDS have passed since the first
+time.  Say so from 0.3 seconds on, with PERCENT, how much is done, unless
+that is nil.  `C-g' quits, also where quitting is inhibited: the call that
+waits has changed nothing yet."
+  (when (and (> seconds 0.3) (not noninteractive))
+    (let ((text (format (if percent "%s...%d%%" "%s...") todo-write--wait-words percent))
+          message-log-max)
+      (unless (equal text (current-message))
+        (message "%s" text))))
+  (let (inhibit-quit)
+    (save-match-data
+      (accept-process-output nil 0.01))))
 
 (defun todo-write--open (thread &optional about)
   "Load THREAD, or begin it with the plist ABOUT; see `todo-write-begin'."

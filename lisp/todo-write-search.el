@@ -62,21 +62,16 @@
 
 (defun todo-write-search--find (text)
   "Return the places of all plans that have the words of TEXT, newest first.
-They are values of `todo-write-matches' with :thread and :title.  `C-g'
-quits between two plans."
-  (let* ((threads (todo-write-threads))
-         (progress (make-progress-reporter "Searching all plans..." 0 (length threads)))
-         (done 0) found)
-    (dolist (thread threads)
-      (when-let* ((places (todo-write-matches thread text todo-write-search--limit))
-                  (title (or (plist-get (todo-write-summary thread) :title) thread)))
-        (setq found (nconc (mapcar (lambda (place) `(:thread ,thread :title ,title ,@place)) places)
-                           found)))
-      (progress-reporter-update progress (cl-incf done)))
-    (progress-reporter-done progress)
-    (seq-take (sort found (lambda (a b)
-                            (> (plist-get a :timestamp) (plist-get b :timestamp))))
-              todo-write-search--limit)))
+They are values of `todo-write-matches' with :thread and :title.  Say which
+journals cannot be read.  `C-g' quits."
+  (pcase-let* ((todo-write--wait-words "Searching all plans")
+               (`(,places . ,unreadable)
+                (todo-write--call todo-write-dyn--search-all text todo-write-search--limit)))
+    (dolist (problem unreadable)
+      (message "%s" problem))
+    (dolist (place places places)
+      (unless (plist-get place :title)
+        (plist-put place :title (plist-get place :thread))))))
 
 ;;;###autoload
 (defun todo-write-search (text)

@@ -631,7 +631,7 @@ Interactively, ask about the current project first."
 `todo-write-journal-days' and `todo-write-journal-count' are the limits.
 This is also done once per session, at the first use of the package."
   (interactive)
-  (todo-write--call todo-write-dyn--prune todo-write-journal-days todo-write-journal-count))
+  (todo-write--call todo-write-dyn--prune todo-write-journal-days todo-write-journal-count nil))
 
 ;;;###autoload
 (defun todo-write-restore (&optional thread)

@@ -15,6 +15,7 @@ pub mod apply;
 mod bound;
 pub mod door;
 mod home;
+mod job;
 #[cfg(unix)]
 mod machine;
 pub mod pipe;
@@ -29,8 +30,8 @@ mod watch;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
@@ -465,6 +466,21 @@ impl Hub {
         message
     }
 
+    /// Keeps the messages of a session back until [`Hub::release`]: what they are about is not ready.
+    pub fn hold(&self, id: SessionId) {
+        self.shared.lock().queue.hold(id);
+    }
+
+    /// Gives the messages of a session out again.
+    pub fn release(&self, id: SessionId) {
+        self.shared.lock().queue.release(id);
+    }
+
+    /// What rings the bell when it is dropped, for other threads.
+    pub fn ringer(&self) -> Ringer {
+        Ringer(Arc::downgrade(&self.shared))
+    }
+
     /// Rings the bell.
     pub fn ring(&self) {
         self.shared.lock().queue.ring();
@@ -495,6 +511,18 @@ impl Hub {
     /// Whether any worker is left.
     pub fn is_alive(&self) -> bool {
         self.shared.lock().workers > 0
+    }
+}
+
+/// Rings the bell of a hub when it is dropped.
+#[derive(Debug)]
+pub struct Ringer(Weak<Shared>);
+
+impl Drop for Ringer {
+    fn drop(&mut self) {
+        if let Some(shared) = self.0.upgrade() {
+            shared.lock().queue.ring();
+        }
     }
 }
 

@@ -6,7 +6,10 @@
 
 mod file;
 mod folder;
+pub mod kept;
 mod line;
+mod opening;
+pub(crate) mod recorded;
 pub mod saved;
 pub mod search;
 mod snapshot;

@@ -153,6 +153,18 @@ impl Recorder {
         self.threads.get(key).copied()
     }
 
+    /// The keys of the threads that this recorder has written to.
+    pub(crate) fn threads(&self) -> impl Iterator<Item = &str> {
+        self.threads.keys().map(String::as_str)
+    }
+
+    /// The keys of the threads that an event may change, or be about.
+    pub(crate) fn threads_of(&self, source: &Source) -> Vec<String> {
+        let caller = source.call.as_ref().map_or_else(|| source.session_key(), |call| call.from.clone());
+        let caller = source.subagent.is_some().then_some(caller);
+        caller.into_iter().chain([source.key()]).map(|bare| self.key(bare)).collect()
+    }
+
     /// A recorder for a session in this project; `None` stands for the session's folder.
     pub fn new(project: Option<String>, machine: Option<Machine>) -> Recorder {
         Recorder { project, machine, ..Recorder::default() }

@@ -1,5 +1,6 @@
 //! Brings the events of a session into threads, on the side of the hub's owner.
 
+use std::collections::HashSet;
 use std::time::SystemTime;
 
 use crate::agents::Event;
@@ -74,6 +75,14 @@ impl Applier {
         }
         self.events.extend(piece.events);
         self.is_last |= piece.is_last;
+    }
+
+    /// The keys of the threads that the steps need before `piece`, or all pieces before it.
+    pub fn threads(&self, store: &Store, piece: Option<&Piece>) -> HashSet<String> {
+        let events = piece.into_iter().flat_map(|piece| &piece.events);
+        let keys = events.flat_map(|event| self.recorder.threads_of(&event.source));
+        let left_memory = self.recorder.threads().filter(|key| store.is_resting(key)).map(str::to_owned);
+        keys.chain(left_memory).collect()
     }
 
     /// Whether a step has something to do.

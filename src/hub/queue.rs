@@ -16,6 +16,8 @@ pub(super) struct Queue {
     history: VecDeque<Message>,
     /// The number of messages of each session in `history`: later ones must follow them.
     behind: HashMap<SessionId, usize>,
+    /// The messages of sessions that are held, in order, and whether each is history.
+    held: HashMap<SessionId, Vec<(Message, bool)>>,
     weight: usize,
     bell: Option<Bell>,
 }
@@ -32,6 +34,7 @@ impl Queue {
             first: VecDeque::new(),
             history: VecDeque::new(),
             behind: HashMap::new(),
+            held: HashMap::new(),
             weight: 0,
             bell: Some(bell),
         }
@@ -54,6 +57,9 @@ impl Queue {
         let was_empty = self.is_empty();
         self.drop_where(|old| is_replaced(old, &message));
         self.weight += weight(&message);
+        if let Some(held) = message.session().and_then(|id| self.held.get_mut(&id)) {
+            return held.push((message, is_history));
+        }
         match message.session() {
             Some(id) if is_history || self.behind.contains_key(&id) => {
                 *self.behind.entry(id).or_default() += 1;
@@ -83,7 +89,35 @@ impl Queue {
         Some(message)
     }
 
+    /// Keeps the messages of a session, present and later ones, until [`Queue::release`].
+    pub(super) fn hold(&mut self, id: SessionId) {
+        if self.held.contains_key(&id) {
+            return;
+        }
+        let mut held = Vec::new();
+        for (lane, is_history) in [(&mut self.first, false), (&mut self.history, true)] {
+            for message in std::mem::take(lane) {
+                if message.session() == Some(id) {
+                    held.push((message, is_history));
+                } else {
+                    lane.push_back(message);
+                }
+            }
+        }
+        self.behind.remove(&id);
+        self.held.insert(id, held);
+    }
+
+    /// Lets the messages of a session be taken again.
+    pub(super) fn release(&mut self, id: SessionId) {
+        for (message, is_history) in self.held.remove(&id).into_iter().flatten() {
+            self.weight = self.weight.saturating_sub(weight(&message));
+            self.push(message, is_history);
+        }
+    }
+
     pub(super) fn drop_session(&mut self, id: SessionId) {
+        self.release(id);
         self.drop_where(|message| message.session() == Some(id));
         self.behind.remove(&id);
     }
@@ -160,6 +194,31 @@ fn kind_weight(kind: &EventKind) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_of_a_session_that_is_held_wait_in_order_while_others_pass() {
+        let mut queue = Queue::new(Box::new(|| {}));
+        queue.push(Message::Silent(1), true);
+        queue.push(Message::Failed(2), false);
+        queue.hold(1);
+        queue.push(Message::Failed(1), false);
+        queue.push(Message::Silent(2), false);
+        let taken = |queue: &mut Queue| -> Vec<(bool, SessionId)> {
+            let all = std::iter::from_fn(|| queue.take());
+            all.filter_map(|message| Some((matches!(message, Message::Silent(_)), message.session()?)))
+                .collect()
+        };
+        assert_eq!(taken(&mut queue), [(false, 2), (true, 2)]);
+        assert!(queue.weight() > 0 && queue.is_empty());
+        queue.release(1);
+        assert_eq!(taken(&mut queue), [(true, 1), (false, 1)]);
+        queue.hold(1);
+        queue.push(Message::Failed(1), false);
+        queue.drop_session(1);
+        queue.push(Message::Failed(1), false);
+        assert_eq!(taken(&mut queue), [(false, 1)]);
+        assert_eq!(queue.weight(), 0);
+    }
 
     #[test]
     fn what_is_dropped_weighs_nothing() {

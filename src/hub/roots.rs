@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::home::Home;
+use super::job::Job;
 #[cfg(unix)]
 use super::machine::Connected;
 use super::processes::ProcessesTask;
@@ -38,6 +39,7 @@ pub(super) enum Key {
     Choose(u64, PathBuf),
     Project(PathBuf),
     Homes,
+    Job(u64),
 }
 
 #[derive(Debug)]
@@ -48,6 +50,7 @@ pub(super) enum Work {
     Choose(Box<ChooseTask>),
     Project(PathBuf),
     Homes(Box<HomesTask>),
+    Job(Job),
 }
 
 /// What follows a task that ran.
@@ -83,7 +86,12 @@ struct Root {
 
 impl Root {
     fn is_barred(&self) -> bool {
-        !self.is_waiting && self.busy.is_some_and(|since| since.elapsed() > BARRED)
+        self.is_busy_for(BARRED)
+    }
+
+    /// Whether a task has read for longer than this, and does not wait for anything else.
+    fn is_busy_for(&self, time: Duration) -> bool {
+        !self.is_waiting && self.busy.is_some_and(|since| since.elapsed() > time)
     }
 }
 
@@ -247,6 +255,8 @@ impl State {
             Key::Homes => self.queue.push(Message::Homes(Vec::new()), false),
             Key::Project(folder) => remember(&mut self.projects, folder, None),
             Key::Processes => {}
+            // What it owned is dropped, which its caller notices.
+            Key::Job(_) => return self.remove(root, key),
         }
         self.queue.push(Message::Broken(root.to_owned()), false);
         self.remove(root, key);
@@ -269,6 +279,10 @@ impl State {
 
     fn is_barred(&self, root: &Path) -> bool {
         self.roots.get(root).is_some_and(Root::is_barred)
+    }
+
+    pub(super) fn is_stuck(&self, root: &Path) -> bool {
+        self.roots.get(root).is_some_and(|root| root.is_busy_for(SAID))
     }
 
     /// Reports that a session and the processes in its home were read.
@@ -334,8 +348,7 @@ impl State {
         for (path, root) in &mut self.roots {
             is_any |= root.busy.is_some();
             is_barred |= root.is_barred();
-            let is_stuck = !root.is_waiting && root.busy.is_some_and(|since| since.elapsed() > SAID);
-            if is_stuck && !root.is_said {
+            if root.is_busy_for(SAID) && !root.is_said {
                 root.is_said = true;
                 news.push(path.clone());
             }
@@ -483,7 +496,7 @@ impl Shared {
         }
     }
 
-    fn employ(self: &Arc<Self>, state: &mut State) {
+    pub(super) fn employ(self: &Arc<Self>, state: &mut State) {
         let shared = Arc::clone(self);
         let worker = thread::Builder::new().name("todo-write-hub".into());
         if worker.spawn(move || shared.serve()).is_ok() {
@@ -531,6 +544,13 @@ impl Shared {
             Work::Search(task) => task.run(self, root, watches),
             Work::Choose(task) => task.run(self, root),
             Work::Homes(task) => task.run(self),
+            Work::Job(job) => {
+                if job.run() {
+                    Next::At(Instant::now())
+                } else {
+                    Next::Over
+                }
+            }
             Work::Project(folder) => {
                 let found = super::home::project_of(folder);
                 remember(&mut self.lock().projects, folder, found);

@@ -13,6 +13,11 @@ use crate::agents::follower::Beside;
 /// The watcher of a root. Only the worker in that root uses it, since watching a folder may hang.
 #[derive(Debug)]
 pub(super) struct Watches {
+    root: PathBuf,
+    shared: Weak<Shared>,
+    /// Whether the watcher was begun: many roots have only jobs.
+    is_begun: bool,
+    /// None also without a watcher in this system: the regular looks suffice.
     watcher: Option<RecommendedWatcher>,
     /// The folders, and the tasks that want them.
     wanted: HashMap<PathBuf, Vec<Key>>,
@@ -22,14 +27,28 @@ pub(super) struct Watches {
 
 impl Watches {
     pub(super) fn new(root: &Path, shared: &Arc<Shared>) -> Watches {
-        let (root, shared) = (root.to_owned(), Arc::downgrade(shared));
-        // Without a watcher, the regular looks suffice.
-        let watcher = notify::recommended_watcher(move |event| changed(&root, &shared, event)).ok();
-        Watches { watcher, wanted: HashMap::new(), beside: Arc::default() }
+        Watches {
+            root: root.to_owned(),
+            shared: Arc::downgrade(shared),
+            is_begun: false,
+            watcher: None,
+            wanted: HashMap::new(),
+            beside: Arc::default(),
+        }
+    }
+
+    fn begin(&mut self) {
+        if !std::mem::replace(&mut self.is_begun, true) {
+            let (root, shared) = (self.root.clone(), Weak::clone(&self.shared));
+            self.watcher = notify::recommended_watcher(move |event| changed(&root, &shared, event)).ok();
+        }
     }
 
     /// Watches `folders` for a task, and no others.
     pub(super) fn set(&mut self, key: &Key, folders: &[PathBuf]) {
+        if !folders.is_empty() {
+            self.begin();
+        }
         let Some(watcher) = &mut self.watcher else { return };
         let kept: HashSet<&PathBuf> = folders.iter().collect();
         self.wanted.retain(|folder, keys| {

@@ -76,20 +76,55 @@ pub fn open(
     durability: Durability,
 ) -> io::Result<OpenedJournal> {
     create_folder(folder)?;
+    let header = header(thread, about, now);
+    let mut warnings = Vec::new();
+    if let Some(opened) = open_free(folder, thread, &header, durability, &mut warnings)? {
+        return Ok(opened);
+    }
+    let journal = begin(folder, thread, &header, durability)?;
+    Ok(OpenedJournal { journal, records: vec![header], warnings })
+}
+
+/// Opens the newest journal of a thread that no process holds; `None` if there is none.
+///
+/// # Errors
+/// The I/O error.
+pub(super) fn open_existing(
+    folder: &Path,
+    thread: &str,
+    about: &Map<String, Value>,
+    now: Millis,
+    durability: Durability,
+) -> io::Result<Option<OpenedJournal>> {
+    // `open` finds the same journals, and warns of them.
+    open_free(folder, thread, &header(thread, about, now), durability, &mut Vec::new())
+}
+
+fn header(thread: &str, about: &Map<String, Value>, now: Millis) -> Record {
+    Record::Thread { format: FORMAT, thread: thread.to_owned(), timestamp: now, about: about.clone() }
+}
+
+fn open_free(
+    folder: &Path,
+    thread: &str,
+    header: &Record,
+    durability: Durability,
+    warnings: &mut Vec<String>,
+) -> io::Result<Option<OpenedJournal>> {
     let mut by_age: Vec<PathBuf> = existing(folder, thread).collect();
     // The later file wins if two have the same time.
     by_age.reverse();
     by_age.sort_by_key(|path| std::cmp::Reverse(modified(path)));
-    let mut warnings = Vec::new();
-    let header =
-        Record::Thread { format: FORMAT, thread: thread.to_owned(), timestamp: now, about: about.clone() };
     for path in by_age {
         match Journal::at(&path, durability) {
             Ok(_) if is_later(&path) => warnings.push(format!(
                 "a later version of todo-write wrote the journal {}; this Emacs writes its own",
                 path.display()
             )),
-            Ok(journal) => return journal.read(warnings)?.of_thread(thread, header),
+            Ok(journal) => {
+                let opened = journal.read(std::mem::take(warnings))?;
+                return opened.of_thread(thread, header).map(Some);
+            }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => warnings.push(format!(
                 "another Emacs has the journal {} open; this one writes its own",
                 path.display()
@@ -100,8 +135,7 @@ pub fn open(
             )),
         }
     }
-    let journal = begin(folder, thread, &header, durability)?;
-    Ok(OpenedJournal { journal, records: vec![header], warnings })
+    Ok(None)
 }
 
 /// Creates another journal for a thread.
@@ -123,7 +157,7 @@ pub fn begin(folder: &Path, thread: &str, header: &Record, durability: Durabilit
 impl OpenedJournal {
     /// Ensures that the journal begins with its header. It fails if the header names another thread,
     /// whose key then has the same hash.
-    fn of_thread(mut self, thread: &str, header: Record) -> io::Result<OpenedJournal> {
+    fn of_thread(mut self, thread: &str, header: &Record) -> io::Result<OpenedJournal> {
         match self.records.first() {
             Some(Record::Thread { thread: other, .. }) if other != thread => {
                 let what = format!("{} belongs to thread {other}", self.journal.path.display());
@@ -132,7 +166,7 @@ impl OpenedJournal {
             Some(Record::Thread { .. }) => {}
             // The header is damaged, or the process died before it wrote one.
             _ => {
-                self.records.insert(0, header);
+                self.records.insert(0, header.clone());
                 self.journal.rewrite(&mut self.records)?;
             }
         }
@@ -231,6 +265,11 @@ impl Journal {
         if !self.torn {
             self.file = None;
         }
+    }
+
+    /// As [`Journal::close`]; returns the file, which stays locked until it is dropped.
+    pub(super) fn take_file(&mut self) -> Option<File> {
+        self.file.take()
     }
 
     /// Whether this process has the file open.

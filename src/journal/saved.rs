@@ -1,5 +1,6 @@
 //! A thread in memory with its journal.
 
+use std::fs::File;
 use std::ops::Deref;
 use std::path::Path;
 
@@ -219,6 +220,11 @@ impl SavedThread {
         if let Some(journal) = &mut self.journal {
             journal.close();
         }
+    }
+
+    /// Closes the journal until the next write; returns its locked file if it was open.
+    pub(super) fn take_journal_file(&mut self) -> Option<File> {
+        self.journal.as_mut().and_then(Journal::take_file)
     }
 
     /// Whether the thread has a journal.

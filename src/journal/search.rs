@@ -1,12 +1,16 @@
 //! Finds words in a thread: in its tasks, and in what its user and its agent said and ran.
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::kept::saved_threads;
+use super::recorded::Recorded;
+use crate::error::Error;
 use crate::events::Millis;
-use crate::events::observation::{Observation, Type};
+use crate::events::observation::{Observation, Payload, Type};
 use crate::events::payload::Texts;
 use crate::list::item::Item;
 use crate::text::excerpt;
@@ -86,12 +90,14 @@ pub struct Search {
     /// Ids and texts of tasks, since records repeat them.
     seen: HashSet<(String, String)>,
     matches: Vec<Match>,
+    /// The newest title of the agent's session.
+    pub(super) title: Option<String>,
 }
 
 impl Search {
     /// Begins a search.
     pub fn new(query: Query) -> Search {
-        Search { query, seen: HashSet::new(), matches: Vec::new() }
+        Search { query, seen: HashSet::new(), matches: Vec::new(), title: None }
     }
 
     /// Searches a record of the journal.
@@ -121,6 +127,9 @@ impl Search {
         if !is_searched(observation.kind()) {
             return;
         }
+        if let Payload::Title(Value::String(title)) = &observation.payload {
+            self.title = Some(title.clone());
+        }
         let mut texts = Vec::new();
         observation.payload.each_text(&mut |text| collect(text, &mut texts));
         let excluded = observation.metadata.excluded.iter();
@@ -142,6 +151,84 @@ impl Search {
         self.matches.sort_by_key(|found| std::cmp::Reverse(found.timestamp));
         self.matches.truncate(limit);
         self.matches
+    }
+}
+
+/// A place in a thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The key of the thread.
+    pub thread: String,
+    /// The title of the agent's session, if it has one.
+    pub title: Option<String>,
+    /// The place.
+    pub found: Match,
+}
+
+/// A search of all threads of a folder, one thread at a time.
+#[derive(Debug)]
+pub struct WideSearch {
+    query: Query,
+    limit: usize,
+    folder: Option<PathBuf>,
+    /// The threads in memory.
+    loaded: Vec<Recorded>,
+    /// The threads that are yet to be searched; None before the folder was read.
+    left: Option<Vec<Recorded>>,
+    total: usize,
+    /// The newest places, newest first.
+    pub places: Vec<Place>,
+    /// The threads whose journals cannot be read, and why.
+    pub unreadable: Vec<Error>,
+}
+
+impl WideSearch {
+    pub(super) fn new(
+        query: Query,
+        limit: usize,
+        folder: Option<PathBuf>,
+        loaded: Vec<Recorded>,
+    ) -> WideSearch {
+        let (places, unreadable) = (Vec::new(), Vec::new());
+        WideSearch { query, limit, folder, loaded, left: None, total: 0, places, unreadable }
+    }
+
+    /// Searches the next thread; returns whether there are more.
+    pub fn step(&mut self) -> bool {
+        let Some(left) = &mut self.left else {
+            let loaded = std::mem::take(&mut self.loaded);
+            let is_loaded = |key: &str| loaded.iter().any(|one| one.key() == key);
+            let kept = self.folder.as_deref().map(saved_threads).unwrap_or_default();
+            let on_disk = kept.iter().filter(|kept| !is_loaded(&kept.key));
+            let folder = self.folder.as_ref();
+            let mut all: Vec<Recorded> =
+                on_disk.map(|kept| Recorded::on_disk(&kept.key, folder.cloned())).collect();
+            all.extend(loaded);
+            self.total = all.len();
+            self.left = Some(all);
+            return self.total > 0;
+        };
+        if let Some(thread) = left.pop() {
+            self.search(&thread);
+        }
+        self.left.as_ref().is_some_and(|left| !left.is_empty())
+    }
+
+    /// The number of threads searched, and of all.
+    pub fn progress(&self) -> (usize, usize) {
+        (self.total - self.left.as_ref().map_or(0, Vec::len), self.total)
+    }
+
+    fn search(&mut self, thread: &Recorded) {
+        let search = match thread.search(self.query.clone()) {
+            Ok(search) => search,
+            Err(error) => return self.unreadable.push(error),
+        };
+        let title = thread.title.clone().or_else(|| search.title.clone());
+        let place = |found| Place { thread: thread.key().to_owned(), title: title.clone(), found };
+        self.places.extend(search.finish(self.limit).into_iter().map(place));
+        self.places.sort_by_key(|place| std::cmp::Reverse(place.found.timestamp));
+        self.places.truncate(self.limit);
     }
 }
 

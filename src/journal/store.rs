@@ -1,25 +1,21 @@
 //! The threads of one journal folder, in memory or only on disk.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
 use super::file::{self as journal_file, Durability, OpenedJournal};
-use super::folder::{self, Availability, Journals};
-use super::line::decode;
+use super::kept::{self, Deletion, KeptThread};
+use super::opening::{Found, Opened, Opening};
+use super::recorded::Recorded;
 use super::saved::SavedThread;
-use super::search::{Match, Query, Search};
+use super::search::{Match, Query, WideSearch};
 use super::snapshot::Snapshot;
 use crate::error::Error;
 use crate::events::Millis;
-use crate::events::observation::Observation;
-use crate::events::work::{Part, belongs};
-use crate::file;
 use crate::thread::activity::Ending;
 use crate::thread::record::{FORMAT, Record};
 use crate::thread::{Thread, parent_in};
@@ -57,6 +53,10 @@ pub struct Store {
     warnings: Vec<String>,
     /// Threads on disk that were read without loading them, by key.
     snapshots: HashMap<String, Snapshot>,
+    /// The threads that are being opened elsewhere, by key.
+    opening: HashMap<String, Receiver<Opened>>,
+    /// The snapshots that are being read elsewhere, by key.
+    reading: HashMap<String, Receiver<Snapshot>>,
     /// Whether the user was warned that the folder cannot be used.
     is_warned: bool,
 }
@@ -69,15 +69,18 @@ struct Resting {
     called: Millis,
 }
 
-/// A thread that has a journal.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeptThread {
-    /// See [`Thread::key`].
-    pub key: String,
-    /// See [`Thread::about`].
-    pub about: Map<String, Value>,
-    /// The time of its last record.
-    pub modified: Millis,
+/// Work on the files of a folder, for another thread of this process.
+pub type Work = Box<dyn FnOnce() + Send>;
+
+/// Whether work on another thread has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// It has, or nothing is to be done.
+    Done,
+    /// It has not.
+    UnderWay,
+    /// It panicked.
+    Failed,
 }
 
 impl Store {
@@ -146,11 +149,12 @@ impl Store {
     /// A thread to write to: the one in memory, one restored from its journal, or a new one with
     /// `about`.
     pub fn open(&mut self, key: &str, about: Map<String, Value>, now: Millis) -> &mut SavedThread {
+        self.await_opening(key);
         self.close_journals_if_many(key);
         self.rest_if_many(key);
         let in_memory_only = self.storage.folder.is_none();
         if !self.get_mut(key).is_some_and(|thread| in_memory_only || thread.reopen_journal()) {
-            self.load(key, &about, now);
+            self.load(key, about.clone(), now);
         }
         let limit = self.storage.history_limit;
         let thread = self
@@ -200,22 +204,18 @@ impl Store {
         self.threads.values().filter(|thread| thread.is_unsaved()).map(|thread| thread.key())
     }
 
-    /// An existing thread to write to, as with [`Store::open`]. None if it exists nowhere or another
-    /// process holds it.
-    pub fn open_existing(&mut self, key: &str, now: Millis) -> Option<&mut SavedThread> {
-        if !self.threads.contains_key(key) {
-            let journals = Journals::of(self.storage.folder.as_deref()?, key);
-            (journals.availability() == Availability::Free).then_some(())?;
-        }
-        Some(self.open(key, Map::new(), now))
+    /// A thread in memory to write to, as with [`Store::open`].
+    pub(crate) fn open_loaded(&mut self, key: &str, now: Millis) -> Option<&mut SavedThread> {
+        self.is_loaded(key).then(|| self.open(key, Map::new(), now))
     }
 
     /// A thread in memory, to change what a thread on disk lacks: an agent at work and observations that are
     /// not delivered.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut SavedThread> {
+        self.await_opening(key);
         if let Some(Resting { about, last, .. }) = self.resting.get(key) {
             let (about, last) = (about.clone(), *last);
-            self.load(key, &about, last);
+            self.load(key, about, last);
         }
         self.threads.get_mut(key)
     }
@@ -231,37 +231,42 @@ impl Store {
     /// # Errors
     /// [`Error::Journal`] if that cannot be read.
     pub fn get(&mut self, key: &str) -> Result<Option<&Thread>, Error> {
-        if self.threads.contains_key(key) {
-            return Ok(self.threads.get(key).map(|thread| &**thread));
+        self.await_opening(key);
+        if !self.threads.contains_key(key)
+            && let Some(folder) = self.storage.folder.clone()
+        {
+            let mut snapshot = self.snapshots.remove(key).unwrap_or_default();
+            snapshot.read(&folder, key, self.storage.history_limit);
+            self.keep(key, snapshot);
         }
-        let Some(folder) = self.storage.folder.as_deref() else { return Ok(None) };
-        if !self.snapshots.contains_key(key) && self.snapshots.len() >= MANY_SNAPSHOTS {
-            self.snapshots.clear();
-        }
-        let snapshot = self.snapshots.entry(key.to_owned()).or_default();
-        snapshot.refresh(folder, key);
-        snapshot.thread(key, self.storage.history_limit)
+        self.seen(key)
     }
 
-    /// The observations of work in a part of a thread, oldest first: those in memory, and before them
-    /// those that only the journal still has.
+    /// The thread in memory, or what was last read of its journal; see [`Store::read`].
     ///
     /// # Errors
     /// As [`Store::get`].
-    pub(crate) fn work_observations(
-        &mut self,
-        key: &str,
-        part: Part<'_>,
-    ) -> Result<Vec<Arc<Observation>>, Error> {
-        let Some(thread) = self.get(key)? else { return Ok(Vec::new()) };
-        let first = thread.observations().first_kept();
-        let kept: Vec<_> = thread.observations().reported().cloned().collect();
-        let records = if first > 1 { self.saved_records(key)? } else { Vec::new() };
-        let saved = records.into_iter().filter_map(|record| match record {
-            Record::Observation(observation) if observation.number < first => Some(observation),
-            _ => None,
-        });
-        Ok(saved.chain(kept).filter(|observation| belongs(observation, part)).collect())
+    pub fn seen(&self, key: &str) -> Result<Option<&Thread>, Error> {
+        match self.threads.get(key) {
+            Some(thread) => Ok(Some(thread)),
+            None => self.snapshots.get(key).map_or(Ok(None), Snapshot::thread),
+        }
+    }
+
+    fn keep(&mut self, key: &str, snapshot: Snapshot) {
+        if self.snapshots.len() >= MANY_SNAPSHOTS {
+            self.snapshots.clear();
+        }
+        self.snapshots.insert(key.to_owned(), snapshot);
+    }
+
+    /// What is recorded of a thread, in memory and on disk.
+    pub(crate) fn recorded(&self, key: &str) -> Recorded {
+        let thread = self.threads.get(key);
+        // Another process may have a newer journal than ours.
+        let own = thread.and_then(SavedThread::file).map(Path::to_owned);
+        let seen = self.seen(key).ok().flatten();
+        Recorded::new(key, self.storage.folder.clone(), own, thread.map(|thread| &**thread), seen)
     }
 
     /// The newest places of a thread that have all the words, newest first. The thread is not loaded.
@@ -269,25 +274,13 @@ impl Store {
     /// # Errors
     /// As [`Store::get`].
     pub fn search(&self, key: &str, query: Query, limit: usize) -> Result<Vec<Match>, Error> {
-        let mut search = Search::new(query);
-        let records = self.saved_records(key)?;
-        records.iter().for_each(|record| search.add_record(record));
-        // One that is not saved is in memory only.
-        if let Some(thread) = self.threads.get(key).filter(|_| records.is_empty()) {
-            thread.list().iter().for_each(|item| search.add_item(item, thread.last_time()));
-            thread.observations().reported().for_each(|one| search.add_observation(one));
-        }
-        Ok(search.finish(limit))
+        Ok(self.recorded(key).search(query)?.finish(limit))
     }
 
-    /// The records of a thread on disk: in its own journal if it is in memory, since another process may
-    /// have a newer one; else in the newest.
-    fn saved_records(&self, key: &str) -> Result<Vec<Record>, Error> {
-        if let Some(file) = self.threads.get(key).and_then(SavedThread::file) {
-            return folder::read_file(file);
-        }
-        let folder = self.storage.folder.as_deref();
-        folder.map_or(Ok(Vec::new()), |folder| Journals::of(folder, key).read_newest())
+    /// A search of all threads for the newest places that have all the words.
+    pub fn wide_search(&self, query: Query, limit: usize) -> WideSearch {
+        let loaded = self.threads.keys().map(|key| self.recorded(key)).collect();
+        WideSearch::new(query, limit, self.storage.folder.clone(), loaded)
     }
 
     /// Closes all journals if too many are open and that of the thread `key` is not.
@@ -306,34 +299,145 @@ impl Store {
 
     /// Restores a thread from its journal, or saves one that was in memory only. If the journal cannot
     /// be opened, the user is warned and the thread stays in memory.
-    fn load(&mut self, key: &str, about: &Map<String, Value>, now: Millis) {
-        let Storage { folder, durability, history_limit: limit } = self.storage.clone();
-        let Some(folder) = folder else { return };
-        let opened = journal_file::open(&folder, key, about, now, durability);
-        self.snapshots.remove(key);
-        let (in_memory, resting) = (self.threads.remove(key), self.resting.remove(key));
-        let thread = match (opened, in_memory) {
-            (Ok(opened), Some(thread)) => Some(self.save(thread, opened, now)),
-            (Ok(opened), None) => {
-                self.warnings.extend(opened.warnings);
-                let called = resting.map(|thread| thread.called);
-                Some(SavedThread::restore(key, &opened.records, Some(opened.journal), limit, called))
-            }
-            (Err(source), in_memory) => {
-                self.warn(source);
-                in_memory.or_else(|| {
-                    let records = Journals::of(&folder, key).read_newest();
-                    let records = records.unwrap_or_else(|error| {
-                        self.warnings.push(error.to_string());
-                        Vec::new()
-                    });
-                    (!records.is_empty()).then(|| SavedThread::restore(key, &records, None, limit, None))
-                })
-            }
-        };
-        if let Some(thread) = thread {
-            self.threads.insert(key.to_owned(), thread);
+    fn load(&mut self, key: &str, about: Map<String, Value>, now: Millis) {
+        let opened = self.opening_of(key, about, now).run_or_create();
+        self.put(opened);
+    }
+
+    fn opening_of(&mut self, key: &str, about: Map<String, Value>, now: Millis) -> Opening {
+        Opening {
+            key: key.to_owned(),
+            storage: self.storage.clone(),
+            about,
+            now,
+            called: self.resting.get(key).map(|thread| thread.called),
+            is_in_memory: self.threads.contains_key(key),
+            _snapshot: self.snapshots.remove(key),
         }
+    }
+
+    /// Puts a thread in memory that was opened.
+    fn put(&mut self, Opened { key, now, found }: Opened) {
+        if !matches!(found, Found::Nothing) {
+            self.resting.remove(&key);
+            self.close_journals_if_many(&key);
+            self.rest_if_many(&key);
+        }
+        match found {
+            Found::Nothing => {}
+            Found::Thread(thread, warnings) => {
+                self.warnings.extend(warnings);
+                self.threads.insert(key, *thread);
+            }
+            Found::Journal(opened) => {
+                if let Some(thread) = self.threads.remove(&key) {
+                    let thread = self.save(thread, opened, now);
+                    self.threads.insert(key, thread);
+                }
+            }
+            Found::Failed(error, thread, warning) => {
+                self.warn(error);
+                self.warnings.extend(warning);
+                if let Some(thread) = thread {
+                    self.threads.insert(key, *thread);
+                }
+            }
+        }
+    }
+
+    /// Readies a thread for changes, which then need no file but its open journal. `elsewhere` gets the work
+    /// of opening and replaying its journal in the folder, if there is any, and this waits for that for
+    /// `patience`; call it again while it is under way. A thread without a journal is then yet to be
+    /// created, by [`Store::open`]. A journal without a description gets `about`.
+    pub fn ready(
+        &mut self,
+        key: &str,
+        about: &Map<String, Value>,
+        now: Millis,
+        patience: Duration,
+        elsewhere: impl FnOnce(&Path, Work),
+    ) -> Progress {
+        if !self.opening.contains_key(key) {
+            let Some(folder) = self.storage.folder.clone() else { return Progress::Done };
+            if self.is_writable(key) {
+                return Progress::Done;
+            }
+            let opening = self.opening_of(key, about.clone(), now);
+            let (sender, receiver) = sync_channel(1);
+            self.opening.insert(key.to_owned(), receiver);
+            // If nobody waits any more, the journal is closed again.
+            elsewhere(&folder, Box::new(move || drop(sender.send(opening.run()))));
+        }
+        let opened = self.opening.get(key).map(|opened| opened.recv_timeout(patience));
+        let progress = progress(&opened);
+        if progress != Progress::UnderWay {
+            self.opening.remove(key);
+        }
+        if let Some(Ok(opened)) = opened {
+            self.put(opened);
+        }
+        progress
+    }
+
+    /// Brings [`Store::seen`] up to date with the files. `elsewhere` gets the work of reading the newest
+    /// journal, unless the thread is in memory, and this waits for that for `patience`; call it again while
+    /// it is under way.
+    pub fn read(&mut self, key: &str, patience: Duration, elsewhere: impl FnOnce(&Path, Work)) -> Progress {
+        if self.opening.contains_key(key) {
+            return self.ready(key, &Map::new(), 0, patience, elsewhere);
+        }
+        if self.threads.contains_key(key) {
+            return Progress::Done;
+        }
+        if !self.reading.contains_key(key) {
+            let Some(folder) = self.storage.folder.clone() else { return Progress::Done };
+            let (key, limit) = (key.to_owned(), self.storage.history_limit);
+            let mut snapshot = self.snapshots.remove(&key).unwrap_or_default();
+            let (sender, receiver) = sync_channel(1);
+            self.reading.insert(key.clone(), receiver);
+            let root = folder.clone();
+            let work = move || {
+                snapshot.read(&folder, &key, limit);
+                drop(sender.send(snapshot));
+            };
+            elsewhere(&root, Box::new(work));
+        }
+        let read = self.reading.get(key).map(|read| read.recv_timeout(patience));
+        let progress = progress(&read);
+        if progress != Progress::UnderWay {
+            self.reading.remove(key);
+        }
+        if let Some(Ok(snapshot)) = read {
+            self.keep(key, snapshot);
+        }
+        progress
+    }
+
+    /// Waits for a thread that is being opened elsewhere: nothing else may lock its journal.
+    fn await_opening(&mut self, key: &str) {
+        if let Some(opened) = self.opening.remove(key).and_then(|opened| opened.recv().ok()) {
+            self.put(opened);
+        }
+    }
+
+    /// Whether the thread left memory, so that any change loads it.
+    pub(crate) fn is_resting(&self, key: &str) -> bool {
+        self.resting.contains_key(key) || self.opening.contains_key(key)
+    }
+
+    /// Whether the thread is in memory, and saved as far as there is a folder.
+    pub(crate) fn is_writable(&self, key: &str) -> bool {
+        self.threads.get(key).is_some_and(|thread| self.storage.folder.is_none() || thread.has_journal())
+    }
+
+    /// Whether the thread is in memory.
+    pub(crate) fn is_loaded(&self, key: &str) -> bool {
+        self.threads.contains_key(key)
+    }
+
+    /// The journal folder.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        self.storage.folder.as_deref()
     }
 
     /// Saves a thread that was in memory only: to this journal, or to another if this one has another
@@ -383,29 +487,9 @@ impl Store {
         self.threads.values().map(|thread| &**thread)
     }
 
-    /// Whether a thread is in memory or has a journal. Of the folder, only its own journals are looked at.
-    pub fn contains(&self, key: &str) -> bool {
-        let is_saved = |path: PathBuf| saved_thread(&path).is_some_and(|saved| saved.key == key);
-        let has_journal = |path: &Path| folder::existing(path, key).any(is_saved);
-        self.threads.contains_key(key) || self.storage.folder.as_deref().is_some_and(has_journal)
-    }
-
     /// The threads that have a journal in the folder, newest first.
     pub fn saved_threads(&self) -> Vec<KeptThread> {
-        let mut kept: Vec<KeptThread> =
-            self.files().into_iter().filter_map(|path| saved_thread(&path)).collect();
-        kept.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.key.cmp(&b.key)));
-        let mut seen = HashSet::new();
-        kept.retain(|kept| seen.insert(kept.key.clone()));
-        kept
-    }
-
-    fn files(&self) -> Vec<PathBuf> {
-        let entries = self.storage.folder.as_deref().map(fs::read_dir);
-        let Some(Ok(entries)) = entries else { return Vec::new() };
-        let is_journal = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "jsonl");
-        let paths = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_journal);
-        paths.filter(|path| folder::is_plain(path)).collect()
+        self.folder().map(kept::saved_threads).unwrap_or_default()
     }
 
     /// The keys of the subagents' threads under this one, and the items they work on.
@@ -427,31 +511,29 @@ impl Store {
     /// [`Error::Journal`] if a journal cannot be deleted; the thread then stays, in memory and in its own
     /// or newest journal. If another process holds one, nothing is deleted.
     pub fn forget(&mut self, key: &str) -> Result<(), Error> {
-        let mut files: Vec<PathBuf> = match self.storage.folder.as_deref() {
-            Some(folder) => folder::existing(folder, key).collect(),
-            None => Vec::new(),
-        };
-        let own = self.threads.get(key).and_then(SavedThread::file);
-        // After an error, the journal that matters is still there.
-        files.sort_by_key(|path| (own == Some(path), file::modified(path)));
-        let open = self.threads.get(key).and_then(SavedThread::open_file);
-        if let Some(path) = files.iter().find(|path| open != Some(path) && folder::is_held(path)) {
-            return Err(held(path));
-        }
-        for path in &files {
-            if open == Some(path) {
-                folder::remove(path).map_err(|source| failed(path, source))?;
-            } else if !delete(path)? {
-                return Err(held(path));
-            }
-        }
+        self.deletion(key).run()?;
+        self.remove(key);
+        Ok(())
+    }
+
+    /// The work of deleting the journals of a thread; see [`Store::forget`].
+    pub fn deletion(&mut self, key: &str) -> Deletion {
+        self.await_opening(key);
+        let thread = self.threads.get_mut(key);
+        let own = thread.as_ref().and_then(|thread| thread.file()).map(Path::to_owned);
+        // If the thread stays, its next write finds out whether the file does, too.
+        let lock = thread.and_then(SavedThread::take_journal_file);
+        Deletion { key: key.to_owned(), folder: self.storage.folder.clone(), own, lock }
+    }
+
+    /// Removes a thread from memory.
+    pub(crate) fn remove(&mut self, key: &str) {
         self.threads.remove(key);
         self.resting.remove(key);
         self.snapshots.remove(key);
         if self.current.as_deref() == Some(key) {
             self.current = None;
         }
-        Ok(())
     }
 
     /// Deletes journals of threads that are not in memory: those older than `age`, and all but the
@@ -460,46 +542,20 @@ impl Store {
     /// # Errors
     /// [`Error::Journal`] if a file cannot be deleted.
     pub fn prune(&mut self, age: Option<Duration>, count: Option<usize>) -> Result<usize, Error> {
-        let mut files: Vec<(SystemTime, PathBuf)> = self
-            .files()
-            .into_iter()
-            .filter(|path| saved_thread(path).is_some_and(|kept| !self.threads.contains_key(&kept.key)))
-            .filter_map(|path| Some((file::modified(&path)?, path)))
-            .collect();
-        files.sort_by_key(|(modified, _)| std::cmp::Reverse(*modified));
-        let now = SystemTime::now();
-        let mut deleted = 0;
-        for (place, (modified, path)) in files.iter().enumerate() {
-            let old = age.is_some_and(|age| now.duration_since(*modified).is_ok_and(|past| past > age));
-            let is_excess = old || count.is_some_and(|count| place >= count);
-            // Deleting would wait for each journal that is held.
-            if is_excess && !folder::is_held(path) && delete(path)? {
-                deleted += 1;
-            }
-        }
-        Ok(deleted)
+        let Some(folder) = self.folder() else { return Ok(0) };
+        kept::prune(folder, age, count, &self.keys())
+    }
+
+    /// The keys of the threads in memory.
+    pub(crate) fn keys(&self) -> HashSet<String> {
+        self.threads.keys().chain(self.opening.keys()).cloned().collect()
     }
 }
 
-fn delete(path: &Path) -> Result<bool, Error> {
-    folder::delete(path).map_err(|source| failed(path, source))
-}
-
-fn held(path: &Path) -> Error {
-    failed(path, std::io::Error::new(std::io::ErrorKind::WouldBlock, "another Emacs has it open"))
-}
-
-fn failed(path: &Path, source: std::io::Error) -> Error {
-    Error::Journal { file: path.display().to_string(), reason: source }
-}
-
-/// Reads the thread of a journal from its header, and its time from its last record: a file may be
-/// younger than what it records.
-fn saved_thread(path: &Path) -> Option<KeptThread> {
-    let mut file = BufReader::new(fs::File::open(path).ok()?);
-    let mut line = Vec::new();
-    file.read_until(b'\n', &mut line).ok()?;
-    let Record::Thread { thread, about, timestamp, .. } = decode(&line)? else { return None };
-    let modified = folder::last_time(file.get_mut()).unwrap_or(timestamp);
-    Some(KeptThread { key: thread, about, modified })
+fn progress<T>(received: &Option<Result<T, RecvTimeoutError>>) -> Progress {
+    match received {
+        None | Some(Ok(_)) => Progress::Done,
+        Some(Err(RecvTimeoutError::Timeout)) => Progress::UnderWay,
+        Some(Err(RecvTimeoutError::Disconnected)) => Progress::Failed,
+    }
 }

@@ -12,7 +12,7 @@ use super::machines;
 use super::read::{self, wrong};
 use super::threads::summary_of;
 use super::transcripts::description;
-use super::{Module, border, guarded, now, with_module, write};
+use super::{Module, border, elsewhere, guarded, now, with_module, write};
 use crate::agents::Agent;
 use crate::agents::claude::process_files::{MachineProcesses, Process};
 use crate::agents::recorder::{Machine, Recorder, ThreadUpdate};
@@ -29,9 +29,11 @@ const TAKE: Duration = Duration::from_millis(5);
 #[derive(Default)]
 pub(super) struct Followed {
     pub(super) hub: Option<Hub>,
-    appliers: HashMap<SessionId, Applier>,
+    pub(super) appliers: HashMap<SessionId, Applier>,
     /// The session whose events are being applied.
-    applying: Option<SessionId>,
+    pub(super) applying: Option<SessionId>,
+    /// The sessions that the hub holds, since journals of their threads are being opened.
+    pub(super) waiting: HashMap<SessionId, elsewhere::Waiting>,
     /// The live processes by their homes, and those killed, as (MACHINE SESSION PID).
     live: BTreeMap<PathBuf, Vec<Process>>,
     killed: BTreeMap<PathBuf, BTreeSet<(Option<String>, String, u32)>>,
@@ -374,6 +376,12 @@ fn hub_pause<'e>(
 ) -> Result<Value<'e>> {
     border(env, || {
         let (id, reason) = (read::whole_number("session", session)?, read::text("reason", reason)?);
+        let threads = with_module(|Module { followed, store, .. }| {
+            followed.appliers.get(&id).map(|applier| applier.threads(store, None))
+        });
+        for thread in threads.into_iter().flatten() {
+            elsewhere::wake(env, &thread)?;
+        }
         let updates = with_module(|module| {
             let applier = module.followed.appliers.get(&id)?;
             let thread = applier.progress().thread.clone();
@@ -423,6 +431,7 @@ impl Report {
 impl Followed {
     fn stop(&mut self, id: SessionId) {
         self.appliers.remove(&id);
+        self.waiting.remove(&id);
         if let Some(hub) = &self.hub {
             hub.stop(id);
         }
@@ -446,10 +455,15 @@ impl Module {
         let mut reports = Vec::new();
         let mut partly = BTreeSet::new();
         loop {
-            let (id, piece) = match self.followed.applying {
-                Some(id) => (id, None),
+            // A session that waited for its journals goes first, as it came first.
+            let next = match self.followed.applying {
+                Some(id) => Some((id, None, false)),
+                None => self.waited().map(|(id, piece)| (id, piece, true)),
+            };
+            let (id, mut piece, is_ready) = match next {
+                Some(next) => next,
                 None => match self.followed.hub.as_ref().and_then(Hub::take) {
-                    Some(Message::Events(id, piece)) => (id, Some(piece)),
+                    Some(Message::Events(id, piece)) => (id, Some(piece), false),
                     Some(message) => {
                         reports.push(self.followed.note(message));
                         if slice.is_over() { break } else { continue }
@@ -458,7 +472,9 @@ impl Module {
                 },
             };
             // A panic ends that session only.
-            let applied = catch_unwind(AssertUnwindSafe(|| self.apply(id, piece, slice)));
+            let applied = catch_unwind(AssertUnwindSafe(|| {
+                if !is_ready && self.must_wait(id, &mut piece) { None } else { self.apply(id, piece, slice) }
+            }));
             if let Some(report) = applied.unwrap_or_else(|_| Some(self.fail(id))) {
                 partly.remove(&id);
                 reports.push(report);
@@ -494,13 +510,10 @@ impl Module {
         };
         if let Some(piece) = piece {
             applier.add(store, piece);
-            followed.applying = Some(id);
         }
         applier.recorder.policy.clone_from(&settings.policy);
         let applied = applier.step(store, settings.keep_completed, now(), slice);
-        if !applier.is_due() {
-            followed.applying = None;
-        }
+        followed.applying = applier.is_due().then_some(id);
         let mut applied = applied?;
         let warnings =
             store.take_warnings().into_iter().chain(std::mem::take(&mut applied.warnings)).collect();
@@ -608,7 +621,7 @@ fn process_plist<'e>(env: &'e Env, process: &Process) -> Result<Value<'e>> {
 
 impl<'e> IntoLisp<'e> for &ThreadUpdate {
     fn into_lisp(self, env: &'e Env) -> Result<Value<'e>> {
-        let summary = summary_of(&self.thread)?;
+        let summary = summary_of(env, &self.thread)?;
         let outcome = self.outcome.as_ref().map(|outcome| write::outcome(env, outcome, summary, &[]));
         let activity = match (&self.activity, &self.error) {
             (Some(_), Some(_)) => Some("failed"),

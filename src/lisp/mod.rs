@@ -1,15 +1,18 @@
 //! The border to Emacs. No other module depends on Lisp.
 //!
-//! Functions to which Lisp only forwards are documented there. Three rules hold here:
+//! Functions to which Lisp only forwards are documented there. Four rules hold here:
 //!
 //! - The store is not borrowed while Lisp runs, since Lisp may call back. Arguments are converted
 //!   before the borrow, results after it.
+//! - Emacs' thread waits for no file but the journal to which it appends: `elsewhere` has journals opened
+//!   and read before the store is borrowed.
 //! - Arguments of our types are read by their `FromLisp`, the value of a function is converted by
 //!   `IntoLisp`; `border` and `guarded` catch the panics of both and of the body.
 //! - An error of this crate becomes a child of `todo-write-error`. A signal or throw of Lisp, such as
 //!   quit, passes through.
 
 mod diffs;
+mod elsewhere;
 #[cfg(feature = "panic-injection")]
 mod faults;
 mod hub;
@@ -93,6 +96,8 @@ struct Module {
     others: HashMap<Option<PathBuf>, Store>,
     /// The sessions that are followed.
     followed: hub::Followed,
+    /// The threads that read journals.
+    readers: elsewhere::Readers,
 }
 
 impl Module {
@@ -126,7 +131,7 @@ impl Module {
 
     /// The state of a thread, which is empty if the thread does not exist.
     fn state(&mut self, key: &str) -> Result<State> {
-        Ok(self.store.get(key)?.map_or(State::Empty, Thread::state))
+        Ok(self.store.seen(key)?.map_or(State::Empty, Thread::state))
     }
 }
 

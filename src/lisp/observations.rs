@@ -1,16 +1,17 @@
 //! Lisp functions on observations.
 
+use std::mem;
 use std::sync::Arc;
 
 use emacs::{Env, FromLisp, Result, Value, defun};
 
 use super::read::{self, Key, TYPES, wrong};
 use super::write;
-use super::{border, guarded, now, with_module};
+use super::{border, elsewhere, guarded, now, with_module};
 use crate::error::Error;
 use crate::events::observation::{Details, Filter, Observation, Payload, Phase, Type};
 use crate::events::work::CallOutcome;
-use crate::journal::search::Query;
+use crate::journal::search::{Match, Query};
 use crate::thread::Thread;
 use serde_json::{Map, Value as Json};
 
@@ -31,6 +32,7 @@ fn observe<'e>(
     border(env, || {
         let payload = Payload::new(kind, read::json("content", content)?);
         let Reported { mut details, files } = metadata;
+        elsewhere::open(env, &thread, &Map::new())?;
         let observation = with_module(|module| {
             let policy = module.settings.policy.clone();
             let thread = module.open(&thread);
@@ -115,15 +117,44 @@ fn search<'e>(env: &'e Env, thread: Key, text: Value<'e>, limit: Value<'e>) -> R
     border(env, || {
         let query = Query::of(&read::text("text", text)?).ok_or_else(|| wrong("text", text, "words"))?;
         let limit = read::whole_number("limit", limit)?;
-        let found = with_module(|module| module.store.search(&thread, query, limit))?;
-        write::list_of(env, &found, |found| {
-            write::Plist::new(env)
-                .set("timestamp", found.timestamp)?
-                .set("type", found.kind.map(|kind| kind.as_str()))?
-                .set("line", write::text(env, &found.line)?)?
-                .set("item", found.item.as_deref())?
+        let recorded = with_module(|module| module.store.recorded(&thread));
+        let found = elsewhere::ask(env, move |_| Ok::<_, Error>(recorded.search(query)?.finish(limit)))??;
+        write::list_of(env, &found, |found| match_plist(env, found)?.finish())
+    })
+}
+
+fn match_plist<'e>(env: &'e Env, found: &Match) -> Result<write::Plist<'e>> {
+    write::Plist::new(env)
+        .set("timestamp", found.timestamp)?
+        .set("type", found.kind.map(|kind| kind.as_str()))?
+        .set("line", write::text(env, &found.line)?)?
+        .set("item", found.item.as_deref())
+}
+
+/// Return the newest LIMIT places of all threads that have all words of TEXT, newest first.
+///
+/// The value is a cons.  Its car is a list of plists as from `todo-write-matches' with `:thread' and
+/// `:title', strings; the title is nil if the thread has none.  Its cdr is a list of sentences about
+/// journals that cannot be read.
+#[defun]
+fn search_all<'e>(env: &'e Env, text: Value<'e>, limit: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let query = Query::of(&read::text("text", text)?).ok_or_else(|| wrong("text", text, "words"))?;
+        let limit = read::whole_number("limit", limit)?;
+        let mut search = with_module(|module| module.store.wide_search(query, limit));
+        let (places, unreadable) = elsewhere::ask_in_parts(env, move |_, progress| {
+            let is_more = search.step();
+            progress.set(search.progress());
+            (!is_more).then(|| (mem::take(&mut search.places), mem::take(&mut search.unreadable)))
+        })?;
+        let places = write::list_of(env, &places, |place| {
+            match_plist(env, &place.found)?
+                .set("thread", write::text(env, &place.thread)?)?
+                .set("title", place.title.as_deref().map(|title| write::text(env, title)).transpose()?)?
                 .finish()
-        })
+        })?;
+        let unreadable: Vec<String> = unreadable.iter().map(ToString::to_string).collect();
+        env.cons(places, write::texts(env, &unreadable)?)
     })
 }
 
@@ -131,8 +162,9 @@ fn search<'e>(env: &'e Env, thread: Key, text: Value<'e>, limit: Value<'e>) -> R
 #[defun]
 fn observations(env: &Env, thread: Key, filter: Filter) -> Result<Value<'_>> {
     border(env, || {
+        elsewhere::read(env, &thread)?;
         let found = with_module(|module| {
-            Ok::<_, Error>(module.store.get(&thread)?.map(|thread| thread.observed(&filter)))
+            Ok::<_, Error>(module.store.seen(&thread)?.map(|thread| thread.observed(&filter)))
         })?;
         to_lisp(env, &thread, found.unwrap_or_default())
     })
@@ -169,6 +201,7 @@ fn read_filter(plist: Value<'_>) -> Result<Filter> {
 #[defun]
 fn take_observations(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
+        elsewhere::wake(env, &thread)?;
         let found = with_module(|module| {
             module.store.get_mut(&thread).map(|thread| thread.change(Thread::take_observations))
         });
@@ -180,6 +213,7 @@ fn take_observations(env: &Env, thread: Key) -> Result<Value<'_>> {
 #[defun]
 fn skip_observations(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
+        elsewhere::wake(env, &thread)?;
         with_module(|module| {
             module.store.get_mut(&thread).map(|thread| thread.change(Thread::skip_observations))
         });

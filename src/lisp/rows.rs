@@ -19,7 +19,7 @@ use crate::thread::revision::Revision;
 #[defun]
 fn item_changes(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
     border(env, || {
-        let (found, starts): (Vec<_>, _) = with_thread(&thread, |thread| {
+        let (found, starts): (Vec<_>, _) = with_thread(env, &thread, |thread| {
             let of_item = |revision: &Revision| {
                 let mut changes = revision.changes();
                 changes.retain(|change| change.item_id == id.0);
@@ -39,7 +39,7 @@ fn item_changes(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
 #[defun]
 fn items_removed(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let gone: Vec<Arc<Item>> = with_thread(&thread, |thread| {
+        let gone: Vec<Arc<Item>> = with_thread(env, &thread, |thread| {
             let was_begun = |item: &Item| thread.times(&item.id).is_some_and(|times| times.started.is_some());
             let newest_first = thread.revisions().iter().rev();
             let removed = newest_first.flat_map(|revision| revision.of_kind(ChangeKind::Removed).rev());
@@ -60,7 +60,7 @@ fn items_removed(env: &Env, thread: Key) -> Result<Value<'_>> {
 #[defun]
 fn items_dropped(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let dropped = with_thread(&thread, Thread::dropped)?;
+        let dropped = with_thread(env, &thread, Thread::dropped)?;
         write::list_of(env, &dropped, |item| Ok(&**item))
     })
 }
@@ -69,7 +69,7 @@ fn items_dropped(env: &Env, thread: Key) -> Result<Value<'_>> {
 #[defun]
 fn items_cleared(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let cleared = with_thread(&thread, Thread::cleared)?;
+        let cleared = with_thread(env, &thread, Thread::cleared)?;
         write::list_of(env, &cleared, |item| Ok(&**item))
     })
 }
@@ -80,7 +80,7 @@ fn earlier_items<'e>(env: &'e Env, thread: Key, first: Value<'e>, last: Value<'e
     border(env, || {
         let first: u64 = read::whole_number("first", first)?;
         let last: u64 = read::whole_number("last", last)?;
-        let items = with_thread(&thread, |thread| thread.earlier_items(first, last))??;
+        let items = with_thread(env, &thread, |thread| thread.earlier_items(first, last))??;
         write::list_of(env, &items, |item| Ok(&**item))
     })
 }
@@ -90,7 +90,7 @@ fn earlier_items<'e>(env: &'e Env, thread: Key, first: Value<'e>, last: Value<'e
 fn lines_of<'e>(env: &'e Env, thread: Key, ids: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let ids: HashSet<String> = read::texts("ids", ids)?.into_iter().collect();
-        let lines = with_thread(&thread, |thread| thread.work_sums().lines_of(&ids))?;
+        let lines = with_thread(env, &thread, |thread| thread.work_sums().lines_of(&ids))?;
         write::list_of(env, lines, Ok)
     })
 }
@@ -99,7 +99,7 @@ fn lines_of<'e>(env: &'e Env, thread: Key, ids: Value<'e>) -> Result<Value<'e>> 
 #[defun]
 fn earlier_lists(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let lists = with_thread(&thread, Thread::earlier_lists)?;
+        let lists = with_thread(env, &thread, Thread::earlier_lists)?;
         write::list_of(env, &lists, |(first, last)| env.cons(*first, *last))
     })
 }
@@ -110,10 +110,10 @@ fn row_work(env: &Env, thread: Key, id: Option<Id>) -> Result<Value<'_>> {
     border(env, || {
         let figures = |numbers: [u64; 3]| write::list_of(env, numbers, Ok);
         if let Some(Id(id)) = id {
-            let found = with_thread(&thread, |thread| row_figures(thread, &id))?;
+            let found = with_thread(env, &thread, |thread| row_figures(thread, &id))?;
             return found.map(figures).transpose()?.into_lisp(env);
         }
-        let all: Vec<(String, [u64; 3])> = with_thread(&thread, |thread| {
+        let all: Vec<(String, [u64; 3])> = with_thread(env, &thread, |thread| {
             // Most plans have no work.
             let items = if thread.work(Part::Whole).is_some() { thread.list().as_slice() } else { &[] };
             items.iter().filter_map(|item| Some((item.id.clone(), row_figures(thread, &item.id)?))).collect()
@@ -141,7 +141,7 @@ fn completed_runs<'e>(
         let least: usize = read::whole_number("least", least)?;
         let most: usize = read::whole_number("most", most)?;
         let breaks: HashSet<String> = read::texts("breaks", breaks)?.into_iter().collect();
-        let runs = with_thread(&thread, |thread| {
+        let runs = with_thread(env, &thread, |thread| {
             let ends_run = |item: &Arc<Item>| item.status.is_open() || breaks.contains(&item.id);
             let mut runs: Vec<(usize, &[Arc<Item>])> = thread.list().split(ends_run).enumerate().collect();
             runs.retain(|(_, run)| run.len() >= least.max(2));

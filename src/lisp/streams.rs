@@ -1,10 +1,11 @@
 //! Lisp functions on streams.
 
 use emacs::{Env, Result, Value, defun};
+use serde_json::Map;
 
 use super::read::{self, Key};
 use super::write::{self, Plist};
-use super::{border, now, with_module};
+use super::{border, elsewhere, now, with_module};
 use crate::events::observation::Phase;
 use crate::events::stream::{Context, StreamKind, token_context as context_of};
 use crate::thread::StreamEvent;
@@ -56,6 +57,7 @@ fn stream<'e>(
             trace_id: trace_id.as_deref(),
             session_id: session_id.as_deref(),
         };
+        elsewhere::open(env, &thread, &Map::new())?;
         let time = now();
         let (context, recorded) =
             with_module(|module| module.open(&thread).change(|thread| thread.stream(event, time)));
@@ -71,6 +73,7 @@ fn stream<'e>(
 fn stream_next<'e>(env: &'e Env, thread: Key, data: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let data = read::text("data", data)?;
+        elsewhere::wake(env, &thread)?;
         let taken = with_module(|module| {
             module
                 .store

@@ -1,6 +1,7 @@
 //! Lisp functions that read and change threads.
 
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,9 +10,10 @@ use serde_json::{Map, Value as Json};
 
 use super::read::{self, Id, Key, elements, wrong};
 use super::write::Summary;
-use super::{Module, border, now, ser, with_module, write};
+use super::{Module, border, elsewhere, now, ser, with_module, write};
 use crate::agents::recorder::open_item_like;
 use crate::events::Millis;
+use crate::journal::kept;
 use crate::list::input;
 use crate::list::item::Item;
 use crate::list::raw::Raw;
@@ -28,22 +30,24 @@ emacs::use_symbols! {
 ///
 /// # Errors
 /// Its journal cannot be read.
-pub(super) fn with_thread<T>(key: &str, work: impl FnOnce(&Thread) -> T) -> Result<T> {
-    with_module(|module| match module.store.get(key)? {
+pub(super) fn with_thread<T>(env: &Env, key: &str, work: impl FnOnce(&Thread) -> T) -> Result<T> {
+    elsewhere::read(env, key)?;
+    with_module(|module| match module.store.seen(key)? {
         Some(thread) => Ok(work(thread)),
         None => Ok(work(&Thread::new(key, Map::new(), 1))),
     })
 }
 
 /// The summary of a thread, which is empty if it does not exist.
-pub(super) fn summary_of(key: &str) -> Result<Summary> {
+pub(super) fn summary_of(env: &Env, key: &str) -> Result<Summary> {
     let is_unsaved = with_module(|module| module.store.unsaved().any(|unsaved| unsaved == key));
-    with_thread(key, |thread| Summary::of(thread, is_unsaved))
+    with_thread(env, key, |thread| Summary::of(thread, is_unsaved))
 }
 
 /// Loads or creates a thread that is not in memory. Lisp determines the project of a new one.
-fn load(env: &Env, key: &str, mut about: Map<String, Json>) -> Result<()> {
-    if with_module(|module| module.store.get_mut(key).is_some()) {
+pub(super) fn load(env: &Env, key: &str, mut about: Map<String, Json>) -> Result<()> {
+    elsewhere::open(env, key, &about)?;
+    if with_module(|module| module.store.is_loaded(key)) {
         return Ok(());
     }
     if !about.contains_key("project") {
@@ -191,15 +195,18 @@ fn undo(env: &Env, thread: Key) -> Result<Value<'_>> {
 fn pause<'e>(env: &'e Env, thread: Key, reason: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let reason = read::optional("reason", reason, read::text)?;
+        if reason.is_some() {
+            elsewhere::wake(env, &thread)?;
+        } else {
+            elsewhere::open(env, &thread, &Map::new())?;
+        }
+        elsewhere::read(env, &thread)?;
         change_state(
             env,
             |module| Ok(Some((module.state(&thread)?, None))),
             |Module { store, .. }| {
-                let thread = if reason.is_some() {
-                    store.get_mut(&thread)
-                } else {
-                    store.open_existing(&thread, now())
-                };
+                let thread =
+                    if reason.is_some() { store.get_mut(&thread) } else { store.open_loaded(&thread, now()) };
                 if let Some(thread) = thread {
                     thread.change(|thread| thread.set_paused(reason, now()));
                 }
@@ -240,13 +247,18 @@ fn change_state<'e>(
 fn set_activity<'e>(env: &'e Env, thread: Key, activity: Activity, time: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let time = read::optional("time", time, read::whole_number)?;
+        // The agent of a thread on disk has stopped, so only `working` needs to load it.
+        if activity == Activity::Working {
+            elsewhere::open(env, &thread, &Map::new())?;
+        } else {
+            elsewhere::wake(env, &thread)?;
+        }
         let state = |module: &mut Module| {
             Ok(module.store.get_mut(&thread).map(|thread| (thread.state(), thread.ending())))
         };
         change_state(env, state, |Module { store, .. }| {
-            // The agent of a thread on disk has stopped, so only `working` needs to load it.
             let thread = match activity {
-                Activity::Working => store.open_existing(&thread, now()),
+                Activity::Working => store.open_loaded(&thread, now()),
                 _ => store.get_mut(&thread),
             };
             if let Some(thread) = thread {
@@ -280,6 +292,7 @@ fn end_turn<'e>(
         let time = read::optional("time", time, read::whole_number)?;
         let reason = read::text("reason", reason)?;
         let ending = ending.unwrap_or(Ending::EndOfTurn);
+        elsewhere::wake(env, &thread)?;
         let state = |module: &mut Module| {
             Ok(module.store.get_mut(&thread).map(|thread| (thread.state(), thread.ending())))
         };
@@ -295,7 +308,7 @@ fn end_turn<'e>(
 /// See `todo-write-state'.
 #[defun]
 fn state(env: &Env, thread: Key) -> Result<Value<'_>> {
-    border(env, || with_thread(&thread, Thread::state))
+    border(env, || with_thread(env, &thread, Thread::state))
 }
 
 /// See `todo-write-items'.
@@ -303,7 +316,7 @@ fn state(env: &Env, thread: Key) -> Result<Value<'_>> {
 fn items<'e>(env: &'e Env, thread: Key, revision: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let revision: Option<u64> = read::optional("revision", revision, read::whole_number)?;
-        let list = with_thread(&thread, |thread| match revision {
+        let list = with_thread(env, &thread, |thread| match revision {
             Some(revision) => thread.list_at(revision),
             None => Ok(thread.list().clone()),
         })??;
@@ -315,7 +328,8 @@ fn items<'e>(env: &'e Env, thread: Key, revision: Value<'e>) -> Result<Value<'e>
 #[defun]
 fn item(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
     border(env, || {
-        let item = with_thread(&thread, |thread| thread.list().iter().find(|item| item.id == id.0).cloned())?;
+        let item =
+            with_thread(env, &thread, |thread| thread.list().iter().find(|item| item.id == id.0).cloned())?;
         item.as_deref().into_lisp(env)
     })
 }
@@ -325,7 +339,7 @@ fn item(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
 fn item_like<'e>(env: &'e Env, thread: Key, text: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let text = read::text("text", text)?;
-        with_thread(&thread, |thread| open_item_like(thread.list(), &text))
+        with_thread(env, &thread, |thread| open_item_like(thread.list(), &text))
     })
 }
 
@@ -335,7 +349,7 @@ fn item_like<'e>(env: &'e Env, thread: Key, text: Value<'e>) -> Result<Value<'e>
 #[defun]
 fn untold_edits(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let edits = with_thread(&thread, |thread| thread.untold_edits())?;
+        let edits = with_thread(env, &thread, |thread| thread.untold_edits())?;
         write::list_of(env, edits, Ok)
     })
 }
@@ -344,10 +358,9 @@ fn untold_edits(env: &Env, thread: Key) -> Result<Value<'_>> {
 #[defun]
 fn take_untold(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let edits = with_module(|module| {
-            let thread = module.store.open_existing(&thread, now())?;
-            Some(thread.change(Thread::take_untold))
-        });
+        elsewhere::open(env, &thread, &Map::new())?;
+        let edits =
+            with_module(|module| Some(module.store.open_loaded(&thread, now())?.change(Thread::take_untold)));
         write::list_of(env, edits.unwrap_or_default(), Ok)
     })
 }
@@ -356,7 +369,7 @@ fn take_untold(env: &Env, thread: Key) -> Result<Value<'_>> {
 #[defun]
 fn previous_id(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
     border(env, || {
-        with_thread(&thread, |thread| {
+        with_thread(env, &thread, |thread| {
             let place = thread.list().iter().position(|item| item.id == id.0)?;
             Some(thread.list().get(place.checked_sub(1)?)?.id.clone())
         })
@@ -368,9 +381,9 @@ fn previous_id(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
 fn times(env: &Env, thread: Key, id: Option<Id>) -> Result<Value<'_>> {
     border(env, || {
         if let Some(Id(id)) = id {
-            return with_thread(&thread, |thread| thread.times(&id).cloned())?.as_ref().into_lisp(env);
+            return with_thread(env, &thread, |thread| thread.times(&id).cloned())?.as_ref().into_lisp(env);
         }
-        let all: Vec<(String, Times)> = with_thread(&thread, |thread| {
+        let all: Vec<(String, Times)> = with_thread(env, &thread, |thread| {
             let times_of = |item: &Arc<Item>| Some((item.id.clone(), thread.times(&item.id)?.clone()));
             thread.list().iter().filter_map(times_of).collect()
         })?;
@@ -381,7 +394,7 @@ fn times(env: &Env, thread: Key, id: Option<Id>) -> Result<Value<'_>> {
 /// See `todo-write--spent'.
 #[defun]
 fn spent(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
-    border(env, || with_thread(&thread, |thread| thread.times(&id.0).map(|times| times.spent(now()))))
+    border(env, || with_thread(env, &thread, |thread| thread.times(&id.0).map(|times| times.spent(now()))))
 }
 
 /// Try again to save the threads that could not be saved.
@@ -391,10 +404,12 @@ fn spent(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
 #[defun]
 fn save_again(env: &Env) -> Result<Value<'_>> {
     border(env, || {
-        let (mut saved, unsaved) = with_module(|module| {
-            let before: Vec<String> = module.store.unsaved().map(str::to_owned).collect();
-            (before, module.store.save_again(now()))
-        });
+        let mut saved: Vec<String> =
+            with_module(|module| module.store.unsaved().map(str::to_owned).collect());
+        for key in &saved {
+            elsewhere::open(env, key, &Map::new())?;
+        }
+        let unsaved = with_module(|module| module.store.save_again(now()));
         saved.retain(|key| !unsaved.contains(key));
         env.cons(write::texts(env, &saved)?, write::texts(env, &unsaved)?)
     })
@@ -403,7 +418,7 @@ fn save_again(env: &Env) -> Result<Value<'_>> {
 /// See `todo-write-summary'.
 #[defun]
 fn summary(env: &Env, thread: Key) -> Result<Value<'_>> {
-    border(env, || summary_of(&thread))
+    border(env, || summary_of(env, &thread))
 }
 
 /// The revisions that begin a list in place of another one.
@@ -415,7 +430,7 @@ pub(super) fn replacements(thread: &Thread) -> HashSet<u64> {
 #[defun]
 fn revisions(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let (revisions, starts): (Vec<_>, _) = with_thread(&thread, |thread| {
+        let (revisions, starts): (Vec<_>, _) = with_thread(env, &thread, |thread| {
             (thread.revisions().iter().cloned().collect(), replacements(thread))
         })?;
         write::list_of(env, &revisions, |revision| write::revision(env, revision, &starts))
@@ -427,7 +442,7 @@ fn revisions(env: &Env, thread: Key) -> Result<Value<'_>> {
 fn changes_between<'e>(env: &'e Env, thread: Key, a: Value<'e>, b: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let (a, b) = (read::whole_number("revision", a)?, read::whole_number("revision", b)?);
-        let changes = with_thread(&thread, |thread| thread.changes_between(a, b))??;
+        let changes = with_thread(env, &thread, |thread| thread.changes_between(a, b))??;
         write::changes_by_kind(env, &changes, now())
     })
 }
@@ -435,7 +450,13 @@ fn changes_between<'e>(env: &'e Env, thread: Key, a: Value<'e>, b: Value<'e>) ->
 /// Return t if THREAD is in memory or has a journal.
 #[defun]
 fn exists(env: &Env, thread: Key) -> Result<Value<'_>> {
-    border(env, || Ok(with_module(|module| module.store.contains(&thread)).then_some(true)))
+    border(env, || {
+        let is_loaded = with_module(|module| module.store.is_loaded(&thread));
+        let key = thread.to_string();
+        let has_journal =
+            move |folder: Option<&Path>| folder.is_some_and(|folder| kept::has_journal(folder, &key));
+        Ok((is_loaded || elsewhere::ask(env, has_journal)?).then_some(true))
+    })
 }
 
 /// See `todo-write-threads-loaded'.
@@ -452,7 +473,7 @@ fn loaded(env: &Env) -> Result<Value<'_>> {
 #[defun]
 fn kept(env: &Env) -> Result<Value<'_>> {
     border(env, || {
-        let kept = with_module(|module| module.store.saved_threads());
+        let kept = elsewhere::ask(env, |folder| folder.map(kept::saved_threads).unwrap_or_default())?;
         write::list_of(env, &kept, |kept| {
             write::Plist::new(env)
                 .set("key", &kept.key)?
@@ -476,7 +497,7 @@ fn children(env: &Env, thread: Key) -> Result<Value<'_>> {
 #[defun]
 fn about(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let about = with_thread(&thread, |thread| thread.about().clone())?;
+        let about = with_thread(env, &thread, |thread| thread.about().clone())?;
         ser::json(env, &about)
     })
 }
@@ -485,7 +506,7 @@ fn about(env: &Env, thread: Key) -> Result<Value<'_>> {
 #[defun]
 fn parent(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let parent = with_thread(&thread, |thread| {
+        let parent = with_thread(env, &thread, |thread| {
             thread.parent().map(|(key, item)| (key.to_owned(), item.map(str::to_owned)))
         })?;
         parent.map(|(key, item)| env.cons(key, item)).transpose()
@@ -508,18 +529,34 @@ fn current<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
 /// See `todo-write-forget'.
 #[defun]
 fn forget(env: &Env, thread: Key) -> Result<Value<'_>> {
-    border(env, || Ok(with_module(|module| module.store.forget(&thread))?))
+    border(env, || {
+        elsewhere::wake(env, &thread)?;
+        let deletion = with_module(|module| module.store.deletion(&thread));
+        elsewhere::ask(env, |_| deletion.run())??;
+        with_module(|module| module.store.remove(&thread));
+        Ok(())
+    })
 }
 
 /// Delete journals older than DAYS, and all but the newest COUNT; return the number deleted.
 ///
-/// Nil is no limit.  Journals of threads in memory stay.
+/// Nil is no limit.  Journals of threads in memory stay.  If LATER is non-nil, return nil at once, and
+/// delete them soon.
 #[defun]
-fn prune<'e>(env: &'e Env, days: Value<'e>, count: Value<'e>) -> Result<Value<'e>> {
+fn prune<'e>(env: &'e Env, days: Value<'e>, count: Value<'e>, later: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let days: Option<u32> = read::optional("days", days, read::whole_number)?;
         let count: Option<usize> = read::optional("count", count, read::whole_number)?;
         let age = days.map(|days| Duration::from_secs(u64::from(days) * 86_400));
-        Ok(with_module(|module| module.store.prune(age, count))?)
+        let in_memory = with_module(|module| module.store.keys());
+        if later.is_not_nil() {
+            // A file that cannot be deleted now is an error of `todo-write-prune'.
+            elsewhere::begin(move |folder| drop(kept::prune(folder, age, count, &in_memory)));
+            return Ok(None);
+        }
+        let deleted = elsewhere::ask(env, move |folder| {
+            folder.map_or(Ok(0), |folder| kept::prune(folder, age, count, &in_memory))
+        })??;
+        Ok(Some(deleted))
     })
 }

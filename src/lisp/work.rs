@@ -4,7 +4,7 @@ use emacs::{Env, Result, Value, defun};
 use serde::{Deserialize, Serialize};
 
 use super::read::{self, Key};
-use super::{border, ser, with_module, write};
+use super::{border, elsewhere, ser, with_module, write};
 use crate::error::Error;
 use crate::events::Millis;
 use crate::events::work::{CommandWork, FileWork, Part, Tokens, Work, recorded_patches};
@@ -24,9 +24,10 @@ fn with_part<T>(id: Value<'_>, work: impl FnOnce(Part<'_>) -> T) -> Result<T> {
 #[defun]
 fn work<'e>(env: &'e Env, thread: Key, id: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
+        elsewhere::read(env, &thread)?;
         let found = with_part(id, |part| {
             with_module(|module| {
-                let Some(thread) = module.store.get(&thread)? else { return Ok(None) };
+                let Some(thread) = module.store.seen(&thread)? else { return Ok(None) };
                 let Some(work) = thread.work(part) else { return Ok(None) };
                 let has_tokens = thread.work_sums().has_tokens(part);
                 Ok::<_, Error>(Some(ShownWork::of(work, has_tokens, thread.work_since())))
@@ -92,9 +93,21 @@ impl ShownWork {
 fn patches<'e>(env: &'e Env, thread: Key, id: Value<'e>, path: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let path = read::optional("path", path, read::text)?;
-        let found =
-            with_part(id, |part| with_module(|module| module.store.work_observations(&thread, part)))??;
-        write::list_of(env, recorded_patches(&found, path.as_deref()), |(path, patch)| {
+        elsewhere::read(env, &thread)?;
+        let recorded = with_module(|module| module.store.recorded(&thread));
+        let id = if id == *outside { None } else { Some(read::optional("id", id, read::text)?) };
+        let patches = elsewhere::ask(env, move |_| {
+            let part = match &id {
+                None => Part::Outside,
+                Some(None) => Part::Whole,
+                Some(Some(id)) => Part::Item(id),
+            };
+            let found = recorded.work(part)?;
+            let patches = recorded_patches(&found, path.as_deref());
+            Ok::<_, Error>(patches.map(|(path, patch)| (path.to_owned(), patch.to_owned())).collect())
+        })?;
+        let patches: Vec<(String, String)> = patches?;
+        write::list_of(env, &patches, |(path, patch)| {
             env.cons(write::text(env, path)?, write::text(env, patch)?)
         })
     })

@@ -106,7 +106,7 @@ fn a_held_thread_is_replayed_only_if_its_journal_changed() {
     assert!(Arc::ptr_eq(&after, &first_item()));
     drop(writer);
     assert_eq!(reader.get("shared").unwrap().unwrap().state(), State::Done);
-    assert_eq!(reader.open_existing("shared", 5).unwrap().list()[0].status, Completed);
+    assert_eq!(reader.open("shared", Map::new(), 5).list()[0].status, Completed);
     assert_eq!(reader.loaded().count(), 1);
 }
 

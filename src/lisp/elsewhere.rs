@@ -1,0 +1,235 @@
+//! Waits for work on the files of journals, which threads of the hub do.
+//!
+//! Emacs goes on meanwhile: it runs timers and filters, and `C-g` ends the wait. What a thread of the hub
+//! has then begun is kept for the next call.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::{Duration, Instant};
+
+use emacs::{Env, Result};
+use serde_json::{Map, Value as Json};
+
+use super::{Module, now, with_module};
+use crate::error::Error;
+use crate::hub::{Hub, Piece, SessionId, Settings};
+use crate::journal::store::{self, Work};
+
+emacs::use_symbols! {
+    wait_a_moment => "todo-write--wait-a-moment"
+}
+
+/// How long the first wait may take that nothing ends. Most journals are read in less.
+const PATIENCE: Duration = Duration::from_millis(8);
+
+/// How long a session waits for its journals before others go on.
+const BRIEFLY: Duration = Duration::from_millis(1);
+
+const FAILED: &str = "a thread that reads journals has failed";
+
+/// The hub that works on the folders of journals. Each folder is a root.
+#[derive(Default)]
+pub(super) struct Readers(Option<Hub>);
+
+impl Readers {
+    fn hub(&mut self) -> &mut Hub {
+        self.0.get_or_insert_with(|| Hub::new(Settings::default(), Box::new(|| {})))
+    }
+
+    /// Lets a thread do work in a folder.
+    pub(super) fn run(&mut self, folder: &Path, work: Work) {
+        self.hub().run_once(folder, work);
+    }
+
+    fn is_stuck(&self, folder: &Path) -> bool {
+        self.0.as_ref().is_some_and(|hub| hub.is_stuck(folder))
+    }
+}
+
+/// Waits until the thread `key` is in memory with its journal, or has none that this Emacs may write.
+/// A journal without a description gets `about`.
+pub(super) fn open(env: &Env, key: &str, about: &Map<String, Json>) -> Result<()> {
+    if with_module(|module| module.store.is_writable(key)) {
+        return Ok(());
+    }
+    wait_for(env, None, |patience| {
+        with_module(|Module { store, readers, .. }| {
+            done(store.ready(key, about, now(), patience, |folder, work| readers.run(folder, work)))
+        })
+    })
+}
+
+/// As [`open`], if the thread left memory.
+pub(super) fn wake(env: &Env, key: &str) -> Result<()> {
+    if with_module(|module| module.store.is_resting(key)) { open(env, key, &Map::new()) } else { Ok(()) }
+}
+
+/// Waits until the thread `key` is in memory, or is read as its journal has it.
+pub(super) fn read(env: &Env, key: &str) -> Result<()> {
+    if with_module(|module| module.store.is_loaded(key)) {
+        return Ok(());
+    }
+    wait_for(env, None, |patience| {
+        with_module(|Module { store, readers, .. }| {
+            done(store.read(key, patience, |folder, work| readers.run(folder, work)))
+        })
+    })
+}
+
+fn done(progress: store::Progress) -> Result<Option<()>> {
+    match progress {
+        store::Progress::Done => Ok(Some(())),
+        store::Progress::UnderWay => Ok(None),
+        store::Progress::Failed => panic!("{FAILED}"),
+    }
+}
+
+/// Lets a thread call `work` with the folder of the journals, and waits for its value. Without a folder,
+/// no file is waited for.
+pub(super) fn ask<T: Send + 'static>(
+    env: &Env,
+    work: impl FnOnce(Option<&Path>) -> T + Send + 'static,
+) -> Result<T> {
+    let mut work = Some(work);
+    ask_in_parts(env, move |folder, _| work.take().map(|work| work(folder)))
+}
+
+/// How much of a piece of work is done, in percent.
+#[derive(Default)]
+pub(super) struct Progress(AtomicUsize);
+
+impl Progress {
+    /// Notes that so much of all is done.
+    pub(super) fn set(&self, (done, all): (usize, usize)) {
+        self.0.store(100 * done / all.max(1), Ordering::Relaxed);
+    }
+}
+
+/// As [`ask`], with work that is called until it has a value. Other work goes on between two calls, and it
+/// ends with the wait.
+pub(super) fn ask_in_parts<T: Send + 'static>(
+    env: &Env,
+    mut work: impl FnMut(Option<&Path>, &Progress) -> Option<T> + Send + 'static,
+) -> Result<T> {
+    let progress = Arc::new(Progress::default());
+    let Some(folder) = folder() else {
+        return loop {
+            if let Some(value) = work(None, &progress) {
+                break Ok(value);
+            }
+        };
+    };
+    let (sender, receiver) = sync_channel(1);
+    let (root, wanted) = (folder.clone(), Arc::downgrade(&progress));
+    let part = move || {
+        let Some(progress) = wanted.upgrade() else { return false };
+        let value = work(Some(&root), &progress);
+        value.map(|value| drop(sender.send(value))).is_none()
+    };
+    with_module(|module| module.readers.hub().run(&folder, part));
+    wait_for(env, Some(&progress), |patience| match receiver.recv_timeout(patience) {
+        Ok(value) => Ok(Some(value)),
+        Err(RecvTimeoutError::Timeout) => Ok(None),
+        Err(RecvTimeoutError::Disconnected) => panic!("{FAILED}"),
+    })
+}
+
+/// Lets a thread call `work` with the folder of the journals some time.
+pub(super) fn begin(work: impl FnOnce(&Path) + Send + 'static) {
+    if let Some(folder) = folder() {
+        let root = folder.clone();
+        with_module(|module| module.readers.run(&folder, Box::new(move || work(&root))));
+    }
+}
+
+fn folder() -> Option<PathBuf> {
+    with_module(|module| module.store.folder().map(Path::to_owned))
+}
+
+/// Calls `look` with the time for which it may wait, until it has a value.
+///
+/// # Errors
+/// A quit, or a folder that does not answer.
+fn wait_for<T>(
+    env: &Env,
+    progress: Option<&Progress>,
+    mut look: impl FnMut(Duration) -> Result<Option<T>>,
+) -> Result<T> {
+    let begun = Instant::now();
+    let mut patience = PATIENCE;
+    loop {
+        if let Some(value) = look(patience)? {
+            return Ok(value);
+        }
+        let folder = folder().unwrap_or_default();
+        if with_module(|module| module.readers.is_stuck(&folder)) {
+            let reason = std::io::Error::other("its file system has not answered for 10 s");
+            return Err(Error::Journal { file: folder.display().to_string(), reason }.into());
+        }
+        patience = Duration::ZERO;
+        let percent = progress.map(|progress| progress.0.load(Ordering::Relaxed)).filter(|done| *done > 0);
+        env.call(wait_a_moment, (begun.elapsed().as_secs_f64(), percent))?;
+    }
+}
+
+/// A session that the hub holds.
+pub(super) struct Waiting {
+    /// The threads whose journals are being opened.
+    threads: HashSet<String>,
+    /// What was taken of the session and is to be applied then.
+    piece: Option<Piece>,
+}
+
+impl Module {
+    /// Whether a session must wait until journals of threads are open that its events need: those of
+    /// `piece`, or of pieces before it. Then the hub holds what follows, and rings when they are open.
+    pub(super) fn must_wait(&mut self, id: SessionId, piece: &mut Option<Piece>) -> bool {
+        let Some(applier) = self.followed.appliers.get(&id) else { return false };
+        let mut threads = applier.threads(&self.store, piece.as_ref());
+        if self.are_ready(&mut threads, BRIEFLY) {
+            return false;
+        }
+        self.followed.applying = None;
+        self.followed.waiting.insert(id, Waiting { threads, piece: piece.take() });
+        if let Some(hub) = &self.followed.hub {
+            hub.hold(id);
+        }
+        true
+    }
+
+    /// A session whose journals are open now, and what was taken of it.
+    pub(super) fn waited(&mut self) -> Option<(SessionId, Option<Piece>)> {
+        let ids: Vec<SessionId> = self.followed.waiting.keys().copied().collect();
+        ids.into_iter().find_map(|id| {
+            let mut waiting = self.followed.waiting.remove(&id)?;
+            if !self.are_ready(&mut waiting.threads, Duration::ZERO) {
+                self.followed.waiting.insert(id, waiting);
+                return None;
+            }
+            self.followed.hub.as_ref()?.release(id);
+            Some((id, waiting.piece))
+        })
+    }
+
+    /// Removes those threads that are ready for changes; returns whether all are. One whose journal
+    /// made its reader panic counts as ready: the change that needs it fails.
+    fn are_ready(&mut self, threads: &mut HashSet<String>, patience: Duration) -> bool {
+        let Module { followed, store, readers, .. } = self;
+        threads.retain(|key| {
+            let ringer = followed.hub.as_ref().map(Hub::ringer);
+            let elsewhere = |folder: &Path, work: Work| {
+                let work = move || {
+                    let _ringer = ringer;
+                    work();
+                };
+                readers.run(folder, Box::new(work));
+            };
+            let progress = store.ready(key, &Map::new(), now(), patience, elsewhere);
+            progress == store::Progress::UnderWay
+        });
+        threads.is_empty()
+    }
+}
