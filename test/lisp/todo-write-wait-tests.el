@@ -12,9 +12,11 @@
 
 (require 'ert)
 (require 'cl-lib)
+(require 'todo-write-follow)
 (require 'todo-write-search)
 (require 'todo-write-stuck-helper)
 (require 'todo-write-test-helper)
+(require 'todo-write-user-helper)
 
 (defmacro todo-write-wait-tests--with-stuck-store (&rest body)
   "Evaluate BODY with a store that has the plans \"kept\" and \"held\" on disk.
@@ -103,6 +105,90 @@ Its journals are on a file system that can be stopped."
                    (todo-write-test-wait
                     (lambda () (ignore-error todo-write-journal-error
                                  (todo-write-test-contents "kept"))))))))
+
+;;; A user's Emacs
+
+(ert-deftest todo-write-wait-C-g-ends-the-wait-for-a-journal-that-is-said ()
+  (todo-write-wait-tests--with-stuck-store
+    (todo-write-user-call
+     24 80
+     (lambda ()
+       (todo-write-user-eval
+        '(require 'todo-write)
+        `(setq todo-write-directory ,todo-write-directory)
+        '(todo-write--call todo-write-dyn--loaded)
+        '(defvar test-end nil)
+        '(defun test-look ()
+           (interactive)
+           (unwind-protect (setq test-end (length (todo-write-items "kept")))
+             (setq test-end (or test-end 'quit))))
+        '(global-set-key "\C-co" #'test-look)
+        '(progn (switch-to-buffer "*scratch*") t))
+       (todo-write-stuck-stop)
+       (process-send-string todo-write-user-process "\C-co")
+       ;; Emacs answers other programs while it waits.
+       (todo-write-test-wait
+        (lambda () (equal "Reading the plan..." (todo-write-user-eval '(current-message)))))
+       (should-not (todo-write-user-eval 'test-end))
+       (process-send-string todo-write-user-process "\C-g")
+       ;; The quit may hit what this Emacs asks, too.
+       (todo-write-test-wait (lambda () (eq 'quit (ignore-errors (todo-write-user-eval 'test-end)))))
+       (process-send-string todo-write-user-process "typed")
+       (todo-write-test-wait
+        (lambda () (todo-write-user-eval
+                    '(with-current-buffer "*scratch*" (save-excursion
+                                                        (goto-char (point-min))
+                                                        (search-forward "typed" nil t))))))
+       (todo-write-stuck-continue)
+       (todo-write-user-eval '(setq test-end nil))
+       (process-send-string todo-write-user-process "\C-co")
+       (todo-write-test-wait (lambda () (eql 1 (todo-write-user-eval 'test-end))))))))
+
+(ert-deftest todo-write-wait-lines-of-a-session-wait-for-its-journal-and-none-is-lost ()
+  (todo-write-wait-tests--with-stuck-store
+    (let* ((home (make-temp-file "todo-write-home" t))
+           (file (expand-file-name "projects/-garden/s.jsonl" home))
+           (number 0)
+           (say (lambda (&rest tasks)
+                  (write-region
+                   (concat
+                    (json-serialize
+                     `( :type "assistant" :uuid ,(format "u%d" (cl-incf number)) :sessionId "s"
+                        :cwd "/garden" :isSidechain :false :timestamp "2026-01-01T10:00:00.000Z"
+                        :message (:role "assistant" :id ,(format "m%d" number)
+                                  :content [( :type "tool_use" :id ,(format "c%d" number)
+                                              :name "TodoWrite"
+                                              :input ,(apply #'todo-write-test-todos tasks))])))
+                    "\n"
+                    (json-serialize
+                     `( :type "user" :uuid ,(format "r%d" number) :sessionId "s"
+                        :cwd "/garden" :isSidechain :false :timestamp "2026-01-01T10:00:00.000Z"
+                        :message (:role "user"
+                                  :content [( :type "tool_result" :content "ok"
+                                              :tool_use_id ,(format "c%d" number))])))
+                    "\n")
+                   nil file t 'silent))))
+      (make-directory (file-name-directory file) t)
+      (unwind-protect
+          (progn
+            (funcall say "Dig")
+            (todo-write-stuck-stop)
+            (should (todo-write-wait-tests--ended-p (todo-write-follow file)))
+            (funcall say "Dig" "Sow")
+            ;; Emacs goes on: its timers run.
+            (let (ran)
+              (run-at-time 0.3 nil (lambda () (setq ran t)))
+              (todo-write-test-wait (lambda () ran) 2))
+            (funcall say "Sow" "Reap")
+            (todo-write-stuck-continue)
+            (todo-write-test-wait
+             (lambda () (equal '("Sow" "Reap")
+                               (ignore-errors (todo-write-test-contents "claude:s")))))
+            (should (equal '(("Dig") ("Dig" "Sow") ("Sow" "Reap"))
+                           (mapcar (lambda (revision) (todo-write-test-contents "claude:s" revision))
+                                   '(1 2 3)))))
+        (todo-write-follow-stop)
+        (delete-directory home t)))))
 
 (provide 'todo-write-wait-tests)
 ;;; todo-write-wait-tests.el ends here
