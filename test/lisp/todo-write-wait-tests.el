@@ -106,6 +106,29 @@ Its journals are on a file system that can be stopped."
                     (lambda () (ignore-error todo-write-journal-error
                                  (todo-write-test-contents "kept"))))))))
 
+;;; Long journals
+
+(defun todo-write-wait-tests--timers (function)
+  "Call FUNCTION; return how often a timer ran meanwhile that is due each millisecond."
+  (let* ((count 0)
+         (timer (run-at-time 0.001 0.001 (lambda () (cl-incf count)))))
+    (unwind-protect (funcall function)
+      (cancel-timer timer))
+    count))
+
+(ert-deftest todo-write-timers-run-while-a-long-journal-is-read-opened-and-searched ()
+  (todo-write-with-store
+    (todo-write-test-child
+     `(progn (todo-write "long" ',(todo-write-test-todos "Dig"))
+             (dotimes (n 1500)
+               (todo-write-observe "long" "MESSAGE" (format "%d %s" n (make-string 12000 ?x))))
+             (prin1 t)))
+    (dolist (function (list (lambda () (should (equal '("Dig") (todo-write-test-contents "long"))))
+                            (lambda () (should (todo-write-matches "long" "dig" 10)))
+                            (lambda () (should (car (todo-write-search--find "dig"))))
+                            (lambda () (should (todo-write-restore "long")))))
+      (should (< 3 (todo-write-wait-tests--timers function))))))
+
 ;;; A user's Emacs
 
 (ert-deftest todo-write-wait-C-g-ends-the-wait-for-a-journal-that-is-said ()
