@@ -296,10 +296,15 @@ several; with a prefix argument, stop all.  Stopping all, or the one that
 
 ;;; The hub
 
+(defvar todo-write-follow--hub nil
+  "The process of the hub that follows the sessions, or nil.")
+
 (defun todo-write-follow--connect ()
-  "Start the hub unless it runs; follow the sessions again that it followed."
-  (unless (todo-write-hub--live-p)
-    (todo-write-hub--begin todo-write-follow-interval todo-write-follow-quiet)
+  "Start the hub unless it runs; a new one follows the sessions again."
+  (todo-write-hub--ensure)
+  (unless (eq todo-write-follow--hub todo-write-hub--process)
+    (setq todo-write-follow--hub todo-write-hub--process)
+    (todo-write--call todo-write-dyn--hub-set todo-write-follow-interval todo-write-follow-quiet)
     (add-hook 'todo-write-hub--functions #'todo-write-follow--receive)
     (dolist (option '(todo-write-follow-interval todo-write-follow-quiet))
       (add-variable-watcher option #'todo-write-follow--set-option))

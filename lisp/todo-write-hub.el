@@ -6,8 +6,9 @@
 ;;; Commentary:
 
 ;; Threads of the module, the hub, find, watch and read the sessions of agents, so that
-;; Emacs never waits for a file of an agent.  They write a byte to a pipe process when
-;; there is something to take; its filter takes and dispatches that.
+;; Emacs never waits for a file of an agent, and serve the socket for agents' programs.
+;; They write a byte to a pipe process when there is something to take; its filter takes
+;; and dispatches that.
 
 ;;; Code:
 
@@ -23,13 +24,30 @@
   "Abnormal hook, called with each message of the hub, a plist.
 See `todo-write-dyn--hub-take'.")
 
+(defvar todo-write-hub--call-functions nil
+  "Abnormal hook, called with each message of the socket, a plist.
+See `todo-write-dyn--door-take'.  While a message is handled, those of
+other programs may come.")
+
+(defvar todo-write-hub--begin-hook nil
+  "Hook, run when a hub has begun; an earlier one has ended.")
+
+(defconst todo-write-hub--slice 0.005
+  "Seconds for which messages of the socket are handled at once.")
+
 (defun todo-write-hub--live-p ()
   "Return non-nil if the hub runs."
   (and (process-live-p todo-write-hub--process)
        (todo-write--call todo-write-dyn--hub-live-p)))
 
-(defun todo-write-hub--begin (interval quiet)
-  "Start the hub; INTERVAL and QUIET are as for `todo-write-dyn--hub-set'."
+(defun todo-write-hub--ensure ()
+  "Start the hub unless it runs; signal `todo-write-error' if it cannot."
+  (unless (todo-write-hub--live-p)
+    (todo-write-hub--begin)
+    (run-hooks 'todo-write-hub--begin-hook)))
+
+(defun todo-write-hub--begin ()
+  "Start the hub."
   (todo-write-hub--end)
   (add-hook 'kill-emacs-hook #'todo-write-hub--end)
   (let* (;; Otherwise, Emacs would wait for more after each byte.
@@ -41,7 +59,8 @@ See `todo-write-dyn--hub-take'.")
     (set-process-buffer process nil)
     (kill-buffer buffer)
     (condition-case err
-        (todo-write--call todo-write-dyn--hub-begin process interval quiet)
+        ;; Who follows sessions sets other times.
+        (todo-write--call todo-write-dyn--hub-begin process 2 nil)
       (error (delete-process process)
              (signal (car err) (cdr err))))
     (setq todo-write-hub--process process)))
@@ -55,16 +74,35 @@ would be fatal."
     (delete-process (cl-shiftf todo-write-hub--process nil))))
 
 (defun todo-write-hub--filter (process _bytes)
-  "Take and dispatch what the hub has for PROCESS."
-  (when (and (eq process todo-write-hub--process) (not todo-write-hub--inside))
-    (let ((todo-write-hub--inside t) (inhibit-quit t))
-      (unwind-protect
-          (todo-write--drawing-once
-            (dolist (message (todo-write--call todo-write-dyn--hub-take))
-              (condition-case-unless-debug err
-                  (run-hook-with-args 'todo-write-hub--functions message)
-                (error (message "todo-write: %s" (todo-write--error-text err))))))
-        (todo-write--call todo-write-dyn--hub-ring)))))
+  "Take and dispatch what the hub has for PROCESS, calls of programs first."
+  (when (eq process todo-write-hub--process)
+    (let ((inhibit-quit t))
+      (if todo-write-hub--inside
+          (todo-write-hub--take-calls nil)
+        (unwind-protect
+            (todo-write--drawing-once
+              (todo-write-hub--take-calls (+ (float-time) todo-write-hub--slice))
+              (todo-write-hub--take))
+          (todo-write--call todo-write-dyn--hub-ring))))))
+
+(defun todo-write-hub--take-calls (end)
+  "Take and dispatch messages of the socket, until the time END if that is non-nil."
+  (let (message)
+    (while (and (or (null end) (< (float-time) end))
+                (setq message (todo-write--call todo-write-dyn--door-take)))
+      (todo-write-hub--dispatch 'todo-write-hub--call-functions message))))
+
+(defun todo-write-hub--take ()
+  "Take and dispatch what the hub has read."
+  (let ((todo-write-hub--inside t))
+    (dolist (message (todo-write--call todo-write-dyn--hub-take))
+      (todo-write-hub--dispatch 'todo-write-hub--functions message))))
+
+(defun todo-write-hub--dispatch (hook message)
+  "Call the functions of HOOK with MESSAGE, and show an error in one of them."
+  (condition-case-unless-debug err
+      (run-hook-with-args hook message)
+    (error (message "todo-write: %s" (todo-write--error-text err)))))
 
 (defun todo-write-hub--wait (condition)
   "Wait until CONDITION, a function, returns non-nil; return that.

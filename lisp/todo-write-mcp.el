@@ -99,17 +99,31 @@ agent the tool.  If another Emacs has the socket, this one takes over when
 that ends."
   :global t
   :group 'todo-write-hosts
+  (when todo-write-mcp-mode
+    (todo-write-module--prepare))
+  (cond ((featurep 'todo-write-dyn)
+         (todo-write-mcp--begin-mode)
+         (when (and todo-write-mcp-mode (called-interactively-p 'any)
+                    (not (todo-write-mcp-setup--kept-p)))
+           (message "On for this session; for later ones, put %s into your init file"
+                    "(todo-write-mcp-mode)")))
+        (todo-write-mcp-mode
+         ;; The user was told how to get the module.
+         (add-hook 'todo-write-module--loaded-hook #'todo-write-mcp--begin-mode-soon))))
+
+(defun todo-write-mcp--begin-mode-soon ()
+  "Open the socket after the call that has loaded the module."
+  (run-with-timer 0 nil #'todo-write-mcp--begin-mode))
+
+(defun todo-write-mcp--begin-mode ()
+  "Open or close the socket for `todo-write-mcp-mode'; the module is loaded."
+  (todo-write-note--watch todo-write-mcp-mode)
   (if (not todo-write-mcp-mode)
-      (progn (todo-write-note--watch nil)
-             (todo-write-socket--close))
-    (todo-write-module--prepare)
+      (todo-write-socket--close)
     (condition-case err
-        (progn (todo-write-socket--open)
-               (todo-write-note--watch t)
-               (when (and (called-interactively-p 'any) (not (todo-write-mcp-setup--kept-p)))
-                 (message "On for this session; for later ones, put %s into your init file"
-                          "(todo-write-mcp-mode)")))
+        (todo-write-socket--open)
       (todo-write-error
+       (todo-write-note--watch nil)
        (setq todo-write-mcp-mode nil)
        (display-warning 'todo-write (cadr err))))))
 
@@ -135,8 +149,7 @@ See `todo-write-socket--roles'."
                 (todo-write-follow-sessions--add-home 'codex (plist-get hello :codexFolder))
                 (todo-write-follow--send-homes))
               (when-let* ((lost (plist-get hello :lost)))
-                (todo-write-mcp--note-lost
-                 (+ lost (todo-write-socket--connection-skew connection)))))
+                (todo-write-mcp--note-lost lost)))
       ((guard (null program))
        (when (eq type 'call)
          (todo-write-socket--answer connection message nil "This program has said goodbye.")))

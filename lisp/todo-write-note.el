@@ -72,23 +72,19 @@ It counts as delivered."
 
 ;;; The file for the hook
 
-(defun todo-write-note--file (thread)
-  "Return the name of the file for the session of THREAD, or nil.
-Only the main agents of Claude Code on this machine have one."
-  (let (case-fold-search)
-    (when (string-match "\\`claude:\\([^/]+\\)\\'" thread)
-      (expand-file-name
-       (concat "told/" (seq-take (replace-regexp-in-string "[^A-Za-z0-9-]" "_"
-                                                           (match-string 1 thread))
-                                 100))
-       (file-name-directory (todo-write-socket--file))))))
+(defun todo-write-note--session (thread)
+  "Return the id of the session of THREAD if a hook can ask for it, or nil.
+Only the main agents of Claude Code have one."
+  (let ((key (todo-write-remote--bare-key thread)) case-fold-search)
+    (and (string-match "\\`claude:\\([^/]+\\)\\'" key)
+         (match-string 1 key))))
 
 (defun todo-write-note--update (thread)
-  "Make or delete the file that lets the hook of THREAD's agent ask this Emacs."
-  (when-let* ((file (and (eq 'open (todo-write-socket--state))
-                         (todo-write-note--file thread))))
-    (todo-write--call todo-write-dyn--told-file
-      (file-name-directory (todo-write-socket--file)) (file-name-nondirectory file)
+  "Let the hook of THREAD's agent ask this Emacs while there is something to say."
+  (when-let* ((session (and (eq 'open (todo-write-socket--state))
+                            (todo-write-note--session thread))))
+    (todo-write--call todo-write-dyn--door-tell
+      (todo-write-remote--of-thread thread) session
       (or (gethash thread todo-write-note--messages)
           (member thread todo-write-note--waiting)
           (todo-write--call todo-write-dyn--untold-edits thread)))))
@@ -147,7 +143,7 @@ See `todo-write-socket--roles'."
         ((not (eq 'open (todo-write-socket--state))) nil)
         ((todo-write-remote--of-thread thread)
          (and (member (todo-write-remote--of-thread thread) todo-write-note--hook-machines) 'hook))
-        ((and (todo-write-note--file thread) (todo-write-plugin--installed-p)) 'hook)))
+        ((and (todo-write-note--session thread) (todo-write-plugin--installed-p)) 'hook)))
 
 ;;;###autoload
 (defun todo-write-tell (thread message)

@@ -27,10 +27,6 @@
 (require 'todo-write-row)
 (require 'todo-write-socket)
 
-(defconst todo-write-permission--limit 20
-  "Maximum number of open requests of a machine.
-Each may be as large as a message.")
-
 (cl-defstruct (todo-write-permission--call (:constructor todo-write-permission--make-call)
                                            (:copier nil))
   "A hook that waits for an answer.
@@ -49,9 +45,7 @@ is non-nil if no other host reports the agent's activity.  INPUT is
   "Handle MESSAGE of the hook of CONNECTION.
 See `todo-write-socket--roles'."
   (pcase (plist-get message :type)
-    ('call (if-let* ((why (todo-write-permission--refusal connection)))
-               (todo-write-socket--answer connection message nil why)
-             (todo-write-permission--ask connection message)))
+    ('call (todo-write-permission--ask connection message))
     ((or 'closed 'bye 'cancel)
      (dolist (call todo-write-permission--calls)
        (when (eq connection (todo-write-permission--call-connection call))
@@ -59,17 +53,6 @@ See `todo-write-socket--roles'."
          (todo-write-withdraw (todo-write-permission--call-thread call)
                               (todo-write-permission--call-id call))
          (todo-write-permission--rest call))))))
-
-(defun todo-write-permission--refusal (connection)
-  "Return why CONNECTION cannot make another request now, a sentence, or nil."
-  (let ((open (mapcar #'todo-write-permission--call-connection todo-write-permission--calls))
-        (remote (todo-write-socket--connection-remote connection)))
-    (cond ((memq connection open) "Its earlier question is still open.")
-          ((<= todo-write-permission--limit
-               (seq-count (lambda (other)
-                            (equal remote (todo-write-socket--connection-remote other)))
-                          open))
-           "Too many questions are open in Emacs."))))
 
 (defun todo-write-permission--ask (connection message)
   "Make a request of MESSAGE of CONNECTION."
@@ -184,11 +167,10 @@ a tool call its own."
       (signal 'todo-write-error '("The agent no longer waits for this")))
     (todo-write-socket--answer
      connection (todo-write-permission--call-message call) t "Answered."
-     :decision (cond ((consp (car value))
-                      (list :behavior "allow"
-                            :answers (todo-write-permission--answers value)))
-                     (text (append value (list :message (todo-write-socket--unicode text))))
-                     (t value)))
+     (cond ((consp (car value))
+            (list :behavior "allow" :answers (todo-write-permission--answers value)))
+           (text (append value (list :message (todo-write-socket--unicode text))))
+           (t value)))
     (run-at-time 0 nil #'todo-write-permission--rest call)))
 
 (defun todo-write-permission--answers (value)

@@ -6,13 +6,8 @@
 ;;; Commentary:
 
 ;; M-x todo-write-mcp-setup in a folder of another machine shows the lines for that
-;; machine: how to get the program there, the tunnel or the mount by which it reaches
-;; this Emacs, and the agent's command.  It runs nothing there but `uname' and `id'.
-;;
-;; OpenSSH's server keeps the socket that it forwarded when a connection ends, even at
-;; its ordinary end, and then cannot bind the same name, unless its own settings have
-;; StreamLocalBindUnlink.  So the tunnel has another name in each connection; the
-;; program takes the newest one, and deletes those that are dead.
+;; machine: how to get the program there, and the agent's command.  It runs nothing there
+;; but `uname' and `id', and the program's own setup.
 
 ;;; Code:
 
@@ -23,9 +18,7 @@
 (require 'todo-write-mcp)
 (require 'todo-write-mcp-setup)
 (require 'todo-write-remote)
-(require 'todo-write-remote-socket)
 (require 'todo-write-row)
-(require 'todo-write-socket)
 
 (cl-defstruct (todo-write-remote-setup--there (:constructor todo-write-remote-setup--make-there)
                                               (:copier nil))
@@ -90,30 +83,15 @@ Signal a `user-error' if no line for a shell can be made from these."
             (setq todo-write-remotes remotes)))
         name)))
 
-(defun todo-write-remote-setup--listen (name)
-  "Let this Emacs accept connections from the machine NAME."
-  (unless (eq 'open (todo-write-socket--state))
-    (todo-write-mcp-mode))
-  (when (eq 'client (todo-write-socket--state))
-    (user-error "Agents reach another Emacs; set it up there"))
-  (unless (todo-write-remote-socket--open-p name)
-    (todo-write-mcp-mode -1)
-    (todo-write-mcp-mode))
-  (unless (todo-write-remote-socket--open-p name)
-    (user-error "This Emacs does not listen to %s; see the warning" name)))
-
 ;;; The lines
 
 (defun todo-write-remote-setup--folder (there)
-  "Return the folder on the machine THERE for the program and the tunnels."
+  "Return the folder on the machine THERE for the program."
   (concat (string-remove-suffix "/" (todo-write-remote-setup--there-home there)) "/.todo-write"))
 
 (defun todo-write-remote-setup--server (there)
-  "Return the command of the MCP server on the machine THERE, a list.
-It needs no options, but in a container."
-  (cons (concat (todo-write-remote-setup--folder there) "/bin/todo-write-mcp")
-        (and (todo-write-remote-setup--there-container there)
-             '("--socket" "/run/todo-write/socket"))))
+  "Return the command of the MCP server on the machine THERE, a list."
+  (list (concat (todo-write-remote-setup--folder there) "/bin/todo-write-mcp")))
 
 (defun todo-write-remote-setup--ssh (there)
   "Return the beginning of a command line that runs a command on THERE."
@@ -151,44 +129,6 @@ It needs no options, but in a container."
           "Where cargo is missing there, take the file
 todo-write-mcp for its kind from the release, and put it to the same place."))
 
-(defun todo-write-remote-setup--local-name ()
-  "Return a name of this machine for its socket on another."
-  (replace-regexp-in-string "[^A-Za-z0-9._-]" "-" (car (split-string (system-name) "\\."))))
-
-(defun todo-write-remote-setup--tunnel-lines (there)
-  "Return the lines of the tunnel from the machine THERE, each a part (TITLE TEXT)."
-  (let* ((name (todo-write-remote-setup--there-name there))
-         (socket (todo-write-remote-socket--file name))
-         (port (todo-write-remote--get name :port))
-         (folder (todo-write-remote-setup--folder there))
-         (here (todo-write-remote-setup--local-name))
-         (container (todo-write-remote-setup--there-container there))
-         (ssh (todo-write-remote-setup--ssh there)))
-    (cond
-     ((and container (not socket))
-      (user-error "A container reaches a socket, not a port"))
-     (container
-      (let ((mount (directory-file-name (file-name-directory socket))))
-        `(("Mount the folder of its socket, as the user of this Emacs"
-           ,(format "%s run --user %d -v %s:/run/todo-write …" container (user-uid)
-                    (shell-quote-argument mount)))
-          ("In a devcontainer.json"
-           ,(format "\"mounts\": [\"source=%s,target=/run/todo-write,type=bind\"]" mount)))))
-     (port
-      `(("The token, once"
-         ,(format "%s 'umask 077; cat >%s/%d.token' <%s" ssh folder port
-                  (shell-quote-argument (todo-write-remote-socket--token-file name))))
-        ("The tunnel, in ~/.ssh/config here"
-         ,(format "Host %s\n  RemoteForward 127.0.0.1:%d 127.0.0.1:%d"
-                  (todo-write-remote-setup--there-host there) port port))))
-     (t
-      `(("The tunnel, with another name in each connection"
-         ,(format "%s -R %s/%s-$(date +%%s).socket:%s"
-                  ssh folder here (shell-quote-argument socket)))
-        ("Or, if the server's sshd_config has StreamLocalBindUnlink yes, in ~/.ssh/config here"
-         ,(format "Host %s\n  RemoteForward %s/%s.socket %s"
-                  (todo-write-remote-setup--there-host there) folder here socket)))))))
-
 ;;; The command
 
 (defun todo-write-remote-setup--run (agent &optional remove)
@@ -196,7 +136,6 @@ todo-write-mcp for its kind from the release, and put it to the same place."))
 AGENT and REMOVE are as in `todo-write-mcp-setup', which calls this."
   (let* ((folder default-directory)
          (name (todo-write-remote-setup--name folder)))
-    (todo-write-remote-setup--listen name)
     (let* ((there (todo-write-remote-setup--look name folder))
            (server (todo-write-remote-setup--server there)))
       (todo-write-mcp-setup--show
@@ -208,15 +147,10 @@ AGENT and REMOVE are as in `todo-write-mcp-setup', which calls this."
   "Return what to show about the way from THERE to this Emacs, lists (TITLE TEXT)."
   (let ((name (todo-write-remote-setup--there-name there)))
     `((,(format "Agents on %s" name)
-       ,(format "They reach this Emacs by %s.
-M-x todo-write-doctor checks the way while a folder there is open.  A program that finds this way
-can write and end plans and ask questions in the name of agents there, and nothing else."
-                (or (todo-write-remote-socket--file name)
-                    (format "port %d of 127.0.0.1" (todo-write-remote--get name :port)))))
+       "They reach this Emacs only while M-x todo-write-connect connects it to the machine.")
       ("The program: run these here, in a shell, then M-x todo-write-mcp-setup again"
        ,(concat (todo-write-remote-setup--program-lines there) "\n"
-                (todo-write-remote-setup--program-note there)))
-      ,@(todo-write-remote-setup--tunnel-lines there))))
+                (todo-write-remote-setup--program-note there))))))
 
 ;;; For the doctor
 
@@ -225,35 +159,9 @@ can write and end plans and ask questions in the name of agents there, and nothi
   (mapcar (lambda (remote) (todo-write-remote-setup--finding (car remote))) todo-write-remotes))
 
 (defun todo-write-remote-setup--finding (name)
-  "Return the doctor's finding about the machine NAME.
-A machine without a connection is not asked."
-  (let ((prefix (todo-write-remote--prefix name)))
-    (cond
-     ((not (eq 'open (todo-write-socket--state)))
-      (list 'note (format "%s: off, so that no agent there reaches this Emacs" name)
-            "M-x todo-write-mcp-mode"))
-     ((not (todo-write-remote-socket--open-p name))
-      (list 'problem (format "%s: this Emacs does not listen to it" name)
-            "Correct todo-write-remotes, then switch todo-write-mcp-mode off and on"))
-     ((not (file-remote-p prefix nil t))
-      (list 'note (format "%s: not checked, since no folder there is open" name)
-            (format "Visit %s, and check again" prefix)))
-     (t (todo-write-remote-setup--finding-of-call name)))))
-
-(defun todo-write-remote-setup--finding-of-call (name)
-  "Return the doctor's finding about a call from the machine NAME."
-  (let* ((folder (concat (todo-write-remote--prefix name) "/"))
-         (answer (condition-case err
-                     (todo-write-mcp-setup--check
-                      (todo-write-remote-setup--server
-                       (todo-write-remote-setup--look name folder))
-                      folder)
-                   (error (error-message-string err)))))
-    (if (string-match-p (format ", process %d," (emacs-pid)) answer)
-        (list 'ok (format "%s: a call from there reached this Emacs" name))
-      (list 'problem (format "%s: a call from there did not reach this Emacs: %s" name
-                             (todo-write-row-line answer 200))
-            (format "M-x todo-write-mcp-setup in a folder of %s" name)))))
+  "Return the doctor's finding about the machine NAME, which is not asked."
+  (list 'note (format "%s: agents there reach this Emacs only by M-x todo-write-connect" name)
+        (format "M-x todo-write-mcp-setup in a folder of %s" name)))
 
 (provide 'todo-write-remote-setup)
 ;;; todo-write-remote-setup.el ends here

@@ -22,17 +22,10 @@
 A list of (NAME . PLIST).  NAME is what users read: ASCII letters, digits,
 `.', `_' and `-'.  The keys of PLIST:
   :prefix  of the machine's files in Emacs, such as \"/ssh:build:\"
-  :socket  the socket on this machine that SSH forwards or a container
-           mounts; by default remote/NAME/socket beside `todo-write-socket'
-  :port    the number of a TCP port on 127.0.0.1, used in place of a socket
-  :token   the file with the token that programs need for the port; by
-           default todo-write-NAME.token in `user-emacs-directory', which is
-           made if it is missing
-After a change, switch `todo-write-mcp-mode' off and on."
+Others, of earlier versions, are ignored."
   :group 'todo-write-hosts
   :type '(alist :key-type (string :tag "Name")
-                :value-type (plist :options ((:prefix string) (:socket file)
-                                             (:port natnum) (:token file))))
+                :value-type (plist :options ((:prefix string))))
   :package-version '(todo-write . "0.2.0"))
 
 (defconst todo-write-remote--name-regexp "[A-Za-z0-9][A-Za-z0-9._-]*"

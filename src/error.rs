@@ -19,6 +19,8 @@ pub enum Error {
     Argument(Problem),
     #[error("{which} list: id \"{id}\" comes twice; ids must be unique within a list")]
     DuplicateId { which: &'static str, id: String },
+    #[error("{0}")]
+    Door(String),
     #[error("journal {file}: {reason}")]
     Journal { file: String, reason: std::io::Error },
 }

@@ -455,9 +455,19 @@ impl Hub {
     /// The next message. What happened at the socket comes first. The caller rings by [`Hub::ring_again`] if
     /// it leaves some.
     pub fn take(&self) -> Option<Message> {
-        if let Some(event) = self.door.as_ref().and_then(Door::take) {
-            return Some(Message::Door(event));
-        }
+        let event = self.door.as_ref().and_then(Door::take);
+        event.map(Message::Door).or_else(|| self.take_read())
+    }
+
+    /// What happened next at the socket, or at that of a machine, with the machine's name.
+    pub fn take_call(&self) -> Option<(Option<String>, door::Event)> {
+        let event = self.door.as_ref().and_then(Door::take);
+        let there = || self.shared.lock().queue.take_there();
+        event.map(|event| (None, event)).or_else(|| there().map(|(machine, event)| (Some(machine), event)))
+    }
+
+    /// The next message of what was read. The caller takes calls by [`Hub::take_call`].
+    pub fn take_read(&self) -> Option<Message> {
         let mut state = self.shared.lock();
         let message = state.queue.take();
         if message.is_some() {

@@ -196,6 +196,7 @@ pub struct Answer {
     /// Whether it succeeded.
     pub ok: bool,
     /// Text for the agent.
+    #[serde(default)]
     pub text: String,
     /// What the user decided, for the role `permission`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

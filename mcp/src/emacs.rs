@@ -6,40 +6,21 @@
 use std::io;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use todo_write::protocol::{
+    Answer, Bye, Call, Hello, LARGEST, Message, PROTOCOL, Reply, Role, SessionActivity, Welcome, line,
+};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::door::Door;
-use crate::proof::proof;
 
-/// The version of the protocol.
-const PROTOCOL: u64 = 1;
-/// Maximum size of a line in bytes.
-const LARGEST: usize = 1 << 20;
 /// Time limit of what happens between calls: a message, or an attempt to reconnect.
 const LIMIT_BETWEEN: Duration = Duration::from_secs(5);
 /// The number of doors that can be tried within a time limit if none answers.
-const DOORS: u32 = 4;
-
-/// The answer to a call.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
-    /// Text for the agent.
-    pub text: String,
-    /// Whether the list was rejected or never reached Emacs.
-    pub is_error: bool,
-}
-
-impl Answer {
-    /// The answer in a message of Emacs.
-    fn of(message: &Value) -> Self {
-        let text = message["text"].as_str().unwrap_or_default().to_owned();
-        Answer { text, is_error: message["ok"] != true }
-    }
-}
+const DOORS: u32 = 2;
 
 /// The end of a result that says that Emacs has not got the list. Transcript readers recognize it.
 const NO_EMACS: &str = "[todo-write:no-emacs]";
@@ -73,7 +54,7 @@ impl Failure {
             Failure::TooLarge => "The list is larger than 1 MiB; send a shorter one.".into(),
             Failure::Refused(text) => text,
         };
-        Answer { text, is_error: true }
+        Answer { text, ..Answer::default() }
     }
 }
 
@@ -81,9 +62,7 @@ impl Failure {
 pub struct Emacs {
     /// Where it listens, if the user named that.
     door: Option<Door>,
-    /// Whether this program asks for decisions.
-    is_asking: bool,
-    hello: std::sync::Mutex<Value>,
+    hello: std::sync::Mutex<Hello>,
     /// Serializes calls in the order of their arrival.
     link: Mutex<Link>,
 }
@@ -97,91 +76,73 @@ struct Link {
     /// The time of the first call that did not reach Emacs since the last connection.
     lost: Option<u64>,
     /// The last message about the agent's activity.
-    state: Option<Value>,
+    state: Option<SessionActivity>,
 }
 
 impl Emacs {
     /// The Emacs that listens at DOOR, or at a usual one, told of this program's ROLE.
-    pub fn new(door: Option<Door>, role: &str, outdated: bool) -> Self {
-        let hello = json!({
-            "type": "hello",
-            "protocol": PROTOCOL,
-            "role": role,
-            // Without random bits there is no nonce either, so that no connection is opened.
-            "id": random().ok(),
-            "version": env!("CARGO_PKG_VERSION"),
-            "process": std::process::id(),
-            "pidDomain": std::fs::read_link("/proc/self/ns/pid").ok(),
-            "started": milliseconds(SystemTime::now()),
-            "outdated": outdated,
-            "claudeFolder": std::env::var("CLAUDE_CONFIG_DIR").ok(),
-            "codexFolder": std::env::var("CODEX_HOME").ok(),
-        });
+    pub fn new(door: Option<Door>, role: Role, outdated: bool) -> Self {
+        let hello = Hello {
+            protocol: PROTOCOL,
+            roles: vec![role],
+            // Without random bits no connection is opened.
+            id: random().unwrap_or_default(),
+            version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            process: Some(std::process::id()),
+            pid_domain: std::fs::read_link("/proc/self/ns/pid")
+                .ok()
+                .and_then(|domain| Some(domain.to_str()?.to_owned())),
+            started: Some(milliseconds(SystemTime::now())),
+            outdated,
+            claude_folder: std::env::var("CLAUDE_CONFIG_DIR").ok(),
+            codex_folder: std::env::var("CODEX_HOME").ok(),
+            ..Hello::default()
+        };
         let notes = outdated.then(|| {
             "todo-write-mcp was set up by an earlier version: tell the user to run \
              M-x todo-write-mcp-setup in Emacs again."
                 .to_owned()
         });
         let link = Link { notes: notes.into_iter().collect(), ..Link::default() };
-        Emacs { door, is_asking: role == "permission", hello: hello.into(), link: link.into() }
+        Emacs { door, hello: hello.into(), link: link.into() }
     }
 
-    /// Adds FIELDS, an object, to what Emacs is told when a connection begins.
-    pub fn introduce(&self, fields: Value) {
-        if let (Ok(mut hello), Value::Object(fields)) = (self.hello.lock(), fields) {
-            fields.into_iter().for_each(|(key, value)| hello[key] = value);
+    /// Changes what Emacs is told when a connection begins.
+    pub fn introduce(&self, change: impl FnOnce(&mut Hello)) {
+        if let Ok(mut hello) = self.hello.lock() {
+            change(&mut hello);
         }
     }
 
-    /// Passes CALL, an object, to Emacs and returns the answer, or an error after LIMIT.
-    pub async fn ask(&self, mut call: Value, limit: Duration) -> Answer {
+    /// Passes CALL to Emacs and returns the answer, or an error after LIMIT.
+    pub async fn ask(&self, mut call: Call, limit: Duration) -> Answer {
         let begun = milliseconds(SystemTime::now());
         // Emacs drops a call after this time, because the agent already has an error.
-        call["until"] = json!(begun.saturating_add(whole(limit)));
-        call["type"] = "call".into();
+        call.until = Some(begun.saturating_add(whole(limit)));
         let deadline = Instant::now() + limit;
         // Without the link in time, an earlier call waits for Emacs.
         let Ok(mut link) = timeout_at(deadline, self.link.lock()).await else {
             return Failure::Silent.answer();
         };
-        let asked = timeout_at(deadline, self.exchange(&mut link, &mut call, limit)).await;
+        let asked = timeout_at(deadline, self.exchange(&mut link, call, limit)).await;
         asked.unwrap_or(Err(Failure::Silent)).unwrap_or_else(|failure| {
-            self.note_failure(&mut link, &failure, begun);
+            if failure != Failure::TooLarge {
+                link.lost.get_or_insert(begun);
+            }
             failure.answer()
         })
     }
 
-    /// Notes a failed call, which began at BEGUN.
-    fn note_failure(&self, link: &mut Link, failure: &Failure, begun: u64) {
-        if *failure == Failure::TooLarge {
-            return;
-        }
-        link.lost.get_or_insert(begun);
-        // The old end of a tunnel that was cut may stay open for hours.
-        if *failure == Failure::Silent
-            && link.connection.as_ref().is_some_and(|connection| connection.door.has_newer(&self.doors()))
-        {
-            link.connection = None;
-        }
-    }
-
-    /// Passes CALL, an object, to Emacs, which must be reached within REACH. Returns the whole answer if
-    /// it comes within LIMIT.
-    pub async fn ask_user(&self, mut call: Value, reach: Duration, limit: Duration) -> Option<Value> {
+    /// Passes CALL to Emacs, which must be reached within REACH. Returns the answer if it is not an error and
+    /// comes within LIMIT.
+    pub async fn ask_user(&self, mut call: Call, reach: Duration, limit: Duration) -> Option<Answer> {
         let until = SystemTime::now() + limit;
-        call["until"] = milliseconds(until).into();
-        call["type"] = "call".into();
+        call.until = Some(milliseconds(until));
         let mut link = self.link.lock().await;
         timeout(reach, self.connect(&mut link, reach)).await.ok()?.ok()?;
-        link.calls += 1;
-        call["call"] = link.calls.into();
-        let (line, number) = (line_of(&call), link.calls);
-        if line.len() > LARGEST {
-            return None;
-        }
+        let (line, number) = link.line_of(call).ok()?;
         let left = until.duration_since(SystemTime::now()).unwrap_or_default();
-        let answer = timeout(left, link.call(&line, number)).await.ok()?.ok()?;
-        (answer["ok"] == true).then_some(answer)
+        timeout(left, link.call(&line, number)).await.ok()?.ok().filter(|answer| answer.ok)
     }
 
     /// Sends CALL, by a new connection if the old one has broken, and reads its answer. The caller waits
@@ -189,17 +150,11 @@ impl Emacs {
     async fn exchange(
         &self,
         link: &mut MutexGuard<'_, Link>,
-        call: &mut Value,
+        call: Call,
         limit: Duration,
     ) -> Result<Answer, Failure> {
-        link.calls += 1;
-        call["call"] = link.calls.into();
-        let line = line_of(call);
-        if line.len() > LARGEST {
-            return Err(Failure::TooLarge);
-        }
+        let (line, number) = link.line_of(call)?;
         let is_new = self.connect(link, limit).await?;
-        let number = link.calls;
         let mut answered = link.call(&line, number).await;
         if answered == Err(Failure::Absent) && !is_new {
             link.connection = None;
@@ -209,7 +164,7 @@ impl Emacs {
         if matches!(answered, Err(Failure::Absent | Failure::Refused(_))) {
             link.connection = None;
         }
-        let mut answer = Answer::of(&answered?);
+        let mut answer = answered?;
         for note in std::mem::take(&mut link.notes) {
             answer.text.push('\n');
             answer.text.push_str(&note);
@@ -226,9 +181,9 @@ impl Emacs {
         }
         link.connection = None;
         let mut hello = self.hello.lock().map(|hello| hello.clone()).unwrap_or_default();
-        hello["lost"] = link.lost.into();
+        hello.lost = link.lost;
         let (mut connection, welcome) = Connection::first(self.doors(), &hello, limit / DOORS).await?;
-        let (ours, theirs) = (env!("CARGO_PKG_VERSION"), welcome["version"].as_str().unwrap_or_default());
+        let (ours, theirs) = (env!("CARGO_PKG_VERSION"), welcome.version);
         if ours != theirs {
             let note = format!(
                 "todo-write-mcp is version {ours}, and todo-write in Emacs is {theirs}: tell the user to run \
@@ -240,26 +195,27 @@ impl Emacs {
             }
         }
         if let Some(state) = &link.state {
-            connection.send(&line_of(state)).await?;
+            connection.tell(&Message::Activity(state.clone())).await?;
         }
         link.lost = None;
         link.connection = Some(connection);
         Ok(true)
     }
 
-    /// Sends MESSAGE, which has no answer, if there is a connection. One that does not take it is given
-    /// up, since calls wait for the link.
-    pub async fn tell(&self, message: &Value) {
+    /// Tells what an agent does, if there is a connection. One that does not take it is given up, since
+    /// calls wait for the link.
+    pub async fn tell(&self, activity: SessionActivity) {
         let mut link = self.link.lock().await;
-        if let Some(connection) = &mut link.connection
-            && !matches!(timeout(LIMIT_BETWEEN, connection.send(&line_of(message))).await, Ok(Ok(())))
-        {
-            link.connection = None;
+        if let Some(connection) = &mut link.connection {
+            let told = timeout(LIMIT_BETWEEN, connection.tell(&Message::Activity(activity))).await;
+            if !matches!(told, Ok(Ok(()))) {
+                link.connection = None;
+            }
         }
     }
 
-    /// Sends STATE again whenever a connection begins.
-    pub async fn remember(&self, state: Value) {
+    /// Tells STATE again whenever a connection begins.
+    pub async fn remember(&self, state: SessionActivity) {
         self.link.lock().await.state = Some(state);
     }
 
@@ -279,7 +235,7 @@ impl Emacs {
                 && self.connect(&mut link, limit).await.is_ok()
                 && let Some(connection) = &mut link.connection
             {
-                let _ = connection.send(&line_of(&json!({"type": "bye", "killed": is_killed}))).await;
+                let _ = connection.tell(&Message::Bye(Bye { killed: is_killed })).await;
             }
         })
         .await;
@@ -290,55 +246,46 @@ impl Emacs {
         let mut link = self.link.lock().await;
         let checked = timeout(limit, async {
             self.connect(&mut link, limit).await?;
-            link.calls += 1;
-            let (call, number) = (json!({"type": "call", "call": link.calls}), link.calls);
-            link.call(&line_of(&call), number).await
+            let (line, number) = link.line_of(Call::default())?;
+            link.call(&line, number).await
         });
-        let answer = checked.await.unwrap_or(Err(Failure::Silent));
-        answer.map_or_else(Failure::answer, |answer| Answer::of(&answer))
+        checked.await.unwrap_or(Err(Failure::Silent)).unwrap_or_else(Failure::answer)
     }
 
     /// Where to look for Emacs.
     pub fn doors(&self) -> Vec<Door> {
-        let mut doors = self.door.clone().map_or_else(Door::usual, |door| vec![door]);
-        // The proofs of a port do not cover what follows: something that passes it on could read a question
-        // and change the answer.
-        doors.retain(|door| !(self.is_asking && matches!(door, Door::Port(..))));
-        doors
+        self.door.clone().map_or_else(Door::usual, |door| vec![door])
     }
 }
 
 impl Link {
+    /// Numbers a call; returns its line and number.
+    fn line_of(&mut self, call: Call) -> Result<(Vec<u8>, u64), Failure> {
+        self.calls += 1;
+        let line = line_of(&Message::Call(Call { call: self.calls, ..call }))?;
+        if line.len() > LARGEST { Err(Failure::TooLarge) } else { Ok((line, self.calls)) }
+    }
+
     /// Sends LINE, the call NUMBER, and reads its answer.
-    async fn call(&mut self, line: &[u8], number: u64) -> Result<Value, Failure> {
+    async fn call(&mut self, line: &[u8], number: u64) -> Result<Answer, Failure> {
         let connection = self.connection.as_mut().ok_or(Failure::Absent)?;
         connection.send(line).await?;
         loop {
-            let answer = connection.receive().await?;
-            if answer["type"] == "refused" {
-                return Err(refusal(&answer));
-            }
-            // An answer to an earlier call came too late.
-            if answer["type"] == "answer" && answer["call"] == number {
-                return Ok(answer);
+            match connection.receive().await? {
+                Reply::Answer(answer) if answer.call == number => return Ok(answer),
+                Reply::Refused(refused) => return Err(Failure::Refused(refused.text)),
+                // An answer to an earlier call came too late.
+                _ => {}
             }
         }
     }
 }
 
-/// The words of a message by which Emacs ends a connection.
-fn refusal(message: &Value) -> Failure {
-    match message["text"].as_str() {
-        Some(text) => Failure::Refused(text.to_owned()),
-        None => Failure::Absent,
-    }
-}
-
 /// A connection to Emacs.
 struct Connection {
+    #[cfg(test)]
     door: Door,
-    input: BufReader<Box<dyn AsyncRead + Send + Unpin>>,
-    output: Box<dyn AsyncWrite + Send + Unpin>,
+    stream: BufReader<UnixStream>,
     /// The incomplete current line: `receive` can be cancelled by a time limit.
     line: Vec<u8>,
     /// Whether a line may have been sent in part.
@@ -347,9 +294,8 @@ struct Connection {
 
 impl Connection {
     /// Connects at the first of DOORS where this user's Emacs takes HELLO, and returns its welcome, too.
-    /// While a door does not answer, the next one is tried after PATIENCE: another service may have its
-    /// port by now.
-    async fn first(doors: Vec<Door>, hello: &Value, patience: Duration) -> Result<(Self, Value), Failure> {
+    /// While a door does not answer, the next one is tried after PATIENCE.
+    async fn first(doors: Vec<Door>, hello: &Hello, patience: Duration) -> Result<(Self, Welcome), Failure> {
         let mut failure = Failure::Absent;
         let (mut doors, mut attempts) = (doors.into_iter(), JoinSet::new());
         loop {
@@ -368,30 +314,26 @@ impl Connection {
     }
 
     /// Connects at DOOR, and says HELLO there.
-    async fn open(door: Door, mut hello: Value) -> Result<(Self, Value), Failure> {
+    async fn open(door: Door, mut hello: Hello) -> Result<(Self, Welcome), Failure> {
+        if hello.id.is_empty() {
+            return Err(Failure::Absent);
+        }
         let opened = door.open().await;
-        let (input, output) = opened.map_err(|why| why.map_or(Failure::Absent, Failure::Refused))?;
-        let token = door.token().map_err(Failure::Refused)?;
-        let input = BufReader::new(input);
-        let mut connection = Connection { door, input, output, line: Vec::new(), is_sending: false };
-        let nonce = random()?;
-        if let Some(token) = &token {
-            let challenge = connection.receive().await?;
-            let Some(theirs) = challenge["nonce"].as_str() else { return Err(refusal(&challenge)) };
-            hello["proof"] = proof(token, "program", theirs).into();
-            hello["nonce"] = nonce.as_str().into();
+        let stream = opened.map_err(|why| why.map_or(Failure::Absent, Failure::Refused))?;
+        let mut connection = Connection {
+            #[cfg(test)]
+            door,
+            stream: BufReader::new(stream),
+            line: Vec::new(),
+            is_sending: false,
+        };
+        hello.now = Some(milliseconds(SystemTime::now()));
+        connection.tell(&Message::Hello(Box::new(hello))).await?;
+        match connection.receive().await? {
+            Reply::Welcome(welcome) => Ok((connection, welcome)),
+            Reply::Refused(refused) => Err(Failure::Refused(refused.text)),
+            _ => Err(Failure::Absent),
         }
-        hello["now"] = milliseconds(SystemTime::now()).into();
-        connection.send(&line_of(&hello)).await?;
-        let welcome = connection.receive().await?;
-        if welcome["type"] != "welcome" {
-            return Err(refusal(&welcome));
-        }
-        if token.is_some_and(|token| welcome["proof"] != proof(&token, "emacs", &nonce)) {
-            let text = "What answers is not the user's Emacs; go on without the list.";
-            return Err(Failure::Refused(text.into()));
-        }
-        Ok((connection, welcome))
     }
 
     /// Returns whether the connection can take another line, as far as is known.
@@ -399,22 +341,26 @@ impl Connection {
         if self.is_sending {
             return false;
         }
-        match timeout(Duration::ZERO, self.input.fill_buf()).await {
+        match timeout(Duration::ZERO, self.stream.fill_buf()).await {
             Ok(read) => read.is_ok_and(|bytes| !bytes.is_empty()),
             Err(_) => true,
         }
     }
 
+    async fn tell(&mut self, message: &Message) -> io::Result<()> {
+        self.send(&line_of(message)?).await
+    }
+
     async fn send(&mut self, line: &[u8]) -> io::Result<()> {
         self.is_sending = true;
-        self.output.write_all(line).await?;
+        self.stream.write_all(line).await?;
         self.is_sending = false;
         Ok(())
     }
 
-    async fn receive(&mut self) -> Result<Value, Failure> {
+    async fn receive(&mut self) -> Result<Reply, Failure> {
         let left = LARGEST.saturating_sub(self.line.len()) as u64;
-        let read = (&mut self.input).take(left).read_until(b'\n', &mut self.line).await?;
+        let read = (&mut self.stream).take(left).read_until(b'\n', &mut self.line).await?;
         if read == 0 || !self.line.ends_with(b"\n") {
             return Err(Failure::Absent);
         }
@@ -429,10 +375,8 @@ fn random() -> io::Result<String> {
     Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
 }
 
-fn line_of(message: &Value) -> Vec<u8> {
-    let mut line = message.to_string().into_bytes();
-    line.push(b'\n');
-    line
+fn line_of(message: &Message) -> io::Result<Vec<u8>> {
+    line(message).map_err(io::Error::other)
 }
 
 /// Milliseconds since the epoch.
@@ -448,27 +392,29 @@ fn whole(duration: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::{Value, json};
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
-    use tokio::net::{UnixListener, UnixStream};
+    use tokio::net::UnixListener;
     use tokio::time::sleep;
 
     fn error(text: &str) -> Answer {
-        Answer { text: text.to_owned(), is_error: true }
+        Answer { text: text.to_owned(), ..Answer::default() }
     }
 
     #[tokio::test(flavor = "current_thread")]
     async fn without_an_emacs_a_call_says_what_to_do() {
-        let emacs = Emacs::new(Some(Door::Socket("/nowhere/socket".into())), "tool", false);
+        let emacs = Emacs::new(Some(Door("/nowhere/socket".into())), Role::Tool, false);
         let text = "Emacs does not answer; go on without the list, and tell the user to run \
                     M-x todo-write-mcp-mode in Emacs. [todo-write:no-emacs]";
-        assert_eq!(emacs.ask(json!({}), Duration::from_secs(5)).await, error(text));
+        assert_eq!(emacs.ask(Call::default(), Duration::from_secs(5)).await, error(text));
     }
 
     #[tokio::test(flavor = "current_thread")]
     async fn a_call_of_more_than_a_mebibyte_is_refused() {
-        let emacs = Emacs::new(Some(Door::Socket("/nowhere/socket".into())), "tool", false);
-        let call = json!({"arguments": "x".repeat(LARGEST)});
+        let emacs = Emacs::new(Some(Door("/nowhere/socket".into())), Role::Tool, false);
+        let arguments = serde_json::value::to_raw_value(&"x".repeat(LARGEST)).ok();
+        let call = Call { arguments, ..Call::default() };
         let text = "The list is larger than 1 MiB; send a shorter one.";
         assert_eq!(emacs.ask(call, Duration::from_secs(5)).await, error(text));
     }
@@ -476,13 +422,13 @@ mod tests {
     #[tokio::test(flavor = "current_thread")]
     async fn a_name_of_a_hundred_bytes_is_refused_in_words() {
         let socket = format!("/tmp/{}", "x".repeat(95));
-        let emacs = Emacs::new(Some(Door::Socket(socket.into())), "tool", false);
-        let answer = emacs.ask(json!({}), Duration::from_secs(5)).await;
+        let emacs = Emacs::new(Some(Door(socket.into())), Role::Tool, false);
+        let answer = emacs.ask(Call::default(), Duration::from_secs(5)).await;
         assert!(answer.text.contains("100 bytes or longer"), "{}", answer.text);
     }
 
     /// A line that a program sent, as Emacs reads it.
-    async fn line(input: &mut BufReader<UnixStream>) -> Value {
+    async fn sent(input: &mut BufReader<UnixStream>) -> Value {
         let mut line = String::new();
         input.read_line(&mut line).await.unwrap();
         serde_json::from_str(&line).unwrap()
@@ -497,28 +443,31 @@ mod tests {
         let socket = folder.join("socket");
         let listener = UnixListener::bind(&socket).unwrap();
         std::fs::set_permissions(&socket, Permissions::from_mode(0o600)).unwrap();
-        (Door::Socket(socket), listener)
+        (Door(socket), listener)
     }
 
     fn welcome() -> Vec<u8> {
-        line_of(&json!({"type": "welcome", "version": env!("CARGO_PKG_VERSION")}))
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        line(&Reply::Welcome(Welcome { version, ..Welcome::default() })).unwrap()
     }
 
     #[tokio::test(flavor = "current_thread", start_paused = true)]
     async fn a_message_that_emacs_does_not_take_ends_the_connection() {
         let (door, listener) = listener("full");
-        let emacs = Emacs::new(Some(door), "tool", false);
+        let emacs = Emacs::new(Some(door), Role::Tool, false);
         let server = async {
             let mut input = BufReader::new(listener.accept().await.unwrap().0);
-            line(&mut input).await;
+            sent(&mut input).await;
             input.write_all(&welcome()).await.unwrap();
             input
         };
-        let asked = emacs.ask(json!({}), Duration::from_secs(1));
+        let asked = emacs.ask(Call::default(), Duration::from_secs(1));
         let (_input, _) = tokio::join!(server, asked);
         assert!(emacs.link.lock().await.connection.is_some());
-        let message = json!({"type": "activity", "reason": "x".repeat(LARGEST)});
-        assert!(timeout(2 * LIMIT_BETWEEN, emacs.tell(&message)).await.is_ok());
+        let (session, activity) = (String::new(), "waiting".to_owned());
+        let reason = Some("x".repeat(LARGEST));
+        let message = SessionActivity { session, subagent: None, activity, reason };
+        assert!(timeout(2 * LIMIT_BETWEEN, emacs.tell(message)).await.is_ok());
         assert!(emacs.link.lock().await.connection.is_none());
     }
 
@@ -530,11 +479,11 @@ mod tests {
             let mut other = BufReader::new(refusing.accept().await.unwrap().0);
             other.write_all(b"HTTP/1.1 400 Bad Request\r\n").await.unwrap();
             let mut input = BufReader::new(answering.accept().await.unwrap().0);
-            line(&mut input).await;
+            sent(&mut input).await;
             input.write_all(&welcome()).await.unwrap();
         };
         let doors = vec![hangs.clone(), refuses, right.clone()];
-        let hello = json!({"type": "hello"});
+        let hello = Hello { id: "p".into(), ..Hello::default() };
         let limit = Duration::from_secs(1);
         let opened = timeout(limit, Connection::first(doors, &hello, limit / DOORS));
         let (opened, ()) = tokio::join!(opened, server);
@@ -544,37 +493,19 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn no_question_goes_through_a_port() {
-        let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-        let token = std::env::temp_dir().join(format!("question-{}.token", std::process::id()));
-        std::fs::write(&token, "0123456789abcdef".repeat(4)).unwrap();
-        std::fs::set_permissions(&token, Permissions::from_mode(0o600)).unwrap();
-        let door = Door::Port(listener.local_addr().unwrap().port(), token.clone());
-        let second = Duration::from_secs(1);
-        for (role, connects) in [("permission", false), ("tool", true)] {
-            let emacs = Emacs::new(Some(door.clone()), role, false);
-            let asked = emacs.ask_user(json!({}), second, second);
-            let came = async { timeout(second / 2, listener.accept()).await.is_ok() };
-            let (answer, has_connected) = tokio::join!(asked, came);
-            assert_eq!((answer, has_connected), (None, connects), "{role}");
-        }
-        std::fs::remove_file(token).unwrap();
-    }
-
-    #[tokio::test(flavor = "current_thread")]
     async fn a_call_that_emacs_did_not_answer_is_lost_although_the_link_is_wanted_meanwhile() {
         let (door, listener) = listener("lost");
-        let emacs = Emacs::new(Some(door), "tool", false);
+        let emacs = Emacs::new(Some(door), Role::Tool, false);
         let server = async {
             let mut hellos = Vec::new();
             for answers in [false, true] {
                 let mut input = BufReader::new(listener.accept().await.unwrap().0);
-                hellos.push(line(&mut input).await);
+                hellos.push(sent(&mut input).await);
                 input.write_all(&welcome()).await.unwrap();
-                let call = line(&mut input).await;
+                let call = sent(&mut input).await;
                 if answers {
                     let answer = json!({"type": "answer", "call": call["call"], "ok": true, "text": "1/1"});
-                    input.write_all(&line_of(&answer)).await.unwrap();
+                    input.write_all(format!("{answer}\n").as_bytes()).await.unwrap();
                     return (hellos, input);
                 }
                 sleep(Duration::from_millis(300)).await;
@@ -582,14 +513,14 @@ mod tests {
             unreachable!()
         };
         let program = async {
-            let asked = emacs.ask(json!({}), Duration::from_millis(200));
+            let asked = emacs.ask(Call::default(), Duration::from_millis(200));
             let kept = async {
                 sleep(Duration::from_millis(100)).await;
                 emacs.keep_up().await;
             };
-            assert!(tokio::join!(asked, kept).0.is_error);
+            assert!(!tokio::join!(asked, kept).0.ok);
             sleep(Duration::from_millis(300)).await;
-            assert_eq!(emacs.ask(json!({}), Duration::from_secs(5)).await.text, "1/1");
+            assert_eq!(emacs.ask(Call::default(), Duration::from_secs(5)).await.text, "1/1");
         };
         let ((hellos, _input), ()) = tokio::join!(server, program);
         assert_eq!(hellos[0]["lost"], Value::Null);

@@ -14,8 +14,6 @@ mod permission;
 #[cfg(unix)]
 mod program;
 #[cfg(unix)]
-mod proof;
-#[cfg(unix)]
 mod serve;
 #[cfg(unix)]
 mod server;
@@ -31,13 +29,12 @@ const USAGE: &str = concat!(
     "todo-write-mcp version ",
     env!("CARGO_PKG_VERSION"),
     "; an MCP server with the tool todo_write. A running Emacs keeps the list.
-Usage: todo-write-mcp [permission|note] [--check] [--socket FILE | --tcp PORT --token FILE]
+Usage: todo-write-mcp [permission|note] [--check] [--socket FILE]
        todo-write-mcp serve
        todo-write-mcp setup AGENT
 
 The socket of Emacs is by default todo-write/socket in /run/user/UID, else in
-/tmp/todo-write-UID; M-x todo-write-mcp-mode opens it. From another machine, it is the newest
-*.socket in ~/.todo-write that SSH forwards, or a port with its PORT.token there.
+/tmp/todo-write-UID; M-x todo-write-mcp-mode opens it.
 --check tests whether Emacs answers.
 With permission or note, it is a hook of Claude Code: the user may answer its dialogs in Emacs,
 or the agent hears what the user did there.

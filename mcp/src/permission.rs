@@ -7,10 +7,13 @@
 //! status has changed since this program began. When this program leaves, the connection closes, and
 //! Emacs withdraws the request.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::{Duration, SystemTime};
 
+use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
+use todo_write::protocol::{Behavior, Call, Decision, Role};
 use tokio::time::sleep;
 
 use crate::door::Door;
@@ -46,19 +49,23 @@ async fn decide(door: Option<Door>, input: &Value, began: SystemTime) -> Option<
     if input["hook_event_name"] != "PermissionRequest" || !has_dialog(input, agent.as_ref()) {
         return None;
     }
-    let emacs = Emacs::new(door, "permission", false);
-    emacs.introduce(json!({"client": CLAUDE, "project": input["cwd"]}));
+    let emacs = Emacs::new(door, Role::Permission, false);
+    emacs.introduce(|hello| {
+        hello.client = Some(CLAUDE.to_owned());
+        hello.project = input["cwd"].as_str().map(str::to_owned);
+    });
     let subagent = input["agent_id"].as_str();
     let limit = if subagent.is_some() { SUBAGENT_LIMIT } else { LIMIT };
-    let call = json!({
-        "session": input["session_id"],
+    let call = Call {
+        session: input["session_id"].as_str().map(str::to_owned),
         // Without the process file, Emacs asks the other hooks when the terminal has answered.
-        "source": if agent.is_some() { "process" } else { "environment" },
-        "subagent": subagent,
-        "arguments": input,
-    });
+        source: Some(if agent.is_some() { "process" } else { "environment" }.to_owned()),
+        subagent: subagent.map(str::to_owned),
+        arguments: to_raw_value(input).ok(),
+        ..Call::default()
+    };
     tokio::select! {
-        answer = emacs.ask_user(call, REACH, limit) => decision(input, &answer?["decision"]),
+        answer = emacs.ask_user(call, REACH, limit) => decision(input, answer?.decision.as_ref()?),
         _ = settled(agent, subagent.is_some(), began) => None,
     }
 }
@@ -111,55 +118,55 @@ async fn settled(agent: Option<Agent>, is_subagent: bool, began: SystemTime) {
 
 /// What Claude Code takes as the answer that CHOICE of the user of Emacs means; none if that is no answer
 /// to INPUT. Claude Code ignores an allowed question or plan without its input.
-fn decision(input: &Value, choice: &Value) -> Option<Value> {
+fn decision(input: &Value, choice: &Decision) -> Option<Value> {
     let given = &input["tool_input"];
-    match choice["behavior"].as_str()? {
+    match choice.behavior {
         // Without words, the agent stops, as after No in the terminal.
-        "deny" => Some(match choice["message"].as_str() {
+        Behavior::Deny => Some(match &choice.message {
             Some(message) => json!({"behavior": "deny", "message": message}),
             None => json!({"behavior": "deny", "message": "The user said no.", "interrupt": true}),
         }),
-        "allow" => match input["tool_name"].as_str()? {
+        Behavior::Allow => match input["tool_name"].as_str()? {
             "AskUserQuestion" => {
-                let answers = answers(given, &choice["answers"])?;
+                let answers = answers(given, choice.answers.as_ref()?)?;
                 let input = json!({"questions": given["questions"], "answers": answers});
                 Some(json!({"behavior": "allow", "updatedInput": input}))
             }
             "ExitPlanMode" => {
                 let plan = json!({"plan": given["plan"].as_str()?});
                 // Without one, Claude Code goes back to the mode before the plan, perhaps to auto.
-                let mode = choice["mode"].as_str().filter(|mode| MODES.contains(mode))?;
+                let mode = choice.mode.as_deref().filter(|mode| MODES.contains(mode))?;
                 let change = json!({"type": "setMode", "mode": mode, "destination": "session"});
                 Some(json!({"behavior": "allow", "updatedInput": plan, "updatedPermissions": [change]}))
             }
-            _ => match &choice["suggestion"] {
-                Value::Null => Some(json!({"behavior": "allow"})),
-                number => {
-                    let number = usize::try_from(number.as_u64()?).ok()?;
+            _ => match choice.suggestion {
+                None => Some(json!({"behavior": "allow"})),
+                Some(number) => {
                     let suggestion = input["permission_suggestions"].as_array()?.get(number)?;
                     Some(json!({"behavior": "allow", "updatedPermissions": [suggestion]}))
                 }
             },
         },
-        _ => None,
     }
 }
 
-/// ANSWERS, if they answer each question of GIVEN by a text, and nothing else.
-fn answers<'a>(given: &Value, answers: &'a Value) -> Option<&'a Value> {
+/// ANSWERS, if they answer each question of GIVEN, and nothing else.
+fn answers<'a>(given: &Value, answers: &'a BTreeMap<String, String>) -> Option<&'a BTreeMap<String, String>> {
     let questions = given["questions"].as_array()?;
-    let fields = answers.as_object()?;
     let is_answered = |question: &Value| {
-        question["question"]
-            .as_str()
-            .is_some_and(|question| fields.get(question).is_some_and(Value::is_string))
+        question["question"].as_str().is_some_and(|question| answers.contains_key(question))
     };
-    (fields.len() == questions.len() && questions.iter().all(is_answered)).then_some(answers)
+    (answers.len() == questions.len() && questions.iter().all(is_answered)).then_some(answers)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What Claude Code takes as the choice that Emacs sends.
+    fn decision(input: &Value, choice: &Value) -> Option<Value> {
+        super::decision(input, &serde_json::from_value(choice.clone()).ok()?)
+    }
 
     fn command() -> Value {
         serde_json::from_str(

@@ -1,12 +1,11 @@
 //! The program: its arguments, and how it ends.
 
-use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::exit;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::ServiceExt;
+use todo_write::protocol::Role;
 
 use crate::USAGE;
 use crate::door::Door;
@@ -19,7 +18,7 @@ use crate::{note, permission};
 /// Runs the program with the arguments of this process.
 #[tokio::main(flavor = "current_thread")]
 pub async fn run() {
-    let (mut socket, mut port, mut token, mut check, mut outdated) = (None, None, None, false, false);
+    let (mut door, mut check, mut outdated) = (None, false, false);
     let mut arguments = std::env::args_os().skip(1).peekable();
     if arguments.next_if(|argument| argument == "setup").is_some() {
         exit(setup::run(arguments))
@@ -28,24 +27,16 @@ pub async fn run() {
     while let Some(argument) = arguments.next() {
         match argument.to_str() {
             Some("--check") => check = true,
-            Some("--socket") => socket = Some(value("--socket FILE", arguments.next())),
-            Some("--tcp") => port = Some(value("--tcp PORT", arguments.next())),
-            Some("--token") => token = Some(value("--token FILE", arguments.next())),
+            Some("--socket") => match arguments.next() {
+                Some(file) => door = Some(Door(file.into())),
+                None => refuse("--socket FILE lacks its value"),
+            },
             Some("--help") => return print!("{USAGE}"),
             Some("--version") => return println!("todo-write-mcp {}", env!("CARGO_PKG_VERSION")),
-            // Earlier versions passed all other options to emacsclient.
+            // Earlier versions passed other options to emacsclient, or named a port.
             _ => outdated = true,
         }
     }
-    let door = match (socket, port, token) {
-        (None, None, None) => None,
-        (Some(file), None, None) => Some(Door::Socket(PathBuf::from(file))),
-        (None, Some(port), Some(token)) => match port.to_str().and_then(|port| port.parse().ok()) {
-            Some(port) => Some(Door::Port(port, PathBuf::from(token))),
-            None => refuse("--tcp takes the number of a port"),
-        },
-        _ => refuse("Emacs is reached by --socket FILE, or by --tcp PORT together with --token FILE"),
-    };
     if let Some(hook) = hook {
         tokio::select! {
             _ = permission::run(door.clone()), if hook == "permission" => {}
@@ -55,11 +46,11 @@ pub async fn run() {
         exit(0)
     }
     if check {
-        let answer = Emacs::new(door, "check", outdated).check(LIMIT).await;
+        let answer = Emacs::new(door, Role::Check, outdated).check(LIMIT).await;
         println!("{}", answer.text);
-        exit(answer.is_error.into());
+        exit((!answer.ok).into());
     }
-    let emacs = Emacs::new(door, "tool", outdated);
+    let emacs = Emacs::new(door, Role::Tool, outdated);
     let server = Arc::new(Server::new(emacs));
     tokio::select! {
         _ = serve(server.clone()) => {}
@@ -69,11 +60,6 @@ pub async fn run() {
     server.end(Duration::from_millis(1500)).await;
     // Returning would wait for the thread that reads stdin.
     exit(0)
-}
-
-/// The value of an option, written as the user writes OPTION.
-fn value(option: &str, value: Option<OsString>) -> OsString {
-    value.unwrap_or_else(|| refuse(&format!("{option} lacks its value")))
 }
 
 /// Ends the program because of arguments that cannot be meant. To Claude Code, the usual status 2

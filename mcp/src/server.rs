@@ -9,7 +9,9 @@ use percent_encoding::percent_decode_str;
 use rmcp::model::*;
 use rmcp::service::{Peer, RequestContext};
 use rmcp::{RoleServer, ServerHandler};
+use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
+use todo_write::protocol::{Call, SessionActivity};
 use tokio::sync::{Mutex, OnceCell};
 use tokio::time::{sleep, timeout};
 
@@ -51,8 +53,8 @@ pub struct Server {
 struct Claude {
     folder: Option<PathBuf>,
     agent: Option<Agent>,
-    /// The last message about its activity.
-    last_activity: Value,
+    /// What was last told of it.
+    last_activity: Option<SessionActivity>,
     /// The subagents that called and have not returned, with their sessions.
     subagents: Vec<(String, Subagent)>,
 }
@@ -105,29 +107,31 @@ impl Server {
         self.is_introduced.get_or_init(|| self.introduce(context)).await;
         let client = context.client_info().map(|client| client.name).unwrap_or_default();
         let caller = self.caller(&context.meta, &client).await;
-        let call = json!({
-            "session": caller.session,
-            "source": caller.source,
-            "subagent": caller.subagent.as_ref().map(|(id, _)| id),
-            "task": caller.subagent.as_ref().and_then(|(_, task)| task.as_ref()),
+        let (subagent, task) = caller.subagent.map_or((None, None), |(id, task)| (Some(id), task));
+        let call = Call {
+            session: caller.session,
+            source: caller.source.map(str::to_owned),
+            subagent,
+            task,
             // The store parses the arguments, so nothing in between changes them.
-            "arguments": arguments,
-        });
+            arguments: to_raw_value(&arguments).ok(),
+            ..Call::default()
+        };
         let answer = self.emacs.ask(call, LIMIT.saturating_sub(start.elapsed())).await;
         self.has_called.store(true, Ordering::Relaxed);
         let content = vec![ContentBlock::text(answer.text)];
-        if answer.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) }
+        if answer.ok { CallToolResult::success(content) } else { CallToolResult::error(content) }
     }
 
     /// Tells Emacs which agent this is, and where it works.
     async fn introduce(&self, context: &RequestContext<RoleServer>) {
         let project = project(context).await;
         let client = context.client_info();
-        self.emacs.introduce(json!({
-            "client": client.as_ref().map(|client| &client.name),
-            "clientVersion": client.as_ref().map(|client| &client.version),
-            "project": project,
-        }));
+        self.emacs.introduce(|hello| {
+            hello.client = client.as_ref().map(|client| client.name.clone());
+            hello.client_version = client.as_ref().map(|client| client.version.clone());
+            hello.project = Some(project);
+        });
     }
 
     /// The session and the subagent that make the call with META.
@@ -135,7 +139,7 @@ impl Server {
         let given = |key: &str| Some(meta.get(key)?.as_str()?.to_owned());
         if client == CLAUDE {
             let mut claude = self.claude.lock().await;
-            if let Some((session, _)) = claude.state() {
+            if let Some(SessionActivity { session, .. }) = claude.state() {
                 let folder = claude.folder.clone();
                 drop(claude);
                 let call = given("claudecode/toolUseId");
@@ -177,28 +181,29 @@ impl Server {
             return;
         }
         if self.has_called.swap(false, Ordering::Relaxed) {
-            claude.last_activity = Value::Null;
+            claude.last_activity = None;
         }
-        if let Some((_, activity)) = claude.state().filter(|(_, activity)| *activity != claude.last_activity)
+        if let Some(activity) = claude.state()
+            && claude.last_activity.as_ref() != Some(&activity)
         {
-            claude.last_activity = activity.clone();
-            self.emacs.tell(&activity).await;
+            claude.last_activity = Some(activity.clone());
+            self.emacs.tell(activity.clone()).await;
             self.emacs.remember(activity).await;
         }
         let (finished, working) =
             claude.subagents.drain(..).partition(|(_, subagent): &(String, Subagent)| subagent.is_finished());
         claude.subagents = working;
         for (session, subagent) in finished {
-            let (kind, id) = ("activity", subagent.id);
-            let message = json!({"type": kind, "session": session, "subagent": id, "activity": "idle"});
-            self.emacs.tell(&message).await;
+            let activity = "idle".to_owned();
+            let done = SessionActivity { session, subagent: Some(subagent.id), activity, reason: None };
+            self.emacs.tell(done).await;
         }
     }
 }
 
 impl Claude {
-    /// The session of the process above this one, and what that does.
-    fn state(&mut self) -> Option<(String, Value)> {
+    /// What the session of the process above this one does.
+    fn state(&mut self) -> Option<SessionActivity> {
         if self.agent.is_none() {
             self.folder = claude_folder();
             self.agent = Agent::find(self.folder.as_ref()?);

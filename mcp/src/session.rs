@@ -9,7 +9,8 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use serde_json::{Value, json};
+use serde_json::Value;
+use todo_write::protocol::SessionActivity;
 use tokio::time::sleep;
 
 /// The name by which Claude Code calls itself.
@@ -56,8 +57,8 @@ impl Agent {
         None
     }
 
-    /// The id of its session, and what it does.
-    pub fn state(&self) -> Option<(String, Value)> {
+    /// What its session does.
+    pub fn state(&self) -> Option<SessionActivity> {
         let process = read_json(&self.file)?;
         let session = process["sessionId"].as_str()?.to_owned();
         let activity = match process["status"].as_str() {
@@ -67,9 +68,8 @@ impl Agent {
             Some("idle") => "idle",
             _ => "unknown",
         };
-        let reason = process["waitingFor"].as_str().filter(|_| activity == "waiting");
-        let message = json!({"type": "activity", "session": session, "activity": activity, "reason": reason});
-        Some((session, message))
+        let reason = process["waitingFor"].as_str().filter(|_| activity == "waiting").map(str::to_owned);
+        Some(SessionActivity { session, subagent: None, activity: activity.to_owned(), reason })
     }
 
     /// Its status in its file, `idle`, `busy`, `waiting` or another word, and since when it has that.

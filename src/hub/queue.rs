@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::{Bell, Message, Piece, SessionId};
+use super::{Bell, Message, Piece, SessionId, door};
 use crate::agents::{Event, EventKind};
 
 /// The weight in bytes from which on readers wait.
@@ -55,6 +55,7 @@ impl Queue {
     /// Adds a message. A state replaces an older one that was not taken.
     pub(super) fn push(&mut self, message: Message, is_history: bool) {
         let was_empty = self.is_empty();
+        let is_call = matches!(message, Message::DoorThere(..));
         self.drop_where(|old| is_replaced(old, &message));
         self.weight += weight(&message);
         if let Some(held) = message.session().and_then(|id| self.held.get_mut(&id)) {
@@ -67,7 +68,8 @@ impl Queue {
             }
             _ => self.first.push_back(message),
         }
-        if was_empty {
+        // While something else is handled, calls may be taken before the rest.
+        if was_empty || is_call {
             self.ring();
         }
     }
@@ -114,6 +116,14 @@ impl Queue {
             self.weight = self.weight.saturating_sub(weight(&message));
             self.push(message, is_history);
         }
+    }
+
+    /// What happened next at the socket of a machine.
+    pub(super) fn take_there(&mut self) -> Option<(String, door::Event)> {
+        let place = self.first.iter().position(|message| matches!(message, Message::DoorThere(..)))?;
+        let message = self.first.remove(place)?;
+        self.weight = self.weight.saturating_sub(weight(&message));
+        if let Message::DoorThere(machine, event) = message { Some((machine, event)) } else { None }
     }
 
     pub(super) fn drop_session(&mut self, id: SessionId) {

@@ -462,7 +462,7 @@ impl Module {
             };
             let (id, mut piece, is_ready) = match next {
                 Some(next) => next,
-                None => match self.followed.hub.as_ref().and_then(Hub::take) {
+                None => match self.followed.hub.as_ref().and_then(Hub::take_read) {
                     Some(Message::Events(id, piece)) => (id, Some(piece), false),
                     Some(message) => {
                         reports.push(self.followed.note(message));
@@ -574,7 +574,7 @@ fn to_lisp(env: &Env, report: Report) -> Result<Value<'_>> {
             #[cfg(not(unix))]
             Message::Connection(..) => plist("connection")?.finish(),
             Message::Broken(root) => plist("broken")?.set("root", root.to_string_lossy().as_ref())?.finish(),
-            // Those are applied and noted before.
+            // Those are applied, noted or taken before.
             Message::Events(id, _) => of("progress", id)?.finish(),
             Message::Processes { .. } => plist("processes")?.finish(),
         },

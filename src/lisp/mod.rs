@@ -12,11 +12,11 @@
 //!   quit, passes through.
 
 mod diffs;
+mod door;
 mod elsewhere;
 #[cfg(feature = "panic-injection")]
 mod faults;
 mod hub;
-mod lines;
 #[cfg(unix)]
 mod machines;
 mod observations;
@@ -24,7 +24,6 @@ mod processes;
 mod read;
 mod rows;
 mod ser;
-mod socket;
 mod streams;
 mod threads;
 mod transcripts;
@@ -210,7 +209,7 @@ fn guarded<T>(env: &Env, work: impl FnOnce() -> Result<T>) -> Result<T> {
 fn error_symbol(error: &Error) -> &'static str {
     match error {
         Error::Journal { .. } => "todo-write-journal-error",
-        Error::NothingToUndo { .. } => "todo-write-error",
+        Error::NothingToUndo { .. } | Error::Door(_) => "todo-write-error",
         Error::Argument(_) | Error::NoItem { .. } | Error::NoRevision { .. } | Error::DuplicateId { .. } => {
             "todo-write-input-error"
         }

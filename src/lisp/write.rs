@@ -47,6 +47,10 @@ impl<'e> Plist<'e> {
         Plist { env, values: Vec::with_capacity(12) }
     }
 
+    pub(super) fn env(&self) -> &'e Env {
+        self.env
+    }
+
     /// Adds the keyword of a name, and its value.
     pub(super) fn set(mut self, name: &'static str, value: impl IntoLisp<'e>) -> Result<Plist<'e>> {
         self.values.extend([keyword(self.env, name)?, value.into_lisp(self.env)?]);

@@ -188,7 +188,7 @@ Return the decision that the hook prints."
        (should (equal "{\"behavior\":\"deny\",\"message\":\"Use make check\"}"
                       (todo-write-permission-e2e--keys socket "N" "Use make check\r")))
        (should (string-suffix-p
-                "\"answers\":{\"Which?\":\"Blue\",\"Tools?\":\"Rake, Fork\"}}}"
+                "\"answers\":{\"Tools?\":\"Rake, Fork\",\"Which?\":\"Blue\"}}}"
                 (todo-write-permission-e2e--keys
                  socket "213\r" nil :tool_name "AskUserQuestion"
                  :tool_input '(:questions [(:question "Which?" :options [(:label "Red") (:label "Blue")])

@@ -74,14 +74,18 @@
 
 (defun todo-write-socket-test-hello (&rest fields)
   "Connect as a program whose hello has FIELDS, a plist; return the connection.
-The answer must be a welcome."
-  (let ((process (todo-write-socket-test-connect)))
+Its :role is by default \"tool\".  The answer must be a welcome, and Emacs
+has handled the hello when this returns."
+  (let ((process (todo-write-socket-test-connect))
+        (before todo-write-socket--connections))
     (todo-write-socket-test-send
      process (append '(:type "hello") fields
-                     (list :protocol 1 :role "tool" :id "program-1" :version todo-write-version
+                     (list :protocol 2 :roles (vector (or (plist-get fields :role) "tool"))
+                           :id "program-1" :version todo-write-version
                            :client "claude-code" :process (emacs-pid) :started 17
                            :project temporary-file-directory)))
     (should (equal "welcome" (plist-get (todo-write-socket-test-read process) :type)))
+    (todo-write-test-wait (lambda () (not (eq before todo-write-socket--connections))))
     process))
 
 (defun todo-write-socket-test-call (process call)
