@@ -99,7 +99,7 @@ An Emacs that closed the connection is no error."
   (let ((process (fuzz-socket-cases--connect t)))
     (fuzz-socket-cases--send
      process (append fields
-                     (list :type "hello" :protocol 1 :role role :version "0"
+                     (list :type "hello" :protocol 2 :roles (vector role) :version "0"
                            :id (format "%x" (random most-positive-fixnum))
                            :client (fuzz-socket-cases--one-of "claude-code" "codex-mcp-client" "x")
                            :project fuzz-socket-cases--folder :process (emacs-pid) :started 1)))
@@ -114,7 +114,7 @@ An Emacs that closed the connection is no error."
 (defun fuzz-socket-cases--settle ()
   "Wait until Emacs answers a new connection, after what it read before."
   (let ((process (fuzz-socket-cases--connect t)) (end (+ (float-time) 60)))
-    (fuzz-socket-cases--send process '(:type "hello" :protocol 1 :role "check" :id "settle"))
+    (fuzz-socket-cases--send process '(:type "hello" :protocol 2 :roles ["check"] :id "settle"))
     (fuzz-socket-cases--send process '(:type "call" :call 1))
     (while (and (< (or (process-get process 'answers) 0) 2)
                 (process-live-p process) (< (float-time) end))
