@@ -468,6 +468,7 @@ It is that of an ancestor, or of a process with the same terminal."
     (seq-some (lambda (line)
                 (pcase (split-string line " ")
                   (`(,pane ,name) (and (assq (string-to-number pane) chain) name))))
+              ;; There is no tmux, or no server of it.
               (ignore-errors
                 (process-lines "tmux" "list-panes" "-a" "-F"
                                "#{pane_pid} #{session_name}:#{window_index}.#{pane_index}")))))

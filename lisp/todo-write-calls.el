@@ -118,6 +118,7 @@ INPUT is decoded JSON or JSON text.  File names in it are relative to
                    (puthash thread (make-todo-write-calls--state)
                             todo-write-calls--states)))
         (paths (todo-write-calls--paths
+                ;; While a call comes in, its arguments are no complete JSON yet.
                 (if (stringp input) (ignore-errors (json-parse-string input)) input))))
     (push (cons id paths) (todo-write-calls--state-paths state))
     (dolist (path paths)

@@ -446,6 +446,7 @@ At most two are marked."
                 (remove number todo-write-history--marked)
               (cons number (seq-take todo-write-history--marked 1))))
       (todo-write-history--draw-index)
+      ;; The last one has no next.
       (ignore-errors (todo-write-history-next)))))
 
 (defun todo-write-history-compare ()

@@ -130,11 +130,13 @@ Return a function that withdraws the notification, or nil."
                        :buffer (and agent (todo-write-attention--buffer agent)))))
     (if-let* (((featurep 'dbusbind))
               ((require 'notifications nil t))
+              ;; The session has no bus, or nothing on it that shows notifications.
               (id (ignore-errors
                     (notifications-notify
                      :title title :body (todo-write-notify--body text)
                      :app-name "Emacs" :timeout 0 :actions '("default" "Show")
                      :on-action (lambda (&rest _) (todo-write-notify--visit thread))))))
+        ;; The user may have closed it.
         (lambda () (ignore-errors (notifications-close-notification id)))
       (ignore (message "%s: %s" title text)))))
 

@@ -426,7 +426,7 @@ opened."
          (root (file-name-as-directory (file-truename project)))
          (true (and (file-name-absolute-p file) (not (string-prefix-p "~" file))
                     (not (string-search "\0" file))
-                    (ignore-errors (file-truename file)))))
+                    (ignore-errors (file-truename file))))) ; A link may lead to itself.
     (when (and true (string-prefix-p root true))
       (if (not (or (file-exists-p true) (file-symlink-p file)))
           'new

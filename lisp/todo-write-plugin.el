@@ -80,6 +80,7 @@ Return a sentence about what went wrong, or nil."
                 "the answer did not reach it"))))
       (delete-process hook)
       (kill-buffer output)
+      ;; There is no such thread if the question did not come.
       (ignore-errors (todo-write-forget thread)))))
 
 (defun todo-write-plugin--wait (hook condition)

@@ -310,6 +310,7 @@ Of a long script, only the beginning is read; a line shows no more."
       (while (string-match
               "\\_<cmd\"?[ \n]*:[ \n]*\"\\(\\(?:[^\"\\]\\|\\\\.\\)*\\)" script start)
         (setq start (match-end 0))
+        ;; JavaScript has escapes that JSON does not have.
         (when-let* ((command (ignore-errors
                                (json-parse-string (concat "\"" (match-string 1 script) "\"")))))
           (push command commands))))
@@ -317,6 +318,7 @@ Of a long script, only the beginning is read; a line shows no more."
 
 (defun todo-write-story--input (input)
   "Return INPUT, the arguments of a tool call, decoded if it is JSON text."
+  ;; Arguments may be plain text.
   (or (and (stringp input) (ignore-errors (json-parse-string input))) input))
 
 (defun todo-write-story--argument (input project)
