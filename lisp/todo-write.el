@@ -33,6 +33,7 @@
 (autoload 'todo-write-withdraw "todo-write-request")
 (autoload 'todo-write-answer-request "todo-write-request")
 (autoload 'todo-write-list--read "todo-write-list")
+(autoload 'todo-write-unload-function "todo-write-unload")
 
 ;; Hosts set it in an agent's buffer, whether or not the view is loaded.
 (defvar-local todo-write-view-thread nil
