@@ -35,9 +35,7 @@ items.  WHOLE and EARLIER are as the arguments OPEN and EARLIER of
          (commands (plist-get work :commands))
          (files (length (plist-get work :files)))
          (run (or (plist-get commands :run) 0)))
-    (if (and (= files 0) (= run 0))
-        (when-let* ((since (todo-write-story--since (todo-write-work thread))))
-          (concat "work " since))
+    (unless (and (= files 0) (= run 0))
       (concat "outside any task: "
               (string-join
                (delq nil
@@ -47,8 +45,7 @@ items.  WHOLE and EARLIER are as the arguments OPEN and EARLIER of
                                                              (plist-get work :removed))))
                            (when (> run 0) (todo-write-story--count run "command"))
                            (when (> (plist-get commands :failed) 0)
-                             (format "%d failed" (plist-get commands :failed)))
-                           (todo-write-story--since work)))
+                             (format "%d failed" (plist-get commands :failed)))))
                ", ")))))
 
 (defun todo-write-footer--insert (footer thread width)

@@ -408,13 +408,7 @@ else all of INPUT."
                 (todo-write-story--tokens (plist-get work :tokens))
                 (when (plist-get work :models)
                   (mapconcat #'todo-write-story--model (plist-get work :models) ", "))
-                (when (plist-get work :shared) "shared with other tasks")
-                (todo-write-story--since work)))))
-
-(defun todo-write-story--since (work)
-  "Return since when WORK, as from `todo-write-work', is counted, or nil."
-  (when-let* ((since (plist-get work :since)))
-    (concat "counted since " (todo-write-row--clock since))))
+                (when (plist-get work :shared) "shared with other tasks")))))
 
 (defun todo-write-story--count (number noun)
   "Return NUMBER and NOUN, in the plural unless it is one."

@@ -468,9 +468,7 @@ nothing is known, else a plist:
               does not tell tokens
   :models     list of the names of models
   :shared     t if other tasks were in progress, too, which have the
-              same work: never add such figures up
-  :since      the time in milliseconds from which the work is known, or
-              nil if all of it is"
+              same work: never add such figures up"
   (todo-write--call todo-write-dyn--work thread id))
 
 (defun todo-write--row-work (thread &optional id)

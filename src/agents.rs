@@ -97,6 +97,8 @@ pub struct Transcript {
     pub subagent: Option<String>,
     /// The hash of its first line.
     pub first: u64,
+    /// Its length in bytes when it was first looked at.
+    pub length: u64,
 }
 
 /// A place in a transcript.
@@ -197,18 +199,6 @@ pub enum EventKind {
     Denied,
     /// A subagent returned.
     SubagentEnded,
-}
-
-impl EventKind {
-    /// Whether it counts as work: tokens of a response, or a result with an effect. Results far from
-    /// the end of a large file have none.
-    pub fn is_work(&self) -> bool {
-        match self {
-            EventKind::Usage { response, .. } => !response.is_empty(),
-            EventKind::Result { effect, .. } => effect.outcome.is_some() || !effect.files.is_empty(),
-            _ => false,
-        }
-    }
 }
 
 /// The user's options for a reader, which cannot answer the model: only the limits apply.

@@ -38,7 +38,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::agents::claude::process_files::{MachineProcesses, Process};
 use crate::agents::{Agent, Event};
-use crate::events::Millis;
 use crate::events::policy::Policy;
 use crate::list::input::Options;
 use crate::protocol::Answer;
@@ -71,8 +70,6 @@ pub struct Settings {
     pub policy: Policy,
     /// How lists are read.
     pub input: Options,
-    /// How many events of a large file are kept.
-    pub history: usize,
 }
 
 impl Default for Settings {
@@ -82,7 +79,6 @@ impl Default for Settings {
             quiet: None,
             policy: Policy::default(),
             input: Options::default(),
-            history: 1_000,
         }
     }
 }
@@ -108,8 +104,6 @@ pub struct Piece {
     pub warning: Option<String>,
     /// When the session's file grew.
     pub grew: Option<SystemTime>,
-    /// The time of the first work that counts if only the end of the file was read for work.
-    pub since: Option<Millis>,
 }
 
 /// What the hub reports.

@@ -376,11 +376,6 @@ impl Thread {
         &self.work
     }
 
-    /// The time from which the work is known, unless all of it is.
-    pub fn work_since(&self) -> Option<Millis> {
-        self.work.since()
-    }
-
     /// How far the transcript of a position is recorded, in bytes; `None` if it is not known here.
     pub(crate) fn recorded_until(&self, file: &PositionRecord) -> Option<u64> {
         self.positions.iter().find(|known| known.is_of_file(file)).map(|known| known.offset)

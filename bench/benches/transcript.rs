@@ -1,7 +1,6 @@
 //! Following the transcript of another program.
 //!
-//! `read` turns lines into events; `old_lines` searches old lines for lists only. `yardstick` parses
-//! the same lines with serde_json into plain structs with the whole texts, and `copied` copies their
+//! `read` turns lines into events. `yardstick` parses the same lines with serde_json into plain structs with the whole texts, and `copied` copies their
 //! bytes.
 
 use divan::counter::BytesCount;
@@ -17,8 +16,6 @@ fn main() {
 
 const CASES: [Session; 4] = [Session::Usual, Session::OneByOne, Session::LongAnswers, Session::OtherLines];
 const TURNS: usize = 100;
-/// The number of events kept until they are taken.
-const HISTORY: usize = 1_000;
 
 fn run<T>(bencher: Bencher, case: Session, work: impl Fn(&[Vec<u8>]) -> T + Sync) {
     let lines = case.lines(TURNS);
@@ -27,7 +24,7 @@ fn run<T>(bencher: Bencher, case: Session, work: impl Fn(&[Vec<u8>]) -> T + Sync
 }
 
 fn transcript() -> ClaudeReader {
-    ClaudeReader::new(Options::default(), HISTORY)
+    ClaudeReader::new(Options::default())
 }
 
 #[divan::bench(args = CASES)]
@@ -35,15 +32,6 @@ fn read(bencher: Bencher, case: Session) {
     run(bencher, case, |lines| {
         let mut transcript = transcript();
         lines.iter().for_each(|line| transcript.read_line(line));
-        transcript.take_events()
-    });
-}
-
-#[divan::bench(args = CASES)]
-fn old_lines(bencher: Bencher, case: Session) {
-    run(bencher, case, |lines| {
-        let mut transcript = transcript();
-        lines.iter().for_each(|line| transcript.read_old_line(line));
         transcript.take_events()
     });
 }

@@ -67,11 +67,6 @@ impl<E> PendingCalls<E> {
         let place = self.0.iter().position(|call| is_due(&call.effect))?;
         Some(self.0.remove(place)?.effect)
     }
-
-    /// Whether any effect is due.
-    pub(super) fn any(&self, is_due: impl Fn(&E) -> bool) -> bool {
-        self.0.iter().any(|call| is_due(&call.effect))
-    }
 }
 
 /// The event of a result at `time`; the call may be unknown.

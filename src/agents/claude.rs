@@ -11,7 +11,6 @@
 pub mod edits;
 pub mod files;
 pub mod line;
-mod prefilter;
 pub mod process_files;
 mod sources;
 pub mod tasks;
@@ -33,7 +32,6 @@ use crate::list::raw::Raw;
 use crate::text::excerpt;
 use edits::FileEdit;
 use line::{Block, Message, ToolUseResult, TranscriptLine, is_caveat, prompt, tagged};
-use prefilter::{Relevance, relevance};
 use sources::{Sources, TitleSource};
 use tasks::{Task, TaskResult, TaskUpdate};
 
@@ -41,6 +39,9 @@ use tasks::{Task, TaskResult, TaskUpdate};
 const RESPONSES: usize = 256;
 /// Maximum number of subagents that returned.
 const ENDED: usize = 512;
+
+/// The version from which on subagents have their files in a folder of their session.
+const SUBAGENTS_APART: [u32; 3] = [2, 1, 2];
 
 /// The end of a result of `todo-write-mcp` that did not reach an Emacs.
 const NO_EMACS: &str = "[todo-write:no-emacs]";
@@ -65,8 +66,8 @@ pub struct ClaudeReader {
     is_command_local: bool,
     /// Whether the last call of the main agent was denied.
     is_denied: bool,
-    /// Whether the line is far from the end of a large file, where work is not counted.
-    is_old: bool,
+    /// Whether a version wrote lines whose subagents have their files beside the transcript.
+    has_subagents_beside: bool,
     /// The number of lines that could not be read in full.
     pub(super) unreadable: u64,
     /// The newest responses with their tokens.
@@ -139,8 +140,8 @@ struct ToolResult<'l> {
 }
 
 impl ClaudeReader {
-    /// A reader that keeps the newest `history` events; see [`super::reader::Reader::of`].
-    pub fn new(options: Options, history: usize) -> ClaudeReader {
+    /// A reader of a session's lines.
+    pub fn new(options: Options) -> ClaudeReader {
         ClaudeReader {
             options: lenient(options),
             policy: Policy::default(),
@@ -152,18 +153,23 @@ impl ClaudeReader {
             is_idle: false,
             is_command_local: false,
             is_denied: false,
-            is_old: false,
+            has_subagents_beside: false,
             unreadable: 0,
             responses: VecDeque::new(),
             sums: VecDeque::new(),
             early_title: None,
-            events: Events::new(history),
+            events: Events::default(),
         }
     }
 
     /// The session of the last line of a main agent.
     pub fn session(&self) -> Option<&Arc<Source>> {
         self.sources.last()
+    }
+
+    /// Whether files of subagents may be beside the transcript.
+    pub(crate) fn has_subagents_beside(&self) -> bool {
+        self.has_subagents_beside
     }
 
     /// The events since the last call, oldest first.
@@ -218,7 +224,9 @@ impl ClaudeReader {
         }
         let clears = !line.entrypoint.is_some_and(|entrypoint| entrypoint.starts_with("sdk"));
         let is_copied = line.request_session_id.is_some_and(|session| session != source.session);
-        let is_modern = !line.version.as_ref().is_some_and(|version| version.0.starts_with("1."));
+        let version = line.version.as_ref().map(|version| version_of(&version.0));
+        let is_modern = version.is_none_or(|[major, ..]| major != 1);
+        self.has_subagents_beside |= version.is_none_or(|version| version < SUBAGENTS_APART);
         let origin = Origin { source, uuid, time, clears, is_copied, is_modern };
         if let Some((_, kind, title)) =
             self.early_title.take_if(|(session, ..)| *session == origin.source.session)
@@ -316,27 +324,6 @@ impl ClaudeReader {
         push_bounded(&mut self.ended_subagents, ENDED, (id.to_owned(), time, place));
     }
 
-    /// Reads a line far from the end of a large file. It yields the same lists as
-    /// [`ClaudeReader::read_line`], but not all other events.
-    pub fn read_old_line(&mut self, bytes: &[u8]) {
-        self.is_old = true;
-        self.read_if_relevant(bytes);
-        self.is_old = false;
-    }
-
-    fn read_if_relevant(&mut self, bytes: &[u8]) {
-        // The pre-filter does not find results, the first prompt or the beginning of a turn.
-        let is_due = self.calls.any(ToolCall::changes_list);
-        if is_due || !self.sources.have_titles() || self.is_idle {
-            return self.read_line(bytes);
-        }
-        match relevance(bytes) {
-            Relevance::Parse => self.read_line(bytes),
-            Relevance::Link { uuid, parent } => drop(self.sources.link(uuid, Some(parent))),
-            Relevance::Nothing => {}
-        }
-    }
-
     fn emit(&mut self, origin: &Origin<'_>, kind: EventKind) {
         let event = Event {
             source: origin.source.clone(),
@@ -399,9 +386,8 @@ impl ClaudeReader {
         if let Some(prompt) = prompt(text).filter(|_| is_prompt) {
             self.is_idle &= origin.source.subagent.is_some();
             self.is_denied &= origin.source.subagent.is_some();
-            match title(&prompt) {
-                Some(title) => self.set_title(origin, TitleSource::Prompt, title),
-                None => drop(self.sources.set_title(&origin.source, TitleSource::Command)),
+            if let Some(title) = title(&prompt) {
+                self.set_title(origin, TitleSource::Prompt, title);
             }
             self.emit(origin, EventKind::Prompt(prompt));
         }
@@ -488,7 +474,7 @@ impl ClaudeReader {
         } else if effect.outcome == Some(CallOutcome::Refused) && !is_refusal(&content) {
             effect.outcome = Some(CallOutcome::Failed);
         }
-        let counts = !self.is_old && !call.as_ref().is_some_and(|call| call.effect.is_copied);
+        let counts = !call.as_ref().is_some_and(|call| call.effect.is_copied);
         if !counts {
             effect = Effect::default();
         }
@@ -558,7 +544,7 @@ impl ClaudeReader {
     /// Counts the tokens of a message. Its lines repeat them with growing numbers.
     fn usage(&mut self, origin: &Origin<'_>, message: &Message<'_>, request: &str) {
         // A fork begins with copies of its session's lines, whose work is counted there.
-        let Some(usage) = message.usage.filter(|_| !origin.is_copied && !self.is_old) else { return };
+        let Some(usage) = message.usage.filter(|_| !origin.is_copied) else { return };
         let model = message.model.as_ref().map(|model| model.0.clone());
         if model.as_deref() == Some("<synthetic>") {
             return;
@@ -655,6 +641,12 @@ impl ClaudeReader {
             self.apply(origin, call.tool, result);
         }
     }
+}
+
+/// The three numbers of a version.
+fn version_of(text: &str) -> [u32; 3] {
+    let mut numbers = text.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse().unwrap_or(0));
+    std::array::from_fn(|_| numbers.next().unwrap_or(0))
 }
 
 /// Whether a tool runs commands.

@@ -59,8 +59,6 @@ pub struct CodexReader {
     is_computed: bool,
     /// Whether the lines are the session's own: a fork repeats its parent's first.
     is_own: bool,
-    /// Whether the current line is far from the end of a large file.
-    is_old: bool,
     /// The number of lines that could not be read in full.
     pub(super) unreadable: u64,
     /// The model of the current turn.
@@ -120,8 +118,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for IndexedChanges<'a> {
 }
 
 impl CodexReader {
-    /// A reader that keeps the newest `history` events; see [`super::reader::Reader::of`].
-    pub fn new(options: Options, history: usize) -> CodexReader {
+    /// A reader of a session's lines.
+    pub fn new(options: Options) -> CodexReader {
         CodexReader {
             options: lenient(options),
             policy: Policy::default(),
@@ -135,14 +133,13 @@ impl CodexReader {
             is_denied: false,
             is_computed: false,
             is_own: true,
-            is_old: false,
             unreadable: 0,
             model: None,
             message: None,
             response: None,
             total: TokenCounts::default(),
             has_items: false,
-            events: Events::new(history),
+            events: Events::default(),
         }
     }
 
@@ -198,35 +195,6 @@ impl CodexReader {
             }
             _ => {}
         }
-    }
-
-    /// Reads a line far from the end of a large file. It yields plans, titles and turns, and keeps the
-    /// cumulative token counts; its work is not counted.
-    pub fn read_old_line(&mut self, bytes: &[u8]) {
-        const MARKS: [&str; 9] = [
-            "update_plan",
-            "todo_write",
-            "\"session_meta\"",
-            "\"task_started\"",
-            "\"task_complete\"",
-            "\"turn_aborted\"",
-            "\"thread_name_updated\"",
-            // Their counts are cumulative, so the next one needs the last one.
-            "\"token_count\"",
-            "\"token_usage_record\"",
-        ];
-        let is_due = self.calls.any(|effect| !matches!(effect, CallKind::Other));
-        let Ok(line) = std::str::from_utf8(bytes) else { return };
-        if is_due || !self.has_title || MARKS.iter().any(|mark| line.contains(mark)) {
-            self.is_old = true;
-            self.read_line(bytes);
-            self.is_old = false;
-        }
-    }
-
-    /// Whether the work of the current line counts.
-    fn counts_work(&self) -> bool {
-        self.is_own && !self.is_old
     }
 
     /// The first such line names the session. Later ones repeat it or name a fork's origin.
@@ -336,7 +304,7 @@ impl CodexReader {
         }
         let call = self.calls.end(id);
         self.is_denied = effect.outcome == Some(CallOutcome::Refused);
-        let effect = if self.counts_work() { effect } else { Effect::default() };
+        let effect = if self.is_own { effect } else { Effect::default() };
         let is_error = effect.outcome == Some(CallOutcome::Failed);
         let mut event = result(call.as_ref(), id, content, is_error, self.time, effect);
         if let EventKind::Result { name: known, excluded, .. } = &mut event {
@@ -362,7 +330,7 @@ impl CodexReader {
 
     /// Notes that a response begins: its tokens, which come later, belong to this moment.
     fn begin_response(&mut self, line: &RolloutLine<'_>) {
-        if self.response.is_none() && self.counts_work() {
+        if self.response.is_none() && self.is_own {
             let payload = &line.payload;
             let name = payload.call_id.as_ref().or(payload.id.as_ref()).map_or("", |name| &name.0);
             let time = line.timestamp.as_ref().map_or("", |time| &time.0);
@@ -379,7 +347,7 @@ impl CodexReader {
     }
 
     fn emit_usage(&mut self, line: &RolloutLine<'_>, usage: Usage) {
-        if let (true, Some(response)) = (self.counts_work(), self.response.clone()) {
+        if let (true, Some(response)) = (self.is_own, self.response.clone()) {
             let kind = EventKind::Usage { response, usage };
             if let Some(event) = self.event_of(line, kind) {
                 self.events.push_work(event);
@@ -484,7 +452,7 @@ impl CodexReader {
         let mut effect = effect.unwrap_or_default();
         // The log does not tell a denial in the terminal from an interruption: both abort the call.
         self.is_denied = effect.outcome == Some(CallOutcome::Refused) && !content.contains(ABORTED);
-        if !self.counts_work() {
+        if !self.is_own {
             effect = Effect::default();
         }
         let event = result(call.as_ref(), id, content.clone(), is_error, self.time, effect);

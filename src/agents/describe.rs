@@ -90,7 +90,7 @@ pub fn describe(path: &Path) -> Option<Description> {
 /// Describes a rollout of Codex by its first line and the first prompt.
 fn describe_rollout(first: &[u8], mut rest: impl BufRead) -> Option<Description> {
     let line = codex::line::RolloutLine::parse(first)?;
-    let mut reader = CodexReader::new(Options::default(), 100);
+    let mut reader = CodexReader::new(Options::default());
     reader.read_line(first);
     let mut bytes = Vec::new();
     let mut title = None;

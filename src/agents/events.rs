@@ -6,25 +6,15 @@ use super::{Event, EventKind, Place};
 use crate::events::Millis;
 use crate::text::fnv1a;
 
-/// Queue of the newest events. Of older ones, it keeps the last list and title of each session.
-#[derive(Debug)]
+/// The events that were not taken yet.
+#[derive(Debug, Default)]
 pub(crate) struct Events {
-    newest: VecDeque<Event>,
-    limit: usize,
-    older: Vec<Event>,
+    waiting: Vec<Event>,
     /// The line that is being read.
     pub place: Option<Place>,
 }
 
-/// Maximum number of older events; a transcript has far fewer sessions.
-const OLDER: usize = 64;
-
 impl Events {
-    /// An empty queue that keeps `limit` newest events.
-    pub(super) fn new(limit: usize) -> Events {
-        Events { newest: VecDeque::new(), limit: limit.max(1), older: Vec::new(), place: None }
-    }
-
     /// Adds an event of the current line.
     pub(super) fn push(&mut self, event: Event) {
         self.push_at(self.place.clone(), event);
@@ -32,25 +22,13 @@ impl Events {
 
     /// Adds an event of another line.
     pub(super) fn push_at(&mut self, place: Option<Place>, event: Event) {
-        self.newest.push_back(Event { place, ..event });
-        if self.newest.len() > self.limit
-            && let Some(old) = self.newest.pop_front()
-            && old.source.subagent.is_none()
-            && matches!(old.kind, EventKind::List(_) | EventKind::EmacsList(..) | EventKind::Title(_))
-        {
-            let kind = std::mem::discriminant(&old.kind);
-            self.older
-                .retain(|other| other.source != old.source || std::mem::discriminant(&other.kind) != kind);
-            if self.older.len() < OLDER {
-                self.older.push(old);
-            }
-        }
+        self.waiting.push(Event { place, ..event });
     }
 
     /// Adds work. The tokens of a response replace earlier ones that were not taken yet.
     pub(crate) fn push_work(&mut self, event: Event) {
         let wanted = response_of(&event.kind);
-        let mut newest = self.newest.iter_mut().rev().take(NEWEST_USAGE);
+        let mut newest = self.waiting.iter_mut().rev().take(NEWEST_USAGE);
         let is_same = |known: &&mut Event| known.source == event.source && response_of(&known.kind) == wanted;
         match newest.find(is_same).filter(|_| wanted.is_some()) {
             Some(known) => (known.kind, known.place) = (event.kind, self.place.clone()),
@@ -60,15 +38,14 @@ impl Events {
 
     /// Sets the time of the events without one, which precede the first line with a time.
     pub(crate) fn date(&mut self, time: Millis) {
-        for event in self.newest.iter_mut().chain(&mut self.older) {
+        for event in &mut self.waiting {
             event.time.get_or_insert(time);
         }
     }
 
     /// The events since the last call, oldest first.
     pub(super) fn take(&mut self) -> Vec<Event> {
-        let older = std::mem::take(&mut self.older);
-        older.into_iter().chain(std::mem::take(&mut self.newest)).collect()
+        std::mem::take(&mut self.waiting)
     }
 }
 

@@ -1,12 +1,12 @@
 //! Follows a session: reads its transcript and those of its subagents.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::sync::Arc;
+use std::time::SystemTime;
 
 use super::claude::ClaudeReader;
 use super::claude::files::{self, SubagentMeta};
@@ -14,7 +14,6 @@ use super::describe::describe;
 use super::reader::Reader;
 use super::tail::{Tail, TailChange};
 use super::{Event, Place, Source, Transcript};
-use crate::events::Millis;
 use crate::events::policy::Policy;
 use crate::file::{self, FileStamp, Slice, modified};
 use crate::list::input::Options;
@@ -22,10 +21,6 @@ use crate::text::fnv1a;
 
 /// Maximum number of subagents' files read when a session is opened, the newest.
 const SUBAGENT_FILES: usize = 64;
-/// The size in bytes up to which every line of a file is parsed.
-const WHOLE: u64 = 32 * 1024 * 1024;
-/// The number of bytes at the end of a larger file in which every line is parsed.
-const NEAR: u64 = 8 * 1024 * 1024;
 
 /// Follows a session.
 #[derive(Debug)]
@@ -51,60 +46,7 @@ pub struct Follower {
     /// Folders of subagents' files and their modification times, if these were certain when the folders
     /// were listed.
     folders: [(PathBuf, Option<SystemTime>); 2],
-    /// What all sessions know of folders.
-    pub beside: Arc<Mutex<Beside>>,
     lines: SessionReader,
-}
-
-/// The files of subagents in folders that many sessions share. A listing is reused until the folder's
-/// modification time changes. While that time is so recent that another change could have the same, it is
-/// reused for 100 ms only.
-#[derive(Debug, Default)]
-pub struct Beside {
-    folders: HashMap<PathBuf, FolderList>,
-    /// The number of listings, for tests.
-    pub listings: usize,
-}
-
-/// What a listing of a folder found.
-#[derive(Debug)]
-struct FolderList {
-    /// When the folder changed, and whether a later change certainly had another time.
-    changed: SystemTime,
-    is_certain: bool,
-    listed: Instant,
-    files: Arc<[PathBuf]>,
-}
-
-/// The number of folders that are remembered.
-const BESIDE: usize = 256;
-/// How long all sessions use a listing whose time is not certain: less than the time between two reads.
-const SHARED: Duration = Duration::from_millis(100);
-
-impl Beside {
-    /// The files of subagents in a folder that changed at this time, which may be certain.
-    fn list(&mut self, folder: &Path, changed: SystemTime, is_certain: bool) -> Arc<[PathBuf]> {
-        let is_current = |list: &&FolderList| {
-            list.changed == changed && (list.is_certain || !is_certain && list.listed.elapsed() < SHARED)
-        };
-        if let Some(list) = self.folders.get(folder).filter(is_current) {
-            return Arc::clone(&list.files);
-        }
-        let listed = Instant::now();
-        self.listings += 1;
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        let names = entries.map(|entry| (entry.file_name(), entry));
-        let files: Arc<[PathBuf]> = names
-            .filter(|(name, _)| subagent_of(Path::new(name)).is_some())
-            .map(|(_, entry)| entry.path())
-            .collect();
-        if self.folders.len() >= BESIDE {
-            self.folders.clear();
-        }
-        let list = FolderList { changed, is_certain, listed, files: Arc::clone(&files) };
-        self.folders.insert(folder.to_owned(), list);
-        files
-    }
 }
 
 /// The transcript of a subagent, `agent-ID.jsonl`.
@@ -128,12 +70,10 @@ pub struct Appended {
     pub bytes: u64,
     /// The number of bytes skipped, because a line or a file was too long.
     pub skipped: u64,
-    /// Whether the slice ended before everything was read. The events then come with a later call.
+    /// Whether the slice ended before everything was read.
     pub is_partial: bool,
     /// The events in them.
     pub events: Vec<Event>,
-    /// The time of the first work that counts if only the end of the file was read for work.
-    pub since: Option<Millis>,
 }
 
 impl Appended {
@@ -148,14 +88,11 @@ impl Appended {
 struct SessionReader {
     reader: Option<Reader>,
     options: Options,
-    history: usize,
-    /// Whether work in the lines before the last ones was not read.
-    is_cut: bool,
 }
 
 impl Follower {
-    /// Follows the session in `path` from its beginning; see [`Reader::of`] for the rest.
-    pub fn new(path: PathBuf, options: Options, history: usize) -> Follower {
+    /// Follows the session in `path` from its beginning.
+    pub fn new(path: PathBuf, options: Options) -> Follower {
         let beside = path.parent().map(Path::to_owned).unwrap_or_default();
         let folders = [(path.with_extension("").join("subagents"), None), (beside, None)];
         Follower {
@@ -170,8 +107,7 @@ impl Follower {
             seen: HashSet::new(),
             unnamed: Vec::new(),
             folders,
-            beside: Arc::default(),
-            lines: SessionReader { reader: None, options, history, is_cut: false },
+            lines: SessionReader { reader: None, options },
         }
     }
 
@@ -195,33 +131,19 @@ impl Follower {
     /// # Errors
     /// The session's own file cannot be read.
     pub fn read(&mut self) -> io::Result<Appended> {
-        self.read_slice(&Slice::WHOLE)
+        self.read_piece(&Slice::WHOLE)
     }
 
-    /// Like [`Follower::read_slice`], but a slice that ends early has the events of its lines, unless the
-    /// file is so large that only those of its end are kept.
+    /// Like [`Follower::read`], but returns soon after the slice ends, with the events of the lines read.
     ///
     /// # Errors
     /// As [`Follower::read`].
     pub fn read_piece(&mut self, slice: &Slice) -> io::Result<Appended> {
-        let mut appended = self.read_slice(slice)?;
-        if appended.is_partial && !self.lines.is_cut {
-            appended.events = self.lines.reader.as_mut().map(Reader::take_first_events).unwrap_or_default();
-        }
-        Ok(appended)
-    }
-
-    /// Like [`Follower::read`], but returns soon after the slice ends, with the events once all is read.
-    ///
-    /// # Errors
-    /// As [`Follower::read`].
-    pub fn read_slice(&mut self, slice: &Slice) -> io::Result<Appended> {
         let change = self.file.check()?;
         if change == TailChange::Replaced {
             self.restart();
         }
-        let mut appended =
-            Appended { change, bytes: 0, skipped: 0, is_partial: false, events: Vec::new(), since: None };
+        let mut appended = Appended { change, bytes: 0, skipped: 0, is_partial: false, events: Vec::new() };
         if matches!(change, TailChange::Grown | TailChange::Replaced) {
             let file = (&mut self.file, &mut self.transcript, None);
             self.lines.read(file, &self.policy, slice, &mut appended)?;
@@ -238,6 +160,7 @@ impl Follower {
         }
         self.lines.leave();
         if appended.is_partial {
+            appended.events = self.lines.reader.as_mut().map(Reader::take_first_events).unwrap_or_default();
             return Ok(appended);
         }
         // While the transcript grows, the files may be ahead of it.
@@ -252,10 +175,6 @@ impl Follower {
         }
         self.unreadable += self.lines.reader.as_mut().map_or(0, Reader::take_unreadable);
         appended.events = self.lines.reader.as_mut().map(Reader::take_events).unwrap_or_default();
-        if std::mem::take(&mut self.lines.is_cut) {
-            let work = appended.events.iter().filter(|event| event.kind.is_work());
-            appended.since = work.filter_map(|event| event.time).min();
-        }
         Ok(appended)
     }
 
@@ -272,7 +191,6 @@ impl Follower {
     /// Begins again after the file was replaced.
     fn restart(&mut self) {
         self.lines.reader = None;
-        self.lines.is_cut = false;
         self.transcript = None;
         self.is_read = false;
         self.subagents.clear();
@@ -297,14 +215,14 @@ impl Follower {
         let Some(reader) = self.lines.claude() else { return };
         let Some(session) = reader.session().map(|source| source.session.clone()) else { return };
         let mut found: Vec<(Option<SystemTime>, PathBuf)> = Vec::new();
-        for (folder, last) in &mut self.folders {
+        // A folder that many sessions share is not listed for each of them.
+        let wanted = if reader.has_subagents_beside() { 2 } else { 1 };
+        for (folder, last) in &mut self.folders[..wanted] {
             let Some(changed) = modified(folder).filter(|changed| Some(*changed) != *last) else { continue };
-            let is_certain = file::is_certain(changed);
-            *last = is_certain.then_some(changed);
-            let mut beside = self.beside.lock().unwrap_or_else(PoisonError::into_inner);
-            for path in &*beside.list(folder, changed, is_certain) {
-                if self.seen.insert(path.clone()) {
-                    found.push((modified(path), path.clone()));
+            *last = Some(changed).filter(|changed| file::is_certain(*changed));
+            for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+                if subagent_of(&path).is_some() && self.seen.insert(path.clone()) {
+                    found.push((modified(&path), path));
                 }
             }
         }
@@ -374,34 +292,20 @@ impl SessionReader {
         slice: &Slice,
         appended: &mut Appended,
     ) -> io::Result<()> {
-        let before = file.offset();
-        let length = file::metadata(file.path())?.len();
-        if length.saturating_sub(before) > WHOLE {
-            file.near = length - NEAR;
-        }
-        let near = file.near;
-        self.is_cut |= before < near;
+        let (before, length) = (file.offset(), file.length());
         // The user's options may have changed since the last read.
         let mut changed = Some(policy);
         let is_whole = file.read(slice, |end, line| {
-            let reader = self.reader.get_or_insert_with(|| {
-                // The events of a file that is read whole are recorded together.
-                let history = if near == 0 { usize::MAX } else { self.history };
-                Reader::of(line, self.options, history)
-            });
+            let reader = self.reader.get_or_insert_with(|| Reader::of(line, self.options));
             if let Some(policy) = changed.take() {
                 reader.set_policy(policy);
             }
             let transcript = transcript.get_or_insert_with(|| {
                 let (subagent, first) = (subagent.map(str::to_owned), fnv1a(line));
-                Arc::new(Transcript { subagent, first })
+                Arc::new(Transcript { subagent, first, length })
             });
             reader.set_place(Some(Place { transcript: Arc::clone(transcript), end }));
-            if end < near {
-                reader.read_old_line(line);
-            } else {
-                reader.read_line(line);
-            }
+            reader.read_line(line);
         })?;
         let skipped = file.take_skipped();
         appended.bytes += file.offset() - before;

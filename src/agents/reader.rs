@@ -18,13 +18,12 @@ pub enum Reader {
 }
 
 impl Reader {
-    /// A reader for the transcript whose first line is `line`. It keeps the newest `history` events
-    /// until they are taken.
-    pub fn of(line: &[u8], options: Options, history: usize) -> Reader {
+    /// A reader for the transcript whose first line is `line`.
+    pub fn of(line: &[u8], options: Options) -> Reader {
         if codex::line::RolloutLine::is_first(line) {
-            return Reader::Codex(Box::new(CodexReader::new(options, history)));
+            return Reader::Codex(Box::new(CodexReader::new(options)));
         }
-        Reader::Claude(Box::new(ClaudeReader::new(options, history)))
+        Reader::Claude(Box::new(ClaudeReader::new(options)))
     }
 
     /// Sets what may be recorded of the calls in the next lines.
@@ -48,14 +47,6 @@ impl Reader {
         match self {
             Reader::Claude(reader) => reader.read_line(bytes),
             Reader::Codex(reader) => reader.read_line(bytes),
-        }
-    }
-
-    /// Reads a line far from the end of a large file, for lists, titles and turns. Its work is not counted.
-    pub fn read_old_line(&mut self, bytes: &[u8]) {
-        match self {
-            Reader::Claude(reader) => reader.read_old_line(bytes),
-            Reader::Codex(reader) => reader.read_old_line(bytes),
         }
     }
 

@@ -196,13 +196,16 @@ impl Recorder {
         self.finish(store, touched, now)
     }
 
-    /// Whether events of `source` may have been recorded before, by this Emacs or another. All of them
-    /// are needed then to find out how far, if the journal has no position or the file was truncated.
-    pub(crate) fn needs_all(&self, store: &mut Store, source: &Source) -> bool {
-        let key = self.key(source.key());
+    /// Whether all events of a file with `event` are needed to find out how far it was recorded before, since
+    /// the journal of its thread has no position of it.
+    pub(crate) fn needs_all(&self, store: &mut Store, event: &Event) -> bool {
+        let key = self.key(event.source.key());
         // Its journal may not be loaded yet.
-        !self.threads.contains_key(&key)
-            && store.get(&key).ok().flatten().is_some_and(|thread| thread.last_time() > 0)
+        let Some(thread) = store.get(&key).ok().flatten().filter(|_| !self.threads.contains_key(&key)) else {
+            return false;
+        };
+        let known = event.place.as_ref().and_then(|place| thread.recorded_until(&position(event, place)));
+        thread.last_time() > 0 && known.is_none()
     }
 
     /// Records the event `number` of `events`, unless it was recorded before. What it changes is saved by
@@ -333,26 +336,27 @@ impl Recorder {
     ) -> Before {
         let is_new = self.met.insert((pending.thread.clone(), Arc::clone(transcript)));
         let Some(thread) = store.get_mut(&pending.thread) else { return Before::default() };
-        let offset = thread.recorded_until(position);
-        if !is_new {
-            return Before { offset: offset.unwrap_or_default(), but: None };
-        }
-        // A file that is met for the first time is read from its beginning.
-        let is_ours = |event: &&Event| {
-            let is_of_file = event.place.as_ref().is_some_and(|place| place.transcript == *transcript);
-            is_of_file && self.key(event.source.key()) == pending.thread
-        };
-        let ours: Vec<(usize, &Event)> =
-            events.iter().enumerate().filter(|(_, event)| is_ours(event)).collect();
-        let end = ours.iter().map(|(_, event)| end_of(event)).max().unwrap_or_default();
-        match offset {
-            None => before_positions(thread, position, &ours),
-            Some(offset) if end < offset => {
+        match thread.recorded_until(position) {
+            Some(offset) if is_new && transcript.length < offset => {
                 // The file was truncated. What is left is recorded, and what is appended is new.
-                set_position(&mut pending.positions, PositionRecord { offset: end, ..position.clone() });
-                Before { offset: end, but: None }
+                let offset = transcript.length;
+                set_position(&mut pending.positions, PositionRecord { offset, ..position.clone() });
+                Before { offset, but: None }
             }
             Some(offset) => Before { offset, but: None },
+            None if is_new => {
+                let is_of_file =
+                    |event: &Event| event.place.as_ref().is_some_and(|place| place.transcript == *transcript);
+                let is_ours =
+                    |event: &Event| is_of_file(event) && self.key(event.source.key()) == pending.thread;
+                let events = events.iter().enumerate();
+                before_positions(
+                    thread,
+                    position,
+                    &events.filter(|(_, event)| is_ours(event)).collect::<Vec<_>>(),
+                )
+            }
+            None => Before::default(),
         }
     }
 

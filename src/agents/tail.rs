@@ -49,8 +49,6 @@ pub(crate) struct Tail {
     skipping: bool,
     /// Bytes skipped since the last [`Tail::take_skipped`].
     skipped: u64,
-    /// The offset from which every line is parsed. All slices of a large file share it.
-    pub near: u64,
 }
 
 impl Tail {
@@ -67,6 +65,11 @@ impl Tail {
     /// Bytes read so far.
     pub(crate) fn offset(&self) -> u64 {
         self.offset
+    }
+
+    /// The length of the file when it was last checked.
+    pub(crate) fn length(&self) -> u64 {
+        self.length
     }
 
     /// Checks how the file changed. If it was replaced, goes back to its beginning.

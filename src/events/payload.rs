@@ -283,8 +283,6 @@ wire_fields! {
         files: Vec<FileEntry> = "files",
         /// The ids of the items that the work counts for.
         items: Vec<String> = "items",
-        /// The time from which the work is known.
-        work_since: Millis = "workSince",
         /// Why a list was refused; null once a list was accepted.
         refused_list: Value = "refusedList",
         /// Whether the journal is so long that contents are abridged from now on.

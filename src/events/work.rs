@@ -12,7 +12,6 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::events::Millis;
 use crate::events::observation::{Metadata, Observation, Payload, Type};
 use crate::events::payload::{AgentsWork, FileEntry};
 use crate::wire::wire_names;
@@ -183,8 +182,6 @@ pub(crate) struct WorkSums {
     open: VecDeque<(String, Usage, Vec<String>)>,
     /// Whether the host reported tokens that belong to no single part of the thread.
     has_session_tokens: bool,
-    /// The time from which the work is known, unless all of it is.
-    since: Option<Millis>,
 }
 
 /// Whether an observation of this type and metadata counts as work.
@@ -229,9 +226,6 @@ impl WorkSums {
     /// Adds an observation, if it is one of work.
     pub(crate) fn add(&mut self, observation: &Observation) {
         let metadata = &observation.metadata;
-        if observation.kind() == Type::StateUpdate {
-            self.since = self.since.or(metadata.work_since);
-        }
         let Some(items) = items_of(observation) else { return };
         if let Payload::Usage(used) = &observation.payload {
             return used.fields().into_iter().for_each(|used| self.add_usage(metadata, &used.usage(), items));
@@ -304,11 +298,6 @@ impl WorkSums {
         shared.fold([0, 0], |[added, removed], (_, lines)| {
             [added.saturating_add(lines[0]), removed.saturating_add(lines[1])]
         })
-    }
-
-    /// The time from which the work is known, unless all of it is.
-    pub(crate) fn since(&self) -> Option<Millis> {
-        self.since
     }
 
     /// Whether the host reported tokens of this part.

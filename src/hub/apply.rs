@@ -6,7 +6,6 @@ use std::time::SystemTime;
 use crate::agents::Event;
 use crate::agents::recorder::{Recorder, ThreadUpdate, Touched};
 use crate::events::Millis;
-use crate::events::work::Part;
 use crate::file::Slice;
 use crate::journal::store::Store;
 
@@ -20,7 +19,7 @@ pub struct Applier {
     events: Vec<Event>,
     next: usize,
     touched: Touched,
-    /// Whether all events are needed before the first is recorded. None before the first event.
+    /// Whether all events are needed before the first is recorded; none before the first event.
     needs_all: Option<bool>,
     is_last: bool,
     applied: Applied,
@@ -41,8 +40,6 @@ pub struct Applied {
     pub warnings: Vec<String>,
     /// The changes of threads.
     pub updates: Vec<ThreadUpdate>,
-    /// The thread's first work that counts, if the thread is new and only the end was read for work.
-    since: Option<Millis>,
 }
 
 impl Applier {
@@ -66,12 +63,8 @@ impl Applier {
         self.applied.bytes += piece.bytes;
         self.applied.skipped += piece.skipped;
         self.applied.thread = piece.thread.map(|bare| self.recorder.key(bare));
-        if let (Some(since), Some(key)) = (piece.since, &self.applied.thread) {
-            let is_new = store.get_mut(key).is_none_or(|thread| thread.work(Part::Whole).is_none());
-            self.applied.since = is_new.then_some(since);
-        }
         if let Some(first) = piece.events.first().filter(|_| self.needs_all.is_none()) {
-            self.needs_all = Some(self.recorder.needs_all(store, &first.source));
+            self.needs_all = Some(self.recorder.needs_all(store, first));
         }
         self.events.extend(piece.events);
         self.is_last |= piece.is_last;
@@ -127,11 +120,6 @@ impl Applier {
         let touched = std::mem::take(&mut self.touched);
         let updates = self.recorder.finish(store, touched, now);
         let mut applied = std::mem::take(&mut self.applied);
-        if let (Some(since), Some(key)) = (applied.since, &applied.thread)
-            && let Some(thread) = store.get_mut(key)
-        {
-            thread.change(|thread| thread.note_work_since(since));
-        }
         // The next pieces are of the same session.
         self.applied.thread.clone_from(&applied.thread);
         applied.updates = updates;

@@ -45,12 +45,8 @@ impl ProcessesTask {
             self.is_watched = path.is_dir();
             watches.set(&Key::Processes, &[if self.is_watched { path.clone() } else { self.home.clone() }]);
         }
-        let folders = if home.machine.is_some() && machine.is_none() {
-            Vec::new()
-        } else {
-            vec![ProcessFolder { path, machine }]
-        };
-        self.processes.read(folders);
+        let is_known = home.machine.is_none() || machine.is_some();
+        self.processes.read(is_known.then_some(ProcessFolder { path, machine }));
         let now = (self.processes.live().to_vec(), self.processes.left_behind(&sessions));
         state = shared.lock();
         let is_changed = self.told.as_ref() != Some(&now);

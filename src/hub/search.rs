@@ -13,7 +13,7 @@ use super::roots::{Key, Next, Shared};
 use super::watch::Watches;
 use crate::agents::claude::process_files::Process;
 use crate::agents::describe::{Description, describe};
-use crate::agents::listing::{Listings, Wanted};
+use crate::agents::listing::Wanted;
 use crate::file::FileStamp;
 use crate::process;
 
@@ -63,14 +63,13 @@ enum Head {
 #[derive(Debug)]
 pub(super) struct SearchTask {
     home: PathBuf,
-    listings: Listings,
     heads: HashMap<PathBuf, Head>,
     watched: Vec<PathBuf>,
 }
 
 impl SearchTask {
     pub(super) fn new(home: PathBuf) -> SearchTask {
-        SearchTask { home, listings: Listings::default(), heads: HashMap::new(), watched: Vec::new() }
+        SearchTask { home, heads: HashMap::new(), watched: Vec::new() }
     }
 
     pub(super) fn run(&mut self, shared: &Arc<Shared>, root: &Path, watches: &mut Watches) -> Next {
@@ -101,7 +100,7 @@ impl SearchTask {
         } else {
             Wanted { since: None, sessions, limit: Some(MOST_SESSIONS) }
         };
-        let listing = self.listings.list(&wanted, &folders);
+        let listing = wanted.list(&folders);
         let mut files = listing.files;
         let known: HashSet<&PathBuf> = files.iter().map(|(_, path)| path).collect();
         let rest: Vec<PathBuf> = begun.keys().filter(|path| !known.contains(path)).cloned().collect();

@@ -76,11 +76,7 @@ impl SessionTask {
         let path = &self.path;
         #[cfg(test)]
         assert!(!path.ends_with("panics.jsonl"), "a reader that fails");
-        let follower = self.follower.get_or_insert_with(|| {
-            let mut follower = Follower::new(path.clone(), settings.input, settings.history);
-            follower.beside = Arc::clone(&watches.beside);
-            follower
-        });
+        let follower = self.follower.get_or_insert_with(|| Follower::new(path.clone(), settings.input));
         follower.policy.clone_from(&settings.policy);
         if is_beside {
             follower.expect_side_files();
@@ -196,12 +192,11 @@ impl SessionTask {
             let found = if is_wanted { shared.project_of(root, folder) } else { None };
             *project = Some(found.and_then(|found| found.to_str().map(str::to_owned)));
         }
-        let Appended { change, bytes, skipped, is_partial, events, since } = appended;
+        let Appended { change, bytes, skipped, is_partial, events } = appended;
         let mut piece = Piece {
             bytes,
             skipped,
             grew: Some(self.grew),
-            since,
             warning: self.follower.as_mut().and_then(Follower::take_warning),
             is_restart: change == TailChange::Replaced,
             thread: source.map(|source| source.key()),

@@ -2,13 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 
 use notify::event::{EventKind, ModifyKind};
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
 
 use super::roots::{Key, Shared, State};
-use crate::agents::follower::Beside;
 
 /// The watcher of a root. Only the worker in that root uses it, since watching a folder may hang.
 #[derive(Debug)]
@@ -21,8 +20,6 @@ pub(super) struct Watches {
     watcher: Option<RecommendedWatcher>,
     /// The folders, and the tasks that want them.
     wanted: HashMap<PathBuf, Vec<Key>>,
-    /// The files of subagents in the folders of this root.
-    pub(super) beside: Arc<Mutex<Beside>>,
 }
 
 impl Watches {
@@ -33,7 +30,6 @@ impl Watches {
             is_begun: false,
             watcher: None,
             wanted: HashMap::new(),
-            beside: Arc::default(),
         }
     }
 

@@ -93,13 +93,7 @@ fn hub_begin<'e>(
         let (interval, quiet) = (seconds("interval", interval)?, quiet_of(quiet)?);
         with_module(|module| {
             let options = &module.settings;
-            let settings = Settings {
-                interval,
-                quiet,
-                policy: options.policy.clone(),
-                input: options.input,
-                history: options.storage.history_limit,
-            };
+            let settings = Settings { interval, quiet, policy: options.policy.clone(), input: options.input };
             module.followed = Followed { hub: Some(Hub::new(settings, bell)), ..Followed::default() };
         });
         Ok(())

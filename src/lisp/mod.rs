@@ -113,7 +113,6 @@ impl Module {
             hub.set(|options| {
                 options.policy.clone_from(&self.settings.policy);
                 options.input = self.settings.input;
-                options.history = self.settings.storage.history_limit;
             });
         }
     }

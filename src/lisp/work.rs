@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use super::read::{self, Key};
 use super::{border, elsewhere, ser, with_module, write};
 use crate::error::Error;
-use crate::events::Millis;
 use crate::events::work::{CommandWork, FileWork, Part, Tokens, Work, recorded_patches};
 
 emacs::use_symbols! { outside }
@@ -30,7 +29,7 @@ fn work<'e>(env: &'e Env, thread: Key, id: Value<'e>) -> Result<Value<'e>> {
                 let Some(thread) = module.store.seen(&thread)? else { return Ok(None) };
                 let Some(work) = thread.work(part) else { return Ok(None) };
                 let has_tokens = thread.work_sums().has_tokens(part);
-                Ok::<_, Error>(Some(ShownWork::of(work, has_tokens, thread.work_since())))
+                Ok::<_, Error>(Some(ShownWork::of(work, has_tokens)))
             })
         })??;
         found.map(|work| ser::to_lisp(env, &work)).transpose()
@@ -53,8 +52,6 @@ pub(super) struct ShownWork {
     responses: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tokens: Option<ShownTokens>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    since: Option<Millis>,
 }
 
 /// The tokens of [`ShownWork`].
@@ -70,7 +67,7 @@ struct ShownTokens {
 }
 
 impl ShownWork {
-    fn of(work: &Work, has_tokens: bool, since: Option<Millis>) -> ShownWork {
+    fn of(work: &Work, has_tokens: bool) -> ShownWork {
         let Tokens { input, output, cache_read, cache_write } = work.tokens;
         let at_least = work.lower_bounds > 0;
         ShownWork {
@@ -83,7 +80,6 @@ impl ShownWork {
             edits: work.edits,
             responses: work.responses,
             tokens: has_tokens.then_some(ShownTokens { input, output, cache_read, cache_write, at_least }),
-            since,
         }
     }
 }

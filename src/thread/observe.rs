@@ -55,14 +55,6 @@ impl Thread {
         }
     }
 
-    /// Records that the work before this time is not known.
-    pub fn note_work_since(&mut self, since: Millis) {
-        let metadata = Metadata { work_since: Some(since), ..Metadata::default() };
-        let details = Details { metadata, ..Details::default() };
-        let text = "The transcript is so long that the work before this was not read";
-        self.observe(Payload::StateUpdate(Text::of(text)), details, self.last_time().max(since));
-    }
-
     /// Records why the agent's last list was refused, or that the next one was accepted.
     pub(super) fn note_refusal(&mut self, reason: Option<String>, now: Millis) {
         let text = match &reason {

@@ -197,18 +197,5 @@ deleted file mode 100644
     (should-error (todo-write-observations "a" :types '("NONE"))
                   :type 'todo-write-input-error)))
 
-(ert-deftest todo-write-stories-say-from-when-work-is-counted ()
-  (todo-write-with-store
-    (should-not (todo-write-footer--outside "a"))
-    (todo-write-observe "a" "STATE_UPDATE" '(:text "Not read before") :workSince 36000000)
-    (todo-write-test-write "a" '("One" "in_progress"))
-    (todo-write-work-tests--edit "a" "/p/f" "one\n" "two\n")
-    (should (equal (plist-get (todo-write-work "a" "t1") :since) 36000000))
-    (should (string-match-p "counted since 1970-01-01 "
-                            (todo-write-row--string (todo-write-story--insert "a" "t1" 80))))
-    (should (string-match-p "\\`work counted since" (todo-write-footer--outside "a")))
-    (should (equal (todo-write-test-child '(prin1 (plist-get (todo-write-work "a") :since)))
-                   36000000))))
-
 (provide 'todo-write-work-tests)
 ;;; todo-write-work-tests.el ends here

@@ -432,6 +432,28 @@ fn a_closed_hub_rings_no_more_and_its_threads_end() {
 }
 
 /// A call of a tool.
+#[test]
+fn a_session_that_was_recorded_before_is_recorded_piece_by_piece() {
+    let mut homes = Homes::new();
+    let path = homes.write("s", &(1..200).map(|n| list("s", n, &format!("Bed {n}"))).collect::<String>());
+    let mut store = store();
+    for _ in 0..2 {
+        let id = homes.hub.follow(&path, false);
+        let first = homes.wait(|message| match message {
+            Message::Events(one, piece) if *one == id && !piece.events.is_empty() => Some(piece.is_last),
+            _ => None,
+        });
+        let Some(Message::Events(_, piece)) = homes.taken.pop() else { unreachable!() };
+        let mut applier = Applier::new(Recorder::default());
+        applier.add(&mut store, piece);
+        assert!(!first && applier.is_due(), "no piece waits for the last one");
+        while applier.is_due() {
+            applier.step(&mut store, false, NOW, &Slice::WHOLE);
+        }
+        homes.hub.stop(id);
+    }
+}
+
 fn tool_use(id: &str) -> Value {
     json!({"type": "tool_use", "id": id, "name": "Read", "input": {"file_path": "/garden/plan"}})
 }

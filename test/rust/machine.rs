@@ -496,7 +496,7 @@ fn a_machine_that_floods_fills_no_memory() {
 
 /// The events of a transcript, as far as one read has them.
 fn events(file: &Path) -> Vec<Event> {
-    let mut follower = Follower::new(file.to_owned(), Options::default(), 10_000);
+    let mut follower = Follower::new(file.to_owned(), Options::default());
     follower.read_piece(&Slice::WHOLE).unwrap().events
 }
 

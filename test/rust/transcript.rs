@@ -18,8 +18,6 @@ use crate::common::{Completed, InProgress, Pending, contents, corpus_or_skip};
 use expected::expected;
 use followed::{Followed, NOW, fixture_path, list, rows};
 use serde_json::{Value, json};
-use todo_write::agents::EventKind;
-use todo_write::agents::claude::ClaudeReader;
 use todo_write::agents::describe::describe;
 use todo_write::agents::field::millis;
 use todo_write::agents::follower::Follower;
@@ -113,23 +111,6 @@ fn a_recorded_session_read_in_random_pieces_ends_in_the_same_lists() {
 }
 
 #[test]
-fn old_lines_give_the_same_lists() {
-    for path in transcripts() {
-        let bytes = fs::read(path).unwrap();
-        let lists = |is_old: bool| {
-            let mut transcript = ClaudeReader::new(Options::default(), 100_000);
-            for line in bytes.split(|byte| *byte == b'\n') {
-                if is_old { transcript.read_old_line(line) } else { transcript.read_line(line) }
-            }
-            let events = transcript.take_events().into_iter();
-            let lists = events.filter(|event| matches!(event.kind, EventKind::List(_)));
-            lists.map(|event| (event.source.key(), event.uuid, event.kind)).collect::<Vec<_>>()
-        };
-        assert_eq!(lists(true), lists(false));
-    }
-}
-
-#[test]
 fn a_subagents_list_is_under_the_task_it_works_on() {
     let mut followed = Followed::of("todo-write.jsonl");
     followed.read();
@@ -149,7 +130,7 @@ fn a_subagents_list_is_under_the_task_it_works_on() {
 #[test]
 fn a_subagent_with_a_separate_file_is_found() {
     let session = "5e55a000-0000-4000-8000-000000000003";
-    let mut follower = Follower::new(fixture_path(&format!("{session}.jsonl")), Options::default(), 1_000);
+    let mut follower = Follower::new(fixture_path(&format!("{session}.jsonl")), Options::default());
     let mut store = Store::new(Storage { history_limit: 100, ..Storage::default() });
     let news = follower.read().unwrap();
     Recorder::default().record(&mut store, &news.events, false, NOW);
@@ -285,21 +266,6 @@ fn a_truncated_or_replaced_file_is_read_from_its_beginning() {
 }
 
 #[test]
-fn a_long_history_keeps_its_state_and_its_newest_events() {
-    let mut transcript = ClaudeReader::new(Options::default(), 10);
-    let line = |transcript: &mut ClaudeReader, line: Value| transcript.read_line(line.to_string().as_bytes());
-    line(&mut transcript, todo("list", "The list"));
-    line(&mut transcript, answer("list", false));
-    for n in 0..1_000 {
-        line(&mut transcript, call(&format!("{n}"), "Bash", json!({"command": "true"})));
-    }
-    let events = transcript.take_events();
-    assert_eq!(events.len(), 11);
-    assert!(matches!(&events[0].kind, EventKind::List(Ok(plan)) if plan.drafts[0].content == "The list"));
-    assert!(matches!(&events[10].kind, EventKind::Call { id, .. } if id == "999"));
-}
-
-#[test]
 fn unknown_lines_are_skipped() {
     let mut followed = Followed::new();
     followed.line(&todo("1", "Known"));
@@ -380,21 +346,6 @@ fn a_folder_that_another_machine_names_is_on_that_machine() {
     ] {
         assert_eq!(machine.folder(folder).as_deref(), expected, "{folder:?}");
     }
-}
-
-#[test]
-fn the_last_list_sent_to_an_emacs_outlives_the_events_that_are_kept() {
-    let mut reader = ClaudeReader::new(Options::default(), 1);
-    let todos = json!({"todos": [{"content": "Knead", "status": "pending", "activeForm": "Kneading"}]});
-    let lines = [
-        call("c", "mcp__todo-write__todo_write", todos),
-        answer("c", false),
-        assistant("m1", json!({"type": "text", "text": "On it"})),
-        assistant("m2", json!({"type": "text", "text": "Still on it"})),
-    ];
-    lines.iter().for_each(|line| reader.read_line(line.to_string().as_bytes()));
-    let is_list = |event: &todo_write::agents::Event| matches!(event.kind, EventKind::EmacsList(..));
-    assert!(reader.take_events().iter().any(is_list));
 }
 
 #[test]

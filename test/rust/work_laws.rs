@@ -207,7 +207,7 @@ impl Emacs {
     fn start(folder: &Path) -> Emacs {
         let journals = Some(folder.join("journals"));
         let storage = Storage { folder: journals, history_limit: 30, ..Storage::default() };
-        let follower = Follower::new(folder.join("session.jsonl"), Options::default(), 30);
+        let follower = Follower::new(folder.join("session.jsonl"), Options::default());
         Emacs { store: Store::new(storage), follower, recorder: Recorder::default() }
     }
 

@@ -128,7 +128,7 @@ fn worst_recognition() {
 fn transcript() {
     let lines = Session::Usual.lines(100);
     let read = || {
-        let mut transcript = ClaudeReader::new(Options::default(), 1_000);
+        let mut transcript = ClaudeReader::new(Options::default());
         lines.iter().for_each(|line| transcript.read_line(line));
         transcript.take_events()
     };

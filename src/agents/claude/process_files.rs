@@ -3,7 +3,7 @@
 //! A process does not rewrite its file during a turn, so the file's age proves nothing. It counts
 //! while the process that wrote it lives.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -19,8 +19,6 @@ const LARGEST: u64 = 64 * 1024;
 /// Maximum number of files in a folder, and of those of dead processes that one call reads.
 const MOST_PROCESS_FILES: usize = 100_000;
 const MOST_DEAD: usize = 100;
-/// Maximum number of known dead processes that one call checks.
-const MOST_LOOKS: usize = 500;
 
 /// A folder `sessions`.
 #[derive(Clone, Debug, Default)]
@@ -102,27 +100,12 @@ pub struct Process {
     pub start: Option<String>,
 }
 
-/// The process files of some folders.
+/// The process files of a folder.
 #[derive(Debug, Default)]
 pub struct Processes {
-    folders: HashMap<PathBuf, Folder>,
-    live: Vec<Process>,
-    /// The number of processes that were looked at, for tests.
-    pub looks: usize,
-}
-
-#[derive(Debug, Default)]
-struct Folder {
-    place: ProcessFolder,
-    /// When the files were last listed.
-    stamp: Option<FileStamp>,
+    folder: ProcessFolder,
     files: HashMap<u32, ProcessFile>,
-    /// The live processes.
-    alive: Vec<u32>,
-    /// The others. Some of them are looked at in turn: another process may get the number.
-    dead: VecDeque<u32>,
-    /// The files of dead processes that were not read yet.
-    unread: Vec<u32>,
+    live: Vec<Process>,
 }
 
 /// A file as it was last read. That of a dead process is read once.
@@ -134,17 +117,26 @@ struct ProcessFile {
 }
 
 impl Processes {
-    /// Reads the files in `folders` that changed. Returns the live processes by id, or `None` if they
-    /// are as after the last call.
-    pub fn read(&mut self, folders: Vec<ProcessFolder>) -> Option<&[Process]> {
-        self.folders.retain(|path, _| folders.iter().any(|folder| folder.path == *path));
-        let mut live: Vec<Process> = Vec::new();
-        for place in folders {
-            let folder = self.folders.entry(place.path.clone()).or_default();
-            folder.place = place;
-            self.looks += folder.read(&mut live);
+    /// Reads the files in `folder` that changed; `None` if it is not known which processes live. Returns the
+    /// live processes by id, or `None` if they are as after the last call.
+    pub fn read(&mut self, folder: Option<ProcessFolder>) -> Option<&[Process]> {
+        if let Some(folder) = folder {
+            self.folder = folder;
+            self.list();
+        } else {
+            self.files.clear();
         }
-        live.sort_by(|a, b| (&a.machine, a.pid).cmp(&(&b.machine, b.pid)));
+        let mut left = MOST_DEAD;
+        for (pid, file) in &mut self.files {
+            file.look(*pid, &self.folder);
+            if !file.is_alive && file.stamp.is_none() && left > 0 {
+                left -= 1;
+                file.read(*pid, &self.folder);
+            }
+        }
+        let live = self.files.values().filter(|file| file.is_alive);
+        let mut live: Vec<Process> = live.filter_map(|file| file.process.clone()).collect();
+        live.sort_by_key(|process| process.pid);
         if live == self.live {
             return None;
         }
@@ -152,22 +144,30 @@ impl Processes {
         Some(&self.live)
     }
 
+    /// Lists the files.
+    fn list(&mut self) {
+        let entries = fs::read_dir(&self.folder.path).into_iter().flatten().flatten();
+        let found = entries.take(MOST_PROCESS_FILES).filter_map(|entry| pid_of(entry.file_name().to_str()?));
+        let found: HashSet<u32> = found.collect();
+        self.files.retain(|pid, _| found.contains(pid));
+        for pid in found {
+            self.files.entry(pid).or_default();
+        }
+    }
+
     /// The sessions among `sessions` of which a dead process left its file behind, with the ids of those
     /// processes: it was killed, since Claude Code deletes its file when it exits.
-    pub fn left_behind(&mut self, sessions: &HashSet<String>) -> Vec<(String, u32)> {
+    pub fn left_behind(&self, sessions: &HashSet<String>) -> Vec<(String, u32)> {
         let is_wanted =
             |process: &&Process| process.session.as_ref().is_some_and(|session| sessions.contains(session));
-        let is_dead = |folder: &Folder, process: &Process| {
-            folder.place.state(process.pid, process.start.as_deref()) == ProcessState::Dead
+        let is_dead = |process: &&Process| {
+            self.folder.state(process.pid, process.start.as_deref()) == ProcessState::Dead
                 && process.file.exists()
         };
-        let mut left: Vec<(String, u32)> = Vec::new();
-        for folder in self.folders.values() {
-            let dead =
-                folder.files.values().filter_map(|file| file.process.as_ref().filter(|_| !file.is_alive));
-            let dead = dead.filter(is_wanted).filter(|process| is_dead(folder, process));
-            left.extend(dead.filter_map(|process| Some((process.session.clone()?, process.pid))));
-        }
+        let dead = self.files.values().filter(|file| !file.is_alive).filter_map(|file| file.process.as_ref());
+        let left = dead.filter(is_wanted).filter(is_dead);
+        let mut left: Vec<(String, u32)> =
+            left.filter_map(|process| Some((process.session.clone()?, process.pid))).collect();
         left.sort();
         left
     }
@@ -175,55 +175,6 @@ impl Processes {
     /// The live processes as they were last read.
     pub fn live(&self) -> &[Process] {
         &self.live
-    }
-}
-
-impl Folder {
-    /// Adds the live processes; returns the number of those looked at.
-    fn read(&mut self, live: &mut Vec<Process>) -> usize {
-        let stamp = FileStamp::of(&self.place.path);
-        if stamp != self.stamp || stamp.is_some_and(|stamp| !stamp.is_certain()) {
-            self.stamp = stamp;
-            self.list();
-        }
-        let turn = self.dead.len().min(MOST_LOOKS);
-        let mut pids = std::mem::take(&mut self.alive);
-        pids.extend(self.dead.drain(..turn));
-        let looks = pids.len();
-        for pid in pids {
-            let Some(file) = self.files.get_mut(&pid) else { continue };
-            file.look(pid, &self.place);
-            if let Some(process) = file.process.as_ref().filter(|_| file.is_alive) {
-                live.push(process.clone());
-                self.alive.push(pid);
-            } else {
-                self.dead.push_back(pid);
-            }
-        }
-        for pid in self.unread.split_off(self.unread.len().saturating_sub(MOST_DEAD)) {
-            if let Some(file) = self.files.get_mut(&pid).filter(|file| file.stamp.is_none()) {
-                file.read(pid, &self.place);
-            }
-        }
-        looks
-    }
-
-    /// Lists the files. New ones come first; what is known of the others stays.
-    fn list(&mut self) {
-        let mut found = HashSet::with_capacity(self.files.len());
-        for entry in fs::read_dir(&self.place.path).into_iter().flatten().flatten().take(MOST_PROCESS_FILES) {
-            let Some(pid) = entry.file_name().to_str().and_then(pid_of) else { continue };
-            found.insert(pid);
-            self.files.entry(pid).or_insert_with(|| {
-                self.unread.push(pid);
-                self.alive.push(pid);
-                ProcessFile::default()
-            });
-        }
-        if found.len() < self.files.len() {
-            self.files.retain(|pid, _| found.contains(pid));
-            self.dead.retain(|pid| found.contains(pid));
-        }
     }
 }
 

@@ -40,10 +40,8 @@ pub(super) struct Sources {
 /// The source of a session's title, in ascending priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum TitleSource {
-    /// There is no title and no prompt yet.
+    /// There is no title yet.
     None,
-    /// There were only commands such as `/clear`, which make no title.
-    Command,
     /// The first prompt.
     Prompt,
     /// The agent.
@@ -163,11 +161,6 @@ impl Sources {
         self.session_mut(source).is_some_and(|session| session.uses_own_tasks)
     }
 
-    /// Whether there is a session and each has had its first prompt.
-    pub(crate) fn have_titles(&self) -> bool {
-        !self.sessions.is_empty() && self.sessions.iter().all(|session| session.title != TitleSource::None)
-    }
-
     /// Records a session's title; returns whether it replaces the previous one.
     pub(crate) fn set_title(&mut self, source: &Source, title: TitleSource) -> bool {
         let session = self.session_mut(source).filter(|_| source.subagent.is_none());
@@ -185,7 +178,7 @@ impl Sources {
     }
 
     /// Adds a line to the chain of the line that it follows; returns the id of the chain.
-    pub(super) fn link(&mut self, uuid: &str, parent: Option<&str>) -> String {
+    fn link(&mut self, uuid: &str, parent: Option<&str>) -> String {
         let before = parent.filter(|parent| !parent.is_empty());
         let known = before.and_then(|parent| self.lines.get(&fnv1a(parent.as_bytes())));
         let id = known.cloned().unwrap_or_else(|| excerpt(before.unwrap_or(uuid), 100));

@@ -339,19 +339,6 @@ fn a_failed_request_ends_the_turn() {
     assert_eq!(last_update(&session, 1).activity, Some(Activity::Working));
 }
 
-#[test]
-fn the_end_of_a_turn_counts_among_old_lines_too() {
-    let mut session = Session::new("cli");
-    session.prompt("Bake bread").create(1, "Sift").update(1, "in_progress");
-    session.line("system", json!({"subtype": "turn_duration", "durationMs": 1})).wait(900).prompt("Go on");
-    session.update(1, "completed");
-    let mut whole = session.followed();
-    let spent = whole.store.get(THREAD).unwrap().unwrap().times("t1").unwrap().spent(NOW);
-    session.line("system", json!({"subtype": "padding", "text": "x".repeat(9_000_000)}));
-    let mut far = session.followed();
-    assert_eq!(far.store.get(THREAD).unwrap().unwrap().times("t1").unwrap().spent(NOW), spent);
-}
-
 /// A home folder of Claude Code with a session, and the session's follower.
 struct Home {
     folder: Folder,
@@ -366,7 +353,7 @@ impl Home {
         for name in ["projects/p/s/subagents", "tasks/s"] {
             fs::create_dir_all(folder.path().join(name)).unwrap();
         }
-        let follower = Follower::new(folder.path().join("projects/p/s.jsonl"), Options::default(), 1_000);
+        let follower = Follower::new(folder.path().join("projects/p/s.jsonl"), Options::default());
         let store = Store::new(Storage { history_limit: 100, ..Storage::default() });
         Home { folder, store, follower, recorder: Recorder::default() }
     }

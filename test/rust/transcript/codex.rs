@@ -4,10 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use todo_write::agents::codex::CodexReader;
+use todo_write::agents::Agent;
 use todo_write::agents::describe::describe;
 use todo_write::agents::field::millis;
-use todo_write::agents::{Agent, EventKind};
 use todo_write::events::observation::Type;
 use todo_write::list::item::Status;
 use todo_write::thread::State;
@@ -361,63 +360,5 @@ fn every_recorded_rollout_ends_in_its_last_plan_however_it_is_read() {
                     .all(|made| (first.unwrap()..NOW / 2).contains(&made.stamp.timestamp))
             );
         }
-        let lists = |is_old: bool| {
-            let mut reader = CodexReader::new(Default::default(), 100_000);
-            text.lines().for_each(|line| {
-                if is_old { reader.read_old_line(line.as_bytes()) } else { reader.read_line(line.as_bytes()) }
-            });
-            let events = reader.take_events().into_iter();
-            let lists = events.filter(|event| matches!(event.kind, EventKind::List(_)));
-            lists.collect::<Vec<_>>()
-        };
-        assert_eq!(lists(true), lists(false));
     }
-}
-
-#[test]
-fn tokens_far_from_the_end_of_a_file_do_not_count_for_the_first_response_after_them() {
-    let mut rollout = Rollout::new();
-    for total in [1_000, 1_010] {
-        let tokens = json!({"input_tokens": total, "output_tokens": 0});
-        rollout.event("token_count", json!({"info": {"total_token_usage": tokens}}));
-    }
-    let lines: Vec<String> = rollout.0.iter().map(Value::to_string).collect();
-    let (last, old) = lines.split_last().unwrap();
-    let mut reader = CodexReader::new(Default::default(), 100);
-    old.iter().for_each(|line| reader.read_old_line(line.as_bytes()));
-    reader.read_line(last.as_bytes());
-    let tokens = reader.take_events().into_iter().map(|event| match event.kind {
-        EventKind::Usage { usage, .. } => usage.tokens.sum(),
-        _ => 0,
-    });
-    assert_eq!(tokens.sum::<u64>(), 10);
-}
-
-#[test]
-fn the_work_of_own_turns_far_from_the_end_of_a_file_is_not_counted() {
-    let mut rollout = Rollout::new();
-    let tokens = json!({"input_tokens": 10, "output_tokens": 0});
-    let record = json!({"turn_id": "s", "usage": tokens, "thread_token_usage": tokens});
-    rollout.line("token_usage_record", record);
-    // The name of a list makes the line relevant.
-    let item =
-        json!({"type": "CommandExecution", "id": "c1", "exit_code": 0, "command": ["grep", "update_plan"]});
-    rollout.event("item_completed", json!({"turn_id": "s", "item": item}));
-    let call = json!({"turn_id": "s", "name": "exec_command", "arguments": "update_plan", "call_id": "c2"});
-    rollout.item("function_call", call);
-    let output = "Process exited with code 0\nOutput:\nupdate_plan";
-    rollout.item("function_call_output", json!({"turn_id": "s", "call_id": "c2", "output": output}));
-    let work = |is_old: bool| {
-        let mut reader = CodexReader::new(Default::default(), 100);
-        for line in rollout.0.iter().map(Value::to_string) {
-            if is_old { reader.read_old_line(line.as_bytes()) } else { reader.read_line(line.as_bytes()) }
-        }
-        let events = reader.take_events().into_iter();
-        let is_work = |kind: &EventKind| match kind {
-            EventKind::Result { effect, .. } => effect.outcome.is_some(),
-            kind => matches!(kind, EventKind::Usage { .. }),
-        };
-        events.filter(|event| is_work(&event.kind)).count()
-    };
-    assert_eq!((work(false), work(true)), (4, 0));
 }

@@ -117,7 +117,7 @@ fn store_in(folder: &Folder) -> Store {
 }
 
 fn follow(folder: &Folder) -> Follower {
-    Follower::new(folder.path().join("session.jsonl"), Options::default(), 1_000)
+    Follower::new(folder.path().join("session.jsonl"), Options::default())
 }
 
 pub fn rows(store: &mut Store, thread: &str) -> Vec<(String, Status)> {

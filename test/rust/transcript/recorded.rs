@@ -65,7 +65,7 @@ impl Emacs {
     fn start(journals: &Path, file: &Path) -> Emacs {
         let storage =
             Storage { folder: Some(journals.to_owned()), history_limit: usize::MAX, ..Storage::default() };
-        let follower = Follower::new(file.to_owned(), Options::default(), usize::MAX);
+        let follower = Follower::new(file.to_owned(), Options::default());
         Emacs { store: Store::new(storage), follower, recorder: Recorder::default() }
     }
 
@@ -367,7 +367,7 @@ fn what_can_be_read_of_a_line_is_kept_and_the_lines_are_counted_and_said_once() 
 #[test]
 fn every_line_of_the_recorded_sessions_can_be_read() {
     for path in sessions() {
-        let mut follower = Follower::new(path, Options::default(), usize::MAX);
+        let mut follower = Follower::new(path, Options::default());
         follower.read().unwrap();
         assert_eq!(follower.take_warning(), None);
     }

@@ -1,15 +1,10 @@
 //! What counts as a task's work in transcripts: commands, changed files and tokens.
 
 use std::ffi::OsStr;
-use std::fs;
-use std::time::Duration;
 
 use serde_json::{Value, json};
-use todo_write::agents::field::millis;
-use todo_write::agents::tail::TailChange;
 use todo_write::events::observation::{Filter, Type};
 use todo_write::events::work::{CommandWork, FileWork, Part, Tokens, Work};
-use todo_write::file::Slice;
 
 use super::claude::Session;
 use super::codex::Rollout;
@@ -242,40 +237,15 @@ fn a_subagents_lines_count_for_the_task_that_sent_it_out() {
 }
 
 #[test]
-fn the_work_of_a_large_file_is_known_since_the_first_work_that_counts() {
-    // A call of Claude Code counts by its result, and one of Codex begins a response.
-    let mut session = Session::new("cli");
-    session.create(1, "Sift");
-    let old = session.lines.len();
-    session.update(1, "in_progress");
-    let item = json!({"type": "CommandExecution", "id": "c", "exit_code": 0, "command": ["update_plan"]});
-    let mut rollout = raking();
-    rollout.event("item_completed", json!({"turn_id": "s", "item": item}));
-    let old_of_codex = rollout.0.len();
-    rollout.update(&PLAN, "Plan updated");
-    for (lines, old, first) in [(session.lines, old, old + 1), (rollout.0, old_of_codex, old_of_codex)] {
-        let mut followed = Followed::new();
-        lines[..old].iter().for_each(|line| followed.line(line));
-        let padding = format!("{{}}{}\n", " ".repeat(11 << 20));
-        (0..3).for_each(|_| followed.append(padding.as_bytes()));
-        lines[old..].iter().for_each(|line| followed.line(line));
-        let time = millis(lines[first]["timestamp"].as_str().unwrap());
-        assert_eq!(followed.follower.read().unwrap().since, time, "{}", lines[0]);
-    }
-}
-
-#[test]
-fn a_small_file_that_replaces_a_half_read_large_one_has_all_its_work() {
-    let session = at_work();
+fn a_large_file_has_the_work_of_all_its_lines() {
+    let mut session = at_work();
+    session.call("Bash", json!({"command": "ls"}), "flour", json!({"stdout": "flour"}));
+    session.line("system", json!({"subtype": "padding", "text": " ".repeat(11 << 20)}));
+    let padding = session.lines.pop().unwrap();
     let mut followed = Followed::new();
-    let padding = format!("{{}}{}\n", " ".repeat(11 << 20));
-    (0..3).for_each(|_| followed.append(padding.as_bytes()));
-    assert!(followed.follower.read_slice(&Slice::of(Duration::ZERO)).unwrap().is_partial);
-    fs::remove_file(followed.file()).unwrap();
-    session.lines.iter().for_each(|line| followed.line(line));
-    let appended = followed.follower.read().unwrap();
-    assert!(appended.change == TailChange::Replaced && appended.events.iter().any(|one| one.kind.is_work()));
-    assert_eq!(appended.since, None);
+    session.lines.iter().chain([&padding; 4]).for_each(|line| followed.line(line));
+    followed.read();
+    assert_eq!(work(&mut followed, "claude:s", Part::Item("t1")).commands, OK);
 }
 
 // Codex

@@ -5,10 +5,8 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use todo_write::agents::EventKind;
 use todo_write::agents::describe::describe;
 use todo_write::agents::follower::Follower;
-use todo_write::agents::reader::Reader;
 use todo_write::agents::recorder::Recorder;
 use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
@@ -20,12 +18,10 @@ use super::lists::assert_unique;
 
 /// The current time in this law.
 const NOW: u64 = 1_800_000_000_000;
-const HISTORY: usize = 100;
 
 /// The first byte selects where to cut the file in two, the rest is the file.
 pub fn holds(data: &[u8]) {
     let (first, bytes) = data.split_first().unwrap_or((&0, &[]));
-    is_bounded(bytes);
     let folder = Folder::new();
     fs::create_dir(folder.path()).unwrap();
     let path = folder.path().join("session.jsonl");
@@ -40,15 +36,6 @@ pub fn holds(data: &[u8]) {
     assert_eq!(follow(&path, &bytes[cut..]), at_once);
 }
 
-/// Old lines produce a bounded number of events.
-fn is_bounded(bytes: &[u8]) {
-    let mut reader = Reader::of(bytes, Options::default(), HISTORY);
-    bytes.split(|byte| *byte == b'\n').for_each(|line| reader.read_old_line(line));
-    let events = reader.take_events();
-    let ended = events.iter().filter(|event| event.kind == EventKind::SubagentEnded).count();
-    assert!(events.len() - ended <= HISTORY + 64, "{} events", events.len());
-}
-
 type Lists = BTreeMap<String, Vec<(String, Status)>>;
 
 /// The lists after following the file, and after appending `more` to it.
@@ -56,7 +43,7 @@ fn follow(path: &Path, more: &[u8]) -> Lists {
     let storage = Storage { folder: None::<PathBuf>, history_limit: 1_000, ..Storage::default() };
     let mut store = Store::new(storage);
     let mut recorder = Recorder::default();
-    let mut follower = Follower::new(path.to_owned(), Options::default(), 100_000);
+    let mut follower = Follower::new(path.to_owned(), Options::default());
     for bytes in [&[], more] {
         OpenOptions::new().append(true).open(path).unwrap().write_all(bytes).unwrap();
         let news = follower.read().unwrap();
