@@ -298,15 +298,6 @@ The adapters of Claude Code and Codex use the ids of their transcripts."
   (todo-write-acp--key link (or (todo-write-json--get params "sessionId")
                                 (buffer-name (todo-write-acp--link-buffer link)))))
 
-(defun todo-write-acp--session-p (thread)
-  "Return non-nil if a connected client has the session of THREAD."
-  (and thread
-       (cl-loop for link being the hash-values of todo-write-acp--links
-                for buffer = (todo-write-acp--link-buffer link)
-                thereis (and (buffer-live-p buffer)
-                             (equal thread (buffer-local-value 'todo-write-view-thread
-                                                               buffer))))))
-
 (defun todo-write-acp--agent (client)
   "Return the name of CLIENT's agent according to its command line."
   (let* ((command (todo-write-json--get client "command"))

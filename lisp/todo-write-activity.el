@@ -8,8 +8,9 @@
 
 ;; A host says with `todo-write-set-activity' whether its agent works, waits for
 ;; the user or failed, and ends a turn with `todo-write-end-turn'.  The module
-;; stops the time of the item in progress accordingly.  This file keeps the last
-;; activity of each agent, also of those without a plan.
+;; decides what an agent does from this, its open requests, its process and its
+;; transcript; it keeps that also of agents without a plan, and stops the time of
+;; the item in progress accordingly.  This file asks it.
 ;;
 ;; While an agent works, a spinner turns in the mode line, the header line and
 ;; the tab bar if they show its plan.  There is no timer at other times.
@@ -20,71 +21,34 @@
 (require 'todo-write-core)
 (require 'todo-write-events)
 
-(defvar todo-write-activity--table (make-hash-table :test #'equal)
-  "Last reported activities by thread, as lists (ACTIVITY REASON INFERRED SINCE).
-SINCE is in milliseconds since the epoch.")
-
-(defvar todo-write-activity--time nil
-  "Time of reported transitions in milliseconds since the epoch.
-nil is the current time.  A host that learns of a transition afterwards
-binds it to the last time at which the agent is known to have worked.")
+(defun todo-write-activity--get (thread)
+  "Return what the agent of THREAD does as a plist, or nil if nothing was reported.
+Its keys are :activity, which is `suspended', too, :reason, :inferred and
+:since."
+  (and (featurep 'todo-write-dyn)
+       (todo-write--call todo-write-dyn--activity thread)))
 
 (defun todo-write-activity (thread)
   "Return what the agent of THREAD does as (ACTIVITY . REASON), or nil.
 nil means that it is idle, or that its host reported nothing; see
 `todo-write-set-activity'."
-  (pcase (gethash thread todo-write-activity--table)
-    (`(,(and activity (or 'working 'waiting 'failed)) ,reason . ,_) (cons activity reason))))
+  (let ((known (todo-write-activity--get thread)))
+    (pcase (plist-get known :activity)
+      ((and activity (or 'working 'waiting 'failed))
+       (cons activity (plist-get known :reason))))))
 
 (defun todo-write-activity--suspended-p (thread)
   "Return non-nil if the process of THREAD's agent is stopped, as by SIGSTOP."
-  (eq 'suspended (car (gethash thread todo-write-activity--table))))
+  (eq 'suspended (plist-get (todo-write-activity--get thread) :activity)))
 
 (defun todo-write-activity-since (thread)
   "Return the time of THREAD's last transition of activity, or nil.
 It is in milliseconds since the epoch."
-  (nth 3 (gethash thread todo-write-activity--table)))
+  (plist-get (todo-write-activity--get thread) :since))
 
 (defun todo-write-activity-inferred-p (thread)
   "Return non-nil if the host of THREAD guessed its activity."
-  (nth 2 (gethash thread todo-write-activity--table)))
-
-(defun todo-write-activity--last-p (thread activity reason inferred)
-  "Return non-nil if ACTIVITY, REASON and INFERRED were the last ones of THREAD."
-  (equal (butlast (gethash thread todo-write-activity--table))
-         (list activity reason (and inferred t))))
-
-(defun todo-write-activity--put (thread activity reason inferred)
-  "Store ACTIVITY, REASON and INFERRED of THREAD; dispatch a transition."
-  (unless (todo-write-activity--last-p thread activity reason inferred)
-    (puthash thread (list activity reason (and inferred t)
-                          (or todo-write-activity--time (todo-write--now)))
-             todo-write-activity--table)
-    (todo-write--dispatch thread 'activity (todo-write-activity thread))))
-
-(defvar todo-write-activity--held (make-hash-table :test #'equal)
-  "What agents with an open request do afterwards, by thread.
-Lists (ACTIVITY REASON INFERRED), as in `todo-write-activity--table'; see
-`todo-write-request'.")
-
-(defun todo-write-activity--hold (thread activity reason inferred)
-  "Keep ACTIVITY, REASON and INFERRED for later if a request of THREAD is open.
-Return non-nil if they are kept.  An agent that is idle or has failed has
-no open request."
-  (when (and (gethash thread todo-write-activity--held)
-             (or inferred (memq activity '(working waiting suspended))))
-    (puthash thread (list activity reason inferred) todo-write-activity--held)))
-
-(defun todo-write-activity--in-turn (thread)
-  "Return what the agent of THREAD does in its turn, (ACTIVITY REASON INFERRED).
-That is `working' if its host reported no turn."
-  (let ((last (butlast (gethash thread todo-write-activity--table))))
-    (if (memq (car last) '(working waiting suspended)) last (list 'working nil nil))))
-
-(defun todo-write-activity--forget (thread)
-  "Delete the activity of THREAD."
-  (remhash thread todo-write-activity--table)
-  (remhash thread todo-write-activity--held))
+  (plist-get (todo-write-activity--get thread) :inferred))
 
 ;;; Spinner
 

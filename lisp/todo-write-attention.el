@@ -53,16 +53,6 @@ linked worktree, `none' if it is not, nil if that is unknown."
 
 ;;; States and their order
 
-(defun todo-write-attention--activity (reported since inferred plan)
-  "Return the ACTIVITY of an agent; see `todo-write-agent'.
-REPORTED is the last one that its host reported, SINCE its time or nil
-if the host reported none, INFERRED non-nil if it was a guess.  PLAN is
-the state of its plan, as from `todo-write-state'."
-  (cond (inferred (if (eq reported 'working) 'working 'unknown))
-        (reported reported)
-        ((or since (memq plan '(done paused))) 'rest)
-        (t 'unknown)))
-
 (defun todo-write-attention--ending (ending plan)
   "Return ENDING if it left tasks undone, else nil; PLAN is the plan's state.
 An agent without a plan may exit, but was stopped if it was killed."
@@ -234,7 +224,8 @@ In milliseconds since the epoch.")
 (defun todo-write-attention--update-all ()
   "Update all agents; changes while nothing watched count as seen."
   (let ((keys (seq-union (todo-write-threads-loaded)
-                         (hash-table-keys todo-write-activity--table))))
+                         (and (featurep 'todo-write-dyn)
+                              (todo-write--call todo-write-dyn--reported)))))
     (setq todo-write-attention--agents
           (seq-filter (lambda (entry) (member (car entry) keys)) todo-write-attention--agents))
     ;; No agent is new then.
@@ -323,18 +314,17 @@ SUMMARY is the `todo-write-summary' of THREAD if the caller has it."
 SUMMARY is that of its plan."
   (let* ((key (todo-write-agent-key agent))
          (plan (plist-get summary :state))
-         (since (todo-write-activity-since key))
-         (reported (todo-write-activity key))
-         (activity (if (todo-write-activity--suspended-p key) 'suspended
-                     (todo-write-attention--activity (car reported) since
-                                                     (todo-write-activity-inferred-p key) plan)))
+         (reported (todo-write-activity--get key))
+         (since (plist-get reported :since))
+         (reason (plist-get reported :reason))
+         (activity (todo-write--call todo-write-dyn--agent-activity key))
          (ending (todo-write-attention--ending (plist-get summary :ending) plan)))
     (unless (and (eq activity (todo-write-agent-activity agent))
                  (eq ending (todo-write-agent-ending agent))
-                 (equal (cdr reported) (todo-write-agent-reason agent)))
+                 (equal reason (todo-write-agent-reason agent)))
       (setf (todo-write-agent-activity agent) activity
             (todo-write-agent-ending agent) ending
-            (todo-write-agent-reason agent) (cdr reported)
+            (todo-write-agent-reason agent) reason
             (todo-write-agent-buffer agent) nil
             (todo-write-agent-dismissed agent) nil
             (todo-write-agent-since agent)

@@ -378,7 +378,7 @@ ended, its sentinel says so."
     (delete-process process)
     (dolist (home (todo-write-follow-link--link-homes link))
       (setf (todo-write-follow-sessions--copy-live (car home)) nil))
-    (todo-write-follow--lose (todo-write-follow-link--link-name link))))
+    (todo-write-follow--send-homes)))
 
 (defun todo-write-follow-remote--lost (link reason)
   "Warn that LINK was lost for REASON, and how to reconnect."

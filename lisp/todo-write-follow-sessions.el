@@ -60,11 +60,6 @@ process, or is nil while the machine does not tell."
   (when-let* ((copy (todo-write-follow-sessions--copy-of file)))
     (todo-write-follow-sessions--copy-machine copy)))
 
-(defun todo-write-follow-sessions--silent-p (file)
-  "Return non-nil if FILE is of a machine whose connection is lost."
-  (when-let* ((copy (todo-write-follow-sessions--copy-of file)))
-    (null (todo-write-follow-sessions--copy-live copy))))
-
 (defvar todo-write-follow-sessions--found nil
   "Folders that running agents use beside `todo-write-follow-agents'.
 A list of (AGENT . FOLDER).")
@@ -232,50 +227,20 @@ Its `:state' is `alive' or `suspended'."
   "Return the id of THREAD's session of Claude Code."
   (string-remove-prefix "claude:" (todo-write-remote--bare-key thread)))
 
-(defun todo-write-follow-sessions--killed-p (thread &optional pid)
-  "Return non-nil if a process of THREAD's session left its file behind.
-If PID is non-nil, its last process is the one of that number.
-Claude Code deletes its file when it exits, unless it is killed."
-  (and (not (todo-write-follow-sessions--process-of thread))
-       (todo-write--call todo-write-dyn--process-killed-p
-         (todo-write-remote--of-thread thread)
-         (todo-write-follow-sessions--session thread) pid)))
-
 (defun todo-write-follow-sessions--process-of (thread)
   "Return the plist of the live process of THREAD's session, or nil."
   (todo-write-follow-sessions--live (todo-write-remote--of-thread thread)
                                     (todo-write-follow-sessions--session thread)))
 
-(defun todo-write-follow-sessions--live-p (thread pid)
-  "Return non-nil if THREAD's process PID lives, perhaps in another session.
-Claude Code changes the session by its commands /clear and /resume."
-  (and pid (todo-write-follow-sessions--live (todo-write-remote--of-thread thread) pid)))
-
 (defun todo-write-follow-sessions--pid (thread)
   "Return the id of the live process of THREAD's session, or nil."
   (plist-get (todo-write-follow-sessions--process-of thread) :pid))
 
-(defun todo-write-follow-sessions--activity-in (file)
-  "Return the activity of the process of the session in FILE, a transcript.
-See `todo-write-follow-sessions--activity'."
-  (todo-write-follow-sessions--activity
+(defun todo-write-follow-sessions--process-in (file)
+  "Return the plist of the live process of the session in FILE, or nil."
+  (todo-write-follow-sessions--process-of
    (todo-write-remote--key (todo-write-follow-sessions--machine-of file)
                            (concat "claude:" (file-name-base file)))))
-
-(defun todo-write-follow-sessions--activity (thread)
-  "Return the activity of the process of THREAD's session as (ACTIVITY . REASON).
-ACTIVITY is `working', `waiting', `idle', `suspended' (as by SIGSTOP) or
-`unknown'.  Return nil if no such process lives."
-  (when-let* ((process (todo-write-follow-sessions--process-of thread)))
-    (pcase (plist-get process :status)
-      ((guard (eq 'suspended (plist-get process :state))) '(suspended))
-      ((or "busy" "shell") '(working))
-      ("waiting" (let ((reason (plist-get process :waitingFor)))
-                   (if (todo-write--own-dialog-p thread reason)
-                       '(idle)
-                     (cons 'waiting (and (stringp reason) (todo-write-row-line reason))))))
-      ("idle" '(idle))
-      (_ '(unknown)))))
 
 ;;; Reading a session in the minibuffer
 
@@ -311,8 +276,8 @@ The agent runs in FOLDER."
 (defun todo-write-follow-sessions--describe (file time head)
   "Return a choice for the transcript FILE, modified at TIME.
 HEAD is its description.  A choice is a list (TITLE FILE TIME NOTE).
-NOTE has the working directory, the agent and its activity."
-  (let ((activity (todo-write-follow-sessions--activity-in file))
+NOTE has the working directory, the agent and what its process says."
+  (let ((process (todo-write-follow-sessions--process-in file))
         (machine (todo-write-follow-sessions--machine-of file))
         (folder (plist-get head :folder)))
     (list (todo-write-row-line (or (plist-get head :title) "(nothing asked yet)") 100)
@@ -324,12 +289,19 @@ NOTE has the working directory, the agent and its activity."
                                 (let (file-name-handler-alist)
                                   (todo-write-row-line (abbreviate-file-name folder))))
                            (if (equal (plist-get head :host) "codex") "Codex" "Claude Code")
-                           (and activity
-                                (concat (symbol-name (car activity))
-                                        (and (cdr activity)
-                                             (concat ": " (todo-write-row-line
-                                                           (cdr activity))))))))
+                           (todo-write-follow-sessions--status process)))
            "  "))))
+
+(defun todo-write-follow-sessions--status (process)
+  "Return in words what PROCESS, a plist or nil, says, or nil."
+  (if (eq 'suspended (plist-get process :state)) "suspended"
+    (pcase (plist-get process :status)
+      ("busy" "working")
+      ("shell" "idle, 1 in background")
+      ((and status (or "waiting" "idle"))
+       (let ((reason (and (equal status "waiting") (plist-get process :waitingFor))))
+         (if (stringp reason) (concat status ": " (todo-write-row-line reason)) status)))
+      (_ (and process "unknown")))))
 
 (defun todo-write-follow-sessions--choices (found)
   "Return the choices of the newest 300 sessions in FOUND, the project's first.

@@ -56,18 +56,12 @@ grew within `todo-write-follow-quiet' seconds."
   "A session that is followed.
 FILE is its transcript, or the copy of one on another machine, ID the
 hub's number; THREAD is a key, once it is known.  GREW is when the file
-last grew, LAST the time of its last event in milliseconds, QUIET non-nil
-if that is long ago, t once it was paused for that.  PROCESS is the id of
-its process, ACTIVITY what that last said, as from
-`todo-write-follow-sessions--activity'.  END is \(REASON . ENDING) if its
-last lines ended a turn, else nil.  OVER is non-nil if its lines say that
-the turn is over, whatever its process says.  AUTOMATIC is t if the mode picked it,
-`machine' if it was picked since all of its machine are followed.  BYTES
-is the number of those read so far.  SHOW is non-nil if its plan is to be
-shown once it is read.  STATE is nil until all that FILE has
-was read, `ready' afterwards, `check' while that is asked again.  FAILED is
-why it cannot be read."
-  file id thread grew last quiet process activity end over automatic (bytes 0) show state failed)
+last grew.  AUTOMATIC is t if the mode picked it, `machine' if it was
+picked since all of its machine are followed.  BYTES is the number of
+those read so far.  SHOW is non-nil if its plan is to be shown once it is
+read.  STATE is nil until all that FILE has was read, `ready' afterwards,
+`check' while that is asked again.  FAILED is why it cannot be read."
+  file id thread grew automatic (bytes 0) show state failed)
 
 (defvar todo-write-follow--sessions nil
   "The sessions that are followed, the newest first.")
@@ -353,8 +347,9 @@ There are none while nothing is followed, unless ALL is non-nil."
             (live (todo-write-follow-sessions--copy-live copy)))
         (unless (equal live (alist-get folder (cdr todo-write-follow--sent) 'none nil #'equal))
           (setf (alist-get folder (cdr todo-write-follow--sent) nil nil #'equal) live)
-          (todo-write--call todo-write-dyn--hub-set-machine
-            folder (todo-write-follow-sessions--copy-machine copy) live))))))
+          (mapc #'todo-write--publish-report
+                (todo-write--call todo-write-dyn--hub-set-machine
+                  folder (todo-write-follow-sessions--copy-machine copy) live)))))))
 
 (defun todo-write-follow--scope (copy)
   "Return which sessions are searched in the folder of COPY, or here if nil."
@@ -367,9 +362,15 @@ There are none while nothing is followed, unless ALL is non-nil."
          "project")))
 
 (defun todo-write-follow--receive (message)
+  "Handle MESSAGE of the hub, and dispatch what it changed of agents."
+  (let ((inhibit-quit t))
+    (todo-write-follow--handle message)
+    (mapc #'todo-write--publish-report (plist-get message :changes))))
+
+(defun todo-write-follow--handle (message)
   "Handle MESSAGE of the hub."
   (pcase (plist-get message :kind)
-    ('processes (todo-write-follow--receive-processes (plist-get message :processes)))
+    ('processes (todo-write-follow-sessions--note-processes (plist-get message :processes)))
     ('found (todo-write-follow--receive-found (plist-get message :files)
                                               (plist-get message :skipped)))
     ('choices (when (eql (plist-get message :round) (car todo-write-follow--round))
@@ -380,27 +381,17 @@ There are none while nothing is followed, unless ALL is non-nil."
     ('broken (todo-write-follow--receive-broken (plist-get message :root)))
     (kind
      (when-let* ((session (gethash (plist-get message :session) todo-write-follow--ids)))
-       (let ((todo-write-activity--time
-              ;; Its agent may have been idle or waiting for hours.
-              (and (null (todo-write-follow--session-state session))
-                   (when-let* ((grew (or (plist-get message :grew)
-                                         (todo-write-follow--session-grew session))))
-                     (truncate (* 1000 grew))))))
-         (pcase kind
-           ('read (todo-write-follow--receive-read session message))
-           ('progress (setf (todo-write-follow--session-thread session)
-                            (plist-get message :thread)
-                            (todo-write-follow--session-bytes session)
-                            (plist-get message :bytes)))
-           ('ready (todo-write-follow--receive-ready session (plist-get message :hasProcesses)))
-           ('quiet (setf (todo-write-follow--session-quiet session) (plist-get message :since))
-                   (when (todo-write-follow--session-state session)
-                     (todo-write-follow--pause-if-quiet session)))
-           ('silent (todo-write-follow--doubt session))
-           ('moved (todo-write-follow--go-along session (plist-get message :file)))
-           ('unreadable (todo-write-follow--lose-file session (plist-get message :reason)))
-           ('failed (todo-write-follow--lose-file
-                     session "its reader failed; please report this"))))))))
+       (pcase kind
+         ('read (todo-write-follow--receive-read session message))
+         ('progress (setf (todo-write-follow--session-thread session)
+                          (plist-get message :thread)
+                          (todo-write-follow--session-bytes session)
+                          (plist-get message :bytes)))
+         ('ready (todo-write-follow--receive-ready session))
+         ('moved (todo-write-follow--go-along session (plist-get message :file)))
+         ('unreadable (todo-write-follow--lose-file session (plist-get message :reason)))
+         ('failed (todo-write-follow--lose-file
+                   session "its reader failed; please report this")))))))
 
 (defun todo-write-follow--receive-homes (homes)
   "Handle HOMES, the folders of running agents by the variables that name them."
@@ -440,13 +431,15 @@ Say so, unless a caller waits for it and signals."
   (or (gethash file todo-write-follow--files)
       (gethash (expand-file-name file) todo-write-follow--files)))
 
-(defun todo-write-follow--remove (session)
-  "Remove SESSION from those that are followed; the hub reads it no more."
+(defun todo-write-follow--remove (session &optional moved)
+  "Remove SESSION from those that are followed; the hub reads it no more.
+MOVED non-nil means that it is followed on from another file."
   (setq todo-write-follow--sessions (delq session todo-write-follow--sessions))
   (remhash (todo-write-follow--session-file session) todo-write-follow--files)
-  (when-let* ((id (todo-write-follow--session-id session)))
+  (when-let* ((id (todo-write-follow--session-id session))
+              (inhibit-quit t))
     (remhash id todo-write-follow--ids)
-    (todo-write--call todo-write-dyn--hub-stop id)))
+    (mapc #'todo-write--publish-report (todo-write--call todo-write-dyn--hub-stop id moved))))
 
 (defun todo-write-follow--thread-p (thread)
   "Return non-nil if the session of THREAD is followed."
@@ -463,7 +456,7 @@ Say so, unless a caller waits for it and signals."
   (when-let* ((session (todo-write-follow--find file))
               (thread (todo-write-follow--session-thread session)))
     (unless (member thread (todo-write-threads-loaded))
-      (todo-write-follow--remove session))))
+      (todo-write-follow--remove session t))))
 
 (defun todo-write-follow--begin (file &optional automatic)
   "Follow the session whose transcript is FILE, and return it.
@@ -486,15 +479,8 @@ AUTOMATIC is that of `todo-write-follow--session'.  It is read later."
 
 (defun todo-write-follow--end (session)
   "Stop following SESSION.
-Its plan is paused, unless another host or a live process drives it."
-  (let ((thread (todo-write-follow--session-thread session)))
-    (unwind-protect
-        (cond ((todo-write-follow--other-host-p thread))
-              ((and (todo-write-follow--asked-p thread)
-                    (todo-write-follow-sessions--activity thread))
-               (todo-write--lose-activity thread))
-              (t (todo-write-follow--pause session "no longer followed")))
-      (todo-write-follow--remove session))))
+Its plan is paused, unless something else tells of its agent."
+  (todo-write-follow--remove session))
 
 (cl-defun todo-write-follow--each (function &optional (sessions todo-write-follow--sessions))
   "Call FUNCTION with each of SESSIONS, by default all that are followed.
@@ -521,209 +507,24 @@ An error with one of them is reported, and does not stop the others."
      "a line over 16 MiB, or all but its last 512 MiB"))
   (todo-write--warn (plist-get message :warnings))
   (setf (todo-write-follow--session-thread session) (plist-get message :thread)
-        (todo-write-follow--session-last session) (plist-get message :last)
         (todo-write-follow--session-grew session) (plist-get message :grew))
-  (when (> (plist-get message :bytes) 0)
-    (setf (todo-write-follow--session-quiet session) nil
-          (todo-write-follow--session-end session)
-          (todo-write-follow--end-of-turn (plist-get message :thread)))
-    ;; Lines may have paused or resumed the thread, so apply the activity of the
-    ;; process again.
-    (when-let* ((activity (todo-write-follow--session-activity session)))
-      (setf (todo-write-follow--session-activity session)
-            (list (car activity) 'outdated))))
-  (todo-write-follow--dispatch-updates session (plist-get message :updates))
-  (when (todo-write-follow--session-state session)
-    (todo-write-follow--apply-activity session)))
+  (dolist (update (plist-get message :updates))
+    (let ((thread (plist-get update :thread)))
+      (todo-write--publish thread (plist-get update :outcome))
+      (when-let* ((state (plist-get update :state)))
+        (todo-write--dispatch thread 'state state)))))
 
-(defun todo-write-follow--receive-ready (session has-processes)
-  "Note that all is read of SESSION and of its processes.
-HAS-PROCESSES is non-nil if its process keeps a file while it lives."
-  (let ((todo-write-activity--time (and todo-write-activity--time
-                                        (todo-write-follow--last-known session))))
-    (todo-write-follow--apply-activity session)
-    ;; A caller that waits asks for no judgement of what is known.
-    (unless (eq 'check (todo-write-follow--session-state session))
-      (todo-write-follow--pause-if-ended session has-processes))
-    (when (todo-write-follow--session-quiet session)
-      (todo-write-follow--pause-if-quiet session)))
+(defun todo-write-follow--receive-ready (session)
+  "Note that all is read of SESSION and of its processes."
   (setf (todo-write-follow--session-state session) 'ready)
   (when-let* ((thread (and (cl-shiftf (todo-write-follow--session-show session) nil)
                            (todo-write-follow--session-thread session))))
     (todo-write-show thread t)))
 
-(defun todo-write-follow--receive-processes (live)
-  "Handle LIVE, the live processes."
-  (todo-write-follow-sessions--note-processes live)
-  (todo-write-follow--each
-   (lambda (session)
-     ;; What was read of others is applied when they are ready.
-     (when (todo-write-follow--session-state session)
-       (todo-write-follow--apply-activity session)
-       (when (floatp (todo-write-follow--session-quiet session))
-         (todo-write-follow--pause-if-quiet session))))))
-
-(defun todo-write-follow--end-of-turn (thread)
-  "Return (REASON . ENDING) of the last turn of THREAD, or nil if it goes on."
-  (let ((summary (and thread (todo-write-summary thread))))
-    (when (plist-get summary :ending)
-      (cons (plist-get summary :reason) (plist-get summary :ending)))))
-
-(defun todo-write-follow--dispatch-updates (session updates)
-  "Dispatch UPDATES, which the module returned for SESSION.
-The process of a session overrides the activity in its transcript."
-  (dolist (update updates)
-    (let ((thread (plist-get update :thread))
-          (state (plist-get update :state))
-          (todo-write-activity--time (todo-write-follow--last-known session)))
-      (todo-write--publish thread (plist-get update :outcome))
-      (when state
-        (todo-write--dispatch thread 'state state))
-      (when (and (plist-get update :activity)
-                 (equal thread (todo-write-follow--session-thread session)))
-        (setf (todo-write-follow--session-over session)
-              (eq 'idle (plist-get update :activity))))
-      (pcase (plist-get update :activity)
-        ((guard (todo-write-follow--acp-p thread)))
-        ('failed (todo-write-end-turn thread (plist-get update :reason) t))
-        ((guard (and (equal thread (todo-write-follow--session-thread session))
-                     (memq (car (todo-write-follow--session-activity session))
-                           '(working waiting idle)))))
-        ('idle (todo-write-end-turn thread))
-        ('working (todo-write-set-activity thread 'working))))))
-
-(defun todo-write-follow--asked-p (thread)
-  "Return non-nil if something was asked of THREAD's agent, unlike after /clear."
-  (and thread (member thread (todo-write-threads-loaded))))
-
-(defun todo-write-follow--acp-p (thread)
-  "Return non-nil if an ACP client of this Emacs says what THREAD's agent does."
-  (and (fboundp 'todo-write-acp--session-p) (todo-write-acp--session-p thread)))
-
-(defun todo-write-follow--other-host-p (thread)
-  "Return non-nil if another host of this Emacs says what THREAD's agent does."
-  (or (todo-write-follow--acp-p thread)
-      (and thread (fboundp 'todo-write-mcp--serving) (todo-write-mcp--serving thread))))
-
-(defun todo-write-follow--pause (session reason &optional ending)
-  "Pause the threads of SESSION for REASON, a string.
-ENDING is how its agent ended, as in `todo-write-summary', if that is known."
-  (unless (todo-write-follow--acp-p (todo-write-follow--session-thread session))
-    (let* ((inhibit-quit t)
-           (updates (todo-write--call todo-write-dyn--hub-pause
-                      (todo-write-follow--session-id session) reason ending)))
-      (todo-write-follow--dispatch-updates session updates)
-      (dolist (thread (cons (todo-write-follow--session-thread session)
-                            (mapcar (lambda (update) (plist-get update :thread)) updates)))
-        (when (and (todo-write-follow--asked-p thread)
-                   (or ending (todo-write-activity thread)
-                       (todo-write-activity--suspended-p thread)))
-          (todo-write-end-turn thread reason nil ending))))))
-
-(defun todo-write-follow--pause-if-quiet (session)
-  "Pause SESSION, which is quiet, unless its process says that it works."
-  (unless (or (eq t (todo-write-follow--session-quiet session))
-              (todo-write-follow-sessions--silent-p (todo-write-follow--session-file session))
-              (memq (car (todo-write-follow--session-activity session)) '(working waiting)))
-    (let ((since (todo-write-follow--session-quiet session)))
-      (setf (todo-write-follow--session-quiet session) t)
-      (todo-write-follow--pause session (format-time-string "quiet since %F %R" since)))))
-
-(defun todo-write-follow--doubt (session)
-  "Let the activity of SESSION, which is long silent, be unknown.
-No process of Codex tells what it does.  Its lines show no question, and
-its daemon keeps an open one after the terminal was killed."
-  (let ((thread (todo-write-follow--session-thread session)))
-    (when (and thread
-               (eq 'working (car (todo-write-activity thread)))
-               (not (todo-write-follow--other-host-p thread)))
-      (todo-write-set-activity thread nil nil t))))
-
 (defun todo-write-follow--go-along (session moved)
   "Follow the transcript of SESSION to its new file MOVED, as after /cd."
-  (todo-write-follow--remove session)
+  (todo-write-follow--remove session t)
   (todo-write-follow--begin moved (todo-write-follow--session-automatic session)))
-
-(defun todo-write-follow--apply-activity (session)
-  "Apply the activity of SESSION's process if it changed.
-That of one on a machine whose connection is lost is unknown."
-  (unless (todo-write-follow-sessions--silent-p (todo-write-follow--session-file session))
-    (todo-write-follow--apply-known-activity session)))
-
-(defun todo-write-follow--apply-known-activity (session)
-  "Apply the activity of SESSION's process if it changed."
-  (let* ((thread (todo-write-follow--session-thread session))
-         (last (todo-write-follow--session-activity session))
-         (activity (and thread (todo-write-follow-sessions--activity thread))))
-    (setf (todo-write-follow--session-activity session) activity)
-    (when activity
-      (setf (todo-write-follow--session-process session)
-            (todo-write-follow-sessions--pid thread)))
-    (pcase activity
-      ((guard (or (equal activity last) (todo-write-follow--acp-p thread))))
-      ('(suspended) (todo-write--suspend thread))
-      ((and '(idle) (guard (eq (car (todo-write-activity thread)) 'failed))))
-      ((and (or '(idle) 'nil) (guard (not (todo-write-follow--asked-p thread)))))
-      ('(idle)
-       ;; The process goes on, or another one resumed the session.
-       (when (or (eq (car last) 'suspended)
-                 (memq (plist-get (todo-write-summary thread) :ending)
-                       '(killed session-ended)))
-         (todo-write-resume thread))
-       ;; The transcript has the reason, and is often ahead of the process.  The turn
-       ;; may have ended long before Emacs looks: after the last line, nothing is known.
-       (let ((end (todo-write-follow--session-end session))
-             (todo-write-activity--time (todo-write-follow--last-known session)))
-         (todo-write-end-turn thread (car end) nil (cdr end))))
-      ('(unknown) (todo-write-set-activity thread nil nil t))
-      ('nil (todo-write-follow--pause-ended session))
-      (`(,what . ,reason)
-       (todo-write-set-activity thread what reason)
-       ;; The turn ended, but its command or subagent still runs in the background.
-       (when (and (eq what 'working) (eq (todo-write-state thread) 'paused))
-         (todo-write-resume thread))))))
-
-(defun todo-write-follow--last-known (session)
-  "Return the time at which the agent of SESSION is known to have worked last.
-That is the time of its last line, or of its file if that is earlier: a
-copied file is younger than its lines, and some lines have no time.  nil
-means now."
-  (let ((times (delq nil (list (todo-write-follow--session-last session)
-                               todo-write-activity--time))))
-    (and times (apply #'min times))))
-
-(defun todo-write-follow--pause-ended (session)
-  "Pause SESSION, which no process names any more, for how its agent ended."
-  (pcase-let ((`(,reason . ,ending)
-               (cond ((todo-write-follow-sessions--live-p
-                       (todo-write-follow--session-thread session)
-                       (todo-write-follow--session-process session))
-                      '("another session began" . session-ended))
-                     ((todo-write-follow-sessions--killed-p
-                       (todo-write-follow--session-thread session)
-                       (todo-write-follow--session-process session))
-                      '("killed" . killed))
-                     ;; A script's turn ends before its process is seen idle.
-                     ((todo-write-follow--session-over session)
-                      (or (todo-write-follow--session-end session)
-                          '("end of turn" . end-of-turn)))
-                     (t '("agent exited" . session-ended)))))
-    (todo-write-follow--pause session reason ending)))
-
-(defun todo-write-follow--pause-if-ended (session has-processes)
-  "Pause SESSION if its agent ended during a turn.
-HAS-PROCESSES is non-nil if its process keeps a file while it lives.  A
-file of its process that was left behind proves no more: the session may
-have been resumed since, and have ended well."
-  (let ((thread (todo-write-follow--session-thread session)))
-    (when (and thread
-               (not (plist-get (todo-write-summary thread) :ending))
-               (not (todo-write-follow--other-host-p thread))
-               (not (todo-write-follow-sessions--silent-p
-                     (todo-write-follow--session-file session)))
-               (not (todo-write-follow-sessions--process-of thread))
-               (or has-processes (todo-write-follow-sessions--killed-p thread)))
-      (todo-write-follow--pause-ended session))))
 
 ;;; Other machines
 
@@ -748,18 +549,6 @@ non-nil if MACHINE was silent before; agents may have ended meanwhile."
         (when (equal machine (todo-write-follow-sessions--machine-of
                               (todo-write-follow--session-file session)))
           (todo-write--call todo-write-dyn--hub-check (todo-write-follow--session-id session)))))))
-
-(defun todo-write-follow--lose (machine)
-  "Note that MACHINE is silent: what its agents do is unknown."
-  (todo-write-follow--each
-   (lambda (session)
-     (when (equal machine (todo-write-follow-sessions--machine-of
-                           (todo-write-follow--session-file session)))
-       (setf (todo-write-follow--session-activity session) nil)
-       (let ((thread (todo-write-follow--session-thread session)))
-         (when (and thread (not (todo-write-follow--other-host-p thread)))
-           (todo-write--lose-activity thread))))))
-  (todo-write-follow--send-homes))
 
 ;;; Newer sessions
 
@@ -819,7 +608,7 @@ picked or stopped stay as they are."
 (defun todo-write-follow--live-p (one)
   "Return non-nil if the session ONE, a plist from the hub, is live."
   (let ((file (plist-get one :file)) (time (plist-get one :time)))
-    (or (todo-write-follow-sessions--activity-in file)
+    (or (todo-write-follow-sessions--process-in file)
         (and (< (- (float-time) time) (or todo-write-follow-quiet 600))
              (or (todo-write-follow--find file)
                  ;; One that was over when the mode began is not live.
@@ -838,11 +627,17 @@ With `todo-write-follow-all', follow those of all live processes."
                found)
    t))
 
+(defun todo-write-follow--quiet-p (session)
+  "Return non-nil if the transcript of SESSION grew long ago."
+  (let ((grew (todo-write-follow--session-grew session)))
+    (and grew todo-write-follow-quiet
+         (> (- (float-time) grew) todo-write-follow-quiet))))
+
 (defun todo-write-follow--pick-newest (found)
   "Follow the project's newest session in FOUND.
 Unless the current session is quiet, only a new file replaces it."
   (let* ((current (car (todo-write-follow--automatic)))
-         (may-go (or (null current) (todo-write-follow--session-quiet current)))
+         (may-go (or (null current) (todo-write-follow--quiet-p current)))
          (newest (plist-get
                   (seq-find (lambda (one)
                               (and (plist-get one :ofProject)
@@ -867,7 +662,7 @@ Unless the current session is quiet, only a new file replaces it."
       (let ((thread (todo-write-follow--session-thread session)))
         (unless (or (null (todo-write-follow--session-state session))
                     (and thread
-                         (or (todo-write-follow-sessions--activity thread)
+                         (or (todo-write-follow-sessions--process-of thread)
                              ;; Codex keeps no files of processes; its turns tell.
                              (and (string-prefix-p "codex:" (todo-write-remote--bare-key thread))
                                   (todo-write-activity thread)))))

@@ -318,7 +318,15 @@ A transcript on another machine is not looked for."
 (defun todo-write-mcp--note-call (program thread)
   "Note that the agent of THREAD, which PROGRAM serves, works now."
   (todo-write-mcp--serve program thread)
-  (todo-write-set-activity thread 'working))
+  (todo-write-mcp--report thread "call"))
+
+(defun todo-write-mcp--report (thread word &optional reason ending)
+  "Report that the program that serves THREAD says WORD of its agent.
+See `todo-write-dyn--report-program', also for REASON and ENDING."
+  (todo-write--configure)
+  (let ((inhibit-quit t))
+    (todo-write--publish-report
+     (todo-write--call todo-write-dyn--report-program thread word reason ending))))
 
 (defun todo-write-mcp--serve (program thread)
   "Let PROGRAM serve THREAD from now on."
@@ -327,7 +335,7 @@ A transcript on another machine is not looked for."
   (when (length> (todo-write-mcp--program-sessions program) todo-write-mcp--session-limit)
     (let ((oldest (car (car (seq-sort-by #'cdr #'< (todo-write-mcp--program-sessions program))))))
       (todo-write-mcp--forget-session program oldest)
-      (todo-write-mcp--end-session oldest "no call for a while")))
+      (todo-write-mcp--report oldest "lost" "no call for a while")))
   (todo-write-mcp--set-timer))
 
 (defun todo-write-mcp--begin-subagent (program thread session task)
@@ -392,7 +400,7 @@ That is on another machine, or in a container."
      (subagent
       (when (assoc thread (todo-write-mcp--program-sessions program))
         (todo-write-mcp--forget-session program thread)
-        (todo-write-mcp--end-session thread "the subagent returned")))
+        (todo-write-mcp--end-session thread "the subagent returned" 'end-of-turn)))
      (t
       (todo-write-mcp--leave-others program session)
       (setf (todo-write-mcp--program-reports-activity program)
@@ -409,17 +417,14 @@ That is on another machine, or in a container."
     t))
 
 (defun todo-write-mcp--set-activity (thread message)
-  "Set the activity of the agent of THREAD to that in MESSAGE."
-  (pcase (plist-get message :activity)
-    ("working" (todo-write-set-activity thread 'working))
-    ((and "waiting" (guard (todo-write--own-dialog-p thread (plist-get message :reason))))
-     (todo-write-end-turn thread))
-    ("waiting" (todo-write-set-activity
-                thread 'waiting (and-let* ((reason (plist-get message :reason)))
-                                  (todo-write-row-line reason 200))))
-    ("suspended" (todo-write--suspend thread))
-    ("idle" (todo-write-end-turn thread))
-    (_ (todo-write-set-activity thread nil nil t))))
+  "Report the activity of the agent of THREAD in MESSAGE."
+  (let ((word (plist-get message :activity))
+        (reason (plist-get message :reason)))
+    (if (member word '("working" "suspended" "idle"))
+        (todo-write-mcp--report thread word)
+      (if (equal word "waiting")
+          (todo-write-mcp--report thread word (and reason (todo-write-row-line reason 200)))
+        (todo-write-mcp--report thread "unknown")))))
 
 ;;; Ends of programs and sessions
 
@@ -432,7 +437,7 @@ What its agents do is unknown, and their time stops."
     (todo-write-socket--each (lambda (thread)
                                ;; It may be back.
                                (when (todo-write-mcp--program-broken program)
-                                 (todo-write--lose-activity thread)))
+                                 (todo-write-mcp--report thread "lost")))
                              (mapcar #'car (todo-write-mcp--program-sessions program)))
     (todo-write-mcp--lose-oldest)
     (todo-write-mcp--set-timer)
@@ -469,9 +474,8 @@ Its agents may work on; they go on with their plans when it is back."
     (todo-write-socket--each
      (lambda (thread)
        (when (and (not (todo-write-mcp--serving thread))
-                  (todo-write-restore thread)
-                  (eq 'active (todo-write-state thread)))
-         (todo-write-pause thread reason)))
+                  (todo-write-restore thread))
+         (todo-write-mcp--report thread "lost" reason)))
      (todo-write-mcp--forget-program program))))
 
 (defun todo-write-mcp--end-sessions (threads reason ending)
@@ -483,11 +487,11 @@ Its agents may work on; they go on with their plans when it is back."
        (todo-write-mcp--end-session thread reason ending)))
    threads))
 
-(defun todo-write-mcp--end-session (thread reason &optional ending)
+(defun todo-write-mcp--end-session (thread reason ending)
   "End the turn of THREAD for REASON with ENDING."
   ;; The user may have deleted it.
   (when (todo-write-restore thread)
-    (todo-write-end-turn thread reason nil ending)))
+    (todo-write-mcp--report thread "ended" reason ending)))
 
 (defun todo-write-mcp--check-programs ()
   "Check all programs; stop the timer if none serves a session."
@@ -523,11 +527,10 @@ A program that reports what its agent does needs no guess."
         (cond
          ((> quiet todo-write-mcp--quiet)
           (todo-write-mcp--forget-session program thread)
-          (todo-write-mcp--end-session thread "no call for a while"))
-         ((and (> quiet todo-write-mcp--silence)
-               (eq (car (todo-write-activity thread)) 'working))
+          (todo-write-mcp--report thread "lost" "no call for a while"))
+         ((> quiet todo-write-mcp--silence)
           ;; Its time goes on: nothing says that it stopped.
-          (todo-write-set-activity thread nil nil t)))))))
+          (todo-write-mcp--report thread "unknown")))))))
 
 (provide 'todo-write-mcp)
 ;;; todo-write-mcp.el ends here

@@ -31,10 +31,9 @@
                                            (:copier nil))
   "A hook that waits for an answer.
 CONNECTION is its connection, MESSAGE its call.  THREAD and ID are those of
-the request.  SUBAGENT is the id of the subagent that asks, or nil.  SILENT
-is non-nil if no other host reports the agent's activity.  INPUT is
+the request.  SUBAGENT is the id of the subagent that asks, or nil.  INPUT is
 \(TOOL . INPUT) if the hook cannot detect an answer in the terminal, else nil."
-  connection message thread id subagent silent input)
+  connection message thread id subagent input)
 
 (defvar todo-write-permission--calls nil
   "The hooks that wait for an answer.")
@@ -51,8 +50,7 @@ See `todo-write-socket--roles'."
        (when (eq connection (todo-write-permission--call-connection call))
          (todo-write-permission--forget call)
          (todo-write-withdraw (todo-write-permission--call-thread call)
-                              (todo-write-permission--call-id call))
-         (todo-write-permission--rest call))))))
+                              (todo-write-permission--call-id call)))))))
 
 (defun todo-write-permission--ask (connection message)
   "Make a request of MESSAGE of CONNECTION."
@@ -66,8 +64,7 @@ See `todo-write-socket--roles'."
                 :thread thread
                 ;; A hook may call again on the same connection.
                 :id (symbol-name (gensym "permission-"))
-                :subagent (plist-get message :subagent)
-                :silent (not (car (gethash thread todo-write-activity--table)))))
+                :subagent (plist-get message :subagent)))
          (request (todo-write-permission--request
                    (if (hash-table-p input) input (error "The question is not an object"))
                    (todo-write-mcp--project program)
@@ -78,12 +75,15 @@ See `todo-write-socket--roles'."
     (add-hook 'todo-write--event-functions #'todo-write-permission--on-event)
     (unless (equal "process" (plist-get message :source))
       (todo-write-permission--await call input))
-    (apply #'todo-write-request thread
-           :id (todo-write-permission--call-id call)
-           :answer (and (plist-get request :answerable)
-                        (lambda (value text)
-                          (todo-write-permission--answer call value text)))
-           request)))
+    (todo-write-request--add
+     thread
+     `( :id ,(todo-write-permission--call-id call)
+        :answer ,(and (plist-get request :answerable)
+                      (lambda (value text)
+                        (todo-write-permission--answer call value text)))
+        ,@request)
+     ;; Nothing may say when the turn ends.
+     nil)))
 
 (defun todo-write-permission--begin (thread program)
   "Set the project and title of THREAD if they are unknown.
@@ -151,14 +151,6 @@ a tool call its own."
                      (equal made (todo-write-permission--call-input call))))
         (todo-write-withdraw thread (todo-write-permission--call-id call))))))
 
-(defun todo-write-permission--rest (call)
-  "Set the activity of CALL's agent to unknown, unless another host reports it."
-  (let ((thread (todo-write-permission--call-thread call)))
-    (when (and (todo-write-permission--call-silent call)
-               (not (todo-write-requests thread))
-               (not (todo-write-mcp--serving thread)))
-      (todo-write-set-activity thread nil nil t))))
-
 (defun todo-write-permission--answer (call value text)
   "Answer CALL by VALUE, a plist for the hook or an alist of answers, and TEXT."
   (let ((connection (todo-write-permission--call-connection call)))
@@ -170,8 +162,7 @@ a tool call its own."
      (cond ((consp (car value))
             (list :behavior "allow" :answers (todo-write-permission--answers value)))
            (text (append value (list :message (todo-write-socket--unicode text))))
-           (t value)))
-    (run-at-time 0 nil #'todo-write-permission--rest call)))
+           (t value)))))
 
 (defun todo-write-permission--answers (value)
   "Return VALUE, an alist of questions and answers, as an object for the hook."

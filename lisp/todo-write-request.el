@@ -67,6 +67,12 @@ The agent is `waiting' for the request's title until it is answered or
 withdrawn.  The end of its turn withdraws its requests; for other reasons
 use `todo-write-withdraw'.  Signal `todo-write-input-error' if REQUEST is
 not such a plist."
+  (todo-write-request--add thread request t))
+
+(defun todo-write-request--add (thread request turn)
+  "Open REQUEST, a plist, of the agent of THREAD; return its id.
+See `todo-write-request'.  TURN is non-nil if the host that asks knows
+that a turn runs until it reports its end."
   (todo-write-request--check thread request)
   (let ((id (plist-get request :id))
         (inhibit-quit t))
@@ -76,7 +82,7 @@ not such a plist."
                   (list `( :thread ,thread :since ,(todo-write--now)
                            ,@(todo-write-request--too-large request) ,@request))))
     (add-hook 'todo-write--event-functions #'todo-write-request--on-event)
-    (todo-write-request--set-activity thread)
+    (todo-write-request--report thread turn)
     (todo-write--dispatch thread 'request id)
     id))
 
@@ -322,7 +328,7 @@ If OUTCOME is nil, record nothing.  ANSWER and TEXT are the user's; see
   (let ((thread (plist-get request :thread)))
     (setq todo-write-request--open (remq request todo-write-request--open))
     (unwind-protect
-        (todo-write-request--set-activity thread)
+        (todo-write-request--report thread)
       (unwind-protect
           ;; A full disk must not keep the next question from being shown.
           (with-demoted-errors "Recording an answer: %S"
@@ -350,21 +356,13 @@ If OUTCOME is nil, record nothing.  ANSWER and TEXT are the user's; see
 
 ;;; Activity
 
-(defun todo-write-request--set-activity (thread)
-  "Let the agent of THREAD wait for its oldest open request.
-Without one, restore the activity that its host reported last."
-  (let ((first (car (todo-write-requests thread)))
-        (held (gethash thread todo-write-activity--held)))
-    (cond (first
-           (let ((before (or held (todo-write-activity--in-turn thread))))
-             (remhash thread todo-write-activity--held)
-             (todo-write-set-activity thread 'waiting (plist-get first :title))
-             (puthash thread before todo-write-activity--held)))
-          (held
-           (remhash thread todo-write-activity--held)
-           (if (eq (car held) 'suspended)
-               (todo-write--suspend thread)
-             (apply #'todo-write-set-activity thread held))))))
+(defun todo-write-request--report (thread &optional turn)
+  "Report that the agent of THREAD waits for its oldest open request, if any.
+TURN is as for `todo-write-request--add'."
+  (todo-write--configure)
+  (todo-write--publish-report
+   (todo-write--call todo-write-dyn--report-request
+     thread (plist-get (car (todo-write-requests thread)) :title) turn)))
 
 (defun todo-write-request--on-event (thread what data)
   "Withdraw the requests of THREAD if WHAT with DATA ended its turn.
@@ -373,8 +371,6 @@ For `todo-write--event-functions'."
             (and (eq what 'activity)
                  (not (eq (car data) 'waiting))))
     (when-let* ((requests (todo-write-requests thread)))
-      ;; The host has just reported another activity.
-      (remhash thread todo-write-activity--held)
       (setq todo-write-request--open (seq-difference todo-write-request--open requests #'eq))
       (dolist (request requests)
         (todo-write-request--close request (unless (eq what 'forgotten) "withdrawn"))))))

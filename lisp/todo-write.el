@@ -174,7 +174,8 @@ It was paused before, or the agent knows more tasks now."
 It has written its list."
   (when (and (plist-get (cdr change) :ok)
              (eq (car (todo-write-activity (car change))) 'failed))
-    (todo-write-activity--put (car change) nil nil nil)))
+    (todo-write--publish-report
+     (todo-write--call todo-write-dyn--clear-failure (car change)))))
 
 (defun todo-write--dispatch-refusal (change)
   "Dispatch that the write of CHANGE, a thread and an outcome, was refused.
@@ -218,7 +219,8 @@ neither stops nor starts time.
 
 While a request of THREAD is open, see `todo-write-request', the agent
 waits for that: `working' and `waiting' take effect afterwards, and the
-others withdraw the request.
+others withdraw the request.  If the agent's process says what it does,
+as it does where its session is followed, that counts first.
 
 Callers must report the end of a turn even after an error; see
 `todo-write-end-turn'.
@@ -229,16 +231,18 @@ Signal `todo-write-input-error' for another ACTIVITY or REASON."
     (todo-write--wrong "reason" reason "a string or nil"))
   (todo-write--configure)
   (let ((inhibit-quit t))
-    (unless (todo-write-activity--hold thread activity reason inferred)
-      ;; A user's pause lasts until the next transition to work.
-      (unless (or inferred
-                  (and (eq activity 'working)
-                       (todo-write-activity--last-p thread activity reason inferred)))
-        (todo-write--dispatch-state
-         thread (todo-write--call todo-write-dyn--set-activity
-                  thread (if (memq activity '(working waiting)) activity 'idle)
-                  todo-write-activity--time)))
-      (todo-write-activity--put thread activity reason inferred))))
+    (todo-write--publish-report
+     (todo-write--call todo-write-dyn--set-activity
+       thread activity reason inferred nil))))
+
+(defun todo-write--publish-report (changed)
+  "Dispatch what became of a report, CHANGED, as the module returned it."
+  (let ((thread (plist-get changed :thread)))
+    (todo-write--warn (plist-get changed :warnings))
+    (when-let* ((state (plist-get changed :state)))
+      (todo-write--dispatch thread 'state state))
+    (when (plist-get changed :transition)
+      (todo-write--dispatch thread 'activity (todo-write-activity thread)))))
 
 ;;;###autoload
 (defun todo-write-end-turn (thread &optional reason failed ending)
@@ -252,40 +256,8 @@ ENDING says how it ended, as in `todo-write-summary'; the default is
 turn counts, but that the agent was killed always does."
   (todo-write--configure)
   (let ((inhibit-quit t))
-    (todo-write--dispatch-state
-     thread (todo-write--call todo-write-dyn--end-turn
-              thread (or reason "end of turn") (or ending (and failed 'error))
-              todo-write-activity--time))
-    (todo-write-activity--put thread (and failed 'failed) (and failed reason) nil)))
-
-(defun todo-write--suspend (thread)
-  "Stop the time of THREAD: its agent's process was stopped, as by SIGSTOP.
-That is no activity; it lasts until the next one.  An agent with an open
-request still waits for that."
-  (todo-write--configure)
-  (let ((inhibit-quit t))
-    (unless (todo-write-activity--hold thread 'suspended nil nil)
-      (todo-write--dispatch-state
-       thread (todo-write--call todo-write-dyn--pause thread "suspended"))
-      (todo-write-activity--put thread 'suspended nil nil))))
-
-(defun todo-write--own-dialog-p (thread reason)
-  "Return non-nil if the agent of THREAD, which waits for REASON, only seems to.
-Claude Code waits for its \"dialog open\" also if the user opened that
-between two turns, such as the one of /model."
-  (and (equal reason "dialog open")
-       (or (not (member thread (todo-write-threads-loaded)))
-           (plist-get (todo-write-summary thread) :ending))))
-
-(defun todo-write--lose-activity (thread)
-  "Stop the time of THREAD, since its host lost the connection to its agent.
-What the agent does is unknown from now on.  THREAD is not paused."
-  (todo-write--configure)
-  (let ((inhibit-quit t))
-    (todo-write--dispatch-state
-     thread (todo-write--call todo-write-dyn--set-activity thread 'idle
-                              todo-write-activity--time))
-    (todo-write-activity--put thread nil nil t)))
+    (todo-write--publish-report
+     (todo-write--call todo-write-dyn--end-turn thread reason failed ending))))
 
 ;;; Reading
 
@@ -599,7 +571,6 @@ another Emacs has one open, nothing is deleted."
   (let ((inhibit-quit t))
     (remhash thread todo-write--token-runs)
     (todo-write--call todo-write-dyn--forget thread)
-    (todo-write-activity--forget thread)
     (todo-write--dispatch thread 'forgotten)))
 
 ;;;###autoload

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::reports::{self, Report, Rest, Weight, What, after};
 use super::{Event, EventKind, Place, Source, SubagentCall, Transcript};
 use crate::events::Millis;
 use crate::events::observation::{Details, Metadata, Observation, Payload, Type};
@@ -38,17 +39,17 @@ pub struct ThreadUpdate {
     /// The state, if the thread was paused or resumed, if another ending replaced that of its turn, or if
     /// its project is another one.
     pub state: Option<State>,
-    /// The agent's activity, if the events show it.
-    pub activity: Option<Activity>,
-    /// The error that ended the turn.
-    pub error: Option<String>,
+    /// What the events say of the agent's turn.
+    pub turn: Option<Report>,
 }
 
 /// Parts of the description of a thread: its project, and that no user looks at its agent.
 const PROJECT: &str = "project";
 const UNATTENDED: &str = "unattended";
 
-/// The reason of the pause of a session whose file ends in mid-turn.
+/// Reasons of pauses: what the user did, and that a file ends in mid-turn.
+const INTERRUPTED: &str = "interrupted by the user";
+const DENIED: &str = "permission denied";
 const SESSION_ENDED: &str = "the session ended";
 
 /// Milliseconds without an event after which a turn counts as over.
@@ -107,8 +108,7 @@ struct PendingUpdate {
     /// How far they are recorded now, where that changed.
     positions: Vec<PositionRecord>,
     outcome: Option<Outcome>,
-    activity: Option<Activity>,
-    error: Option<String>,
+    turn: Option<Report>,
     /// Whether an event was recorded.
     is_changed: bool,
     /// Whether the session moved to another project.
@@ -153,9 +153,14 @@ impl Recorder {
         self.threads.get(key).copied()
     }
 
-    /// The keys of the threads that this recorder has written to.
-    pub(crate) fn threads(&self) -> impl Iterator<Item = &str> {
-        self.threads.keys().map(String::as_str)
+    /// The threads that this recorder has written to, with the times of their last events.
+    pub(crate) fn threads(&self) -> impl Iterator<Item = (&str, Millis)> {
+        self.threads.iter().map(|(key, time)| (key.as_str(), *time))
+    }
+
+    /// The name of the session's machine; `None` for this one.
+    pub(crate) fn machine(&self) -> Option<&str> {
+        self.machine.as_ref().map(|machine| machine.name.as_str())
     }
 
     /// The keys of the threads that an event may change, or be about.
@@ -262,9 +267,8 @@ impl Recorder {
         let thread = store.open(&pending.thread, Map::new(), now);
         let last = self.threads.get(&pending.thread).copied();
         let time = time_in(thread, event.time.or(last), now);
-        if let Some(activity) = activity(event, time, now) {
-            pending.activity = Some(activity);
-            pending.error = error(event).filter(|_| is_recent(time, now)).map(str::to_owned);
+        if let Some(turn) = turn(&event.kind, time, now) {
+            pending.turn = Some(after(pending.turn.as_ref(), turn, reports::Source::Transcript));
         }
         self.threads.insert(pending.thread.clone(), time);
         let outcome = thread.change(|thread| self.record_event(thread, event, keep_completed, time));
@@ -456,41 +460,10 @@ impl Recorder {
             before: Vec::new(),
             positions: Vec::new(),
             outcome: None,
-            activity: None,
-            error: None,
+            turn: None,
             is_changed: false,
             is_moved: false,
         }
-    }
-
-    /// Pauses the active threads, each at the time of its last event. If the agent of the thread
-    /// `session` is known to have ended, that thread and those of its subagents also say how; a
-    /// transcript may hold lines of earlier sessions, too.
-    pub fn pause(
-        &self,
-        store: &mut Store,
-        session: Option<&str>,
-        reason: &str,
-        ending: Option<Ending>,
-        now: Millis,
-    ) -> Vec<ThreadUpdate> {
-        let paused = self.threads.iter().filter_map(|(key, time)| {
-            let thread = store.get_mut(key)?;
-            let before = (thread.state(), thread.ending());
-            let time = (*time).max(thread.last_time()).min(now);
-            let is_of = |session: &str| key == session || key.starts_with(&format!("{session}/"));
-            match ending.filter(|_| session.is_some_and(is_of)) {
-                Some(ending) => thread.change(|thread| thread.end_turn(reason.to_owned(), ending, time)),
-                None if before.0 == State::Active => {
-                    thread.change(|thread| thread.set_paused(Some(reason.to_owned()), time));
-                }
-                None => {}
-            }
-            let state = (before != (thread.state(), thread.ending())).then(|| thread.state())?;
-            let (thread, state) = (key.clone(), Some(state));
-            Some(ThreadUpdate { thread, outcome: None, state, activity: Some(Activity::Idle), error: None })
-        });
-        paused.collect()
     }
 }
 
@@ -508,7 +481,7 @@ fn update(store: &mut Store, pending: PendingUpdate) -> ThreadUpdate {
         let is_told = Ending::is_replaced(pending.ending, thread.ending()) || pending.is_moved;
         state = (is_other || is_told).then(|| thread.state());
     }
-    ThreadUpdate { thread: pending.thread, outcome, state, activity: pending.activity, error: pending.error }
+    ThreadUpdate { thread: pending.thread, outcome, state, turn: pending.turn }
 }
 
 /// The open item that is most similar to `description`, if any is.
@@ -662,8 +635,11 @@ fn record_event(
     // A session that seemed to have ended goes on with any event.
     let is_aside = matches!(kind, EventKind::Title(_) | EventKind::Moved(_));
     let goes_on = thread.pause_reason() == Some(SESSION_ENDED) && !is_aside;
-    if goes_on || activity(event, time, time) == Some(Activity::Working) {
+    if goes_on || is_of_turn(&event.kind) {
         thread.set_activity(Activity::Working, time);
+    }
+    if let Some((ending, reason)) = end(kind) {
+        thread.end_turn(reason.to_owned(), ending, time);
     }
     let payload = match kind {
         EventKind::List(Ok(plan)) | EventKind::EmacsList(Ok(plan), _) => {
@@ -699,49 +675,46 @@ fn record_event(
                 ..ToolResult::default()
             }))
         }
-        EventKind::Interrupted => {
-            thread.end_turn("interrupted by the user".into(), Ending::EndOfTurn, time);
-            Payload::AgentSuspended("interrupted by the user".into())
-        }
-        EventKind::Denied => {
-            thread.end_turn("permission denied".into(), Ending::Denied, time);
-            Payload::AgentSuspended("permission denied".into())
-        }
-        EventKind::SubagentEnded => {
-            thread.end_turn("the subagent returned".into(), Ending::EndOfTurn, time);
+        EventKind::Interrupted => Payload::AgentSuspended(INTERRUPTED.into()),
+        EventKind::Denied => Payload::AgentSuspended(DENIED.into()),
+        EventKind::TurnEnded { error: Some(error) } => Payload::Error(error.as_str().into()),
+        EventKind::SubagentEnded | EventKind::TurnBegun | EventKind::TurnEnded { error: None } => {
             return None;
-        }
-        EventKind::TurnBegun => return None,
-        EventKind::TurnEnded { error: None } => {
-            thread.end_turn("end of turn".into(), Ending::EndOfTurn, time);
-            return None;
-        }
-        EventKind::TurnEnded { error: Some(error) } => {
-            thread.end_turn(error.clone(), Ending::Error, time);
-            Payload::Error(error.as_str().into())
         }
     };
     thread.observe_allowed(policy, payload, details, time);
     None
 }
 
-/// The agent's activity after an event at `time`, if the event shows it.
-fn activity(event: &Event, time: Millis, now: Millis) -> Option<Activity> {
-    match &event.kind {
-        EventKind::Title(_) | EventKind::Moved(_) => None,
-        EventKind::Interrupted
-        | EventKind::Denied
-        | EventKind::SubagentEnded
-        | EventKind::TurnEnded { .. } => Some(Activity::Idle),
-        _ => Some(if is_recent(time, now) { Activity::Working } else { Activity::Idle }),
+/// How an event of this kind ends a turn, and the reason, if it does.
+fn end(kind: &EventKind) -> Option<(Ending, &str)> {
+    match kind {
+        EventKind::Interrupted => Some((Ending::EndOfTurn, INTERRUPTED)),
+        EventKind::Denied => Some((Ending::Denied, DENIED)),
+        EventKind::SubagentEnded => Some((Ending::EndOfTurn, "the subagent returned")),
+        EventKind::TurnEnded { error: None } => Some((Ending::EndOfTurn, "end of turn")),
+        EventKind::TurnEnded { error: Some(error) } => Some((Ending::Error, error)),
+        _ => None,
     }
 }
 
-fn error(event: &Event) -> Option<&str> {
-    match &event.kind {
-        EventKind::TurnEnded { error } => error.as_deref(),
-        _ => None,
-    }
+/// Whether an event of this kind is of a turn that goes on.
+fn is_of_turn(kind: &EventKind) -> bool {
+    !matches!(kind, EventKind::Title(_) | EventKind::Moved(_)) && end(kind).is_none()
+}
+
+/// What an event of this kind at `time` says of the turn. One that is old says that it is over.
+fn turn(kind: &EventKind, time: Millis, now: Millis) -> Option<Report> {
+    let (what, reason) = match end(kind) {
+        Some((ending, reason)) => {
+            let has_failed = ending == Ending::Error && is_recent(time, now);
+            (What::Rest(Rest { has_failed, ..Rest::end(Some(ending)) }), Some(reason))
+        }
+        None if !is_of_turn(kind) => return None,
+        None if is_recent(time, now) => (What::Working, None),
+        None => (What::Rest(Rest::end(Some(Ending::SessionEnded))), Some(SESSION_ENDED)),
+    };
+    Some(Report::new(what, Weight::Event, time).because(reason.map(str::to_owned)))
 }
 
 fn is_recent(time: Millis, now: Millis) -> bool {

@@ -90,10 +90,10 @@ impl Rest {
             _ if !self.is_end => 0,
             None => 1,
             Some(_) if self.is_trace => 2,
-            Some(Ending::SessionEnded) => 2,
-            Some(Ending::EndOfTurn) => 3,
-            Some(Ending::Killed) => 4,
-            Some(Ending::Denied | Ending::Error) => 5,
+            Some(Ending::SessionEnded) => 3,
+            Some(Ending::EndOfTurn) => 4,
+            Some(Ending::Killed) => 5,
+            Some(Ending::Denied | Ending::Error) => 6,
         }
     }
 }
@@ -139,7 +139,8 @@ impl Report {
         }
     }
 
-    fn is_of_turn(&self) -> bool {
+    /// Whether a turn runs by it.
+    pub fn is_of_turn(&self) -> bool {
         matches!(self.what, What::Working | What::Waiting | What::Dialog { rested: None } | What::Suspended)
     }
 
@@ -198,9 +199,9 @@ impl Decision {
         }
     }
 
-    fn is_same(&self, other: &Decision) -> bool {
-        let since = self.since;
-        *self == Decision { since, ..other.clone() }
+    /// Whether it is known that the agent works.
+    pub fn is_work(&self) -> bool {
+        self.doing == Doing::Working && !self.is_inferred
     }
 
     /// Whether it is known that no turn runs.
@@ -208,9 +209,7 @@ impl Decision {
         matches!(self.doing, Doing::Idle | Doing::Failed) && !self.is_inferred
     }
 
-    /// The activity and the pause of a thread after this decision, `before` which another one held. The
-    /// pause of the user stays until the agent works again.
-    pub fn applied(
+    fn applied(
         &self,
         before: Option<&Decision>,
         current: &AgentActivity,
@@ -238,6 +237,18 @@ impl Decision {
                 AgentActivity { paused: pause, ending: self.ending, activity: Activity::Idle }
             }
             _ => AgentActivity { activity: Activity::Idle, ..without_stop(before, current) },
+        }
+    }
+}
+
+impl Step {
+    /// The activity and the pause of a thread after this step. A pause of the user stays until the agent
+    /// works again.
+    pub fn applied(&self, current: &AgentActivity, has_open_items: bool) -> AgentActivity {
+        let before = self.before.as_ref();
+        match &self.decision {
+            Some(decision) => decision.applied(before, current, has_open_items),
+            None => goes_on(before, current),
         }
     }
 }
@@ -338,7 +349,7 @@ impl Reports {
 }
 
 /// A source's report after its last one. What it says again is so since then.
-fn after(last: Option<&Report>, report: Report, source: Source) -> Report {
+pub(crate) fn after(last: Option<&Report>, report: Report, source: Source) -> Report {
     let mut report = report;
     if let What::Dialog { rested } = &mut report.what {
         *rested = match last {
@@ -347,10 +358,22 @@ fn after(last: Option<&Report>, report: Report, source: Source) -> Report {
             Some(last) => (!last.is_of_turn()).then_some(last.since),
         };
     }
+    // The first end of a turn counts, unless a later one is more exact.
+    if let Some((last, ended)) = last.and_then(|last| Some((last, last.rest()?)))
+        && let Some(rest) = report.rest().filter(|_| report.weight == Weight::Event)
+        && rest.is_end
+        && rest.rank() < ended.rank()
+    {
+        report = Report { at: report.at.max(last.at), weight: Weight::Event, ..last.clone() };
+    }
     let Some(last) = last.filter(|last| last.is_same(&report)) else { return report };
-    // The turn of a transcript happened when it began; others say again that one runs.
-    let at = if source == Source::Transcript { last.at } else { last.at.max(report.at) };
-    Report { at, since: last.since, ..report }
+    match (source, report.weight, report.is_of_turn()) {
+        // The turn of a transcript happened when it began.
+        (Source::Transcript, _, true) => Report { at: last.at, since: last.since, ..report },
+        // Another turn may have ended meanwhile.
+        (_, Weight::Event, false) => report,
+        _ => Report { at: last.at.max(report.at), since: last.since, ..report },
+    }
 }
 
 fn unknown(report: &Report) -> Decision {
@@ -396,7 +419,7 @@ pub struct Step {
     pub before: Option<Decision>,
     /// The new one, or the same for a thread that has changed since.
     pub decision: Option<Decision>,
-    /// Whether it is another one.
+    /// Whether the agent does something else, or for another reason.
     pub is_transition: bool,
 }
 
@@ -430,24 +453,42 @@ impl Table {
         let entry = self.0.get_mut(key)?;
         let mut decision = decide(&entry.reports);
         let before = entry.decision.clone();
-        let is_transition = match (&before, &mut decision) {
-            (Some(before), Some(decision)) => {
-                if before.doing == decision.doing && before.reason == decision.reason {
-                    decision.since = before.since;
-                }
-                !decision.is_same(before)
+        let mut is_transition = before.is_some() != decision.is_some();
+        if let (Some(before), Some(decision)) = (&before, &mut decision) {
+            if (before.doing, &before.reason) == (decision.doing, &decision.reason) {
+                decision.since = before.since;
+                is_transition = before.is_inferred != decision.is_inferred;
+            } else {
+                is_transition = true;
             }
-            (before, decision) => before.is_some() != decision.is_some(),
-        };
-        let is_stale = std::mem::take(&mut entry.is_stale);
+        }
+        let is_due = std::mem::take(&mut entry.is_stale) || before != decision;
         entry.decision.clone_from(&decision);
-        (is_transition || is_stale).then_some(Step { before, decision, is_transition })
+        is_due.then_some(Step { before, decision, is_transition })
     }
 
-    /// Notes that the thread of an agent has changed, so that the next step applies what was decided again.
+    /// Notes that lines or a write have changed the thread of an agent, so that the next step applies again
+    /// what was decided.
     pub fn touch(&mut self, key: &str) {
         if let Some(entry) = self.0.get_mut(key) {
             entry.is_stale = true;
+        }
+    }
+
+    /// Notes that the agent of a thread works, without a report: it wrote its list.
+    pub fn note_write(&mut self, key: &str) {
+        if self.decision(key).is_some_and(Decision::is_rest) {
+            self.touch(key);
+        }
+    }
+
+    /// Notes that an agent that has failed goes on, by its host.
+    pub fn clear_failure(&mut self, key: &str) {
+        let Some(entry) = self.0.get_mut(key) else { return };
+        for report in entry.reports.0.iter_mut().flatten() {
+            if let What::Rest(rest) = &mut report.what {
+                *rest = Rest { has_failed: false, ..*rest };
+            }
         }
     }
 

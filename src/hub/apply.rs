@@ -74,7 +74,12 @@ impl Applier {
     pub fn threads(&self, store: &Store, piece: Option<&Piece>) -> HashSet<String> {
         let events = piece.into_iter().flat_map(|piece| &piece.events);
         let keys = events.flat_map(|event| self.recorder.threads_of(&event.source));
-        let left_memory = self.recorder.threads().filter(|key| store.is_resting(key)).map(str::to_owned);
+        let left_memory = self
+            .recorder
+            .threads()
+            .map(|(key, _)| key)
+            .filter(|key| store.is_resting(key))
+            .map(str::to_owned);
         keys.chain(left_memory).collect()
     }
 
@@ -122,6 +127,7 @@ impl Applier {
         let mut applied = std::mem::take(&mut self.applied);
         // The next pieces are of the same session.
         self.applied.thread.clone_from(&applied.thread);
+        self.applied.grew = applied.grew;
         applied.updates = updates;
         Some(applied)
     }

@@ -10,6 +10,8 @@ use emacs::{Env, IntoLisp, Result, Value, defun};
 #[cfg(unix)]
 use super::machines;
 use super::read::{self, wrong};
+use super::reports::Changed;
+use super::sessions::Followup;
 use super::threads::summary_of;
 use super::transcripts::description;
 use super::{Module, border, elsewhere, guarded, now, with_module, write};
@@ -20,7 +22,6 @@ use crate::error::{Error, Problem};
 use crate::file::Slice;
 use crate::hub::apply::{Applied, Applier};
 use crate::hub::{Bell, Choice, Found, Home, Hub, Message, Piece, Scope, SessionId, Settings};
-use crate::thread::activity::{Activity, Ending};
 
 /// The longest time for which messages are taken at once.
 const TAKE: Duration = Duration::from_millis(5);
@@ -35,16 +36,20 @@ pub(super) struct Followed {
     /// The sessions that the hub holds, since journals of their threads are being opened.
     pub(super) waiting: HashMap<SessionId, elsewhere::Waiting>,
     /// The live processes by their homes, and those killed, as (MACHINE SESSION PID).
-    live: BTreeMap<PathBuf, Vec<Process>>,
-    killed: BTreeMap<PathBuf, BTreeSet<(Option<String>, String, u32)>>,
+    pub(super) live: BTreeMap<PathBuf, Vec<Process>>,
+    pub(super) killed: BTreeMap<PathBuf, BTreeSet<(Option<String>, String, u32)>>,
+    /// What is known of sessions beside their lines.
+    pub(super) followups: HashMap<SessionId, Followup>,
+    /// The machines that do not tell of their processes.
+    pub(super) silent: BTreeSet<String>,
 }
 
 /// What Lisp is told.
 enum Report {
-    Read(SessionId, Applied, Option<u64>, Vec<String>),
+    Read(SessionId, Applied, Vec<String>, Vec<Changed>),
     Progress(SessionId, Option<String>, u64),
-    Processes(Vec<Process>),
-    Other(Message),
+    Processes(Vec<Process>, Vec<Changed>),
+    Other(Message, Vec<Changed>),
 }
 
 #[cfg(unix)]
@@ -190,12 +195,28 @@ fn hub_follow<'e>(env: &'e Env, file: Value<'e>, machine: Value<'e>) -> Result<V
 }
 
 /// Stop following the session of number SESSION.
+///
+/// MOVED non-nil means that it is followed on in another file.  The value is like the `:changes' of
+/// `todo-write-dyn--hub-take'.
 #[defun]
-fn hub_stop<'e>(env: &'e Env, session: Value<'e>) -> Result<Value<'e>> {
+fn hub_stop<'e>(env: &'e Env, session: Value<'e>, moved: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let id = read::whole_number("session", session)?;
-        with_module(|module| module.followed.stop(id));
-        Ok(())
+        let is_moved = moved.is_not_nil();
+        let threads = with_module(|Module { followed, store, .. }| {
+            followed.appliers.get(&id).map(|applier| applier.threads(store, None))
+        });
+        for thread in threads.into_iter().flatten() {
+            elsewhere::wake(env, &thread)?;
+        }
+        let changes = with_module(|module| {
+            if is_moved {
+                module.followed.stop(id);
+                return Vec::new();
+            }
+            module.stop(id)
+        });
+        write::list_of(env, changes, Ok)
     })
 }
 
@@ -243,7 +264,7 @@ fn home_of(element: Value<'_>) -> Result<Home> {
 /// Set which processes live on the machine of whose agent's folder FOLDER is a copy.
 ///
 /// LINES has a line "ID STATE START" for each, START "-" if that is unknown; nil means that the machine
-/// does not tell.  MACHINE is its name.
+/// does not tell.  MACHINE is its name.  The value is like the `:changes' of `todo-write-dyn--hub-take'.
 #[defun]
 fn hub_set_machine<'e>(
     env: &'e Env,
@@ -255,9 +276,10 @@ fn hub_set_machine<'e>(
         let folder: PathBuf = Path::new(&read::text("folder", folder)?).components().collect();
         let name = read::text("machine", machine)?;
         let lines = read::optional("lines", lines, read::text)?;
+        let changes = with_module(|module| module.report_machine(&name, lines.is_none()));
         let processes = lines.map(|lines| MachineProcesses::new(name, &lines));
         with_hub(|hub| hub.set_machine_processes(&folder, processes));
-        Ok(())
+        write::list_of(env, changes, Ok)
     })
 }
 
@@ -299,16 +321,13 @@ fn hub_choose<'e>(env: &'e Env, homes: Value<'e>) -> Result<Value<'e>> {
 ///
 /// The value is a list of plists, oldest first.  `:kind' is one of
 /// - `read': the transcript of `:session' was read up to its end.  `:thread' is the key of its thread or
-///   nil; `:last' the time of its last event in milliseconds or nil; `:grew' when its file grew, in seconds; `:bytes' the number of bytes read,
-///   and `:skipped' that of those skipped because a line or a file was too long; `:updates' a list of
-///   plists `:thread :outcome :state :activity :reason', one for each thread with new events;
-///   `:warnings' strings for the user.  `:outcome' and `:state' are nil if the list or the state did not
-///   change.  `:activity' is `working', `idle', or `failed' with the error in `:reason'; it is absent if
-///   the events do not show it.
+///   nil; `:grew' when its file grew, in seconds; `:bytes' the number of bytes read, and `:skipped' that
+///   of those skipped because a line or a file was too long; `:updates' a list of plists `:thread :outcome
+///   :state', one for each thread with new events; `:warnings' strings for the user.  `:outcome' and
+///   `:state' are nil if the list or the state did not change.
 /// - `progress': a part of it was read, `:bytes' in all; `:thread' is as above.
-/// - `ready': it and the process files of its home were read; `:hasProcesses' is t if its process keeps
-///   a file while it lives.
-/// - `quiet': nothing was written since `:since', in seconds.
+/// - `ready': it and the process files of its home were read.
+/// - `quiet': nothing was written for long.
 /// - `silent': no line tells for two minutes whether its agent, Codex, still works.
 /// - `moved': its process says that it goes on in `:file', as after /cd.
 /// - `unreadable', `failed': it is no longer followed, for `:reason' or because of a defect.
@@ -326,6 +345,9 @@ fn hub_choose<'e>(env: &'e Env, homes: Value<'e>) -> Result<Value<'e>> {
 /// - `stuck': the folder `:root' has not answered for ten seconds, or does again if `:over'.
 /// - `broken': what read the folder `:root' failed, which is a defect; `:root' is "" if a message was
 ///   lost.
+///
+/// The `:changes' of `read', `processes', `ready', `quiet' and `silent' are what became of that, a list of
+/// plists as from `todo-write-dyn--set-activity'.
 #[defun]
 fn hub_take(env: &Env) -> Result<Value<'_>> {
     border(env, || {
@@ -335,8 +357,8 @@ fn hub_take(env: &Env) -> Result<Value<'_>> {
             let session = report.session();
             // The others are told all the same.
             guarded(env, || to_lisp(env, report)).or_else(|_| {
-                with_module(|module| session.map(|id| module.followed.stop(id)));
-                to_lisp(env, Report::failed(session))
+                let changes = session.map(|id| with_module(|module| module.stop(id)));
+                to_lisp(env, Report::failed(session, changes.unwrap_or_default()))
             })
         })
     })
@@ -356,69 +378,19 @@ fn hub_ring(env: &Env) -> Result<Value<'_>> {
     })
 }
 
-/// Pause the threads of the session of number SESSION for REASON, a string.
-///
-/// ENDING is how their agent ended, see `todo-write-dyn--end-turn', or nil if that is unknown.
-/// Their time stops at their last event.  The value is a list like the `:updates' of
-/// `todo-write-dyn--hub-take'.
-#[defun]
-fn hub_pause<'e>(
-    env: &'e Env,
-    session: Value<'e>,
-    reason: Value<'e>,
-    ending: Option<Ending>,
-) -> Result<Value<'e>> {
-    border(env, || {
-        let (id, reason) = (read::whole_number("session", session)?, read::text("reason", reason)?);
-        let threads = with_module(|Module { followed, store, .. }| {
-            followed.appliers.get(&id).map(|applier| applier.threads(store, None))
-        });
-        for thread in threads.into_iter().flatten() {
-            elsewhere::wake(env, &thread)?;
-        }
-        let updates = with_module(|module| {
-            let applier = module.followed.appliers.get(&id)?;
-            let thread = applier.progress().thread.clone();
-            Some(applier.recorder.pause(&mut module.store, thread.as_deref(), &reason, ending, now()))
-        });
-        write::list_of(env, &updates.unwrap_or_default(), Ok)
-    })
-}
-
-/// Return non-nil if a process of SESSION, an id, was killed, so that it left its file behind.
-///
-/// MACHINE is the name of the machine on which it ran, nil for this one.  PID is the number of its
-/// last process, if that is known, else nil.
-#[defun]
-fn process_killed_p<'e>(
-    env: &'e Env,
-    machine: Value<'e>,
-    session: Value<'e>,
-    pid: Value<'e>,
-) -> Result<Value<'e>> {
-    border(env, || {
-        let machine = read::optional("machine", machine, read::text)?;
-        let session = read::text("session", session)?;
-        let pid: Option<u32> = read::optional("process", pid, read::whole_number)?;
-        let is_it = |killed: &(Option<String>, String, u32)| {
-            killed.0 == machine && killed.1 == session && pid.is_none_or(|pid| pid == killed.2)
-        };
-        Ok(with_module(|module| module.followed.killed.values().flatten().any(is_it)))
-    })
-}
-
 impl Report {
     fn session(&self) -> Option<SessionId> {
         match self {
             Report::Read(id, ..) | Report::Progress(id, ..) => Some(*id),
-            Report::Processes(_) => None,
-            Report::Other(message) => message.session(),
+            Report::Processes(..) => None,
+            Report::Other(message, _) => message.session(),
         }
     }
 
     /// Says that what was to be told of a session, or of something else, is lost by a defect.
-    fn failed(session: Option<SessionId>) -> Report {
-        Report::Other(session.map_or_else(|| Message::Broken(PathBuf::new()), Message::Failed))
+    fn failed(session: Option<SessionId>, changes: Vec<Changed>) -> Report {
+        let message = session.map_or_else(|| Message::Broken(PathBuf::new()), Message::Failed);
+        Report::Other(message, changes)
     }
 }
 
@@ -426,24 +398,30 @@ impl Followed {
     fn stop(&mut self, id: SessionId) {
         self.appliers.remove(&id);
         self.waiting.remove(&id);
+        self.followups.remove(&id);
         if let Some(hub) = &self.hub {
             hub.stop(id);
         }
     }
-
-    /// Notes what a message says of processes; returns what Lisp is told.
-    fn note(&mut self, message: Message) -> Report {
-        let Message::Processes { home, machine, live, killed } = message else {
-            return Report::Other(message);
-        };
-        let killed = killed.into_iter().map(|(session, pid)| (machine.clone(), session, pid));
-        self.killed.insert(home.clone(), killed.collect());
-        self.live.insert(home, live);
-        Report::Processes(self.live.values().flatten().cloned().collect())
-    }
 }
 
 impl Module {
+    /// Notes what a message says of processes and agents; returns what Lisp is told.
+    fn note(&mut self, message: Message) -> Report {
+        if let Message::Processes { home, machine, live, killed } = &message {
+            let killed = killed.iter().map(|(session, pid)| (machine.clone(), session.clone(), *pid));
+            self.followed.killed.insert(home.clone(), killed.collect());
+            self.followed.live.insert(home.clone(), live.clone());
+        }
+        let changes = self.hear(&message);
+        match message {
+            Message::Processes { .. } => {
+                Report::Processes(self.followed.live.values().flatten().cloned().collect(), changes)
+            }
+            message => Report::Other(message, changes),
+        }
+    }
+
     /// Takes messages and applies them until the slice is over.
     fn take(&mut self, slice: &Slice) -> Vec<Report> {
         let mut reports = Vec::new();
@@ -459,7 +437,8 @@ impl Module {
                 None => match self.followed.hub.as_ref().and_then(Hub::take_read) {
                     Some(Message::Events(id, piece)) => (id, Some(piece), false),
                     Some(message) => {
-                        reports.push(self.followed.note(message));
+                        let report = self.note(message);
+                        reports.push(report);
                         if slice.is_over() { break } else { continue }
                     }
                     None => break,
@@ -487,12 +466,19 @@ impl Module {
         reports
     }
 
+    /// Stops following a session, and reports that.
+    fn stop(&mut self, id: SessionId) -> Vec<Changed> {
+        let changes = self.report_stop(id);
+        self.followed.stop(id);
+        changes
+    }
+
     /// Ends a session whose events made the recorder panic.
     fn fail(&mut self, id: SessionId) -> Report {
         self.recover();
         self.followed.applying = None;
-        self.followed.stop(id);
-        Report::failed(Some(id))
+        let changes = self.stop(id);
+        Report::failed(Some(id), changes)
     }
 
     /// Applies what was taken of a session, with its next piece if there is one.
@@ -511,38 +497,41 @@ impl Module {
         let mut applied = applied?;
         let warnings =
             store.take_warnings().into_iter().chain(std::mem::take(&mut applied.warnings)).collect();
-        let last = applied.thread.as_deref().and_then(|key| applier.recorder.last_time(key));
-        Some(Report::Read(id, applied, last, warnings))
+        let changes = self.report_lines(&mut applied.updates);
+        Some(Report::Read(id, applied, warnings, changes))
     }
+}
+
+fn changed<'e>(env: &'e Env, plist: write::Plist<'e>, changes: Vec<Changed>) -> Result<Value<'e>> {
+    plist.set("changes", write::list_of(env, changes, Ok)?)?.finish()
 }
 
 fn to_lisp(env: &Env, report: Report) -> Result<Value<'_>> {
     let plist = |kind: &str| write::Plist::new(env).set("kind", write::symbol(env, kind)?);
     let of = |kind: &str, id: SessionId| plist(kind)?.set("session", i64::try_from(id).ok());
     match report {
-        Report::Read(id, applied, last, warnings) => of("read", id)?
+        Report::Read(id, applied, warnings, changes) => of("read", id)?
             .set("thread", applied.thread)?
-            .set("last", last)?
             .set("bytes", applied.bytes)?
             .set("skipped", applied.skipped)?
             .set("grew", applied.grew.map(time))?
             .set("updates", write::list_of(env, &applied.updates, Ok)?)?
+            .set("changes", write::list_of(env, changes, Ok)?)?
             .set("warnings", write::texts(env, &warnings)?)?
             .finish(),
         Report::Progress(id, thread, bytes) => {
             of("progress", id)?.set("thread", thread)?.set("bytes", bytes)?.finish()
         }
-        Report::Processes(live) => plist("processes")?
+        Report::Processes(live, changes) => plist("processes")?
+            .set("changes", write::list_of(env, changes, Ok)?)?
             .set("processes", write::list_of(env, &live, |process| process_plist(env, process))?)?
             .finish(),
-        Report::Other(message) => match message {
-            Message::Ready { session, has_processes } => {
-                of("ready", session)?.set("hasProcesses", has_processes)?.finish()
-            }
-            Message::Quiet(id, since) => of("quiet", id)?.set("since", time(since))?.finish(),
+        Report::Other(message, changes) => match message {
+            Message::Ready { session, .. } => changed(env, of("ready", session)?, changes),
+            Message::Quiet(id, _) => changed(env, of("quiet", id)?, changes),
             Message::Unreadable(id, reason) => of("unreadable", id)?.set("reason", reason)?.finish(),
-            Message::Failed(id) => of("failed", id)?.finish(),
-            Message::Silent(id) => of("silent", id)?.finish(),
+            Message::Failed(id) => changed(env, of("failed", id)?, changes),
+            Message::Silent(id) => changed(env, of("silent", id)?, changes),
             Message::Moved(id, file) => {
                 of("moved", id)?.set("file", file.to_string_lossy().as_ref())?.finish()
             }
@@ -617,16 +606,10 @@ impl<'e> IntoLisp<'e> for &ThreadUpdate {
     fn into_lisp(self, env: &'e Env) -> Result<Value<'e>> {
         let summary = summary_of(env, &self.thread)?;
         let outcome = self.outcome.as_ref().map(|outcome| write::outcome(env, outcome, summary, &[]));
-        let activity = match (&self.activity, &self.error) {
-            (Some(_), Some(_)) => Some("failed"),
-            (activity, _) => activity.map(Activity::as_str),
-        };
         write::Plist::new(env)
             .set("thread", &self.thread)?
             .set("outcome", outcome.transpose()?)?
             .set("state", self.state)?
-            .set_some("activity", activity.map(|name| write::symbol(env, name)).transpose()?)?
-            .set_some("reason", self.error.as_ref())?
             .finish()
     }
 }

@@ -22,8 +22,10 @@ mod machines;
 mod observations;
 mod processes;
 mod read;
+mod reports;
 mod rows;
 mod ser;
+mod sessions;
 mod streams;
 mod threads;
 mod transcripts;
@@ -42,6 +44,7 @@ use std::time::SystemTime;
 use emacs::{Env, FromLisp, IntoLisp, Result, Value, defun};
 use serde_json::Map;
 
+use crate::agents::reports::Table;
 use crate::error::Error;
 use crate::events::policy::Policy;
 use crate::events::{Millis, millis_of};
@@ -91,8 +94,10 @@ struct Module {
     settings: Settings,
     /// The store of the folder in the settings.
     store: Store,
-    /// The stores of other folders.
-    others: HashMap<Option<PathBuf>, Store>,
+    /// What was reported of the agents of its threads.
+    reports: Table,
+    /// The same of other folders.
+    others: HashMap<Option<PathBuf>, (Store, Table)>,
     /// The sessions that are followed.
     followed: hub::Followed,
     /// The threads that read journals.
@@ -105,8 +110,10 @@ impl Module {
         let last = mem::replace(&mut self.settings, settings).storage.folder;
         if last != storage.folder {
             self.store.close_journals();
-            let next = self.others.remove(&storage.folder).unwrap_or_else(|| Store::new(storage.clone()));
-            self.others.insert(last, mem::replace(&mut self.store, next));
+            let next = self.others.remove(&storage.folder);
+            let (store, reports) = next.unwrap_or_else(|| (Store::new(storage.clone()), Table::default()));
+            let before = (mem::replace(&mut self.store, store), mem::replace(&mut self.reports, reports));
+            self.others.insert(last, before);
         }
         self.store.set_storage(storage);
         if let Some(hub) = &self.followed.hub {
@@ -119,7 +126,8 @@ impl Module {
 
     /// Restores what a panic left half changed.
     fn recover(&mut self) {
-        self.others.values_mut().chain([&mut self.store]).for_each(Store::recover);
+        let others = self.others.values_mut().map(|(store, _)| store);
+        others.chain([&mut self.store]).for_each(Store::recover);
     }
 
     /// The thread to write to, loaded or created if it is not in memory.

@@ -12,15 +12,13 @@ use super::read::{self, Id, Key, elements, wrong};
 use super::write::Summary;
 use super::{Module, border, elsewhere, now, ser, with_module, write};
 use crate::agents::recorder::open_item_like;
-use crate::events::Millis;
 use crate::journal::kept;
 use crate::list::input;
 use crate::list::item::Item;
 use crate::list::raw::Raw;
 use crate::text::{is_blank, one_line};
-use crate::thread::activity::{Activity, Ending};
 use crate::thread::clock::Times;
-use crate::thread::{Edit, Outcome, State, Thread, WriteOptions};
+use crate::thread::{Edit, Outcome, Thread, WriteOptions};
 
 emacs::use_symbols! {
     project => "todo-write--project"
@@ -122,6 +120,7 @@ fn write<'e>(
                 }
             };
             module.store.set_current(&thread);
+            module.reports.note_write(&thread);
             let keep_completed = module.settings.keep_completed;
             Ok(module.open(&thread).change(|thread| {
                 if source.as_deref() != Some("acp") {
@@ -189,8 +188,8 @@ fn undo(env: &Env, thread: Key) -> Result<Value<'_>> {
 
 /// Pause THREAD for REASON, a string, or resume it when REASON is nil.
 ///
-/// The value is a plist: `:state', a symbol; `:changed', t if the state changed or its ending was replaced;
-/// `:warnings', strings for the user.
+/// The value is a plist: `:state', a symbol; `:changed', t if the state changed; `:warnings', strings for
+/// the user.
 #[defun]
 fn pause<'e>(env: &'e Env, thread: Key, reason: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -201,107 +200,24 @@ fn pause<'e>(env: &'e Env, thread: Key, reason: Value<'e>) -> Result<Value<'e>> 
             elsewhere::open(env, &thread, &Map::new())?;
         }
         elsewhere::read(env, &thread)?;
-        change_state(
-            env,
-            |module| Ok(Some((module.state(&thread)?, None))),
-            |Module { store, .. }| {
-                let thread =
-                    if reason.is_some() { store.get_mut(&thread) } else { store.open_loaded(&thread, now()) };
-                if let Some(thread) = thread {
-                    thread.change(|thread| thread.set_paused(reason, now()));
-                }
-            },
-        )
-    })
-}
-
-/// Runs `work` and returns a plist with the state after it, and whether that differs from the state
-/// before, or its ending was replaced.
-fn change_state<'e>(
-    env: &'e Env,
-    state_in: impl Fn(&mut Module) -> Result<Option<(State, Option<Ending>)>>,
-    work: impl FnOnce(&mut Module),
-) -> Result<Value<'e>> {
-    let (before, after, warnings) = with_module(|module| {
-        let before = state_in(module)?;
-        work(module);
-        Ok::<_, emacs::Error>((before, state_in(module)?, module.store.take_warnings()))
-    })?;
-    let state = after.map(|(state, _)| state);
-    let ending = |seen: Option<(State, Option<Ending>)>| seen.and_then(|(_, ending)| ending);
-    let is_changed =
-        before.map(|(state, _)| state) != state || Ending::is_replaced(ending(before), ending(after));
-    write::Plist::new(env)
-        .set("state", state)?
-        .set("changed", is_changed)?
-        .set("warnings", write::texts(env, &warnings)?)?
-        .finish()
-}
-
-/// Set the activity of THREAD's agent to ACTIVITY: `working', `waiting' or `idle'.
-///
-/// Time in progress runs only while the agent works.  `working' resumes a paused THREAD.  TIME is as
-/// in `todo-write-dyn--end-turn'; `working' begins now.  The value is a plist as in
-/// `todo-write-dyn--pause'; `:state' is nil if THREAD is not in memory.
-#[defun]
-fn set_activity<'e>(env: &'e Env, thread: Key, activity: Activity, time: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
-        let time = read::optional("time", time, read::whole_number)?;
-        // The agent of a thread on disk has stopped, so only `working` needs to load it.
-        if activity == Activity::Working {
-            elsewhere::open(env, &thread, &Map::new())?;
-        } else {
-            elsewhere::wake(env, &thread)?;
-        }
-        let state = |module: &mut Module| {
-            Ok(module.store.get_mut(&thread).map(|thread| (thread.state(), thread.ending())))
-        };
-        change_state(env, state, |Module { store, .. }| {
-            let thread = match activity {
-                Activity::Working => store.open_loaded(&thread, now()),
-                _ => store.get_mut(&thread),
+        let (before, after, warnings) = with_module(|module| {
+            let before = module.state(&thread)?;
+            let found = if reason.is_some() {
+                module.store.get_mut(&thread)
+            } else {
+                module.reports.note_write(&thread);
+                module.store.open_loaded(&thread, now())
             };
-            if let Some(thread) = thread {
-                let time = if activity == Activity::Working { now() } else { ended_at(thread, time) };
-                thread.change(|thread| thread.set_activity(activity, time));
+            if let Some(thread) = found {
+                thread.change(|thread| thread.set_paused(reason, now()));
             }
-        })
-    })
-}
-
-/// When work on `thread` ended that was last known at `time`: not before what the thread knows, nor in
-/// the future. Without a time, it ended now.
-fn ended_at(thread: &Thread, time: Option<Millis>) -> Millis {
-    time.map_or_else(now, |time| time.max(thread.last_time()).min(now()))
-}
-
-/// End the turn of THREAD's agent; pause THREAD for REASON, a string, if an item is open.
-///
-/// ENDING is how it ended: `end-of-turn', the default, `session-ended', `killed', `denied' or
-/// `error'.  TIME, in milliseconds, is when its host knew it to work last; nil means now.  The value
-/// is a plist as in `todo-write-dyn--set-activity'.
-#[defun]
-fn end_turn<'e>(
-    env: &'e Env,
-    thread: Key,
-    reason: Value<'e>,
-    ending: Option<Ending>,
-    time: Value<'e>,
-) -> Result<Value<'e>> {
-    border(env, || {
-        let time = read::optional("time", time, read::whole_number)?;
-        let reason = read::text("reason", reason)?;
-        let ending = ending.unwrap_or(Ending::EndOfTurn);
-        elsewhere::wake(env, &thread)?;
-        let state = |module: &mut Module| {
-            Ok(module.store.get_mut(&thread).map(|thread| (thread.state(), thread.ending())))
-        };
-        change_state(env, state, |module| {
-            if let Some(thread) = module.store.get_mut(&thread) {
-                let time = ended_at(thread, time);
-                thread.change(|thread| thread.end_turn(reason, ending, time));
-            }
-        })
+            Ok::<_, emacs::Error>((before, module.state(&thread)?, module.store.take_warnings()))
+        })?;
+        write::Plist::new(env)
+            .set("state", after)?
+            .set("changed", before != after)?
+            .set("warnings", write::texts(env, &warnings)?)?
+            .finish()
     })
 }
 
@@ -533,7 +449,10 @@ fn forget(env: &Env, thread: Key) -> Result<Value<'_>> {
         elsewhere::wake(env, &thread)?;
         let deletion = with_module(|module| module.store.deletion(&thread));
         elsewhere::ask(env, |_| deletion.run())??;
-        with_module(|module| module.store.remove(&thread));
+        with_module(|module| {
+            module.reports.forget(&thread);
+            module.store.remove(&thread);
+        });
         Ok(())
     })
 }

@@ -115,7 +115,14 @@ impl Thread {
         self.change_activity(AgentActivity { paused: None, ending: None, activity }, now);
     }
 
-    pub(super) fn change_activity(&mut self, activity: AgentActivity, now: Millis) {
+    /// What the agent does and how it ended, as last recorded.
+    pub fn agent_activity(&self) -> &AgentActivity {
+        &self.activity
+    }
+
+    /// Sets what the agent does, how it ended and whether the thread is paused, and records it if that is
+    /// another one.
+    pub fn change_activity(&mut self, activity: AgentActivity, now: Millis) {
         if activity != self.activity {
             self.make(Record::State { timestamp: now, activity });
         }

@@ -185,7 +185,6 @@ Claude Code does not resume one that was killed before it had any."
 (defun random-checks-act-restart-emacs (_agent)
   "Restart the user's Emacs."
   (todo-write-follow-mode -1)
-  (clrhash todo-write-activity--table)
   ;; This process still holds the journals, so the new store has copies.
   (let ((folder (make-temp-file "todo-write-test" t)))
     (copy-directory todo-write-directory (file-name-as-directory folder) nil nil t)

@@ -76,20 +76,24 @@ transitions, (KEY . STATE), newest first."
 ;;; States
 
 (ert-deftest todo-write-attention-says-what-hosts-say-and-guesses-nothing ()
-  (pcase-dolist (`((,reported ,since ,inferred ,plan) ,activity)
-                 '(((waiting t nil active) waiting)
-                   ((failed t nil active) failed)
-                   ((working t nil paused) working)
-                   ((nil t nil active) rest)
-                   ((nil nil nil active) unknown)
-                   ((nil nil nil empty) unknown)
-                   ((nil nil nil done) rest)
-                   ((nil nil nil paused) rest)
-                   ((working t t active) working)
-                   ((waiting t t active) unknown)
-                   ((failed t t active) unknown)
-                   ((nil t t active) unknown)))
-    (should (eq activity (todo-write-attention--activity reported since inferred plan)))))
+  (pcase-dolist (`(,said ,plan ,activity)
+                 '(((waiting) nil waiting)
+                   ((failed) nil failed)
+                   ((working) "pending" working)
+                   ((nil) nil rest)
+                   (nil "pending" unknown)
+                   (nil nil unknown)
+                   (nil "completed" rest)
+                   ((working nil t) nil working)
+                   ((waiting nil t) nil unknown)
+                   ((failed nil t) nil unknown)
+                   ((nil nil t) nil unknown)))
+    (todo-write-with-store
+      (when plan
+        (todo-write-test-write "a" (list "One" plan)))
+      (when said
+        (apply #'todo-write-set-activity "a" said))
+      (should (eq activity (todo-write-dyn--agent-activity "a"))))))
 
 (ert-deftest todo-write-attention-orders-states-and-within-them-times ()
   (let* ((agents (list (todo-write-attention-tests--agent "unknown" 'unknown 9)

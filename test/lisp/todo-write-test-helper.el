@@ -21,8 +21,7 @@
   "Evaluate BODY with an empty store whose journals are in a new folder."
   (declare (indent 0) (debug t))
   `(let* ((todo-write-directory (make-temp-file "todo-write-test" t))
-          (todo-write--subscribers nil)
-          (todo-write-activity--table (make-hash-table :test #'equal)))
+          (todo-write--subscribers nil))
      (unwind-protect (progn ,@body)
        (todo-write-test-close)
        (delete-directory todo-write-directory t))))

@@ -234,7 +234,7 @@ fn the_plan_is_paused_and_goes_on_with_what_its_agent_does() {
     let (mut table, mut current) = (Table::default(), AgentActivity::default());
     for (name, report, (paused, ending, activity)) in decisions {
         for step in steps(&mut table, vec![(Process, Some(report))]) {
-            current = step.decision.unwrap().applied(step.before.as_ref(), &current, true);
+            current = step.applied(&current, true);
         }
         let expected = AgentActivity { paused: paused.map(str::to_owned), ending, activity };
         assert_eq!(current, expected, "it {name}");
@@ -248,16 +248,17 @@ fn a_pause_of_the_user_stays_until_the_agent_works_again() {
     steps(&mut table, vec![(Host, Some(state(What::Working, 1)))]);
     assert!(steps(&mut table, vec![(Host, Some(state(What::Working, 2)))]).is_empty());
     let step = steps(&mut table, vec![(Host, Some(event(over(Ending::EndOfTurn), 3)))]).pop().unwrap();
-    let ended = step.decision.unwrap().applied(step.before.as_ref(), &lunch(), true);
+    let ended = step.applied(&lunch(), true);
     assert_eq!((ended.paused.as_deref(), ended.ending), (Some("lunch"), Some(Ending::EndOfTurn)));
     let step = steps(&mut table, vec![(Host, Some(state(What::Working, 4)))]).pop().unwrap();
-    assert_eq!(step.decision.unwrap().applied(step.before.as_ref(), &ended, true).paused, None);
+    assert_eq!(step.applied(&ended, true).paused, None);
 }
 
 #[test]
 fn a_finished_plan_is_not_paused() {
-    let decision = decided(&[(Host, event(over(Ending::Killed), 3))]).unwrap();
-    let after = decision.applied(None, &AgentActivity::default(), false);
+    let mut table = Table::default();
+    let step = steps(&mut table, vec![(Host, Some(event(over(Ending::Killed), 3)))]).pop().unwrap();
+    let after = step.applied(&AgentActivity::default(), false);
     assert_eq!((after.paused, after.ending), (None, Some(Ending::Killed)));
 }
 
@@ -358,8 +359,8 @@ proptest! {
         let (mut table, mut current) = (Table::default(), AgentActivity::default());
         for (source, report) in said {
             for step in steps(&mut table, vec![(source, Some(report))]) {
+                current = step.applied(&current, is_open);
                 let decision = step.decision.unwrap();
-                current = decision.applied(step.before.as_ref(), &current, is_open);
                 let runs = current.paused.is_none() && current.activity == Activity::Working;
                 match decision.doing {
                     _ if decision.is_inferred && !decision.is_lost => {}

@@ -8,11 +8,11 @@ use todo_write::agents::describe::describe;
 use todo_write::agents::field::millis;
 use todo_write::agents::follower::Follower;
 use todo_write::agents::recorder::{Recorder, ThreadUpdate};
+use todo_write::agents::reports::{Rest, What};
 use todo_write::events::observation::{Filter, Type};
 use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
 use todo_write::list::item::Status;
-use todo_write::thread::activity::{Activity, Ending};
 use todo_write::thread::revision::Revision;
 use todo_write::thread::{State, WriteOptions};
 
@@ -287,13 +287,23 @@ fn last_update(session: &Session, seconds: u64) -> ThreadUpdate {
     Recorder::default().record(&mut store, &events, false, last + seconds * 1_000).pop().unwrap()
 }
 
+fn is_at_rest(update: &ThreadUpdate) -> bool {
+    matches!(update.turn.as_ref().unwrap().what, What::Rest(_))
+}
+
+/// Why the turn failed, if it did.
+fn failure(update: ThreadUpdate) -> Option<String> {
+    let turn = update.turn.unwrap();
+    turn.reason.filter(|_| matches!(turn.what, What::Rest(Rest { has_failed: true, .. })))
+}
+
 #[test]
 fn the_end_of_a_turn_stops_the_clock_and_the_next_prompt_starts_it() {
     let mut session = Session::new("cli");
     session.prompt("Bake bread").create(1, "Sift").update(1, "in_progress");
-    assert_eq!(last_update(&session, 1).activity, Some(Activity::Working));
+    assert_eq!(last_update(&session, 1).turn.unwrap().what, What::Working);
     session.wait(10).line("system", json!({"subtype": "turn_duration", "durationMs": 15_000}));
-    assert_eq!(last_update(&session, 1).activity, Some(Activity::Idle));
+    assert!(is_at_rest(&last_update(&session, 1)));
     let mut followed = session.followed();
     let thread = followed.store.get(THREAD).unwrap().unwrap();
     assert_eq!((thread.state(), thread.pause_reason()), (State::Paused, Some("end of turn")));
@@ -306,12 +316,12 @@ fn the_end_of_a_turn_stops_the_clock_and_the_next_prompt_starts_it() {
 fn an_agent_is_idle_after_its_turn_or_a_long_silence() {
     let mut session = Session::new("sdk-cli");
     session.prompt("Bake bread").create(1, "Sift");
-    assert_eq!(last_update(&session, 3_600).activity, Some(Activity::Idle));
+    assert!(is_at_rest(&last_update(&session, 3_600)));
     let text = json!({"type": "text", "text": "That was all."});
     session.line("assistant", json!({"message": {"id": "m", "stop_reason": "end_turn", "content": [text]}}));
-    assert_eq!(last_update(&session, 1).activity, Some(Activity::Idle));
+    assert!(is_at_rest(&last_update(&session, 1)));
     session.line("assistant", json!({"message": {"id": "n", "stop_reason": null, "content": [text]}}));
-    assert_eq!(last_update(&session, 1).activity, Some(Activity::Working));
+    assert_eq!(last_update(&session, 1).turn.unwrap().what, What::Working);
 }
 
 #[test]
@@ -320,7 +330,7 @@ fn a_failed_turn_gives_its_reason() {
     session.prompt("Bake bread").create(1, "Sift");
     session.line("result", json!({"subtype": "error", "is_error": true, "result": "Out of flour"}));
     let update = last_update(&session, 1);
-    assert_eq!((update.activity, update.error.as_deref()), (Some(Activity::Idle), Some("Out of flour")));
+    assert_eq!(failure(update).as_deref(), Some("Out of flour"));
     let mut followed = session.followed();
     assert_eq!(followed.store.get(THREAD).unwrap().unwrap().pause_reason(), Some("Out of flour"));
 }
@@ -334,9 +344,9 @@ fn a_failed_request_ends_the_turn() {
         json!({"id": "e", "model": "<synthetic>", "stop_reason": "stop_sequence", "content": [text]});
     session.line("assistant", json!({"message": message, "isApiErrorMessage": true}));
     let update = last_update(&session, 1);
-    assert_eq!(update.error.as_deref(), Some("API Error: 529 The oven is full"));
+    assert_eq!(failure(update).as_deref(), Some("API Error: 529 The oven is full"));
     session.prompt("Try again").create(2, "Knead");
-    assert_eq!(last_update(&session, 1).activity, Some(Activity::Working));
+    assert_eq!(last_update(&session, 1).turn.unwrap().what, What::Working);
 }
 
 /// A home folder of Claude Code with a session, and the session's follower.
@@ -606,22 +616,6 @@ fn the_tool_used_last_has_the_plan_and_the_log_says_so() {
     session.update(1, "in_progress");
     assert_eq!(session.rows(), list(&[("Old", InProgress)]));
     assert_eq!(said(&session), 2);
-}
-
-#[test]
-fn how_an_agent_ended_is_not_said_of_earlier_sessions_in_its_transcript() {
-    let mut session = Session::new("cli");
-    session.prompt("Bake bread").create(1, "Sift");
-    for line in &mut session.lines {
-        line["sessionId"] = "earlier".into();
-    }
-    session.prompt("Mill").create(1, "Grind");
-    let mut followed = session.followed();
-    let Followed { store, recorder, .. } = &mut followed;
-    recorder.pause(store, Some(THREAD), "killed", Some(Ending::Killed), NOW);
-    assert_eq!(store.get(THREAD).unwrap().unwrap().ending(), Some(Ending::Killed));
-    let earlier = store.get("claude:earlier").unwrap().unwrap();
-    assert_eq!((earlier.state(), earlier.ending()), (State::Paused, Some(Ending::SessionEnded)));
 }
 
 #[test]

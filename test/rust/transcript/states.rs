@@ -4,8 +4,9 @@ use serde_json::json;
 use todo_write::agents::describe::describe;
 use todo_write::agents::field::millis;
 use todo_write::agents::recorder::ThreadUpdate;
+use todo_write::agents::reports::Report;
 use todo_write::thread::State;
-use todo_write::thread::activity::{Activity, Ending};
+use todo_write::thread::activity::Ending;
 
 use super::claude::Session;
 use super::followed::Followed;
@@ -69,7 +70,9 @@ fn a_command_to_the_terminal_is_no_turn() {
     let before = session.lines.len();
     local_command(&mut session, "model");
     assert!(
-        read(&mut followed, &session, before).iter().all(|update| update.activity != Some(Activity::Working))
+        read(&mut followed, &session, before)
+            .iter()
+            .all(|update| !update.turn.as_ref().is_some_and(Report::is_of_turn))
     );
     assert_eq!(followed.store.get(THREAD).unwrap().unwrap().ending(), Some(Ending::EndOfTurn));
     let before = session.lines.len();

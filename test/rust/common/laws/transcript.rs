@@ -52,11 +52,9 @@ fn follow(path: &Path, more: &[u8]) -> Lists {
             assert!(update.outcome.is_none_or(|outcome| outcome.revision == thread.revisions().last()));
         }
     }
-    recorder.pause(&mut store, None, "the end", None, NOW);
     let mut lists = Lists::new();
     for thread in store.loaded() {
         assert_unique(thread.list());
-        assert_ne!(thread.state(), State::Active);
         let times: Vec<u64> = thread.revisions().iter().map(|revision| revision.stamp.timestamp).collect();
         assert!(times.is_sorted() && times.last().is_none_or(|last| *last <= NOW), "{times:?}");
         let tasks = thread.list().iter().map(|item| (item.content.clone(), item.status)).collect();

@@ -1,0 +1,293 @@
+//! What the hub tells of the sessions that are followed, as reports about their agents.
+
+use std::time::SystemTime;
+
+use super::hub::Followed;
+use super::reports::{Changed, waiting};
+use super::{Module, now};
+use crate::agents::claude::process_files::Process;
+use crate::agents::recorder::ThreadUpdate;
+use crate::agents::reports::{Report, Rest, Source, Weight, What};
+use crate::events::{Millis, millis_of};
+use crate::hub::{Message, SessionId};
+use crate::thread::activity::Ending;
+
+/// What is known of a session that is followed beside its lines.
+#[derive(Debug, Default)]
+pub(super) struct Followup {
+    /// Whether its files and those of processes were read once.
+    is_ready: bool,
+    /// The end of its silence's beginning, if that was long ago when it was not ready.
+    quiet: Option<SystemTime>,
+    /// The number of its process.
+    pid: Option<u32>,
+}
+
+/// A session and its thread.
+struct Session {
+    id: SessionId,
+    /// The key of its thread, and of the threads of the same transcript with the times of their last lines.
+    key: String,
+    threads: Vec<(String, Millis)>,
+    machine: Option<String>,
+    /// When the agent is known to have worked last: at its last line, or before if its file is older.
+    last: Option<Millis>,
+    /// When the file grew, while the session is not ready: its agent may have been idle for hours.
+    grew: Option<Millis>,
+}
+
+impl Followed {
+    fn session(&self, id: SessionId) -> Option<Session> {
+        let applier = self.appliers.get(&id)?;
+        let (key, recorder) = (applier.progress().thread.clone()?, &applier.recorder);
+        let is_ready = self.followups.get(&id).is_some_and(|one| one.is_ready);
+        let grew = applier.progress().grew.and_then(millis_of).filter(|_| !is_ready);
+        let last = recorder.last_time(&key).into_iter().chain(grew).min();
+        let threads = recorder.threads().map(|(key, time)| (key.to_owned(), time)).collect();
+        let machine = recorder.machine().map(str::to_owned);
+        Some(Session { id, key, threads, machine, last, grew })
+    }
+
+    /// The live process of a session.
+    fn process_of(&self, session: &Session) -> Option<&Process> {
+        let bare = session.machine.as_ref().and_then(|name| session.key.strip_prefix(&format!("{name}/")));
+        let id = bare.unwrap_or(&session.key).strip_prefix("claude:")?;
+        let mut live = self.live.values().flatten();
+        live.find(|process| process.machine == session.machine && process.session.as_deref() == Some(id))
+    }
+
+    /// How the agent of a session ended, of which no process lives. It was killed if it left its file.
+    fn end_of(&self, session: &Session, pid: Option<u32>) -> (Rest, &'static str) {
+        let id = session.key.rsplit("claude:").next().unwrap_or_default();
+        let is_killed = self.killed.values().flatten().any(|(machine, killed, number)| {
+            *machine == session.machine && killed == id && pid.is_none_or(|pid| pid == *number)
+        });
+        let mut live = self.live.values().flatten();
+        // Claude Code changes the session by its commands /clear and /resume.
+        let goes_on = |process: &Process| process.machine == session.machine && Some(process.pid) == pid;
+        if live.any(goes_on) {
+            (Rest::end(Some(Ending::SessionEnded)), "another session began")
+        } else if is_killed {
+            (Rest::end(Some(Ending::Killed)), "killed")
+        } else {
+            (Rest::end(Some(Ending::SessionEnded)), "agent exited")
+        }
+    }
+}
+
+/// What the file of a live process says.
+fn word(process: &Process) -> (What, Option<String>, Option<String>) {
+    let ended = What::Rest(Rest::end(Some(Ending::EndOfTurn)));
+    match process.status.as_deref() {
+        _ if process.is_suspended => (What::Suspended, None, None),
+        Some("busy") => (What::Working, None, None),
+        Some("idle") => (ended, None, None),
+        // A server that runs for days must not keep its agent working.
+        Some("shell") => (ended, None, Some("1 in background".to_owned())),
+        Some("waiting") => {
+            let reason = process.waiting_for.as_deref();
+            let line = reason.map(|reason| crate::text::one_line(reason).0.into_owned());
+            (waiting(reason), line, None)
+        }
+        _ => (What::Unknown, None, None),
+    }
+}
+
+impl Module {
+    /// Reports what a message of the hub tells of agents, before Lisp is told of it.
+    pub(super) fn hear(&mut self, message: &Message) -> Vec<Changed> {
+        let mut changes = self.report_message(message);
+        changes.retain(|changed| !changed.is_empty());
+        changes
+    }
+
+    fn report_message(&mut self, message: &Message) -> Vec<Changed> {
+        match message {
+            Message::Processes { .. } => {
+                let ready = self.followed.followups.iter().filter(|(_, one)| one.is_ready);
+                let ids: Vec<SessionId> = ready.map(|(id, _)| *id).collect();
+                ids.into_iter().filter_map(|id| self.report_process(id)).collect()
+            }
+            Message::Ready { session, has_processes } => self.report_ready(*session, *has_processes),
+            Message::Quiet(id, since) => {
+                let followup = self.followed.followups.entry(*id).or_default();
+                if !followup.is_ready {
+                    followup.quiet = Some(*since);
+                    return Vec::new();
+                }
+                self.report_quiet(*id, *since)
+            }
+            Message::Silent(id) => self.report_silence(*id).into_iter().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Reports what lines told of the turns of threads.
+    pub(super) fn report_lines(&mut self, updates: &mut [ThreadUpdate]) -> Vec<Changed> {
+        let mut changes = Vec::new();
+        for update in updates {
+            let Some(turn) = update.turn.take() else { continue };
+            // Lines may have paused or resumed the thread.
+            self.reports.touch(&update.thread);
+            let changed = self.report(&update.thread, Source::Transcript, Some(turn));
+            if changed.state.is_some() {
+                update.state = None;
+            }
+            changes.push(changed);
+        }
+        changes.retain(|changed| !changed.is_empty());
+        changes
+    }
+
+    /// Reports what the process of a session does, unless nothing was asked in it, as after /clear.
+    fn report_process(&mut self, id: SessionId) -> Option<Changed> {
+        let session = self.followed.session(id)?;
+        if session.machine.as_ref().is_some_and(|machine| self.followed.silent.contains(machine)) {
+            return None;
+        }
+        let live = self.followed.process_of(&session).map(|process| (process.pid, word(process)));
+        let pid = self.followed.followups.get(&id).and_then(|one| one.pid);
+        let report = match live {
+            Some((pid, (what, reason, note))) => {
+                self.followed.followups.entry(id).or_default().pid = Some(pid);
+                let since = if matches!(what, What::Rest(_)) { session.last } else { session.grew };
+                let report = Report { note, ..Report::new(what, Weight::State, now()) };
+                report.because(reason).since(since)
+            }
+            None if self.is_live(&session.key) => {
+                let (rest, reason) = self.followed.end_of(&session, pid);
+                let report = Report::new(What::Rest(rest), Weight::Event, now());
+                report.because(Some(reason.to_owned())).since(session.last)
+            }
+            None => return None,
+        };
+        let is_rest = matches!(report.what, What::Rest(_));
+        if is_rest && self.store.get_mut(&session.key).is_none() {
+            return None;
+        }
+        Some(self.report(&session.key, Source::Process, Some(report)))
+    }
+
+    /// Whether a live process was the last to report about the agent of a thread.
+    fn is_live(&self, key: &str) -> bool {
+        self.reports.last(key, Source::Process).is_some_and(|report| report.weight == Weight::State)
+    }
+
+    /// Reports what is known of a session whose files and those of processes were read.
+    fn report_ready(&mut self, id: SessionId, has_processes: bool) -> Vec<Changed> {
+        let followup = self.followed.followups.entry(id).or_default();
+        let (is_first, quiet) = (!followup.is_ready, followup.quiet.take());
+        let Some(session) = self.followed.session(id) else {
+            self.followed.followups.entry(id).or_default().is_ready = true;
+            return Vec::new();
+        };
+        if is_first {
+            self.report_journal(&session);
+        }
+        let mut changes: Vec<Changed> = self.report_process(id).into_iter().collect();
+        let is_silent = session.machine.as_ref().is_some_and(|name| self.followed.silent.contains(name));
+        if is_first && !is_silent && self.followed.process_of(&session).is_none() {
+            changes.extend(self.report_trace(&session, has_processes));
+        }
+        self.followed.followups.entry(id).or_default().is_ready = true;
+        changes.extend(quiet.into_iter().flat_map(|since| self.report_quiet(id, since)));
+        changes
+    }
+
+    /// Takes the ending in the journal of a thread for that of its transcript, if no new line tells another.
+    fn report_journal(&mut self, session: &Session) {
+        if self.reports.last(&session.key, Source::Transcript).is_some() {
+            return;
+        }
+        let Some(thread) = self.store.get_mut(&session.key) else { return };
+        if let Some(ending) = thread.ending() {
+            let report = Report::new(What::Rest(Rest::end(Some(ending))), Weight::Event, thread.last_time());
+            let report = report.because(thread.pause_reason().map(str::to_owned));
+            self.reports.report(&session.key, Source::Transcript, Some(report));
+        }
+    }
+
+    /// Reports that the agent of a session has ended, if its process would have a file, or left one. That may
+    /// be older than a turn that ended well.
+    fn report_trace(&mut self, session: &Session, has_processes: bool) -> Option<Changed> {
+        let (rest, reason) = self.followed.end_of(session, None);
+        if !has_processes && rest.ending != Some(Ending::Killed) || self.store.get_mut(&session.key).is_none()
+        {
+            return None;
+        }
+        let report = Report::new(What::Rest(Rest { is_trace: true, ..rest }), Weight::Event, now());
+        let report = report.because(Some(reason.to_owned())).since(session.last);
+        Some(self.report(&session.key, Source::Process, Some(report)))
+    }
+
+    /// Reports of the threads of a session in which a turn seemed to run that it is over, for this reason.
+    fn report_over(&mut self, session: &Session, reason: &str) -> Vec<Changed> {
+        let mut changes = Vec::new();
+        for (key, last) in &session.threads {
+            let lines = self.reports.last(key, Source::Transcript);
+            if lines.is_some_and(|lines| !matches!(lines.what, What::Rest(_))) {
+                let report = Report::new(What::Rest(Rest::end(None)), Weight::Event, *last);
+                let report = report.because(Some(reason.to_owned()));
+                changes.push(self.report(key, Source::Transcript, Some(report)));
+            }
+        }
+        changes
+    }
+
+    fn report_quiet(&mut self, id: SessionId, since: SystemTime) -> Vec<Changed> {
+        let Some(session) = self.followed.session(id) else { return Vec::new() };
+        self.report_over(&session, &format!("quiet since {}", local_time(since)))
+    }
+
+    /// Reports that no line tells any more whether the agent, Codex, works: no process of it tells what it
+    /// does, and its daemon keeps a question open after the terminal was killed.
+    fn report_silence(&mut self, id: SessionId) -> Option<Changed> {
+        let key = self.followed.session(id)?.key;
+        let lines = self.reports.last(&key, Source::Transcript)?;
+        let is_working = lines.weight == Weight::Event && lines.is_of_turn();
+        let silence = Report::new(What::Unknown, Weight::Guess, now());
+        is_working.then(|| self.report(&key, Source::Transcript, Some(silence)))
+    }
+
+    /// Reports that a session is no longer followed. What a live process does then is unknown.
+    pub(super) fn report_stop(&mut self, id: SessionId) -> Vec<Changed> {
+        let Some(session) = self.followed.session(id) else { return Vec::new() };
+        if self.is_live(&session.key) {
+            return vec![self.report_lost(&session.key)];
+        }
+        self.report_over(&session, "no longer followed")
+    }
+
+    /// Reports that a machine no longer tells of its processes, or does again.
+    pub(super) fn report_machine(&mut self, machine: &str, is_silent: bool) -> Vec<Changed> {
+        if !is_silent {
+            self.followed.silent.remove(machine);
+            return Vec::new();
+        }
+        if !self.followed.silent.insert(machine.to_owned()) {
+            return Vec::new();
+        }
+        let ids: Vec<SessionId> = self.followed.appliers.keys().copied().collect();
+        let sessions: Vec<Session> = ids.into_iter().filter_map(|id| self.followed.session(id)).collect();
+        let mut changes = Vec::new();
+        for session in sessions.iter().filter(|session| session.machine.as_deref() == Some(machine)) {
+            // Agents may end meanwhile.
+            self.followed.followups.entry(session.id).or_default().is_ready = false;
+            changes.push(self.report_lost(&session.key));
+        }
+        changes
+    }
+
+    fn report_lost(&mut self, key: &str) -> Changed {
+        if self.reports.last(key, Source::Transcript).is_some_and(Report::is_of_turn) {
+            self.reports.report(key, Source::Transcript, None);
+        }
+        self.report(key, Source::Process, Some(Report::new(What::Lost, Weight::Guess, now())))
+    }
+}
+
+/// A time of this machine's clock, in minutes.
+fn local_time(time: SystemTime) -> String {
+    let zoned = jiff::Timestamp::try_from(time).map(|time| time.to_zoned(jiff::tz::TimeZone::system()));
+    zoned.map_or_else(|_| "long ago".to_owned(), |zoned| zoned.strftime("%F %R").to_string())
+}
