@@ -63,9 +63,10 @@ impl Agent {
         let session = process["sessionId"].as_str()?.to_owned();
         let activity = match process["status"].as_str() {
             _ if Stat::of(self.id).is_some_and(|stat| stat.state == 'T') => "suspended",
-            Some("busy" | "shell") => "working",
+            Some("busy") => "working",
             Some("waiting") => "waiting",
-            Some("idle") => "idle",
+            // Between two turns, only a background command runs.
+            Some("idle" | "shell") => "idle",
             _ => "unknown",
         };
         let reason = process["waitingFor"].as_str().filter(|_| activity == "waiting").map(str::to_owned);

@@ -465,7 +465,7 @@ esac
      (claude-checks-wait-for "The command runs")
      (claude-checks-wait "the background"
                          (lambda () (equal (claude-checks-own :status) "shell")))
-     (claude-checks-pass "command" '(active working) '("Rake" . "in_progress"))
+     (claude-checks-pass "command" '(paused) '("Rake" . "in_progress"))
      (claude-checks-wait-for "The command is over")
      (claude-checks-shows "the end of the turn" '(paused) '("Rake" . "in_progress"))
      (let ((thread (hosts-thread "claude")) (session (claude-checks-session)))
