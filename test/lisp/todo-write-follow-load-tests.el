@@ -128,7 +128,7 @@
               (todo-write-test-wait
                (lambda () (todo-write-follow-load-tests--ready-p files)))
               (todo-write-test-wait (lambda () (null todo-write-list--undrawn)))
-              (should (= 10 most))
+              (should (<= 1 most 10))
               (should (= 0 printed))
               (with-current-buffer "*todo-write-list*"
                 (let ((agents (cl-loop initially (goto-char (point-min))
