@@ -219,8 +219,9 @@ impl Module {
     fn are_ready(&mut self, threads: &mut HashSet<String>, patience: Duration) -> bool {
         let Module { followed, store, readers, .. } = self;
         threads.retain(|key| {
-            let ringer = followed.hub.as_ref().map(Hub::ringer);
             let elsewhere = |folder: &Path, work: Work| {
+                // Made for work only: one that is dropped here would ring for nothing, again and again.
+                let ringer = followed.hub.as_ref().map(Hub::ringer);
                 let work = move || {
                     let _ringer = ringer;
                     work();
