@@ -147,7 +147,7 @@ AGENT and REMOVE are as in `todo-write-mcp-setup', which calls this."
   "Return what to show about the way from THERE to this Emacs, lists (TITLE TEXT)."
   (let ((name (todo-write-remote-setup--there-name there)))
     `((,(format "Agents on %s" name)
-       "They reach this Emacs only while M-x todo-write-connect connects it to the machine.")
+       "Their calls do not reach this Emacs yet.  M-x todo-write-follow-remote shows what they do.")
       ("The program: run these here, in a shell, then M-x todo-write-mcp-setup again"
        ,(concat (todo-write-remote-setup--program-lines there) "\n"
                 (todo-write-remote-setup--program-note there))))))
@@ -160,8 +160,8 @@ AGENT and REMOVE are as in `todo-write-mcp-setup', which calls this."
 
 (defun todo-write-remote-setup--finding (name)
   "Return the doctor's finding about the machine NAME, which is not asked."
-  (list 'note (format "%s: agents there reach this Emacs only by M-x todo-write-connect" name)
-        (format "M-x todo-write-mcp-setup in a folder of %s" name)))
+  (list 'note (format "%s: calls of agents there do not reach this Emacs yet" name)
+        "M-x todo-write-follow-remote shows what they do"))
 
 (provide 'todo-write-remote-setup)
 ;;; todo-write-remote-setup.el ends here
