@@ -18,9 +18,9 @@
 (require 'todo-write-follow)
 
 (defconst bench-follow-sizes
-  '((3 0.3 "all of it is recorded in one call")
-    (30 2 "all of it is recorded in one call")
-    (200 0.5 "a slice ends with the first line after 50 ms"))
+  '((3 0.3 "Emacs takes what a thread reads for some milliseconds at a time")
+    (30 2 "Emacs takes what a thread reads for some milliseconds at a time")
+    (200 2 "Emacs takes what a thread reads for some milliseconds at a time"))
   "Sessions to open: (MEGABYTES SECONDS WHY).
 SECONDS is the limit, WHY says where the longest block comes from.")
 
