@@ -1,0 +1,194 @@
+;;; todo-write-hub-e2e-tests.el --- What the hub holds and leaves  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Emacs processes that follow many sessions: what they hold after these are gone, what
+;; their subprocesses inherit, that killing all buffers ends nothing, and how they exit.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'ert)
+(require 'todo-write-mcp-helper)
+(require 'todo-write-test-helper)
+
+(defconst todo-write-hub-tests--functions
+  '((require 'todo-write-follow)
+    (setq todo-write-follow-agents nil
+          create-lockfiles nil)
+    (defun write-session (file lines)
+      "Write a session with a list and LINES further lines to FILE."
+      (let ((base (list :sessionId (file-name-base file) :cwd "/garden" :isSidechain :false)))
+        (write-region
+         (concat
+          (json-serialize
+           (append base
+                   '( :type "assistant" :uuid "u0"
+                      :message ( :id "m0" :content
+                                 [( :type "tool_use" :id "c0" :name "TodoWrite"
+                                    :input (:todos [( :content "Dig" :status "pending"
+                                                      :activeForm "Digging")]))]))))
+          "\n"
+          (json-serialize
+           (append base '( :type "user" :uuid "r0"
+                           :message (:content [( :type "tool_result" :tool_use_id "c0"
+                                                 :content "ok")]))))
+          "\n"
+          (mapconcat (lambda (n)
+                       (json-serialize
+                        (append base `( :type "assistant" :uuid ,(format "t%d" n)
+                                        :message ( :id ,(format "x%d" n) :content
+                                                   [(:type "text" :text ,(make-string 1500 ?x))])))))
+                     (number-sequence 1 lines) "\n")
+          "\n")
+         nil file nil 'silent)))
+    (defun wait-for (condition)
+      "Wait until CONDITION, a function, returns non-nil, for at most a minute."
+      (with-timeout (60 (error "Still waiting"))
+        (while (not (funcall condition))
+          (accept-process-output nil 0.01))))
+    (defun all-ready-p ()
+      "Return non-nil if all that sessions have is read."
+      (cl-every (lambda (session) (eq 'ready (todo-write-follow--session-state session)))
+                todo-write-follow--sessions))
+    (defun count-in (folder)
+      "Return the number of files in FOLDER, one of /proc/self."
+      (length (directory-files folder nil "[0-9]" t))))
+  "Functions for the other Emacs.")
+
+(defun todo-write-hub-tests--child (&rest forms)
+  "Return the object that FORMS print in another Emacs.
+The variable `folder' has the name of a folder there."
+  (let ((folder (file-name-as-directory (make-temp-file "sessions" t))))
+    (unwind-protect
+        (apply #'todo-write-test-child
+               `(setq folder ,folder) (append todo-write-hub-tests--functions forms))
+      (delete-directory folder t))))
+
+(ert-deftest todo-write-hub-holds-nothing-of-a-thousand-sessions-that-went ()
+  (skip-unless (file-directory-p "/proc/self/fd"))
+  (pcase-let ((`(,first ,second)
+               (todo-write-with-store
+                 (todo-write-hub-tests--child
+                  '(defun round (n)
+                     "Let 500 sessions come and go, the Nth time; return what is held."
+                     (let ((files (cl-loop for k below 500
+                                           collect (expand-file-name (format "s%d-%d.jsonl" n k)
+                                                                     folder))))
+                       (dolist (file files) (write-session file 2))
+                       (mapc #'todo-write-follow--begin files)
+                       (wait-for #'all-ready-p)
+                       (todo-write-follow-stop)
+                       (mapc #'delete-file files)
+                       (mapc #'todo-write-forget (todo-write-threads-loaded)))
+                     ;; The hub ends what it holds of a session after it was told.
+                     (let ((file (expand-file-name "last.jsonl" folder)))
+                       (write-session file 1)
+                       (todo-write-follow file)
+                       (todo-write-follow-stop))
+                     (garbage-collect)
+                     (list :threads (count-in "/proc/self/task") :files (count-in "/proc/self/fd")
+                           :memory (alist-get 'rss (process-attributes (emacs-pid)))
+                           :left (list (hash-table-count todo-write-follow--files)
+                                       (hash-table-count todo-write-follow--ids))))
+                  '(prin1 (list (round 1) (round 2)))))))
+    (message "500 sessions came and went, and 500 again: %S, %S" first second)
+    ;; At most 16 threads read, in as many folders.
+    (should (<= (plist-get second :threads) 20))
+    (should (<= (plist-get second :files) 50))
+    (should (equal '(0 0) (plist-get second :left)))
+    ;; KiB; each session had four times that much alone.
+    (should (< (- (plist-get second :memory) (plist-get first :memory)) 20000))))
+
+(ert-deftest todo-write-hub-subprocesses-inherit-no-file-of-it ()
+  (skip-unless (file-directory-p "/proc/self/fd"))
+  (pcase-let ((`(,before ,after)
+               (todo-write-with-store
+                 (todo-write-hub-tests--child
+                  '(let* ((file (expand-file-name "s.jsonl" folder))
+                          (inherited (lambda ()
+                                       (with-temp-buffer
+                                         (call-process "sh" nil t nil "-c" "cd /proc/$$/fd; echo *")
+                                         (buffer-string))))
+                          (before (funcall inherited)))
+                     (write-session file 2000)
+                     (todo-write-follow--begin file)
+                     (wait-for (lambda () (< 0 (todo-write-follow--session-bytes
+                                                (todo-write-follow--find file)))))
+                     (prin1 (list before (funcall inherited))))))))
+    (should (equal before after))))
+
+(ert-deftest todo-write-hub-goes-on-after-all-buffers-were-killed ()
+  (should
+   (equal '("Dig" t)
+          (todo-write-with-store
+            (todo-write-hub-tests--child
+             '(let ((file (expand-file-name "s.jsonl" folder))
+                    (other (expand-file-name "t.jsonl" folder)))
+                (write-session file 2000)
+                (write-session other 1)
+                (todo-write-follow--begin file)
+                (mapc #'kill-buffer (buffer-list))
+                (wait-for #'all-ready-p)
+                (mapc #'kill-buffer (buffer-list))
+                (prin1 (list (plist-get (elt (todo-write-items (todo-write-follow other)) 0)
+                                        :content)
+                             (and (todo-write-hub--live-p) t)))))))))
+
+(ert-deftest todo-write-hub-lets-emacs-exit-while-files-are-read ()
+  (let* ((folder (file-name-as-directory (make-temp-file "sessions" t)))
+         process start ended)
+    (unwind-protect
+        (todo-write-with-store
+          (setq process
+                (apply #'todo-write-test-start
+                       `(setq folder ,folder)
+                       (append todo-write-hub-tests--functions
+                               '((let ((files (cl-loop for n below 20
+                                                       collect (expand-file-name
+                                                                (format "s%d.jsonl" n) folder))))
+                                   (dolist (file files) (write-session file 3000))
+                                   (mapc #'todo-write-follow--begin files)
+                                   (wait-for (lambda ()
+                                               (cl-some (lambda (session)
+                                                          (< 0 (todo-write-follow--session-bytes
+                                                                session)))
+                                                        todo-write-follow--sessions)))
+                                   (when (all-ready-p) (error "All is read"))
+                                   (princ (format "leaves at %f\n" (float-time)))
+                                   (kill-emacs))))))
+          (set-process-sentinel process (lambda (&rest _) (setq ended (float-time))))
+          (let ((output (todo-write-test-end process)))
+            (setq start (and (string-match "leaves at \\([0-9.]+\\)" output)
+                             (string-to-number (match-string 1 output))))
+            (unless start (ert-fail output))
+            (should (eq 0 (process-exit-status process)))
+            (message "Emacs left %.0f ms after it was told to, while it read 20 sessions"
+                     (* 1000 (- ended start)))
+            (should (< (- ended start) 2))))
+      (delete-directory folder t))))
+
+(ert-deftest todo-write-hub-follows-in-a-daemon-and-answers-emacsclient ()
+  (skip-unless (executable-find "emacsclient"))
+  (todo-write-with-store
+    (let* ((folder (file-name-as-directory (make-temp-file "sessions" t)))
+           (emacs (todo-write-mcp-emacs-start nil :mode nil)))
+      (unwind-protect
+          (should
+           (equal "Dig"
+                  (todo-write-mcp-emacs-eval
+                   emacs
+                   `(progn
+                      ,@todo-write-hub-tests--functions
+                      (let ((file ,(expand-file-name "s.jsonl" folder)))
+                        (write-session file 3)
+                        (plist-get (elt (todo-write-items (todo-write-follow file)) 0)
+                                   :content))))))
+        (todo-write-mcp-emacs-stop emacs)
+        (delete-directory folder t)))))
+
+(provide 'todo-write-hub-e2e-tests)
+;;; todo-write-hub-e2e-tests.el ends here
