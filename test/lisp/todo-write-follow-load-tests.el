@@ -154,7 +154,8 @@
               (todo-write-list)
               (todo-write-follow-mode)
               (todo-write-test-wait
-               (lambda () (todo-write-follow-load-tests--ready-p files)))
+               (lambda () (and (todo-write-follow-load-tests--ready-p files)
+                               (null todo-write-list--undrawn))))
               (dolist (file files)
                 (todo-write-follow-load-tests--append file 2))
               (todo-write-follow-load-tests--busy 0.5)

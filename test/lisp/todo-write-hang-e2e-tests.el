@@ -23,7 +23,7 @@
 
 (defun todo-write-hang-tests--append (home session n)
   "Append the Nth list of SESSION, a string, to its transcript in HOME; 1 begins it.
-The lists of the project are in HOME's folder project."
+Its agent runs in the folder project of HOME."
   (let ((file (expand-file-name (format "projects/-garden/%s.jsonl" session) home))
         create-lockfiles)
     (write-region
