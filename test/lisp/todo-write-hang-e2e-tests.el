@@ -22,7 +22,7 @@
 (defvar todo-write-hang-tests--program nil "The process of bindfs.")
 
 (defun todo-write-hang-tests--append (home session n)
-  "Append the Nth list of SESSION, a string, to its transcript in HOME; 1 begins it.
+  "Append the Nth list of SESSION to its transcript in HOME; 1 begins it.
 Its agent runs in the folder project of HOME."
   (let ((file (expand-file-name (format "projects/-garden/%s.jsonl" session) home))
         create-lockfiles)
@@ -80,7 +80,7 @@ Its agent runs in the folder project of HOME."
     (delete-process todo-write-hang-tests--program)))
 
 (defun todo-write-hang-tests--begin (homes state)
-  "Let the user's Emacs follow all sessions of HOMES, and write what it sees to STATE.
+  "Let the user's Emacs follow what HOMES have, and write what it sees to STATE.
 That is a list of the number of sessions by the last task of their lists,
 and of what was said of a folder that does not answer."
   (todo-write-user-eval
