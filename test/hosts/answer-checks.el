@@ -527,6 +527,11 @@ It would begin PID again."
       (claude-checks-turn-ends)
       (should (equal '(("Rake" . "completed")) (claude-checks-rows thread))))))
 
+(defun answer-checks--told-p (thread)
+  "Return non-nil if the hook of THREAD's session finds that there is news."
+  (file-exists-p (expand-file-name (concat "told/" (string-remove-prefix "claude:" thread))
+                                   (file-name-directory todo-write-socket))))
+
 (ert-deftest answer-checks-the-agent-hears-of-edits-of-its-own-tasks ()
   (answer-checks-with-claude (list (list (claude-checks-create "Rake"))
                                    (list (claude-checks-gate "one"))
@@ -537,10 +542,10 @@ It would begin PID again."
     (claude-checks-wait "its list" (lambda () (equal '(("Rake" . "pending")) (claude-checks-rows))))
     (let ((thread (hosts-thread "claude")))
       (todo-write-edit thread 'add "Weed")
-      (claude-checks-wait "the file" (lambda () (file-exists-p (todo-write-note--file thread))))
+      (claude-checks-wait "the file" (lambda () (answer-checks--told-p thread)))
       (claude-checks-open "one")
       (answer-checks--says "The user added \\\\\"Weed\\\\\" (pending)")
-      (should-not (file-exists-p (todo-write-note--file thread)))
+      (should-not (answer-checks--told-p thread))
       (should (string-match-p "after its next tool call" (todo-write-tell thread "Hurry")))
       (claude-checks-open "two")
       (answer-checks--says "The user says: Hurry")

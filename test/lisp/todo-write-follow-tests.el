@@ -1218,6 +1218,18 @@ UUID begins the names of the lines."
       (todo-write-follow cleared)
       (should-not (todo-write-attention--agent "claude:b")))))
 
+(ert-deftest todo-write-follow-tests-a-result-that-was-not-seen-stays-so-after-a-command ()
+  (todo-write-follow-tests--with-agent
+    (apply #'adds (todo-write-follow-tests--turn "1" "Bake on" t))
+    (says "idle")
+    (todo-write-test-wait (lambda () (eq 'done (state))))
+    ;; By /cd, the process is busy for a moment, and no line begins a turn.
+    (says "busy")
+    (todo-write-test-wait (lambda () (eq 'working (state))))
+    (says "idle")
+    (todo-write-test-wait (lambda () (not (eq 'working (state)))))
+    (should (eq 'done (state)))))
+
 (ert-deftest todo-write-follow-tests-a-seen-session-that-is-resumed-stays-seen ()
   (todo-write-follow-tests--with-agent
     (apply #'adds (todo-write-follow-tests--turn "1" "Bake on" t))
