@@ -102,7 +102,8 @@ would be fatal."
   "Call the functions of HOOK with MESSAGE, and show an error in one of them."
   (condition-case-unless-debug err
       (run-hook-with-args hook message)
-    (error (message "todo-write: %s" (todo-write--error-text err)))))
+    ;; `C-g' may end the wait for a journal; what follows is dispatched all the same.
+    ((error quit) (message "todo-write: %s" (todo-write--error-text err)))))
 
 (defun todo-write-hub--wait (condition)
   "Wait until CONDITION, a function, returns non-nil; return that.
