@@ -130,9 +130,8 @@ See `todo-write-socket--roles'."
                                    :null-object nil :false-object nil)))
       (todo-write-note--deliver
        thread (lambda (text)
-                (todo-write-socket--answer connection message t (or text ""))
-                ;; If the hook has exited, the text is delivered the next time.
-                (todo-write-socket--live-p connection)))
+                ;; If the hook has exited before, the text is delivered the next time.
+                (todo-write-socket--answer connection message t (or text ""))))
       (todo-write-note--update thread))))
 
 ;;; The user's command

@@ -19,6 +19,8 @@ use crate::door::Door;
 
 /// Time limit of what happens between calls: a message, or an attempt to reconnect.
 const LIMIT_BETWEEN: Duration = Duration::from_secs(5);
+/// How long an answer may take from Emacs to a program that waits for little.
+const WAY: Duration = Duration::from_millis(50);
 /// The number of doors that can be tried within a time limit if none answers.
 const DOORS: u32 = 2;
 
@@ -137,7 +139,8 @@ impl Emacs {
     /// comes within LIMIT.
     pub async fn ask_user(&self, mut call: Call, reach: Duration, limit: Duration) -> Option<Answer> {
         let until = SystemTime::now() + limit;
-        call.until = Some(milliseconds(until));
+        // What Emacs answers too late is lost, though Emacs takes it for told.
+        call.until = Some(milliseconds(until - WAY.min(limit / 2)));
         let mut link = self.link.lock().await;
         timeout(reach, self.connect(&mut link, reach)).await.ok()?.ok()?;
         let (line, number) = link.line_of(call).ok()?;

@@ -4,7 +4,7 @@
 //! session. Without that file, this program exits at once, since it runs after each tool call.
 
 use std::io::Write;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
@@ -22,15 +22,16 @@ const LIMIT: Duration = Duration::from_millis(200);
 /// Prints what Emacs has to say to the session that the hook's input names.
 pub async fn run(door: Option<Door>) {
     let Some(input) = hook::input().await else { return };
+    let end = Instant::now() + LIMIT;
     let event = input["hook_event_name"].as_str().unwrap_or_default();
-    if let Ok(Some(text)) = timeout(LIMIT, text(door, &input)).await
+    if let Ok(Some(text)) = timeout(LIMIT, text(door, &input, end)).await
         && let Some(output) = output(event, &text)
     {
         let _ = writeln!(std::io::stdout(), "{output}");
     }
 }
 
-async fn text(door: Option<Door>, input: &Value) -> Option<String> {
+async fn text(door: Option<Door>, input: &Value, end: Instant) -> Option<String> {
     // A Stop hook that blocks is called again at the next end.
     if input["stop_hook_active"] == true || input["agent_id"].is_string() {
         return None;
@@ -51,7 +52,8 @@ async fn text(door: Option<Door>, input: &Value) -> Option<String> {
     });
     let arguments = to_raw_value(&arguments).ok();
     let call = Call { session: Some(session.to_owned()), arguments, ..Call::default() };
-    let answer = emacs.ask_user(call, LIMIT, LIMIT).await?;
+    let left = end.saturating_duration_since(Instant::now());
+    let answer = emacs.ask_user(call, left, left).await?;
     Some(answer.text).filter(|text| !text.is_empty())
 }
 
