@@ -161,7 +161,7 @@
               (todo-write-follow-load-tests--busy 0.5)
               (let* ((counts (todo-write-follow-load-tests--counting
                                  '(todo-write-hub--filter todo-write-mode-line--update
-                                   todo-write-list--draw todo-write-list--update-row)
+                                   todo-write-list--update-row)
                                ;; The spinner draws, too.
                                (cl-letf (((symbol-function 'todo-write-activity--turn) #'ignore))
                                  (todo-write-test-wait
@@ -175,8 +175,6 @@
                      (takes (alist-get 'todo-write-hub--filter counts)))
                 ;; A slow machine takes it in several pieces.
                 (should (<= (alist-get 'todo-write-mode-line--update counts) takes))
-                ;; No more than ten rows are drawn at once.
-                (should (<= (alist-get 'todo-write-list--draw counts) (* 2 takes)))
                 ;; Each write is two events of its agent.
                 (should (<= (alist-get 'todo-write-list--update-row counts) 12)))
               (with-current-buffer "*todo-write-list*"

@@ -70,6 +70,13 @@ MODE nil leaves `todo-write-mcp-mode' off."
       (todo-write-test-wait (lambda () (not (process-live-p process)))))
     (kill-buffer (process-buffer process))))
 
+(defun todo-write-mcp-emacs-suspend (emacs)
+  "Stop EMACS by SIGSTOP, all of its threads; SIGCONT lets it go on."
+  (let ((pid (process-id (todo-write-mcp-emacs-process emacs))))
+    (signal-process pid 'SIGSTOP)
+    (todo-write-test-wait
+     (lambda () (equal "T" (alist-get 'state (process-attributes pid)))))))
+
 (defun todo-write-mcp-emacs-eval (emacs form)
   "Return the value of FORM in EMACS."
   (with-temp-buffer

@@ -85,7 +85,7 @@ The user added \"Weed\" (pending)."))))
 
 (ert-deftest todo-write-note-e2e-a-busy-or-missing-emacs-does-not-hold-the-agent ()
   (todo-write-note-e2e-with-emacs emacs
-    (signal-process (todo-write-mcp-emacs-process emacs) 'SIGSTOP)
+    (todo-write-mcp-emacs-suspend emacs)
     (let ((start (float-time)))
       (should-not (todo-write-note-e2e--hook emacs "PostToolUse"))
       (should (< 0.15 (- (float-time) start))))

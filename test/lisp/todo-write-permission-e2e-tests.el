@@ -254,7 +254,7 @@ Return the decision that the hook prints."
 
 (ert-deftest todo-write-permission-e2e-a-busy-emacs-is-given-up-after-two-seconds ()
   (todo-write-permission-e2e-with-emacs emacs
-    (signal-process (todo-write-mcp-emacs-process emacs) 'SIGSTOP)
+    (todo-write-mcp-emacs-suspend emacs)
     (let ((start (float-time)))
       (should (equal "" (todo-write-permission-e2e--end
                          (todo-write-permission-e2e--start
