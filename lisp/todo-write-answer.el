@@ -25,6 +25,7 @@
 (require 'todo-write-attention)
 (require 'todo-write-list)
 (require 'todo-write-menu)
+(require 'todo-write-page)
 (require 'todo-write-request)
 (require 'todo-write-row)
 
@@ -277,13 +278,9 @@ Keys that were typed before it was on the screen are not for it."
 
 (defun todo-write-answer--redraw (&rest _)
   "Draw the request again, at the same place."
-  (let* ((point (point))
-         (window (get-buffer-window))
-         (start (and window (window-start window))))
-    (todo-write-answer--draw)
-    (goto-char (min point (point-max)))
-    (when window
-      (set-window-start window start t))))
+  (todo-write-page--keep (lambda (position &optional _start) position)
+                         (lambda (position) (min position (point-max)))
+                         #'todo-write-answer--draw))
 
 (defun todo-write-answer--header ()
   "Return the header line, which has no words of agents."

@@ -324,8 +324,7 @@ The value is as for `affixation-function'."
 
 (defvar todo-write-list-mode-map
   (let ((map (make-sparse-keymap)))
-    (define-key map [mouse-2] #'todo-write-list-mouse-show)
-    (define-key map [follow-link] 'mouse-face)
+    (define-key map [mouse-1] #'todo-write-page-click)
     map)
   "Keymap of `todo-write-list-mode'.")
 
@@ -420,18 +419,16 @@ SUMMARY is that of its plan; its title distinguishes it from OTHERS."
               (todo-write-row--count summary)))
     ("Now" (todo-write-row--truncate (todo-write-list--now agent summary) width))))
 
-(defmacro todo-write-list--with-window-points (&rest body)
-  "Run BODY, which may edit the buffer, and keep windows at their agents' rows."
-  (declare (indent 0) (debug t))
-  `(let ((inhibit-read-only t)
-         (places (cons (cons nil (tabulated-list-get-id))
-                       (mapcar (lambda (window)
-                                 (cons window (tabulated-list-get-id (window-point window))))
-                               (get-buffer-window-list nil nil t)))))
-     ,@body
-     (pcase-dolist (`(,window . ,key) places)
-       (when-let* ((start (and key (todo-write-list--find key))))
-         (if window (set-window-point window start) (goto-char start))))))
+(defun todo-write-list--place (position &optional start)
+  "Return the place of POSITION for `todo-write-page--keep'.
+Points stay at their agents; the START of a window stays at its line."
+  (if start (list nil 0 (line-number-at-pos position))
+    (todo-write-page--row position)))
+
+(defun todo-write-list--keep (draw)
+  "Call DRAW, which edits the buffer; keep windows at their agents' rows."
+  (let ((inhibit-read-only t))
+    (todo-write-page--keep #'todo-write-list--place #'todo-write-page--of-row draw)))
 
 (declare-function todo-write-follow--search-again "todo-write-follow")
 
@@ -462,10 +459,9 @@ SUMMARY is that of its plan; its title distinguishes it from OTHERS."
                       (todo-write-list--entry
                        agent (cdr (assoc (todo-write-agent-title agent) titles))))
                     shown)))
-    (todo-write-list--with-window-points
-      (todo-write-page--with-new-text
-        (tabulated-list-print)
-        (todo-write-list--count-older)))))
+    (todo-write-list--keep (lambda ()
+                             (tabulated-list-print)
+                             (todo-write-list--count-older)))))
 
 (defun todo-write-list--folded-p (agent)
   "Return non-nil if AGENT is only counted among the older ones."
@@ -488,16 +484,6 @@ SUMMARY is that of its plan; its title distinguishes it from OTHERS."
             (todo-write-agent-ending agent)
             (todo-write-attention--ending (plist-get summary :ending)
                                          (plist-get summary :state))))))
-
-(defun todo-write-list--find (key)
-  "Return the position of the row with the id KEY, or nil."
-  ;; Most rows have the very object, for which Emacs looks much faster.
-  (or (text-property-any (point-min) (point-max) 'tabulated-list-id key)
-      (save-excursion
-        (goto-char (point-min))
-        (while (not (or (eobp) (equal key (tabulated-list-get-id))))
-          (forward-line))
-        (unless (eobp) (point)))))
 
 (defvar todo-write-list--undrawn nil
   "Agents whose rows are out of date, and the event to draw, as an alist.")
@@ -536,7 +522,7 @@ A thousand sessions may begin at once."
 It keeps its place while the selected window shows the overview."
   (let* ((key (todo-write-agent-key agent))
          (shown (gethash key todo-write-list--agents))
-         (start (and shown (todo-write-list--find (todo-write-agent-key shown))))
+         (start (and shown (todo-write-page--find-row (todo-write-agent-key shown))))
          (place (pcase what
                   ('agent-change start)
                   ((and 'agent-transition (guard (and start (eq (current-buffer) (window-buffer)))))
@@ -564,16 +550,16 @@ PLACE nil stands for where AGENT sorts now; GONE non-nil means no new row."
   (if gone
       (remhash (todo-write-agent-key agent) todo-write-list--agents)
     (puthash (todo-write-agent-key agent) agent todo-write-list--agents))
-  (todo-write-list--with-window-points
-    (save-excursion
-      (when start
-        (goto-char start)
-        (delete-region start (line-beginning-position 2)))
-      (unless gone
-        (goto-char (or place (todo-write-list--sorted-position agent)))
-        (apply #'tabulated-list-print-entry
-               (todo-write-list--entry
-                agent (hash-table-values todo-write-list--agents)))))))
+  (todo-write-list--keep
+   (lambda ()
+     (when start
+       (goto-char start)
+       (delete-region start (line-beginning-position 2)))
+     (unless gone
+       (goto-char (or place (todo-write-list--sorted-position agent)))
+       (apply #'tabulated-list-print-entry
+              (todo-write-list--entry
+               agent (hash-table-values todo-write-list--agents)))))))
 
 (defun todo-write-list--sorted-position (agent)
   "Return the position of the first row that sorts after AGENT."
@@ -656,12 +642,6 @@ On the count, show older agents."
   (todo-write-menu--require 'todo-write-list-mode)
   (setq todo-write-list--unfolded (not todo-write-list--unfolded))
   (todo-write-list--print))
-
-(defun todo-write-list-mouse-show (event)
-  "Show the plan that EVENT clicked on."
-  (interactive "e" todo-write-list-mode)
-  (mouse-set-point event)
-  (todo-write-list-show))
 
 (defun todo-write-list-visit ()
   "Go to the buffer of the agent at point."

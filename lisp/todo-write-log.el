@@ -15,6 +15,7 @@
 (require 'todo-write)
 (require 'todo-write-list)
 (require 'todo-write-menu)
+(require 'todo-write-page)
 (require 'todo-write-row)
 (require 'todo-write-story)
 (require 'todo-write-view)
@@ -159,20 +160,9 @@ File names are relative to PROJECT."
 (defun todo-write-log--draw ()
   "Redraw this buffer; windows stay at its end, or else at their observations."
   (todo-write-menu--require 'todo-write-log-mode)
-  (let ((places (mapcar (lambda (window)
-                          (list window
-                                (tabulated-list-get-id (window-point window))
-                                (tabulated-list-get-id (window-start window))))
-                        (get-buffer-window-list nil nil t)))
-        (at-end (eobp)))
-    (todo-write-log--set-up (get-buffer-window nil t))
-    (tabulated-list-print t)
-    (when at-end (goto-char (point-max)))
-    (pcase-dolist (`(,window ,point ,start) places)
-      (unless (eq window (selected-window))
-        (set-window-point window (if point (or (todo-write-list--find point) (point-min))
-                                   (point-max))))
-      (set-window-start window (or (todo-write-list--find start) (point-min)) t))))
+  (todo-write-log--set-up (get-buffer-window nil t))
+  (todo-write-page--keep #'todo-write-page--row #'todo-write-page--of-row
+                         #'tabulated-list-print))
 
 (defun todo-write-log--fit (window)
   "Redraw the log in WINDOW if other columns fit it now."

@@ -34,7 +34,7 @@
      ("H" "History" todo-write-history)
      ("T" "Timeline" todo-write-timeline)
      ("l" "Log" todo-write-log)
-     ("F" "Find in all plans…" todo-write-search))
+     ("F" "Find…" todo-write-search))
     ("Take along"
      ("w" "Copy" todo-write-copy)
      ("W" "Copy as…" todo-write-copy-as)

@@ -289,50 +289,10 @@ If TEXT is not a string, return LABEL."
                               active
                             (plist-get item :content)))))
 
-(defvar todo-write-row--searching nil
-  "Non-nil while closed and cut text is drawn, too, for a search.
-It has the property `todo-write-hidden': a list of (KIND . ELEMENT), all of
-which must be opened to see it.  KIND is `open', `whole' or `earlier', as the
-variable of the live buffer, or `cut' for the rest of a truncated text.")
-
 (defsubst todo-write-row--width (string)
   "Return the width of STRING, which has no control character, in columns."
   ;; `string-width' is slow on a graphical display.
-  (cond (todo-write-row--searching (string-width (todo-write-row--without-hidden string)))
-        ((= (length string) (string-bytes string)) (length string))
-        (t (string-width string))))
-
-(defun todo-write-row--without-hidden (string)
-  "Return STRING without its hidden parts; see `todo-write-row--searching'."
-  (let ((start 0) parts)
-    (while (< start (length string))
-      (let ((end (next-single-property-change start 'todo-write-hidden string
-                                              (length string))))
-        (unless (get-text-property start 'todo-write-hidden string)
-          (push (substring string start end) parts))
-        (setq start end)))
-    (apply #'concat (nreverse parts))))
-
-(defun todo-write-row--hide (start what)
-  "Mark the text from START to point as hidden until WHAT is opened.
-See `todo-write-row--searching'."
-  (let ((end (point)))
-    (while (< start end)
-      (let ((next (next-single-property-change start 'todo-write-hidden nil end)))
-        (put-text-property start next 'todo-write-hidden
-                           (cons what (get-text-property start 'todo-write-hidden)))
-        (setq start next)))))
-
-(defmacro todo-write-row--if-open (open what &rest body)
-  "Insert what BODY inserts if OPEN is non-nil.
-Else, for a search, insert it as hidden until WHAT is opened."
-  (declare (indent 2) (debug t))
-  (let ((shown (make-symbol "shown")) (start (make-symbol "start")))
-    `(let ((,shown ,open) (,start (point)))
-       (when (or ,shown todo-write-row--searching)
-         ,@body
-         (unless ,shown
-           (todo-write-row--hide ,start ,what))))))
+  (if (= (length string) (string-bytes string)) (length string) (string-width string)))
 
 (defun todo-write-row--truncate (string width)
   "Return STRING truncated to WIDTH columns, ending in an ellipsis if cut."
@@ -353,23 +313,45 @@ The end of a file's name tells more than its beginning."
           (t (concat ellipsis (truncate-string-to-width
                                string whole (- (+ whole (string-width ellipsis)) width)))))))
 
-(defun todo-write-row--cut (string width &optional start)
-  "Return STRING truncated to WIDTH columns; for a search, hide the rest in it.
-With START, truncate its beginning."
-  (let ((cut (funcall (if start #'todo-write-row--truncate-start #'todo-write-row--truncate)
-                      string width)))
-    (if (or (eq cut string) (not todo-write-row--searching))
-        cut
-      (let ((kept (max 0 (- (length cut) (length (todo-write-row--shape 'ellipsis)))))
-            (hide (lambda (rest) (propertize rest 'todo-write-hidden '((cut))))))
-        (if start
-            (let ((from (- (length string) kept)))
-              (concat (substring cut 0 (- (length cut) kept))
-                      (funcall hide (substring string 0 from))
-                      (substring string from)))
-          (concat (substring cut 0 kept)
-                  (funcall hide (substring string kept))
-                  (substring cut kept)))))))
+(defun todo-write-row--with-rest (string shown &optional at-start)
+  "Return STRING, of which SHOWN is a truncation, so that it looks like that.
+The rest stays in the text, where Isearch finds it: the ellipsis is
+displayed in its place.  AT-START means that the beginning was truncated."
+  (let ((kept (- (length shown) (length (todo-write-row--shape 'ellipsis))))
+        (length (length string)))
+    (if (or (eq string shown) (< kept 0))
+        shown
+      (let ((text (substring string 0))
+            (from (if at-start 0 kept))
+            (to (if at-start (- length kept) length)))
+        (add-text-properties from to `( todo-write-ellipsis t
+                                        display ,(todo-write-row--shape 'ellipsis))
+                             text)
+        text))))
+
+(defun todo-write-row--seen (string)
+  "Return STRING with ellipses in place of what they stand for."
+  (let ((start 0) parts)
+    (while (< start (length string))
+      (let ((end (next-single-property-change start 'todo-write-ellipsis string (length string))))
+        (push (if (get-text-property start 'todo-write-ellipsis string)
+                  (get-text-property start 'display string)
+                (substring string start end))
+              parts)
+        (setq start end)))
+    (apply #'concat (nreverse parts))))
+
+(defun todo-write-row--make-button (start end type help &rest properties)
+  "Make the text from START to END a button of TYPE with HELP and PROPERTIES.
+The buffer that shows the text says by TYPE what pressing it does; see
+`define-button-type'."
+  (apply #'make-text-button start end 'type type 'help-echo help
+         ;; Emacs highlights adjacent lines together if they share the list.
+         'mouse-face (list 'highlight) properties))
+
+(defun todo-write-row--button (text type help &rest properties)
+  "Return TEXT as a button, as `todo-write-row--make-button' makes it."
+  (apply #'todo-write-row--make-button (copy-sequence text) nil type help properties))
 
 (defvar todo-write-row--scale 1
   "The width of a column of the buffer's font, as a multiple of the frame's.")
@@ -396,7 +378,8 @@ Return the position after TEXT."
   (let* ((used (todo-write-row--width head))
          (column (max 0 (- width (todo-write-row--width tail) 1)))
          (alone (string-empty-p tail))
-         (text (todo-write-row--cut text (max 0 (- (if alone width (1- column)) used))))
+         (shown (todo-write-row--truncate text (max 0 (- (if alone width (1- column)) used))))
+         (text (todo-write-row--with-rest text shown))
          (middle (+ (point) (length head) (length text))))
     ;; One insertion: each moves the markers of all rows, and makes an interval.
     (insert (concat head text (unless alone " ") tail end))
@@ -406,7 +389,7 @@ Return the position after TEXT."
                     (* column todo-write-row--scale))))
         ;; The gap ends before the last blank, which stays in wider fonts.
         (goto-char middle)
-        (insert-char ?\s (max 1 (- column used (todo-write-row--width text))))
+        (insert-char ?\s (max 1 (- column used (todo-write-row--width shown))))
         ;; This aligns fonts in which some characters do not have their nominal
         ;; width, and keeps right-to-left text from moving the digits.
         (put-text-property middle (point) 'display
@@ -419,7 +402,8 @@ Return the position after TEXT."
 (defun todo-write-row--fit (left right width)
   "Return LEFT and RIGHT as one line of WIDTH columns, LEFT truncated to fit.
 RIGHT ends at the last column; if it is empty, the line ends after LEFT."
-  (todo-write-row--string (todo-write-row--insert-line "" left right width)))
+  (todo-write-row--seen
+   (todo-write-row--string (todo-write-row--insert-line "" left right width))))
 
 (defun todo-write-row--time (milliseconds)
   "Return MILLISECONDS as m:ss, or h:mm:ss from an hour on."

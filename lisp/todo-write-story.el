@@ -452,13 +452,11 @@ EARLIER is non-nil, only the last `todo-write-story-limit' are shown."
          (room (todo-write-story--room shown width)))
     (todo-write-story--insert-summary thread id width)
     (when (> hidden 0)
-      (insert (propertize (format "     %d earlier" hidden)
-                          'face 'todo-write-detail 'todo-write-earlier id
-                          'todo-write-stop t
-                          'mouse-face 'highlight 'help-echo "RET, mouse-1: show them")
-              "\n")
-      (todo-write-row--if-open nil (cons 'earlier id)
-        (todo-write-story--insert-entries (seq-take entries hidden) width room open)))
+      (insert (todo-write-row--button (propertize (format "     %d earlier" hidden)
+                                                  'face 'todo-write-detail)
+                                      'todo-write-earlier "RET, mouse-1: show them"
+                                      'todo-write-earlier id)
+              "\n"))
     (todo-write-story--insert-entries shown width room open)))
 
 (defun todo-write-story--insert-entries (entries width room open)
@@ -471,10 +469,10 @@ OPEN is as in `todo-write-story--insert'."
         (unless (equal date (or day (format-time-string "%F")))
           (insert (propertize (concat "     " date "\n") 'face 'todo-write-time)))
         (setq day date)
-        (todo-write-story--insert-entry entry width room)
-        (let ((whole (member key open)))
-          (todo-write-row--if-open whole (cons 'whole key)
-            (todo-write-story--insert-whole entry (not whole))))))))
+        (let ((start (point)))
+          (todo-write-story--insert-entry entry width room)
+          (when (member key open)
+            (todo-write-story--insert-whole entry (get-text-property start 'button))))))))
 
 (defun todo-write-story--insert-summary (thread id width)
   "Insert what was done for item ID of THREAD in sums, filled to WIDTH."
@@ -490,14 +488,14 @@ OPEN is as in `todo-write-story--insert'."
     (todo-write-story--insert-flow
      (mapcar (lambda (file)
                (let ((path (plist-get file :path)))
-                 (propertize
+                 (todo-write-row--button
                   (concat (todo-write-row--truncate-start
                            (todo-write-row-line (todo-write-story--relative path project))
                            (max 10 (- width 20)))
                           "  " (todo-write-story--lines (plist-get file :added)
                                                        (plist-get file :removed)))
-                  'todo-write-file path 'todo-write-stop t 'mouse-face 'highlight
-                  'help-echo "RET: visit the file; =: show its changes")))
+                  'todo-write-file "RET, mouse-1: visit the file; =: show its changes"
+                  'todo-write-file path)))
              (plist-get work :files))
      "     " width)))
 
@@ -518,10 +516,6 @@ OPEN is as in `todo-write-story--insert'."
         (insert part)
         (cl-incf column size)))
     (when parts (insert "\n"))))
-
-(defun todo-write-story--has-all-p (entry)
-  "Return non-nil if the text of ENTRY was not cut when it was read."
-  (not (string-suffix-p (todo-write-row--shape 'ellipsis) (todo-write-story--entry-text entry))))
 
 (defconst todo-write-story--head 14
   "Columns before the text of an entry: indentation, time and shape.")
@@ -591,15 +585,14 @@ The reasons of failures need some room to the right."
       (insert (propertize (todo-write-row--truncate reason (- width end 3))
                           'face 'todo-write-failed)))
     (insert "\n")
-    (add-text-properties
-     start (point)
-     (list 'todo-write-entry entry 'todo-write-stop t 'mouse-face (list 'highlight)
-           'help-echo (propertize (todo-write-story--help entry words reason)
-                                  'help-echo-inhibit-substitution t)))))
+    (todo-write-row--make-button start (point) 'todo-write-entry
+                                 (todo-write-row--help (todo-write-story--help entry words reason))
+                                 'todo-write-entry entry)))
 
 (defun todo-write-story--insert-gap (start column)
   "Insert blanks from the end of the line at START up to COLUMN, in any font."
-  (let ((count (- column (todo-write-row--width (buffer-substring start (point))))))
+  (let ((count (- column (todo-write-row--width
+                          (todo-write-row--seen (buffer-substring start (point)))))))
     (when (> count 1)
       (insert (propertize (make-string (1- count) ?\s)
                           'display `(space :align-to ,(* (1- column) todo-write-row--scale)))))
@@ -611,12 +604,16 @@ The reasons of failures need some room to the right."
   (let ((text (todo-write-story--entry-text entry)))
     (pcase (todo-write-story--entry-kind entry)
       ('said (propertize (concat (todo-write-row--shape 'quote)
-                                 (todo-write-row--cut text (- width 2))
+                                 (todo-write-story--cut text (- width 2))
                                  (todo-write-row--shape 'unquote))
                          'face 'todo-write-said))
-      ('thought (propertize (todo-write-row--cut text width) 'face 'todo-write-thought))
-      ('edit (todo-write-row--cut text width t))
-      (_ (todo-write-row--cut text width)))))
+      ('thought (propertize (todo-write-story--cut text width) 'face 'todo-write-thought))
+      ('edit (todo-write-row--with-rest text (todo-write-row--truncate-start text width) t))
+      (_ (todo-write-story--cut text width)))))
+
+(defun todo-write-story--cut (text width)
+  "Return TEXT truncated to WIDTH columns, with the rest for Isearch."
+  (todo-write-row--with-rest text (todo-write-row--truncate text width)))
 
 (defun todo-write-story--help (entry words reason)
   "Return the help text of ENTRY: its text, its outcome in WORDS, and REASON."
@@ -646,20 +643,16 @@ The reasons of failures need some room to the right."
       (format "%d s" (/ milliseconds 1000))
     (todo-write-row--time milliseconds)))
 
-(defun todo-write-story--insert-whole (entry &optional rest)
+(defun todo-write-story--insert-whole (entry button)
   "Insert all of ENTRY with its line breaks: the call, its patches and its output.
-With REST, leave out the call if the line of the entry has all of it."
+It belongs to BUTTON, the value of that property in the line of ENTRY."
   (let* ((start (point))
          (call (todo-write-story--entry-call entry))
          (content (if (eq (todo-write-story--entry-kind entry) 'wait)
                       (todo-write-story--entry-text entry)
                     (plist-get call :content)))
          (texts (delq nil (append
-                           (list (and call
-                                      (let ((text (todo-write-story--text content nil)))
-                                        (unless (and rest (todo-write-story--has-all-p entry)
-                                                     (not (todo-write-story--commands text)))
-                                          text))))
+                           (list (and call (todo-write-story--text content nil)))
                            (mapcar (lambda (file) (plist-get file :patch))
                                    (todo-write-story--files entry))
                            (unless (todo-write-story--files entry)
@@ -667,8 +660,10 @@ With REST, leave out the call if the line of the entry has all of it."
     (dolist (text texts)
       (dolist (line (split-string (string-trim-right (todo-write-row-plain-lines text)) "\n"))
         (insert (make-string todo-write-story--head ?\s) line "\n")))
-    (add-text-properties start (point)
-                         (list 'todo-write-entry entry 'face 'todo-write-detail))))
+    (todo-write-row--make-button start (point) 'todo-write-entry nil
+                                 'todo-write-entry entry 'face 'todo-write-detail)
+    ;; Pressing it is pressing the line; moving stops only there.
+    (put-text-property start (point) 'button button)))
 
 ;;; Changes of the task
 

@@ -147,16 +147,16 @@ SPAN is the time span of all rows."
              (propertize (todo-write-row--time (plist-get row :spent)) 'face 'todo-write-time)
              (+ label columns 12))
             "\n")
-    (add-text-properties
-     start (point)
-     `(todo-write-id ,(plist-get item :id) mouse-face highlight
-       help-echo ,(todo-write-row--help
-                   (concat text
-                           (mapconcat (pcase-lambda (`(,from . ,to))
-                                        (format "\n%s – %s" (todo-write-row--clock from)
-                                                (todo-write-row--clock to from)))
-                                      (or (plist-get row :times) (plist-get row :intervals)) "")
-                           "\nRET, mouse-1: go to the task"))))))
+    (todo-write-row--make-button
+     start (point) 'todo-write-button
+     (todo-write-row--help
+      (concat text
+              (mapconcat (pcase-lambda (`(,from . ,to))
+                           (format "\n%s – %s" (todo-write-row--clock from)
+                                   (todo-write-row--clock to from)))
+                         (or (plist-get row :times) (plist-get row :intervals)) "")
+              "\nRET, mouse-1: go to the task"))
+     'todo-write-id (plist-get item :id))))
 
 (defun todo-write-timeline--svg-bar (row span columns)
   "Return the bars of ROW as an image COLUMNS wide.
@@ -188,7 +188,7 @@ begin at Y and are HEIGHT high."
   (todo-write-menu-begin-mode)
   (todo-write-page--set-up #'todo-write-timeline--draw))
 
-(define-key todo-write-timeline-mode-map [mouse-1] #'todo-write-timeline-mouse-goto)
+(define-key todo-write-timeline-mode-map [mouse-1] #'todo-write-page-click)
 (define-key todo-write-timeline-mode-map "n" #'next-line)
 (define-key todo-write-timeline-mode-map "p" #'previous-line)
 
@@ -264,13 +264,6 @@ such.  Signal a `user-error' if there is no thread."
     (with-current-buffer (todo-write-show todo-write-view-thread t)
       (or (todo-write-view--goto-any id)
           (todo-write-history--open-of todo-write-view-thread id)))))
-
-(defun todo-write-timeline-mouse-goto (event)
-  "Go to the task that EVENT clicked on, in its plan."
-  (interactive "e" todo-write-timeline-mode)
-  (mouse-set-point event)
-  (when (get-text-property (point) 'todo-write-id)
-    (todo-write-timeline-goto)))
 
 ;;; Times as files
 

@@ -44,10 +44,6 @@
 (autoload 'todo-write-tell "todo-write-note" nil t)
 (autoload 'todo-write-visit--entry "todo-write-visit")
 (autoload 'todo-write-visit--open-file "todo-write-visit")
-(autoload 'todo-write-isearch--begin "todo-write-isearch")
-(autoload 'todo-write-isearch--hide "todo-write-isearch")
-(autoload 'todo-write-isearch--show-occurrence "todo-write-isearch")
-(autoload 'todo-write-isearch-occur "todo-write-isearch" nil t)
 (autoload 'todo-write-attention--visit-agent-of "todo-write-attention")
 (autoload 'todo-write-bookmark--record "todo-write-bookmark")
 (autoload 'todo-write-bookmark--desktop "todo-write-bookmark")
@@ -94,9 +90,6 @@ See `todo-write-footer'.")
 
 (defvar-local todo-write-view--earlier nil
   "Ids of the rows that show their earlier entries, too.")
-
-(defvar-local todo-write-view--searching nil
-  "Non-nil while Isearch searches this buffer, closed and cut text included.")
 
 (defvar-local todo-write-view--ghosts nil
   "Ids of dropped tasks, whose rows the next change removes.")
@@ -168,8 +161,9 @@ CATEGORY is a symbol with the text properties of its line."
   (let ((category (make-symbol "todo-write-row")))
     (setplist category
               ;; Emacs highlights adjacent lines together if they share the list.
-              (list 'todo-write-id id 'todo-write-stop t 'mouse-face (list 'highlight)
-                    'help-echo #'todo-write-view--help))
+              `( todo-write-id ,id face nil button ,(list t) mouse-face ,(list 'highlight)
+                 help-echo todo-write-view--help
+                 . ,(symbol-plist (get 'todo-write-task 'button-category-symbol))))
     category))
 
 (defun todo-write-view--help (_window buffer position)
@@ -248,7 +242,7 @@ CATEGORY is a symbol with the text properties of its line."
   (let ((open (member id todo-write-view--open))
         (children (cdr (assoc id todo-write-view--children)))
         (start (point)))
-    (todo-write-row--if-open open (cons 'open id)
+    (when open
       (insert (todo-write-detail--string todo-write-view-thread item
                                         todo-write-page--width))
       (todo-write-story--insert todo-write-view-thread id todo-write-page--width
@@ -648,20 +642,16 @@ Windows that follow the task in progress go to it."
            (inhibit-read-only t)
            ;; A row that is half drawn cannot be redrawn.
            (inhibit-quit t)
-           (inhibit-modification-hooks t)
-           (todo-write-row--searching todo-write-view--searching))
-      (todo-write-place--keep windows #'todo-write-view--draw-parts draw args)
+           (inhibit-modification-hooks t))
+      (todo-write-page--keep #'todo-write-place--at #'todo-write-place--position
+                             #'todo-write-view--draw-parts windows draw args)
       (restore-buffer-modified-p nil)
-      ;; Hidden lines have no place in a window.
-      (unless todo-write-row--searching
-        (dolist (window following)
-          (todo-write-place--follow window (todo-write-view--current-id)))))))
+      (dolist (window following)
+        (todo-write-place--follow window (todo-write-view--current-id))))))
 
 (defun todo-write-view--draw-parts (windows draw args)
   "Call DRAW with ARGS, and draw what depends on the rows in WINDOWS."
   (apply draw args)
-  (when todo-write-row--searching
-    (todo-write-isearch--hide))
   (todo-write-view--update-folds windows)
   (todo-write-view--place-flashes))
 
@@ -674,9 +664,8 @@ Windows that follow the task in progress go to it."
   (let ((map (make-sparse-keymap)))
     (define-key map "n" #'todo-write-view-next)
     (define-key map "p" #'todo-write-view-previous)
-    (define-key map [mouse-1] #'todo-write-view-mouse-visit)
+    (define-key map [mouse-1] #'todo-write-page-click)
     (define-key map [remap undo] #'todo-write-edit-undo)
-    (define-key map [remap occur] #'todo-write-isearch-occur)
     map)
   "Keymap of `todo-write-view-mode'.")
 
@@ -725,18 +714,17 @@ and \\=✗ gone before it was completed.
               desktop-save-buffer #'todo-write-bookmark--desktop
               ;; Emacs 28 never forgets an `add-hook' with a depth.
               context-menu-functions (list t #'todo-write-menu--context))
-  ;; The lines of Occur lead to hidden text, which stays.
   (add-function :filter-return (local 'filter-buffer-substring-function)
-                #'todo-write-row--without-hidden)
+                #'todo-write-view--undisplayed)
   (cl-pushnew (current-buffer) todo-write-view--buffers)
   (add-hook 'todo-write--event-functions #'todo-write-view--on-event)
   ;; Deleting the narrowest window changes the size of no other one.
   (add-hook 'window-configuration-change-hook #'todo-write-view--fit nil t)
   (dolist (hook '(text-scale-mode-hook display-line-numbers-mode-hook buffer-face-mode-hook))
     (add-hook hook #'todo-write-view--fit-shown nil t))
-  (add-hook 'isearch-mode-hook #'todo-write-isearch--begin nil t)
   (add-hook 'isearch-update-post-hook #'todo-write-view--unfold-found nil t)
-  (add-hook 'occur-mode-find-occurrence-hook #'todo-write-isearch--show-occurrence nil t)
+  (add-hook 'isearch-mode-end-hook #'todo-write-view--open-found nil t)
+  (add-hook 'occur-mode-find-occurrence-hook #'todo-write-view--unfold-here nil t)
   (add-hook 'imenu-after-jump-hook #'todo-write-view--unfold-here nil t)
   (add-hook 'kill-buffer-hook #'todo-write-view--stop-following nil t)
   (add-hook 'change-major-mode-hook #'todo-write-view--stop-following nil t))
@@ -1044,32 +1032,12 @@ A row starts with a blank, so that the cursor does not hide the shape."
                    (user-error (if (> count 0) "No further task" "No task before this one"))))))
 
 (defun todo-write-view--neighbor (forward)
-  "Return the next position to stop at, or nil.
-If FORWARD is nil, return the previous one.  Stops are the rows and what
-can be visited or opened below them.  Folded rows count as one."
-  (save-excursion
-    (let* ((fold (todo-write-fold--at (point)))
-           (from (cond ((not fold) (point))
-                       (forward (1- (overlay-end fold)))
-                       (t (overlay-start fold))))
-           (beyond (lambda (stop) (if forward (> stop from) (< stop from))))
-           stop)
-      (goto-char from)
-      (while (and (not (setq stop (seq-find beyond (todo-write-view--stops forward))))
-                  (= 0 (forward-line (if forward 1 -1)))
-                  (not (eobp))))
-      (let ((fold (and stop (todo-write-fold--at stop))))
-        (if fold (overlay-start fold) stop)))))
-
-(defun todo-write-view--stops (forward)
-  "Return the positions in this line to stop at; the last first unless FORWARD."
-  (let ((position (line-beginning-position)) stops)
-    (while (< position (line-end-position))
-      (when (and (get-text-property position 'todo-write-stop) (not (invisible-p position)))
-        (push position stops))
-      (setq position (next-single-property-change position 'todo-write-stop nil
-                                                  (line-end-position))))
-    (if forward (nreverse stops) stops)))
+  "Return the start of the next button that is shown, or nil.
+If FORWARD is nil, return that of the previous one.  Folded rows are one."
+  (let ((button (point)))
+    (while (and (setq button (if forward (next-button button) (previous-button button)))
+                (invisible-p (setq button (button-start button)))))
+    button))
 
 (defun todo-write-view--id-at-point ()
   "Return the id of the task at point.
@@ -1135,6 +1103,17 @@ Open what it is in.  Return nil if there is no such task."
                           (if dropped 'todo-write-dropped 'todo-write-toggle) id #'equal)))
         (goto-char (prop-match-beginning match))))))
 
+(defun todo-write-view--goto-entry (part key)
+  "Show the entry KEY of the story of PART in full, and move point to it.
+PART is the id of a task, or `outside'.  Return nil if it is not shown."
+  (cl-pushnew part todo-write-view--open :test #'equal)
+  (cl-pushnew part todo-write-view--earlier :test #'equal)
+  (cl-pushnew key todo-write-view--whole :test #'equal)
+  (todo-write-view--redraw (list part) t)
+  (when-let* ((start (todo-write-place--entry-start
+                      (or (todo-write-place--start part) (todo-write-place--footer-start)) key)))
+    (goto-char start)))
+
 (defun todo-write-view--has-p (items id)
   "Return non-nil if one of ITEMS, a list of plists, has ID."
   (seq-some (lambda (item) (equal id (plist-get item :id))) items))
@@ -1164,45 +1143,86 @@ If it has no buffer, say where the agent runs."
   (todo-write-attention--visit-agent-of
    (or todo-write-view-thread (user-error "There is no plan here yet"))))
 
+;; What the buttons in the text of a plan do: `action' is for RET and clicks,
+;; `todo-write-fold' for TAB.
+
+(define-button-type 'todo-write-task :supertype 'todo-write-button
+  'action #'todo-write-view--toggle-row)
+
+(define-button-type 'todo-write-fold :supertype 'todo-write-button
+  'mouse-face 'highlight 'action (lambda (_) (todo-write-view-toggle-fold)))
+
+(define-button-type 'todo-write-child :supertype 'todo-write-button
+  'action (lambda (button) (todo-write-show (button-get button 'todo-write-child))))
+
+(define-button-type 'todo-write-file :supertype 'todo-write-button
+  'action (lambda (button)
+            (todo-write-visit--open-file todo-write-view-thread
+                                         (button-get button 'todo-write-file)))
+  'todo-write-fold #'todo-write-view--toggle-row)
+
+(define-button-type 'todo-write-entry :supertype 'todo-write-button
+  'action (lambda (button)
+            (let ((entry (button-get button 'todo-write-entry)))
+              (if (todo-write-story--call-p entry)
+                  (todo-write-visit--entry todo-write-view-thread entry)
+                (todo-write-view--toggle-entry button))))
+  'todo-write-fold #'todo-write-view--toggle-entry)
+
+(define-button-type 'todo-write-earlier :supertype 'todo-write-button
+  'action (lambda (button)
+            (todo-write-view--toggle-in 'todo-write-view--earlier
+                                        (button-get button 'todo-write-earlier) button)))
+
+(define-button-type 'todo-write-part :supertype 'todo-write-button
+  'action (lambda (button)
+            (todo-write-view--toggle-in 'todo-write-view--open
+                                        (button-get button 'todo-write-toggle) button)))
+
+(define-button-type 'todo-write-dropped :supertype 'todo-write-button
+  'action (lambda (_) (user-error "R brings this task back")))
+
 (defun todo-write-view-visit ()
   "Visit what is at point: a file, the output of a command, another plan.
 On a task, open or close its story; on folded tasks, unfold them."
   (interactive nil todo-write-view-mode)
-  (let ((entry (get-text-property (point) 'todo-write-entry))
-        (file (get-text-property (point) 'todo-write-file)))
-    (cond (file (todo-write-visit--open-file todo-write-view-thread file))
-          ((and entry (todo-write-story--call-p entry))
-           (todo-write-visit--entry todo-write-view-thread entry))
-          (t (todo-write-view-toggle)))))
+  (todo-write-view--press nil))
 
 (defun todo-write-view-toggle ()
   "Open or fold what is at point: a task, an entry, a part of the last line.
 On folded tasks, unfold them; on a subagent's list, show that."
   (interactive nil todo-write-view-mode)
-  (let ((id (get-text-property (point) 'todo-write-id))
-        (entry (get-text-property (point) 'todo-write-entry))
-        (child (get-text-property (point) 'todo-write-child))
-        (earlier (get-text-property (point) 'todo-write-earlier))
-        (part (get-text-property (point) 'todo-write-toggle)))
-    (cond (child (todo-write-show child))
-          (entry (todo-write-view--toggle-in 'todo-write-view--whole
-                                             (todo-write-story--entry-key entry) id))
-          (earlier (todo-write-view--toggle-in 'todo-write-view--earlier earlier id))
-          (part (todo-write-view--toggle-in 'todo-write-view--open part id))
-          ((todo-write-fold--at (point)) (todo-write-view-toggle-fold))
-          (t (todo-write-view--toggle (or id (todo-write-view--id-at-point)))))))
+  (todo-write-view--press 'todo-write-fold))
 
-(defun todo-write-view--toggle-in (variable element id)
-  "Add ELEMENT to the list in VARIABLE, or remove it, and draw the row of ID.
-Without ID, draw what is below the rows."
-  (set variable (if (member element (symbol-value variable))
-                    (remove element (symbol-value variable))
-                  (cons element (symbol-value variable))))
-  (todo-write-view--redraw (and id (list id)) (not id)))
+(defun todo-write-view--press (property)
+  "Press the button at point, or that of the task above.
+PROPERTY has what that does if the button has it."
+  (todo-write-menu--require 'todo-write-view-mode)
+  (if-let* ((button (or (button-at (point))
+                        (todo-write-place--start (get-text-property (point) 'todo-write-id)))))
+      (funcall (or (button-get button property) (button-get button 'action)) button)
+    (todo-write-view--id-at-point)))
 
-(defun todo-write-view--toggle (id)
-  "Open or close the story of the row of ID."
-  (todo-write-view--toggle-in 'todo-write-view--open id id))
+(defun todo-write-view--toggle-row (button)
+  "Open or close the story of the task of BUTTON."
+  (let ((id (button-get button 'todo-write-id)))
+    (todo-write-view--toggle-in 'todo-write-view--open
+                                (or id (button-get button 'todo-write-part)) button)))
+
+(defun todo-write-view--toggle-entry (button)
+  "Show the entry of BUTTON in full, or as a line."
+  (todo-write-view--toggle-in 'todo-write-view--whole
+                              (todo-write-story--entry-key (button-get button 'todo-write-entry))
+                              button))
+
+(defun todo-write-view--toggle-in (variable element button)
+  "Add ELEMENT to the list in VARIABLE, or remove it, and draw around BUTTON.
+That is the row of its task or, if it has none, what is below the rows."
+  (let ((id (button-get button 'todo-write-id)))
+    (set variable (if (member element (symbol-value variable))
+                      (remove element (symbol-value variable))
+                    (cons element (symbol-value variable))))
+    (todo-write-view--redraw (and id (list id)) (not id))))
 
 (defun todo-write-view-toggle-all ()
   "Open the details of all rows and all below them, or close all if any is open."
@@ -1243,14 +1263,26 @@ At the start of the fold, point may be where the search began."
               ((< (overlay-start fold) (point))))
     (todo-write-view--unfold-here)))
 
-(defun todo-write-view-mouse-visit (event)
-  "Visit or open what EVENT clicked on, as `todo-write-view-visit' does."
-  (interactive "e" todo-write-view-mode)
-  (mouse-set-point event)
-  (when (seq-some (lambda (property) (get-text-property (point) property))
-                  '(todo-write-id todo-write-child todo-write-toggle todo-write-entry
-                    todo-write-earlier todo-write-file))
-    (todo-write-view-visit)))
+(defun todo-write-view--open-found ()
+  "If Isearch ends at a match in text that was cut, open what shows all of it."
+  (when-let* ((other (and (not isearch-mode-end-hook-quit) isearch-other-end))
+              (cut (text-property-any (min (point) other) (max (point) other) 'todo-write-ellipsis t))
+              (button (button-at cut)))
+    (pcase (button-type button)
+      ('todo-write-entry
+       (unless (member (todo-write-story--entry-key (button-get button 'todo-write-entry))
+                       todo-write-view--whole)
+         (todo-write-view--toggle-entry button)))
+      ((or 'todo-write-task 'todo-write-part)
+       (unless (member (or (button-get button 'todo-write-id)
+                           (button-get button 'todo-write-toggle))
+                       todo-write-view--open)
+         (funcall (button-get button 'action) button))))))
+
+(defun todo-write-view--undisplayed (text)
+  "Return TEXT, which was copied from a plan, without ellipses and aligned gaps."
+  (remove-text-properties 0 (length text) '(display nil) text)
+  text)
 
 (defun todo-write-view--imenu-index ()
   "Return the tasks, and those of earlier lists, for imenu."

@@ -46,9 +46,9 @@
     (sort commands #'string<)))
 
 (ert-deftest todo-write-commands-of-a-buffer-change-no-other-one ()
-  (mapc #'require '(todo-write-edit todo-write-isearch todo-write-search todo-write-answer
+  (mapc #'require '(todo-write-edit todo-write-search todo-write-answer
                     todo-write-visit todo-write-note))
-  (should (memq 'todo-write-isearch-occur (todo-write-around-tests--buffer-commands)))
+  (should (memq 'todo-write-search-goto (todo-write-around-tests--buffer-commands)))
   (should (memq 'todo-write-log-filter-none (todo-write-around-tests--buffer-commands)))
   (todo-write-test-with-view
     (todo-write-test-write "a" "Oak")

@@ -148,7 +148,7 @@
   (todo-write-list-tests--with
     (todo-write-test-write "a" "One")
     (todo-write-list)
-    (goto-char (todo-write-list--find "a"))
+    (goto-char (todo-write-page--find-row "a"))
     (todo-write-test-write "b" "One" "Two")
     (todo-write-test-wait
      (lambda () (string-match-p "0/2" (todo-write-test-text))))
@@ -172,24 +172,24 @@
     (todo-write-test-write "a" "One")
     (todo-write-test-write "b" "Two")
     (todo-write-list)
-    (goto-char (todo-write-list--find "a"))
+    (goto-char (todo-write-page--find-row "a"))
     (save-window-excursion
       (todo-write-test-press "RET")
       (should (equal "a" (buffer-local-value 'todo-write-view-thread (window-buffer)))))
-    (goto-char (todo-write-list--find "b"))
+    (goto-char (todo-write-page--find-row "b"))
     (cl-letf (((symbol-function 'yes-or-no-p) #'always))
       (todo-write-test-press "k"))
     (should (equal (todo-write-threads) '("a")))
-    (should-not (todo-write-list--find "b"))))
+    (should-not (todo-write-page--find-row "b"))))
 
 (ert-deftest todo-write-list-a-click-on-a-title-shows-the-plan-of-its-row ()
   (todo-write-list-tests--with
     (todo-write-test-write "a" "One")
     (todo-write-test-write "b" "Two")
     (todo-write-list)
-    (goto-char (todo-write-list--find "a"))
+    (goto-char (todo-write-page--find-row "a"))
     (save-window-excursion
-      (push-button (button-start (next-button (todo-write-list--find "b"))) t)
+      (push-button (button-start (next-button (todo-write-page--find-row "b"))) t)
       (should (equal "b" (buffer-local-value 'todo-write-view-thread (window-buffer)))))))
 
 (defun todo-write-list-tests--states ()
@@ -214,7 +214,7 @@
                        (,(nth 2 order) . "waiting"))))
       (todo-write-test-press "g")
       (should (equal (car (todo-write-list-tests--states)) `(,(nth 2 order) . "waiting")))
-      (goto-char (todo-write-list--find (nth 2 order)))
+      (goto-char (todo-write-page--find-row (nth 2 order)))
       (save-window-excursion
         (switch-to-buffer "*scratch*")
         (todo-write-set-activity (nth 2 order) nil)
@@ -369,7 +369,7 @@
     (todo-write-test-write "a" '("One" "in_progress"))
     (todo-write-list)
     (todo-write-set-activity "a" 'waiting)
-    (goto-char (todo-write-list--find "a"))
+    (goto-char (todo-write-page--find-row "a"))
     (let ((agent (todo-write-attention--agent "a")))
       (todo-write-test-press "d")
       (should-not (todo-write-attention--needed-p agent))
@@ -399,7 +399,7 @@
             (todo-write-set-activity "b" 'waiting)
             (todo-write-end-turn "a")
             (should (eq 'done (todo-write-agent-state (todo-write-attention--agent "a"))))
-            (goto-char (todo-write-list--find "a"))
+            (goto-char (todo-write-page--find-row "a"))
             (todo-write-test-press "o")
             (should (equal "chat a" (buffer-name (window-buffer))))
             (should (eq 'idle (todo-write-agent-state (todo-write-attention--agent "a"))))
