@@ -26,7 +26,6 @@
 
 (declare-function acp-subscribe-to-notifications "ext:acp")
 (declare-function acp-subscribe-to-requests "ext:acp")
-(declare-function todo-write-follow--thread-p "todo-write-follow")
 (defvar todo-write-view-thread)
 
 ;;; Plans
@@ -558,7 +557,7 @@ has both texts."
     (let* ((params (todo-write-json--get notification "params"))
            (update (todo-write-json--get params "update"))
            (thread (todo-write-acp--session link params)))
-      (unless (and (featurep 'todo-write-follow) (todo-write-follow--thread-p thread))
+      (unless (todo-write--call todo-write-dyn--hub-follows-p thread)
         (if (equal (todo-write-json--get update "sessionUpdate") "session_info_update")
             (todo-write-acp--set-title thread (todo-write-json--get update "title"))
           (todo-write-acp--update link thread update))))))

@@ -43,13 +43,14 @@ how it ended, as in `todo-write-summary', if it stopped before its tasks
 were completed, else nil.  UNSEEN means that it came to rest while it was
 not visible, DISMISSED that the user dismissed this state.  RESTED is the
 time at which it came to rest last, as SINCE.  UNATTENDED means that no
-user looks at it, as at one that prints its answer for a script.  BUFFER
+user looks at it, as at one that prints its answer for a script.  LEFT
+means that the user left its session for another one.  BUFFER
 caches its own buffer until the next transition; `none' means that it has
 none.
 REPOSITORY is the name of the repository of which PROJECT is a
 linked worktree, `none' if it is not, nil if that is unknown."
   key project program title activity reason since ending unseen dismissed rested unattended
-  buffer repository)
+  left buffer repository)
 
 ;;; States and their order
 
@@ -320,6 +321,7 @@ SUMMARY is that of its plan."
          (reason (plist-get reported :reason))
          (activity (todo-write--call todo-write-dyn--agent-activity key))
          (ending (todo-write-attention--ending (plist-get summary :ending) plan)))
+    (setf (todo-write-agent-left agent) (plist-get reported :left))
     (unless (and (eq activity (todo-write-agent-activity agent))
                  (eq ending (todo-write-agent-ending agent))
                  (equal reason (todo-write-agent-reason agent)))
@@ -418,13 +420,9 @@ One that was resumed has not."
             (buffer-list)))
 
 (defun todo-write-attention--pid (agent)
-  "Return the id of AGENT's process, or that of its MCP server, or nil.
+  "Return the id of AGENT's process, or that of a program of it, or nil.
 That is nil if it runs on another machine: the number is another process here."
-  (seq-some (lambda (function)
-              (and (fboundp function)
-                   (not (todo-write-remote--of-thread (todo-write-agent-key agent)))
-                   (funcall function (todo-write-agent-key agent))))
-            '(todo-write-follow-sessions--pid todo-write-mcp--pid todo-write-permission--pid)))
+  (plist-get (todo-write-activity--get (todo-write-agent-key agent)) :process))
 
 (defun todo-write-attention--processes (pid)
   "Return the process PID and its ancestors as a list of (PID . ATTRIBUTES)."

@@ -232,10 +232,6 @@ Its `:state' is `alive' or `suspended'."
   (todo-write-follow-sessions--live (todo-write-remote--of-thread thread)
                                     (todo-write-follow-sessions--session thread)))
 
-(defun todo-write-follow-sessions--pid (thread)
-  "Return the id of the live process of THREAD's session, or nil."
-  (plist-get (todo-write-follow-sessions--process-of thread) :pid))
-
 (defun todo-write-follow-sessions--process-in (file)
   "Return the plist of the live process of the session in FILE, or nil."
   (todo-write-follow-sessions--process-of

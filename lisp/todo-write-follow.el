@@ -441,11 +441,6 @@ MOVED non-nil means that it is followed on from another file."
     (remhash id todo-write-follow--ids)
     (mapc #'todo-write--publish-report (todo-write--call todo-write-dyn--hub-stop id moved))))
 
-(defun todo-write-follow--thread-p (thread)
-  "Return non-nil if the session of THREAD is followed."
-  (seq-some (lambda (session) (equal thread (todo-write-follow--session-thread session)))
-            todo-write-follow--sessions))
-
 (defun todo-write-follow--automatic ()
   "Return the sessions that `todo-write-follow-mode' follows."
   (seq-filter (lambda (session) (eq t (todo-write-follow--session-automatic session)))

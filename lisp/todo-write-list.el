@@ -52,8 +52,7 @@ Older ones are folded to a count, which RET unfolds."
   "Return non-nil if AGENT is folded to the count of older ones.
 It has been idle for `todo-write-list-hours', or its user left that
 session for another one."
-  (or (and (fboundp 'todo-write-mcp--left-p)
-           (todo-write-mcp--left-p (todo-write-agent-key agent)))
+  (or (todo-write-agent-left agent)
       (and (> (todo-write-attention--rank agent) 2)
            (< (/ (todo-write-agent-since agent) 1000.0)
               (- (float-time) (* 3600 todo-write-list-hours))))))

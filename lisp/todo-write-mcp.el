@@ -75,9 +75,6 @@ is non-nil if it reports what its agent does."
 (defvar todo-write-mcp--programs (make-hash-table :test #'equal)
   "The programs that serve agents, by (MACHINE . ID); ID is random.")
 
-(defvar todo-write-mcp--left nil
-  "Threads of sessions that users left by /clear or /resume.")
-
 (defvar todo-write-mcp--untitled nil
   "Threads whose titles are looked for again soon.
 A list of (THREAD PROGRAM TRIES), as for `todo-write-mcp--set-title'.")
@@ -251,12 +248,7 @@ Its agent has one at a time: the user called /clear or /resume."
                           (mapcar #'car (todo-write-mcp--program-sessions program)))))
     (dolist (thread left)
       (todo-write-mcp--forget-session program thread))
-    (setq todo-write-mcp--left (seq-take (append left (remove session todo-write-mcp--left)) 500))
-    (todo-write-mcp--end-sessions left "session ended" 'session-ended)))
-
-(defun todo-write-mcp--left-p (thread)
-  "Return non-nil if the user left the session of THREAD for another one."
-  (member thread todo-write-mcp--left))
+    (todo-write-mcp--end-sessions left "left" "session ended")))
 
 (defun todo-write-mcp--forget-session (program thread)
   "Let PROGRAM no longer serve THREAD."
@@ -326,7 +318,8 @@ See `todo-write-dyn--report-program', also for REASON and ENDING."
   (todo-write--configure)
   (let ((inhibit-quit t))
     (todo-write--publish-report
-     (todo-write--call todo-write-dyn--report-program thread word reason ending))))
+     (todo-write--call todo-write-dyn--report-program
+       thread word reason ending (todo-write-mcp--pid thread)))))
 
 (defun todo-write-mcp--serve (program thread)
   "Let PROGRAM serve THREAD from now on."
@@ -400,7 +393,7 @@ That is on another machine, or in a container."
      (subagent
       (when (assoc thread (todo-write-mcp--program-sessions program))
         (todo-write-mcp--forget-session program thread)
-        (todo-write-mcp--end-session thread "the subagent returned" 'end-of-turn)))
+        (todo-write-mcp--end-session thread "ended" "the subagent returned" 'end-of-turn)))
      (t
       (todo-write-mcp--leave-others program session)
       (setf (todo-write-mcp--program-reports-activity program)
@@ -463,7 +456,7 @@ What its agents do is unknown, and their time stops."
 (defun todo-write-mcp--end-program (program reason ending)
   "End the sessions of PROGRAM for REASON, and forget it.
 ENDING is as for `todo-write-end-turn'."
-  (todo-write-mcp--end-sessions (todo-write-mcp--forget-program program) reason ending))
+  (todo-write-mcp--end-sessions (todo-write-mcp--forget-program program) "ended" reason ending))
 
 (defun todo-write-mcp--lose-program (program)
   "Pause the plans of PROGRAM, which has had no connection for a while.
@@ -478,20 +471,21 @@ Its agents may work on; they go on with their plans when it is back."
          (todo-write-mcp--report thread "lost" reason)))
      (todo-write-mcp--forget-program program))))
 
-(defun todo-write-mcp--end-sessions (threads reason ending)
-  "End the turns of THREADS, which no program serves, for REASON with ENDING."
+(defun todo-write-mcp--end-sessions (threads word reason &optional ending)
+  "Report of THREADS, which no program serves, WORD, REASON and ENDING.
+See `todo-write-dyn--report-program'."
   (todo-write-socket--each
    (lambda (thread)
      ;; Another program may have begun to.
      (unless (todo-write-mcp--serving thread)
-       (todo-write-mcp--end-session thread reason ending)))
+       (todo-write-mcp--end-session thread word reason ending)))
    threads))
 
-(defun todo-write-mcp--end-session (thread reason ending)
-  "End the turn of THREAD for REASON with ENDING."
+(defun todo-write-mcp--end-session (thread word reason ending)
+  "Report of THREAD, which no program serves, WORD, REASON and ENDING."
   ;; The user may have deleted it.
   (when (todo-write-restore thread)
-    (todo-write-mcp--report thread "ended" reason ending)))
+    (todo-write-mcp--report thread word reason ending)))
 
 (defun todo-write-mcp--check-programs ()
   "Check all programs; stop the timer if none serves a session."

@@ -78,6 +78,7 @@ See `todo-write-socket--roles'."
     (todo-write-request--add
      thread
      `( :id ,(todo-write-permission--call-id call)
+        :process ,(todo-write-mcp--program-pid program)
         :answer ,(and (plist-get request :answerable)
                       (lambda (value text)
                         (todo-write-permission--answer call value text)))
@@ -171,14 +172,6 @@ a tool call its own."
       (puthash question (todo-write-socket--unicode (string-join (ensure-list answer) ", "))
                object))
     object))
-
-(defun todo-write-permission--pid (thread)
-  "Return the process id of a hook that asks for the agent of THREAD, or nil."
-  (seq-some (lambda (call)
-              (and (equal thread (todo-write-permission--call-thread call))
-                   (todo-write-mcp--program-pid (todo-write-mcp--program-of
-                                                 (todo-write-permission--call-connection call)))))
-            todo-write-permission--calls))
 
 ;;; What is asked
 

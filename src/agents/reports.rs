@@ -76,6 +76,8 @@ pub struct Rest {
     pub has_failed: bool,
     /// Whether only a trace tells of it, which may be older than a turn that ended well.
     pub is_trace: bool,
+    /// Whether the user left the session for another one.
+    pub is_left: bool,
 }
 
 impl Rest {
@@ -113,12 +115,19 @@ pub struct Report {
     pub at: Millis,
     /// Since when it is so, as far as that is known: at most `at`.
     pub since: Millis,
+    /// The process on this machine that the source knows of the agent: its own or one that it started.
+    pub process: Option<u32>,
 }
 
 impl Report {
     /// A report about the time `at`.
     pub fn new(what: What, weight: Weight, at: Millis) -> Report {
-        Report { what, weight, reason: None, note: None, at, since: at }
+        Report { what, weight, reason: None, note: None, at, since: at, process: None }
+    }
+
+    /// The same of an agent with this process.
+    pub fn of_process(self, process: Option<u32>) -> Report {
+        Report { process, ..self }
     }
 
     /// The same with a reason.
@@ -184,6 +193,8 @@ pub struct Decision {
     pub pause: Option<String>,
     /// Whether the time of items stops although what the agent does is not known.
     pub is_lost: bool,
+    /// Whether the user left the session for another one.
+    pub is_left: bool,
 }
 
 impl Decision {
@@ -196,6 +207,7 @@ impl Decision {
             ending: None,
             pause: None,
             is_lost: false,
+            is_left: false,
         }
     }
 
@@ -300,9 +312,10 @@ impl Reports {
     fn at_rest(&self, top: &Report, rest: Rest) -> Decision {
         let began = self.of(Weight::Event).filter(|event| event.is_of_turn()).map(|event| event.at).max();
         let ended = self.of(Weight::Event).filter(|event| began.is_none_or(|began| event.at >= began));
-        let ended = ended.filter_map(|event| Some((event, event.rest()?)));
+        let ended: Vec<(&Report, Rest)> = ended.filter_map(|event| Some((event, event.rest()?))).collect();
+        let is_left = rest.is_left || ended.iter().any(|(_, rest)| rest.is_left);
         let rank = |report: &Report, rest: Rest| (rest.rank(), report.reason.is_some());
-        let (last, rest) = ended.fold((top, rest), |(best, found), (event, rest)| {
+        let (last, rest) = ended.into_iter().fold((top, rest), |(best, found), (event, rest)| {
             if rank(event, rest) > rank(best, found) { (event, rest) } else { (best, found) }
         });
         let pause = || last.reason.clone().unwrap_or_else(|| "end of turn".to_owned());
@@ -314,6 +327,7 @@ impl Reports {
             ending: rest.ending,
             pause: rest.is_end.then(pause),
             is_lost: false,
+            is_left,
         }
     }
 
@@ -364,7 +378,9 @@ pub(crate) fn after(last: Option<&Report>, report: Report, source: Source) -> Re
         && rest.is_end
         && rest.rank() < ended.rank()
     {
-        report = Report { at: report.at.max(last.at), weight: Weight::Event, ..last.clone() };
+        let what = What::Rest(Rest { is_left: rest.is_left | ended.is_left, ..ended });
+        let (at, process) = (report.at.max(last.at), report.process);
+        report = Report { what, at, process, weight: Weight::Event, ..last.clone() };
     }
     let Some(last) = last.filter(|last| last.is_same(&report)) else { return report };
     match (source, report.weight, report.is_of_turn()) {
@@ -457,7 +473,8 @@ impl Table {
         if let (Some(before), Some(decision)) = (&before, &mut decision) {
             if (before.doing, &before.reason) == (decision.doing, &decision.reason) {
                 decision.since = before.since;
-                is_transition = before.is_inferred != decision.is_inferred;
+                is_transition =
+                    (before.is_inferred, before.is_left) != (decision.is_inferred, decision.is_left);
             } else {
                 is_transition = true;
             }
@@ -500,6 +517,13 @@ impl Table {
     /// The last report of a source about the agent of a thread.
     pub fn last(&self, key: &str, source: Source) -> Option<&Report> {
         self.0.get(key)?.reports.get(source)
+    }
+
+    /// The process of the agent of a thread on this machine, its own if that is known.
+    pub fn process(&self, key: &str) -> Option<u32> {
+        let reports = &self.0.get(key)?.reports;
+        let by = [Source::Process, Source::Bridge, Source::Request];
+        by.into_iter().find_map(|source| reports.get(source)?.process)
     }
 
     /// The keys of the threads with a decision.

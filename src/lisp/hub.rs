@@ -9,7 +9,7 @@ use emacs::{Env, IntoLisp, Result, Value, defun};
 
 #[cfg(unix)]
 use super::machines;
-use super::read::{self, wrong};
+use super::read::{self, Key, wrong};
 use super::reports::Changed;
 use super::sessions::Followup;
 use super::threads::summary_of;
@@ -217,6 +217,16 @@ fn hub_stop<'e>(env: &'e Env, session: Value<'e>, moved: Value<'e>) -> Result<Va
             module.stop(id)
         });
         write::list_of(env, changes, Ok)
+    })
+}
+
+/// Return non-nil if the transcript of the session of THREAD is followed, and has named it.
+#[defun]
+fn hub_follows_p(env: &Env, thread: Key) -> Result<Value<'_>> {
+    border(env, || {
+        Ok(with_module(|Module { followed, .. }| {
+            followed.appliers.values().any(|applier| applier.progress().thread.as_deref() == Some(&*thread))
+        }))
     })
 }
 

@@ -153,8 +153,9 @@ fn end_turn<'e>(
 /// - "unknown": nobody can tell.
 /// - "lost": the connection is lost, and the time of THREAD stops; with REASON, it is paused.
 /// - "ended": the session ended for REASON, by ENDING, as for `todo-write-dyn--end-turn'.
+/// - "left": the user left the session for another one, for REASON.
 ///
-/// The value is as from `todo-write-dyn--set-activity'.
+/// PROCESS is the id of that program on this machine, or nil.  The value is as from `todo-write-dyn--set-activity'.
 #[defun]
 fn report_program<'e>(
     env: &'e Env,
@@ -162,9 +163,12 @@ fn report_program<'e>(
     word: Value<'e>,
     reason: Value<'e>,
     ending: Option<Ending>,
+    process: Value<'e>,
 ) -> Result<Value<'e>> {
     border(env, || {
         let reason = read::optional("reason", reason, read::text)?;
+        let process = read::optional("process", process, read::whole_number)?;
+        let left = Rest { is_left: true, ..Rest::end(Some(Ending::SessionEnded)) };
         let (what, weight) = match read::text("word", word)?.as_str() {
             "call" => (What::Working, Weight::Event),
             "working" => (What::Working, Weight::State),
@@ -174,6 +178,7 @@ fn report_program<'e>(
             "unknown" => (What::Unknown, Weight::Guess),
             "lost" => (What::Lost, Weight::Guess),
             "ended" => (What::Rest(Rest::end(ending)), Weight::Event),
+            "left" => (What::Rest(left), Weight::Event),
             _ => return Err(wrong("word", word, "one that is documented")),
         };
         if what == What::Working {
@@ -181,7 +186,7 @@ fn report_program<'e>(
         } else {
             elsewhere::wake(env, &thread)?;
         }
-        let report = Report::new(what, weight, now()).because(reason);
+        let report = Report::new(what, weight, now()).because(reason).of_process(process);
         Ok(with_module(|module| module.report(&thread, Source::Bridge, Some(report))))
     })
 }
@@ -194,13 +199,21 @@ pub(super) fn waiting(reason: Option<&str>) -> What {
 
 /// Report that THREAD's agent waits for a request of this TITLE, or for none if that is nil.
 ///
-/// TURN non-nil means that its host asks, so that a turn runs.  The value is as from
-/// `todo-write-dyn--set-activity'.
+/// TURN non-nil means that its host asks, so that a turn runs.  PROCESS is the id of the process on this
+/// machine that asks, or nil.  The value is as from `todo-write-dyn--set-activity'.
 #[defun]
-fn report_request<'e>(env: &'e Env, thread: Key, title: Value<'e>, turn: Value<'e>) -> Result<Value<'e>> {
+fn report_request<'e>(
+    env: &'e Env,
+    thread: Key,
+    title: Value<'e>,
+    turn: Value<'e>,
+    process: Value<'e>,
+) -> Result<Value<'e>> {
     border(env, || {
         let title = read::optional("title", title, read::text)?;
-        let asked = title.map(|title| Report::new(What::Waiting, Weight::State, now()).because(Some(title)));
+        let process = read::optional("process", process, read::whole_number)?;
+        let waits = Report::new(What::Waiting, Weight::State, now()).of_process(process);
+        let asked = title.map(|title| waits.because(Some(title)));
         let is_of_host = turn.is_not_nil();
         elsewhere::wake(env, &thread)?;
         Ok(with_module(|module| {
@@ -237,11 +250,15 @@ fn clear_failure(env: &Env, thread: Key) -> Result<Value<'_>> {
 ///   nobody can tell
 /// - `:reason': what it waits for, why it failed, or a line about an idle one, or nil
 /// - `:inferred': t if that is a guess
-/// - `:since': when it began, in milliseconds since the epoch.
+/// - `:since': when it began, in milliseconds since the epoch
+/// - `:left': t if the user left the session for another one
+/// - `:process': the id of its process on this machine, or of one that it started, or nil.
 #[defun]
 fn activity(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let decision = with_module(|module| module.reports.decision(&thread).cloned());
+        let (decision, process) = with_module(|Module { reports, .. }| {
+            (reports.decision(&thread).cloned(), reports.process(&thread))
+        });
         let Some(decision) = decision else { return Ok(None) };
         let name = match decision.doing {
             Doing::Working => Some("working"),
@@ -254,7 +271,9 @@ fn activity(env: &Env, thread: Key) -> Result<Value<'_>> {
             .set("activity", name.map(|name| write::symbol(env, name)).transpose()?)?
             .set("reason", decision.reason)?
             .set("inferred", decision.is_inferred)?
-            .set("since", decision.since)?;
+            .set("since", decision.since)?
+            .set("left", decision.is_left)?
+            .set("process", process)?;
         plist.finish().map(Some)
     })
 }

@@ -66,7 +66,7 @@ impl Followed {
         // Claude Code changes the session by its commands /clear and /resume.
         let goes_on = |process: &Process| process.machine == session.machine && Some(process.pid) == pid;
         if live.any(goes_on) {
-            (Rest::end(Some(Ending::SessionEnded)), "another session began")
+            (Rest { is_left: true, ..Rest::end(Some(Ending::SessionEnded)) }, "another session began")
         } else if is_killed {
             (Rest::end(Some(Ending::Killed)), "killed")
         } else {
@@ -152,7 +152,8 @@ impl Module {
                 self.followed.followups.entry(id).or_default().pid = Some(pid);
                 let since = if matches!(what, What::Rest(_)) { session.last } else { session.grew };
                 let report = Report { note, ..Report::new(what, Weight::State, now()) };
-                report.because(reason).since(since)
+                let here = session.machine.is_none().then_some(pid);
+                report.because(reason).since(since).of_process(here)
             }
             None if self.is_live(&session.key) => {
                 let (rest, reason) = self.followed.end_of(&session, pid);

@@ -201,12 +201,12 @@ MORE are further fields."
         (let ((default-directory (concat "/ssh:one:" project "oven/")))
           (todo-write-follow-mode))
         (todo-write-follow-remote-tests--wait
-         (todo-write-follow--thread-p "one/claude:old"))
+         (todo-write--call todo-write-dyn--hub-follows-p "one/claude:old"))
         (should (equal todo-write-follow--project (concat "/ssh:one:" project)))
         (session project "new")
         (todo-write-follow-remote-tests--wait
-         (todo-write-follow--thread-p "one/claude:new"))
-        (should-not (todo-write-follow--thread-p "one/claude:other"))
+         (todo-write--call todo-write-dyn--hub-follows-p "one/claude:new"))
+        (should-not (todo-write--call todo-write-dyn--hub-follows-p "one/claude:other"))
         (todo-write-follow-mode -1)
         (should-not (todo-write-follow-link--link-process
                      (todo-write-follow-remote--link "one")))))))

@@ -276,7 +276,7 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
     (says "busy")
     (shows 'active 'working)
     (todo-write-test-wait
-     (lambda () (equal (todo-write-follow-sessions--pid thread) (emacs-pid))))
+     (lambda () (equal (plist-get (todo-write-activity--get thread) :process) (emacs-pid))))
     (says "waiting" ",\"waitingFor\":\"permission\\nprompt\"")
     (shows 'active 'waiting "permission prompt")
     (says "busy")
@@ -288,6 +288,7 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
     (shows 'active 'working)
     (delete-file (says "busy"))
     (shows 'paused)
+    (should-not (plist-get (todo-write-activity--get thread) :process))
     (should (equal (plist-get (todo-write-summary thread) :reason) "agent exited"))))
 
 ;; The turn ended without a line, and Emacs looks minutes later.
@@ -328,7 +329,11 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
     (todo-write-follow-tests--process
      home "{\"sessionId\":\"b\",\"procStart\":%S,\"status\":\"idle\"}" start)
     (shows 'paused)
-    (should (equal (plist-get (todo-write-summary thread) :reason) "another session began"))))
+    (should (equal (plist-get (todo-write-summary thread) :reason) "another session began"))
+    ;; It is of no use among the agents.
+    (should (todo-write-list--old-p
+             (seq-find (lambda (agent) (equal thread (todo-write-agent-key agent)))
+                       (todo-write-attention--sorted-agents))))))
 
 (ert-deftest todo-write-follow-tests-an-unknown-status-reports-no-activity ()
   (todo-write-follow-tests--with-process
@@ -1209,12 +1214,12 @@ UUID begins the names of the lines."
          :message (:role "user" :content "<command-name>/clear</command-name>\n<command-args></command-args>")))
       (write-region "{\"sessionId\":\"b\",\"status\":\"idle\"}" nil own nil 'silent)
       (should (equal "claude:b" (todo-write-follow cleared)))
-      (todo-write-test-wait (lambda () (todo-write-follow-sessions--pid "claude:b")))
+      (todo-write-test-wait (lambda () (todo-write-follow-sessions--process-of "claude:b")))
       (todo-write-follow cleared)
       (should-not (todo-write-attention--agent "claude:b"))
       ;; By /resume, the process goes back to the first session.
       (says "idle")
-      (todo-write-test-wait (lambda () (not (todo-write-follow-sessions--pid "claude:b"))))
+      (todo-write-test-wait (lambda () (not (todo-write-follow-sessions--process-of "claude:b"))))
       (todo-write-follow cleared)
       (should-not (todo-write-attention--agent "claude:b")))))
 
