@@ -40,7 +40,8 @@ items.  WHOLE and EARLIER are as the arguments OPEN and EARLIER of
               (string-join
                (delq nil
                      (list (when (> files 0)
-                             (concat (todo-write-story--count files "file") " "
+                             (concat (todo-write-story--count files "file")
+                                     (and (plist-get work :moreFiles) " and more") " "
                                      (todo-write-story--lines (plist-get work :added)
                                                              (plist-get work :removed))))
                            (when (> run 0) (todo-write-story--count run "command"))

@@ -87,12 +87,14 @@ ID is as in `todo-write-work'."
          (failed (or (plist-get commands :failed) 0)))
     (concat
      (mapconcat (lambda (file)
-                  (format "  - `%s` +%d −%d\n"
+                  (format "  - `%s` +%d −%d%s\n"
                           (string-replace "`" "'" (todo-write-row-plain
                                                    (todo-write-story--relative
                                                     (plist-get file :path) project)))
-                          (plist-get file :added) (plist-get file :removed)))
+                          (plist-get file :added) (plist-get file :removed)
+                          (if (plist-get file :byCommand) ", by command" "")))
                 (plist-get work :files) "")
+     (if (plist-get work :moreFiles) "  - and more files\n" "")
      (if (> failed 0)
          (format "  - %d of %d commands failed\n" failed (plist-get commands :run))
        ""))))

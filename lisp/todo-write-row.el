@@ -513,29 +513,38 @@ the line; it gets the face of the text."
                          (concat " " shape " ")))))
     (if indent (concat (make-string indent ?\s) head) head)))
 
+(defconst todo-write-row--more-files "and more files"
+  "What is said where commands changed files in a way that is not told.")
+
 (defun todo-write-row--tail (note work time room)
   "Return what stands at the end of a row, a string of at most ROOM columns.
 It has NOTE, WORK and TIME, or as many of them as fit, the last ones, in
 columns if there is room for these.  Each may be nil."
   (if (not (or note work))
       (if (and time (<= (length time) room)) time "")
-    (let ((parts (list note (todo-write-row--lines (car work) (cadr work))
-                       (todo-write-row--failed (nth 2 work)) (or time "")))
-          tail)
+    (let* ((lines (todo-write-row--lines (car work) (cadr work)))
+           (more (and (eql 1 (nth 3 work))
+                      (if lines (concat lines " " todo-write-row--more-files)
+                        todo-write-row--more-files)))
+           (parts (list note (or more lines)
+                        (todo-write-row--failed (nth 2 work)) (or time "")))
+           tail)
       (while (and parts (not tail))
         (setq tail (seq-find (lambda (tail) (<= (todo-write-row--width tail) room))
                              (list (todo-write-row--in-columns parts)
                                    (string-join (seq-remove (lambda (part) (member part '(nil "")))
                                                             parts)
                                                 "  "))))
-        (pop parts))
+        (if more
+            (setq more nil parts `(,note ,lines . ,(cddr parts)))
+          (pop parts)))
       (or tail ""))))
 
 (defun todo-write-row--in-columns (parts)
   "Return the last of a row's PARTS in columns: note, lines, failures and time."
   (pcase-let* ((`(,time ,failed ,lines ,note) (reverse parts)))
     (concat note (and note (or lines failed (not (equal time ""))) "  ")
-            (and lines (string-pad lines 11))
+            (and lines (string-pad lines (if failed (max 11 (1+ (length lines))) 11)))
             (and (or lines failed) (string-pad (or failed "") 5))
             (if (or lines failed) (format "%7s" time) time))))
 

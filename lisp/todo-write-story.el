@@ -232,6 +232,17 @@ The agent chose the name, so no file name handler may see it."
   "Return the files that the call of ENTRY changed, a list of plists."
   (append (plist-get (plist-get (todo-write-story--entry-result entry) :metadata) :files) nil))
 
+(defun todo-write-story--file-remarks (entry)
+  "Return what there is to say of the files that the call of ENTRY changed.
+The value is a list of strings."
+  (let ((metadata (plist-get (todo-write-story--entry-result entry) :metadata)))
+    (delq nil (list (when (seq-some (lambda (file) (plist-get file :byCommand))
+                                    (todo-write-story--files entry))
+                      "files changed by command")
+                    (when (plist-get metadata :moreFiles) todo-write-row--more-files)
+                    (when (plist-get metadata :othersWrote)
+                      "others wrote files at that time")))))
+
 (defun todo-write-story--outcome (entry)
   "Return the outcome of the call of ENTRY, a symbol, or nil if it has none."
   (let* ((result (todo-write-story--entry-result entry))
@@ -491,13 +502,19 @@ OPEN is as in `todo-write-story--insert'."
                  (todo-write-row--button
                   (concat (todo-write-row--truncate-start
                            (todo-write-row-line (todo-write-story--relative path project))
-                           (max 10 (- width 20)))
+                           (max 10 (- width (if (plist-get file :byCommand) 32 20))))
                           "  " (todo-write-story--lines (plist-get file :added)
-                                                       (plist-get file :removed)))
+                                                       (plist-get file :removed))
+                          (and (plist-get file :byCommand)
+                               (propertize "  by command" 'face 'todo-write-detail)))
                   'todo-write-file "RET, mouse-1: visit the file; =: show its changes"
                   'todo-write-file path)))
              (plist-get work :files))
-     "     " width)))
+     "     " width)
+    (when (plist-get work :moreFiles)
+      (todo-write-story--insert-flow
+       (list (propertize todo-write-row--more-files 'face 'todo-write-detail))
+       "" width))))
 
 (defun todo-write-story--insert-flow (parts separator width)
   "Insert PARTS, strings, with SEPARATOR between them, in lines of WIDTH columns."
@@ -621,6 +638,8 @@ The reasons of failures need some room to the right."
          (code (plist-get metadata :exitCode)))
     (concat (todo-write-story--entry-text entry) "\n" words
             (and code (not (eql code 0)) (format ", exit code %s" code))
+            (mapconcat (lambda (remark) (concat ", " remark))
+                       (todo-write-story--file-remarks entry) "")
             (and reason (concat ": " reason)))))
 
 (defun todo-write-story--right (entry)
@@ -655,7 +674,11 @@ It belongs to BUTTON, the value of that property in the line of ENTRY."
                            (list (and call (todo-write-story--text content nil)))
                            (mapcar (lambda (file) (plist-get file :patch))
                                    (todo-write-story--files entry))
-                           (unless (todo-write-story--files entry)
+                           (when-let* ((remarks (todo-write-story--file-remarks entry)))
+                             (list (string-join remarks ", ")))
+                           ;; What an edit returns repeats what it changed.
+                           (when (or (null (todo-write-story--files entry))
+                                     (eq (todo-write-story--entry-kind entry) 'command))
                              (list (todo-write-story--output entry)))))))
     (dolist (text texts)
       (dolist (line (split-string (string-trim-right (todo-write-row-plain-lines text)) "\n"))

@@ -74,7 +74,8 @@ PATH is never read as the name of a file on another machine.  Signal a
 
 (defun todo-write-visit--entry (thread entry)
   "Visit what ENTRY of THREAD is about: the file it changed, or its output."
-  (if-let* ((file (car (todo-write-story--files entry))))
+  (if-let* ((file (and (not (eq (todo-write-story--entry-kind entry) 'command))
+                       (car (todo-write-story--files entry)))))
       (todo-write-visit--open-file thread (plist-get file :path)
                              (todo-write-visit--line (plist-get file :patch)))
     (todo-write-visit--output thread entry)))

@@ -429,7 +429,10 @@ ID is the id of an item, `outside' for all that was done while no item
 was in progress, or nil for the whole THREAD.  The value is nil if
 nothing is known, else a plist:
   :files      list of plists :path :added :removed :edits :created
-              :deleted, in order of the first change
+              :deleted :byCommand (t if a command made some of its
+              changes), in order of the first change
+  :moreFiles  t if commands changed more files, of which nothing else
+              is known
   :added :removed  numbers of lines
   :edits      number of edits
   :commands   plist :run :failed :refused :background :unknown, numbers;
@@ -445,9 +448,10 @@ nothing is known, else a plist:
 
 (defun todo-write--row-work (thread &optional id)
   "Return what the row of item ID of THREAD shows of its work, or nil.
-The value is a list (ADDED REMOVED FAILED): numbers of lines and of
-failed commands.  Without ID, return an alist of (ID . FIGURES) for the
-items of the list that have any."
+The value is a list (ADDED REMOVED FAILED MORE): numbers of lines and of
+failed commands, and 1 if commands changed more files, else 0.  Without
+ID, return an alist of (ID . FIGURES) for the items of the list that have
+any."
   (todo-write--call todo-write-dyn--row-work thread id))
 
 (defun todo-write-matches (thread text limit)

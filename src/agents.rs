@@ -144,6 +144,12 @@ pub struct Effect {
     pub is_command: Option<bool>,
     /// The files that it changed.
     pub files: Vec<ChangedFile>,
+    /// Whether it changed more files, of which nothing else is known.
+    #[serde(default)]
+    pub more_files: bool,
+    /// Whether others wrote files while it ran.
+    #[serde(default)]
+    pub others_wrote: bool,
 }
 
 /// A list as an agent sent it, or the reasons to refuse it.

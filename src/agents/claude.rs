@@ -8,6 +8,7 @@
 //!   call or delay it for any time, so a call without a result takes effect with the next message.
 //! - The files of subagents repeat lines of their session. Each line and each call counts once.
 
+mod commands;
 pub mod edits;
 pub mod files;
 pub mod line;
@@ -471,6 +472,9 @@ impl ClaudeReader {
             Effect { outcome: Some(outcome(&content, &fields, is_error, origin)), ..Effect::default() };
         if call.as_ref().is_some_and(|call| matches!(call.effect.tool, Tool::Shell)) {
             effect.exit_code = exit_code(&content, &fields, effect.outcome);
+            if let Some(diff) = &fields.bash_edit_diff {
+                diff.add_to(&mut effect);
+            }
         } else if effect.outcome == Some(CallOutcome::Refused) && !is_refusal(&content) {
             effect.outcome = Some(CallOutcome::Failed);
         }

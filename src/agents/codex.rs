@@ -91,6 +91,16 @@ enum CallKind {
 /// The tools that run commands.
 const SHELLS: [&str; 5] = ["exec_command", "shell", "shell_command", "local_shell", "container.exec"];
 
+fn is_shell(tool: &str) -> bool {
+    SHELLS.contains(&tool)
+}
+
+/// The beginning of the ids of what a script does.
+const IN_SCRIPT: &str = "exec-";
+
+/// Maximum number of files of a change.
+const MOST_FILES: usize = 1_000;
+
 /// The files of a change, in order.
 #[derive(Debug)]
 struct IndexedChanges<'a>(Vec<(Cow<'a, str>, PatchedFile<'a>)>);
@@ -108,7 +118,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for IndexedChanges<'a> {
             fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
                 let mut files = Vec::new();
                 while let Some(entry) = access.next_entry()? {
-                    files.push(entry);
+                    if files.len() <= MOST_FILES {
+                        files.push(entry);
+                    }
                 }
                 Ok(IndexedChanges(files))
             }
@@ -248,8 +260,8 @@ impl CodexReader {
                 }
             }
             "patch_apply_end" if payload.success == Some(true) => {
-                let files = payload.changes.map(changed_files).unwrap_or_default();
-                let effect = Effect { outcome: Some(CallOutcome::Ok), files, ..Effect::default() };
+                let mut effect = Effect { outcome: Some(CallOutcome::Ok), ..Effect::default() };
+                add_changes(payload.changes, &mut effect);
                 let id = payload.call_id.as_ref().map(|id| id.0.clone()).unwrap_or_default();
                 self.done(line, &id, "apply_patch", String::new(), effect);
             }
@@ -290,8 +302,9 @@ impl CodexReader {
                 self.done(line, id, "exec_command", output.unwrap_or_default(), effect);
             }
             "FileChange" if status == "completed" => {
-                let files = item.changes.map(changed_files).unwrap_or_default();
-                self.done(line, id, "apply_patch", String::new(), Effect { files, ..effect });
+                let mut effect = effect;
+                add_changes(item.changes, &mut effect);
+                self.done(line, id, "apply_patch", String::new(), effect);
             }
             _ => {}
         }
@@ -304,7 +317,10 @@ impl CodexReader {
         }
         let call = self.calls.end(id);
         self.is_denied = effect.outcome == Some(CallOutcome::Refused);
-        let effect = if self.is_own { effect } else { Effect::default() };
+        let mut effect = if self.is_own { effect } else { Effect::default() };
+        // A shell or a script may run the tool that changes files.
+        let is_command = call.as_ref().map_or_else(|| id.starts_with(IN_SCRIPT), |call| is_shell(&call.name));
+        effect.files.iter_mut().for_each(|file| file.change.by_command = is_command);
         let is_error = effect.outcome == Some(CallOutcome::Failed);
         let mut event = result(call.as_ref(), id, content, is_error, self.time, effect);
         if let EventKind::Result { name: known, excluded, .. } = &mut event {
@@ -488,11 +504,20 @@ impl CodexReader {
     }
 }
 
-/// The changed files of `{PATH: CHANGE}`. A move deletes one file and creates another.
-fn changed_files(changes: &RawValue) -> Vec<ChangedFile> {
-    let Ok(changes) = serde_json::from_str::<IndexedChanges<'_>>(changes.get()) else { return Vec::new() };
+/// Adds the changed files of `{PATH: CHANGE}` to the effect of a call.
+fn add_changes(changes: Option<&RawValue>, effect: &mut Effect) {
+    let Some(changes) = changes.and_then(|raw| serde_json::from_str::<IndexedChanges<'_>>(raw.get()).ok())
+    else {
+        return;
+    };
+    effect.more_files = changes.0.len() > MOST_FILES;
+    effect.files = changed_files(changes.0.into_iter().take(MOST_FILES));
+}
+
+/// The changed files. A move deletes one file and creates another.
+fn changed_files<'a>(changes: impl Iterator<Item = (Cow<'a, str>, PatchedFile<'a>)>) -> Vec<ChangedFile> {
     let mut files = Vec::new();
-    for (path, change) in changes.0 {
+    for (path, change) in changes {
         let content = change.content.as_deref().unwrap_or_default();
         match change.kind.as_ref() {
             "add" => files.push(ChangedFile::between(&path, None, Some(content))),
@@ -516,7 +541,7 @@ fn changed_files(changes: &RawValue) -> Vec<ChangedFile> {
 /// What a call did, by its output.
 fn effect_of(call: &PendingCall<CallKind>, content: &str, is_error: bool, has_items: bool) -> Effect {
     let head = content.split("Output:").next().unwrap_or_default();
-    let is_shell = SHELLS.contains(&call.name.as_str());
+    let is_shell = is_shell(&call.name);
     let code = ["Process exited with code ", "Exit code: "]
         .iter()
         .find_map(|mark| number_after(head, mark))
@@ -539,7 +564,7 @@ fn effect_of(call: &PendingCall<CallKind>, content: &str, is_error: bool, has_it
         outcome: Some(outcome),
         exit_code: code.filter(|_| is_shell),
         is_command: is_commands.then_some(true),
-        files: Vec::new(),
+        ..Effect::default()
     }
 }
 

@@ -617,6 +617,8 @@ impl Recorder {
             let files = effect.files.iter().map(|file| self.policy.entry(file, thread.project()));
             let files: Vec<FileEntry> = files.collect();
             details.metadata.files = Some(files).filter(|files| !files.is_empty());
+            details.metadata.more_files = effect.more_files.then_some(true);
+            details.metadata.others_wrote = effect.others_wrote.then_some(true);
         }
         record_event(thread, event, kind, details, &self.policy, keep_completed, time)
     }

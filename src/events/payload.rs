@@ -281,6 +281,10 @@ wire_fields! {
         path: String = "path",
         /// The files that a call changed.
         files: Vec<FileEntry> = "files",
+        /// Whether the call changed more files than those, of which nothing else is known.
+        more_files: bool = "moreFiles",
+        /// Whether others wrote files while the call ran.
+        others_wrote: bool = "othersWrote",
         /// The ids of the items that the work counts for.
         items: Vec<String> = "items",
         /// Why a list was refused; null once a list was accepted.
@@ -309,6 +313,9 @@ pub struct FileEntry {
     /// Whether lines of context in the patch may differ from the file's.
     #[serde(skip_serializing_if = "is_false")]
     pub inexact: bool,
+    /// Whether a command changed it.
+    #[serde(rename = "byCommand", skip_serializing_if = "is_false")]
+    pub by_command: bool,
     /// The patch, with its header.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patch: Option<String>,

@@ -45,6 +45,7 @@ struct ReportedFile<'a> {
     created: Option<bool>,
     deleted: Option<bool>,
     inexact: bool,
+    by_command: bool,
     #[serde(borrow)]
     patch: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -74,7 +75,7 @@ impl Policy {
     pub fn entry(&self, file: &ChangedFile, project: &str) -> FileEntry {
         let folder = on_its_machine(project);
         let path = normal(&file.path, folder);
-        let FileChange { created, deleted, inexact } = file.change;
+        let FileChange { created, deleted, inexact, by_command } = file.change;
         let has_hunks = !file.hunks.is_empty();
         let has_patch = (has_hunks || created || deleted)
             && is_inside(&path)
@@ -87,6 +88,7 @@ impl Policy {
             created,
             deleted,
             inexact: inexact && has_hunks,
+            by_command,
             patch: has_patch.then(|| complete(&path, folder, file.change, &file.hunks)),
             path: path.into_owned(),
         }
@@ -134,6 +136,7 @@ impl Policy {
         changed.change.created = file.created.unwrap_or(changed.change.created);
         changed.change.deleted = file.deleted.unwrap_or(changed.change.deleted);
         changed.change.inexact |= file.inexact;
+        changed.change.by_command |= file.by_command;
         self.entry(&changed, project)
     }
 

@@ -68,6 +68,9 @@ pub struct FileWork {
     pub created: bool,
     /// Whether it was deleted and not created again.
     pub deleted: bool,
+    /// Whether a command made some of its changes.
+    #[serde(rename = "byCommand", skip_serializing_if = "std::ops::Not::not")]
+    pub by_command: bool,
 }
 
 /// Numbers of commands.
@@ -142,6 +145,8 @@ pub struct Work {
     pub removed: u64,
     /// Edits of all files.
     pub edits: u64,
+    /// Whether commands changed more files than those that are known.
+    pub more_files: bool,
     /// The commands.
     pub commands: CommandWork,
     /// The number of responses with tokens.
@@ -186,11 +191,15 @@ pub(crate) struct WorkSums {
 
 /// Whether an observation of this type and metadata counts as work.
 pub(crate) fn is_work(kind: Type, metadata: &Metadata) -> bool {
-    let Metadata { outcome, exit_code, files, by_agents, .. } = metadata;
+    let Metadata { outcome, exit_code, files, more_files, by_agents, .. } = metadata;
     match kind {
         Type::Usage => true,
         Type::ToolExecution => {
-            outcome.is_some() || exit_code.is_some() || files.is_some() || by_agents.is_some()
+            outcome.is_some()
+                || exit_code.is_some()
+                || files.is_some()
+                || more_files.is_some()
+                || by_agents.is_some()
         }
         _ => false,
     }
@@ -232,12 +241,14 @@ impl WorkSums {
         }
         let files = metadata.files.iter().flatten().filter(|file| !file.path.is_empty());
         let outcome = command_outcome(observation);
-        if files.clone().next().is_none() && metadata.by_agents.is_none() && outcome.is_none() {
+        let is_of_files = files.clone().next().is_some() || metadata.more_files == Some(true);
+        if !is_of_files && metadata.by_agents.is_none() && outcome.is_none() {
             return;
         }
         let [added, removed] = [self.whole.added, self.whole.removed];
         self.for_each(items, |work| {
             files.clone().for_each(|file| work.add_file(file));
+            work.more_files |= metadata.more_files == Some(true);
             if let Some(outcome) = outcome {
                 work.commands.add(outcome);
             }
@@ -341,6 +352,7 @@ impl Work {
         file.edits += 1;
         file.created |= entry.created;
         file.deleted = entry.deleted;
+        file.by_command |= entry.by_command;
         self.add_lines(entry.added, entry.removed, 1);
     }
 

@@ -46,6 +46,8 @@ pub(super) struct ShownWork {
     models: Vec<String>,
     #[serde(default)]
     shared: bool,
+    #[serde(default, rename = "moreFiles", skip_serializing_if = "std::ops::Not::not")]
+    more_files: bool,
     added: u64,
     removed: u64,
     edits: u64,
@@ -75,6 +77,7 @@ impl ShownWork {
             files: work.files.clone(),
             models: work.models.clone(),
             shared: work.shared,
+            more_files: work.more_files,
             added: work.added,
             removed: work.removed,
             edits: work.edits,

@@ -149,6 +149,37 @@
       (should (member "     till/a.go  +2 −1" lines))
       (should (string-match-p "· 1 file\\'" (car lines))))))
 
+(ert-deftest todo-write-story-says-what-a-command-changed-and-that-it-was-a-command ()
+  (todo-write-story-tests--with-task
+    (todo-write-story-tests--call
+     "c" "Bash" '(:command "sed -i s/a/b/ a.go && make") "made" :outcome 'ok :moreFiles t
+     :files '((:path "/home/user/shop/a.go" :oldText "a\n" :newText "b\nc\n" :byCommand t)))
+    (let ((lines (todo-write-story-tests--lines 100)))
+      (should (string-match-p "✓ sed -i s/a/b/ a\\.go && make +\\+2 −1\\'" (car (last lines))))
+      (should (member "     a.go  +2 −1  by command" lines))
+      (should (member "     and more files" lines)))
+    (todo-write-test-open "One")
+    (should (string-match-p "One.* \\+2 −1 and more files +0:00$" (todo-write-test-text)))
+    (search-forward "✓ sed")
+    (beginning-of-line)
+    (should (string-match-p "files changed by command, and more files"
+                            (get-text-property (point) 'help-echo)))
+    (todo-write-test-press "TAB")
+    (let ((text (todo-write-test-text)))
+      (should (string-match-p "\n +-a\n +\\+b\n +\\+c\n" text))
+      (should (string-match-p "\n +files changed by command, and more files\n +made\n" text)))
+    ;; A command leads to its output, its changes to the file.
+    (todo-write-test-press "RET")
+    (with-current-buffer "*todo-write-output*"
+      (should (string-suffix-p "made\n" (buffer-string))))))
+
+(ert-deftest todo-write-row-says-that-more-files-changed-if-there-is-room ()
+  (pcase-dolist (`(,room . ,tail) '((60 . "+2 −1 and more files ✗1      1:05")
+                                    (31 . "+2 −1 and more files  ✗1  1:05")
+                                    (20 . "+2 −1  ✗1  1:05") (6 . "1:05") (2 . "")))
+    (should (equal tail (todo-write-row--tail nil '(2 1 1 1) "1:05" room))))
+  (should (equal "and more files" (string-trim (todo-write-row--tail nil '(0 0 0 1) nil 60)))))
+
 (ert-deftest todo-write-story-leaves-out-tokens-that-are-none ()
   (should-not (todo-write-story--tokens '(:input 0 :output 0 :cacheRead 0 :cacheWrite 0)))
   (should (equal "new 0, out 0, re-read 7"

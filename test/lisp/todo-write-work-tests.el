@@ -175,8 +175,11 @@ deleted file mode 100644
     (todo-write-test-write "a" '("One" "in_progress") "Two")
     (todo-write-work-tests--edit "a" "/p/f" "one\n" "two\nthree\n")
     (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Bash") :outcome 'failed :exit-code 2)
+    (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Bash") :outcome 'ok :moreFiles t
+                        :files '((:path "/p/g" :added 1 :removed 0 :byCommand t)))
     (should (equal (todo-write-check-list "a" 'work)
-                   (concat "- [ ] One\n  - `f` +2 −1\n  - 1 of 1 commands failed\n"
+                   (concat "- [ ] One\n  - `f` +2 −1\n  - `g` +1 −0, by command\n"
+                           "  - and more files\n  - 1 of 2 commands failed\n"
                            "- [ ] Two\n"
                            "- Outside any task\n  - `before` +1 −0\n")))))
 

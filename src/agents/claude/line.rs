@@ -9,6 +9,7 @@ use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
+use super::commands::CommandDiff;
 use crate::agents::field::{Excerpt, readable_part};
 use crate::events::work::Tokens;
 use crate::list::raw::Raw;
@@ -192,9 +193,15 @@ pub struct PatchHunk<'a> {
     /// The number of its first line in the old text.
     #[serde(deserialize_with = "line_number")]
     pub old_start: usize,
+    /// The number of its lines in the old text.
+    #[serde(deserialize_with = "line_number")]
+    pub old_lines: usize,
     /// The number of its first line in the new text.
     #[serde(deserialize_with = "line_number")]
     pub new_start: usize,
+    /// The number of its lines in the new text.
+    #[serde(deserialize_with = "line_number")]
+    pub new_lines: usize,
     /// Its lines with their signs.
     #[serde(borrow)]
     pub lines: Vec<Cow<'a, str>>,
@@ -227,6 +234,9 @@ pub struct ToolUseResult<'a> {
     /// `Bash`: the name of a command that goes on in the background.
     #[serde(borrow)]
     pub background_task_id: Option<Cow<'a, str>>,
+    /// `Bash`: the files that the command changed.
+    #[serde(borrow)]
+    pub bash_edit_diff: Option<CommandDiff<'a>>,
     /// `Bash`: why an exit code is no failure.
     #[serde(borrow)]
     pub return_code_interpretation: Option<Cow<'a, str>>,

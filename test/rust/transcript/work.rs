@@ -160,6 +160,97 @@ fn a_change_of_codex_forges_no_header() {
     }
 }
 
+/// The call of a command of Claude Code whose result tells these changes.
+fn changing(session: &mut Session, diff: &Value) {
+    session.call(
+        "Bash",
+        json!({"command": "sed -i s/a/b/ f"}),
+        "",
+        json!({"stdout": "", "bashEditDiff": diff}),
+    );
+}
+
+#[test]
+fn the_files_that_a_command_of_claude_code_changed_count_as_edits_by_command() {
+    let hunk = |old_start: u64, old: u64, new_start: u64, new: u64, lines: Value| json!({"oldStart": old_start, "oldLines": old, "newStart": new_start, "newLines": new, "lines": lines});
+    let mut session = at_work();
+    changing(
+        &mut session,
+        &json!({"moreFiles": 0, "files": [
+            {"filePath": "/p/a", "hunks": [hunk(1, 3, 1, 3, json!([" one", "-two", "+TWO", " \tthree"]))]},
+            {"filePath": "/p/b", "hunks": [hunk(1, 0, 1, 1, json!(["+new"]))], "created": true},
+            {"filePath": "/p/c", "hunks": [hunk(1, 1, 0, 0, json!(["-gone"]))], "deleted": true},
+            {"filePath": "/p/empty", "hunks": [], "created": true},
+        ]}),
+    );
+    let work = of_claude(&session, Part::Item("t1"));
+    let expected = [
+        ("/p/a", 1, 1, false, false),
+        ("/p/b", 1, 0, true, false),
+        ("/p/c", 0, 1, false, true),
+        ("/p/empty", 0, 0, true, false),
+    ];
+    assert_eq!(files(&work), expected);
+    assert_eq!((work.added, work.removed, work.edits, work.more_files), (2, 2, 4, false));
+    assert!(work.files.iter().all(|file| file.by_command));
+    assert_eq!(work.commands, OK);
+    let patches = patches(&mut session.followed(), "claude:s");
+    assert!(patches[0].ends_with("@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n \tthree\n"), "{}", patches[0]);
+    assert!(patches[1].ends_with("--- /dev/null\n+++ b/b\n@@ -0,0 +1,1 @@\n+new\n"), "{}", patches[1]);
+    assert!(!patches.concat().contains("# Inexact"));
+}
+
+#[test]
+fn a_command_of_claude_code_changed_more_files_where_not_all_are_told() {
+    let file = json!({"filePath": "/p/f", "hunks": []});
+    let many: Vec<Value> = (0..101).map(|n| json!({"filePath": format!("/p/{n}"), "hunks": []})).collect();
+    let long = json!([{"filePath": "/p/f", "hunks": [{"oldStart": 0, "oldLines": 0, "newStart": 1, "newLines": 1,
+        "lines": [format!("+{}", "a".repeat(1024 * 1024))]}]}]);
+    for (diff, count, more) in [
+        (json!({"files": [file], "moreFiles": 0}), 1, false),
+        (json!({"files": [file], "moreFiles": 2}), 1, true),
+        (json!({"files": [], "moreFiles": 0, "unavailable": true}), 0, true),
+        (json!({"files": [], "moreFiles": 0, "skipped": true}), 0, true),
+        (json!({"files": [file], "moreFiles": 0, "shared": true}), 1, false),
+        (json!({"files": many, "moreFiles": 0}), 100, true),
+        (json!({"files": long, "moreFiles": 0}), 0, true),
+        // What cannot be read is left out.
+        (json!({"files": [{"filePath": 1, "hunks": []}, file], "moreFiles": "x"}), 1, true),
+    ] {
+        let mut session = at_work();
+        changing(&mut session, &diff);
+        let work = of_claude(&session, Part::Item("t1"));
+        assert_eq!((work.files.len(), work.more_files), (count, more), "{:.200}", diff.to_string());
+    }
+}
+
+#[test]
+fn only_hunks_of_a_command_whose_lines_match_their_header_count() {
+    let hunk = |old: u64, new: u64, lines: Value| json!({"oldStart": 1, "oldLines": old, "newStart": 1, "newLines": new, "lines": lines});
+    let mut session = at_work();
+    let hunks = json!([
+        hunk(1, 1, json!(["-a", "+b"])),
+        hunk(1, 2, json!(["-a", "+b"])),
+        hunk(1, 2, json!(["-a", format!("+b{FORGED}")])),
+        hunk(1, 1, json!(["-a", "+b", "--- a/x", "+++ /y"])),
+        hunk(u64::MAX, u64::MAX, json!([])),
+    ]);
+    changing(&mut session, &json!({"files": [{"filePath": "/p/f", "hunks": hunks}], "moreFiles": 0}));
+    let work = of_claude(&session, Part::Item("t1"));
+    assert_eq!(files(&work), [("/p/f", 1, 1, false, false)]);
+    let patch = patches(&mut session.followed(), "claude:s").pop().unwrap();
+    assert!(patch.contains("@@ -1,1 +1,1 @@\n-a\n+b\n# Left out: 3 malformed hunks.\n"), "{patch}");
+    assert_eq!(patch.matches("\n--- ").count(), 1, "{patch}");
+}
+
+#[test]
+fn a_command_that_adds_only_the_last_line_feed_has_an_inexact_patch() {
+    let hunk = json!({"oldStart": 1, "oldLines": 2, "newStart": 1, "newLines": 3, "lines": [" x", "-y", "+y", "+z"]});
+    let mut session = at_work();
+    changing(&mut session, &json!({"files": [{"filePath": "/p/f", "hunks": [hunk]}], "moreFiles": 0}));
+    assert!(patches(&mut session.followed(), "claude:s")[0].contains("# Inexact"));
+}
+
 #[test]
 fn work_counts_for_the_task_in_progress_at_its_result_or_for_none() {
     let mut session = Session::new("cli");
@@ -326,7 +417,15 @@ fn the_changed_files_of_codex_have_the_lines_of_their_changes() {
         let mut found = files(&work);
         found.sort_unstable();
         assert_eq!(found, expected, "{event}");
+        assert!(work.files.iter().all(|file| !file.by_command));
     }
+    let mut in_script = raking();
+    in_script.event(
+        "item_completed",
+        json!({"item": {"type": "FileChange", "id": "exec-1", "status": "completed", "changes": changes}}),
+    );
+    let work = of_codex(&in_script, Part::Item("t1"));
+    assert_eq!((work.edits, work.files.iter().all(|file| file.by_command)), (5, true));
     let mut failed = raking();
     failed.event("patch_apply_end", json!({"call_id": "p", "success": false, "changes": changes}));
     assert_eq!(of_codex(&failed, Part::Whole).edits, 0);
