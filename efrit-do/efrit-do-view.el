@@ -293,12 +293,25 @@ The text has no words of agents, because a header line is a construct."
                   (efrit-do-session-status session)
                   requests (ngettext "request" "requests" requests)
                   calls (ngettext "tool call" "tool calls" calls)
-                  (cond ((efrit-do-session-running-p session)
+                  (cond ((eq 'waiting (car (todo-write-activity
+                                            (efrit-do-session-thread session))))
+                         "It waits for you: a answer  C-c C-k stop  ? menu")
+                        ((efrit-do-session-running-p session)
                          "C-c C-k stop  P plan  ? menu")
                         ((efrit-do--resumable-p session)
                          "c continue  P plan  ? menu")
                         (t "P plan  l log  ? menu"))))
     (force-mode-line-update)))
+
+(defun efrit-do-view--on-event (thread what _data)
+  "Show in the headers of THREAD if WHAT is that its agent asks, or was answered.
+For `todo-write--event-functions'."
+  (when (eq what 'request)
+    (dolist (buffer (buffer-list))
+      (when (and (eq 'efrit-do-view-mode (buffer-local-value 'major-mode buffer))
+                 (equal thread (buffer-local-value 'todo-write-view-thread buffer)))
+        (with-current-buffer buffer
+          (efrit-do-view--update-header))))))
 
 (defun efrit-do-view--forget ()
   "End the subscription of this buffer."
@@ -328,6 +341,7 @@ That is a new one if another session is running in *efrit-do*."
                      (widen)
                      (efrit-do-view--show event)))))
              :thread (efrit-do-session-thread session)))
+      (add-hook 'todo-write--event-functions #'efrit-do-view--on-event)
       (add-to-invisibility-spec 'efrit-do)
       (with-silent-modifications
         (erase-buffer)

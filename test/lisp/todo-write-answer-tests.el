@@ -265,14 +265,6 @@
 
 ;;; Which request
 
-(ert-deftest todo-write-answer-waits-for-no-answer-in-batch ()
-  (should noninteractive)
-  (todo-write-with-store
-    (should-not (todo-write-answer-wait
-                 "a" :id "1" :kind 'permission :title "ls"
-                 :options '((:label "Yes" :value yes :kind allow))))
-    (should-not (todo-write-requests))))
-
 (ert-deftest todo-write-answer-stays-where-it-is-when-it-is-drawn-again ()
   (todo-write-with-store
     (todo-write-request "a" :id "1" :kind 'permission :title "Run it?" :answer #'ignore

@@ -40,8 +40,7 @@
     (mapatoms (lambda (symbol)
                 (when (and (commandp symbol) (command-modes symbol)
                            (string-match-p "\\`todo-write-" (symbol-name symbol))
-                           (not (string-match-p "-mouse-" (symbol-name symbol)))
-                           (not (eq symbol 'todo-write-answer-quit)))
+                           (not (string-match-p "-mouse-" (symbol-name symbol))))
                   (push symbol commands))))
     (sort commands #'string<)))
 
