@@ -21,6 +21,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write-answer-text)
+(require 'todo-write-agents)
 (require 'todo-write-attention)
 (require 'todo-write-list)
 (require 'todo-write-menu)
@@ -300,27 +301,15 @@ Keys that were typed before it was on the screen are not for it."
 (defun todo-write-answer--way (request)
   "Return what `todo-write-answer-visit' does for REQUEST, in words."
   (if (or (plist-get request :visit)
-          (and request (todo-write-answer--agents-buffer (todo-write-answer--agent request))))
+          (and request (todo-write-agent-buffer (plist-get request :thread) t)))
       "goes there"
     "shows where it runs"))
-
-(defun todo-write-answer--agents-buffer (agent)
-  "Return the buffer in which the user talks to AGENT now, or nil."
-  (setf (todo-write-agent-buffer agent) nil)
-  (todo-write-attention--buffer agent))
-
-(defun todo-write-answer--agent (request)
-  "Return the agent of REQUEST."
-  (let ((thread (plist-get request :thread)))
-    (or (todo-write-attention--agent thread)
-        (todo-write-agent--make :key thread
-                                :project (plist-get (todo-write-about thread) :project)))))
 
 (defun todo-write-answer--insert-who (request)
   "Insert a line that says who asks REQUEST, since when, and for which task."
   (let* ((thread (plist-get request :thread))
          (about (todo-write-about thread))
-         (agent (todo-write-answer--agent request))
+         (agent (todo-write-attention--agent-of thread))
          (task (plist-get (todo-write-summary thread) :current)))
     (insert " "
             (propertize
@@ -580,7 +569,7 @@ It may have been answered elsewhere while the user typed."
   (let ((request (or todo-write-answer--request (user-error "This is no longer asked"))))
     (if (plist-get request :visit)
         (funcall (plist-get request :visit))
-      (todo-write-attention--visit (todo-write-answer--agent request)))))
+      (todo-write-attention--visit-agent-of (plist-get request :thread)))))
 
 (defun todo-write-answer-leave ()
   "Leave the request open, or take back an \"always\" that is not confirmed."
@@ -627,8 +616,8 @@ An alist of the beginnings of their threads' keys, and their names.")
 (defun todo-write-answer--refer (thread)
   "Say that the agent of THREAD, or any other, asks nothing here.
 If one waits elsewhere, say where.  THREAD may be nil."
-  (let* ((agents (todo-write-attention--sorted-agents))
-         (own (seq-find (lambda (agent) (equal thread (todo-write-agent-key agent))) agents))
+  (let* ((agents (todo-write-agents))
+         (own (seq-find (lambda (agent) (equal thread (plist-get agent :thread))) agents))
          (agent (if (or (todo-write-answer--waits-p thread)
                         (not (eq 'waiting (and agents (todo-write-agent-state (car agents))))))
                     own
@@ -652,7 +641,7 @@ If that is a buffer of this Emacs, name the key that goes there, too."
   (concat
    (if-let* ((place (todo-write-attention--place agent))) (concat ", in " place) "")
    (substitute-command-keys
-    (cond ((null (todo-write-answer--agents-buffer agent)) "")
+    (cond ((null (todo-write-agent-buffer (plist-get agent :thread) t)) "")
           ((derived-mode-p 'todo-write-list-mode)
            "; \\<todo-write-list-mode-map>\\[todo-write-list-visit] goes there")
           ((derived-mode-p 'todo-write-view-mode)

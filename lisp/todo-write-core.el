@@ -154,6 +154,15 @@ Each function is called with THREAD and OUTCOME; see `todo-write'.  If
 one signals, the error is reported and the others are still called.  For
 observations and streams, see `todo-write-subscribe'.")
 
+(defvar todo-write-agent-functions nil
+  "Abnormal hook, run after an agent began, changed what it does, or is gone.
+Each function is called with THREAD, OLD and NEW: the key of its thread,
+and what it was and is, plists as in `todo-write-agents'.  OLD is nil for
+a new agent, NEW for one whose thread was forgotten.  Something in the
+plists differs, which may be the plan; for what needs you, compare their
+:attention.  Subagents are left out.  If one signals, the error is
+reported and the others are still called.")
+
 ;;; Errors
 
 (define-error 'todo-write-error "Todo-write")

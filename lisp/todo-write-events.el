@@ -5,9 +5,10 @@
 
 ;;; Commentary:
 
-;; Users are told of changed lists by `todo-write-change-functions', and of
-;; observations and streams by `todo-write-subscribe'.  Our own buffers and hosts
-;; are told of everything by `todo-write--event-functions'.
+;; Users are told of changed lists by `todo-write-change-functions', of what agents do
+;; by `todo-write-agent-functions', and of observations and streams by
+;; `todo-write-subscribe'.  Our own buffers and hosts are told of everything that
+;; happens to threads by `todo-write--event-functions'.
 
 ;;; Code:
 
@@ -56,14 +57,16 @@ element whose call threw."
                       (format-message "Function `%s' failed: %s"
                                       function (error-message-string err))))))
 
-(defun todo-write--run-change-functions (thread _what outcome)
-  "Call each function of `todo-write-change-functions' with THREAD and OUTCOME.
+(defun todo-write--run-functions (hook args)
+  "Apply each function of HOOK, a symbol, to ARGS, a list.
 If one signals, report it; all others are still called."
   (let (functions)
-    (run-hook-wrapped 'todo-write-change-functions
-                      (lambda (function) (push function functions) nil))
-    (todo-write--call-each #'todo-write--call-function (nreverse functions)
-                           (list thread outcome))))
+    (run-hook-wrapped hook (lambda (function) (push function functions) nil))
+    (todo-write--call-each #'todo-write--call-function (nreverse functions) args)))
+
+(defun todo-write--run-change-functions (thread _what outcome)
+  "Call the functions of `todo-write-change-functions' with THREAD and OUTCOME."
+  (todo-write--run-functions 'todo-write-change-functions (list thread outcome)))
 
 (defvar todo-write--event-functions nil
   "Abnormal hook of our own buffers and hosts, run whenever something happens.
@@ -77,9 +80,8 @@ Each function is called with THREAD, WHAT and DATA, where WHAT is one of:
               withdrawn; DATA is its id, see `todo-write-requests'
   `forgotten' THREAD was forgotten; DATA is nil
   `spinner'   the spinner turned; THREAD and DATA are nil
-  `agent-transition', `agent-change', `agent-gone'
-              DATA, a `todo-write-agent', changed its state or something
-              else, or was forgotten; see `todo-write-attention--watch'
+`todo-write-agent-functions' are told of agents.
+
 If one signals, the error is reported and the others are still called.")
 
 (defvar todo-write--newest-outcome nil

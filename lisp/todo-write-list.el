@@ -20,9 +20,11 @@
 (require 'subr-x)
 (require 'tabulated-list)
 (require 'todo-write)
+(require 'todo-write-agents)
 (require 'todo-write-attention)
 (require 'todo-write-menu)
 (require 'todo-write-page)
+(require 'todo-write-remote)
 (require 'todo-write-row)
 (require 'todo-write-view)
 
@@ -37,24 +39,32 @@ Older ones are folded to a count, which RET unfolds."
 
 (defun todo-write-list--known-agents ()
   "Return the sorted agents, those of earlier sessions last."
-  (append (todo-write-attention--sorted-agents)
-          (cl-loop for kept in (todo-write-threads-kept)
-                   for about = (plist-get kept :about)
-                   unless (or (todo-write-attention--agent (plist-get kept :key))
-                              (plist-get about :parent))
-                   collect (todo-write-agent--make
-                            :key (plist-get kept :key) :activity 'rest
-                            :project (plist-get about :project)
-                            :program (plist-get about :agent)
-                            :since (plist-get kept :modified)))))
+  (let* ((agents (todo-write-agents))
+         (threads (make-hash-table :test #'equal)))
+    (dolist (agent agents)
+      (puthash (plist-get agent :thread) t threads))
+    (append agents
+            (cl-loop for kept in (todo-write-threads-kept)
+                     for about = (plist-get kept :about)
+                     unless (or (gethash (plist-get kept :key) threads)
+                                (plist-get about :parent))
+                     collect (todo-write-list--kept-agent kept about)))))
+
+(defun todo-write-list--kept-agent (kept about)
+  "Return the agent of an earlier session, a plist as in `todo-write-agents'.
+KEPT is as from `todo-write-threads-kept', ABOUT is in it."
+  (let ((thread (plist-get kept :key)) (project (plist-get about :project)))
+    (list :thread thread :agent (plist-get about :agent) :project project
+          :machine (todo-write-remote--host thread project)
+          :attention 'idle :since (plist-get kept :modified))))
 
 (defun todo-write-list--old-p (agent)
   "Return non-nil if AGENT is folded to the count of older ones.
 It has been idle for `todo-write-list-hours', or its user left that
 session for another one."
-  (or (todo-write-agent-left agent)
-      (and (> (todo-write-attention--rank agent) 2)
-           (< (/ (todo-write-agent-since agent) 1000.0)
+  (or (plist-get agent :left)
+      (and (memq (plist-get agent :attention) '(idle unknown))
+           (< (/ (plist-get agent :since) 1000.0)
               (- (float-time) (* 3600 todo-write-list-hours))))))
 
 (defconst todo-write-list--states
@@ -74,7 +84,7 @@ SHAPE is a string or as for `todo-write-row--shape'.")
   (pcase-let* ((state (todo-write-agent-state agent))
                (`(,shape ,face) (alist-get state todo-write-list--states)))
     (propertize (format "%s %s" (if (stringp shape) shape (todo-write-row--shape shape)) state)
-                'face (if (todo-write-agent-dismissed agent) 'todo-write-time face))))
+                'face (if (plist-get agent :dismissed) 'todo-write-time face))))
 
 (defun todo-write-list--ending (agent)
   "Return how AGENT stopped, in parentheses, or nil."
@@ -83,13 +93,13 @@ SHAPE is a string or as for `todo-write-row--shape'.")
 
 (defun todo-write-list--age (agent)
   "Return for how long AGENT has been in its state."
-  (propertize (todo-write-row--age (/ (todo-write-agent-since agent) 1000.0))
+  (propertize (todo-write-row--age (/ (plist-get agent :since) 1000.0))
               'face 'todo-write-time))
 
 (defun todo-write-list--program (agent)
   "Return the name of AGENT's program, or an empty string if it is unknown."
-  (let ((name (or (todo-write-agent-program agent)
-                  (pcase (split-string (todo-write-agent-key agent) ":")
+  (let ((name (or (plist-get agent :agent)
+                  (pcase (split-string (plist-get agent :thread) ":")
                     ((or `("mcp" ,name . ,_) `(,name ,_ . ,_)) name)
                     (_ "")))))
     (pcase name
@@ -102,29 +112,29 @@ SHAPE is a string or as for `todo-write-row--shape'.")
 If one of OTHERS has the same title and folder name, the branch precedes
 it, or a short id if the branches are equal or unknown."
   (let* ((alike (todo-write-list--alike agent others))
-         (project (todo-write-agent-project agent))
+         (project (plist-get agent :project))
          ;; The branch of a project that two agents share tells them apart no better.
          (branch (and alike
                       (not (seq-some (lambda (other)
-                                       (equal (todo-write-agent-project other) project))
+                                       (equal (plist-get other :project) project))
                                      alike))
                       (todo-write-list--branch agent)))
          (mark (cond ((null alike) "")
                      ((or (null branch)
                           (member branch (mapcar #'todo-write-list--branch alike)))
                       (todo-write-row-line
-                       (car (last (split-string (todo-write-agent-key agent) ":"))) 7))
+                       (car (last (split-string (plist-get agent :thread) ":"))) 7))
                      (t (todo-write-row-line branch 16)))))
     (concat mark (and alike " ") (todo-write-agent-label agent))))
 
 (defun todo-write-list--alike (agent others)
   "Return those of OTHERS with the title and the folder name of AGENT."
-  (when-let* ((title (todo-write-agent-title agent)))
-    (let ((project (todo-write-agent-project agent)) folder)
+  (when-let* ((title (plist-get agent :title)))
+    (let ((project (plist-get agent :project)) folder)
       (seq-filter (lambda (other)
                     (and (not (eq other agent))
-                         (equal (todo-write-agent-title other) title)
-                         (or (equal (todo-write-agent-project other) project)
+                         (equal (plist-get other :title) title)
+                         (or (equal (plist-get other :project) project)
                              (equal (todo-write-agent-folder other)
                                     (or folder
                                         (setq folder (todo-write-agent-folder agent)))))))
@@ -133,7 +143,7 @@ it, or a short id if the branches are equal or unknown."
 (defun todo-write-list--branch (agent)
   "Return the Git branch that is checked out in AGENT's project, or nil."
   (let* (file-name-handler-alist
-         (project (or (todo-write-agent-project agent) "/"))
+         (project (or (plist-get agent :project) "/"))
          ;; In a linked worktree, a file names the folder.
          (folder (or (todo-write-list--line-after "gitdir: " (expand-file-name ".git" project))
                      ".git")))
@@ -150,7 +160,7 @@ it, or a short id if the branches are equal or unknown."
 (defun todo-write-list--now (agent summary)
   "Return why AGENT waits, failed or stopped, else the task in progress.
 SUMMARY is that of its plan."
-  (let ((reason (todo-write-agent-reason agent))
+  (let ((reason (plist-get agent :reason))
         (ending (todo-write-list--ending agent))
         (current (plist-get summary :current)))
     (cond (reason (todo-write-row-line reason))
@@ -185,7 +195,7 @@ default NEW; otherwise signal a `user-error' if there is no thread."
                             (mapcar (lambda (title) (assoc title agents)) titles)))))
                    nil (not new) nil nil (or new (caar agents)))))
          (agent (cdr (assoc input agents))))
-    (if agent (todo-write-agent-key agent) input)))
+    (if agent (plist-get agent :thread) input)))
 
 (defun todo-write-list--thread-here ()
   "Return the key of the thread at point in the overview or of this buffer, or nil."
@@ -209,9 +219,9 @@ no thread."
 A title is plain text; where two are alike, the key or a number follows."
   (let (titled)
     (dolist (agent agents)
-      (let* ((key (todo-write-agent-key agent))
+      (let* ((key (plist-get agent :thread))
              (title (todo-write-row-line
-                     (or (todo-write-agent-title agent)
+                     (or (plist-get agent :title)
                          (plist-get (todo-write-summary key) :title)
                          key)
                      60))
@@ -250,7 +260,8 @@ The value is as for `affixation-function'."
 
 (defun todo-write-list--cells (agent)
   "Return what stands beside the title of AGENT in completion, a list of strings."
-  (let ((summary (todo-write-summary (todo-write-agent-key agent))))
+  (let ((summary (or (plist-get agent :plan)
+                     (todo-write-summary (plist-get agent :thread)))))
     (mapcar (lambda (cell) (todo-write-row--truncate cell 30))
             (list (todo-write-row--count summary)
                   (concat (todo-write-list--state agent)
@@ -267,7 +278,7 @@ The value is as for `affixation-function'."
   (or (get-text-property 0 'todo-write-key title)
       (when-let* ((agent (cdr (assoc title (todo-write-list--titled
                                             (todo-write-list--known-agents))))))
-        (todo-write-agent-key agent))
+        (plist-get agent :thread))
       (user-error "There is no such plan any more")))
 
 (defun todo-write-list-visit-plan (title)
@@ -353,8 +364,7 @@ The value is as for `affixation-function'."
   (setq-local revert-buffer-function #'todo-write-list--revert
               ;; Emacs 28 never forgets an `add-hook' with a depth.
               context-menu-functions (list t #'todo-write-menu--context))
-  (todo-write-attention--watch 'list t)
-  (add-hook 'todo-write--event-functions #'todo-write-list--on-event)
+  (add-hook 'todo-write-agent-functions #'todo-write-list--on-agent)
   (unless todo-write-list--timer
     (setq todo-write-list--timer (run-at-time 30 30 #'todo-write-list--tick)))
   (add-hook 'window-size-change-functions #'todo-write-list--fit nil t)
@@ -366,8 +376,7 @@ The value is as for `affixation-function'."
   (when todo-write-list--timer
     (cancel-timer todo-write-list--timer)
     (setq todo-write-list--timer nil))
-  (todo-write-attention--watch 'list nil)
-  (remove-hook 'todo-write--event-functions #'todo-write-list--on-event))
+  (remove-hook 'todo-write-agent-functions #'todo-write-list--on-agent))
 
 ;;; Rows
 
@@ -389,9 +398,8 @@ a narrow WIDTH omits others."
 
 (defun todo-write-list--entry (agent others)
   "Return the row of AGENT; its title distinguishes it from OTHERS."
-  (let* ((key (todo-write-agent-key agent))
-         (summary (todo-write-summary key)))
-    (list key
+  (let ((summary (plist-get agent :plan)))
+    (list (plist-get agent :thread)
           (vconcat
            (mapcar (pcase-lambda (`(,name ,width . ,_))
                      (let ((cell (todo-write-list--cell name width agent summary others)))
@@ -442,21 +450,21 @@ Points stay at their agents; the START of a window stays at its line."
   (let* ((window (get-buffer-window nil t))
          (agents (seq-group-by (lambda (agent) (and (todo-write-list--folded-p agent) t))
                                (todo-write-list--known-agents)))
-         (shown (cdr (assq nil agents))))
-    (setq todo-write-list--older (mapcar #'todo-write-agent-key (cdr (assq t agents)))
+         (shown (mapcar #'todo-write-list--complete (cdr (assq nil agents)))))
+    (setq todo-write-list--older (mapcar (lambda (agent) (plist-get agent :thread))
+                                         (cdr (assq t agents)))
           tabulated-list-format
           (todo-write-list--columns (if window (window-body-width window) 100)))
     (tabulated-list-init-header)
     (clrhash todo-write-list--agents)
     (dolist (agent shown)
-      (puthash (todo-write-agent-key agent) agent todo-write-list--agents)
-      (todo-write-list--complete agent))
-    (let ((titles (seq-group-by #'todo-write-agent-title shown)))
+      (puthash (plist-get agent :thread) agent todo-write-list--agents))
+    (let ((titles (seq-group-by (lambda (agent) (plist-get agent :title)) shown)))
       (setq todo-write-list--unsorted nil
             tabulated-list-entries
             (mapcar (lambda (agent)
                       (todo-write-list--entry
-                       agent (cdr (assoc (todo-write-agent-title agent) titles))))
+                       agent (cdr (assoc (plist-get agent :title) titles))))
                     shown)))
     (todo-write-list--keep (lambda ()
                              (tabulated-list-print)
@@ -476,30 +484,33 @@ Points stay at their agents; the START of a window stays at its line."
                         'face 'todo-write-time 'todo-write-older t))))
 
 (defun todo-write-list--complete (agent)
-  "Set the title and the ending of AGENT from its plan if it has no title."
-  (unless (todo-write-agent-title agent)
-    (let ((summary (todo-write-summary (todo-write-agent-key agent))))
-      (setf (todo-write-agent-title agent) (plist-get summary :title)
-            (todo-write-agent-ending agent)
-            (todo-write-attention--ending (plist-get summary :ending)
-                                         (plist-get summary :state))))))
+  "Return AGENT with its plan, which that of an earlier session does not have."
+  (if (plist-get agent :plan)
+      agent
+    (let ((summary (todo-write-summary (plist-get agent :thread))))
+      (append (list :title (plist-get summary :title) :ending (plist-get summary :ending)
+                    :plan summary)
+              agent))))
 
 (defvar todo-write-list--undrawn nil
-  "Agents whose rows are out of date, and the event to draw, as an alist.")
+  "Agents whose rows are out of date, an alist of threads and (AGENT . WHAT).
+These are as for `todo-write-list--update-row'.")
 
-(defun todo-write-list--on-event (_thread what data)
-  "Update the overview if WHAT is an event of an agent, DATA.
-For `todo-write--event-functions'."
-  (when (memq what '(agent-transition agent-change agent-gone))
+(defun todo-write-list--on-agent (thread old new)
+  "Update the row of the agent of THREAD, which was OLD and is NEW.
+For `todo-write-agent-functions'."
+  (let ((what (cond ((null new) 'gone)
+                    ((todo-write-agent-transition-p old new) 'transition)
+                    (t 'change))))
     (cond ((null (get-buffer todo-write-list--buffer))
            ;; Buffers may be killed without running their hooks.
            (todo-write-list--stop))
           ((todo-write--draw-later #'todo-write-list--draw)
-           (let ((before (alist-get data todo-write-list--undrawn)))
-             (setf (alist-get data todo-write-list--undrawn)
-                   (if (eq what 'agent-change) (or before what) what))))
+           (let ((before (cdr (alist-get thread todo-write-list--undrawn nil nil #'equal))))
+             (setf (alist-get thread todo-write-list--undrawn nil nil #'equal)
+                   (cons (or new old) (if (eq what 'change) (or before what) what)))))
           (t (with-current-buffer todo-write-list--buffer
-               (todo-write-list--update-row data what))))))
+               (todo-write-list--update-row (or new old) what))))))
 
 (defconst todo-write-list--most-drawn 10
   "Maximum number of rows that are drawn at once.")
@@ -513,26 +524,27 @@ A thousand sessions may begin at once."
       (when todo-write-list--undrawn
         (run-with-timer 0.01 nil #'todo-write-list--draw))
       (with-current-buffer buffer
-        (pcase-dolist (`(,agent . ,what) (seq-take undrawn todo-write-list--most-drawn))
+        (pcase-dolist (`(,_ ,agent . ,what) (seq-take undrawn todo-write-list--most-drawn))
           (todo-write-list--update-row agent what))))))
 
 (defun todo-write-list--update-row (agent what)
-  "Update the row of AGENT after the event WHAT, unless it is folded.
-It keeps its place while the selected window shows the overview."
-  (let* ((key (todo-write-agent-key agent))
+  "Update the row of AGENT after WHAT happened, unless it is folded.
+WHAT is `transition', `gone' or, if only something else differs, `change'.
+The row keeps its place while the selected window shows the overview."
+  (let* ((key (plist-get agent :thread))
          (shown (gethash key todo-write-list--agents))
-         (start (and shown (todo-write-page--find-row (todo-write-agent-key shown))))
+         (start (and shown (todo-write-page--find-row (plist-get shown :thread))))
          (place (pcase what
-                  ('agent-change start)
-                  ((and 'agent-transition (guard (and start (eq (current-buffer) (window-buffer)))))
+                  ('change start)
+                  ((and 'transition (guard (and start (eq (current-buffer) (window-buffer)))))
                    (setq todo-write-list--unsorted t)
                    start)))
-         (folded (and (not start) (not (eq what 'agent-gone)) (todo-write-list--folded-p agent))))
+         (folded (and (not start) (not (eq what 'gone)) (todo-write-list--folded-p agent))))
     (todo-write-list--note-folded key folded)
     (cond (folded)
           ((and todo-write-list--unsorted (not place))
            (todo-write-list--print))
-          (t (todo-write-list--replace-row agent start place (eq what 'agent-gone))))))
+          (t (todo-write-list--replace-row agent start place (eq what 'gone))))))
 
 (defun todo-write-list--note-folded (key folded)
   "Update the count of older agents if it is new that the agent KEY is FOLDED."
@@ -547,8 +559,8 @@ It keeps its place while the selected window shows the overview."
   "Replace the row of AGENT at START, if it has one, by a new one at PLACE.
 PLACE nil stands for where AGENT sorts now; GONE non-nil means no new row."
   (if gone
-      (remhash (todo-write-agent-key agent) todo-write-list--agents)
-    (puthash (todo-write-agent-key agent) agent todo-write-list--agents))
+      (remhash (plist-get agent :thread) todo-write-list--agents)
+    (puthash (plist-get agent :thread) agent todo-write-list--agents))
   (todo-write-list--keep
    (lambda ()
      (when start
@@ -571,7 +583,7 @@ PLACE nil stands for where AGENT sorts now; GONE non-nil means no new row."
     (while (< start end)
       (goto-char (/ (+ start end) 2))
       (beginning-of-line)
-      (if (todo-write-attention--before-p
+      (if (todo-write-agents-before-p
            agent (gethash (tabulated-list-get-id) todo-write-list--agents))
           (setq end (point))
         (setq start (line-beginning-position 2))))
@@ -633,7 +645,7 @@ On the count, show older agents."
     (goto-char (button-start button)))
   (if (get-text-property (point) 'todo-write-older)
       (todo-write-list-toggle-older)
-    (todo-write-switch (todo-write-agent-key (todo-write-list--agent)))))
+    (todo-write-switch (plist-get (todo-write-list--agent) :thread))))
 
 (defun todo-write-list-toggle-older ()
   "Show the agents that have been idle for `todo-write-list-hours', or hide them."
@@ -650,29 +662,35 @@ On the count, show older agents."
 (defun todo-write-list-look ()
   "Display the buffer of the agent at point, else its plan; stay here."
   (interactive nil todo-write-list-mode)
-  (let ((agent (todo-write-list--agent)))
-    (if-let* ((buffer (todo-write-attention--buffer agent)))
+  (let ((thread (plist-get (todo-write-list--agent) :thread)))
+    (if-let* ((buffer (todo-write-agent-buffer thread)))
         (display-buffer buffer '(nil (inhibit-same-window . t)))
-      (todo-write-restore (todo-write-agent-key agent))
-      (todo-write-show (todo-write-agent-key agent)))
-    (todo-write-attention--see agent)))
+      (todo-write-restore thread)
+      (todo-write-show thread))
+    (todo-write-agent-see thread)))
+
+(defun todo-write-list--live-agent ()
+  "Return the agent at point; signal a `user-error' if it is of an earlier session."
+  (or (todo-write-agent (plist-get (todo-write-list--agent) :thread))
+      (user-error "This agent is of an earlier session")))
 
 (defun todo-write-list-toggle-seen ()
   "Toggle whether the agent at point counts as seen."
   (interactive nil todo-write-list-mode)
-  (let ((agent (todo-write-list--agent)))
-    (unless (eq (todo-write-agent-activity agent) 'rest)
+  (let* ((agent (todo-write-list--live-agent))
+         (unseen (not (eq 'unseen (plist-get agent :attention)))))
+    (when (plist-get agent :activity)
       (user-error "Only an agent that is done is seen or unseen"))
-    (todo-write-attention--see agent (not (todo-write-agent-unseen agent)))
-    (message "Marked as %s; m undoes" (if (todo-write-agent-unseen agent) "unseen" "seen"))))
+    (todo-write-agent-see (plist-get agent :thread) unseen)
+    (message "Marked as %s; m undoes" (if unseen "unseen" "seen"))))
 
 (defun todo-write-list-dismiss ()
   "Toggle whether the agent at point counts as idle until its next transition."
   (interactive nil todo-write-list-mode)
-  (let ((agent (todo-write-list--agent)))
-    (todo-write-attention--dismiss agent (not (todo-write-agent-dismissed agent)))
-    (message (if (todo-write-agent-dismissed agent)
-                 "Dismissed until its next activity; d undoes"
+  (let* ((agent (todo-write-list--live-agent))
+         (dismissed (not (plist-get agent :dismissed))))
+    (todo-write-agent-dismiss (plist-get agent :thread) dismissed)
+    (message (if dismissed "Dismissed until its next activity; d undoes"
                "No longer dismissed"))))
 
 (defun todo-write-list-forget ()
@@ -681,7 +699,7 @@ On the count, show older agents."
   (let ((agent (todo-write-list--agent)))
     (when (yes-or-no-p (format "Forget the plan of %s and its history? "
                                (todo-write-agent-label agent)))
-      (todo-write-forget (todo-write-agent-key agent))
+      (todo-write-forget (plist-get agent :thread))
       (todo-write-list--print))))
 
 (provide 'todo-write-list)

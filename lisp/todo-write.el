@@ -659,5 +659,16 @@ CATEGORY and METADATA, an alist, describe them."
                    . ,metadata)
       (complete-with-action action candidates string predicate))))
 
+;;; Agents
+
+(autoload 'todo-write-agents--watch "todo-write-agents")
+
+;; They are tracked while the hook has functions.
+(add-variable-watcher 'todo-write-agent-functions #'todo-write-agents--watch)
+
 (provide 'todo-write)
+
+;; An init file may have added one before.
+(when todo-write-agent-functions
+  (todo-write-agents--watch 'todo-write-agent-functions todo-write-agent-functions))
 ;;; todo-write.el ends here

@@ -109,8 +109,8 @@ pub struct Report {
     pub weight: Weight,
     /// Why, in a line: what the agent waits for, how its turn ended, why it failed.
     pub reason: Option<String>,
-    /// A line about an agent at rest.
-    pub note: Option<String>,
+    /// How many commands still run in the background of an agent at rest.
+    pub background: u32,
     /// When it was said or happened. The turn of a transcript happened when it began.
     pub at: Millis,
     /// Since when it is so, as far as that is known: at most `at`.
@@ -122,7 +122,7 @@ pub struct Report {
 impl Report {
     /// A report about the time `at`.
     pub fn new(what: What, weight: Weight, at: Millis) -> Report {
-        Report { what, weight, reason: None, note: None, at, since: at, process: None }
+        Report { what, weight, reason: None, background: 0, at, since: at, process: None }
     }
 
     /// The same of an agent with this process.
@@ -154,8 +154,8 @@ impl Report {
     }
 
     fn is_same(&self, other: &Report) -> bool {
-        (&self.what, self.weight, &self.reason, &self.note)
-            == (&other.what, other.weight, &other.reason, &other.note)
+        (&self.what, self.weight, &self.reason, self.background)
+            == (&other.what, other.weight, &other.reason, other.background)
     }
 }
 
@@ -183,6 +183,8 @@ pub struct Decision {
     pub doing: Doing,
     /// What it waits for, why it failed, or a line about an agent at rest.
     pub reason: Option<String>,
+    /// How many commands still run in its background, if it is at rest.
+    pub background: u32,
     /// Whether that is a guess.
     pub is_inferred: bool,
     /// Since when.
@@ -202,6 +204,7 @@ impl Decision {
         Decision {
             doing,
             reason: report.reason.clone(),
+            background: 0,
             is_inferred: false,
             since: report.since,
             ending: None,
@@ -321,7 +324,8 @@ impl Reports {
         let pause = || last.reason.clone().unwrap_or_else(|| "end of turn".to_owned());
         Decision {
             doing: if rest.has_failed { Doing::Failed } else { Doing::Idle },
-            reason: if rest.has_failed { last.reason.clone() } else { top.note.clone() },
+            reason: if rest.has_failed { last.reason.clone() } else { in_background(top.background) },
+            background: top.background,
             is_inferred: false,
             since: last.since,
             ending: rest.ending,
@@ -360,6 +364,11 @@ impl Reports {
             }
         }
     }
+}
+
+/// The line about an agent at rest with so many commands in its background.
+fn in_background(count: u32) -> Option<String> {
+    (count > 0).then(|| format!("{count} in background"))
 }
 
 /// A source's report after its last one. What it says again is so since then.

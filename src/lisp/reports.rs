@@ -252,7 +252,8 @@ fn clear_failure(env: &Env, thread: Key) -> Result<Value<'_>> {
 /// - `:inferred': t if that is a guess
 /// - `:since': when it began, in milliseconds since the epoch
 /// - `:left': t if the user left the session for another one
-/// - `:process': the id of its process on this machine, or of one that it started, or nil.
+/// - `:process': the id of its process on this machine, or of one that it started, or nil
+/// - `:background': how many commands still run in the background of an idle one.
 #[defun]
 fn activity(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
@@ -273,7 +274,8 @@ fn activity(env: &Env, thread: Key) -> Result<Value<'_>> {
             .set("inferred", decision.is_inferred)?
             .set("since", decision.since)?
             .set("left", decision.is_left)?
-            .set("process", process)?;
+            .set("process", process)?
+            .set("background", decision.background)?;
         plist.finish().map(Some)
     })
 }

@@ -75,21 +75,21 @@ impl Followed {
     }
 }
 
-/// What the file of a live process says.
-fn word(process: &Process) -> (What, Option<String>, Option<String>) {
+/// What the file of a live process says, why, and how many commands run in its background.
+fn word(process: &Process) -> (What, Option<String>, u32) {
     let ended = What::Rest(Rest::end(Some(Ending::EndOfTurn)));
     match process.status.as_deref() {
-        _ if process.is_suspended => (What::Suspended, None, None),
-        Some("busy") => (What::Working, None, None),
-        Some("idle") => (ended, None, None),
+        _ if process.is_suspended => (What::Suspended, None, 0),
+        Some("busy") => (What::Working, None, 0),
+        Some("idle") => (ended, None, 0),
         // A server that runs for days must not keep its agent working.
-        Some("shell") => (ended, None, Some("1 in background".to_owned())),
+        Some("shell") => (ended, None, 1),
         Some("waiting") => {
             let reason = process.waiting_for.as_deref();
             let line = reason.map(|reason| crate::text::one_line(reason).0.into_owned());
-            (waiting(reason), line, None)
+            (waiting(reason), line, 0)
         }
-        _ => (What::Unknown, None, None),
+        _ => (What::Unknown, None, 0),
     }
 }
 
@@ -148,10 +148,10 @@ impl Module {
         let live = self.followed.process_of(&session).map(|process| (process.pid, word(process)));
         let pid = self.followed.followups.get(&id).and_then(|one| one.pid);
         let report = match live {
-            Some((pid, (what, reason, note))) => {
+            Some((pid, (what, reason, background))) => {
                 self.followed.followups.entry(id).or_default().pid = Some(pid);
                 let since = if matches!(what, What::Rest(_)) { session.last } else { session.grew };
-                let report = Report { note, ..Report::new(what, Weight::State, now()) };
+                let report = Report { background, ..Report::new(what, Weight::State, now()) };
                 let here = session.machine.is_none().then_some(pid);
                 report.because(reason).since(since).of_process(here)
             }

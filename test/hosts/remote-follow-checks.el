@@ -177,7 +177,7 @@ SUBAGENT is a list of the steps of a subagent."
                                                    ("Weed" . "in_progress"))
                                                  (remote-follow-checks--rows))))
            (should (plist-get (todo-write-summary key) :title))
-           (should-not (todo-write-attention--pid (todo-write-agent--make :key key)))))
+           (should-not (todo-write-agents-pid key))))
        ;; The file that it wrote opens by TRAMP.
        (let* ((key (remote-follow-checks--key))
               (file (plist-get (car (plist-get (todo-write-work key) :files)) :path)))

@@ -165,7 +165,7 @@ fn the_most_exact_end_gives_the_reason() {
 
 #[test]
 fn a_background_command_leaves_its_agent_idle_and_is_said() {
-    let shell = Report { note: Some("1 in background".into()), ..state(over(Ending::EndOfTurn), 9) };
+    let shell = Report { background: 1, ..state(over(Ending::EndOfTurn), 9) };
     let decision = decided(&[(Process, shell), (Transcript, event(over(Ending::Denied), 8))]).unwrap();
     assert_eq!((decision.doing, decision.reason.as_deref()), (Doing::Idle, Some("1 in background")));
     assert_eq!(decision.ending, Some(Ending::Denied));
