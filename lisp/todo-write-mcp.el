@@ -187,8 +187,10 @@ See `todo-write-socket--roles'."
     (todo-write-mcp--begin program session)
     (when subagent
       (todo-write-mcp--begin-subagent program thread session (plist-get call :task)))
-    (let ((outcome (todo-write thread (or (plist-get call :arguments) "null")
-                               (todo-write-mcp--client program))))
+    (let ((outcome (todo-write--write thread (or (plist-get call :arguments) "null")
+                                      (todo-write-mcp--client program) nil
+                                      (or (plist-get call :id)
+                                          (todo-write-mcp--followable-p program call)))))
       (cons (plist-get outcome :ok)
             (string-join (delq nil (list (plist-get outcome :result)
                                          (unless subagent
@@ -231,6 +233,12 @@ Each process of a client that does not name its session has its own thread."
                       (todo-write-mcp--key-part session)))
      (t (format "mcp:%s:%s-%s" (todo-write-mcp--key-part client)
                 (plist-get hello :process) (plist-get hello :started))))))
+
+(defun todo-write-mcp--followable-p (program call)
+  "Return t if the transcript of the session of CALL of PROGRAM may be followed."
+  (and (plist-get call :session)
+       (nth 2 (assoc (todo-write-mcp--hello-string program :client) todo-write-mcp--clients))
+       t))
 
 (defun todo-write-mcp--subthread (session subagent)
   "Return the key of the thread of SUBAGENT, an id, in the thread SESSION.

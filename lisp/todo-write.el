@@ -71,10 +71,17 @@ Do not modify the outcome: its tasks are those of earlier outcomes.
 A refused write leaves the list as it is and does not signal.  Signal
 `todo-write-input-error' if THREAD is not a string, and
 `todo-write-panic' for a bug in the module."
+  (todo-write--write thread input source unanswered nil))
+
+(defun todo-write--write (thread input source unanswered call)
+  "Replace the list of THREAD by INPUT; see `todo-write'.
+SOURCE and UNANSWERED are as there.  CALL is the id that this call has in
+the transcript of the agent's session, t if the host does not know it, or
+nil if no transcript has it."
   (todo-write--configure)
   (let ((inhibit-quit t))
     (todo-write--publish thread (todo-write--call todo-write-dyn--write
-                                  thread input source unanswered)
+                                  thread input source unanswered call)
                          '(todo-write--deliver-new todo-write--dispatch-changes
                                                    todo-write--dispatch-state-after
                                                    todo-write--clear-failure

@@ -192,9 +192,15 @@ pub enum EventKind {
     Unread(Cow<'static, str>),
     /// The whole list, by the agent's own tools.
     List(PlanResult),
-    /// The whole list by `todo_write` over MCP, called at this time. An Emacs has most likely
-    /// answered the call, perhaps this one.
-    EmacsList(PlanResult, Option<Millis>),
+    /// A call of `todo_write` over MCP. An Emacs has most likely answered it, perhaps this one.
+    EmacsCall {
+        /// The id of the call.
+        id: String,
+        /// When it was made.
+        called: Option<Millis>,
+        /// The whole list; none if the call had no effect, as far as its result says.
+        list: Option<PlanResult>,
+    },
     /// A turn began or continues.
     TurnBegun,
     /// A turn ended, perhaps with an error.

@@ -7,6 +7,7 @@
 
 pub mod activity;
 mod apply;
+pub(crate) mod calls;
 pub mod clock;
 mod edit;
 mod observe;
@@ -30,6 +31,8 @@ use crate::list::item::{Author, Item, List, Status};
 use crate::list::report;
 use crate::wire::wire_names;
 use activity::{Activity, AgentActivity, Ending};
+use calls::Reading;
+pub use calls::{CallName, StoredCall};
 use clock::{Clock, Times};
 pub use edit::Edit;
 use record::{Changes, FORMAT, PositionRecord, Record, RevisionRecord};
@@ -98,8 +101,8 @@ pub struct Thread {
     positions: Vec<PositionRecord>,
     /// The items in progress when calls that start subagents were made, by the ids of the calls.
     moments: HashMap<String, Vec<String>>,
-    /// The time of its agent's last call to this Emacs process, or 0. No record has it.
-    called: Millis,
+    /// How far its transcript was read.
+    reading: Reading,
     /// The records made since they were last taken, if the owner wants them.
     made: Option<Vec<Record>>,
     /// The length of the journal in bytes, as the owner says.
@@ -141,7 +144,7 @@ impl Thread {
             streaming: Streaming::default(),
             positions: Vec::new(),
             moments: HashMap::new(),
-            called: 0,
+            reading: Reading::default(),
             made: None,
             journal_bytes: 0,
             refused: None,
@@ -218,16 +221,6 @@ impl Thread {
         self.clock.get(id)
     }
 
-    /// Sets the time of the agent's last direct call, which no journal has.
-    pub fn note_call(&mut self, now: Millis) {
-        self.called = now;
-    }
-
-    /// The time that [`Thread::note_call`] set, or 0.
-    pub(crate) fn called(&self) -> Millis {
-        self.called
-    }
-
     /// Whether nothing of the thread is lost or ends if only its journal keeps it: its agent has ended its
     /// turn, and subscribers have all observations.
     pub(crate) fn is_at_rest(&self) -> bool {
@@ -243,7 +236,7 @@ impl Thread {
         let mut writes =
             self.revisions.iter().rev().filter(|revision| revision.stamp.author == Author::Agent);
         let newest = writes.find(|revision| is_call(&revision.stamp.source));
-        newest.map_or(0, |revision| revision.stamp.timestamp).max(self.called)
+        newest.map_or(0, |revision| revision.stamp.timestamp).max(self.reading.last_call())
     }
 
     /// The state, derived from the list and the pause. Only open items that the agent can complete keep

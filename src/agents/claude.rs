@@ -487,7 +487,7 @@ impl ClaudeReader {
             self.sums(origin, agent, id, &fields);
         }
         let mut event = result(call.as_ref(), id, content.clone(), is_error, origin.time, effect);
-        let called = call.as_ref().and_then(|call| call.time);
+        let (called, call_id) = call.as_ref().map(|call| (call.time, call.id.clone())).unwrap_or_default();
         match call.map(|call| call.effect.tool) {
             Some(Tool::Edit(edit)) if !is_error && counts => {
                 if let EventKind::Result { effect, .. } = &mut event {
@@ -498,12 +498,15 @@ impl ClaudeReader {
             Some(Tool::Subagent) if is_error || !content.starts_with("Async agent launched") => {
                 self.end_subagent(id, origin.time);
             }
-            // Without an Emacs, the list is the agent's plan all the same.
-            Some(Tool::EmacsList(list)) if !is_error || content.trim_end().ends_with(NO_EMACS) => {
-                self.sources.use_own_tasks(&origin.source, false);
-                self.emit(origin, EventKind::EmacsList(list, called));
+            Some(Tool::EmacsList(list)) => {
+                // Without an Emacs, the list is the agent's plan all the same.
+                let counts = !is_error || content.trim_end().ends_with(NO_EMACS);
+                if counts {
+                    self.sources.use_own_tasks(&origin.source, false);
+                }
+                let list = counts.then_some(list);
+                self.emit(origin, EventKind::EmacsCall { id: call_id, called, list });
             }
-            Some(Tool::EmacsList(_)) => {}
             Some(tool) if !is_error || details.is_not_found() => self.apply(origin, tool, details),
             _ => {}
         }
@@ -641,8 +644,14 @@ impl ClaudeReader {
         let is_due =
             |call: &ToolCall| call.changes_list() && call.source == origin.source && call.message != message;
         while let Some(call) = self.calls.end_due(is_due) {
+            if let Tool::EmacsList(_) = call.effect.tool {
+                // Emacs may have stored it.
+                let kind = EventKind::EmacsCall { id: call.id, called: call.time, list: None };
+                self.emit(origin, kind);
+                continue;
+            }
             let result = TaskResult { text: "", fields: &ToolUseResult::default(), time: origin.time };
-            self.apply(origin, call.tool, result);
+            self.apply(origin, call.effect.tool, result);
         }
     }
 }

@@ -472,14 +472,15 @@ impl CodexReader {
             effect = Effect::default();
         }
         let event = result(call.as_ref(), id, content.clone(), is_error, self.time, effect);
-        let called = call.as_ref().and_then(|call| call.time);
+        let (called, id) = call.as_ref().map(|call| (call.time, call.id.clone())).unwrap_or_default();
         let list = match call.map(|call| call.effect) {
             Some(CallKind::Plan(plan)) if !is_error => Some(EventKind::List(plan)),
             Some(CallKind::Script(plan)) if content.starts_with("Script completed") => {
                 Some(EventKind::List(plan))
             }
-            Some(CallKind::EmacsList(plan)) if !content.contains(REFUSED) => {
-                Some(EventKind::EmacsList(plan, called))
+            Some(CallKind::EmacsList(plan)) => {
+                let list = Some(plan).filter(|_| !content.contains(REFUSED));
+                Some(EventKind::EmacsCall { id, called, list })
             }
             _ => None,
         };

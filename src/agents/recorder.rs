@@ -14,7 +14,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::reports::{self, Report, Rest, Weight, What, after};
-use super::{Event, EventKind, Place, Source, SubagentCall, Transcript};
+use super::{Event, EventKind, Place, PlanResult, Source, SubagentCall, Transcript};
 use crate::events::Millis;
 use crate::events::observation::{Details, Metadata, Observation, Payload, Type};
 use crate::events::payload::{AgentsWork, Content, FileEntry, Text, ToolCall, ToolResult};
@@ -254,12 +254,10 @@ impl Recorder {
                 thread.observe(payload, details(event), time);
             });
         }
-        if is_superseded(thread, event) {
+        if thread.change(|thread| is_stored(thread, event)) || is_superseded(thread, event) {
             return;
         }
-        if event.source.subagent.is_none()
-            && matches!(event.kind, EventKind::List(Ok(_)) | EventKind::EmacsList(Ok(_), _))
-        {
+        if event.source.subagent.is_none() && matches!(list_of(&event.kind), Some(Ok(_))) {
             store.set_current(&pending.thread);
         }
         pending.is_changed = true;
@@ -426,7 +424,7 @@ impl Recorder {
     fn switch(&mut self, key: &str, event: &Event) -> Option<&'static str> {
         let is_own = match &event.kind {
             EventKind::List(_) => true,
-            EventKind::EmacsList(..) => false,
+            EventKind::EmacsCall { list: Some(_), .. } => false,
             _ => return None,
         };
         let before = self.has_own_lists.insert(key.to_owned(), is_own)?;
@@ -513,7 +511,7 @@ fn position(event: &Event, place: &Place) -> PositionRecord {
         session: event.source.session.clone(),
         first: place.transcript.first,
         offset: place.end,
-        records: 0,
+        ..PositionRecord::default()
     }
 }
 
@@ -561,21 +559,37 @@ fn before_positions(thread: &Thread, position: &PositionRecord, ours: &[(usize, 
     };
     let Some(time) = time else { return Before::default() };
     let until = ours.iter().take_while(|(_, event)| event.time.is_none_or(|of_event| of_event <= time));
-    let is_list = |event: &Event| matches!(event.kind, EventKind::List(_) | EventKind::EmacsList(..));
     Before {
         offset: until.map(|(_, event)| end_of(event)).max().unwrap_or_default(),
-        but: ours.iter().rev().find(|(_, event)| is_list(event)).map(|(number, _)| *number),
+        but: ours.iter().rev().find(|(_, event)| list_of(&event.kind).is_some()).map(|(number, _)| *number),
     }
 }
 
 /// The sources of lists that repeat what an agent said elsewhere.
 const REPEATED: [&str; 3] = ["claude", "codex", "acp"];
 
-/// Whether an event is a list that the agent sent to this Emacs, or replaced by a list that it sent.
+/// The whole list in an event, or the reasons to refuse it.
+fn list_of(kind: &EventKind) -> Option<&PlanResult> {
+    match kind {
+        EventKind::List(list) => Some(list),
+        EventKind::EmacsCall { list, .. } => list.as_ref(),
+        _ => None,
+    }
+}
+
+/// Whether an event is a call whose list the thread has, or that had no effect. What follows in the
+/// transcript belongs to that list.
+fn is_stored(thread: &mut Thread, event: &Event) -> bool {
+    let EventKind::EmacsCall { id, list, .. } = &event.kind else { return false };
+    let plan = list.as_ref().and_then(|list| list.as_ref().ok());
+    thread.pass_call(id, plan) || list.is_none()
+}
+
+/// Whether an event is a list that the agent replaced by one that it sent to this Emacs.
 fn is_superseded(thread: &Thread, event: &Event) -> bool {
     let time = match &event.kind {
         EventKind::List(_) => event.time,
-        EventKind::EmacsList(_, called) => *called,
+        EventKind::EmacsCall { called, .. } => *called,
         _ => return false,
     };
     let last = thread.last_call(&REPEATED);
@@ -611,7 +625,7 @@ impl Recorder {
         if let EventKind::Call { name, .. } = kind
             && matches!(name.as_str(), "Task" | "Agent")
         {
-            details.metadata.items = Some(thread.in_progress());
+            details.metadata.items = Some(thread.in_progress_at_line(line_time(event)));
         }
         if let EventKind::Result { effect, .. } = kind {
             let files = effect.files.iter().map(|file| self.policy.entry(file, thread.project()));
@@ -640,18 +654,23 @@ fn record_event(
     if goes_on || is_of_turn(&event.kind) {
         thread.set_activity(Activity::Working, time);
     }
+    if let (Some(time), true) = (event.time, end(kind).is_some() || matches!(kind, EventKind::Prompt(_))) {
+        // A call within a turn has its line there, or has none.
+        thread.pass_calls_before(time);
+    }
     if let Some((ending, reason)) = end(kind) {
         thread.end_turn(reason.to_owned(), ending, time);
     }
     let payload = match kind {
-        EventKind::List(Ok(plan)) | EventKind::EmacsList(Ok(plan), _) => {
+        EventKind::List(Ok(plan)) | EventKind::EmacsCall { list: Some(Ok(plan)), .. } => {
             let source = Some(event.source.agent.as_str().to_owned());
-            let options = WriteOptions { source, keep_completed, is_unanswered: true };
+            let options = WriteOptions { source, keep_completed, is_unanswered: true, call: None };
             let outcome = thread.write(plan.clone(), options, time);
+            thread.pass_list();
             return Some(outcome).filter(|outcome| !outcome.changes.is_empty());
         }
         EventKind::Unread(reason) => Payload::Error(reason.as_ref().into()),
-        EventKind::List(Err(problems)) | EventKind::EmacsList(Err(problems), _) => {
+        EventKind::List(Err(problems)) | EventKind::EmacsCall { list: Some(Err(problems)), .. } => {
             Payload::Error(report::refused(problems).into())
         }
         EventKind::Title(title) if thread.title() == Some(title) => return None,
@@ -680,9 +699,10 @@ fn record_event(
         EventKind::Interrupted => Payload::AgentSuspended(INTERRUPTED.into()),
         EventKind::Denied => Payload::AgentSuspended(DENIED.into()),
         EventKind::TurnEnded { error: Some(error) } => Payload::Error(error.as_str().into()),
-        EventKind::SubagentEnded | EventKind::TurnBegun | EventKind::TurnEnded { error: None } => {
-            return None;
-        }
+        EventKind::EmacsCall { list: None, .. }
+        | EventKind::SubagentEnded
+        | EventKind::TurnBegun
+        | EventKind::TurnEnded { error: None } => return None,
     };
     thread.observe_allowed(policy, payload, details, time);
     None
@@ -758,5 +778,15 @@ fn details(event: &Event) -> Details {
         }
         _ => None,
     };
-    Details { title: title.filter(|title| !title.is_empty()), metadata, ..Details::default() }
+    Details {
+        title: title.filter(|title| !title.is_empty()),
+        line: Some(line_time(event)),
+        metadata,
+        ..Details::default()
+    }
+}
+
+/// The time of the line of an event. One without a time is later than all known ones.
+fn line_time(event: &Event) -> Millis {
+    event.time.unwrap_or(Millis::MAX)
 }

@@ -47,6 +47,8 @@ pub struct Details {
     pub parent_id: Option<String>,
     /// The phase, which may be none. By default it follows from the list.
     pub phase: Option<Option<Phase>>,
+    /// The time of the line that tells it, if a transcript does: the list is that at the line.
+    pub line: Option<Millis>,
     /// All other data. Phase and step are those of the list, unless they are set here.
     pub metadata: Metadata,
 }

@@ -88,6 +88,7 @@ impl Context {
             trace_id: self.trace_id.clone(),
             parent_id: self.step_id.clone(),
             phase: Some(self.phase),
+            line: None,
             metadata,
         }
     }

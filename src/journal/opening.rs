@@ -19,8 +19,8 @@ pub(super) struct Opening {
     /// The description of a journal without one, and of a new one.
     pub(super) about: Map<String, Value>,
     pub(super) now: Millis,
-    /// When the agent last called this process, if the thread was in memory before.
-    pub(super) called: Option<Millis>,
+    /// Whether the thread was in memory before, and left it.
+    pub(super) was_here: bool,
     /// Whether the thread is in memory, so that it is not replayed.
     pub(super) is_in_memory: bool,
     /// What was read before. It may be large, so it is dropped with the rest.
@@ -73,7 +73,7 @@ impl Opening {
             Ok(Some(journal)) if self.is_in_memory => Found::Journal(journal),
             Ok(Some(OpenedJournal { journal, records, warnings })) => {
                 let limit = self.storage.history_limit;
-                let thread = SavedThread::restore(&self.key, &records, Some(journal), limit, self.called);
+                let thread = SavedThread::restore(&self.key, &records, Some(journal), limit, self.was_here);
                 Found::Thread(Box::new(thread), warnings)
             }
             Err(error) => self.read_only(error),
@@ -90,7 +90,7 @@ impl Opening {
             Ok(records) if records.is_empty() => Found::Failed(error, None, None),
             Ok(records) => {
                 let limit = self.storage.history_limit;
-                let thread = SavedThread::restore(&self.key, &records, None, limit, None);
+                let thread = SavedThread::restore(&self.key, &records, None, limit, false);
                 Found::Failed(error, Some(Box::new(thread)), None)
             }
             Err(unreadable) => Found::Failed(error, None, Some(unreadable.to_string())),

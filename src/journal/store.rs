@@ -66,7 +66,6 @@ pub struct Store {
 struct Resting {
     about: Map<String, Value>,
     last: Millis,
-    called: Millis,
 }
 
 /// Work on the files of a folder, for another thread of this process.
@@ -183,8 +182,8 @@ impl Store {
         keys.sort();
         for (_, key) in &keys[..keys.len().saturating_sub(MANY_AT_REST / 2)] {
             if let Some(thread) = self.threads.remove(key) {
-                let (about, last, called) = (thread.about().clone(), thread.last_time(), thread.called());
-                self.resting.insert(key.clone(), Resting { about, last, called });
+                let (about, last) = (thread.about().clone(), thread.last_time());
+                self.resting.insert(key.clone(), Resting { about, last });
             }
         }
     }
@@ -310,7 +309,7 @@ impl Store {
             storage: self.storage.clone(),
             about,
             now,
-            called: self.resting.get(key).map(|thread| thread.called),
+            was_here: self.resting.contains_key(key),
             is_in_memory: self.threads.contains_key(key),
             _snapshot: self.snapshots.remove(key),
         }

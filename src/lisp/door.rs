@@ -205,6 +205,7 @@ fn fields_of_call<'e>(plist: Plist<'e>, env: &'e Env, message: &Call) -> Result<
         .set("role", message.role.map(|role| role.as_str()))?
         .set_some("session", message.session.as_ref())?
         .set_some("source", message.source.as_ref())?
+        .set_some("id", message.id.as_ref())?
         .set_some("subagent", message.subagent.as_ref())?
         .set_some("task", message.task.as_ref())?
         .set_some("arguments", arguments.transpose()?)

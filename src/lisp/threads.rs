@@ -18,7 +18,7 @@ use crate::list::item::Item;
 use crate::list::raw::Raw;
 use crate::text::{is_blank, one_line};
 use crate::thread::clock::Times;
-use crate::thread::{Edit, Outcome, Thread, WriteOptions};
+use crate::thread::{CallName, Edit, Outcome, Thread, WriteOptions};
 
 emacs::use_symbols! {
     project => "todo-write--project"
@@ -95,7 +95,7 @@ fn change<'e>(
     write::outcome(env, &outcome, summary, &warnings)
 }
 
-/// See `todo-write'.
+/// See `todo-write--write'.
 #[defun]
 fn write<'e>(
     env: &'e Env,
@@ -103,10 +103,12 @@ fn write<'e>(
     input: Raw<'static>,
     source: Value<'e>,
     unanswered: Value<'e>,
+    call: Value<'e>,
 ) -> Result<Value<'e>> {
     border(env, || {
         let source = read::name("source", source)?;
         let is_unanswered = unanswered.is_not_nil();
+        let call = read::optional("call", call, call_name)?;
         change(env, &thread, |module| {
             let options = &module.settings.input;
             let plan = match &input {
@@ -122,15 +124,15 @@ fn write<'e>(
             module.store.set_current(&thread);
             module.reports.note_write(&thread);
             let keep_completed = module.settings.keep_completed;
-            Ok(module.open(&thread).change(|thread| {
-                if source.as_deref() != Some("acp") {
-                    thread.note_call(now());
-                }
-                let options = WriteOptions { source, keep_completed, is_unanswered };
-                thread.write(plan, options, now())
-            }))
+            let options = WriteOptions { source, keep_completed, is_unanswered, call };
+            Ok(module.open(&thread).change(|thread| thread.write(plan, options, now())))
         })
     })
+}
+
+/// The name of a call: a string, its id, or another value if no one told that.
+fn call_name(_: &str, value: Value<'_>) -> Result<CallName> {
+    Ok(value.into_rust().map_or(CallName::Unknown, CallName::Id))
 }
 
 /// See `todo-write-edit'.

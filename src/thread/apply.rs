@@ -37,7 +37,12 @@ impl Thread {
                 }
             }
             Record::State { timestamp, activity } => self.apply_activity(activity, *timestamp),
-            Record::Position(position) => self.keep_position(position),
+            Record::Position(position) => {
+                self.reading.leave(usize::try_from(position.ahead).unwrap_or(usize::MAX));
+                self.reading.pass(position.read);
+                self.keep_position(position);
+            }
+            Record::Call(call) => self.reading.push(call.clone()),
             Record::Observation(observation) => self.keep_observation(Arc::clone(observation)),
         }
     }
@@ -145,7 +150,7 @@ impl Thread {
     }
 
     fn keep_position(&mut self, position: &PositionRecord) {
-        let position = PositionRecord { records: 0, ..position.clone() };
+        let position = PositionRecord { records: 0, ahead: 0, read: 0, ..position.clone() };
         self.positions.retain(|known| !known.is_of_file(&position));
         if self.positions.len() == MANY_POSITIONS {
             self.positions.remove(0);
@@ -166,6 +171,7 @@ impl Thread {
         mark_told(self.revisions.current_mut(), self.agent.base.as_deref());
         self.clock.clone_from(&full.clock);
         full.positions.iter().for_each(|position| self.keep_position(position));
+        self.reading.restore(full.read, &full.ahead);
         self.observations.skip_to(full.observations);
     }
 
@@ -184,6 +190,8 @@ impl Thread {
             clock: self.clock.clone(),
             observations: self.observations.next_number(),
             positions: self.positions.clone(),
+            read: self.reading.revision(),
+            ahead: self.reading.ahead().iter().cloned().collect(),
         })
     }
 

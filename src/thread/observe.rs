@@ -11,7 +11,7 @@ use crate::events::payload::{Derived, PlanUpdate, StatusChange, Text};
 use crate::events::policy::{Hidden, Policy, abridge};
 use crate::events::work::is_work;
 use crate::list::change::{Change, ChangeKind};
-use crate::list::item::{Item, Status};
+use crate::list::item::{Item, List, Status};
 use crate::thread::record::Record;
 
 /// Maximum number of calls that start subagents.
@@ -20,7 +20,9 @@ const MANY_MOMENTS: usize = 4_096;
 impl Thread {
     /// Records an observation and returns it.
     pub fn observe(&mut self, payload: Payload, details: Details, now: Millis) -> Arc<Observation> {
-        let observation = self.observation(payload, details, now);
+        let list = details.line.and_then(|time| self.list_at_line(time));
+        let list = list.as_ref().unwrap_or(self.list());
+        let observation = self.observation(payload, details, list, now);
         self.make(Record::Observation(Arc::clone(&observation)));
         observation
     }
@@ -105,21 +107,25 @@ impl Thread {
 
     /// The ids of the items in progress.
     pub fn in_progress(&self) -> Vec<String> {
-        let items = self.list().iter().filter(|item| item.status == Status::InProgress);
-        items.map(|item| item.id.clone()).collect()
+        in_progress(self.list())
     }
 
-    /// Creates an observation with the phase and step of the list.
-    fn observation(&self, payload: Payload, details: Details, now: Millis) -> Arc<Observation> {
-        let Details { title, trace_id, parent_id, phase, mut metadata } = details;
-        let phase = phase.unwrap_or_else(|| Some(Phase::of(self.list())));
+    /// The ids of the items in progress at a line of that time after the last one that was read.
+    pub(crate) fn in_progress_at_line(&mut self, time: Millis) -> Vec<String> {
+        self.list_at_line(time).map_or_else(|| self.in_progress(), |list| in_progress(&list))
+    }
+
+    /// Creates an observation with the phase and step of a list.
+    fn observation(&self, payload: Payload, details: Details, list: &List, now: Millis) -> Arc<Observation> {
+        let Details { title, trace_id, parent_id, phase, line: _, mut metadata } = details;
+        let phase = phase.unwrap_or_else(|| Some(Phase::of(list)));
         let step = match &parent_id {
-            Some(id) => self.list().iter().find(|item| item.id == *id),
-            None if phase == Some(Phase::Execution) => self.current(),
+            Some(id) => list.iter().find(|item| item.id == *id),
+            None if phase == Some(Phase::Execution) => list.iter().find(|item| is_in_progress(item)),
             None => None,
         };
         if is_work(payload.kind(), &metadata) && metadata.items.is_none() {
-            metadata.items = Some(self.in_progress());
+            metadata.items = Some(in_progress(list));
         }
         let number = self.observations.next_number();
         let observation = observation(number, payload, phase, step, metadata, now);
@@ -170,6 +176,15 @@ impl Thread {
         };
         (made.first..).zip([update].into_iter().chain(statuses)).map(observation).collect()
     }
+}
+
+fn is_in_progress(item: &Item) -> bool {
+    item.status == Status::InProgress
+}
+
+/// The ids of the items in progress of a list.
+fn in_progress(list: &List) -> Vec<String> {
+    list.iter().filter(|item| is_in_progress(item)).map(|item| item.id.clone()).collect()
 }
 
 /// An observation with the default title and parent.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::activity::AgentActivity;
+use super::calls::StoredCall;
 use super::clock::Clock;
 use super::revision::Stamp;
 use crate::events::Millis;
@@ -60,6 +61,8 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "is_false")]
         noted: bool,
     },
+    /// A call of the agent's tool. It follows the record of its revision, if it made one.
+    Call(StoredCall),
     /// A pause, a resumption, or another activity of the agent.
     State {
         /// When it began.
@@ -76,7 +79,7 @@ pub enum Record {
 
 /// How far a transcript is recorded in a thread. It stands first in the append with what was read up to
 /// there, which counts only as a whole.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PositionRecord {
     /// The subagent whose file it is; none for the session's own file.
@@ -92,6 +95,12 @@ pub struct PositionRecord {
     /// The number of records of the same append that follow; 0 if they do not matter.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub records: u64,
+    /// The number of calls that are stored although their lines are not among these.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub ahead: u64,
+    /// The newest revision whose line is among these or before them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub read: u64,
 }
 
 impl PositionRecord {
@@ -163,6 +172,12 @@ pub struct FullRecord {
     /// How far transcripts are recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub positions: Vec<PositionRecord>,
+    /// The newest revision whose line in the transcript is recorded.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub read: u64,
+    /// The calls whose lines are not recorded yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ahead: Vec<StoredCall>,
 }
 
 fn is_false(flag: &bool) -> bool {
@@ -204,6 +219,7 @@ impl Record {
             Record::Observation(observation) => Some(observation.timestamp),
             Record::Revision(made) => Some(made.stamp.timestamp),
             Record::Full(full) => Some(full.timestamp),
+            Record::Call(call) => Some(call.timestamp),
             Record::Known { .. } | Record::Position(_) => None,
         }
     }
@@ -214,10 +230,14 @@ impl Record {
             Record::Thread { timestamp, .. } | Record::State { timestamp, .. } => *timestamp,
             Record::Revision(made) => made.number.max(made.stamp.timestamp).max(made.next_id).max(made.known),
             Record::Full(full) => {
-                full.number.max(full.timestamp).max(full.next_id).max(full.known).max(full.observations)
+                let counts = full.number.max(full.next_id).max(full.known).max(full.observations);
+                counts.max(full.timestamp).max(full.read)
             }
             Record::Known { number, .. } => *number,
-            Record::Position(position) => position.offset.max(position.records),
+            Record::Position(position) => {
+                position.offset.max(position.records).max(position.ahead).max(position.read)
+            }
+            Record::Call(call) => call.revision.max(call.timestamp),
             Record::Observation(observation) => observation.number.max(observation.timestamp),
         };
         highest < COUNTER_LIMIT

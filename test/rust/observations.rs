@@ -126,6 +126,7 @@ fn a_host_may_set_phase_step_trace_and_title() {
         parent_id: Some("t2".into()),
         phase: Some(Some(Phase::Execution)),
         metadata: token("EXECUTION_LLM_THINKING"),
+        ..Details::default()
     };
     let said = thread.observe(Payload::new(Type::Thoughts, json!({"text": "Hm"})), details, 7);
     assert_eq!((said.title.as_str(), said.trace_id.as_deref()), ("A thought", Some("trace 7")));
