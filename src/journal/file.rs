@@ -50,6 +50,28 @@ pub struct Journal {
     full: u64,
 }
 
+/// A journal whose file was closed.
+#[derive(Debug)]
+pub(super) struct Closed {
+    path: PathBuf,
+    /// The length that the file had.
+    length: u64,
+}
+
+impl Closed {
+    /// Opens the file again.
+    ///
+    /// # Errors
+    /// The I/O error; see [`is_lost`] for one that another process opened or deleted.
+    pub(super) fn open(&self) -> io::Result<File> {
+        let file = lock(&for_appending(), &self.path, PATIENTLY)?;
+        if file.metadata()?.len() != self.length {
+            return Err(io::Error::new(io::ErrorKind::WouldBlock, "another Emacs has written to it"));
+        }
+        Ok(file)
+    }
+}
+
 /// A journal that was just opened.
 #[derive(Debug)]
 pub struct OpenedJournal {
@@ -284,17 +306,21 @@ impl Journal {
 
     /// The file, opened if it is closed.
     fn file(&mut self) -> io::Result<&mut File> {
-        let file = match self.file.take() {
-            Some(file) => file,
-            None => {
-                let file = lock(&for_appending(), &self.path, PATIENTLY)?;
-                if file.metadata()?.len() != self.valid {
-                    return Err(io::Error::new(io::ErrorKind::WouldBlock, "another Emacs has written to it"));
-                }
-                file
-            }
+        let file = match self.closed() {
+            Some(closed) => Some(closed.open()?),
+            None => self.file.take(),
         };
-        Ok(self.file.insert(file))
+        file.map(|file| self.file.insert(file)).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// What opens the file again, on any thread of the process, if it is closed.
+    pub(super) fn closed(&self) -> Option<Closed> {
+        self.file.is_none().then(|| Closed { path: self.path.clone(), length: self.valid })
+    }
+
+    /// Takes a file that was opened again, unless it was opened otherwise meanwhile.
+    pub(super) fn put_file(&mut self, file: File) {
+        self.file.get_or_insert(file);
     }
 
     /// Writes the pending records.

@@ -1,5 +1,6 @@
 //! Opens the journal of a thread and replays it, on any thread of the process.
 
+use std::fs::File;
 use std::io;
 
 use serde_json::{Map, Value};
@@ -43,6 +44,8 @@ pub(super) enum Found {
     Thread(Box<SavedThread>, Vec<String>),
     /// A journal for the thread in memory.
     Journal(OpenedJournal),
+    /// The file of its journal, which was closed, or the reason why it cannot be opened again.
+    File(io::Result<File>),
     /// The error, the thread as far as its newest journal can be read, and a warning if it cannot.
     Failed(io::Error, Option<Box<SavedThread>>, Option<String>),
 }

@@ -1,10 +1,11 @@
 //! A thread in memory with its journal.
 
 use std::fs::File;
+use std::io;
 use std::ops::Deref;
 use std::path::Path;
 
-use super::file::{Durability, Journal, is_lost};
+use super::file::{Closed, Durability, Journal, is_lost};
 use crate::events::Millis;
 use crate::fault::may_panic_here;
 use crate::thread::Thread;
@@ -241,6 +242,21 @@ impl SavedThread {
     /// The journal file that is open.
     pub(super) fn open_file(&self) -> Option<&Path> {
         self.journal.as_ref().filter(|journal| journal.is_open()).map(Journal::path)
+    }
+
+    /// What opens the journal again if it is closed.
+    pub(super) fn closed(&self) -> Option<Closed> {
+        self.journal.as_ref().and_then(Journal::closed)
+    }
+
+    /// Takes the file of a journal that was opened again.
+    pub(super) fn put_file(&mut self, file: io::Result<File>) {
+        match (file, &mut self.journal) {
+            (Ok(file), Some(journal)) => journal.put_file(file),
+            (Err(error), Some(journal)) if is_lost(&error) && !journal.is_open() => self.journal = None,
+            // Appending tries again, and says why it fails.
+            _ => {}
+        }
     }
 
     /// Opens the journal if it is closed. Returns false if the thread has no journal, or lost it to
