@@ -197,6 +197,23 @@ See `todo-write-socket--roles'."
                                            (todo-write-note--take session))))
                          "\n")))))
 
+(defun todo-write-mcp--needed-threads (connection message)
+  "Return the threads that MESSAGE of CONNECTION may change.
+Their journals must be open then."
+  (let* ((key (cons (todo-write-socket--connection-remote connection)
+                    (plist-get (todo-write-socket--connection-hello connection) :id)))
+         (program (gethash key todo-write-mcp--programs))
+         (session (and (plist-get message :session)
+                       (todo-write-mcp--thread (todo-write-mcp--program-of connection) message)))
+         (subagent (plist-get message :subagent)))
+    (append (and session (list session))
+            (and session subagent (list (todo-write-mcp--subthread session subagent)))
+            ;; These end it, or the sessions of the program that it has left.
+            (and program
+                 (or (memq (plist-get message :type) '(bye closed activity))
+                     (equal "process" (plist-get message :source)))
+                 (mapcar #'car (todo-write-mcp--program-sessions program))))))
+
 ;;; The session
 
 (defun todo-write-mcp--client (program)
@@ -272,7 +289,9 @@ Its agent has one at a time: the user called /clear or /resume."
   "Set the agent of THREAD, for which PROGRAM makes a call, to working.
 At its first call, or if the user forgot THREAD, set its project and title."
   (let ((before (todo-write-mcp--serving thread)))
-    (unless (and (eq before program) (plist-get (todo-write-summary thread) :title))
+    (unless (and (eq before program)
+                 (todo-write--call todo-write-dyn--loaded-p thread)
+                 (plist-get (todo-write-summary thread) :title))
       (unless (memq before (list nil program))
         (todo-write-mcp--forget-session before thread))
       (todo-write-begin thread :project (todo-write-mcp--project program))
@@ -413,7 +432,9 @@ That is on another machine, or in a container."
 
 (defun todo-write-mcp--take-up (program thread)
   "Let PROGRAM serve THREAD if there is a plan of that key."
-  (when (and (not (todo-write-mcp--serving thread)) (todo-write-restore thread))
+  (when (and (not (todo-write-mcp--serving thread))
+             ;; If it had a journal, that is open by now.
+             (todo-write--call todo-write-dyn--loaded-p thread))
     (todo-write-mcp--serve program thread)
     t))
 

@@ -23,6 +23,7 @@
 (require 'todo-write-hub)
 
 (autoload 'todo-write-mcp--receive "todo-write-mcp")
+(autoload 'todo-write-mcp--needed-threads "todo-write-mcp")
 (autoload 'todo-write-note--receive "todo-write-note")
 (autoload 'todo-write-permission--receive "todo-write-permission")
 
@@ -57,6 +58,17 @@ of the machine on which that runs, or nil for this one."
 
 (defvar todo-write-socket--connections nil
   "List of the connections.")
+
+(defvar todo-write-socket--parked nil
+  "Messages that wait for journals of plans, oldest first.
+A list of (CONNECTION MESSAGE . THREADS); the journals of THREADS are not
+open yet.")
+
+(defvar todo-write-socket--park-timer nil
+  "Timer that drops parked calls whose programs no longer wait, or nil.")
+
+(defconst todo-write-socket--park-limit 64
+  "Number of parked messages of a connection from which on reports are not heard.")
 
 (defvar todo-write-socket--wanted nil
   "Non-nil while the socket is open, or is opened as soon as that is possible.")
@@ -133,7 +145,7 @@ Signal `todo-write-error' if the socket cannot be opened safely."
       ('hello (let ((connection (todo-write-socket--make-connection
                                  :id id :remote machine :hello message)))
                 (push connection todo-write-socket--connections)
-                (todo-write-socket--dispatch connection message)))
+                (todo-write-socket--pass connection message)))
       ('state (unless machine (todo-write-socket--show-state message)))
       ('outdated (todo-write-socket--note-outdated (plist-get message :text)))
       (type
@@ -144,18 +156,91 @@ Signal `todo-write-error' if the socket cannot be opened safely."
                                          todo-write-socket--connections)))
          (if (eq type 'closed)
              (todo-write-socket--closed connection)
-           (todo-write-socket--dispatch connection message)))))))
+           (todo-write-socket--pass connection message)))))))
 
 (defun todo-write-socket--closed (connection)
   "Forget CONNECTION, which was closed, and tell the functions of its roles."
   (setq todo-write-socket--connections (delq connection todo-write-socket--connections))
-  (todo-write-socket--dispatch connection '(:type closed)))
+  (todo-write-socket--pass connection '(:type closed)))
 
 (defun todo-write-socket--lose (machine)
   "Forget the connections from MACHINE, which is not connected any more."
   (dolist (connection todo-write-socket--connections)
     (when (equal machine (todo-write-socket--connection-remote connection))
       (todo-write-socket--closed connection))))
+
+(defun todo-write-socket--pass (connection message)
+  "Dispatch MESSAGE of CONNECTION, once the journals that it needs are open.
+Until then it is parked.  Messages of a connection keep their order."
+  (let ((threads (todo-write-socket--unready
+                  (todo-write-mcp--needed-threads connection message))))
+    (if (or threads (assq connection todo-write-socket--parked))
+        (todo-write-socket--park connection message threads)
+      (todo-write-socket--dispatch connection message))))
+
+(defun todo-write-socket--unready (threads)
+  "Return those of THREADS whose journals must be opened, and begin to."
+  (and threads
+       (todo-write--call todo-write-dyn--door-unready threads)))
+
+(defun todo-write-socket--park (connection message threads)
+  "Let MESSAGE of CONNECTION wait until the journals of THREADS are open.
+What a program says of its agent again and again meanwhile is not heard."
+  (unless (and (memq (plist-get message :type) '(activity cancel))
+               (>= (seq-count (lambda (parked) (eq connection (car parked)))
+                              todo-write-socket--parked)
+                   todo-write-socket--park-limit))
+    (setq todo-write-socket--parked
+          (append todo-write-socket--parked (list (cons connection (cons message threads)))))
+    (add-hook 'todo-write-hub--ring-hook #'todo-write-socket--unpark)
+    (unless todo-write-socket--park-timer
+      (setq todo-write-socket--park-timer
+            (run-at-time 0.5 0.5 #'todo-write-socket--unpark)))))
+
+(defun todo-write-socket--unpark ()
+  "Dispatch the parked messages whose journals are open, for a few milliseconds."
+  (let ((end (+ (float-time) 0.005))
+        next)
+    (while (and (< (float-time) end)
+                (setq next (todo-write-socket--next-parked)))
+      (setq todo-write-socket--parked (delq next todo-write-socket--parked))
+      (todo-write-socket--dispatch-parked (car next) (cadr next)))
+    (cond (todo-write-socket--parked
+           (when next
+             (run-at-time 0.002 nil #'todo-write-socket--unpark)))
+          (todo-write-socket--park-timer
+           (cancel-timer todo-write-socket--park-timer)
+           (setq todo-write-socket--park-timer nil)
+           (remove-hook 'todo-write-hub--ring-hook #'todo-write-socket--unpark)))))
+
+(defun todo-write-socket--next-parked ()
+  "Return the first parked message that need not wait any more, or nil."
+  (let (seen)
+    (seq-find (lambda (parked)
+                (pcase-let ((`(,connection ,message . ,threads) parked))
+                  (unless (memq connection seen)
+                    (push connection seen)
+                    (or (todo-write-socket--late-p message)
+                        (null (setcdr (cdr parked)
+                                      (todo-write-socket--unready threads)))))))
+              todo-write-socket--parked)))
+
+(defun todo-write-socket--late-p (message)
+  "Return non-nil if MESSAGE is a call whose program no longer waits."
+  (when-let* ((until (plist-get message :until)))
+    (< until (* 1000 (float-time)))))
+
+(defun todo-write-socket--dispatch-parked (connection message)
+  "Dispatch MESSAGE of CONNECTION, which was parked.
+A call whose program has left or no longer waits is dropped, but answered:
+nothing more of its connection is read before that."
+  (cond ((not (eq 'call (plist-get message :type)))
+         (todo-write-socket--dispatch connection message))
+        ((todo-write-socket--late-p message)
+         (todo-write-socket--answer connection message nil
+                                    "The journal of the plan could not be opened in time."))
+        ((todo-write-socket--live-p connection)
+         (todo-write-socket--dispatch connection message))))
 
 (defun todo-write-socket--dispatch (connection message)
   "Pass MESSAGE to the functions of CONNECTION's roles, a call to that of its role."

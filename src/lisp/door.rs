@@ -6,7 +6,7 @@ use emacs::{Env, IntoLisp, Result, Value, defun};
 
 use super::hub::with_hub;
 use super::write::Plist;
-use super::{border, read, write};
+use super::{border, elsewhere, read, write};
 use crate::error::{Error, Problem};
 use crate::hub::door::{ConnectionId, Door, Event, Settings, State};
 use crate::process;
@@ -109,6 +109,15 @@ fn door_answer<'e>(
     })
 }
 
+/// Return those of THREADS, a list of keys, whose journals must be opened before they can be changed.
+///
+/// That is begun, and the hub rings when it is done.  The others are in memory, have no journal, or are in a
+/// folder that does not answer.
+#[defun]
+fn door_unready<'e>(env: &'e Env, threads: Value<'e>) -> Result<Value<'e>> {
+    border(env, || write::texts(env, &elsewhere::unready(read::texts("threads", threads)?)))
+}
+
 /// Return non-nil if CONNECTION, of this machine, is open.
 #[defun]
 fn door_live_p<'e>(env: &'e Env, connection: Value<'e>) -> Result<Value<'e>> {
@@ -203,6 +212,7 @@ fn fields_of_call<'e>(plist: Plist<'e>, env: &'e Env, message: &Call) -> Result<
     plist
         .set("call", message.call)?
         .set("role", message.role.map(|role| role.as_str()))?
+        .set_some("until", message.until)?
         .set_some("session", message.session.as_ref())?
         .set_some("source", message.source.as_ref())?
         .set_some("id", message.id.as_ref())?

@@ -377,6 +377,12 @@ fn exists(env: &Env, thread: Key) -> Result<Value<'_>> {
     })
 }
 
+/// Return t if THREAD is in memory.
+#[defun]
+fn loaded_p(env: &Env, thread: Key) -> Result<Value<'_>> {
+    border(env, || Ok(with_module(|module| module.store.is_loaded(&thread)).then_some(true)))
+}
+
 /// See `todo-write-threads-loaded'.
 #[defun]
 fn loaded(env: &Env) -> Result<Value<'_>> {
