@@ -251,8 +251,7 @@ open.  Call this after CLIENT has its own subscriptions.
       (add-hook 'kill-buffer-hook #'todo-write-acp--buffer-killed nil t))
     (when session
       (todo-write-acp--attach link (todo-write-acp--key link session)))
-    (advice-add 'acp-send-request :around #'todo-write-acp--send-request)
-    (advice-add 'acp-send-response :after #'todo-write-acp--response-sent)))
+    (todo-write-acp--advise)))
 
 (defun todo-write-acp-disconnect (client &optional reason)
   "Disconnect CLIENT, which `todo-write-acp-connect' connected.
@@ -270,9 +269,20 @@ Its plans stay and are paused for REASON, a string."
         (remove-hook 'kill-buffer-hook #'todo-write-acp--buffer-killed t)
         (kill-local-variable 'todo-write-view-thread)))
     (setf (todo-write-acp--link-buffer link) nil)
-    (unless (todo-write-acp-clients)
-      (advice-remove 'acp-send-request #'todo-write-acp--send-request)
-      (advice-remove 'acp-send-response #'todo-write-acp--response-sent))))
+    (todo-write-acp--advise)))
+
+(defvar todo-write-acp--send-functions nil
+  "Functions called with a client and a request that it is about to send.
+A host whose clients are its own connects them here.")
+
+(defun todo-write-acp--advise ()
+  "Advise acp.el, which has no hooks, while this package needs to hear of it."
+  (if (or todo-write-acp--send-functions (todo-write-acp-clients))
+      (progn
+        (advice-add 'acp-send-request :around #'todo-write-acp--send-request)
+        (advice-add 'acp-send-response :after #'todo-write-acp--response-sent))
+    (advice-remove 'acp-send-request #'todo-write-acp--send-request)
+    (advice-remove 'acp-send-response #'todo-write-acp--response-sent)))
 
 (defun todo-write-acp-clients (&optional buffer)
   "Return the connected clients, or only those of BUFFER."
@@ -325,6 +335,9 @@ The adapters of Claude Code and Codex use the ids of their transcripts."
 
 (defun todo-write-acp--send-request (send &rest args)
   "Call SEND, `acp-send-request', with ARGS; track the turn if it is a prompt."
+  (todo-write--for-host "ACP"
+    (run-hook-with-args 'todo-write-acp--send-functions
+                        (plist-get args :client) (plist-get args :request)))
   (let ((link (todo-write-acp--link (plist-get args :client)))
         (request (plist-get args :request)))
     (if (and link (not (plist-get args :sync))
@@ -573,7 +586,7 @@ has both texts."
 The protocol has no way to report that to the agent."
   (pcase (todo-write-acp--write thread update "acp")
     ('nil (todo-write-acp--follow-subagent link thread update)
-          (with-demoted-errors "The work of an ACP agent: %S"
+          (todo-write--for-host "ACP"
             (todo-write-acp-work--update (todo-write-acp--work link thread) thread update)))
     ((and `(,key . ,outcome) (guard (plist-get outcome :ok)))
      (todo-write-acp--attach link thread)

@@ -405,5 +405,30 @@ The environment of this Emacs may name another one than the usual."
                (folder (getenv variable)))
     (if (member folder '(nil "")) usual folder)))
 
+;;; Calls by other packages
+
+(defvar todo-write--host-failures nil
+  "Alist of hosts and (COUNT . ERROR): our functions that failed in their calls.")
+
+(defmacro todo-write--for-host (host &rest body)
+  "Evaluate BODY, which the package HOST, a string, calls by a hook or an advice.
+An error in it must not end the work of that package: it is counted for
+the doctor, the first one is shown, and the value is nil."
+  (declare (indent 1) (debug t))
+  `(condition-case-unless-debug problem
+       (progn ,@body)
+     (error (todo-write--count-host-failure ,host problem))))
+
+(defun todo-write--count-host-failure (host problem)
+  "Count PROBLEM, an error, for HOST, and return nil."
+  (let ((known (assoc host todo-write--host-failures)))
+    (if known
+        (setcdr known (cons (1+ (cadr known)) (car problem)))
+      (push (cons host (cons 1 (car problem))) todo-write--host-failures)
+      (display-warning 'todo-write
+                       (format-message "What %s reports cannot be used: %s" host
+                                       (error-message-string problem)))))
+  nil)
+
 (provide 'todo-write-core)
 ;;; todo-write-core.el ends here
