@@ -23,7 +23,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write)
-(require 'todo-write-remote)
+(require 'todo-write-machines)
 (require 'todo-write-request)
 (require 'todo-write-terminal)
 
@@ -248,7 +248,7 @@ SUMMARY is that of its plan."
     (list :thread thread
           :agent (plist-get about :agent)
           :project project
-          :machine (todo-write-remote--host thread project)
+          :machine (todo-write-machines--host thread project)
           :title (plist-get summary :title)
           :activity (unless (eq activity 'rest) activity)
           :reason (todo-write-agents--record-reason record)

@@ -16,7 +16,7 @@
 (require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-agents)
-(require 'todo-write-remote)
+(require 'todo-write-machines)
 (require 'todo-write-row)
 (require 'todo-write-terminal)
 (require 'todo-write-view)
@@ -51,7 +51,7 @@ On another machine, it is HOST:FOLDER."
          (concat (and host (concat (todo-write-row-line host) ":"))
                  (todo-write-row-line
                   (file-name-nondirectory
-                   (directory-file-name (todo-write-remote--local-name project))))))))
+                   (directory-file-name (todo-write-machines--local-name project))))))))
 
 (defun todo-write-agent-place (agent)
   "Return the name of AGENT's project, or nil.
@@ -148,7 +148,7 @@ There, .git is a file that names REPOSITORY/.git/worktrees/NAME."
   (or (todo-write-agent thread)
       (let ((project (plist-get (todo-write-about thread) :project)))
         (list :thread thread :project project
-              :machine (todo-write-remote--host thread project)))))
+              :machine (todo-write-machines--host thread project)))))
 
 (defun todo-write-attention--visit-agent-of (thread)
   "Go to the buffer of the agent of THREAD; see `todo-write-attention--visit'."

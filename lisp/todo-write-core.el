@@ -46,9 +46,9 @@
   (put 'todo-write-attention 'custom-loads
        '(todo-write-header-line todo-write-list todo-write-mode-line todo-write-notify))
   (put 'todo-write-hosts 'custom-loads
-       '(todo-write-agent-shell todo-write-eca todo-write-efrit todo-write-follow
+       '(todo-write-agent-shell todo-write-connect todo-write-eca todo-write-efrit todo-write-follow
          todo-write-follow-sessions todo-write-gptel todo-write-mcp
-         todo-write-mcp-setup todo-write-remote todo-write-socket))
+         todo-write-mcp-setup todo-write-machines todo-write-socket))
   (put 'todo-write-faces 'custom-loads
        '(todo-write-answer todo-write-answer-text todo-write-attention
          todo-write-detail todo-write-fold todo-write-history todo-write-mode-line

@@ -16,9 +16,9 @@
 (require 'todo-write-mcp-setup)
 (require 'todo-write-menu)
 (require 'todo-write-plugin)
-(require 'todo-write-remote)
+(require 'todo-write-machines)
 
-(autoload 'todo-write-remote-setup--findings "todo-write-remote-setup")
+(autoload 'todo-write-connect--findings "todo-write-connect")
 
 (defun todo-write-doctor--file (file)
   "Return FILE, a file name, without the user's home directory."
@@ -176,8 +176,8 @@ is merely off or missing, or `problem'; REMEDY is a sentence, nil or left out."
     ("Hosts" ,@(todo-write-doctor--hosts)
      ,@(todo-write-doctor--efrit)
      ,@(todo-write-doctor--failures))
-    ,@(and todo-write-remotes
-           `(("Machines" ,@(todo-write-remote-setup--findings))))
+    ,@(and (todo-write-machines--all)
+           `(("Machines" ,@(todo-write-connect--findings))))
     ("Display" ,(if (bound-and-true-p todo-write-mode-line-mode)
                     '(ok "Mode line: on")
                   '(note "Mode line: off" "M-x todo-write-mode-line-mode")))))

@@ -24,7 +24,7 @@
 (require 'todo-write-attention)
 (require 'todo-write-menu)
 (require 'todo-write-page)
-(require 'todo-write-remote)
+(require 'todo-write-machines)
 (require 'todo-write-row)
 (require 'todo-write-view)
 
@@ -55,7 +55,7 @@ Older ones are folded to a count, which RET unfolds."
 KEPT is as from `todo-write-threads-kept', ABOUT is in it."
   (let ((thread (plist-get kept :key)) (project (plist-get about :project)))
     (list :thread thread :agent (plist-get about :agent) :project project
-          :machine (todo-write-remote--host thread project)
+          :machine (todo-write-machines--host thread project)
           :attention 'idle :since (plist-get kept :modified))))
 
 (defun todo-write-list--old-p (agent)

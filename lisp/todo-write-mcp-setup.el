@@ -21,7 +21,7 @@
 (require 'todo-write-row)
 (require 'todo-write-socket)
 
-(autoload 'todo-write-remote-setup--run "todo-write-remote-setup")
+(autoload 'todo-write-machines-setup--run "todo-write-machines-setup")
 
 (defcustom todo-write-mcp-program nil
   "File name of the program `todo-write-mcp'.
@@ -93,7 +93,7 @@ machine needs."
                           (todo-write-mcp-setup--agents) nil t)
          current-prefix-arg))
   (if (file-remote-p default-directory)
-      (todo-write-remote-setup--run agent remove)
+      (todo-write-machines-setup--run agent remove)
     (let ((program (todo-write-mcp-setup--get))
           (folder (todo-write-mcp-setup--folder)))
       (unless remove

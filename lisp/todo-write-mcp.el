@@ -19,7 +19,7 @@
 (require 'cl-lib)
 (require 'subr-x)
 (require 'todo-write)
-(require 'todo-write-remote)
+(require 'todo-write-machines)
 (require 'todo-write-row)
 (require 'todo-write-socket)
 
@@ -122,7 +122,8 @@ that ends."
       (todo-write-error
        (todo-write-note--watch nil)
        (setq todo-write-mcp-mode nil)
-       (display-warning 'todo-write (cadr err))))))
+       (display-warning 'todo-write (cadr err)))))
+  (run-hooks 'todo-write-socket--functions))
 
 ;;; Messages
 
@@ -234,7 +235,7 @@ Their journals must be open then."
 (defun todo-write-mcp--thread (program call)
   "Return the key of the thread of CALL of PROGRAM.
 It begins with the machine that the program is on."
-  (todo-write-remote--key (todo-write-mcp--remote program)
+  (todo-write-machines--key (todo-write-mcp--remote program)
                           (todo-write-mcp--bare-thread program call)))
 
 (defun todo-write-mcp--bare-thread (program call)
@@ -379,13 +380,13 @@ that resembles TASK, else below the item in progress."
 (defun todo-write-mcp--project (program)
   "Return the root of the project in which the agent of PROGRAM works.
 The program sent the name, so it is never treated as a remote file.  On
-another machine, it is the folder that the program names there; no file is
-looked up."
+another machine, it is the folder that the program names there, to which
+the hub gave the machine's prefix; no file is looked up."
   (let ((folder (todo-write-mcp--hello-string program :project))
         (remote (todo-write-mcp--remote program)))
-    (if remote
-        (concat (string-remove-suffix "/" (todo-write-remote--file remote folder)) "/")
-      (todo-write-mcp--local-project folder))))
+    (cond ((null remote) (todo-write-mcp--local-project folder))
+          ((string-empty-p folder) (concat (todo-write-machines--prefix remote) "/"))
+          (t (concat (string-remove-suffix "/" folder) "/")))))
 
 (defun todo-write-mcp--local-project (folder)
   "Return the root of the project of FOLDER, which a program named."

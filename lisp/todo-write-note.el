@@ -75,16 +75,16 @@ It counts as delivered."
 (defun todo-write-note--session (thread)
   "Return the id of the session of THREAD if a hook can ask for it, or nil.
 Only the main agents of Claude Code have one."
-  (let ((key (todo-write-remote--bare-key thread)) case-fold-search)
+  (let ((key (todo-write-machines--bare-key thread)) case-fold-search)
     (and (string-match "\\`claude:\\([^/]+\\)\\'" key)
          (match-string 1 key))))
 
 (defun todo-write-note--update (thread)
   "Let the hook of THREAD's agent ask this Emacs while there is something to say."
-  (when-let* ((session (and (eq 'open (todo-write-socket--state))
+  (when-let* ((session (and (todo-write-socket--reached-p (todo-write-machines--of-thread thread))
                             (todo-write-note--session thread))))
     (todo-write--call todo-write-dyn--door-tell
-      (todo-write-remote--of-thread thread) session
+      (todo-write-machines--of-thread thread) session
       (or (gethash thread todo-write-note--messages)
           (member thread todo-write-note--waiting)
           (todo-write--call todo-write-dyn--untold-edits thread)))))
@@ -96,8 +96,8 @@ For `todo-write--event-functions'."
   (when (eq what 'forgotten)
     (remhash thread todo-write-note--messages))
   (when (and (eq what 'change)
-             (string-prefix-p "claude:" (todo-write-remote--bare-key thread))
-             (eq 'open (todo-write-socket--state))
+             (string-prefix-p "claude:" (todo-write-machines--bare-key thread))
+             (todo-write-socket--reached-p (todo-write-machines--of-thread thread))
              (not (member thread todo-write-note--changed)))
     (unless todo-write-note--changed
       (run-at-time 0.2 nil #'todo-write-note--look))
@@ -108,6 +108,14 @@ For `todo-write--event-functions'."
   (let ((threads todo-write-note--changed))
     (setq todo-write-note--changed nil)
     (mapc #'todo-write-note--update threads)))
+
+(defun todo-write-note--tell-machine (machine)
+  "Let the hooks on MACHINE, which is connected again, ask this Emacs."
+  (dolist (thread (seq-uniq (append (hash-table-keys todo-write-note--messages)
+                                    todo-write-note--waiting
+                                    (todo-write-threads-loaded))))
+    (when (equal machine (todo-write-machines--of-thread thread))
+      (todo-write-note--update thread))))
 
 (defun todo-write-note--watch (on)
   "Watch for edits if ON is non-nil, else stop."
@@ -139,9 +147,9 @@ See `todo-write-socket--roles'."
 (defun todo-write-note--channel (thread)
   "Return how a message reaches the agent of THREAD, `result', `hook' or nil."
   (cond ((todo-write-mcp--serving thread) 'result)
-        ((not (eq 'open (todo-write-socket--state))) nil)
-        ((todo-write-remote--of-thread thread)
-         (and (member (todo-write-remote--of-thread thread) todo-write-note--hook-machines) 'hook))
+        ((not (todo-write-socket--reached-p (todo-write-machines--of-thread thread))) nil)
+        ((todo-write-machines--of-thread thread)
+         (and (member (todo-write-machines--of-thread thread) todo-write-note--hook-machines) 'hook))
         ((and (todo-write-note--session thread) (todo-write-plugin--installed-p)) 'hook)))
 
 ;;;###autoload

@@ -26,6 +26,7 @@
 (autoload 'todo-write-mcp--needed-threads "todo-write-mcp")
 (autoload 'todo-write-note--receive "todo-write-note")
 (autoload 'todo-write-permission--receive "todo-write-permission")
+(declare-function todo-write-connect--reached-p "todo-write-connect")
 
 (defcustom todo-write-socket nil
   "File name of the socket by which agents' programs reach this Emacs.
@@ -72,6 +73,9 @@ open yet.")
 
 (defvar todo-write-socket--wanted nil
   "Non-nil while the socket is open, or is opened as soon as that is possible.")
+
+(defvar todo-write-socket--functions nil
+  "Hook, run when `todo-write-mcp-mode' was switched on or off.")
 
 (defvar todo-write-socket--shown nil
   "Sentences that the user was shown in this session.")
@@ -126,6 +130,15 @@ Signal `todo-write-error' if the socket cannot be opened safely."
   (let ((state (plist-get (todo-write-socket--door) :state)))
     (and (memq state '(open client)) state)))
 
+(defun todo-write-socket--reached-p (machine)
+  "Return non-nil if programs on MACHINE, a name, reach this Emacs.
+MACHINE is nil for this one."
+  (if machine
+      (and todo-write-socket--wanted
+           (featurep 'todo-write-connect)
+           (todo-write-connect--reached-p machine))
+    (eq 'open (todo-write-socket--state))))
+
 (defun todo-write-socket--first-pid ()
   "Return the process id of the Emacs that has the socket, if known."
   (plist-get (todo-write-socket--door) :process))
@@ -142,21 +155,27 @@ Signal `todo-write-error' if the socket cannot be opened safely."
   (let ((id (plist-get message :connection))
         (machine (plist-get message :machine)))
     (pcase (plist-get message :type)
+      ;; A message of a machine may wait while its connection is lost.
+      ((guard (not (or (null machine) (todo-write-socket--reached-p machine)))))
       ('hello (let ((connection (todo-write-socket--make-connection
                                  :id id :remote machine :hello message)))
                 (push connection todo-write-socket--connections)
                 (todo-write-socket--pass connection message)))
-      ('state (unless machine (todo-write-socket--show-state message)))
-      ('outdated (todo-write-socket--note-outdated (plist-get message :text)))
+      ('state (todo-write-socket--show-state message))
+      ('outdated (todo-write-socket--note-outdated
+                  (concat (and machine (format "on %s " machine)) (plist-get message :text))))
       (type
-       (when-let* ((connection (seq-find (lambda (connection)
-                                           (and (eql id (todo-write-socket--connection-id connection))
-                                                (equal machine (todo-write-socket--connection-remote
-                                                                connection))))
-                                         todo-write-socket--connections)))
+       (when-let* ((connection (todo-write-socket--find machine id)))
          (if (eq type 'closed)
              (todo-write-socket--closed connection)
            (todo-write-socket--pass connection message)))))))
+
+(defun todo-write-socket--find (machine id)
+  "Return the connection of number ID on MACHINE, nil for this one."
+  (seq-find (lambda (connection)
+              (and (eql id (todo-write-socket--connection-id connection))
+                   (equal machine (todo-write-socket--connection-remote connection))))
+            todo-write-socket--connections))
 
 (defun todo-write-socket--closed (connection)
   "Forget CONNECTION, which was closed, and tell the functions of its roles."
@@ -311,13 +330,20 @@ the others."
 
 (defun todo-write-socket--show-state (message)
   "Show the user the new state of the socket in MESSAGE."
-  (pcase (plist-get message :state)
-    ('open (message "Agents write their plans in this Emacs now"))
-    ('client
-     (todo-write-socket--show-once
-      "Agents write their plans in the Emacs with process %s; this one takes over when that ends"
-      (plist-get message :process)))
-    ('failed (display-warning 'todo-write (plist-get message :text)))))
+  (let ((machine (plist-get message :machine)))
+    (pcase (plist-get message :state)
+      ('open (message "Agents%s write their plans in this Emacs now"
+                      (if machine (concat " on " machine) "")))
+      ('client
+       (if machine
+           (todo-write-socket--show-once
+            "Agents on %s write their plans in another Emacs; their sessions are followed" machine)
+         (todo-write-socket--show-once
+          "Agents write their plans in the Emacs with process %s; this one takes over when that ends"
+          (plist-get message :process))))
+      ('failed (display-warning 'todo-write
+                                (concat (and machine (concat machine ": "))
+                                        (plist-get message :text)))))))
 
 (defun todo-write-socket--note-outdated (reason)
   "Tell the user, once, that a program must be set up again.

@@ -216,7 +216,7 @@ Return nil if it is."
 (defun todo-write-story--relative (path project)
   "Return PATH relative to PROJECT if it is below that.
 The agent chose the name, so no file name handler may see it."
-  (string-remove-prefix (file-name-as-directory (todo-write-remote--local-name (or project "/")))
+  (string-remove-prefix (file-name-as-directory (todo-write-machines--local-name (or project "/")))
                         path))
 
 (defun todo-write-story--files-text (files project)

@@ -42,6 +42,7 @@
 (autoload 'todo-write-edit-undo "todo-write-edit" nil t)
 (autoload 'todo-write-show-diff "todo-write-visit" nil t)
 (autoload 'todo-write-tell "todo-write-note" nil t)
+(declare-function todo-write-connect--lost-since "todo-write-connect")
 (autoload 'todo-write-visit--entry "todo-write-visit")
 (autoload 'todo-write-visit--open-file "todo-write-visit")
 (autoload 'todo-write-attention--visit-agent-of "todo-write-attention")
@@ -294,9 +295,13 @@ CATEGORY is a symbol with the text properties of its line."
 
 (defun todo-write-view--read-host (thread)
   "Return text that names the machine of THREAD's agent, or nil for this one."
-  (when-let* ((host (todo-write-remote--host
+  (when-let* ((host (todo-write-machines--host
                      thread (plist-get (todo-write-about thread) :project))))
-    (propertize (concat "on " (todo-write-row-line host)) 'face 'todo-write-detail)))
+    (let ((lost (and (featurep 'todo-write-connect)
+                     (todo-write-connect--lost-since host))))
+      (concat (propertize (concat "on " (todo-write-row-line host)) 'face 'todo-write-detail)
+              (and lost (propertize (format-time-string " (not connected since %H:%M)" lost)
+                                    'face 'todo-write-paused))))))
 
 (defun todo-write-view--activity ()
   "Return the activity of the agent, since when and why, or nil if idle.
@@ -826,7 +831,9 @@ For `todo-write--event-functions'."
   (todo-write-view--in-buffers (and todo-write-place--ewoc
                                     (equal todo-write-view-thread thread))
     (let ((yours (plist-get todo-write-view--summary :yours)))
-      (setq todo-write-view--summary (todo-write-summary thread))
+      (setq todo-write-view--summary (todo-write-summary thread)
+            ;; Its machine may have been lost.
+            todo-write-view--host (and todo-write-view--host (todo-write-view--read-host thread)))
       (todo-write-view--redraw
        (append todo-write-view--running
                (unless (eql yours (plist-get todo-write-view--summary :yours))

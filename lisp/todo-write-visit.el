@@ -63,7 +63,7 @@ PATH is never read as the name of a file on another machine.  Signal a
 
 (defun todo-write-visit--prefix (thread)
   "Return the prefix of the files of THREAD's machine, or nil for this one."
-  (or (todo-write-remote--prefix (todo-write-remote--of-thread thread))
+  (or (todo-write-machines--prefix (todo-write-machines--of-thread thread))
       (file-remote-p (or (plist-get (todo-write-about thread) :project) ""))))
 
 (defun todo-write-visit--line (patch)

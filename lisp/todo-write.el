@@ -25,7 +25,7 @@
 (require 'todo-write-core)
 (require 'todo-write-events)
 (require 'todo-write-activity)
-(require 'todo-write-remote)
+(require 'todo-write-machines)
 
 ;; Requests need nothing else of this package, and most sessions have none.
 (autoload 'todo-write-request "todo-write-request")
@@ -116,7 +116,7 @@ All are strings; signal `todo-write-input-error' for anything else.
   "Return FOLDER as the root of a project: absolute, as text, ending in a slash."
   (let ((root (todo-write--plain
                ;; Expanding could open a connection.
-               (if (todo-write-remote--of folder) folder (expand-file-name folder)))))
+               (if (todo-write-machines--of folder) folder (expand-file-name folder)))))
     (if (string-suffix-p "/" root) root (concat root "/"))))
 
 (defun todo-write-edit (thread operation &rest args)

@@ -16,7 +16,7 @@ use super::threads::summary_of;
 use super::transcripts::description;
 use super::{Module, border, elsewhere, guarded, now, with_module, write};
 use crate::agents::Agent;
-use crate::agents::claude::process_files::{MachineProcesses, Process};
+use crate::agents::claude::process_files::Process;
 use crate::agents::recorder::{Machine, Recorder, ThreadUpdate};
 use crate::error::{Error, Problem};
 use crate::file::Slice;
@@ -167,8 +167,9 @@ pub(super) fn with_hub<T>(work: impl FnOnce(&mut Hub) -> T) -> Option<T> {
 
 /// Follow the session whose transcript is FILE, a string; return its number.
 ///
-/// MACHINE is a list (NAME PREFIX) if FILE is on another machine, or the copy of one, else nil: keys begin
-/// with NAME and a slash, projects with PREFIX.  Return nil if the machine has too many that are followed.
+/// MACHINE is a list (NAME PREFIX) if FILE is on another machine, else nil: FILE begins with PREFIX, as the
+/// project will, and keys begin with NAME and a slash.  Return nil if the machine is not known to the hub or
+/// has too many sessions that are followed.
 #[defun]
 fn hub_follow<'e>(env: &'e Env, file: Value<'e>, machine: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -181,12 +182,12 @@ fn hub_follow<'e>(env: &'e Env, file: Value<'e>, machine: Value<'e>) -> Result<V
         Ok(with_module(|module| {
             let followed = &mut module.followed;
             let hub = followed.hub.as_mut()?;
-            let is_there =
-                |machine: &&Machine| path.to_str().is_some_and(|path| path.starts_with(&machine.prefix));
-            let id = match machine.as_ref().filter(is_there) {
+            let id = match &machine {
                 #[cfg(unix)]
                 Some(machine) => hub.follow_there(&machine.name, &path)?,
-                _ => hub.follow(&path, machine.is_some()),
+                #[cfg(not(unix))]
+                Some(_) => return None,
+                None => hub.follow(&path),
             };
             followed.appliers.insert(id, Applier::new(Recorder::new(None, machine)));
             i64::try_from(id).ok()
@@ -230,20 +231,10 @@ fn hub_follows_p(env: &Env, thread: Key) -> Result<Value<'_>> {
     })
 }
 
-/// Look at the sessions in FILES, a list of strings, now.
-#[defun]
-fn hub_look<'e>(env: &'e Env, files: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
-        let files: Vec<PathBuf> = read::texts("files", files)?.into_iter().map(PathBuf::from).collect();
-        with_hub(|hub| hub.look(&files));
-        Ok(())
-    })
-}
-
 /// Set the folders of agents whose processes are read and which are searched for sessions.
 ///
-/// HOMES is a list of lists of strings (AGENT FOLDER MACHINE SCOPE NAME...).  MACHINE is "" for this
-/// one.  SCOPE is "none", "project" or "all"; NAMEs are those of the project's root on that machine.
+/// HOMES is a list of lists of strings (AGENT FOLDER SCOPE NAME...).  SCOPE is "none", "project" or "all";
+/// NAMEs are those of the project's root.
 #[defun]
 fn hub_set_homes<'e>(env: &'e Env, homes: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -258,9 +249,9 @@ pub(super) fn homes_of(homes: Value<'_>) -> Result<Vec<Home>> {
 }
 
 fn home_of(element: Value<'_>) -> Result<Home> {
-    const EXPECTED: &str = "(AGENT FOLDER MACHINE SCOPE NAME...)";
+    const EXPECTED: &str = "(AGENT FOLDER SCOPE NAME...)";
     let words = read::texts("home", element)?;
-    let [agent, folder, machine, scope, names @ ..] = words.as_slice() else {
+    let [agent, folder, scope, names @ ..] = words.as_slice() else {
         return Err(wrong("home", element, EXPECTED));
     };
     let agent = Agent::parse(agent).ok_or_else(|| wrong("home", element, EXPECTED))?;
@@ -268,29 +259,7 @@ fn home_of(element: Value<'_>) -> Result<Home> {
     let scope = (scope != "none").then(|| Scope { project, is_all: scope == "all" });
     // The components of a path have no slash at their end.
     let folder = Path::new(folder).components().collect();
-    Ok(Home { agent, folder, machine: Some(machine.clone()).filter(|name| !name.is_empty()), scope })
-}
-
-/// Set which processes live on the machine of whose agent's folder FOLDER is a copy.
-///
-/// LINES has a line "ID STATE START" for each, START "-" if that is unknown; nil means that the machine
-/// does not tell.  MACHINE is its name.  The value is like the `:changes' of `todo-write-dyn--hub-take'.
-#[defun]
-fn hub_set_machine<'e>(
-    env: &'e Env,
-    folder: Value<'e>,
-    machine: Value<'e>,
-    lines: Value<'e>,
-) -> Result<Value<'e>> {
-    border(env, || {
-        let folder: PathBuf = Path::new(&read::text("folder", folder)?).components().collect();
-        let name = read::text("machine", machine)?;
-        let lines = read::optional("lines", lines, read::text)?;
-        let changes = with_module(|module| module.report_machine(&name, lines.is_none()));
-        let processes = lines.map(|lines| MachineProcesses::new(name, &lines));
-        with_hub(|hub| hub.set_machine_processes(&folder, processes));
-        write::list_of(env, changes, Ok)
-    })
+    Ok(Home { agent, folder, scope })
 }
 
 /// Say `ready' of the session of number SESSION once all that its files and those of processes have now
@@ -356,7 +325,7 @@ fn hub_choose<'e>(env: &'e Env, homes: Value<'e>) -> Result<Value<'e>> {
 /// - `broken': what read the folder `:root' failed, which is a defect; `:root' is "" if a message was
 ///   lost.
 ///
-/// The `:changes' of `read', `processes', `ready', `quiet' and `silent' are what became of that, a list of
+/// The `:changes' of `read', `processes', `ready', `quiet', `silent' and `connection' are what became of that, a list of
 /// plists as from `todo-write-dyn--set-activity'.
 #[defun]
 fn hub_take(env: &Env) -> Result<Value<'_>> {
@@ -563,7 +532,9 @@ fn to_lisp(env: &Env, report: Report) -> Result<Value<'_>> {
             }
             Message::Door(_) | Message::DoorThere(..) => plist("door")?.finish(),
             #[cfg(unix)]
-            Message::Connection(machine, state) => machines::state(plist("connection")?, machine, state),
+            Message::Connection(machine, state) => {
+                machines::state(plist("connection")?, machine, state, changes)
+            }
             #[cfg(not(unix))]
             Message::Connection(..) => plist("connection")?.finish(),
             Message::Broken(root) => plist("broken")?.set("root", root.to_string_lossy().as_ref())?.finish(),

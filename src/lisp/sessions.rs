@@ -9,7 +9,7 @@ use crate::agents::claude::process_files::Process;
 use crate::agents::recorder::ThreadUpdate;
 use crate::agents::reports::{Report, Rest, Source, Weight, What};
 use crate::events::{Millis, millis_of};
-use crate::hub::{Message, SessionId};
+use crate::hub::{ConnectionState, Message, SessionId};
 use crate::thread::activity::Ending;
 
 /// What is known of a session that is followed beside its lines.
@@ -118,6 +118,9 @@ impl Module {
                 self.report_quiet(*id, *since)
             }
             Message::Silent(id) => self.report_silence(*id).into_iter().collect(),
+            Message::Connection(machine, state) => {
+                self.report_machine(machine, matches!(state, ConnectionState::Lost { .. }))
+            }
             _ => Vec::new(),
         }
     }
@@ -259,8 +262,8 @@ impl Module {
         self.report_over(&session, "no longer followed")
     }
 
-    /// Reports that a machine no longer tells of its processes, or does again.
-    pub(super) fn report_machine(&mut self, machine: &str, is_silent: bool) -> Vec<Changed> {
+    /// Reports that a machine is no longer connected, or is again.
+    fn report_machine(&mut self, machine: &str, is_silent: bool) -> Vec<Changed> {
         if !is_silent {
             self.followed.silent.remove(machine);
             return Vec::new();

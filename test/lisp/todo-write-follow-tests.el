@@ -645,7 +645,7 @@ its state, ending and reason."
 
 (defun todo-write-follow-tests--of-project (root)
   "Return the ids of the sessions of the project ROOT, sorted."
-  (sort (cl-loop for one in (todo-write-follow--offered root)
+  (sort (cl-loop for one in (todo-write-follow--offered root nil)
                  when (plist-get one :ofProject)
                  collect (file-name-base (plist-get one :file)))
         #'string<))
@@ -749,7 +749,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
            (file (todo-write-follow-tests--session
                   (expand-file-name "a.jsonl" folder) "a" "Bake \u202e\u200b \e[31m it\nnow")))
       (pcase-let ((`((,title ,name ,_ ,note)) (todo-write-follow-sessions--choices
-                                               (todo-write-follow--offered project))))
+                                               (todo-write-follow--offered project nil))))
         (should (equal name file))
         (should (string-prefix-p "Bake" title))
         (should (string-match-p "Claude Code" note))
@@ -1049,8 +1049,8 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
                     (todo-write-dyn--hub-follow "x" (list "one"))
                     (todo-write-dyn--hub-set "1" nil)
                     (todo-write-dyn--hub-set-homes '(("claude" "/x")))
-                    (todo-write-dyn--hub-set-homes '(("emacs" "/x" "" "none")))
-                    (todo-write-dyn--hub-look "x")
+                    (todo-write-dyn--hub-set-homes '(("emacs" "/x" "none")))
+                    (todo-write-dyn--hub-connect '(:name "x"))
                     (todo-write-dyn--transcripts-in "x")
                     (todo-write-dyn--file-bytes "x" -1)
                     (todo-write-dyn--hub-stop nil nil)
