@@ -321,7 +321,7 @@ for the line of the earlier ones."
   (append
    (cl-loop
     for (revision . earlier) on (butlast revisions hidden)
-    ;; The butlast ends before the one that the last shown followed.
+    ;; The last one shown followed the newest hidden one.
     for previous = (or (car earlier) (nth (- (length revisions) hidden) revisions))
     collect (todo-write-history--entry revision (or (plist-get previous :revision) 0))
     when (or (plist-get revision :replaces) (= 1 (plist-get revision :revision)))

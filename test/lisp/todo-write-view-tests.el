@@ -578,6 +578,20 @@ Leave out times if WITHOUT-TIMES is non-nil."
       (funcall (key-binding [mouse-1]) event)
       (should (string-match-p "○ Two\n     While at it" (buffer-string))))))
 
+(ert-deftest todo-write-view-n-stops-at-a-subagents-title-and-ret-shows-its-plan ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" '("One" "in_progress") "Two")
+    (todo-write-begin "a/sub" :parent "a" :parent-item (todo-write-test-id "a" "One"))
+    (todo-write-test-write "a/sub" "Of the subagent")
+    (todo-write-view--goto (todo-write-test-id "a" "One"))
+    (todo-write-test-press "n")
+    (should (looking-at-p " +↳ a/sub"))
+    (save-excursion
+      (todo-write-test-press "n")
+      (should (looking-at-p " ○ Two")))
+    (todo-write-test-press "RET")
+    (should (equal "a/sub" todo-write-view-thread))))
+
 (ert-deftest todo-write-view-details-are-open-to-extension ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "One")
