@@ -3,25 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use emacs::{Env, IntoLisp, Result, Value, defun};
+use emacs::{Env, Result, Value, defun};
 
-#[cfg(unix)]
-use super::machines;
 use super::read::{self, Key, wrong};
 use super::reports::Changed;
 use super::sessions::Followup;
-use super::threads::summary_of;
-use super::transcripts::description;
-use super::{Module, border, elsewhere, guarded, now, with_module, write};
+use super::{Module, border, elsewhere, guarded, news, now, ser, with_module};
 use crate::agents::Agent;
 use crate::agents::claude::process_files::Process;
-use crate::agents::recorder::{Machine, Recorder, ThreadUpdate};
+use crate::agents::recorder::{Machine, Recorder};
 use crate::error::{Error, Problem};
 use crate::file::Slice;
 use crate::hub::apply::{Applied, Applier};
-use crate::hub::{Bell, Choice, Found, Home, Hub, Message, Piece, Scope, SessionId, Settings};
+use crate::hub::{Bell, Home, Hub, Message, Piece, Scope, SessionId, Settings};
 
 /// The longest time for which messages are taken at once.
 const TAKE: Duration = Duration::from_millis(5);
@@ -45,7 +41,7 @@ pub(super) struct Followed {
 }
 
 /// What Lisp is told.
-enum Report {
+pub(super) enum Report {
     Read(SessionId, Applied, Vec<String>, Vec<Changed>),
     Progress(SessionId, Option<String>, u64),
     Processes(Vec<Process>, Vec<Changed>),
@@ -217,7 +213,7 @@ fn hub_stop<'e>(env: &'e Env, session: Value<'e>, moved: Value<'e>) -> Result<Va
             }
             module.stop(id)
         });
-        write::list_of(env, changes, Ok)
+        ser::to_lisp(env, &changes)
     })
 }
 
@@ -332,14 +328,15 @@ fn hub_take(env: &Env) -> Result<Value<'_>> {
     border(env, || {
         let slice = Slice::of(TAKE);
         let reports = with_module(|module| module.take(&slice));
-        write::list_of(env, reports, |report| {
+        let told = reports.into_iter().map(|report| {
             let session = report.session();
             // The others are told all the same.
-            guarded(env, || to_lisp(env, report)).or_else(|_| {
+            guarded(env, || news::to_lisp(env, report)).or_else(|_| {
                 let changes = session.map(|id| with_module(|module| module.stop(id)));
-                to_lisp(env, Report::failed(session, changes.unwrap_or_default()))
+                news::to_lisp(env, Report::failed(session, changes.unwrap_or_default()))
             })
-        })
+        });
+        env.list(&told.collect::<Result<Vec<_>>>()?)
     })
 }
 
@@ -478,119 +475,5 @@ impl Module {
             store.take_warnings().into_iter().chain(std::mem::take(&mut applied.warnings)).collect();
         let changes = self.report_lines(&mut applied.updates);
         Some(Report::Read(id, applied, warnings, changes))
-    }
-}
-
-fn changed<'e>(env: &'e Env, plist: write::Plist<'e>, changes: Vec<Changed>) -> Result<Value<'e>> {
-    plist.set("changes", write::list_of(env, changes, Ok)?)?.finish()
-}
-
-fn to_lisp(env: &Env, report: Report) -> Result<Value<'_>> {
-    let plist = |kind: &str| write::Plist::new(env).set("kind", write::symbol(env, kind)?);
-    let of = |kind: &str, id: SessionId| plist(kind)?.set("session", i64::try_from(id).ok());
-    match report {
-        Report::Read(id, applied, warnings, changes) => of("read", id)?
-            .set("thread", applied.thread)?
-            .set("bytes", applied.bytes)?
-            .set("skipped", applied.skipped)?
-            .set("grew", applied.grew.map(time))?
-            .set("updates", write::list_of(env, &applied.updates, Ok)?)?
-            .set("changes", write::list_of(env, changes, Ok)?)?
-            .set("warnings", write::texts(env, &warnings)?)?
-            .finish(),
-        Report::Progress(id, thread, bytes) => {
-            of("progress", id)?.set("thread", thread)?.set("bytes", bytes)?.finish()
-        }
-        Report::Processes(live, changes) => plist("processes")?
-            .set("changes", write::list_of(env, changes, Ok)?)?
-            .set("processes", write::list_of(env, &live, |process| process_plist(env, process))?)?
-            .finish(),
-        Report::Other(message, changes) => match message {
-            Message::Ready { session, .. } => changed(env, of("ready", session)?, changes),
-            Message::Quiet(id, _) => changed(env, of("quiet", id)?, changes),
-            Message::Unreadable(id, reason) => of("unreadable", id)?.set("reason", reason)?.finish(),
-            Message::Failed(id) => changed(env, of("failed", id)?, changes),
-            Message::Silent(id) => changed(env, of("silent", id)?, changes),
-            Message::Moved(id, file) => {
-                of("moved", id)?.set("file", file.to_string_lossy().as_ref())?.finish()
-            }
-            Message::Found(found, skipped) => plist("found")?
-                .set("files", write::list_of(env, &found, |one| found_plist(env, one)?.finish())?)?
-                .set("skipped", paths(env, &skipped)?)?
-                .finish(),
-            Message::Choices(round, choices) => plist("choices")?
-                .set("round", i64::try_from(round).ok())?
-                .set("choices", write::list_of(env, &choices, |one| choice_plist(env, one))?)?
-                .finish(),
-            Message::Homes(homes) => {
-                let homes = homes.iter().filter_map(|(name, folder)| Some((name, folder.to_str()?)));
-                let homes = write::list_of(env, homes, |(name, folder)| env.cons(name, folder))?;
-                plist("homes")?.set("homes", homes)?.finish()
-            }
-            Message::Stuck(root, is_stuck) => {
-                plist("stuck")?.set("root", root.to_string_lossy().as_ref())?.set("over", !is_stuck)?.finish()
-            }
-            Message::Door(_) | Message::DoorThere(..) => plist("door")?.finish(),
-            #[cfg(unix)]
-            Message::Connection(machine, state) => {
-                machines::state(plist("connection")?, machine, state, changes)
-            }
-            #[cfg(not(unix))]
-            Message::Connection(..) => plist("connection")?.finish(),
-            Message::Broken(root) => plist("broken")?.set("root", root.to_string_lossy().as_ref())?.finish(),
-            // Those are applied, noted or taken before.
-            Message::Events(id, _) => of("progress", id)?.finish(),
-            Message::Processes { .. } => plist("processes")?.finish(),
-        },
-    }
-}
-
-fn paths<'e>(env: &'e Env, paths: &[PathBuf]) -> Result<Value<'e>> {
-    write::texts(env, &paths.iter().map(|path| path.to_string_lossy().into_owned()).collect::<Vec<_>>())
-}
-
-fn time(time: SystemTime) -> f64 {
-    time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64()
-}
-
-fn found_plist<'e>(env: &'e Env, found: &Found) -> Result<write::Plist<'e>> {
-    write::Plist::new(env)
-        .set("file", found.path.to_string_lossy().as_ref())?
-        .set("time", time(found.modified))?
-        .set("ofProject", found.is_of_project)?
-        .set("hasProcesses", found.has_processes)?
-        .set("begun", found.begun.and_then(|time| i64::try_from(time).ok()))
-}
-
-fn choice_plist<'e>(env: &'e Env, choice: &Choice) -> Result<Value<'e>> {
-    found_plist(env, &choice.found)?.set("description", description(env, &choice.description)?)?.finish()
-}
-
-fn process_plist<'e>(env: &'e Env, process: &Process) -> Result<Value<'e>> {
-    write::Plist::new(env)
-        .set("pid", process.pid)?
-        .set("machine", process.machine.as_ref())?
-        .set("state", write::symbol(env, if process.is_suspended { "suspended" } else { "alive" })?)?
-        .set("sessionId", process.session.as_ref())?
-        .set("status", process.status.as_ref())?
-        .set("waitingFor", process.waiting_for.as_ref())?
-        .set("cwd", process.folder.as_ref())?
-        .set("name", process.name.as_ref())?
-        .set("entrypoint", process.entrypoint.as_ref())?
-        .set("procStart", process.start.as_ref())?
-        .set("file", process.file.to_string_lossy().as_ref())?
-        .set("startedAt", process.started_at.and_then(|time| i64::try_from(time).ok()))?
-        .finish()
-}
-
-impl<'e> IntoLisp<'e> for &ThreadUpdate {
-    fn into_lisp(self, env: &'e Env) -> Result<Value<'e>> {
-        let summary = summary_of(env, &self.thread)?;
-        let outcome = self.outcome.as_ref().map(|outcome| write::outcome(env, outcome, summary, &[]));
-        write::Plist::new(env)
-            .set("thread", &self.thread)?
-            .set("outcome", outcome.transpose()?)?
-            .set("state", self.state)?
-            .finish()
     }
 }

@@ -6,13 +6,12 @@ use std::path::PathBuf;
 use emacs::{Env, Result, Value, defun};
 use serde::Deserialize;
 
+use super::border;
 use super::hub::with_hub;
 use super::read::{self, wrong};
-use super::reports::Changed;
-use super::{border, write};
 use crate::agents::Agent;
 use crate::agents::recorder::Machine;
-use crate::hub::{Connection, ConnectionState, Scope, pipe};
+use crate::hub::{Connection, Scope, pipe};
 use crate::protocol::Welcome;
 
 /// A machine as Lisp describes it.
@@ -96,24 +95,4 @@ fn hub_choose_there<'e>(env: &'e Env, name: Value<'e>, project: Value<'e>) -> Re
         let scope = Scope { project, is_all: false };
         Ok(with_hub(|hub| hub.choose_there(&name, scope)).and_then(|round| i64::try_from(round).ok()))
     })
-}
-
-/// The plist of what became of a connection.
-pub(super) fn state<'e>(
-    plist: write::Plist<'e>,
-    machine: String,
-    state: ConnectionState,
-    changes: Vec<Changed>,
-) -> Result<Value<'e>> {
-    let plist = plist.set("machine", machine)?;
-    let changes = write::list_of(plist.env(), changes, Ok)?;
-    let plist = plist.set("changes", changes)?;
-    match state {
-        ConnectionState::Connected { version, note } => {
-            plist.set("version", version)?.set("note", note)?.finish()
-        }
-        ConnectionState::Lost { reason, is_missing } => {
-            plist.set("reason", reason)?.set("missing", is_missing)?.finish()
-        }
-    }
 }

@@ -1,22 +1,25 @@
 //! Lisp functions of what agents do: hosts report it, and threads and Lisp follow what the reports come to.
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
+use serde::Serialize;
 use serde_json::Map;
 
 use super::read::{self, Key, wrong};
-use super::{Module, border, elsewhere, now, with_module, write};
+use super::ser::{self, Symbol};
+use super::{Module, border, elsewhere, names, now, with_module};
 use crate::agents::reports::{Decision, Doing, Report, Rest, Source, Weight, What};
 use crate::events::Millis;
 use crate::thread::activity::Ending;
 use crate::thread::{State, Thread};
 
 /// What reports changed of a thread, for its listeners.
-#[derive(Default)]
+#[derive(Default, Serialize)]
 pub(super) struct Changed {
     pub(super) thread: String,
     /// The state, if it changed or another ending replaced that of the turn.
-    pub(super) state: Option<State>,
+    pub(super) state: Symbol<Option<State>>,
     /// Whether its agent does something else.
+    #[serde(rename = "transition")]
     pub(super) is_transition: bool,
     warnings: Vec<String>,
 }
@@ -24,7 +27,7 @@ pub(super) struct Changed {
 impl Changed {
     /// Whether nobody needs to hear of it.
     pub(super) fn is_empty(&self) -> bool {
-        self.state.is_none() && !self.is_transition && self.warnings.is_empty()
+        self.state.0.is_none() && !self.is_transition && self.warnings.is_empty()
     }
 }
 
@@ -57,7 +60,7 @@ impl Module {
             thread.change(|thread| thread.change_activity(activity, time));
             let after = (thread.state(), thread.ending());
             let is_told = before.0 != after.0 || Ending::is_replaced(before.1, after.1);
-            changed.state = is_told.then_some(after.0);
+            changed.state = Symbol(is_told.then_some(after.0));
         }
         changed.warnings = self.store.take_warnings();
         changed
@@ -72,12 +75,7 @@ fn ended_at(thread: &Thread, time: Option<Millis>) -> Millis {
 
 impl<'e> IntoLisp<'e> for Changed {
     fn into_lisp(self, env: &'e Env) -> Result<Value<'e>> {
-        write::Plist::new(env)
-            .set("thread", self.thread)?
-            .set("state", self.state)?
-            .set("transition", self.is_transition)?
-            .set("warnings", write::texts(env, &self.warnings)?)?
-            .finish()
+        ser::to_lisp(env, &self)
     }
 }
 
@@ -243,6 +241,18 @@ fn clear_failure(env: &Env, thread: Key) -> Result<Value<'_>> {
     })
 }
 
+/// What an agent does.
+#[derive(Serialize)]
+struct ShownActivity {
+    activity: Symbol<Option<&'static str>>,
+    reason: Option<String>,
+    inferred: bool,
+    since: Millis,
+    left: bool,
+    process: Option<u32>,
+    background: u32,
+}
+
 /// Return what the agent of THREAD does, a plist, or nil if nothing was reported.
 ///
 /// Its keys are
@@ -268,15 +278,10 @@ fn activity(env: &Env, thread: Key) -> Result<Value<'_>> {
             Doing::Suspended => Some("suspended"),
             Doing::Idle | Doing::Unknown => None,
         };
-        let plist = write::Plist::new(env)
-            .set("activity", name.map(|name| write::symbol(env, name)).transpose()?)?
-            .set("reason", decision.reason)?
-            .set("inferred", decision.is_inferred)?
-            .set("since", decision.since)?
-            .set("left", decision.is_left)?
-            .set("process", process)?
-            .set("background", decision.background)?;
-        plist.finish().map(Some)
+        let Decision { reason, is_inferred, since, is_left, background, .. } = decision;
+        let (activity, inferred, left) = (Symbol(name), is_inferred, is_left);
+        let shown = ShownActivity { activity, reason, inferred, since, left, process, background };
+        ser::to_lisp(env, &shown).map(Some)
     })
 }
 
@@ -303,7 +308,7 @@ fn agent_activity(env: &Env, thread: Key) -> Result<Value<'_>> {
                 _ => "unknown",
             })
         })?;
-        write::symbol(env, name)
+        names::symbol(env, name)
     })
 }
 
@@ -312,6 +317,6 @@ fn agent_activity(env: &Env, thread: Key) -> Result<Value<'_>> {
 fn reported(env: &Env) -> Result<Value<'_>> {
     border(env, || {
         let keys = with_module(|module| module.reports.keys().map(str::to_owned).collect::<Vec<_>>());
-        write::texts(env, &keys)
+        ser::to_lisp(env, &keys)
     })
 }

@@ -133,7 +133,7 @@ impl Module {
             // Lines may have paused or resumed the thread.
             self.reports.touch(&update.thread);
             let changed = self.report(&update.thread, Source::Transcript, Some(turn));
-            if changed.state.is_some() {
+            if changed.state.0.is_some() {
                 update.state = None;
             }
             changes.push(changed);

@@ -4,7 +4,7 @@ use emacs::{Env, Result, Value, defun};
 use serde::{Deserialize, Serialize};
 
 use super::read::{self, Key};
-use super::{border, elsewhere, ser, with_module, write};
+use super::{border, elsewhere, ser, with_module};
 use crate::error::Error;
 use crate::events::work::{CommandWork, FileWork, Part, Tokens, Work, recorded_patches};
 
@@ -114,8 +114,6 @@ fn patches<'e>(env: &'e Env, thread: Key, id: Value<'e>, path: Value<'e>) -> Res
             Ok::<_, Error>(patches.map(|(path, patch)| (path.to_owned(), patch.to_owned())).collect())
         })?;
         let patches: Vec<(String, String)> = patches?;
-        write::list_of(env, &patches, |(path, patch)| {
-            env.cons(write::text(env, path)?, write::text(env, patch)?)
-        })
+        ser::to_lisp(env, &patches)
     })
 }
