@@ -204,7 +204,7 @@ pub enum EventKind {
     EmacsCall {
         /// The id of the call.
         id: String,
-        /// When it was made.
+        /// When it was made, if its line says.
         called: Option<Millis>,
         /// The whole list; none if the call had no effect, as far as its result says.
         list: Option<PlanResult>,

@@ -46,8 +46,8 @@ pub struct Server {
     emacs: Emacs,
     is_introduced: OnceCell<()>,
     claude: Mutex<Claude>,
-    /// Whether a call came since the activity was last told. Emacs takes its agent to be working, but
-    /// the turn may be over before the next poll.
+    /// Whether a call came since the activity was last told. Then the next poll tells it again, also if it
+    /// is the same: Emacs takes the agent of a call to be working, but the turn may be over since.
     has_called: AtomicBool,
 }
 

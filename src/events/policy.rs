@@ -101,7 +101,12 @@ impl Policy {
         files.filter(|file| !file.path.is_empty()).map(|file| self.reported(file, project)).collect()
     }
 
-    /// Drops what must not be recorded of an observation. `hidden` is what was hidden of its call.
+    /// Drops what must not be recorded of an observation.
+    ///
+    /// A call that names an excluded file keeps its id and its name, and its result these and `isError`,
+    /// unless `hidden`, what was hidden of the call of a result, says more. `metadata` then has `hidden` and
+    /// the name of that file, if it is known. In an excluded project, any other content but that of USAGE
+    /// becomes null.
     pub(crate) fn hide(
         &self,
         project: &str,

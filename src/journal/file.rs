@@ -89,7 +89,9 @@ pub struct OpenedJournal {
 /// newest that no process holds, or creates another if all are held or of later versions.
 ///
 /// # Errors
-/// The I/O error.
+/// `AlreadyExists` if the journal is that of another thread, whose key has the same hash; those of
+/// [`begin`]; else the I/O error. A journal that cannot be opened is only a warning, since another one is
+/// created.
 pub fn open(
     folder: &Path,
     thread: &str,
@@ -163,7 +165,7 @@ fn open_free(
 /// Creates another journal for a thread.
 ///
 /// # Errors
-/// The I/O error.
+/// `Other` if the thread has 99 journals already; else the I/O error.
 pub fn begin(folder: &Path, thread: &str, header: &Record, durability: Durability) -> io::Result<Journal> {
     // Pruning deletes single journals, so a name in the middle may be free.
     let free = files_of(folder, thread).find(|path| fs::symlink_metadata(path).is_err());
@@ -204,7 +206,8 @@ fn for_appending() -> OpenOptions {
     options
 }
 
-/// Whether another process opened or deleted a journal that was closed.
+/// Whether an error of writing to a journal that was closed between two writes means that another process
+/// has it or has changed it (`WouldBlock`), or deleted it (`NotFound`).
 pub(crate) fn is_lost(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::NotFound)
 }

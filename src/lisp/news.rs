@@ -188,7 +188,7 @@ fn of_message(message: Message, changes: Vec<Changed>) -> News {
             News::Connection { machine, version: Some(version), note, reason: None, missing: false, changes }
         }
         Message::Connection(machine, ConnectionState::Lost { reason, is_missing }) => {
-            News::Connection { machine, version: None, note: None, reason: Some(reason), missing: is_missing }
+            News::Connection { machine, version: None, note: None, reason: Some(reason), missing: is_missing, changes }
         }
         Message::Door(_) | Message::DoorThere(..) => News::Door {},
         // These are applied and noted before.

@@ -44,15 +44,17 @@ impl Ending {
     }
 }
 
-/// The agent's activity, and a pause of its plan.
+/// The agent's activity, and a pause of its plan. Its fields are keys of the record `state`.
+///
+/// They go together: a turn that ended is `idle` with an ending, and pauses a plan that has open items.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentActivity {
-    /// The reason of the pause, if the plan is paused.
+    /// The reason of the pause, a phrase for the user, if the plan is paused.
     pub paused: Option<String>,
-    /// How the agent ended; `None` while it works or waits, or if its host does not know.
+    /// How the agent's turn or session ended; none while it works or waits, or if its host does not know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ending: Option<Ending>,
-    /// See [`Activity`].
+    /// What the agent does; `working` if a journal does not say.
     #[serde(default)]
     pub activity: Activity,
 }
