@@ -187,9 +187,14 @@ fn of_message(message: Message, changes: Vec<Changed>) -> News {
         Message::Connection(machine, ConnectionState::Connected { version, note }) => {
             News::Connection { machine, version: Some(version), note, reason: None, missing: false, changes }
         }
-        Message::Connection(machine, ConnectionState::Lost { reason, is_missing }) => {
-            News::Connection { machine, version: None, note: None, reason: Some(reason), missing: is_missing, changes }
-        }
+        Message::Connection(machine, ConnectionState::Lost { reason, is_missing }) => News::Connection {
+            machine,
+            version: None,
+            note: None,
+            reason: Some(reason),
+            missing: is_missing,
+            changes,
+        },
         Message::Door(_) | Message::DoorThere(..) => News::Door {},
         // These are applied and noted before.
         Message::Events(session, _) => News::Progress { session, thread: None, bytes: 0 },

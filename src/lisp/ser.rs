@@ -360,40 +360,30 @@ impl<'e> Fields<'e, '_> {
     }
 }
 
-impl<'e> ser::SerializeStruct for Fields<'e, '_> {
-    type Ok = Value<'e>;
-    type Error = Failed;
+/// Implements the traits of values with named fields.
+macro_rules! named_fields {
+    ($($named:ident)+) => { $(
+        impl<'e> ser::$named for Fields<'e, '_> {
+            type Ok = Value<'e>;
+            type Error = Failed;
 
-    fn serialize_field<T: Serialize + ?Sized>(
-        &mut self,
-        name: &'static str,
-        value: &T,
-    ) -> std::result::Result<(), Failed> {
-        self.values.push(keyword(self.serializer.env, name)?);
-        self.add(value)
-    }
+            fn serialize_field<T: Serialize + ?Sized>(
+                &mut self,
+                name: &'static str,
+                value: &T,
+            ) -> std::result::Result<(), Failed> {
+                self.values.push(keyword(self.serializer.env, name)?);
+                self.add(value)
+            }
 
-    fn end(self) -> Lisp<'e> {
-        self.finish()
-    }
+            fn end(self) -> Lisp<'e> {
+                self.finish()
+            }
+        }
+    )+ };
 }
 
-impl<'e> ser::SerializeStructVariant for Fields<'e, '_> {
-    type Ok = Value<'e>;
-    type Error = Failed;
-
-    fn serialize_field<T: Serialize + ?Sized>(
-        &mut self,
-        name: &'static str,
-        value: &T,
-    ) -> std::result::Result<(), Failed> {
-        ser::SerializeStruct::serialize_field(self, name, value)
-    }
-
-    fn end(self) -> Lisp<'e> {
-        self.finish()
-    }
-}
+named_fields! { SerializeStruct SerializeStructVariant }
 
 impl<'e> ser::SerializeMap for Fields<'e, '_> {
     type Ok = Value<'e>;

@@ -1,8 +1,8 @@
 //! The records of a thread: each is one change of its state, live and read from a journal alike.
 //!
-//! As a line of a journal, a record is a JSON object with its name in `record`, keys in camelCase, and a
-//! checksum of all before it in its last key, `sum`. Unknown keys are ignored. A line is damaged if the
-//! checksum is wrong, a key without a default is missing, a key is of another type, or a counter is not
+//! As a line of a journal, a record is a JSON object with its name in `record`, keys in camelCase, and in its
+//! last key, `sum`, a checksum of the object without that key. Unknown keys are ignored. A line is damaged if
+//! the checksum is wrong, a key without a default is missing, a key is of another type, or a counter is not
 //! below 2^53: it is set aside, and the other lines are read.
 //!
 //! Times are milliseconds since the Unix epoch. Revisions, item ids and observations are numbered from 1 in
