@@ -22,7 +22,7 @@
 (require 'todo-write)
 (require 'todo-write-acp-work)
 (require 'todo-write-request)
-(require 'todo-write-row)
+(require 'todo-write-text)
 
 (declare-function acp-subscribe-to-notifications "ext:acp")
 (declare-function acp-subscribe-to-requests "ext:acp")

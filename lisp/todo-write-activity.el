@@ -85,5 +85,16 @@ It turns as long as each frame is asked for; the event `spinner' of
     (cancel-timer todo-write-activity--timer)
     (setq todo-write-activity--timer nil)))
 
+;;; Reports
+
+(defun todo-write--publish-report (changed)
+  "Dispatch what became of a report, CHANGED, as the module returned it."
+  (let ((thread (plist-get changed :thread)))
+    (todo-write--warn (plist-get changed :warnings))
+    (when-let* ((state (plist-get changed :state)))
+      (todo-write--dispatch thread 'state state))
+    (when (plist-get changed :transition)
+      (todo-write--dispatch thread 'activity (todo-write-activity thread)))))
+
 (provide 'todo-write-activity)
 ;;; todo-write-activity.el ends here

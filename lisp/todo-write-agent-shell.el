@@ -22,6 +22,8 @@
 (require 'seq)
 (require 'todo-write-acp)
 (require 'todo-write-header-line)
+(require 'todo-write-json)
+(require 'todo-write-module)
 
 (defvar agent-shell--state)
 

@@ -152,7 +152,7 @@ It is as in `todo-write-agents'."
   "Return the record of the agent of THREAD, a key, or nil."
   (cdr (assoc thread todo-write-agents--records)))
 
-(defun todo-write-agents--watch (_symbol value &rest _)
+(defun todo-write-agents-watch (_symbol value &rest _)
   "Track agents while `todo-write-agent-functions' has a VALUE.
 A variable watcher."
   (unless (eq (null value) (null todo-write-agents--tracking))

@@ -20,14 +20,16 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'subr-x)
-(require 'todo-write-answer-text)
+(require 'todo-write)
 (require 'todo-write-agents)
+(require 'todo-write-answer-text)
 (require 'todo-write-attention)
-(require 'todo-write-list)
+(require 'todo-write-here)
 (require 'todo-write-menu)
 (require 'todo-write-page)
 (require 'todo-write-request)
 (require 'todo-write-row)
+(require 'todo-write-text)
 
 (defface todo-write-answer-key '((t :inherit help-key-binding))
   "Face of the keys that answer a request."

@@ -16,10 +16,10 @@
 (require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-agents)
+(require 'todo-write-commands)
 (require 'todo-write-machines)
-(require 'todo-write-row)
 (require 'todo-write-terminal)
-(require 'todo-write-view)
+(require 'todo-write-text)
 
 (defface todo-write-attention
   '((((class color) (min-colors 16)) :weight bold :foreground "#ffffff" :background "#a40000")
@@ -172,7 +172,7 @@ Called again from there, go to the next; after the last, back to where
 you were.  With a prefix argument CHOOSE, read any agent with completion."
   (interactive "P")
   (if choose
-      (todo-write-attention--visit-agent-of (todo-write-list--read "Go to: "))
+      (todo-write-attention--visit-agent-of (todo-write-read-thread "Go to: "))
     (unless (eq (current-buffer) (nth 1 todo-write-attention--tour))
       (setq todo-write-attention--tour nil))
     (pcase-let* ((`(,before ,_ . ,visited) todo-write-attention--tour)

@@ -13,6 +13,7 @@
 
 (require 'todo-write)
 (require 'todo-write-row)
+(require 'todo-write-text)
 
 (defcustom todo-write-children-rows 10
   "Maximum number of a subagent's tasks shown below the task that it works on."

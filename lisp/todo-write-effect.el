@@ -16,6 +16,7 @@
 (require 'subr-x)
 (require 'todo-write-json)
 (require 'todo-write-row)
+(require 'todo-write-text)
 
 ;;; Scripts
 

@@ -19,7 +19,8 @@
 (require 'seq)
 (require 'todo-write)
 (require 'todo-write-calls)
-(require 'todo-write-view)
+(require 'todo-write-commands)
+(require 'todo-write-text)
 
 (defvar efrit-do--current-todos)
 (defvar efrit-do--todo-counter)

@@ -369,5 +369,67 @@ token that is not a string."
       (todo-write--emit emitted))
     emitted))
 
+;;; Plans that cannot be saved
+
+(defun todo-write--open (thread &optional about)
+  "Load THREAD, or begin it with the plist ABOUT; see `todo-write-begin'."
+  (todo-write--warn (todo-write--call todo-write-dyn--open thread about)))
+
+(defvar todo-write--save-timer nil
+  "Timer that tries to save the plans that could not be saved, or nil.")
+
+(defun todo-write--warn (warnings)
+  "Show WARNINGS, strings from the module."
+  (dolist (warning warnings)
+    (display-warning 'todo-write warning))
+  (when (and warnings (not todo-write--save-timer))
+    (todo-write--save-again)))
+
+(defconst todo-write--save-seconds 600
+  "Seconds after which unsaved plans are tried and mentioned again.")
+
+(defun todo-write--save-again ()
+  "Try to save the plans that could not be saved; return those that still are not.
+While there are any, do so every `todo-write--save-seconds', and before
+Emacs exits.  The value is a list of keys."
+  (pcase-let ((`(,saved . ,unsaved) (todo-write--call todo-write-dyn--save-again)))
+    (cond ((and unsaved (not todo-write--save-timer))
+           (setq todo-write--save-timer
+                 (run-at-time todo-write--save-seconds todo-write--save-seconds
+                              #'todo-write--warn-unsaved))
+           (add-hook 'kill-emacs-query-functions #'todo-write--leave-p)
+           ;; A signal ends Emacs without a question.
+           (add-hook 'kill-emacs-hook #'todo-write--save-again))
+          ((and todo-write--save-timer (not unsaved))
+           (cancel-timer todo-write--save-timer)
+           (setq todo-write--save-timer nil)
+           (remove-hook 'kill-emacs-query-functions #'todo-write--leave-p)
+           (remove-hook 'kill-emacs-hook #'todo-write--save-again)))
+    (dolist (thread saved)
+      (todo-write--dispatch thread 'state nil))
+    unsaved))
+
+(defun todo-write--warn-unsaved ()
+  "Warn of the plans that still cannot be saved."
+  (when-let* ((unsaved (todo-write--save-again)))
+    (display-warning 'todo-write
+                     (format (ngettext
+                              "%d plan is not saved, since its journal cannot be written"
+                              "%d plans are not saved, since their journals cannot be written"
+                              (length unsaved))
+                             (length unsaved)))))
+
+(defun todo-write--leave-p ()
+  "Try to save the unsaved plans; return non-nil if Emacs may exit.
+If some cannot be saved, ask."
+  (let ((unsaved (todo-write--save-again)))
+    (or (null unsaved)
+        ;; Users replace this primitive, and native code would call it all the same.
+        (funcall (symbol-function 'yes-or-no-p)
+                 (format (ngettext "%d plan of an agent cannot be saved; exit anyway? "
+                                   "%d plans of agents cannot be saved; exit anyway? "
+                                   (length unsaved))
+                         (length unsaved))))))
+
 (provide 'todo-write-events)
 ;;; todo-write-events.el ends here

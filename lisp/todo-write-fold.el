@@ -21,6 +21,7 @@
 
 (require 'cl-lib)
 (require 'todo-write-row)
+(require 'todo-write-text)
 
 (defface todo-write-fold '((t :inherit todo-write-completed :slant italic))
   "Face of the line that replaces folded tasks."

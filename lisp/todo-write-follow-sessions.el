@@ -16,7 +16,7 @@
 (require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-machines)
-(require 'todo-write-row)
+(require 'todo-write-text)
 
 (defcustom todo-write-follow-agents
   (list (cons 'claude (todo-write--agent-folder 'claude))

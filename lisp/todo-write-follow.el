@@ -23,9 +23,11 @@
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write)
+(require 'todo-write-commands)
 (require 'todo-write-follow-sessions)
 (require 'todo-write-hub)
-(require 'todo-write-view)
+(require 'todo-write-machines)
+(require 'todo-write-text)
 
 (defcustom todo-write-follow-interval 2
   "Seconds between looks at the transcripts that are followed.
@@ -239,6 +241,8 @@ machine; see `todo-write-connect'."
   (when todo-write-follow-mode
     (todo-write-follow--connect))
   (todo-write-follow--send-homes)
+  (funcall (if todo-write-follow-mode #'add-hook #'remove-hook)
+           'todo-write-list-refresh-hook #'todo-write-follow--search-again)
   (when (featurep 'todo-write-connect)
     (todo-write-connect--send-all))
   (when todo-write-follow-mode

@@ -18,6 +18,7 @@
 (require 'todo-write)
 (require 'todo-write-row)
 (require 'todo-write-story)
+(require 'todo-write-text)
 
 (cl-defstruct (todo-write-footer--parts (:constructor todo-write-footer--make) (:copier nil))
   "What the last line of a plan is about.
@@ -40,11 +41,11 @@ items.  WHOLE and EARLIER are as the arguments OPEN and EARLIER of
               (string-join
                (delq nil
                      (list (when (> files 0)
-                             (concat (todo-write-story--count files "file")
+                             (concat (todo-write-text-count files "file")
                                      (and (plist-get work :moreFiles) " and more") " "
                                      (todo-write-story--lines (plist-get work :added)
                                                              (plist-get work :removed))))
-                           (when (> run 0) (todo-write-story--count run "command"))
+                           (when (> run 0) (todo-write-text-count run "command"))
                            (when (> (plist-get commands :failed) 0)
                              (format "%d failed" (plist-get commands :failed)))))
                ", ")))))
@@ -67,7 +68,7 @@ items.  WHOLE and EARLIER are as the arguments OPEN and EARLIER of
                                "show the completed tasks that the agent took off the list"))
                             (when lists
                               (todo-write-footer--part
-                               'lists (todo-write-story--count (length lists) "earlier list")
+                               'lists (todo-write-text-count (length lists) "earlier list")
                                "show the lists that this one replaced"))
                             (when outside
                               (todo-write-footer--part

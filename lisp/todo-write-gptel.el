@@ -27,9 +27,10 @@
 (require 'seq)
 (require 'todo-write)
 (require 'todo-write-calls)
+(require 'todo-write-header-line)
 (require 'todo-write-mode-line)
 (require 'todo-write-row)
-(require 'todo-write-view)
+(require 'todo-write-text)
 
 (defvar gptel--known-tools)
 (defvar gptel-confirm-tool-calls)
@@ -444,7 +445,7 @@ aligns the third to the right, so the plan is put before the third."
       words 'face (todo-write-row--progress-face (todo-write-state thread))
       'mouse-face 'highlight
       'help-echo "mouse-1: show the plan"
-      'local-map todo-write-mode-line--map))))
+      'local-map todo-write-header-line--map))))
 
 ;;; In the chat
 

@@ -15,11 +15,12 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'todo-write)
-(require 'todo-write-list)
-(require 'todo-write-org)
+(require 'todo-write-detail)
+(require 'todo-write-here)
+(require 'todo-write-menu)
 (require 'todo-write-page)
 (require 'todo-write-row)
-(require 'todo-write-story)
+(require 'todo-write-text)
 (require 'todo-write-view)
 (require 'todo-write-words)
 
@@ -337,7 +338,7 @@ for the line of the earlier ones."
    (format "%s %s" (todo-write-row--shape 'edge)
            (if (plist-get revision :replaces)
                (format "a new list began, with %s"
-                       (todo-write-story--count
+                       (todo-write-text-count
                         (length (todo-write-items todo-write-view-thread
                                                   (plist-get revision :revision)))
                         "task"))
@@ -367,7 +368,7 @@ New tasks are counted; other changes show the task."
      (append
       (cond ((> added 3)
              (list (concat (todo-write-detail--mark "added") " "
-                           (todo-write-story--count added "task")))))
+                           (todo-write-text-count added "task")))))
       (delq nil (seq-map (lambda (change)
                            (unless (and (> added 3) (equal (plist-get change :type) "added"))
                              (todo-write-history--change-text change)))

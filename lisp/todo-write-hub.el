@@ -12,7 +12,8 @@
 
 ;;; Code:
 
-(require 'todo-write)
+(require 'todo-write-core)
+(require 'todo-write-events)
 
 (defvar todo-write-hub--process nil
   "The pipe process to which the hub writes, or nil.")

@@ -22,11 +22,12 @@
 (require 'todo-write)
 (require 'todo-write-agents)
 (require 'todo-write-attention)
+(require 'todo-write-commands)
+(require 'todo-write-list-cells)
 (require 'todo-write-menu)
 (require 'todo-write-page)
-(require 'todo-write-machines)
 (require 'todo-write-row)
-(require 'todo-write-view)
+(require 'todo-write-text)
 
 (defcustom todo-write-list-hours 12
   "Hours for which `todo-write-list' shows an idle agent.
@@ -37,27 +38,6 @@ Older ones are folded to a count, which RET unfolds."
 
 ;;; Agents
 
-(defun todo-write-list--known-agents ()
-  "Return the sorted agents, those of earlier sessions last."
-  (let* ((agents (todo-write-agents))
-         (threads (make-hash-table :test #'equal)))
-    (dolist (agent agents)
-      (puthash (plist-get agent :thread) t threads))
-    (append agents
-            (cl-loop for kept in (todo-write-threads-kept)
-                     for about = (plist-get kept :about)
-                     unless (or (gethash (plist-get kept :key) threads)
-                                (plist-get about :parent))
-                     collect (todo-write-list--kept-agent kept about)))))
-
-(defun todo-write-list--kept-agent (kept about)
-  "Return the agent of an earlier session, a plist as in `todo-write-agents'.
-KEPT is as from `todo-write-threads-kept', ABOUT is in it."
-  (let ((thread (plist-get kept :key)) (project (plist-get about :project)))
-    (list :thread thread :agent (plist-get about :agent) :project project
-          :machine (todo-write-machines--host thread project)
-          :attention 'idle :since (plist-get kept :modified))))
-
 (defun todo-write-list--old-p (agent)
   "Return non-nil if AGENT is folded to the count of older ones.
 It has been idle for `todo-write-list-hours', or its user left that
@@ -66,251 +46,6 @@ session for another one."
       (and (memq (plist-get agent :attention) '(idle unknown))
            (< (/ (plist-get agent :since) 1000.0)
               (- (float-time) (* 3600 todo-write-list-hours))))))
-
-(defconst todo-write-list--states
-  '((waiting "!" todo-write-attention)
-    (failed removed todo-write-removed-shape)
-    (done completed todo-write-done)
-    (stopped removed todo-write-removed-shape)
-    (suspended paused todo-write-paused)
-    (working in_progress todo-write-in-progress-shape)
-    (idle pending todo-write-time)
-    (unknown "?" todo-write-time))
-  "Alist of (STATE SHAPE FACE).
-SHAPE is a string or as for `todo-write-row--shape'.")
-
-(defun todo-write-list--state (agent)
-  "Return the state of AGENT as a shape and a word."
-  (pcase-let* ((state (todo-write-agent-state agent))
-               (`(,shape ,face) (alist-get state todo-write-list--states)))
-    (propertize (format "%s %s" (if (stringp shape) shape (todo-write-row--shape shape)) state)
-                'face (if (plist-get agent :dismissed) 'todo-write-time face))))
-
-(defun todo-write-list--ending (agent)
-  "Return how AGENT stopped, in parentheses, or nil."
-  (when-let* ((words (todo-write-agent-ending-words agent)))
-    (format "(%s)" words)))
-
-(defun todo-write-list--age (agent)
-  "Return for how long AGENT has been in its state."
-  (propertize (todo-write-row--age (/ (plist-get agent :since) 1000.0))
-              'face 'todo-write-time))
-
-(defun todo-write-list--program (agent)
-  "Return the name of AGENT's program, or an empty string if it is unknown."
-  (let ((name (or (plist-get agent :agent)
-                  (pcase (split-string (plist-get agent :thread) ":")
-                    ((or `("mcp" ,name . ,_) `(,name ,_ . ,_)) name)
-                    (_ "")))))
-    (pcase name
-      ("claude" "Claude")
-      ("codex" "Codex")
-      (_ (todo-write-row-line name)))))
-
-(defun todo-write-list--title (agent others)
-  "Return the title of AGENT.
-If one of OTHERS has the same title and folder name, the branch precedes
-it, or a short id if the branches are equal or unknown."
-  (let* ((alike (todo-write-list--alike agent others))
-         (project (plist-get agent :project))
-         ;; The branch of a project that two agents share tells them apart no better.
-         (branch (and alike
-                      (not (seq-some (lambda (other)
-                                       (equal (plist-get other :project) project))
-                                     alike))
-                      (todo-write-list--branch agent)))
-         (mark (cond ((null alike) "")
-                     ((or (null branch)
-                          (member branch (mapcar #'todo-write-list--branch alike)))
-                      (todo-write-row-line
-                       (car (last (split-string (plist-get agent :thread) ":"))) 7))
-                     (t (todo-write-row-line branch 16)))))
-    (concat mark (and alike " ") (todo-write-agent-label agent))))
-
-(defun todo-write-list--alike (agent others)
-  "Return those of OTHERS with the title and the folder name of AGENT."
-  (when-let* ((title (plist-get agent :title)))
-    (let ((project (plist-get agent :project)) folder)
-      (seq-filter (lambda (other)
-                    (and (not (eq other agent))
-                         (equal (plist-get other :title) title)
-                         (or (equal (plist-get other :project) project)
-                             (equal (todo-write-agent-folder other)
-                                    (or folder
-                                        (setq folder (todo-write-agent-folder agent)))))))
-                  others))))
-
-(defun todo-write-list--branch (agent)
-  "Return the Git branch that is checked out in AGENT's project, or nil."
-  (let* (file-name-handler-alist
-         (project (or (plist-get agent :project) "/"))
-         ;; In a linked worktree, a file names the folder.
-         (folder (or (todo-write-list--line-after "gitdir: " (expand-file-name ".git" project))
-                     ".git")))
-    (todo-write-list--line-after "ref: refs/heads/"
-                                 (expand-file-name (concat folder "/HEAD") project))))
-
-(defun todo-write-list--line-after (prefix file)
-  "Return the rest of the first line of FILE if that begins with PREFIX."
-  (when-let* ((bytes (todo-write--file-bytes file 4096))
-              (line (car (split-string (decode-coding-string bytes 'utf-8) "\n"))))
-    (and (string-prefix-p prefix line)
-         (substring line (length prefix)))))
-
-(defun todo-write-list--now (agent summary)
-  "Return why AGENT waits, failed or stopped, else the task in progress.
-SUMMARY is that of its plan."
-  (let ((reason (plist-get agent :reason))
-        (ending (todo-write-list--ending agent))
-        (current (plist-get summary :current)))
-    (cond (reason (todo-write-row-line reason))
-          (ending)
-          (current (todo-write-row--text current 'in_progress))
-          (t ""))))
-
-;;; Switching
-
-(defun todo-write-list--read (prompt &optional new)
-  "Read a thread with PROMPT and completion of titles; return its key.
-They are grouped by state, with progress, agent, age and project beside
-them.  The text property `todo-write-key' of a candidate is its key.
-If NEW, a string, is non-nil, other input is the key of a new thread, by
-default NEW; otherwise signal a `user-error' if there is no thread."
-  (let* ((agents (todo-write-list--titled
-                  (or (todo-write-list--known-agents)
-                      (unless new (todo-write-list--signal-none)))))
-         (input (progn
-                  (todo-write-list--offer-actions)
-                  (completing-read
-                   prompt
-                   (todo-write--completion-table
-                    agents 'todo-write-plan
-                    `(group-function
-                      . ,(lambda (title transform)
-                           (if transform title
-                             (symbol-name (todo-write-agent-state (cdr (assoc title agents)))))))
-                    `(affixation-function
-                      . ,(lambda (titles)
-                           (todo-write-list--affix
-                            (mapcar (lambda (title) (assoc title agents)) titles)))))
-                   nil (not new) nil nil (or new (caar agents)))))
-         (agent (cdr (assoc input agents))))
-    (if agent (plist-get agent :thread) input)))
-
-(defun todo-write-list--thread-here ()
-  "Return the key of the thread at point in the overview or of this buffer, or nil."
-  (or todo-write-view-thread
-      (and (derived-mode-p 'todo-write-list-mode) (tabulated-list-get-id))))
-
-(defun todo-write-list--thread ()
-  "Return the key of the thread that a command is about.
-That is the one at point in the overview or of this buffer, by default
-the one that `todo-write-show' shows.  Signal a `user-error' if there is
-no thread."
-  (or (todo-write-list--thread-here) (todo-write-view--default-thread)
-      (todo-write-list--signal-none)))
-
-(defun todo-write-list--signal-none ()
-  "Signal a `user-error' that says where plans come from."
-  (user-error "There is no plan yet; an agent begins one with todo_write"))
-
-(defun todo-write-list--titled (agents)
-  "Return AGENTS as an alist of (TITLE . AGENT), with different titles.
-A title is plain text; where two are alike, the key or a number follows."
-  (let (titled)
-    (dolist (agent agents)
-      (let* ((key (plist-get agent :thread))
-             (title (todo-write-row-line
-                     (or (plist-get agent :title)
-                         (plist-get (todo-write-summary key) :title)
-                         key)
-                     60))
-             (unique title) (number 1))
-        (while (assoc unique titled)
-          (setq unique (format "%s <%s>" title
-                               (if (= number 1) (todo-write-row-line key 60) number))
-                number (1+ number)))
-        (push (cons (propertize unique 'todo-write-key key) agent) titled)))
-    (nreverse titled)))
-
-(defun todo-write-list--affix (agents)
-  "Return AGENTS, an alist of (TITLE . AGENT), with annotations in columns.
-The value is as for `affixation-function'."
-  (let* ((rows (mapcar (lambda (agent) (todo-write-list--cells (cdr agent))) agents))
-         (title (apply #'max 0 (mapcar (lambda (agent) (todo-write-row--width (car agent)))
-                                       agents)))
-         (widths (apply #'cl-mapcar
-                        (lambda (&rest cells) (apply #'max (mapcar #'todo-write-row--width cells)))
-                        (or rows '(nil)))))
-    (cl-mapcar
-     (lambda (agent row)
-       (list (car agent) ""
-             (propertize
-              (concat (make-string (- (+ 2 title) (todo-write-row--width (car agent))) ?\s)
-                      (string-trim-right
-                       (mapconcat #'identity
-                                  (cl-mapcar (lambda (cell width)
-                                               (concat cell (make-string
-                                                             (- width (todo-write-row--width cell))
-                                                             ?\s)))
-                                             row widths)
-                                  "  ")))
-              'face 'completions-annotations)))
-     agents rows)))
-
-(defun todo-write-list--cells (agent)
-  "Return what stands beside the title of AGENT in completion, a list of strings."
-  (let ((summary (or (plist-get agent :plan)
-                     (todo-write-summary (plist-get agent :thread)))))
-    (mapcar (lambda (cell) (todo-write-row--truncate cell 30))
-            (list (todo-write-row--count summary)
-                  (concat (todo-write-list--state agent)
-                          (when-let* ((ending (todo-write-list--ending agent)))
-                            (concat " " ending)))
-                  (todo-write-list--program agent)
-                  (todo-write-list--age agent)
-                  (todo-write-row-line (or (todo-write-agent-place agent) ""))))))
-
-;;; Embark
-
-(defun todo-write-list--candidate-key (title)
-  "Return the key of the plan with TITLE, a candidate of `todo-write-list--read'."
-  (or (get-text-property 0 'todo-write-key title)
-      (when-let* ((agent (cdr (assoc title (todo-write-list--titled
-                                            (todo-write-list--known-agents))))))
-        (plist-get agent :thread))
-      (user-error "There is no such plan any more")))
-
-(defun todo-write-list-visit-plan (title)
-  "Go to the buffer of the agent whose plan has TITLE, a completion candidate."
-  (todo-write-attention--visit-agent-of (todo-write-list--candidate-key title)))
-
-(defun todo-write-list-forget-plan (title)
-  "Forget the plan with TITLE, a completion candidate, after a question."
-  (let ((key (todo-write-list--candidate-key title)))
-    (when (yes-or-no-p (format "Forget the plan %s and its history? " title))
-      (todo-write-forget key))))
-
-(defvar todo-write-list-plan-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map "o" #'todo-write-list-visit-plan)
-    (define-key map "k" #'todo-write-list-forget-plan)
-    map)
-  "Keymap of Embark for plans in completion.")
-
-(defvar embark-keymap-alist)
-
-(defun todo-write-list--offer-actions ()
-  "Give Embark, if it is loaded, the keymap of plans in completion."
-  (when (boundp 'embark-keymap-alist)
-    (add-to-list 'embark-keymap-alist '(todo-write-plan . todo-write-list-plan-map))))
-
-;;;###autoload
-(defun todo-write-switch (thread)
-  "Show the plan of THREAD, a key that is read with completion."
-  (interactive (list (todo-write-list--read "Show the plan of: ")))
-  (todo-write-restore thread)
-  (todo-write-show thread t))
 
 ;;; The overview
 
@@ -437,12 +172,12 @@ Points stay at their agents; the START of a window stays at its line."
   (let ((inhibit-read-only t))
     (todo-write-page--keep #'todo-write-list--place #'todo-write-page--of-row draw)))
 
-(declare-function todo-write-follow--search-again "todo-write-follow")
+(defvar todo-write-list-refresh-hook nil
+  "Hook, run before `g' lists the agents again, as to look for new ones.")
 
 (defun todo-write-list--revert (&rest _)
-  "Print all rows, after a search for sessions if the user follows them."
-  (when (bound-and-true-p todo-write-follow-mode)
-    (todo-write-follow--search-again))
+  "Print all rows, after `todo-write-list-refresh-hook'."
+  (run-hooks 'todo-write-list-refresh-hook)
   (todo-write-list--print))
 
 (defun todo-write-list--print (&rest _)

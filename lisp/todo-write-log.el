@@ -13,12 +13,14 @@
 (require 'json)
 (require 'tabulated-list)
 (require 'todo-write)
-(require 'todo-write-list)
+(require 'todo-write-commands)
+(require 'todo-write-detail)
+(require 'todo-write-here)
 (require 'todo-write-menu)
 (require 'todo-write-page)
 (require 'todo-write-row)
 (require 'todo-write-story)
-(require 'todo-write-view)
+(require 'todo-write-text)
 
 (defcustom todo-write-log-delay 0.2
   "Seconds after which new observations appear in the log.

@@ -15,10 +15,9 @@
 (require 'seq)
 (require 'subr-x)
 (require 'tramp)
-(require 'todo-write-mcp)
 (require 'todo-write-mcp-setup)
 (require 'todo-write-machines)
-(require 'todo-write-row)
+(require 'todo-write-text)
 
 (cl-defstruct (todo-write-machines-setup--there (:constructor todo-write-machines-setup--make-there)
                                               (:copier nil))

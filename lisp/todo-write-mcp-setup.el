@@ -16,11 +16,13 @@
 (require 'seq)
 (require 'subr-x)
 (require 'text-property-search)
+(require 'todo-write-commands)
 (require 'todo-write-core)
-(require 'todo-write-mcp)
-(require 'todo-write-row)
+(require 'todo-write-module)
 (require 'todo-write-socket)
+(require 'todo-write-text)
 
+(defvar todo-write-mcp-mode)
 (autoload 'todo-write-machines-setup--run "todo-write-machines-setup")
 
 (defcustom todo-write-mcp-program nil

@@ -19,33 +19,21 @@
 (require 'cl-lib)
 (require 'subr-x)
 (require 'todo-write)
+(require 'todo-write-follow-sessions)
+(require 'todo-write-mcp-setup)
+(require 'todo-write-note)
+(require 'todo-write-permission)         ; For its role.
+(require 'todo-write-program)
 (require 'todo-write-machines)
-(require 'todo-write-row)
 (require 'todo-write-socket)
+(require 'todo-write-text)
 
-(autoload 'todo-write-follow-sessions--title "todo-write-follow-sessions")
 (declare-function todo-write-follow--send-homes "todo-write-follow")
 (declare-function todo-write-follow-sessions--add-home "todo-write-follow-sessions")
-
-(autoload 'todo-write-mcp-setup--kept-p "todo-write-mcp-setup")
-(autoload 'todo-write-note--take "todo-write-note")
-(autoload 'todo-write-note--watch "todo-write-note")
 
 (defconst todo-write-mcp--quiet 600
   "Seconds without a call after which a session is paused.
 The protocol does not report the end of a turn.")
-
-(defconst todo-write-mcp--clients
-  '(("claude-code" "Claude Code" "claude")
-    ("codex-mcp-client" "Codex" "codex")
-    ("copilot-cli" "Copilot CLI")
-    ("cursor-vscode" "Cursor")
-    ("gemini-cli-mcp-client" "Gemini CLI")
-    ("goose" "Goose")
-    ("opencode" "opencode"))
-  "MCP clients, a list of (NAME LABEL [PREFIX]).
-NAME is what the client calls itself, and LABEL what users read.  PREFIX is
-that of the thread keys, for clients whose transcripts can be followed.")
 
 (defconst todo-write-mcp--silence 60
   "Seconds without a call after which it is unknown what an agent does.
@@ -57,23 +45,6 @@ For more, the one without a call for the longest time ends.")
 
 (defconst todo-write-mcp--broken-limit 64
   "Maximum number of programs whose connection broke that can come back.")
-
-(cl-defstruct (todo-write-mcp--program (:constructor todo-write-mcp--make-program)
-                                       (:copier nil))
-  "A program that serves an agent.
-HELLO is its last greeting, CONNECTION its connection, and BROKEN the time
-when that closed without a goodbye, or nil.  SESSIONS is an alist of the
-threads that it serves and the times of their last calls.  REPORTS-ACTIVITY
-is non-nil if it reports what its agent does."
-  hello connection broken sessions reports-activity)
-
-(defun todo-write-mcp--program-of (connection)
-  "Return the program of CONNECTION, which serves no session."
-  (todo-write-mcp--make-program :hello (todo-write-socket--connection-hello connection)
-                                :connection connection))
-
-(defvar todo-write-mcp--programs (make-hash-table :test #'equal)
-  "The programs that serve agents, by (MACHINE . ID); ID is random.")
 
 (defvar todo-write-mcp--untitled nil
   "Threads whose titles are looked for again soon.
@@ -160,10 +131,6 @@ See `todo-write-socket--roles'."
       ('closed (when (eq connection (todo-write-mcp--program-connection program))
                  (todo-write-mcp--break program))))))
 
-(defun todo-write-mcp--remote (program)
-  "Return the name of the machine of PROGRAM, or nil for this one."
-  (todo-write-socket--connection-remote (todo-write-mcp--program-connection program)))
-
 (defun todo-write-mcp--note-lost (time)
   "Tell the user soon that an agent could not reach this Emacs since TIME."
   (unless todo-write-mcp--lost
@@ -217,41 +184,6 @@ Their journals must be open then."
 
 ;;; The session
 
-(defun todo-write-mcp--client (program)
-  "Return the name of the agent of PROGRAM that users read."
-  (let ((name (todo-write-mcp--hello-string program :client)))
-    (or (cadr (assoc name todo-write-mcp--clients))
-        (todo-write-mcp--key-part name))))
-
-(defun todo-write-mcp--hello-string (program key)
-  "Return the string KEY in the greeting of PROGRAM, or an empty one."
-  (or (plist-get (todo-write-mcp--program-hello program) key) ""))
-
-(defun todo-write-mcp--key-part (text)
-  "Return TEXT, which a client sent, as a part of a thread key."
-  (truncate-string-to-width
-   (replace-regexp-in-string "[^[:alnum:]._-]" "-" text) 100))
-
-(defun todo-write-mcp--thread (program call)
-  "Return the key of the thread of CALL of PROGRAM.
-It begins with the machine that the program is on."
-  (todo-write-machines--key (todo-write-mcp--remote program)
-                          (todo-write-mcp--bare-thread program call)))
-
-(defun todo-write-mcp--bare-thread (program call)
-  "Return the key of the thread of CALL of PROGRAM on its machine.
-Each process of a client that does not name its session has its own thread."
-  (let* ((client (todo-write-mcp--hello-string program :client))
-         (session (plist-get call :session))
-         (hello (todo-write-mcp--program-hello program))
-         (prefix (nth 2 (assoc client todo-write-mcp--clients))))
-    (cond
-     ((and session prefix) (concat prefix ":" (todo-write-mcp--key-part session)))
-     (session (format "mcp:%s:%s" (todo-write-mcp--key-part client)
-                      (todo-write-mcp--key-part session)))
-     (t (format "mcp:%s:%s-%s" (todo-write-mcp--key-part client)
-                (plist-get hello :process) (plist-get hello :started))))))
-
 (defun todo-write-mcp--followable-p (program call)
   "Return t if the transcript of the session of CALL of PROGRAM may be followed."
   (and (plist-get call :session)
@@ -279,12 +211,6 @@ Its agent has one at a time: the user called /clear or /resume."
 (defun todo-write-mcp--forget-session (program thread)
   "Let PROGRAM no longer serve THREAD."
   (setf (alist-get thread (todo-write-mcp--program-sessions program) nil t #'equal) nil))
-
-(defun todo-write-mcp--serving (thread)
-  "Return the program that serves THREAD, or nil."
-  (cl-loop for program being the hash-values of todo-write-mcp--programs
-           when (assoc thread (todo-write-mcp--program-sessions program))
-           return program))
 
 (defun todo-write-mcp--begin (program thread)
   "Set the agent of THREAD, for which PROGRAM makes a call, to working.
@@ -329,12 +255,6 @@ That is done once for a THREAD, however many programs begin to serve it."
                                (setq todo-write-mcp--untitled nil))))))
   (setf (alist-get thread todo-write-mcp--untitled nil nil #'equal) (list program tries)))
 
-(defun todo-write-mcp--title (program thread)
-  "Return the title of THREAD, which PROGRAM serves, in its transcript, or nil.
-A transcript on another machine is not looked for."
-  (unless (todo-write-mcp--remote program)
-    (todo-write-follow-sessions--title thread (todo-write-mcp--hello-string program :project))))
-
 (defun todo-write-mcp--note-call (program thread)
   "Note that the agent of THREAD, which PROGRAM serves, works now."
   (todo-write-mcp--serve program thread)
@@ -377,38 +297,10 @@ that resembles TASK, else below the item in progress."
   (unless todo-write-mcp--timer
     (setq todo-write-mcp--timer (run-at-time 5 5 #'todo-write-mcp--check-programs))))
 
-(defun todo-write-mcp--project (program)
-  "Return the root of the project in which the agent of PROGRAM works.
-The program sent the name, so it is never treated as a remote file.  On
-another machine, it is the folder that the program names there, to which
-the hub gave the machine's prefix; no file is looked up."
-  (let ((folder (todo-write-mcp--hello-string program :project))
-        (remote (todo-write-mcp--remote program)))
-    (cond ((null remote) (todo-write-mcp--local-project folder))
-          ((string-empty-p folder) (concat (todo-write-machines--prefix remote) "/"))
-          (t (concat (string-remove-suffix "/" folder) "/")))))
-
-(defun todo-write-mcp--local-project (folder)
-  "Return the root of the project of FOLDER, which a program named."
-  (let* ((file-name-handler-alist nil)
-         (default-directory (if (and (file-name-absolute-p folder)
-                                     (file-directory-p folder))
-                                (file-name-as-directory folder)
-                              (expand-file-name "~/"))))
-    (todo-write--project)))
-
 (defun todo-write-mcp--pid (thread)
   "Return the process id of the program for the agent of THREAD, or nil."
   (when-let* ((program (todo-write-mcp--serving thread)))
     (todo-write-mcp--program-pid program)))
-
-(defun todo-write-mcp--program-pid (program)
-  "Return the process id of PROGRAM, or nil if it runs elsewhere.
-That is on another machine, or in a container."
-  (let ((hello (todo-write-mcp--program-hello program)))
-    (and (not (todo-write-mcp--remote program))
-         (not (plist-get hello :elsewhere))
-         (plist-get hello :process))))
 
 ;;; Activity
 
@@ -555,6 +447,9 @@ A program that reports what its agent does needs no guess."
          ((> quiet todo-write-mcp--silence)
           ;; Its time goes on: nothing says that it stopped.
           (todo-write-mcp--report thread "unknown")))))))
+
+(todo-write-socket-define-role "tool" #'todo-write-mcp--receive)
+(setq todo-write-socket--needed-function #'todo-write-mcp--needed-threads)
 
 (provide 'todo-write-mcp)
 ;;; todo-write-mcp.el ends here

@@ -28,11 +28,13 @@
 (require 'todo-write)
 (require 'todo-write-agents)
 (require 'todo-write-attention)
+(require 'todo-write-commands)
 (require 'todo-write-row)
+(require 'todo-write-text)
 (require 'todo-write-view)
+(require 'todo-write-view-draw)
 
 (defvar tab-bar-format)
-(declare-function todo-write-header-line--thread "todo-write-header-line" ())
 (defvar todo-write-tab-bar-mode)
 
 ;;; Mode line
@@ -81,9 +83,8 @@ A cons, as from `todo-write-mode-line--selected'.")
 (defvar todo-write-mode-line--map
   (let ((map (make-sparse-keymap)))
     (define-key map [mode-line mouse-1] #'todo-write-mode-line-show)
-    (define-key map [header-line mouse-1] #'todo-write-mode-line-show)
     map)
-  "Keymap of the plan in mode lines and header lines.")
+  "Keymap of the plan in mode lines.")
 
 ;; One property instead of four, which would be copied into each new text.
 (setplist 'todo-write-mode-line--category
@@ -339,19 +340,14 @@ AFTER are texts to add, which do not count for WIDTH."
       (insert "mouse-1: show the plan"))))
 
 (defun todo-write-mode-line-show (event)
-  "Go to the agent that needs you, else show the plan that EVENT clicked on.
-In a header line, show the plan of its buffer."
+  "Go to the agent that needs you, else show the plan that EVENT clicked on."
   (interactive (list last-nonmenu-event))
-  (let* ((start (event-start event))
-         (header (eq (posn-area start) 'header-line))
-         ;; A tab bar belongs to a frame.
-         (window (if (windowp (posn-window start)) (posn-window start) (selected-window))))
-    (if-let* ((agent (and (not header) (car (todo-write-mode-line--needed)))))
+  (let ((window (posn-window (event-start event))))
+    (if-let* ((agent (car (todo-write-mode-line--needed))))
         (todo-write-attention--attend agent)
-      (with-selected-window window
-        (todo-write-show (if header
-                             (todo-write-header-line--thread)
-                           (todo-write-mode-line--thread-in window)))))))
+      ;; A tab bar belongs to a frame.
+      (with-selected-window (if (windowp window) window (selected-window))
+        (todo-write-show (todo-write-mode-line--thread-in window))))))
 
 ;;; Tab bar
 

@@ -20,19 +20,22 @@
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write)
-(require 'todo-write-mcp)
+(require 'todo-write-here)
+(require 'todo-write-plugin)
+(require 'todo-write-program)
+(require 'todo-write-machines)
 (require 'todo-write-socket)
-
-(autoload 'todo-write-list--thread "todo-write-list")
-(autoload 'todo-write-permission--withdraw-answered "todo-write-permission")
-(autoload 'todo-write-plugin--installed-p "todo-write-plugin")
 
 (defvar todo-write-note--messages (make-hash-table :test #'equal)
   "The user's undelivered messages to agents, lists by thread, oldest first.")
 
 (defvar todo-write-note--waiting nil
   "Threads whose hook must ask for another reason, a list.
-See `todo-write-permission--withdraw-answered'.")
+What their hooks say then is passed to `todo-write-note--said-functions'.")
+
+(defvar todo-write-note--said-functions nil
+  "Abnormal hook, called with a thread and what its agent's hook says it did.
+Its key is in `todo-write-note--waiting'.")
 
 (defvar todo-write-note--hook-machines nil
   "Other machines whose hooks have asked, a list of names.")
@@ -133,8 +136,8 @@ See `todo-write-socket--roles'."
       (when-let* ((remote (todo-write-mcp--remote program)))
         (cl-pushnew remote todo-write-note--hook-machines :test #'equal))
       (when (member thread todo-write-note--waiting)
-        (todo-write-permission--withdraw-answered
-         thread (json-parse-string (or (plist-get message :arguments) "{}")
+        (run-hook-with-args
+         'todo-write-note--said-functions thread (json-parse-string (or (plist-get message :arguments) "{}")
                                    :null-object nil :false-object nil)))
       (todo-write-note--deliver
        thread (lambda (text)
@@ -179,6 +182,8 @@ message reaches other agents."
   "Return how a message reaches the agent of THREAD; signal a `user-error' if none."
   (or (todo-write-note--channel thread)
       (user-error "No message reaches this agent: it has neither todo_write nor the plugin")))
+
+(todo-write-socket-define-role "note" #'todo-write-note--receive)
 
 (provide 'todo-write-note)
 ;;; todo-write-note.el ends here

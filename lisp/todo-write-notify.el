@@ -20,9 +20,10 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'subr-x)
-(require 'todo-write)
 (require 'todo-write-agents)
 (require 'todo-write-attention)
+(require 'todo-write-core)
+(require 'todo-write-module)
 
 (declare-function alert "ext:alert" (message &rest settings))
 (declare-function notifications-close-notification "notifications" (id &optional bus))

@@ -12,11 +12,12 @@
 ;;; Code:
 
 (require 'todo-write)
-(require 'todo-write-list)
+(require 'todo-write-here)
+(require 'todo-write-list-read)
 (require 'todo-write-row)
 (require 'todo-write-effect)
 (require 'todo-write-story)
-(require 'todo-write-view)
+(require 'todo-write-text)
 
 (declare-function org-current-level "org" ())
 (declare-function org-link-types "ol" ())

@@ -19,9 +19,11 @@
 
 (require 'cl-lib)
 (require 'seq)
-(require 'todo-write)
+(require 'todo-write-activity)
+(require 'todo-write-core)
+(require 'todo-write-events)
 (require 'todo-write-json)
-(require 'todo-write-row)
+(require 'todo-write-text)
 
 (defvar todo-write-request--open nil
   "The open requests, oldest first, a list of plists.

@@ -15,12 +15,14 @@
 (require 'cl-lib)
 (require 'subr-x)
 (require 'todo-write)
+(require 'todo-write-commands)
 (require 'todo-write-history)
 (require 'todo-write-menu)
 (require 'todo-write-page)
 (require 'todo-write-row)
 (require 'todo-write-story)
-(require 'todo-write-view)
+(require 'todo-write-text)
+(require 'todo-write-view-move)
 
 (defconst todo-write-search--limit 500
   "The greatest number of places found.")
@@ -129,7 +131,7 @@ Signal a `user-error' if TEXT is blank or nothing is found."
                         t)))
                    '(("What" 7 t) ("Text" 0)))
           mode-line-process
-          (format ": %s%s" (todo-write-story--count (length places) "place")
+          (format ": %s%s" (todo-write-text-count (length places) "place")
                   (if (< (length places) todo-write-search--limit) "" ", the newest")))
     (tabulated-list-init-header)
     (todo-write-page--keep #'todo-write-page--row #'todo-write-page--of-row

@@ -19,13 +19,8 @@
 (require 'cl-lib)
 (require 'subr-x)
 (require 'todo-write-core)
-(require 'todo-write-events)
 (require 'todo-write-hub)
-
-(autoload 'todo-write-mcp--receive "todo-write-mcp")
-(autoload 'todo-write-mcp--needed-threads "todo-write-mcp")
-(autoload 'todo-write-note--receive "todo-write-note")
-(autoload 'todo-write-permission--receive "todo-write-permission")
+(require 'todo-write-module)
 (declare-function todo-write-connect--reached-p "todo-write-connect")
 
 (defcustom todo-write-socket nil
@@ -40,15 +35,20 @@ gives the programs the new name."
   :package-version '(todo-write . "0.2.0"))
 
 (defvar todo-write-socket--roles
-  '(("tool" . todo-write-mcp--receive)
-    ("permission" . todo-write-permission--receive)
-    ("note" . todo-write-note--receive)
-    ("check" . todo-write-socket--receive-check))
+  '(("check" . todo-write-socket--receive-check))
   "Alist of the roles of programs, strings, and functions.
 A function is called with a connection of that role and a message, a
 plist as from `todo-write-dyn--door-take'.  Its `:type' is `hello' when
 the connection begins, and `closed' when it has ended.  Each `call' must
 be answered, at once or later, by `todo-write-socket--answer'.")
+
+(defvar todo-write-socket--needed-function #'ignore
+  "Function that returns the threads whose journals a message needs.
+It is called with a connection and a message, as for a role.")
+
+(defun todo-write-socket-define-role (role function)
+  "Let FUNCTION handle the messages of programs that have ROLE, a string."
+  (setf (alist-get role todo-write-socket--roles nil nil #'equal) function))
 
 (cl-defstruct (todo-write-socket--connection
                (:constructor todo-write-socket--make-connection) (:copier nil))
@@ -192,7 +192,7 @@ MACHINE is nil for this one."
   "Dispatch MESSAGE of CONNECTION, once the journals that it needs are open.
 Until then it is parked.  Messages of a connection keep their order."
   (let ((threads (todo-write-socket--unready
-                  (todo-write-mcp--needed-threads connection message))))
+                  (funcall todo-write-socket--needed-function connection message))))
     (if (or threads (assq connection todo-write-socket--parked))
         (todo-write-socket--park connection message threads)
       (todo-write-socket--dispatch connection message))))

@@ -17,9 +17,11 @@
 (require 'todo-write)
 (require 'todo-write-calls)
 (require 'todo-write-effect)
-(require 'todo-write-row)
 (require 'todo-write-detail)
 (require 'todo-write-failure)
+(require 'todo-write-machines)
+(require 'todo-write-row)
+(require 'todo-write-text)
 
 (defcustom todo-write-story-limit 40
   "Number of entries that an open row shows, the newest.
@@ -280,9 +282,9 @@ For a tool call, that is its most telling argument."
          (todo-write-story--argument (plist-get content :input) project))
         ((plist-get content :name) "")
         ((vectorp (plist-get content :todoList))
-         (concat (todo-write-story--count (length (plist-get content :todoList)) "task")
+         (concat (todo-write-text-count (length (plist-get content :todoList)) "task")
                  ", "
-                 (todo-write-story--count
+                 (todo-write-text-count
                   (length (plist-get (plist-get content :changes) :changes)) "change")))
         (t (todo-write-story--words-of content))))
 
@@ -398,39 +400,27 @@ else all of INPUT."
          (files (length (plist-get work :files)))
          (responses (or (plist-get work :responses) 0)))
     (delq nil
-          (list (when (> files 0) (todo-write-story--count files "file"))
+          (list (when (> files 0) (todo-write-text-count files "file"))
                 (cond ((> failed 0) (format "%d of %s failed" failed
-                                            (todo-write-story--count run "command")))
-                      ((> run 0) (todo-write-story--count run "command")))
+                                            (todo-write-text-count run "command")))
+                      ((> run 0) (todo-write-text-count run "command")))
                 (when (> refused 0) (format "%d refused" refused))
-                (when (> responses 0) (todo-write-story--count responses "response"))
+                (when (> responses 0) (todo-write-text-count responses "response"))
                 (todo-write-story--tokens (plist-get work :tokens))
                 (when (plist-get work :models)
                   (mapconcat #'todo-write-story--model (plist-get work :models) ", "))
                 (when (plist-get work :shared) "shared with other tasks")))))
-
-(defun todo-write-story--count (number noun)
-  "Return NUMBER and NOUN, in the plural unless it is one."
-  (format "%d %s%s" number noun (if (= number 1) "" "s")))
 
 (defun todo-write-story--tokens (tokens)
   "Return TOKENS, a plist as in `todo-write-work', as a string, or nil if none."
   (when (seq-some (lambda (key) (< 0 (or (plist-get tokens key) 0)))
                   '(:input :output :cacheRead :cacheWrite))
     (format "new %s, out %s%s, re-read %s"
-            (todo-write-story--number (+ (plist-get tokens :input)
+            (todo-write-text-number (+ (plist-get tokens :input)
                                          (plist-get tokens :cacheWrite)))
             (if (plist-get tokens :atLeast) (todo-write-row--shape 'at-least) "")
-            (todo-write-story--number (plist-get tokens :output))
-            (todo-write-story--number (plist-get tokens :cacheRead)))))
-
-(defun todo-write-story--number (number)
-  "Return NUMBER in at most four characters, such as 345k."
-  (cond ((< number 1000) (format "%d" number))
-        ((< number 9950) (format "%.1fk" (/ number 1000.0)))
-        ((< number 999500) (format "%dk" (round number 1000)))
-        ((< number 9950000) (format "%.1fM" (/ number 1000000.0)))
-        (t (format "%dM" (round number 1000000)))))
+            (todo-write-text-number (plist-get tokens :output))
+            (todo-write-text-number (plist-get tokens :cacheRead)))))
 
 (defun todo-write-story--model (model)
   "Return MODEL, a name, without the parts that all such names have."

@@ -15,13 +15,16 @@
 (require 'seq)
 (require 'svg)
 (require 'todo-write)
+(require 'todo-write-commands)
+(require 'todo-write-detail)
+(require 'todo-write-here)
 (require 'todo-write-history)
-(require 'todo-write-list)
+(require 'todo-write-menu)
 (require 'todo-write-org)
 (require 'todo-write-page)
 (require 'todo-write-row)
-(require 'todo-write-story)
-(require 'todo-write-view)
+(require 'todo-write-text)
+(require 'todo-write-view-move)
 
 (defface todo-write-timeline-bar '((t :inherit success))
   "Face of the time in which a completed task was in progress."
@@ -234,7 +237,7 @@ LABEL and COLUMNS are the columns before and of the bars."
          (right (todo-write-row--clock (cdr span) (car span)))
          (folded (apply #'+ (mapcar (lambda (wait) (- (cdr wait) (car wait))) waits)))
          (note (if waits
-                   (format "  %s folded, %s" (todo-write-story--count (length waits) "wait")
+                   (format "  %s folded, %s" (todo-write-text-count (length waits) "wait")
                            (todo-write-row--time folded))
                  ""))
          (room (- columns (length left) (length right) 1)))

@@ -19,11 +19,11 @@
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write)
-(require 'todo-write-list)
+(require 'todo-write-here)
 (require 'todo-write-menu)
-(require 'todo-write-row)
+(require 'todo-write-machines)
 (require 'todo-write-story)
-(require 'todo-write-view)
+(require 'todo-write-text)
 
 ;;; Files
 

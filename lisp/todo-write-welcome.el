@@ -9,12 +9,10 @@
 
 ;;; Code:
 
-(require 'todo-write-page)
+(require 'todo-write-commands)
 (require 'todo-write-row)
 
 (declare-function efrit-do-demo "ext:efrit-do")
-(declare-function todo-write-follow "todo-write-follow")
-(declare-function todo-write-mcp-setup "todo-write-mcp-setup")
 
 (define-button-type 'todo-write-welcome :supertype 'todo-write-button)
 

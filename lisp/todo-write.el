@@ -25,6 +25,7 @@
 (require 'todo-write-core)
 (require 'todo-write-events)
 (require 'todo-write-activity)
+(require 'todo-write-commands)
 (require 'todo-write-machines)
 
 ;; Requests need nothing else of this package, and most sessions have none.
@@ -32,8 +33,6 @@
 (autoload 'todo-write-requests "todo-write-request")
 (autoload 'todo-write-withdraw "todo-write-request")
 (autoload 'todo-write-answer-request "todo-write-request")
-(autoload 'todo-write-list--read "todo-write-list")
-(autoload 'todo-write-unload-function "todo-write-unload")
 
 ;; Hosts set it in an agent's buffer, whether or not the view is loaded.
 (defvar-local todo-write-view-thread nil
@@ -241,15 +240,6 @@ Signal `todo-write-input-error' for another ACTIVITY or REASON."
     (todo-write--publish-report
      (todo-write--call todo-write-dyn--set-activity
        thread activity reason inferred nil))))
-
-(defun todo-write--publish-report (changed)
-  "Dispatch what became of a report, CHANGED, as the module returned it."
-  (let ((thread (plist-get changed :thread)))
-    (todo-write--warn (plist-get changed :warnings))
-    (when-let* ((state (plist-get changed :state)))
-      (todo-write--dispatch thread 'state state))
-    (when (plist-get changed :transition)
-      (todo-write--dispatch thread 'activity (todo-write-activity thread)))))
 
 ;;;###autoload
 (defun todo-write-end-turn (thread &optional reason failed ending)
@@ -653,10 +643,6 @@ The value is a plist:
   :processes  t if its program keeps files of its processes"
   (todo-write--call todo-write-dyn--transcript-describe file))
 
-(defun todo-write-read-thread (prompt)
-  "Read a thread with PROMPT and completion of titles; return its key."
-  (todo-write-list--read prompt))
-
 (defun todo-write--completion-table (candidates category &rest metadata)
   "Return a completion table of CANDIDATES, which are in the best order.
 CATEGORY and METADATA, an alist, describe them."
@@ -670,14 +656,12 @@ CATEGORY and METADATA, an alist, describe them."
 
 ;;; Agents
 
-(autoload 'todo-write-agents--watch "todo-write-agents")
-
 ;; They are tracked while the hook has functions.
-(add-variable-watcher 'todo-write-agent-functions #'todo-write-agents--watch)
+(add-variable-watcher 'todo-write-agent-functions #'todo-write-agents-watch)
 
 (provide 'todo-write)
 
 ;; An init file may have added one before.
 (when todo-write-agent-functions
-  (todo-write-agents--watch 'todo-write-agent-functions todo-write-agent-functions))
+  (todo-write-agents-watch 'todo-write-agent-functions todo-write-agent-functions))
 ;;; todo-write.el ends here
