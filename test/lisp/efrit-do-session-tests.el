@@ -46,7 +46,7 @@ An event is a plist, as in JSON."
 
 (defun efrit-do-session-tests--run (turns &rest options)
   "Run a session that plays TURNS with OPTIONS; return its outcome."
-  (apply #'efrit-do-run "Tidy up" :timeout 20
+  (apply #'efrit-do-run "Tidy up" :timeout 60
          :script (efrit-do-session-tests--script turns) options))
 
 (defun efrit-do-session-tests--status (turns)
