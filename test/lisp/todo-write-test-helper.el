@@ -53,11 +53,11 @@ Each is CONTENT, for a pending task, or (CONTENT STATUS [ACTIVE-FORM])."
 
 (defun todo-write-test-wait (condition &optional seconds describe)
   "Wait until CONDITION, a function, returns non-nil, and return its value.
-Fail after SECONDS, 10 by default, with what the function DESCRIBE returns."
-  (let ((deadline (+ (float-time) (or seconds 10))) value)
+Fail after SECONDS, 60 by default, with what the function DESCRIBE returns."
+  (let ((deadline (+ (float-time) (or seconds 60))) value)
     (while (not (setq value (funcall condition)))
       (when (> (float-time) deadline)
-        (ert-fail (format "Still waiting after %s seconds%s" (or seconds 10)
+        (ert-fail (format "Still waiting after %s seconds%s" (or seconds 60)
                           (if describe (concat ": " (funcall describe)) ""))))
       (accept-process-output nil 0.02))
     value))
