@@ -71,7 +71,8 @@ files alone.")
 
 (defun todo-write-machines--of (file)
   "Return the name of the machine whose prefix FILE has, or nil."
-  (and (string-prefix-p "/" file)
+  (and (stringp file)
+       (string-prefix-p "/" file)
        (car (seq-find (pcase-lambda (`(,name . ,_))
                         (let ((prefix (todo-write-machines--prefix name)))
                           (and (todo-write-machines--name-p name)
