@@ -935,8 +935,9 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
             (funcall says "b" "idle")
             (should (eq 'idle (todo-write-agent-state
                                (todo-write-agent (funcall follow "b" old)))))
-            (funcall says "c" "waiting")
+            ;; Its name is known once its transcript was read.
             (funcall follow "c" (time-add nil 1))
+            (funcall says "c" "waiting")
             (todo-write-test-wait (lambda () told))
             (should (equal told (list (concat (file-name-nondirectory (directory-file-name project))
                                               " needs you")))))
