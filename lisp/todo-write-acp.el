@@ -348,12 +348,15 @@ The adapters of Claude Code and Codex use the ids of their transcripts."
       (apply send args))))
 
 (cl-defun todo-write-acp--send-prompt (link thread send &rest args
-                                       &key client on-success on-failure &allow-other-keys)
+                                       &key client request on-success on-failure
+                                       &allow-other-keys)
   "Begin a turn of THREAD and call SEND with ARGS; the response ends the turn.
-LINK is that of CLIENT.  ON-SUCCESS and ON-FAILURE are its callbacks."
+LINK is that of CLIENT, and REQUEST the prompt.  ON-SUCCESS and ON-FAILURE
+are its callbacks."
   (todo-write-acp--attach link thread)
   (push thread (todo-write-acp--link-turns link))
   (todo-write-set-activity thread 'working)
+  (todo-write-acp--record-prompt thread request)
   (todo-write-acp--watch-process link (todo-write-json--get client "process"))
   (condition-case problem
       (apply send
@@ -362,7 +365,8 @@ LINK is that of CLIENT.  ON-SUCCESS and ON-FAILURE are its callbacks."
                ;; The host's own callback must not wait for the drawing of a plan.
                (unwind-protect
                    (when on-success (funcall on-success response))
-                 (todo-write-acp-work--turn-ended thread response)
+                 (unless (todo-write-acp--followed-p thread)
+                   (todo-write-acp-work--turn-ended thread response))
                  (todo-write-acp--end-turn link thread (todo-write-acp--stop-reason response))))
              ;; acp.el checks the arity of this function.
              :on-failure
@@ -378,6 +382,20 @@ LINK is that of CLIENT.  ON-SUCCESS and ON-FAILURE are its callbacks."
     (error
      (todo-write-acp--end-turn link thread (error-message-string problem) t)
      (signal (car problem) (cdr problem)))))
+
+(defun todo-write-acp--followed-p (thread)
+  "Return non-nil if the transcript of THREAD is followed, which tells more."
+  (todo-write--call todo-write-dyn--hub-follows-p thread))
+
+(defun todo-write-acp--record-prompt (thread request)
+  "Record the text in REQUEST, a prompt of THREAD, if it has any."
+  (let* ((blocks (todo-write-json--get request "params" "prompt"))
+         (texts (mapcar (lambda (block) (todo-write-json--get block "text"))
+                        (and (not (stringp blocks)) (sequencep blocks) blocks)))
+         (text (string-trim (string-join (seq-filter #'stringp texts) "\n"))))
+    (unless (or (string-empty-p text) (todo-write-acp--followed-p thread))
+      (todo-write-observe thread "INTENT"
+                          (todo-write--plain (truncate-string-to-width text 8000))))))
 
 (defun todo-write-acp--stop-reason (response)
   "Return the stop reason in RESPONSE as a line, or nil for a normal end."
@@ -570,7 +588,7 @@ has both texts."
     (let* ((params (todo-write-json--get notification "params"))
            (update (todo-write-json--get params "update"))
            (thread (todo-write-acp--session link params)))
-      (unless (todo-write--call todo-write-dyn--hub-follows-p thread)
+      (unless (todo-write-acp--followed-p thread)
         (if (equal (todo-write-json--get update "sessionUpdate") "session_info_update")
             (todo-write-acp--set-title thread (todo-write-json--get update "title"))
           (todo-write-acp--update link thread update))))))
@@ -586,8 +604,11 @@ has both texts."
 The protocol has no way to report that to the agent."
   (pcase (todo-write-acp--write thread update "acp")
     ('nil (todo-write-acp--follow-subagent link thread update)
-          (todo-write--for-host "ACP"
-            (todo-write-acp-work--update (todo-write-acp--work link thread) thread update)))
+          ;; A session that is loaded repeats its calls before the first prompt.
+          (when (or (member thread (todo-write-acp--link-turns link))
+                    (todo-write-revisions thread))
+            (todo-write--for-host "ACP"
+              (todo-write-acp-work--update (todo-write-acp--work link thread) thread update))))
     ((and `(,key . ,outcome) (guard (plist-get outcome :ok)))
      (todo-write-acp--attach link thread)
      (unless (equal key thread)

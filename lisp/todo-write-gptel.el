@@ -91,6 +91,9 @@ does not show the list in the chat.  Set it before turning on
 (defvar-local todo-write-gptel--calls nil
   "The calls of this chat that have begun, a list of (ID NAME ARGUMENTS).")
 
+(defvar-local todo-write-gptel--prompt nil
+  "The last prompt of this chat if it is not recorded yet, a string.")
+
 (defvar todo-write-gptel--chats nil
   "The buffers of the chats with a plan.")
 
@@ -194,6 +197,7 @@ gptel is not loaded yet, do this when it is, and return nil.  Turning off
 The text of a refusal tells the model what is wrong."
   (let ((thread (todo-write-gptel--ensure-thread)))
     ;; The first response came before the thread existed.
+    (todo-write-gptel--record-prompt)
     (todo-write-gptel--note-tokens)
     (let ((outcome (todo-write thread (list :todos todos) "gptel")))
       (when (plist-get outcome :ok)
@@ -240,16 +244,39 @@ For `todo-write--event-functions'."
        (buffer-local-value 'todo-write-gptel-thread chat)))
 
 (defun todo-write-gptel--request-begins (request)
-  "Set the chat of REQUEST, gptel's state machine, to working."
+  "Set the chat of REQUEST, gptel's state machine, to working.
+The current buffer is a copy of the chat, which ends with the prompt."
   (todo-write--for-host "gptel"
     (let* ((info (gptel-fsm-info request))
+           (prompt (todo-write-gptel--last-prompt))
            (buffer (plist-get info :buffer)))
       ;; Others, such as those of `gptel-rewrite', call no functions at their end.
       (when (and (buffer-live-p buffer) (not (plist-get info :dry-run))
                  (alist-get 'DONE (gptel-fsm-handlers request)))
         (with-current-buffer buffer
-          (setq todo-write-gptel--request request)
-          (todo-write-gptel--works))))))
+          (setq todo-write-gptel--request request
+                todo-write-gptel--prompt prompt)
+          (todo-write-gptel--works)
+          (todo-write-gptel--record-prompt))))))
+
+(declare-function gptel-prompt-prefix-string "ext:gptel")
+
+(defun todo-write-gptel--last-prompt ()
+  "Return what the user wrote at the end of this buffer, or nil if nothing.
+gptel marks all else by a text property."
+  (let* ((end (point-max))
+         (start (previous-single-property-change end 'gptel nil (point-min)))
+         (prefix (string-trim (or (gptel-prompt-prefix-string) "")))
+         (text (string-trim (buffer-substring-no-properties start (min end (+ start 8000))))))
+    (unless (or (= end (point-min)) (get-text-property (1- end) 'gptel))
+      (setq text (string-trim (string-remove-prefix prefix text)))
+      (and (not (string-empty-p text)) text))))
+
+(defun todo-write-gptel--record-prompt ()
+  "Record the prompt of this chat, once it has a thread."
+  (when (and todo-write-gptel-thread todo-write-gptel--prompt)
+    (todo-write-observe todo-write-gptel-thread "INTENT"
+                        (todo-write--plain (cl-shiftf todo-write-gptel--prompt nil)))))
 
 (defun todo-write-gptel--works ()
   "Set this chat to working, because its model answers next."

@@ -423,8 +423,9 @@ Their keys are:
 (defun todo-write-work (thread &optional id)
   "Return what the agent of THREAD did while item ID was in progress.
 ID is the id of an item, `outside' for all that was done while no item
-was in progress, or nil for the whole THREAD.  The value is nil if
-nothing is known, else a plist:
+was in progress, or nil for the whole THREAD; or (turn . N) for the N-th
+of `todo-write-turns', from 1 on, and (ID . N) for a part of that turn.
+The value is nil if nothing is known, else a plist:
   :files      list of plists :path :added :removed :edits :created
               :deleted :byCommand (t if a command made some of its
               changes), in order of the first change
@@ -444,6 +445,22 @@ nothing is known, else a plist:
   :shared     t if other tasks were in progress, too, which have the
               same work: never add such figures up"
   (todo-write--call todo-write-dyn--work thread id))
+
+(defun todo-write-turns (thread)
+  "Return the turns of THREAD, oldest first, a list of plists.
+A turn is the agent's work from one prompt of the user to the next:
+  :prompt   the text of the prompt, perhaps only its beginning; nil for
+            what lies before the first one
+  :began :ended  the times of the prompt and of the newest event, in
+            milliseconds since the epoch
+  :ending   how it ended: `end-of-turn', `denied', `error', `killed' or
+            `session-ended'; nil while it runs, or if that is not known
+  :items    ids of the items that were in progress or completed in it, of
+            whichever list
+  :commits  the commits made in it, a list of plists :id :title
+  :work     what was done in it, as from `todo-write-work', or nil
+The work of a subagent belongs to the turn that sent it out."
+  (todo-write--call todo-write-dyn--turns thread))
 
 (defun todo-write--row-work (thread &optional id)
   "Return what the row of item ID of THREAD shows of its work, or nil.

@@ -17,7 +17,7 @@ mod stream;
 mod write;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -25,6 +25,7 @@ use serde_json::{Map, Value};
 use crate::error::{Error, Problem};
 use crate::events::Millis;
 use crate::events::observation::Observations;
+use crate::events::turns::{Turn, Turns};
 use crate::events::work::{Part, Work, WorkSums};
 use crate::list::change::{Change, ChangeKind, diff, mark_cancelled};
 use crate::list::item::{Author, Item, List, Status};
@@ -94,13 +95,14 @@ pub struct Thread {
     activity: AgentActivity,
     observations: Observations,
     work: WorkSums,
+    turns: Turns,
     /// Whether its journal is so long that contents are abridged.
     is_abridged: bool,
     streaming: Streaming,
     /// How far transcripts are recorded, the newest position last.
     positions: Vec<PositionRecord>,
-    /// The items in progress when calls that start subagents were made, by the ids of the calls.
-    moments: HashMap<String, Vec<String>>,
+    /// When calls that start subagents were made, by the ids of the calls.
+    moments: HashMap<String, Moment>,
     /// How far its transcript was read.
     reading: Reading,
     /// The records made since they were last taken, if the owner wants them.
@@ -109,6 +111,15 @@ pub struct Thread {
     journal_bytes: u64,
     /// What was wrong with the agent's last list, if that was refused.
     refused: Option<String>,
+}
+
+/// When a call was made that starts a subagent, whose work counts then.
+#[derive(Clone, Debug)]
+pub(crate) struct Moment {
+    /// The ids of the items in progress.
+    pub items: Vec<String>,
+    /// The number of the observation of the call.
+    pub number: u64,
 }
 
 /// What the agent knows.
@@ -140,6 +151,7 @@ impl Thread {
             activity: AgentActivity::default(),
             observations: Observations::new(history_limit),
             work: WorkSums::default(),
+            turns: Turns::default(),
             is_abridged: false,
             streaming: Streaming::default(),
             positions: Vec::new(),
@@ -374,9 +386,29 @@ impl Thread {
         self.positions.iter().find(|known| known.is_of_file(file)).map(|known| known.offset)
     }
 
-    /// The items in progress when a call that started a subagent was made.
-    pub(crate) fn items_at_call(&self, call: &str) -> Option<&Vec<String>> {
+    /// The turns, oldest first.
+    pub fn turns(&self) -> &[Turn] {
+        self.turns.all()
+    }
+
+    /// What the agent did in a part of the turn with this index, if anything is known.
+    pub fn work_in_turn(&self, turn: usize, part: Part<'_>) -> Option<&Work> {
+        self.work.in_turn(turn, part)
+    }
+
+    /// The numbers of the observations recorded in the turn with this index.
+    pub(crate) fn numbers_of_turn(&self, turn: usize) -> Option<Range<u64>> {
+        self.turns.numbers(turn)
+    }
+
+    /// When a call that started a subagent was made.
+    pub(crate) fn moment_of_call(&self, call: &str) -> Option<&Moment> {
         self.moments.get(call)
+    }
+
+    /// Whether an observation with this number is of the current turn.
+    pub(crate) fn is_of_current_turn(&self, number: u64) -> bool {
+        self.turns.all().last().is_none_or(|turn| turn.first <= number)
     }
 
     /// The observations in memory.

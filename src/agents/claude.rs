@@ -13,6 +13,7 @@ pub mod edits;
 pub mod files;
 pub mod line;
 pub mod process_files;
+pub mod prompts;
 mod refusals;
 mod sources;
 pub mod tasks;
@@ -24,7 +25,7 @@ use serde_json::value::RawValue;
 
 use super::calls::{PendingCalls, result};
 use super::events::{Events, RecentNames, push_bounded};
-use super::field::{millis, readable_part, shortened, title};
+use super::field::{millis, readable_part, shortened};
 use super::{Effect, Event, EventKind, Place, PlanResult, Source, lenient};
 use crate::events::Millis;
 use crate::events::payload::RefusedBy;
@@ -35,7 +36,8 @@ use crate::list::raw::Raw;
 use crate::text::excerpt;
 use commands::Command;
 use edits::FileEdit;
-use line::{Block, Message, ToolUseResult, TranscriptLine, is_caveat, prompt, tagged};
+use line::{Block, Message, ToolUseResult, TranscriptLine, tagged};
+use prompts::SlashCommand;
 use sources::{Sources, TitleSource};
 use tasks::{Task, TaskResult, TaskUpdate};
 
@@ -68,6 +70,8 @@ pub struct ClaudeReader {
     is_idle: bool,
     /// Whether the last line said that the next one is a command that no model reads, such as `/clear`.
     is_command_local: bool,
+    /// The user's last command, which is a prompt if the model answers before the next one.
+    command: Option<SlashCommand>,
     /// Whether the last call of the main agent was denied.
     is_denied: bool,
     /// Whether a version wrote lines whose subagents have their files beside the transcript.
@@ -158,6 +162,7 @@ impl ClaudeReader {
             time: None,
             is_idle: false,
             is_command_local: false,
+            command: None,
             is_denied: false,
             has_subagents_beside: false,
             unreadable: 0,
@@ -240,6 +245,7 @@ impl ClaudeReader {
         {
             self.set_title(&origin, kind, title);
         }
+        let is_of_user = line.is_of_user();
         match (line.kind, line.message) {
             (Some("system"), _) if line.subtype == Some("turn_duration") => self.end_turn(&origin, None),
             (Some("result"), _) => {
@@ -247,19 +253,17 @@ impl ClaudeReader {
                 self.end_turn(&origin, error.map(|error| excerpt(&error.0, 200)));
             }
             (Some("user"), Some(message)) => {
-                let is_local = std::mem::take(&mut self.is_command_local);
-                let is_prompt =
-                    !is_local && line.is_meta != Some(true) && line.is_compact_summary != Some(true);
                 if origin.source.subagent.is_none() && line.tool_denial_kind.is_some() {
                     self.is_denied = true;
                 }
-                self.user_message(&origin, message, line.tool_use_result, is_prompt);
+                self.user_message(&origin, message, line.tool_use_result, is_of_user);
             }
             (Some("assistant"), Some(message)) if line.is_api_error_message == Some(true) => {
                 let text = message.content.0.into_iter().find_map(|block| block.text);
                 self.end_turn(&origin, text.map(|text| excerpt(&text.0, 200)));
             }
             (Some("assistant"), Some(message)) => {
+                self.answer_command(&origin, &message);
                 self.usage(&origin, &message, line.request_id.as_ref().map_or("", |id| &id.0));
                 self.assistant_message(&origin, message);
             }
@@ -362,8 +366,9 @@ impl ClaudeReader {
         origin: &Origin<'_>,
         message: Message<'_>,
         fields: Option<&RawValue>,
-        is_prompt: bool,
+        is_of_user: bool,
     ) {
+        let text = message.text();
         let blocks = message.content.0;
         let results = blocks.iter().filter(|block| block.tool_use_id.is_some()).count();
         let fields = fields.filter(|_| results == 1);
@@ -374,14 +379,15 @@ impl ClaudeReader {
                     let is_error = block.is_error == Some(true);
                     self.result(origin, ToolResult { id, content, is_error, fields });
                 }
-                (Some("text"), _, Some(text)) => self.user_text(origin, &text.0, is_prompt),
+                (Some("text"), _, Some(text)) => self.notice(origin, &text.0),
                 _ => {}
             }
         }
+        self.said(origin, &text, is_of_user);
     }
 
-    fn user_text(&mut self, origin: &Origin<'_>, text: &str, is_prompt: bool) {
-        self.is_command_local = is_caveat(text);
+    /// Reads what Claude Code itself says in a message of the user.
+    fn notice(&mut self, origin: &Origin<'_>, text: &str) {
         if text.starts_with("[Request interrupted by user") {
             let is_denied = self.go_idle(origin);
             return self.emit(origin, if is_denied { EventKind::Denied } else { EventKind::Interrupted });
@@ -389,14 +395,6 @@ impl ClaudeReader {
         if text.starts_with("<task-notification>") && tagged(text, "status").is_some() {
             let names = ["tool-use-id", "task-id"].into_iter().filter_map(|tag| tagged(text, tag));
             names.for_each(|name| self.end_subagent(name, origin.time));
-        }
-        if let Some(prompt) = prompt(text).filter(|_| is_prompt) {
-            self.is_idle &= origin.source.subagent.is_some();
-            self.is_denied &= origin.source.subagent.is_some();
-            if let Some(title) = title(&prompt) {
-                self.set_title(origin, TitleSource::Prompt, title);
-            }
-            self.emit(origin, EventKind::Prompt(prompt));
         }
     }
 
@@ -565,11 +563,9 @@ impl ClaudeReader {
     /// Counts the tokens of a message. Its lines repeat them with growing numbers.
     fn usage(&mut self, origin: &Origin<'_>, message: &Message<'_>, request: &str) {
         // A fork begins with copies of its session's lines, whose work is counted there.
-        let Some(usage) = message.usage.filter(|_| !origin.is_copied) else { return };
+        let is_counted = !origin.is_copied && message.is_of_model();
+        let Some(usage) = message.usage.filter(|_| is_counted) else { return };
         let model = message.model.as_ref().map(|model| model.0.clone());
-        if model.as_deref() == Some("<synthetic>") {
-            return;
-        }
         let response = format!("{} {request}", message.id.unwrap_or_default());
         let place = self.responses.iter().rposition(|(known, _)| *known == response);
         let mut best = place

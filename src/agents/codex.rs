@@ -8,6 +8,7 @@ pub mod line;
 mod script;
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -16,7 +17,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::calls::{PendingCall, PendingCalls, result};
-use super::events::{Events, RecentNames};
+use super::events::{Events, RecentNames, push_bounded};
 use super::field::{Excerpt, millis, readable_part, shortened, title};
 use super::{Agent, Effect, Event, EventKind, PlanResult, Source, lenient};
 use crate::events::Millis;
@@ -38,6 +39,13 @@ const COMPUTED: &str = "A script computed the plan; only plans written out in th
 /// In the output of a call that the user interrupted.
 const ABORTED: &str = "aborted by user";
 
+/// Maximum number of prompts of a turn that came only once.
+const PROMPTS: usize = 32;
+
+/// The beginnings of messages in the user's name that Codex writes.
+const NO_PROMPTS: [&str; 4] =
+    ["<subagent_notification>", "<environment_context>", "# AGENTS.md instructions", "<turn_aborted>"];
+
 /// Reads the rollout of a session.
 #[derive(Debug)]
 pub struct CodexReader {
@@ -51,8 +59,9 @@ pub struct CodexReader {
     /// The time of the last line.
     time: Option<Millis>,
     has_title: bool,
-    /// The prompt of this turn. Some versions record it twice.
-    prompt: Option<String>,
+    /// The newest prompts of this turn that came only as an event or, if true, only as an item of the newer
+    /// log. Some versions have each prompt as both.
+    prompts: VecDeque<(String, bool)>,
     /// The last error of this turn.
     error: Option<String>,
     /// Whether the last call of this turn was denied.
@@ -144,7 +153,7 @@ impl CodexReader {
             calls: PendingCalls::default(),
             time: None,
             has_title: false,
-            prompt: None,
+            prompts: VecDeque::new(),
             error: None,
             is_denied: false,
             is_computed: false,
@@ -228,7 +237,8 @@ impl CodexReader {
         let text = |text: &Option<Excerpt>| text.as_ref().map(|text| text.0.clone());
         match kind {
             "task_started" => {
-                (self.prompt, self.error, self.is_denied) = (None, None, false);
+                (self.error, self.is_denied) = (None, false);
+                self.prompts.clear();
                 self.emit(line, EventKind::TurnBegun);
             }
             "task_complete" => {
@@ -247,7 +257,7 @@ impl CodexReader {
                 self.emit(line, end);
             }
             "error" => self.error = payload.message.as_ref().map(|message| excerpt(&message.0, 200)),
-            "user_message" => self.prompt(line, text(&payload.message)),
+            "user_message" => self.prompt(line, text(&payload.message), false),
             "thread_name_updated" => {
                 if let Some(name) = text(&payload.thread_name) {
                     self.has_title = true;
@@ -273,17 +283,23 @@ impl CodexReader {
         }
     }
 
-    fn prompt(&mut self, line: &RolloutLine<'_>, prompt: Option<String>) {
+    fn prompt(&mut self, line: &RolloutLine<'_>, prompt: Option<String>, is_item: bool) {
         let prompt = prompt.map(|prompt| prompt.trim().to_owned()).filter(|prompt| !prompt.is_empty());
-        if prompt.is_none() || prompt == self.prompt {
+        let is_told = |prompt: &&String| !NO_PROMPTS.iter().any(|start| prompt.starts_with(start));
+        let Some(prompt) = prompt.filter(|prompt| is_told(&prompt)) else { return };
+        let is_same = |(told, was_item): &(String, bool)| *told == prompt && *was_item != is_item;
+        if let Some(place) = self.prompts.iter().position(is_same) {
+            self.prompts.remove(place);
             return;
         }
-        self.prompt.clone_from(&prompt);
-        let prompt = prompt.unwrap_or_default();
+        push_bounded(&mut self.prompts, PROMPTS, (prompt.clone(), is_item));
         if let Some(title) = title(&prompt).filter(|_| !std::mem::replace(&mut self.has_title, true)) {
             self.emit(line, EventKind::Title(title));
         }
-        self.emit(line, EventKind::Prompt(prompt));
+        // A fork repeats the prompts of its parent, whose turns they are.
+        if self.is_own {
+            self.emit(line, EventKind::Prompt(prompt));
+        }
     }
 
     /// Reads an item of the newer log.
@@ -299,7 +315,7 @@ impl CodexReader {
         };
         let effect = Effect { outcome: Some(outcome), exit_code: item.exit_code, ..Effect::default() };
         match item.kind.as_ref().map_or("", |kind| kind.0.as_str()) {
-            "UserMessage" => self.prompt(line, item.content.as_ref().map(|text| text.0.clone())),
+            "UserMessage" => self.prompt(line, item.content.as_ref().map(|text| text.0.clone()), true),
             "CommandExecution" => {
                 self.has_items = true;
                 let output = item.aggregated_output.as_ref().map(|text| text.0.clone());

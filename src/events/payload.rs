@@ -268,6 +268,8 @@ wire_fields! {
         response: String = "response",
         /// Whether the tokens are those of a whole session or prompt, which count for no single item.
         of_session: bool = "ofSession",
+        /// The number of the observation of the call that sent the subagent out, if an earlier turn has it.
+        of_call: u64 = "ofCall",
         /// What subagents did, if only sums are known.
         by_agents: AgentsWork = "byAgents",
         /// How a call ended.

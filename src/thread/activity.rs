@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::record::Record;
 use super::{State, Thread};
 use crate::events::Millis;
+pub use crate::events::turns::Ending;
 use crate::wire::wire_names;
 
 wire_names! {
@@ -18,29 +19,6 @@ wire_names! {
         Waiting = "waiting",
         /// Its turn ended.
         Idle = "idle",
-    }
-}
-
-wire_names! {
-    /// How the agent's last turn or its session ended.
-    pub enum Ending {
-        /// The turn ended, and the session goes on.
-        EndOfTurn = "end-of-turn",
-        /// The agent's process exited.
-        SessionEnded = "session-ended",
-        /// The agent's process was killed.
-        Killed = "killed",
-        /// The user denied a permission, which ended the turn.
-        Denied = "denied",
-        /// The turn ended with an error.
-        Error = "error",
-    }
-}
-
-impl Ending {
-    /// Whether another ending replaced that of a turn, between two looks.
-    pub(crate) fn is_replaced(before: Option<Ending>, after: Option<Ending>) -> bool {
-        before.is_some() && after.is_some() && before != after
     }
 }
 
@@ -136,6 +114,7 @@ impl Thread {
         } else {
             self.clock.pause(now);
         }
+        self.turns.set_ending(activity.ending, now);
         self.activity.clone_from(activity);
     }
 }

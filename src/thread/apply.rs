@@ -123,7 +123,7 @@ impl Thread {
         let before = (is_write && self.agent.noted.is_some()).then(|| self.list().clone());
         self.revisions.push(number, list, changes.clone(), stamp.clone());
         self.set_view(base, is_unanswered, before.as_ref());
-        self.observe_revision(number, &changes, stamp.timestamp);
+        self.observe_revision(number, &changes, is_write, stamp.timestamp);
     }
 
     /// The list that the agent knows after a revision, unless that is the revision's list.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Thread;
+use super::{Moment, Thread};
 use crate::events::Millis;
 use crate::events::observation::{
     Details, Filter, Kept, Metadata, Observation, Payload, Phase, RevisionObservations, Type,
@@ -74,13 +74,17 @@ impl Thread {
             self.refused = reason.as_str().map(str::to_owned);
         }
         self.is_abridged |= observation.metadata.abridged.is_some();
-        self.work.add(&observation);
+        let is_prompt = observation.kind() == Type::Intent;
+        let in_progress = if is_prompt { self.in_progress() } else { Vec::new() };
+        let turn = self.turns.add(&observation, in_progress);
+        self.work.add(&observation, turn);
         let Metadata { call_id, items, .. } = &observation.metadata;
         if let (Type::ToolCall, Some(call), Some(items)) = (observation.kind(), call_id, items) {
             if self.moments.len() == MANY_MOMENTS {
                 self.moments.clear();
             }
-            self.moments.insert(call.clone(), items.clone());
+            let moment = Moment { items: items.clone(), number: observation.number };
+            self.moments.insert(call.clone(), moment);
         }
         self.observations.push(observation);
     }
@@ -142,9 +146,11 @@ impl Thread {
         &mut self,
         revision: u64,
         changes: &[Change<Arc<Item>>],
+        is_write: bool,
         timestamp: Millis,
     ) {
         let phase = Phase::of(self.list());
+        self.turns.add_changes(changes, is_write, self.observations.next_number(), timestamp);
         self.observations.push_revision(RevisionObservations {
             first: self.observations.next_number(),
             count: 1 + changes.iter().filter_map(status_change).count(),

@@ -99,6 +99,11 @@
       (todo-write-test-wait (lambda () (eq 'paused (todo-write-state todo-write-gptel-thread))))
       (should (equal (substring-no-properties (todo-write-gptel-e2e--header))
                      (concat " 1/2 " (todo-write-row--shape 'paused) " Heating the oven")))
+      (should (equal (mapcar (lambda (turn)
+                               (list (plist-get turn :prompt) (plist-get turn :ending)
+                                     (length (plist-get turn :items))))
+                             (todo-write-turns todo-write-gptel-thread))
+                     '(("Bake a cake" end-of-turn 2))))
       (should (equal (todo-write-mock-answers port)
                      '("0/2 tasks completed. Current: Mixing 100% of the dough."
                        "1/2 tasks completed. Current: Heating the oven."))))))

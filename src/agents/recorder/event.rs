@@ -26,7 +26,11 @@ impl Recorder {
         if let EventKind::OfSubagent { subagent, call, kind: inner } = kind {
             details = self::details(&Event { kind: (**inner).clone(), ..event.clone() });
             details.metadata.agent = Some(subagent.clone());
-            details.metadata.items = call.as_ref().and_then(|call| thread.items_at_call(call).cloned());
+            if let Some(moment) = call.as_ref().and_then(|call| thread.moment_of_call(call)) {
+                details.metadata.items = Some(moment.items.clone());
+                let is_earlier = !thread.is_of_current_turn(moment.number);
+                details.metadata.of_call = is_earlier.then_some(moment.number);
+            }
             kind = inner;
         }
         if let EventKind::Moved(folder) = kind {
