@@ -12,6 +12,7 @@
 
 (require 'cl-lib)
 (require 'seq)
+(require 'subr-x)
 
 (defun todo-write-terminal--processes (pid)
   "Return the process PID and its ancestors as a list of (PID . ATTRIBUTES)."

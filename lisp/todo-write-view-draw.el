@@ -29,6 +29,14 @@ The highlight ends when the times are updated next."
   :group 'todo-write-view
   :package-version '(todo-write . "0.2.0"))
 
+(defcustom todo-write-view-fold-completed 'auto
+  "When successive completed tasks collapse to a count."
+  :type '(choice (const :tag "If the list is longer than its window" auto)
+                 (const :tag "Always" t)
+                 (const :tag "Never" nil))
+  :group 'todo-write-view
+  :package-version '(todo-write . "0.2.0"))
+
 (defcustom todo-write-view-follow t
   "Non-nil means that windows follow the task in progress until you move there."
   :type 'boolean
@@ -375,14 +383,6 @@ CHANGES is a vector of change plists that led to SUMMARY."
        (todo-write-view--draw-rows todo-write-view--running)
        (todo-write-view--draw-header))))
   (todo-write-view--set-timer))
-
-(defcustom todo-write-view-fold-completed 'auto
-  "When successive completed tasks collapse to a count."
-  :type '(choice (const :tag "If the list is longer than its window" auto)
-                 (const :tag "Always" t)
-                 (const :tag "Never" nil))
-  :group 'todo-write-view
-  :package-version '(todo-write . "0.2.0"))
 
 (provide 'todo-write-view-draw)
 ;;; todo-write-view-draw.el ends here
