@@ -137,7 +137,8 @@ The buffer that shows the text says by TYPE what pressing it does; see
          'mouse-face (list 'highlight) properties))
 
 (defun todo-write-row--button (text type help &rest properties)
-  "Return TEXT as a button, as `todo-write-row--make-button' makes it."
+  "Return TEXT as a button of TYPE with HELP and PROPERTIES.
+See `todo-write-row--make-button'."
   (apply #'todo-write-row--make-button (copy-sequence text) nil type help properties))
 
 (defvar todo-write-row--scale 1
