@@ -275,3 +275,25 @@ fn first_free_id<'i>(items: impl Iterator<Item = &'i Arc<Item>>) -> u64 {
     let numbers = items.filter_map(|item| item.id.strip_prefix('t')?.parse::<u64>().ok());
     numbers.filter(|number| *number < COUNTER_LIMIT).max().map_or(1, |number| number + 1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_file_of_a_session_has_its_own_position() {
+        let mut thread = Thread::new("claude:s", Map::new(), 1);
+        let of = |subagent: Option<&str>, offset| PositionRecord {
+            subagent: subagent.map(str::to_owned),
+            session: "s".into(),
+            offset,
+            ..PositionRecord::default()
+        };
+        for position in [of(None, 10), of(Some("a1"), 5), of(None, 20)] {
+            thread.apply(&Record::Position(position));
+        }
+        assert_eq!(thread.recorded_until(&of(None, 0)), Some(20));
+        assert_eq!(thread.recorded_until(&of(Some("a1"), 0)), Some(5));
+        assert_eq!(thread.positions.len(), 2);
+    }
+}
