@@ -274,7 +274,7 @@
                 (delete-file "ended")
                 (todo-write-test-wait
                  (lambda () (not (todo-write-user-eval
-                                  '(get-buffer-window "*todo-write-request*")))))
+                                  '(and (get-buffer-window "*todo-write-request*") t)))))
                 (should (equal '("1") (todo-write-user-eval
                                        '(mapcar (lambda (request) (plist-get request :id))
                                                 (todo-write-requests)))))))
@@ -368,7 +368,7 @@
     (todo-write-answer-user--tool "shell_exec" :command "touch evil")
     (process-send-string todo-write-user-process "\C-g")
     (todo-write-test-wait
-     (lambda () (not (todo-write-user-eval '(get-buffer-window "*todo-write-request*")))))
+     (lambda () (not (todo-write-user-eval '(and (get-buffer-window "*todo-write-request*") t)))))
     (should (todo-write-user-eval '(and (todo-write-requests) (not test-result))))
     (todo-write-user-eval '(let ((request (car (todo-write-requests))))
                              (todo-write-withdraw (plist-get request :thread)
@@ -390,7 +390,7 @@
     (todo-write-answer-user--tool "shell_exec" :command "touch wanted")
     (todo-write-user-type "q")
     (todo-write-test-wait
-     (lambda () (not (todo-write-user-eval '(get-buffer-window "*todo-write-request*")))))
+     (lambda () (not (todo-write-user-eval '(and (get-buffer-window "*todo-write-request*") t)))))
     (should (todo-write-user-eval '(and (todo-write-requests) t)))
     (todo-write-user-type "\extodo-write-answer\r")
     (todo-write-answer-user--press "y")
