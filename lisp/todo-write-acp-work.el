@@ -19,7 +19,8 @@
 (defun todo-write-acp-work--turn-ended (thread response)
   "Record the tokens in RESPONSE to a prompt of THREAD, if it has any.
 They are those of the whole turn, so they belong to no task."
-  (when-let* ((usage (todo-write-json--get response "usage")))
+  (when-let* ((usage (todo-write-json--get response "usage"))
+              ((todo-write-revisions thread)))
     (cl-flet ((number (name) (let ((value (todo-write-json--get usage name)))
                                (if (natnump value) value 0))))
       (todo-write-observe thread "USAGE"
@@ -32,13 +33,14 @@ They are those of the whole turn, so they belong to no task."
 (defun todo-write-acp-work--update (calls thread update)
   "Record the tool call that UPDATE reports in THREAD when it has ended.
 CALLS is a hash table from ids of calls to what is known of them, an
-alist of names and values."
+alist of names and values.  Nothing is recorded before THREAD has a plan."
   (let ((id (todo-write-json--get update "toolCallId")))
     (when (and (stringp id)
                (member (todo-write-json--get update "sessionUpdate")
                        '("tool_call" "tool_call_update"))
                ;; A repeated report of an ended call says nothing new.
-               (not (eq 'recorded (gethash id calls))))
+               (not (eq 'recorded (gethash id calls)))
+               (todo-write-revisions thread))
       (let ((call (todo-write-acp-work--merge (gethash id calls) update)))
         (if (member (cdr (assoc "status" call)) '("completed" "failed"))
             (progn (puthash id 'recorded calls)

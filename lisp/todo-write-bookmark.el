@@ -10,9 +10,8 @@
 ;;; Code:
 
 (require 'todo-write)
-(require 'todo-write-commands)
-(require 'todo-write-text)
-(require 'todo-write-view-move)
+(require 'todo-write-row)
+(require 'todo-write-view)
 
 (declare-function bookmark-prop-get "bookmark" (bookmark-name-or-record prop))
 

@@ -13,9 +13,7 @@
 
 (require 'cl-lib)
 (require 'seq)
-(require 'todo-write-core)
-(require 'todo-write-events)
-(require 'todo-write-json)
+(require 'todo-write)
 
 (defconst todo-write-calls--plan-tools
   '("todo_write" "TodoWrite" "todowrite" "update_plan" "write_todos"

@@ -14,7 +14,6 @@
 (require 'seq)
 (require 'todo-write)
 (require 'todo-write-row)
-(require 'todo-write-text)
 (require 'todo-write-words)
 
 (defcustom todo-write-detail-functions '(todo-write-detail-item)

@@ -54,7 +54,7 @@ In a chat, \\[todo-write-show] shows its own plan."
 
 (defun todo-write-eca--write-tasks (content)
   "Write the tasks in CONTENT, a call of ECA's tool, to the thread of this chat."
-  (todo-write--for-host "ECA"
+  (with-demoted-errors "The tasks of ECA: %S"
     (when-let* ((details (plist-get content :details)))
       (unless todo-write-eca--thread
         (add-hook 'kill-buffer-hook #'todo-write-eca--end-turn nil t)

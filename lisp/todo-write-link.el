@@ -13,10 +13,9 @@
 
 (require 'todo-write)
 (require 'todo-write-bookmark)
-(require 'todo-write-commands)
-(require 'todo-write-list-read)
+(require 'todo-write-list)
 (require 'todo-write-org)
-(require 'todo-write-view-move)
+(require 'todo-write-view)
 (require 'url-util)
 
 (declare-function org-link-set-parameters "ol" (type &rest parameters))

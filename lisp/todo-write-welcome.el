@@ -9,12 +9,11 @@
 
 ;;; Code:
 
-(require 'todo-write-commands)
-(require 'todo-write-row)
+(require 'todo-write)
 
 (declare-function efrit-do-demo "ext:efrit-do")
-
-(define-button-type 'todo-write-welcome :supertype 'todo-write-button)
+(declare-function todo-write-follow "todo-write-follow")
+(declare-function todo-write-mcp-setup "todo-write-mcp-setup")
 
 (defun todo-write-welcome--string ()
   "Return the text of a buffer without a plan: what fills it, as buttons."
@@ -28,9 +27,17 @@
 
 (defun todo-write-welcome--button (label command)
   "Return a line with LABEL as a button that calls COMMAND interactively."
-  (todo-write-row--button (concat (propertize (format "   %s" label) 'face 'link) "\n")
-                          'todo-write-welcome (format "RET, mouse-1: M-x %s" command)
-                          'action (lambda (_) (call-interactively command))))
+  (let* ((map (make-sparse-keymap))
+         (call (lambda (&optional event)
+                 (interactive (list last-input-event))
+                 (when (mouse-event-p event) (mouse-set-point event))
+                 (call-interactively command))))
+    (define-key map (kbd "RET") call)
+    (define-key map [mouse-1] call)
+    (concat (propertize (format "   %s" label)
+                        'face 'link 'keymap map 'todo-write-stop 'button 'mouse-face 'highlight
+                        'help-echo (format "RET, mouse-1: M-x %s" command))
+            "\n")))
 
 (provide 'todo-write-welcome)
 ;;; todo-write-welcome.el ends here

@@ -16,8 +16,7 @@ const NAME: usize = 200;
 /// A call without a result.
 #[derive(Debug)]
 pub(crate) struct PendingCall<E> {
-    /// Its id.
-    pub id: String,
+    id: String,
     /// The name of the tool.
     pub name: String,
     excluded: Option<String>,
@@ -63,10 +62,10 @@ impl<E> PendingCalls<E> {
         self.0.remove(place)
     }
 
-    /// Removes and returns the oldest call whose effect is due.
-    pub(crate) fn end_due(&mut self, is_due: impl Fn(&E) -> bool) -> Option<PendingCall<E>> {
+    /// Removes and returns the effect of the oldest call whose effect is due.
+    pub(crate) fn end_due(&mut self, is_due: impl Fn(&E) -> bool) -> Option<E> {
         let place = self.0.iter().position(|call| is_due(&call.effect))?;
-        self.0.remove(place)
+        Some(self.0.remove(place)?.effect)
     }
 }
 

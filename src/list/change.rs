@@ -1,4 +1,4 @@
-//! The changes between two lists: diff and apply.
+//! The changes between two lists: diff, apply and fold.
 //!
 //! These compare entries by id. [`crate::list::identity`] assigns ids where there are none.
 

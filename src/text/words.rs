@@ -2,15 +2,13 @@
 
 use std::ops::Range;
 
-use serde::Serialize;
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 
 /// The largest product of lengths that is compared. Longer texts count as replaced.
 const MOST_STEPS: usize = 90_000;
 
 /// What became of a part of a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Both texts have it.
     Same,

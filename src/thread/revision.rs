@@ -25,20 +25,19 @@ wire_names! {
     }
 }
 
-/// The author, time and origin of a revision. On disk it is an object with these keys.
+/// The author, time and origin of a revision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
-    /// The time it was made. For a list in a transcript, that is the time of its line, but never before the
-    /// time of the record before it.
+    /// The time it was made.
     pub timestamp: Millis,
-    /// The author: the agent for a write, the user for edits and undo.
+    /// The author.
     pub author: Author,
-    /// The name that the host gave itself, such as `claude` or `mcp`; none if it gave none.
+    /// The name of the host, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Arc<str>>,
     /// What made it.
     pub operation: Operation,
-    /// The number of the revision whose list an undo restored; none for anything else.
+    /// The number of the revision that undo restored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restores: Option<u64>,
 }

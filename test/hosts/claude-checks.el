@@ -15,7 +15,6 @@
 (require 'cl-lib)
 (require 'ert)
 (require 'hosts-helper)
-(require 'todo-write-agents)
 (require 'todo-write-attention)
 (require 'todo-write-follow)
 
@@ -474,15 +473,14 @@ esac
        (claude-checks-wait
         "the new session"
         (lambda ()
-          (todo-write-follow-sessions--process-of
-           (concat "claude:" (claude-checks-own :sessionId)))))
+          (todo-write-follow-sessions--pid (concat "claude:" (claude-checks-own :sessionId)))))
        (should (equal (plist-get (todo-write-summary thread) :reason) "end of turn"))
        (should (equal (claude-checks-rows thread) '(("Rake" . "in_progress"))))))))
 
 (defun claude-checks--agent (session)
   "Return (STATE . PROJECT) of the agent of SESSION in the overview, or nil."
-  (when-let* ((agent (todo-write-agent (concat "claude:" session))))
-    (cons (todo-write-agent-state agent) (plist-get agent :project))))
+  (when-let* ((agent (todo-write-attention--agent (concat "claude:" session))))
+    (cons (todo-write-agent-state agent) (todo-write-agent-project agent))))
 
 (ert-deftest claude-checks-commands-that-no-model-reads ()
   (let ((pond (file-name-as-directory (file-truename (make-temp-file "pond" t))))
@@ -495,7 +493,7 @@ esac
       (claude-checks-run
        (list "Hello.")
        (lambda ()
-         (add-hook 'todo-write-agent-functions #'ignore)
+         (todo-write-attention--watch 'checks t)
          (unwind-protect
              (progn
                (claude-checks-trust pond)
@@ -513,7 +511,7 @@ esac
                                    (lambda () (equal pond (file-name-as-directory
                                                            (claude-checks-own :cwd)))))
                (shows "another project" (cons 'done pond))
-               (todo-write-agent-see (concat "claude:" session))
+               (todo-write-attention--see (todo-write-attention--agent (concat "claude:" session)))
                (claude-checks-type "/clear" (lambda ()
                                               (not (equal session (claude-checks-own :sessionId)))))
                (let ((cleared (claude-checks-own :sessionId)))
@@ -522,7 +520,7 @@ esac
                  (todo-write-follow--search-again)
                  (should-not (claude-checks--agent cleared)))
                (shows "what was seen" (cons 'idle pond)))
-           (remove-hook 'todo-write-agent-functions #'ignore)))))))
+           (todo-write-attention--watch 'checks nil)))))))
 
 (ert-deftest claude-checks-a-request-that-fails ()
   (claude-checks-run

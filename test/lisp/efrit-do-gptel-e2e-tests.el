@@ -311,9 +311,9 @@ REASON is a regexp, or nil for none.  Return the outcome, and with `:types' what
             (efrit-do-gptel-tools '("weather"))
             (seen nil)
             (efrit-do-confirm-function
-             (lambda (_name _text then)
+             (lambda (&rest _)
                (push (todo-write-activity efrit-do-thread) seen)
-               (funcall then 'yes))))
+               'yes)))
        (gptel-make-tool :name "weather" :description "The weather." :confirm t
                         :args '((:name "place" :type string :description "x"))
                         :function (lambda (place) (format "rain in %s" place)))

@@ -86,8 +86,7 @@ impl There {
         );
         Connection {
             machine: Machine { name: self.name.into(), prefix: format!("/ssh:{}:", self.name) },
-            command: ["/bin/sh", "-c", &script].map(str::to_owned).to_vec(),
-            environment: vec![("PATH".into(), std::env::var("PATH").unwrap())],
+            command: ["sh", "-c", &script].map(str::to_owned).to_vec(),
             id: "this Emacs".into(),
             name: "a test".into(),
             silence: pipe::SILENCE,

@@ -28,7 +28,6 @@ mod merge;
 mod modules;
 mod observations;
 mod patch;
-mod place_laws;
 mod reports;
 mod text;
 mod thread;

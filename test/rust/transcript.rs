@@ -4,7 +4,6 @@ mod claude;
 mod codex;
 mod expected;
 mod followed;
-mod prompts;
 mod recorded;
 mod states;
 mod times;

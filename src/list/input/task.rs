@@ -25,9 +25,6 @@ pub(super) fn hint(value: &Raw<'_>) -> Option<String> {
 /// The key that a task has for a field, and its value.
 type Field<'r> = Option<(&'static str, &'r Raw<'r>)>;
 
-/// A text that is refused. The reason is among the problems of the call.
-struct Refused;
-
 /// A status as sent.
 enum ParsedStatus {
     Status(Status),
@@ -98,7 +95,7 @@ impl InputReader<'_> {
             Some((key, value)) => {
                 self.alias(key, "content", || task_at(index));
                 match value {
-                    Raw::Text(text) => match self.line(index, "content", text).ok()? {
+                    Raw::Text(text) => match self.line(index, "content", text)? {
                         Some(line) => return Some(line),
                         None => "blank text".into(),
                     },
@@ -117,7 +114,7 @@ impl InputReader<'_> {
         }
         let line = match field {
             None | Some((_, Raw::Null)) => None,
-            Some((_, Raw::Text(text))) => self.line(index, "activeForm", text).ok()?,
+            Some((_, Raw::Text(text))) => self.line(index, "activeForm", text)?,
             Some((_, other)) => {
                 self.refuse(field_at(index, "activeForm"), other.describe(), expected);
                 return None;
@@ -132,25 +129,25 @@ impl InputReader<'_> {
         line.or_else(|| Some(content.unwrap_or_default().to_owned()))
     }
 
-    /// The text on one line, or `Ok(None)` if it is blank.
-    fn line(&mut self, index: usize, key: &'static str, text: &str) -> Result<Option<String>, Refused> {
+    /// The text on one line: `Some(None)` if it is blank, `None` if it is refused.
+    fn line(&mut self, index: usize, key: &'static str, text: &str) -> Option<Option<String>> {
         let (line, dropped) = one_line(text);
         let limit = self.options.max_length;
         // A text has at most as many characters as bytes.
         let length = if line.len() > limit { line.chars().count() } else { 0 };
         if length > limit {
             self.refuse(field_at(index, key), format!("{length} characters"), at_most(limit));
-            return Err(Refused);
+            return None;
         }
         if is_blank(&line) {
-            return Ok(None);
+            return Some(None);
         }
         if dropped {
             self.repair(format!("control characters were dropped from \"{key}\""), || {
                 Problem::new(field_at(index, key), "control characters", "plain text on one line")
             });
         }
-        Ok(Some(line.into_owned()))
+        Some(Some(line.into_owned()))
     }
 
     fn status(&mut self, index: usize, value: Option<&Raw<'_>>) -> Option<ParsedStatus> {
