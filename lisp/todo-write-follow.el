@@ -147,7 +147,7 @@ machine to ask, which is connected, or nil for this one."
                       (todo-write--call todo-write-dyn--hub-choose
                         (todo-write-follow-sessions--searched
                          (todo-write-follow-sessions--homes) "project"
-                         (todo-write-follow-sessions--project-names project))))))
+                         (todo-write-follow-sessions--names project))))))
         (todo-write-hub--wait (lambda () (cdr todo-write-follow--round)))
         (cadr todo-write-follow--round))
     (setq todo-write-follow--round nil)
@@ -196,6 +196,9 @@ If SHOW is non-nil, wait only until its plan can be shown.  Signal
 (defvar todo-write-follow--project nil
   "Root of the project whose newest session is followed.")
 
+(defvar todo-write-follow--names nil
+  "The names of that root on this machine.")
+
 (defvar todo-write-follow--known (make-hash-table :test #'equal)
   "Transcripts that existed at the last search for new ones.")
 
@@ -214,6 +217,9 @@ machine; see `todo-write-connect'."
   :group 'todo-write-hosts
   (setq todo-write-follow--project (and todo-write-follow-mode
                                         (todo-write-follow-sessions--project))
+        todo-write-follow--names (and todo-write-follow-mode
+                                      (todo-write-follow-sessions--names
+                                       todo-write-follow--project))
         todo-write-follow--known (make-hash-table :test #'equal)
         todo-write-follow--stopped nil
         todo-write-follow--began (float-time)
@@ -335,12 +341,8 @@ There are none while nothing is followed, unless ALL is non-nil."
                        (todo-write-follow-sessions--homes)
                        (and todo-write-follow-mode
                             (cond (todo-write-follow-all "all")
-                                  ((todo-write-follow-sessions--project-names
-                                    todo-write-follow--project)
-                                   "project")))
-                       (and todo-write-follow-mode
-                            (todo-write-follow-sessions--project-names
-                             todo-write-follow--project))))))
+                                  (todo-write-follow--names "project")))
+                       (and todo-write-follow-mode todo-write-follow--names)))))
       (unless (equal (list homes) todo-write-follow--sent)
         (todo-write--call todo-write-dyn--hub-set-homes homes)
         (setq todo-write-follow--sent (list homes))))))

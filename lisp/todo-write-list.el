@@ -25,6 +25,7 @@
 (require 'todo-write-menu)
 (require 'todo-write-page)
 (require 'todo-write-machines)
+(require 'todo-write-places)
 (require 'todo-write-row)
 (require 'todo-write-view)
 
@@ -118,10 +119,13 @@ it, or a short id if the branches are equal or unknown."
                       (not (seq-some (lambda (other)
                                        (equal (plist-get other :project) project))
                                      alike))
-                      (todo-write-list--branch agent)))
+                      (todo-write-places--branch project)))
          (mark (cond ((null alike) "")
                      ((or (null branch)
-                          (member branch (mapcar #'todo-write-list--branch alike)))
+                          (member branch (mapcar (lambda (other)
+                                                   (todo-write-places--branch
+                                                    (plist-get other :project)))
+                                                 alike)))
                       (todo-write-row-line
                        (car (last (split-string (plist-get agent :thread) ":"))) 7))
                      (t (todo-write-row-line branch 16)))))
@@ -139,23 +143,6 @@ it, or a short id if the branches are equal or unknown."
                                     (or folder
                                         (setq folder (todo-write-agent-folder agent)))))))
                   others))))
-
-(defun todo-write-list--branch (agent)
-  "Return the Git branch that is checked out in AGENT's project, or nil."
-  (let* (file-name-handler-alist
-         (project (or (plist-get agent :project) "/"))
-         ;; In a linked worktree, a file names the folder.
-         (folder (or (todo-write-list--line-after "gitdir: " (expand-file-name ".git" project))
-                     ".git")))
-    (todo-write-list--line-after "ref: refs/heads/"
-                                 (expand-file-name (concat folder "/HEAD") project))))
-
-(defun todo-write-list--line-after (prefix file)
-  "Return the rest of the first line of FILE if that begins with PREFIX."
-  (when-let* ((bytes (todo-write--file-bytes file 4096))
-              (line (car (split-string (decode-coding-string bytes 'utf-8) "\n"))))
-    (and (string-prefix-p prefix line)
-         (substring line (length prefix)))))
 
 (defun todo-write-list--now (agent summary)
   "Return why AGENT waits, failed or stopped, else the task in progress.
@@ -365,6 +352,7 @@ The value is as for `affixation-function'."
               ;; Emacs 28 never forgets an `add-hook' with a depth.
               context-menu-functions (list t #'todo-write-menu--context))
   (add-hook 'todo-write-agent-functions #'todo-write-list--on-agent)
+  (add-hook 'todo-write-places--functions #'todo-write-list--on-place)
   (unless todo-write-list--timer
     (setq todo-write-list--timer (run-at-time 30 30 #'todo-write-list--tick)))
   (add-hook 'window-size-change-functions #'todo-write-list--fit nil t)
@@ -376,7 +364,8 @@ The value is as for `affixation-function'."
   (when todo-write-list--timer
     (cancel-timer todo-write-list--timer)
     (setq todo-write-list--timer nil))
-  (remove-hook 'todo-write-agent-functions #'todo-write-list--on-agent))
+  (remove-hook 'todo-write-agent-functions #'todo-write-list--on-agent)
+  (remove-hook 'todo-write-places--functions #'todo-write-list--on-place))
 
 ;;; Rows
 
@@ -511,6 +500,20 @@ For `todo-write-agent-functions'."
                    (cons (or new old) (if (eq what 'change) (or before what) what)))))
           (t (with-current-buffer todo-write-list--buffer
                (todo-write-list--update-row (or new old) what))))))
+
+(defun todo-write-list--on-place (project)
+  "Draw the rows of the agents of PROJECT, a folder, of which more is known now.
+Those of agents with the same titles show their branches, too."
+  (if-let* ((buffer (get-buffer todo-write-list--buffer)))
+      (with-current-buffer buffer
+        (let* ((agents (hash-table-values todo-write-list--agents))
+               (titles (cl-loop for agent in agents
+                                when (equal project (plist-get agent :project))
+                                collect (plist-get agent :title))))
+          (dolist (agent agents)
+            (when (member (plist-get agent :title) titles)
+              (todo-write-list--on-agent (plist-get agent :thread) agent agent)))))
+    (todo-write-list--stop)))
 
 (defconst todo-write-list--most-drawn 10
   "Maximum number of rows that are drawn at once.")

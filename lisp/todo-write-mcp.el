@@ -23,7 +23,7 @@
 (require 'todo-write-row)
 (require 'todo-write-socket)
 
-(autoload 'todo-write-follow-sessions--title "todo-write-follow-sessions")
+(autoload 'todo-write-follow-sessions--seek-title "todo-write-follow-sessions")
 (declare-function todo-write-follow--send-homes "todo-write-follow")
 (declare-function todo-write-follow-sessions--add-home "todo-write-follow-sessions")
 
@@ -74,10 +74,6 @@ is non-nil if it reports what its agent does."
 
 (defvar todo-write-mcp--programs (make-hash-table :test #'equal)
   "The programs that serve agents, by (MACHINE . ID); ID is random.")
-
-(defvar todo-write-mcp--untitled nil
-  "Threads whose titles are looked for again soon.
-A list of (THREAD PROGRAM TRIES), as for `todo-write-mcp--set-title'.")
 
 (defvar todo-write-mcp--timer nil
   "Timer that finds programs that were killed, and agents that are quiet, or nil.")
@@ -288,52 +284,48 @@ Its agent has one at a time: the user called /clear or /resume."
 
 (defun todo-write-mcp--begin (program thread)
   "Set the agent of THREAD, for which PROGRAM makes a call, to working.
-At its first call, or if the user forgot THREAD, set its project and title."
-  (let ((before (todo-write-mcp--serving thread)))
-    (unless (and (eq before program)
-                 (todo-write--call todo-write-dyn--loaded-p thread)
-                 (plist-get (todo-write-summary thread) :title))
+At its first call, or if the user forgot THREAD, set its project, and look
+for its title."
+  (let* ((before (todo-write-mcp--serving thread))
+         (first (not (and (eq before program)
+                          (todo-write--call todo-write-dyn--loaded-p thread)
+                          (plist-get (todo-write-summary thread) :title)))))
+    (when first
       (unless (memq before (list nil program))
         (todo-write-mcp--forget-session before thread))
-      (todo-write-begin thread :project (todo-write-mcp--project program))
-      (todo-write-mcp--set-title program thread 10))
-    (todo-write-mcp--note-call program thread)))
+      (todo-write-begin thread :project (todo-write-mcp--project program)))
+    (todo-write-mcp--note-call program thread)
+    (when first
+      (todo-write-mcp--seek-title program thread))))
 
-(defun todo-write-mcp--set-title (program thread tries)
-  "Give THREAD, which PROGRAM serves, the title in the transcript of its session.
-Without one, name the agent and the project.  The agent may not have
-written it yet, so look up to TRIES times more, once a second."
+(defun todo-write-mcp--seek-title (program thread)
+  "Give THREAD, of a session that PROGRAM serves, its title once that is known.
+Nothing is looked for on another machine, nor where nobody keeps titles."
+  (if (or (todo-write-mcp--remote program) (string-prefix-p "mcp:" thread))
+      (todo-write-mcp--set-title thread nil)
+    (add-hook 'todo-write-hub--functions #'todo-write-mcp--receive-title)
+    (todo-write-follow-sessions--seek-title
+     thread (todo-write-mcp--hello-string program :project))))
+
+(defun todo-write-mcp--receive-title (message)
+  "Handle MESSAGE of the hub if it is about the title of a session."
+  (when (eq 'title (plist-get message :kind))
+    (todo-write-mcp--set-title (plist-get message :thread) (plist-get message :title))))
+
+(defun todo-write-mcp--set-title (thread found)
+  "Give THREAD the title FOUND, unless it has one.
+If FOUND is nil, name the agent and the project until a title is found."
   (when (member thread (todo-write-threads-loaded))
-    (let ((title (plist-get (todo-write-summary thread) :title))
-          (name (format "%s in %s" (todo-write-mcp--client program)
-                        (let (file-name-handler-alist)
-                          (file-name-nondirectory
-                           (directory-file-name (todo-write-mcp--project program)))))))
-      (when (member title (list nil name))
-        (let ((found (todo-write-mcp--title program thread)))
-          (when (or found (null title))
-            (todo-write-observe thread "TITLE" (or found name)))
-          (unless (or found (= tries 0) (string-prefix-p "mcp:" thread)
-                      (todo-write-mcp--remote program))
-            (todo-write-mcp--set-title-later program thread (1- tries))))))))
-
-(defun todo-write-mcp--set-title-later (program thread tries)
-  "Call `todo-write-mcp--set-title' with PROGRAM, THREAD and TRIES in a second.
-That is done once for a THREAD, however many programs begin to serve it."
-  (unless todo-write-mcp--untitled
-    (run-with-timer 1 nil (lambda ()
-                            (todo-write-socket--each
-                             (pcase-lambda (`(,thread ,program ,tries))
-                               (todo-write-mcp--set-title program thread tries))
-                             (prog1 todo-write-mcp--untitled
-                               (setq todo-write-mcp--untitled nil))))))
-  (setf (alist-get thread todo-write-mcp--untitled nil nil #'equal) (list program tries)))
-
-(defun todo-write-mcp--title (program thread)
-  "Return the title of THREAD, which PROGRAM serves, in its transcript, or nil.
-A transcript on another machine is not looked for."
-  (unless (todo-write-mcp--remote program)
-    (todo-write-follow-sessions--title thread (todo-write-mcp--hello-string program :project))))
+    (let* ((title (plist-get (todo-write-summary thread) :title))
+           (program (todo-write-mcp--serving thread))
+           (name (and program
+                      (format "%s in %s" (todo-write-mcp--client program)
+                              (let (file-name-handler-alist)
+                                (file-name-nondirectory
+                                 (directory-file-name (todo-write-mcp--project program))))))))
+      (when (or (and found (member title (list nil name)))
+                (and name (null title)))
+        (todo-write-observe thread "TITLE" (or found name))))))
 
 (defun todo-write-mcp--note-call (program thread)
   "Note that the agent of THREAD, which PROGRAM serves, works now."
@@ -383,19 +375,12 @@ The program sent the name, so it is never treated as a remote file.  On
 another machine, it is the folder that the program names there, to which
 the hub gave the machine's prefix; no file is looked up."
   (let ((folder (todo-write-mcp--hello-string program :project))
-        (remote (todo-write-mcp--remote program)))
-    (cond ((null remote) (todo-write-mcp--local-project folder))
+        (root (plist-get (todo-write-mcp--program-hello program) :root))
+        (remote (todo-write-mcp--remote program))
+        file-name-handler-alist)
+    (cond ((null remote) (if root (file-name-as-directory root) (expand-file-name "~/")))
           ((string-empty-p folder) (concat (todo-write-machines--prefix remote) "/"))
           (t (concat (string-remove-suffix "/" folder) "/")))))
-
-(defun todo-write-mcp--local-project (folder)
-  "Return the root of the project of FOLDER, which a program named."
-  (let* ((file-name-handler-alist nil)
-         (default-directory (if (and (file-name-absolute-p folder)
-                                     (file-directory-p folder))
-                                (file-name-as-directory folder)
-                              (expand-file-name "~/"))))
-    (todo-write--project)))
 
 (defun todo-write-mcp--pid (thread)
   "Return the process id of the program for the agent of THREAD, or nil."

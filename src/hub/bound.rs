@@ -60,7 +60,11 @@ pub(super) fn bound(
         Message::Stuck(root, is_stuck) => Message::Stuck(file(root)?, is_stuck),
         Message::Broken(root) => Message::Broken(file(root)?),
         Message::Door(event) => Message::DoorThere(machine.name.clone(), event_of(machine, event)),
-        Message::Homes(_) | Message::DoorThere(..) | Message::Connection(..) => return None,
+        Message::Homes(_)
+        | Message::Place(..)
+        | Message::Title(..)
+        | Message::DoorThere(..)
+        | Message::Connection(..) => return None,
     })
 }
 
@@ -134,7 +138,7 @@ fn event_of(machine: &Machine, event: door::Event) -> door::Event {
     let message = match message {
         protocol::Message::Hello(mut hello) => {
             hello.project = hello.project.and_then(|project| machine.folder(&project));
-            (hello.process, hello.pid_domain) = (None, None);
+            (hello.process, hello.pid_domain, hello.root) = (None, None, None);
             (hello.claude_folder, hello.codex_folder) = (None, None);
             protocol::Message::Hello(hello)
         }

@@ -8,6 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::facts::TitleTask;
 use super::home::Home;
 use super::job::Job;
 #[cfg(unix)]
@@ -39,6 +40,7 @@ pub(super) enum Key {
     Choose(u64, PathBuf),
     Project(PathBuf),
     Homes,
+    Title(String, PathBuf),
     Job(u64),
 }
 
@@ -50,6 +52,7 @@ pub(super) enum Work {
     Choose(Box<ChooseTask>),
     Project(PathBuf),
     Homes(Box<HomesTask>),
+    Title(Box<TitleTask>),
     Job(Job),
 }
 
@@ -249,7 +252,7 @@ impl State {
             }
             Key::Homes => self.queue.push(Message::Homes(Vec::new()), false),
             Key::Project(folder) => remember(&mut self.projects, folder, None),
-            Key::Processes => {}
+            Key::Processes | Key::Title(..) => {}
             // What it owned is dropped, which its caller notices.
             Key::Job(_) => return self.remove(root, key),
         }
@@ -272,7 +275,12 @@ impl State {
         self.connections.clear();
     }
 
-    fn is_barred(&self, root: &Path) -> bool {
+    /// The number of tasks of a root of that kind.
+    pub(super) fn count(&self, root: &Path, is_counted: impl Fn(&Key) -> bool) -> usize {
+        self.roots.get(root).map_or(0, |root| root.tasks.keys().filter(|key| is_counted(key)).count())
+    }
+
+    pub(super) fn is_barred(&self, root: &Path) -> bool {
         self.roots.get(root).is_some_and(Root::is_barred)
     }
 
@@ -537,6 +545,7 @@ impl Shared {
             Work::Search(task) => task.run(self, root, watches),
             Work::Choose(task) => task.run(self, root),
             Work::Homes(task) => task.run(self),
+            Work::Title(task) => task.run(self),
             Work::Job(job) => {
                 if job.run() {
                     Next::At(Instant::now())
@@ -620,7 +629,7 @@ fn remember(projects: &mut Projects, folder: &Path, found: Option<PathBuf>) {
 /// The folder at which the file system of a file is mounted, by names alone: asking for the file may
 /// hang. A file system hangs as a whole: with a root for each project, a few of them would hold all
 /// workers. Where the system has no table of mounts, that is the first folder of the name.
-fn mount_of(path: &Path) -> PathBuf {
+pub(super) fn mount_of(path: &Path) -> PathBuf {
     mount_in(&String::from_utf8_lossy(&fs::read("/proc/self/mountinfo").unwrap_or_default()), path)
 }
 

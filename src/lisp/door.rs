@@ -199,6 +199,7 @@ fn fields_of_hello<'e>(plist: Plist<'e>, env: &'e Env, message: &Hello) -> Resul
         .set_some("client", message.client.as_ref())?
         .set_some("clientVersion", message.client_version.as_ref())?
         .set_some("project", message.project.as_ref())?
+        .set_some("root", message.root.as_ref())?
         .set_some("process", message.process)?
         .set_some("elsewhere", is_elsewhere)?
         .set_some("started", message.started)?

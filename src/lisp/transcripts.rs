@@ -1,16 +1,12 @@
 //! Lisp functions about transcripts of coding agents that are not followed.
 
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
-use super::hub::homes_of;
 use super::{border, read, write};
 use crate::agents::describe::{Description, describe};
-use crate::agents::listing::{Listing, Wanted};
 use crate::file;
-use crate::hub::Home;
 
 /// See `todo-write-transcript-describe'.
 #[defun]
@@ -33,34 +29,6 @@ pub(super) fn description<'e>(env: &'e Env, found: &Description) -> Result<Value
         .set("begun", found.begun)?
         .set("agent", found.is_subagent)?
         .set("processes", found.has_processes)?
-        .finish()
-}
-
-/// List the transcripts of main agents in HOMES, newest first.
-///
-/// HOMES is as for `todo-write-dyn--hub-set-homes'.  The value is a plist: `:files', a list of
-/// (TIME . FILE), TIME in seconds; `:skipped', the names of files that Emacs cannot name, since they are
-/// not text.
-#[defun]
-fn transcripts_in<'e>(env: &'e Env, homes: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
-        let homes = homes_of(homes)?;
-        let folders: Vec<PathBuf> = homes.iter().flat_map(Home::transcript_folders).collect();
-        listing(env, Wanted::default().list(&folders))
-    })
-}
-
-fn listing(env: &Env, Listing { files, unreadable }: Listing) -> Result<Value<'_>> {
-    let skipped: Vec<String> = unreadable.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-    let time = |time: &SystemTime| time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    write::Plist::new(env)
-        .set(
-            "files",
-            write::list_of(env, &files, |(modified, path)| {
-                env.cons(time(modified).as_secs_f64(), path.to_string_lossy().as_ref())
-            })?,
-        )?
-        .set("skipped", write::texts(env, &skipped)?)?
         .finish()
 }
 
