@@ -87,7 +87,13 @@ File names are relative to PROJECT."
          (content (plist-get observation :content))
          (name (and (consp content) (plist-get content :name)))
          (text (todo-write-story--text content project))
-         (text (concat (and (stringp name) (concat name " ")) text
+         (text (concat (and (stringp name) (concat name " "))
+                       (when-let* ((refusal (todo-write-effect--refusal observation)))
+                         (concat (todo-write-row--shape 'refused) " " refusal ": "))
+                       text
+                       (mapconcat (lambda (operation)
+                                    (format " (%s)" (car operation)))
+                                  (todo-write-effect--git observation) "")
                        (todo-write-story--excluded observation " (" ")")))
          (timestamp (plist-get observation :timestamp)))
     (list (plist-get observation :id)

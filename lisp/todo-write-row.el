@@ -118,6 +118,7 @@
     (quote ?“ "\"")
     (unquote ?” "\"")
     (refused ?⊘ "!")
+    (git ?◆ "*")
     (ended ?■ "#")
     (resumed ?▶ ">")
     (at-least ?≥ ">=")
@@ -527,7 +528,7 @@ columns if there is room for these.  Each may be nil."
                       (if lines (concat lines " " todo-write-row--more-files)
                         todo-write-row--more-files)))
            (parts (list note (or more lines)
-                        (todo-write-row--failed (nth 2 work)) (or time "")))
+                        (todo-write-row--failed (nth 2 work) (nth 4 work)) (or time "")))
            tail)
       (while (and parts (not tail))
         (setq tail (seq-find (lambda (tail) (<= (todo-write-row--width tail) room))
@@ -553,10 +554,13 @@ columns if there is room for these.  Each may be nil."
   (when (or (> (or added 0) 0) (> (or removed 0) 0))
     (format "+%d %s%d" added (todo-write-row--shape 'minus) removed)))
 
-(defun todo-write-row--failed (failed)
-  "Return the number of FAILED commands, as in ✗2, or nil if none."
-  (when (> (or failed 0) 0)
-    (format "%s%d" (todo-write-row--shape 'removed) failed)))
+(defun todo-write-row--failed (failed refused)
+  "Return how many commands FAILED and calls were REFUSED, as in ✗2 ⊘1, or nil."
+  (let ((failed (and (> (or failed 0) 0)
+                     (format "%s%d" (todo-write-row--shape 'removed) failed)))
+        (refused (and (> (or refused 0) 0)
+                      (format "%s%d" (todo-write-row--shape 'refused) refused))))
+    (if (and failed refused) (concat failed " " refused) (or failed refused))))
 
 (defun todo-write-row--mark-work (start)
   "Put faces on the lines changed and failed commands between START and point."
@@ -567,8 +571,10 @@ columns if there is room for these.  Each may be nil."
       (when (re-search-forward (concat " \\(\\+[0-9]+\\) \\(" minus "[0-9]+\\)") end t)
         (put-text-property (match-beginning 1) (match-end 1) 'face 'todo-write-lines-added)
         (put-text-property (match-beginning 2) (match-end 2) 'face 'todo-write-lines-removed))
-      (when (re-search-forward (concat " \\(" (regexp-quote (todo-write-row--shape 'removed))
-                                       "[0-9]+\\)[ \n]")
+      (when (re-search-forward (let ((failed (regexp-quote (todo-write-row--shape 'removed)))
+                                     (refused (regexp-quote (todo-write-row--shape 'refused))))
+                                 (format " \\(\\(?:%s\\|%s\\)[0-9]+\\(?: %s[0-9]+\\)?\\)[ \n]"
+                                         failed refused refused))
                                end t)
         (put-text-property (match-beginning 1) (match-end 1) 'face 'todo-write-failed)))))
 

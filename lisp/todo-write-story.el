@@ -16,6 +16,7 @@
 (require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-calls)
+(require 'todo-write-effect)
 (require 'todo-write-row)
 (require 'todo-write-detail)
 (require 'todo-write-failure)
@@ -51,11 +52,11 @@ A line above them opens the earlier ones."
 (cl-defstruct (todo-write-story--entry (:constructor todo-write-story--make-entry) (:copier nil))
   "An entry of a story.
 KEY is a string that names it as long as the thread lives.  KIND is
-`said', `thought', `command', `edit', `call', `error', `wait' or
+`said', `thought', `command', `edit', `call', `error', `wait', `git' or
 `change'.  TIME is in milliseconds.  TEXT is one line, ready to show.
 CALL and RESULT are the observations of the call and of its result, or
-nil."
-  key kind time text call result)
+nil.  URL is the address of the page that the entry is about, or nil."
+  key kind time text call result url)
 
 ;;; Entries
 
@@ -65,9 +66,10 @@ ID `outside' stands for what was done while no item was in progress."
   (let* ((project (plist-get (todo-write-about thread) :project))
          (calls (make-hash-table :test #'equal))
          (entries (todo-write-story--merge
-                   (delq nil (mapcar (lambda (observation)
-                                       (todo-write-story--read observation calls project))
-                                     (todo-write-story--observations thread id))))))
+                   (mapcan (lambda (observation)
+                             (delq nil (cons (todo-write-story--read observation calls project)
+                                             (todo-write-story--git observation calls))))
+                           (todo-write-story--observations thread id)))))
     ;; The sort is stable.  Within a millisecond, the beginning of a task comes
     ;; before the events during it, and its end after them.
     (let ((changes (and (stringp id) (todo-write-story--changes thread id))))
@@ -127,6 +129,18 @@ of a call becomes part of the entry of the call."
       (when call-id (puthash call-id entry calls))
       entry))))
 
+(defun todo-write-story--git (observation calls)
+  "Return entries of what the call with the result OBSERVATION did in Git.
+CALLS is as in `todo-write-story--read'."
+  (let ((number 0)
+        (entry (gethash (plist-get (plist-get observation :metadata) :callId) calls)))
+    (mapcar (pcase-lambda (`(,text . ,url))
+              (todo-write-story--make-entry
+               :key (format "%s/git%d" (plist-get observation :id) (cl-incf number))
+               :kind 'git :time (plist-get observation :timestamp) :text text :url url
+               :call (and entry (todo-write-story--entry-call entry)) :result observation))
+            (todo-write-effect--git observation))))
+
 (defun todo-write-story--make (observation type fields project)
   "Return an entry of OBSERVATION of TYPE, whose content has FIELDS.
 File names are relative to PROJECT."
@@ -148,7 +162,7 @@ File names are relative to PROJECT."
                  ((and 'call (guard (not (equal name ""))))
                   (todo-write-row-line (concat name " " text excluded) 400))
                  ('command (todo-write-row--command
-                            (concat (or (todo-write-story--commands text) text) excluded) 400))
+                            (concat (or (todo-write-effect--commands text) text) excluded) 400))
                  (_ (todo-write-row-line (concat text excluded) 400)))))
     (todo-write-story--make-entry
      :key (plist-get observation :id)
@@ -226,22 +240,12 @@ The agent chose the name, so no file name handler may see it."
 
 (defun todo-write-story--call-p (entry)
   "Return non-nil if ENTRY is a call, which has something to visit."
-  (memq (todo-write-story--entry-kind entry) '(command edit call)))
+  (memq (todo-write-story--entry-kind entry) '(command edit call git)))
 
 (defun todo-write-story--files (entry)
   "Return the files that the call of ENTRY changed, a list of plists."
-  (append (plist-get (plist-get (todo-write-story--entry-result entry) :metadata) :files) nil))
-
-(defun todo-write-story--file-remarks (entry)
-  "Return what there is to say of the files that the call of ENTRY changed.
-The value is a list of strings."
-  (let ((metadata (plist-get (todo-write-story--entry-result entry) :metadata)))
-    (delq nil (list (when (seq-some (lambda (file) (plist-get file :byCommand))
-                                    (todo-write-story--files entry))
-                      "files changed by command")
-                    (when (plist-get metadata :moreFiles) todo-write-row--more-files)
-                    (when (plist-get metadata :othersWrote)
-                      "others wrote files at that time")))))
+  (unless (eq 'git (todo-write-story--entry-kind entry))
+    (append (plist-get (plist-get (todo-write-story--entry-result entry) :metadata) :files) nil)))
 
 (defun todo-write-story--outcome (entry)
   "Return the outcome of the call of ENTRY, a symbol, or nil if it has none."
@@ -310,22 +314,6 @@ For a tool call, that is its most telling argument."
 (defun todo-write-story--unmark (line)
   "Return LINE without the marks of bold text."
   (replace-regexp-in-string "\\*\\*\\([^*\n]+\\)\\*\\*" "\\1" line))
-
-(defun todo-write-story--commands (script)
-  "Return the commands in SCRIPT of Codex's code mode, or nil if it has none.
-Of a long script, only the beginning is read; a line shows no more."
-  (let ((script (substring script 0 (min 4000 (length script))))
-        (start 0)
-        commands)
-    (when (string-search "tools.exec_command(" script)
-      (while (string-match
-              "\\_<cmd\"?[ \n]*:[ \n]*\"\\(\\(?:[^\"\\]\\|\\\\.\\)*\\)" script start)
-        (setq start (match-end 0))
-        ;; JavaScript has escapes that JSON does not have.
-        (when-let* ((command (ignore-errors
-                               (json-parse-string (concat "\"" (match-string 1 script) "\"")))))
-          (push command commands))))
-    (and commands (string-join (nreverse commands) "; "))))
 
 (defun todo-write-story--input (input)
   "Return INPUT, the arguments of a tool call, decoded if it is JSON text."
@@ -406,7 +394,7 @@ else all of INPUT."
   (let* ((commands (plist-get work :commands))
          (run (or (plist-get commands :run) 0))
          (failed (or (plist-get commands :failed) 0))
-         (refused (or (plist-get commands :refused) 0))
+         (refused (or (plist-get work :refused) 0))
          (files (length (plist-get work :files)))
          (responses (or (plist-get work :responses) 0)))
     (delq nil
@@ -553,10 +541,11 @@ The reasons of failures need some room to the right."
 
 (defun todo-write-story--reason (entry)
   "Return the line that says why the call of ENTRY failed, or nil."
-  (when-let* ((output (and (memq (todo-write-story--outcome entry) '(failed refused))
-                           (todo-write-story--output entry)))
-              (line (todo-write-failure--line output)))
-    (todo-write-row-line line 200)))
+  (or (todo-write-effect--refusal (todo-write-story--entry-result entry))
+      (when-let* ((output (and (memq (todo-write-story--outcome entry) '(failed refused))
+                               (todo-write-story--output entry)))
+                  (line (todo-write-failure--line output)))
+        (todo-write-row-line line 200))))
 
 (defun todo-write-story--mark (entry)
   "Return the shape and the face of ENTRY, and its outcome in words, a list."
@@ -565,6 +554,7 @@ The reasons of failures need some room to the right."
     (`(thought . ,_) '(thought todo-write-thought "thought"))
     (`(wait . ,_) '(paused todo-write-paused "waited for you"))
     (`(change . ,_) '(nil nil "the plan changed"))
+    (`(git . ,_) '(git todo-write-moved "in Git"))
     (`(,_ . refused) '(refused todo-write-failed "refused, so it never ran"))
     (`(,_ . failed) '(removed todo-write-failed "failed"))
     (`(edit . ,_) '(edit todo-write-moved "changed"))
@@ -575,7 +565,7 @@ The reasons of failures need some room to the right."
 (defun todo-write-story--insert-entry (entry width room)
   "Insert ENTRY as a line of WIDTH columns, with ROOM for its text."
   (pcase-let* ((`(,shape ,face ,words) (todo-write-story--mark entry))
-               (whole (memq (todo-write-story--entry-kind entry) '(said thought change wait)))
+               (whole (memq (todo-write-story--entry-kind entry) '(said thought change wait git)))
                (right (if (or whole (< width todo-write-story--least)) ""
                         (todo-write-story--right entry)))
                (end (+ todo-write-story--head room todo-write-story--end))
@@ -639,7 +629,7 @@ The reasons of failures need some room to the right."
     (concat (todo-write-story--entry-text entry) "\n" words
             (and code (not (eql code 0)) (format ", exit code %s" code))
             (mapconcat (lambda (remark) (concat ", " remark))
-                       (todo-write-story--file-remarks entry) "")
+                       (todo-write-effect--remarks (todo-write-story--entry-result entry)) "")
             (and reason (concat ": " reason)))))
 
 (defun todo-write-story--right (entry)
@@ -674,7 +664,8 @@ It belongs to BUTTON, the value of that property in the line of ENTRY."
                            (list (and call (todo-write-story--text content nil)))
                            (mapcar (lambda (file) (plist-get file :patch))
                                    (todo-write-story--files entry))
-                           (when-let* ((remarks (todo-write-story--file-remarks entry)))
+                           (when-let* ((remarks (todo-write-effect--remarks
+                                                 (todo-write-story--entry-result entry))))
                              (list (string-join remarks ", ")))
                            ;; What an edit returns repeats what it changed.
                            (when (or (null (todo-write-story--files entry))

@@ -437,6 +437,8 @@ nothing is known, else a plist:
   :edits      number of edits
   :commands   plist :run :failed :refused :background :unknown, numbers;
               :run counts all but the refused ones
+  :refused    number of calls that were refused, commands or not; absent
+              if none
   :responses  number of responses of the model
   :tokens     plist :input :output :cacheRead :cacheWrite, numbers, and
               :atLeast, t if the output is a lower bound; nil if the host
@@ -446,12 +448,16 @@ nothing is known, else a plist:
               same work: never add such figures up"
   (todo-write--call todo-write-dyn--work thread id))
 
+(defun todo-write--refused (thread)
+  "Return the number of calls that the agent of THREAD was refused."
+  (todo-write--call todo-write-dyn--refused thread))
+
 (defun todo-write--row-work (thread &optional id)
   "Return what the row of item ID of THREAD shows of its work, or nil.
-The value is a list (ADDED REMOVED FAILED MORE): numbers of lines and of
-failed commands, and 1 if commands changed more files, else 0.  Without
-ID, return an alist of (ID . FIGURES) for the items of the list that have
-any."
+The value is a list (ADDED REMOVED FAILED MORE REFUSED): numbers of lines
+and of failed commands, 1 if commands changed more files, else 0, and the
+number of refused calls.  Without ID, return an alist of (ID . FIGURES)
+for the items of the list that have any."
   (todo-write--call todo-write-dyn--row-work thread id))
 
 (defun todo-write-matches (thread text limit)

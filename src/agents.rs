@@ -26,7 +26,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Problem;
 use crate::events::Millis;
+use crate::events::git::GitOperation;
 use crate::events::patch::ChangedFile;
+use crate::events::payload::Refusal;
 use crate::events::work::{CallOutcome, Usage};
 use crate::list::input::{Options, Plan, SeveralInProgress};
 use crate::wire::wire_names;
@@ -150,6 +152,12 @@ pub struct Effect {
     /// Whether others wrote files while it ran.
     #[serde(default)]
     pub others_wrote: bool,
+    /// What it did in Git.
+    #[serde(default)]
+    pub git: Vec<GitOperation>,
+    /// Who refused it.
+    #[serde(default)]
+    pub refusal: Option<Refusal>,
 }
 
 /// A list as an agent sent it, or the reasons to refuse it.

@@ -1,6 +1,7 @@
 //! What happens in a thread beside its list: events, the work they add up to, and what of them is kept.
 
 pub mod edit;
+pub mod git;
 mod names;
 pub mod observation;
 pub mod patch;

@@ -13,6 +13,7 @@ pub mod edits;
 pub mod files;
 pub mod line;
 pub mod process_files;
+mod refusals;
 mod sources;
 pub mod tasks;
 
@@ -26,11 +27,13 @@ use super::events::{Events, RecentNames, push_bounded};
 use super::field::{millis, readable_part, shortened, title};
 use super::{Effect, Event, EventKind, Place, PlanResult, Source, lenient};
 use crate::events::Millis;
+use crate::events::payload::RefusedBy;
 use crate::events::policy::Policy;
 use crate::events::work::{CallOutcome, Tokens, Usage};
 use crate::list::input::{self, Options};
 use crate::list::raw::Raw;
 use crate::text::excerpt;
+use commands::Command;
 use edits::FileEdit;
 use line::{Block, Message, ToolUseResult, TranscriptLine, is_caveat, prompt, tagged};
 use sources::{Sources, TitleSource};
@@ -102,13 +105,13 @@ enum Tool {
     ReadTasks,
     Subagent,
     Edit(FileEdit),
-    Shell,
+    Shell(Command),
     Other,
 }
 
 impl ToolCall {
     fn changes_list(&self) -> bool {
-        !matches!(self.tool, Tool::Subagent | Tool::Edit(_) | Tool::Shell | Tool::Other)
+        !matches!(self.tool, Tool::Subagent | Tool::Edit(_) | Tool::Shell(_) | Tool::Other)
     }
 }
 
@@ -123,12 +126,14 @@ struct Origin<'l> {
     is_copied: bool,
     /// Whether the version is 2 or later.
     is_modern: bool,
+    /// Who denied the call of which the line has the result.
+    refused_by: Option<RefusedBy>,
 }
 
 impl Origin<'_> {
     /// The origin of an event that no line has.
     fn beside(source: Arc<Source>, time: Option<Millis>) -> Origin<'static> {
-        Origin { source, uuid: "", time, clears: false, is_copied: false, is_modern: true }
+        Origin { source, uuid: "", time, clears: false, is_copied: false, is_modern: true, refused_by: None }
     }
 }
 
@@ -228,7 +233,8 @@ impl ClaudeReader {
         let version = line.version.as_ref().map(|version| version_of(&version.0));
         let is_modern = version.is_none_or(|[major, ..]| major != 1);
         self.has_subagents_beside |= version.is_none_or(|version| version < SUBAGENTS_APART);
-        let origin = Origin { source, uuid, time, clears, is_copied, is_modern };
+        let refused_by = line.tool_denial_kind.as_ref().and_then(|kind| refusals::refused_by(&kind.0));
+        let origin = Origin { source, uuid, time, clears, is_copied, is_modern, refused_by };
         if let Some((_, kind, title)) =
             self.early_title.take_if(|(session, ..)| *session == origin.source.session)
         {
@@ -445,7 +451,7 @@ impl ClaudeReader {
                 Tool::Subagent
             }
             _ if name.starts_with("mcp__") && name.ends_with("__todo_write") => Tool::EmacsList(list()),
-            "Bash" | "PowerShell" => Tool::Shell,
+            "Bash" | "PowerShell" => Tool::Shell(Command::read(input)),
             _ => FileEdit::read(name, input).map_or(Tool::Other, Tool::Edit),
         };
         let is_list = matches!(tool, Tool::List(_) | Tool::EmacsList(_));
@@ -470,13 +476,21 @@ impl ClaudeReader {
         let is_error = answer.is_error || call.is_some() && details.is_refusal();
         let mut effect =
             Effect { outcome: Some(outcome(&content, &fields, is_error, origin)), ..Effect::default() };
-        if call.as_ref().is_some_and(|call| matches!(call.effect.tool, Tool::Shell)) {
+        if is_error && origin.refused_by.is_some() {
+            effect.outcome = Some(CallOutcome::Refused);
+        }
+        if let Some(Tool::Shell(command)) = call.as_ref().map(|call| &call.effect.tool) {
             effect.exit_code = exit_code(&content, &fields, effect.outcome);
-            if let Some(diff) = &fields.bash_edit_diff {
-                diff.add_to(&mut effect);
+            if effect.outcome == Some(CallOutcome::Ok) {
+                command.add_to(&mut effect, &fields, &content);
             }
+        } else if origin.refused_by.is_some() {
+            // It stays refused, whatever the text says.
         } else if effect.outcome == Some(CallOutcome::Refused) && !is_refusal(&content) {
             effect.outcome = Some(CallOutcome::Failed);
+        }
+        if effect.outcome == Some(CallOutcome::Refused) {
+            effect.refusal = refusals::refusal(&content, origin.refused_by);
         }
         let counts = !call.as_ref().is_some_and(|call| call.effect.is_copied);
         if !counts {
@@ -623,7 +637,7 @@ impl ClaudeReader {
             | Tool::EmacsList(_)
             | Tool::Subagent
             | Tool::Edit(_)
-            | Tool::Shell
+            | Tool::Shell(_)
             | Tool::Other => false,
         };
         // Reading the tasks does not make them the plan again.

@@ -20,7 +20,9 @@ use super::events::{Events, RecentNames};
 use super::field::{Excerpt, millis, readable_part, shortened, title};
 use super::{Agent, Effect, Event, EventKind, PlanResult, Source, lenient};
 use crate::events::Millis;
+use crate::events::git;
 use crate::events::patch::{ChangedFile, FileChange};
+use crate::events::payload::{Refusal, RefusedBy};
 use crate::events::policy::Policy;
 use crate::events::work::{CallOutcome, Tokens, Usage};
 use crate::list::input::{self, Options};
@@ -85,6 +87,8 @@ enum CallKind {
     EmacsList(PlanResult),
     /// A script that runs commands.
     Commands,
+    /// A command, by its text.
+    Command(String),
     Other,
 }
 
@@ -301,9 +305,11 @@ impl CodexReader {
                 let output = item.aggregated_output.as_ref().map(|text| text.0.clone());
                 self.done(line, id, "exec_command", output.unwrap_or_default(), effect);
             }
-            "FileChange" if status == "completed" => {
+            "FileChange" if matches!(status, "completed" | "declined") => {
                 let mut effect = effect;
-                add_changes(item.changes, &mut effect);
+                if status == "completed" {
+                    add_changes(item.changes, &mut effect);
+                }
                 self.done(line, id, "apply_patch", String::new(), effect);
             }
             _ => {}
@@ -321,6 +327,15 @@ impl CodexReader {
         // A shell or a script may run the tool that changes files.
         let is_command = call.as_ref().map_or_else(|| id.starts_with(IN_SCRIPT), |call| is_shell(&call.name));
         effect.files.iter_mut().for_each(|file| file.change.by_command = is_command);
+        let command = line.payload.item.as_ref().and_then(|item| item.command.as_ref());
+        if effect.outcome == Some(CallOutcome::Ok)
+            && let Some(command) = command
+        {
+            effect.git = git::operations(&shell_text(command), &content);
+        }
+        if effect.outcome == Some(CallOutcome::Refused) {
+            effect.refusal = Some(Refusal { by: RefusedBy::User, reason: None });
+        }
         let is_error = effect.outcome == Some(CallOutcome::Failed);
         let mut event = result(call.as_ref(), id, content, is_error, self.time, effect);
         if let EventKind::Result { name: known, excluded, .. } = &mut event {
@@ -328,7 +343,6 @@ impl CodexReader {
                 name.clone_into(known);
             }
             // The commands of a script have no calls of their own.
-            let command = line.payload.item.as_ref().and_then(|item| item.command.as_ref());
             let named = || self.policy.hidden(self.folder(), command?)?.name;
             *excluded = excluded.take().or_else(named);
         }
@@ -429,8 +443,12 @@ impl CodexReader {
         // A script with a list may also run commands.
         let may_hide = !is_list || name == "exec";
         let hidden = self.policy.hidden(self.folder(), whole).filter(|_| may_hide);
-        let effect = effect.unwrap_or(match name {
+        let effect = effect.unwrap_or_else(|| match name {
             "exec" if script.contains("exec_command(") => CallKind::Commands,
+            _ if is_shell(name) => {
+                let command = ["cmd", "command"].iter().find_map(|key| parsed.get(key));
+                CallKind::Command(command.map(shell_text).unwrap_or_default())
+            }
             _ => CallKind::Other,
         });
         self.has_items = false;
@@ -468,6 +486,11 @@ impl CodexReader {
         let mut effect = effect.unwrap_or_default();
         // The log does not tell a denial in the terminal from an interruption: both abort the call.
         self.is_denied = effect.outcome == Some(CallOutcome::Refused) && !content.contains(ABORTED);
+        if let (Some(CallOutcome::Ok), Some(CallKind::Command(command))) =
+            (effect.outcome, call.as_ref().map(|call| &call.effect))
+        {
+            effect.git = git::operations(command, &content);
+        }
         if !self.is_own {
             effect = Effect::default();
         }
@@ -538,6 +561,24 @@ fn changed_files<'a>(changes: impl Iterator<Item = (Cow<'a, str>, PatchedFile<'a
     files
 }
 
+/// The text of a command, which may be a list of words: a shell, its options and a script.
+fn shell_text(command: &Raw<'_>) -> String {
+    let text = |raw: &Raw<'_>| match raw {
+        Raw::Text(text) => Some(Excerpt::<8_000>::of(text).0),
+        _ => None,
+    };
+    match command {
+        Raw::List(words) => words.iter().filter_map(text).collect::<Vec<_>>().join(" "),
+        command => text(command).unwrap_or_default(),
+    }
+}
+
+/// Who refused a call, by its output.
+fn refusal_in(content: &str) -> Refusal {
+    let by_rule = content.contains("by user approval settings") || content.starts_with("approval policy is ");
+    Refusal { by: if by_rule { RefusedBy::Rule } else { RefusedBy::User }, reason: None }
+}
+
 /// What a call did, by its output.
 fn effect_of(call: &PendingCall<CallKind>, content: &str, is_error: bool, has_items: bool) -> Effect {
     let head = content.split("Output:").next().unwrap_or_default();
@@ -564,6 +605,7 @@ fn effect_of(call: &PendingCall<CallKind>, content: &str, is_error: bool, has_it
         outcome: Some(outcome),
         exit_code: code.filter(|_| is_shell),
         is_command: is_commands.then_some(true),
+        refusal: (outcome == CallOutcome::Refused && !content.contains(ABORTED)).then(|| refusal_in(content)),
         ..Effect::default()
     }
 }

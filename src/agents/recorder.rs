@@ -619,6 +619,8 @@ impl Recorder {
             details.metadata.files = Some(files).filter(|files| !files.is_empty());
             details.metadata.more_files = effect.more_files.then_some(true);
             details.metadata.others_wrote = effect.others_wrote.then_some(true);
+            details.metadata.git = Some(effect.git.clone()).filter(|git| !git.is_empty());
+            details.metadata.refusal.clone_from(&effect.refusal);
         }
         record_event(thread, event, kind, details, &self.policy, keep_completed, time)
     }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::events::Millis;
+use crate::events::git::GitOperation;
 use crate::events::observation::Phase;
 use crate::events::work::{CallOutcome, Tokens, Usage};
 use crate::list::change::Change;
@@ -285,6 +286,10 @@ wire_fields! {
         more_files: bool = "moreFiles",
         /// Whether others wrote files while the call ran.
         others_wrote: bool = "othersWrote",
+        /// What the call did in Git.
+        git: Vec<GitOperation> = "git",
+        /// Who refused the call, so that it never ran.
+        refusal: Refusal = "refusal",
         /// The ids of the items that the work counts for.
         items: Vec<String> = "items",
         /// Why a list was refused; null once a list was accepted.
@@ -319,6 +324,30 @@ pub struct FileEntry {
     /// The patch, with its header.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patch: Option<String>,
+}
+
+wire_names! {
+    /// Who refuses calls.
+    pub enum RefusedBy {
+        /// The user.
+        User = "user",
+        /// A rule of the agent's settings.
+        Rule = "rule",
+        /// The safety check of the agent's auto mode.
+        Auto = "auto",
+        /// That check did not answer.
+        NoAnswer = "noAnswer",
+    }
+}
+
+/// The refusal of a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// Who refused it.
+    pub by: RefusedBy,
+    /// Why, in the words of the user or of the check.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// Lines and edits that subagents made, where only their sums are known.

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::events::git::GitOperation;
 use crate::events::names::names;
 use crate::events::patch::{ChangedFile, FileChange, complete};
 use crate::events::payload::{FileEntry, Metadata, Payload, Texts, Type};
@@ -113,6 +114,8 @@ impl Policy {
         let hidden = hidden.or_else(|| self.hidden_in(project, payload, metadata));
         if is_call && (is_excluded || hidden.is_some()) {
             metadata.hidden = Some(true);
+            metadata.git.iter_mut().flatten().for_each(GitOperation::hide);
+            metadata.refusal.iter_mut().for_each(|refusal| refusal.reason = None);
             let keeps_input = hidden.as_ref().is_some_and(|hidden| hidden.keeps_input);
             if is_excluded || !keeps_input || payload.kind() == Type::ToolExecution {
                 payload.hide();

@@ -149,6 +149,8 @@ pub struct Work {
     pub more_files: bool,
     /// The commands.
     pub commands: CommandWork,
+    /// The number of calls that were refused, commands or not.
+    pub refused: u64,
     /// The number of responses with tokens.
     pub responses: u64,
     /// Their tokens.
@@ -241,14 +243,16 @@ impl WorkSums {
         }
         let files = metadata.files.iter().flatten().filter(|file| !file.path.is_empty());
         let outcome = command_outcome(observation);
+        let is_refused = metadata.refusal.is_some() || outcome == Some(CallOutcome::Refused);
         let is_of_files = files.clone().next().is_some() || metadata.more_files == Some(true);
-        if !is_of_files && metadata.by_agents.is_none() && outcome.is_none() {
+        if !is_of_files && metadata.by_agents.is_none() && outcome.is_none() && !is_refused {
             return;
         }
         let [added, removed] = [self.whole.added, self.whole.removed];
         self.for_each(items, |work| {
             files.clone().for_each(|file| work.add_file(file));
             work.more_files |= metadata.more_files == Some(true);
+            work.refused += u64::from(is_refused);
             if let Some(outcome) = outcome {
                 work.commands.add(outcome);
             }

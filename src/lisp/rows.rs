@@ -108,12 +108,12 @@ fn earlier_lists(env: &Env, thread: Key) -> Result<Value<'_>> {
 #[defun]
 fn row_work(env: &Env, thread: Key, id: Option<Id>) -> Result<Value<'_>> {
     border(env, || {
-        let figures = |numbers: [u64; 4]| write::list_of(env, numbers, Ok);
+        let figures = |numbers: [u64; 5]| write::list_of(env, numbers, Ok);
         if let Some(Id(id)) = id {
             let found = with_thread(env, &thread, |thread| row_figures(thread, &id))?;
             return found.map(figures).transpose()?.into_lisp(env);
         }
-        let all: Vec<(String, [u64; 4])> = with_thread(env, &thread, |thread| {
+        let all: Vec<(String, [u64; 5])> = with_thread(env, &thread, |thread| {
             // Most plans have no work.
             let items = if thread.work(Part::Whole).is_some() { thread.list().as_slice() } else { &[] };
             items.iter().filter_map(|item| Some((item.id.clone(), row_figures(thread, &item.id)?))).collect()
@@ -122,10 +122,20 @@ fn row_work(env: &Env, thread: Key, id: Option<Id>) -> Result<Value<'_>> {
     })
 }
 
-fn row_figures(thread: &Thread, id: &str) -> Option<[u64; 4]> {
+/// See `todo-write--refused'.
+#[defun]
+fn refused(env: &Env, thread: Key) -> Result<Value<'_>> {
+    border(env, || {
+        let refused =
+            with_thread(env, &thread, |thread| thread.work(Part::Whole).map_or(0, |work| work.refused))?;
+        refused.into_lisp(env)
+    })
+}
+
+fn row_figures(thread: &Thread, id: &str) -> Option<[u64; 5]> {
     let work = thread.work(Part::Item(id))?;
-    let figures = [work.added, work.removed, work.commands.failed, u64::from(work.more_files)];
-    (figures != [0; 4]).then_some(figures)
+    let figures = [work.added, work.removed, work.commands.failed, u64::from(work.more_files), work.refused];
+    (figures != [0; 5]).then_some(figures)
 }
 
 /// See `todo-write--completed-runs'.

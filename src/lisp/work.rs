@@ -48,12 +48,19 @@ pub(super) struct ShownWork {
     shared: bool,
     #[serde(default, rename = "moreFiles", skip_serializing_if = "std::ops::Not::not")]
     more_files: bool,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    refused: u64,
     added: u64,
     removed: u64,
     edits: u64,
     responses: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tokens: Option<ShownTokens>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // Serde passes a reference.
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The tokens of [`ShownWork`].
@@ -78,6 +85,7 @@ impl ShownWork {
             models: work.models.clone(),
             shared: work.shared,
             more_files: work.more_files,
+            refused: work.refused,
             added: work.added,
             removed: work.removed,
             edits: work.edits,

@@ -1,4 +1,4 @@
-//! What a command of Claude Code changed, as its result tells it.
+//! What a command of Claude Code changed in files and in Git, as its result tells it.
 //!
 //! The program compares the repository before and after a command. It shows up to five files, and counts the
 //! others. Its hunks have the file's own tabs, but no mark for a missing line feed at the end of a file.
@@ -8,14 +8,126 @@ use std::fmt::Write;
 
 use serde::Deserialize;
 
-use super::line::PatchHunk;
+use super::line::{PatchHunk, ToolUseResult};
 use crate::agents::Effect;
+use crate::agents::field::Excerpt;
+use crate::events::git::{self, GitKind, GitOperation};
 use crate::events::patch::{ChangedFile, FileChange};
+use crate::list::raw::Raw;
 
 /// Maximum number of files of a command.
 const MOST_FILES: usize = 100;
 /// Maximum number of bytes of all hunks of a command.
 const LARGEST: usize = 1024 * 1024;
+
+/// A call of a shell.
+#[derive(Debug)]
+pub(super) struct Command {
+    /// Its text, if it may be about Git.
+    text: Option<Box<str>>,
+}
+
+impl Command {
+    /// Reads the arguments of a call.
+    pub(super) fn read(input: &Raw<'_>) -> Command {
+        let text = match input.get("command") {
+            Some(Raw::Text(text)) if text.contains("git") || text.contains("gh ") => {
+                Some(Excerpt::<8_000>::of(text).0.into())
+            }
+            _ => None,
+        };
+        Command { text }
+    }
+
+    /// Adds what the result of a successful command tells to its effect.
+    pub(super) fn add_to(&self, effect: &mut Effect, fields: &ToolUseResult<'_>, content: &str) {
+        if let Some(diff) = &fields.bash_edit_diff {
+            diff.add_to(effect);
+        }
+        if let Some(text) = &self.text {
+            // The text for the model may be cut.
+            let stdout =
+                fields.stdout.and_then(|raw| serde_json::from_str::<Excerpt<65_536>>(raw.get()).ok());
+            effect.git = git::operations(text, stdout.as_ref().map_or(content, |stdout| &stdout.0));
+        }
+        if let Some(told) = &fields.git_operation {
+            told.add_to(&mut effect.git);
+        }
+    }
+}
+
+/// `gitOperation` of a result.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct GitResult<'a> {
+    #[serde(borrow)]
+    commit: Option<GitFields<'a>>,
+    #[serde(borrow)]
+    push: Option<GitFields<'a>>,
+    #[serde(borrow)]
+    branch: Option<GitFields<'a>>,
+    #[serde(borrow)]
+    pr: Option<GitFields<'a>>,
+}
+
+/// The fields of all its parts.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct GitFields<'a> {
+    #[serde(borrow)]
+    sha: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    kind: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    branch: Option<Cow<'a, str>>,
+    #[serde(rename = "ref", borrow)]
+    reference: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    action: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    url: Option<Cow<'a, str>>,
+    number: Option<u64>,
+}
+
+/// Maximum number of bytes of a word of the program.
+type Word = Excerpt<40>;
+
+impl GitResult<'_> {
+    /// Adds the operations to those that are known by what the command printed, which has more.
+    fn add_to(&self, known: &mut Vec<GitOperation>) {
+        let word = |text: &Option<Cow<'_, str>>| text.as_ref().map(|text| Word::of(text).0);
+        if let Some(fields) = &self.commit
+            && let Some(told) = fields.sha.as_ref().and_then(|sha| GitOperation::commit(sha))
+        {
+            let place = known.iter().position(|one| one.kind == GitKind::Commit && one.id == told.id);
+            let place = place.unwrap_or_else(|| {
+                known.push(told);
+                known.len() - 1
+            });
+            known[place].action = word(&fields.kind).filter(|kind| kind != "committed");
+        }
+        if let Some(branch) = self.push.as_ref().and_then(|fields| fields.branch.as_ref()) {
+            known.retain(|one| one.kind != GitKind::Push);
+            known.push(GitOperation::of_branch(GitKind::Push, branch));
+        }
+        if let Some(fields) = &self.branch
+            && let Some(branch) = &fields.reference
+        {
+            let is_rebase = fields.action.as_deref() == Some("rebased");
+            let kind = if is_rebase { GitKind::Rebase } else { GitKind::Merge };
+            known.push(GitOperation::of_branch(kind, branch));
+        }
+        if let Some(fields) = &self.pr {
+            known.retain(|one| one.kind != GitKind::PullRequest);
+            let told = fields.url.as_ref().and_then(|url| GitOperation::pull_request(url));
+            let told = told.unwrap_or_else(|| GitOperation {
+                number: fields.number,
+                ..GitOperation::new(GitKind::PullRequest)
+            });
+            known.push(GitOperation { action: word(&fields.action), ..told });
+        }
+    }
+}
 
 /// `bashEditDiff` of a result.
 #[derive(Debug, Default, Deserialize)]

@@ -9,7 +9,7 @@ use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::commands::CommandDiff;
+use super::commands::{CommandDiff, GitResult};
 use crate::agents::field::{Excerpt, readable_part};
 use crate::events::work::Tokens;
 use crate::list::raw::Raw;
@@ -66,7 +66,7 @@ pub(crate) struct TranscriptLine<'a> {
     #[serde(rename = "is_error")]
     pub is_error: Option<bool>,
     /// `user`: who denied the call, if it was denied.
-    pub tool_denial_kind: Option<Excerpt<20>>,
+    pub tool_denial_kind: Option<Excerpt<40>>,
     /// `user`: the tool's result as Claude Code itself keeps it; see [`ToolUseResult`].
     #[serde(borrow)]
     pub tool_use_result: Option<&'a RawValue>,
@@ -237,6 +237,12 @@ pub struct ToolUseResult<'a> {
     /// `Bash`: the files that the command changed.
     #[serde(borrow)]
     pub bash_edit_diff: Option<CommandDiff<'a>>,
+    /// `Bash`: what the command did in Git.
+    #[serde(borrow)]
+    pub git_operation: Option<GitResult<'a>>,
+    /// `Bash`: what the command printed.
+    #[serde(borrow)]
+    pub stdout: Option<&'a RawValue>,
     /// `Bash`: why an exit code is no failure.
     #[serde(borrow)]
     pub return_code_interpretation: Option<Cow<'a, str>>,

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 
 use serde_json::{Value, json};
+use todo_write::events::git::GitOperation;
 use todo_write::events::observation::{Filter, Type};
 use todo_write::events::work::{CommandWork, FileWork, Part, Tokens, Work};
 
@@ -241,6 +242,126 @@ fn only_hunks_of_a_command_whose_lines_match_their_header_count() {
     let patch = patches(&mut session.followed(), "claude:s").pop().unwrap();
     assert!(patch.contains("@@ -1,1 +1,1 @@\n-a\n+b\n# Left out: 3 malformed hunks.\n"), "{patch}");
     assert_eq!(patch.matches("\n--- ").count(), 1, "{patch}");
+}
+
+/// What the last call of a thread did in Git, and who refused it, in words.
+fn told(followed: &mut Followed, thread: &str) -> (Vec<String>, Option<String>) {
+    let calls = Filter { kind: Some(Type::ToolExecution), ..Filter::default() };
+    let call = followed.store.get(thread).unwrap().unwrap().observed(&calls).pop().unwrap();
+    let words = |one: &GitOperation| {
+        let texts = [&one.action, &one.id, &one.title, &one.branch, &one.url];
+        texts.into_iter().flatten().fold(one.kind.to_string(), |all, text| format!("{all} {text}"))
+    };
+    let refusal = call.metadata.refusal.as_ref();
+    (
+        call.metadata.git.iter().flatten().map(words).collect(),
+        refusal.map(|one| format!("{} {}", one.by, one.reason.as_deref().unwrap_or("-"))),
+    )
+}
+
+#[test]
+fn a_command_of_claude_code_tells_commits_pushes_and_pull_requests() {
+    let url = "https://github.com/o/r/pull/42";
+    for (command, text, fields, expected) in [
+        (
+            "git commit -m x",
+            "[main 5dbce40] Second thing\n 1 file changed",
+            json!({}),
+            vec!["commit 5dbce40 Second thing main"],
+        ),
+        (
+            "git commit --amend -m x",
+            "[main ce0777e] Third",
+            json!({"commit": {"sha": "ce0777e", "kind": "amended", "branch": "main"}}),
+            vec!["commit amended ce0777e Third main"],
+        ),
+        (
+            "git commit -q",
+            "",
+            json!({"commit": {"sha": "5dbce40", "kind": "committed"}}),
+            vec!["commit 5dbce40"],
+        ),
+        ("git push", "", json!({"push": {"branch": "main"}}), vec!["push main"]),
+        ("git merge a", "", json!({"branch": {"ref": "a", "action": "merged"}}), vec!["merge a"]),
+        ("gh pr create", url, json!({}), vec!["pullRequest created https://github.com/o/r/pull/42"]),
+        (
+            "gh pr merge",
+            "",
+            json!({"pr": {"number": 42, "url": url, "action": "merged"}}),
+            vec!["pullRequest merged https://github.com/o/r/pull/42"],
+        ),
+        (
+            "gh pr edit",
+            "",
+            json!({"pr": {"number": 42, "url": "file:///etc", "action": "edited"}}),
+            vec!["pullRequest edited"],
+        ),
+        ("ls", "[main 5dbce40] Second thing", json!({"commit": {"sha": "--help"}, "push": 1}), vec![]),
+    ] {
+        let mut session = at_work();
+        session.call(
+            "Bash",
+            json!({"command": command}),
+            text,
+            json!({"stdout": text, "gitOperation": fields}),
+        );
+        assert_eq!(told(&mut session.followed(), "claude:s").0, expected, "{command}");
+    }
+    let mut failed = at_work();
+    failed.call("Bash", json!({"command": "git commit"}), "Exit code 1\n[main 5dbce40] x", Value::Null);
+    failed.lines.last_mut().unwrap()["message"]["content"][0]["is_error"] = true.into();
+    assert_eq!(told(&mut failed.followed(), "claude:s").0, [""; 0]);
+}
+
+#[test]
+fn a_refused_call_of_claude_code_says_who_refused_it_and_why() {
+    let rejected = "The user doesn't want to proceed with this tool use. The tool use was rejected.";
+    let said = format!("{rejected} To tell you how to proceed, the user said:\nUse make\nplease");
+    let check = "Permission for this action was denied by the Claude Code auto mode classifier. Reason: It deletes.. If you have other tasks, go on.";
+    for (kind, text, expected) in [
+        (Some("permission-rule"), "Permission to use Bash with command rm has been denied.", Some("rule -")),
+        (Some("user-rejected"), rejected, Some("user -")),
+        (Some("user-rejected"), &said, Some("user Use make")),
+        (Some("automode-blocked"), check, Some("auto It deletes.")),
+        (Some("automode-unavailable"), "The check is down.", Some("noAnswer -")),
+        // Subagents' lines and those of older versions name no kind.
+        (None, check, Some("auto It deletes.")),
+        (None, "Permission to use Bash has been denied", Some("rule -")),
+        (None, "Use the other flour", Some("user Use the other flour")),
+        (None, "<tool_use_error>No such tool</tool_use_error>", None),
+        (None, "Exit code 1", None),
+    ] {
+        for tool in ["Bash", "WebFetch"] {
+            let mut session = at_work();
+            session.call(tool, json!({"command": "ls"}), text, Value::Null);
+            let result = session.lines.last_mut().unwrap();
+            result["message"]["content"][0]["is_error"] = true.into();
+            result["version"] = "2.1.331".into();
+            kind.iter().for_each(|kind| result["toolDenialKind"] = (*kind).into());
+            // Without a kind, what another tool says is its own failure.
+            let is_told = tool == "Bash" || kind.is_some() || text.starts_with("Permission");
+            let expected = expected.filter(|_| is_told);
+            assert_eq!(told(&mut session.followed(), "claude:s").1.as_deref(), expected, "{tool}: {text}");
+            let refused = of_claude(&session, Part::Item("t1")).refused;
+            let is_unsaid = tool == "Bash" && text.starts_with("<tool_use_error>");
+            assert_eq!(refused, u64::from(expected.is_some() || is_unsaid), "{tool}: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_command_of_codex_tells_what_it_did_in_git_and_who_refused_it() {
+    let item = |status: &str, code: Option<i64>, output: &str| {
+        json!({"item": {"type": "CommandExecution", "id": "exec-1", "status": status,
+        "exit_code": code, "command": ["/bin/bash", "-lc", "git commit -m x"], "aggregated_output": output}})
+    };
+    let mut committed = raking();
+    committed.event("item_completed", item("completed", Some(0), "[main 5dbce40] Second"));
+    assert_eq!(told(&mut committed.followed(), "codex:r").0, ["commit 5dbce40 Second main"]);
+    let mut declined = raking();
+    declined.event("item_completed", item("declined", None, ""));
+    assert_eq!(told(&mut declined.followed(), "codex:r").1.as_deref(), Some("user -"));
+    assert_eq!(of_codex(&declined, Part::Item("t1")).refused, 1);
 }
 
 #[test]
