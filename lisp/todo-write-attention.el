@@ -23,6 +23,7 @@
 (require 'todo-write)
 (require 'todo-write-remote)
 (require 'todo-write-row)
+(require 'todo-write-story)
 (require 'todo-write-view)
 
 (defface todo-write-attention
@@ -48,9 +49,10 @@ means that the user left its session for another one.  BUFFER
 caches its own buffer until the next transition; `none' means that it has
 none.
 REPOSITORY is the name of the repository of which PROJECT is a
-linked worktree, `none' if it is not, nil if that is unknown."
+linked worktree, `none' if it is not, nil if that is unknown.  REFUSALS
+is the number of its calls that had been refused when it was last seen."
   key project program title activity reason since ending unseen dismissed rested unattended
-  left buffer repository)
+  left buffer repository (refusals 0))
 
 ;;; States and their order
 
@@ -263,7 +265,7 @@ the agent of THREAD, a key; UNSEEN leaves out those that stopped, too."
 
 (defun todo-write-attention--add (thread)
   "Add an agent for THREAD, a key, and return it."
-  (let ((agent (todo-write-agent--make :key thread)))
+  (let ((agent (todo-write-agent--make :key thread :refusals (todo-write--refused thread))))
     (setq todo-write-attention--agents
           (nconc todo-write-attention--agents (list (cons thread agent))))
     agent))
@@ -302,6 +304,8 @@ SUMMARY is the `todo-write-summary' of THREAD if the caller has it."
                            (todo-write-attention--add thread))))
               (summary (or summary (todo-write-summary thread))))
     (setf (todo-write-agent-title agent) (plist-get summary :title))
+    (when todo-write-attention--silent
+      (setf (todo-write-agent-refusals agent) (todo-write--refused thread)))
     (unless (todo-write-agent-project agent)
       (let ((about (todo-write-about thread)))
         (setf (todo-write-agent-project agent) (plist-get about :project)
@@ -318,8 +322,8 @@ SUMMARY is that of its plan."
          (plan (plist-get summary :state))
          (reported (todo-write-activity--get key))
          (since (plist-get reported :since))
-         (reason (plist-get reported :reason))
          (activity (todo-write--call todo-write-dyn--agent-activity key))
+         (reason (todo-write-attention--reason key activity (plist-get reported :reason)))
          (ending (todo-write-attention--ending (plist-get summary :ending) plan)))
     (setf (todo-write-agent-left agent) (plist-get reported :left))
     (unless (and (eq activity (todo-write-agent-activity agent))
@@ -343,6 +347,32 @@ SUMMARY is that of its plan."
       (when (eq activity 'rest)
         (setf (todo-write-agent-rested agent) (todo-write-agent-since agent)))
       t)))
+
+(defun todo-write-attention--reason (thread activity reason)
+  "Return why the agent of THREAD has ACTIVITY, for which its host says REASON.
+For a dialog of which the host tells no more, that has the call that it
+is most likely about: the last one without a result."
+  (or (when-let* (((eq activity 'waiting))
+                  ((member reason '("permission prompt" "dialog open")))
+                  ((not (todo-write-requests thread)))
+                  (call (todo-write-attention--pending-call thread)))
+        (concat reason ": " call))
+      reason))
+
+(defun todo-write-attention--pending-call (thread)
+  "Return the newest call of THREAD that has no result yet, as a line, or nil."
+  (let ((project (plist-get (todo-write-about thread) :project))
+        (done (make-hash-table :test #'equal))
+        found)
+    (seq-doseq (observation (reverse (todo-write-observations
+                                      thread :types '("TOOL_CALL" "TOOL_EXECUTION") :limit 20)))
+      (let ((id (plist-get (plist-get observation :metadata) :callId))
+            (fields (plist-get observation :content)))
+        (cond ((equal "TOOL_EXECUTION" (plist-get observation :type)) (puthash id t done))
+              ((or found (null id) (gethash id done) (not (consp fields))) nil)
+              (t (setq found (todo-write-row--command
+                              (todo-write-story--text fields project) 200))))))
+    found))
 
 (defun todo-write-attention--new-p (agent)
   "Return non-nil if AGENT changed its state after watching began.
@@ -380,10 +410,30 @@ One that was resumed has not."
     (focused focused)))
 
 (defun todo-write-attention--look (&rest _)
-  "Mark agents that are visible now as seen."
+  "Mark agents that are visible now as seen, and what they were refused."
   (pcase-dolist (`(,_ . ,agent) todo-write-attention--agents)
-    (when (and (todo-write-agent-unseen agent) (todo-write-attention--visible-p agent))
-      (todo-write-attention--see agent))))
+    (let ((refused (> (todo-write-attention--new-refusals agent) 0)))
+      (when (and (or refused (todo-write-agent-unseen agent))
+                 (todo-write-attention--visible-p agent))
+        (setf (todo-write-agent-refusals agent)
+              (todo-write--refused (todo-write-agent-key agent)))
+        (if (todo-write-agent-unseen agent)
+            (todo-write-attention--see agent)
+          (todo-write-attention--dispatch agent 'agent-change))))))
+
+(defun todo-write-attention--refusal-words (agent)
+  "Return how many calls of AGENT were refused since the user saw it, or nil."
+  (let ((number (todo-write-attention--new-refusals agent)))
+    (when (> number 0)
+      (format "%s%d refused" (todo-write-row--shape 'refused) number))))
+
+(defun todo-write-attention--new-refusals (agent)
+  "Return how many calls of AGENT were refused since the user saw it.
+What there was before watching began is not new."
+  (if (todo-write-attention--new-p agent)
+      (max 0 (- (todo-write--refused (todo-write-agent-key agent))
+                (todo-write-agent-refusals agent)))
+    0))
 
 (defun todo-write-attention--see (agent &optional unseen)
   "Mark AGENT as seen, or as unseen if UNSEEN is non-nil."

@@ -153,10 +153,14 @@ SUMMARY is that of its plan."
   (let ((reason (todo-write-agent-reason agent))
         (ending (todo-write-list--ending agent))
         (current (plist-get summary :current)))
-    (cond (reason (todo-write-row-line reason))
-          (ending)
-          (current (todo-write-row--text current 'in_progress))
-          (t ""))))
+    (string-join
+     (delq nil
+           (list (and (todo-write-attention--agent (todo-write-agent-key agent))
+                      (todo-write-attention--refusal-words agent))
+                 (cond (reason (todo-write-row-line reason))
+                       (ending)
+                       (current (todo-write-row--text current 'in_progress)))))
+     " ")))
 
 ;;; Switching
 

@@ -16,6 +16,7 @@
 (require 'todo-write-list)
 (require 'todo-write-log)
 (require 'todo-write-note)
+(require 'todo-write-request)
 (require 'todo-write-timeline)
 (require 'todo-write-visit)
 
@@ -533,6 +534,47 @@
         (todo-write-observe "a" "TITLE" "Late title"))
       (should (string-prefix-p " Late title" (todo-write-test-text)))
       (should (= drawn 0)))))
+
+(ert-deftest todo-write-list-says-which-call-a-dialog-is-about ()
+  (todo-write-with-store
+    (cl-flet ((now () (todo-write-attention--update-all)
+                   (todo-write-list--now (todo-write-attention--agent "a")
+                                         (todo-write-summary "a"))))
+      (todo-write-test-write "a" '("One" "in_progress"))
+      (dolist (id '("1" "2"))
+        (todo-write-observe "a" "TOOL_CALL" `(:name "Bash" :input (:command ,(concat "make " id)))
+                            :call-id id))
+      (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Bash") :call-id "2" :outcome 'ok)
+      (todo-write-set-activity "a" 'waiting "permission prompt")
+      (should (equal "permission prompt: make 1" (now)))
+      ;; A request says it better.
+      (todo-write-request "a" :id "r" :kind 'permission :title "May I?" :detail "make"
+                          :options '((:label "Yes" :value "y" :kind allow)) :answer #'ignore)
+      (should (equal "May I?" (now)))
+      (todo-write-withdraw "a" "r")
+      (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Bash") :call-id "1" :outcome 'ok)
+      (todo-write-set-activity "a" 'waiting "permission prompt")
+      (should (equal "permission prompt" (now))))))
+
+(ert-deftest todo-write-list-counts-refusals-until-the-plan-was-seen ()
+  (todo-write-with-store
+    (todo-write-test-write "a" '("One" "in_progress"))
+    (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Bash") :outcome 'refused)
+    (todo-write-attention--watch 'test t)
+    (unwind-protect
+        (let ((now (lambda ()
+                     (let ((agent (todo-write-attention--agent "a")))
+                       (todo-write-list--now agent (todo-write-summary "a"))))))
+          ;; What there was before is not new.
+          (todo-write-set-activity "a" 'working)
+          (should (equal "Doing: One" (funcall now)))
+          (dotimes (_ 2)
+            (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Bash") :outcome 'refused))
+          (should (equal "⊘2 refused Doing: One" (funcall now)))
+          (cl-letf (((symbol-function 'todo-write-attention--visible-p) (lambda (_) t)))
+            (todo-write-attention--look))
+          (should (equal "Doing: One" (funcall now))))
+      (todo-write-attention--watch 'test nil))))
 
 (provide 'todo-write-list-tests)
 ;;; todo-write-list-tests.el ends here
