@@ -91,6 +91,12 @@
   "Return the memory of this Emacs in KiB."
   (alist-get 'rss (process-attributes (emacs-pid)) 0))
 
+(defun bench-load--count (what)
+  "Return the number of threads of this Emacs, or of its open files.
+WHAT is \"task\" or \"fd\"."
+  (let ((folder (format "/proc/self/%s" what)))
+    (if (file-directory-p folder) (length (directory-files folder nil "[0-9]" t)) 0)))
+
 (defun bench-load-lisp ()
   "Return the memory of live Lisp objects in KiB."
   (/ (cl-loop for (_ size live) in (garbage-collect) sum (* size live)) 1024))
@@ -222,6 +228,7 @@
                        :rss (progn (when (fboundp 'malloc-trim) (malloc-trim))
                                    (bench-load-rss))
                        :lisp lisp
+                       :threads (bench-load--count "task") :files (bench-load--count "fd")
                        :cpu (bench-load-cpu)
                        :collected gc-elapsed :collections gcs-done
                        :longest bench-load-longest)))
@@ -266,6 +273,9 @@ The value is a list of (NAME FIGURE LIMIT MET), texts that may be empty."
                     "each list adds to the history of its plan, and each call is known for ever")))
       ,(bench-load--figure "share of a core" "%.1f %%" 3 (funcall share :cpu)
                            (format "collections take %.1f %%" (funcall share :collected)))
+      ,@(cl-loop for (name key) in '(("threads" :threads) ("open files" :files))
+                 collect (list (concat name " at the first minute and at the end")
+                               (format "%d, %d" (plist-get first key) (plist-get last key)) "" ""))
       ("collections a minute" ,(format "%.0f" (* 0.6 (funcall share :collections))) "" "")
       ,(bench-load--figure "longest block" "%.1f ms" 16 (car (last blocks))
                            (format "half of the minutes have none over %.1f ms, others share the cores"

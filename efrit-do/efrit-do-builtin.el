@@ -19,10 +19,6 @@
   :group 'efrit-do
   :package-version '(efrit-do . "0.2.0"))
 
-(defvar efrit-do-origin nil
-  "Buffer in which `eval_sexp' evaluates, or nil for the current one.
-A session binds it to the buffer in which the command was given.")
-
 ;;; todo_write, session_complete
 
 (defun efrit-do--todo-write (input)

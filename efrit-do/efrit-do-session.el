@@ -355,6 +355,9 @@ A backend may report calls from a process filter, where tools must not run."
          (efrit-do-thread (efrit-do-session-thread session))
          (efrit-do-origin (efrit-do-session-origin session))
          (efrit-do-allowed-tools (efrit-do-session-allowed session))
+         (efrit-do-allow-function
+          (lambda (name) (cl-pushnew name (efrit-do-session-allowed session) :test #'equal)))
+         (efrit-do-unattended (plist-get (efrit-do-session-options session) :unattended))
          (default-directory (efrit-do-session-directory session))
          (start (float-time)))
     (efrit-do-session-record
@@ -365,12 +368,10 @@ A backend may report calls from a process filter, where tools must not run."
                     (efrit-do-clip (efrit-do-input-text input))))
      :call-id (concat (efrit-do-session--trace-id session) id))
     (todo-write-calls--watch efrit-do-thread id input)
-    (unwind-protect
-        (efrit-do-call-tool
-         name input
-         (lambda (outcome)
-           (efrit-do-session--ran session id name input outcome (- (float-time) start))))
-      (setf (efrit-do-session-allowed session) efrit-do-allowed-tools))))
+    (efrit-do-call-tool
+     name input
+     (lambda (outcome)
+       (efrit-do-session--ran session id name input outcome (- (float-time) start))))))
 
 (defun efrit-do-session--ran (session id name input outcome seconds)
   "Record OUTCOME of the call ID of SESSION, and answer the call.
@@ -396,9 +397,10 @@ The tool NAME ran with INPUT for SECONDS."
                          (and (string-match "\\[exit code \\([0-9]+\\)\\]\\'" content)
                               (string-to-number (match-string 1 content)))
                        0)))
-    (if (efrit-do-session-running-p session)
+    (if (and (efrit-do-session-running-p session) (not (plist-get outcome :quit)))
         (efrit-do-session--answer session outcome)
-      (setf (nth 3 (car (efrit-do-session-calls session))) outcome))))
+      (setf (nth 3 (car (efrit-do-session-calls session))) outcome)
+      (efrit-do-session-end session 'cancelled "cancelled by the user"))))
 
 (defun efrit-do-session--answer (session outcome)
   "Answer the first call of SESSION, whose result is the newest, with OUTCOME."

@@ -6,14 +6,14 @@
 ;;; Commentary:
 
 ;; The registry of tools, and the function that runs one: it reads the arguments,
-;; asks the user if the tool needs consent, calls the tool, and shortens long output.
+;; asks the user if the tool needs consent, calls the tool when the user has answered,
+;; and shortens long output.
 
 ;;; Code:
 
 (require 'todo-write)
+(require 'todo-write-request)
 (require 'todo-write-row)
-
-(autoload 'todo-write-answer-wait "todo-write-answer")
 
 ;; Upstream Efrit has a command and a feature of the same name.  Check before
 ;; anything below redefines one of its functions.
@@ -80,6 +80,10 @@ Change it with `efrit-do-register-tool'.")
 (defvar efrit-do-thread nil
   "Key of the thread that `todo_write' writes to, or nil for the project's.
 A session binds it while one of its tools runs.")
+
+(defvar efrit-do-origin nil
+  "Buffer in which `eval_sexp' evaluates, or nil for the current one.
+A session binds it to the buffer in which the command was given.")
 
 (defun efrit-do-register-tool (&rest slots)
   "Register a tool for agents, and return it.
@@ -179,6 +183,15 @@ wrong type."
   "Return VALUE printed; it may be circular."
   (let ((print-circle t)) (prin1-to-string value)))
 
+(defmacro efrit-do--failing (&rest body)
+  "Return the value of BODY, or the outcome of its failure if it signals."
+  (declare (indent 0) (debug t))
+  `(condition-case problem
+       (progn ,@body)
+     (efrit-do-refused
+      (append (efrit-do--failure (efrit-do-error-text problem)) '(:refused t)))
+     (error (efrit-do--failure (efrit-do-error-text problem)))))
+
 ;;; Consent
 
 (defcustom efrit-do-confirm 'tool
@@ -196,15 +209,26 @@ returns non-nil to ask."
 
 (defcustom efrit-do-confirm-function #'efrit-do-ask
   "Function that asks the user whether a tool call may run.
-It is called with the name of the tool and the text of the call.  It returns
-`yes', `no', (no . MESSAGE) with a message for the model, `always' (yes, and
-do not ask for this tool again in this session) or `quit' (stop the session);
-any other value means `no'."
+It is called with the name of the tool, the text of the call, and a function
+to call once with the answer, at once or later: `yes', `no', (no . MESSAGE)
+with a message for the model, `always' (yes, and do not ask for this tool
+again in this session) or `quit' (stop the session); any other value means
+`no'."
   :type 'function
-  :package-version '(efrit-do . "0.2.0"))
+  :package-version '(efrit-do . "0.3.0"))
 
 (defvar efrit-do-allowed-tools nil
   "Names of the tools that the user allowed for the rest of a session.")
+
+(defvar efrit-do-allow-function #'efrit-do--allow
+  "Function that notes that the user allowed the tool NAME for a session.")
+
+(defun efrit-do--allow (name)
+  "Add NAME to `efrit-do-allowed-tools'."
+  (cl-pushnew name efrit-do-allowed-tools :test #'equal))
+
+(defvar efrit-do-unattended nil
+  "Non-nil while Lisp waits for a call: nobody could answer a question then.")
 
 (defvar efrit-do--asked 0
   "Number of questions asked in this Emacs.")
@@ -216,68 +240,125 @@ any other value means `no'."
   (mapconcat (lambda (value) (if (stringp value) value (format "%S" value)))
              (delq nil (copy-sequence values)) "\n"))
 
-(defun efrit-do-ask (name text)
-  "Ask whether the tool NAME may run with TEXT; see `efrit-do-confirm-function'.
-The question is shown in a window of its own, as a request of the agent.
-Signal `efrit-do-refused' in a batch Emacs, which cannot ask."
-  (when noninteractive
+(defun efrit-do-ask (name text then)
+  "Ask whether the tool NAME may run with TEXT, and call THEN with the answer.
+See `efrit-do-confirm-function'.  The question is a request of the agent,
+which \\[todo-write-answer] shows.  If it is withdrawn, the answer is `withdrawn'.
+Signal `efrit-do-refused' where nobody can answer: in a batch Emacs, and
+while Lisp waits for the call."
+  (when (or noninteractive efrit-do-unattended)
     (signal 'efrit-do-refused
-            (list (format "%s needs the user's consent, and Emacs runs in batch \
-mode (see `efrit-do-confirm')" name))))
-  (let ((tool (efrit-do-get-tool name)))
-    (pcase (todo-write-answer-wait
-            (or efrit-do-thread (concat (todo-write--project) "#efrit-do"))
-            :id (format "efrit-do-%d" (cl-incf efrit-do--asked))
-            :kind 'permission
-            :title (concat name ": " (todo-write-row-line text 100))
-            :detail text
-            :format (and tool (efrit-do-tool-format tool))
-            :options
-            `((:kind allow :value yes :label ,(format "Run this %s" name))
-              (:kind always :value always
-               :label ,(format "Run this and every later %s of this session" name))
-              (:kind deny :value no :text t :label "Do not run it; the agent goes on")
-              (:kind other :value quit :label "Stop the session")))
-      (`(no . ,(and message (pred stringp))) (cons 'no message))
-      (`(,answer . ,_) answer)
-      (_ 'no))))
+            (list (format "%s needs the user's consent, and %s (see `efrit-do-confirm')" name
+                          (if noninteractive "Emacs runs in batch mode"
+                            "Emacs waits for this call")))))
+  (let ((tool (efrit-do-get-tool name))
+        (thread (or efrit-do-thread (concat (todo-write--project) "#efrit-do")))
+        (id (format "efrit-do-%d" (cl-incf efrit-do--asked)))
+        (given nil))
+    (letrec ((closed
+              (lambda (its-thread what its-id)
+                (when (and (eq what 'request) (equal its-thread thread) (equal its-id id)
+                           (not (todo-write-request--get thread id)))
+                  (remove-hook 'todo-write--event-functions closed)
+                  ;; The tool runs when the user's key has done its work.
+                  (if given (run-at-time 0 nil then given)
+                    (funcall then 'withdrawn))))))
+      (todo-write-request
+       thread
+       :id id
+       :kind 'permission
+       :title (concat name ": " (todo-write-row-line text 100))
+       :detail text
+       :format (and tool (efrit-do-tool-format tool))
+       :options
+       `((:kind allow :value yes :label ,(format "Run this %s" name))
+         (:kind always :value always
+          :label ,(format "Run this and every later %s of this session" name))
+         (:kind deny :value no :text t :label "Do not run it; the agent goes on")
+         (:kind other :value quit :label "Stop the session"))
+       :answer (lambda (value message)
+                 (setq given (if message (cons value message) value))))
+      (add-hook 'todo-write--event-functions closed)
+      (message "%s waits for your consent; M-x todo-write-answer shows it"
+               (todo-write-row-line name)))))
 
-(defun efrit-do--ask (name text)
-  "Ask whether the tool NAME may run with TEXT, with the agent waiting.
-See `efrit-do-confirm-function' for the value."
-  (unwind-protect
-      (progn
-        (when efrit-do-thread
-          (todo-write-set-activity efrit-do-thread 'waiting (concat "permission: " name)))
-        (funcall efrit-do-confirm-function name
-                 ;; `efrit-do-ask' shows what is hidden; other functions need not.
-                 (if (eq efrit-do-confirm-function #'efrit-do-ask)
-                     text
-                   (todo-write-row-plain-lines text))))
-    (when efrit-do-thread
-      (todo-write-set-activity efrit-do-thread 'working))))
-
-(defun efrit-do--require-consent (tool input values)
-  "Ask the user for consent to TOOL if that is required.
-INPUT comes from the model, and VALUES are the arguments in it.  Signal
-`efrit-do-refused' if the answer is no, and quit if the user stops the session."
+(defun efrit-do--confirm-p (tool input values)
+  "Return non-nil if the user must be asked before TOOL runs.
+INPUT comes from the model, and VALUES are the arguments in it."
   (let ((name (efrit-do-tool-name tool))
         (confirm (efrit-do-tool-confirm tool)))
-    (when (and (not (member name efrit-do-allowed-tools))
-               (pcase efrit-do-confirm
-                 ('nil nil)
-                 ('t t)
-                 ('tool (if (functionp confirm) (apply confirm values) confirm))
-                 ((pred functionp) (funcall efrit-do-confirm name input))
-                 ((pred listp) (member name efrit-do-confirm))))
-      (pcase (efrit-do--ask name (efrit-do--call-text values))
-        ('yes)
-        ('always (cl-pushnew name efrit-do-allowed-tools :test #'equal))
-        ('quit (signal 'quit nil))
-        (answer (signal 'efrit-do-refused
-                        (list (concat (format "the user did not allow this call of %s" name)
-                                      (pcase answer
-                                        (`(no . ,message) (concat ": " message)))))))))))
+    (and (not (member name efrit-do-allowed-tools))
+         (pcase efrit-do-confirm
+           ('nil nil)
+           ('t t)
+           ('tool (if (functionp confirm) (apply confirm values) confirm))
+           ((pred functionp) (funcall efrit-do-confirm name input))
+           ((pred listp) (member name efrit-do-confirm))))))
+
+(defun efrit-do--ask (tool values then)
+  "Ask whether TOOL may run with VALUES, with the agent waiting.
+Run it if so, and call THEN with the outcome, now or when the user has
+answered; it runs with what is bound now."
+  (let* ((thread efrit-do-thread)
+         (text (efrit-do--call-text values))
+         (go-on (efrit-do--go-on tool values then))
+         (answers nil)
+         (waits nil)
+         (refused nil))
+    (when thread
+      (todo-write-set-activity thread 'waiting
+                               (concat "permission: " (efrit-do-tool-name tool))))
+    (unwind-protect
+        (setq refused
+              (efrit-do--failing
+                (funcall efrit-do-confirm-function (efrit-do-tool-name tool)
+                         ;; `efrit-do-ask' shows what is hidden; other functions need not.
+                         (if (eq efrit-do-confirm-function #'efrit-do-ask) text
+                           (todo-write-row-plain-lines text))
+                         (lambda (answer)
+                           (if (not waits) (push answer answers)
+                             (setq waits nil)
+                             (funcall go-on answer))))
+                nil)
+              waits (not (or refused answers)))
+      (when (and thread (not waits))
+        (todo-write-set-activity thread 'working)))
+    (cond (refused (funcall then refused))
+          (answers (efrit-do--answered tool values (car answers) then)))))
+
+(defun efrit-do--go-on (tool values then)
+  "Return a function of the user's answer that goes on as `efrit-do--ask' says.
+TOOL, VALUES and THEN are as there.  A timer or another command calls it."
+  (let ((thread efrit-do-thread)
+        (origin efrit-do-origin)
+        (allow efrit-do-allow-function)
+        (directory default-directory))
+    (lambda (answer)
+      (when (and thread (not (eq answer 'withdrawn)))
+        (todo-write-set-activity thread 'working))
+      (let ((efrit-do-thread thread)
+            (efrit-do-origin origin)
+            (efrit-do-allow-function allow)
+            (default-directory directory))
+        (condition-case nil
+            (let ((inhibit-quit nil))
+              (efrit-do--answered tool values answer then))
+          (quit (funcall then (append (efrit-do--failure "interrupted by the user")
+                                      '(:quit t)))))))))
+
+(defun efrit-do--answered (tool values answer then)
+  "Run TOOL with VALUES if ANSWER allows it; call THEN with the outcome.
+The outcome has :quit if the user stops the session."
+  (let ((name (efrit-do-tool-name tool)))
+    (when (eq answer 'always)
+      (funcall efrit-do-allow-function name))
+    (if (memq answer '(yes always))
+        (efrit-do--run tool values then)
+      (funcall then `( ,@(efrit-do--failure
+                          (concat (format "the user did not allow this call of %s" name)
+                                  (pcase answer
+                                    (`(no . ,message) (concat ": " message)))))
+                       :refused t ,@(and (eq answer 'quit) '(:quit t)))))))
 
 ;;; Running
 
@@ -333,34 +414,42 @@ THEN is called once, with the answer or at the time limit."
            (lambda (value) (funcall answer (efrit-do--outcome value)))
            values)))
 
+(defun efrit-do--run (tool values then)
+  "Call TOOL with VALUES, and THEN with the outcome."
+  (let ((outcome (efrit-do--failing
+                   (if (efrit-do-tool-async tool)
+                       (progn (efrit-do--call-async tool values then) nil)
+                     (efrit-do--outcome (apply (efrit-do-tool-function tool) values))))))
+    (when outcome (funcall then outcome))))
+
 (defun efrit-do-call-tool (name input then)
   "Run the tool NAME with INPUT; call THEN with the outcome.
 See `efrit-do-execute-tool' for INPUT and the outcome.  Unless the tool is
-asynchronous, THEN is called before this returns.  A quit is not caught."
-  (let ((outcome
-         (condition-case problem
-             (let* ((tool (or (efrit-do-get-tool name)
-                              (signal 'todo-write-error
-                                      (list (format "There is no tool `%s'; there is: %s"
-                                                    name (string-join (efrit-do-tool-names)
-                                                                      ", "))))))
-                    (values (efrit-do--read-arguments tool input)))
-               (efrit-do--require-consent tool input values)
-               (if (efrit-do-tool-async tool)
-                   (progn (efrit-do--call-async tool values then) nil)
-                 (efrit-do--outcome (apply (efrit-do-tool-function tool) values))))
-           (efrit-do-refused
-            (append (efrit-do--failure (efrit-do-error-text problem)) '(:refused t)))
-           (error (efrit-do--failure (efrit-do-error-text problem))))))
-    (when outcome (funcall then outcome))))
+asynchronous or waits for the user's consent, THEN is called before this
+returns.  A quit is not caught."
+  (let* ((tool nil) (values nil) (ask nil)
+         (problem
+          (efrit-do--failing
+            (setq tool (or (efrit-do-get-tool name)
+                           (signal 'todo-write-error
+                                   (list (format "There is no tool `%s'; there is: %s" name
+                                                 (string-join (efrit-do-tool-names) ", ")))))
+                  values (efrit-do--read-arguments tool input)
+                  ask (efrit-do--confirm-p tool input values))
+            nil)))
+    (cond (problem (funcall then problem))
+          (ask (efrit-do--ask tool values then))
+          (t (efrit-do--run tool values then)))))
 
 (defun efrit-do-execute-tool (name input)
   "Run the tool NAME with INPUT and return its outcome.
 INPUT is a JSON text, hash table, plist or alist.  The outcome is a plist:
 `:content', the text for the model, and `:is-error', non-nil if the call
 failed.  Unknown tools, wrong arguments, refusals and errors of the tool are
-failures.  A quit is not caught."
-  (let (outcome)
+failures, and so is a call that needs the user's consent, for which this
+cannot wait; see `efrit-do-call-tool'.  A quit is not caught."
+  (let ((efrit-do-unattended t)
+        outcome)
     (efrit-do-call-tool name input (lambda (value) (setq outcome value)))
     (while (not outcome)
       (accept-process-output nil 0.05))

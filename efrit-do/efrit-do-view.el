@@ -14,6 +14,7 @@
 (require 'text-property-search)
 (require 'todo-write-detail)
 (require 'todo-write-menu)
+(require 'todo-write-page)
 (require 'todo-write-row)
 
 (autoload 'todo-write-show "todo-write-view" nil t)
@@ -74,7 +75,7 @@
 
 (let ((map efrit-do-view-mode-map))
   (define-key map (kbd "RET") #'efrit-do-view-toggle)
-  (define-key map [mouse-1] #'efrit-do-view-mouse-toggle))
+  (define-key map [mouse-1] #'todo-write-page-click))
 
 (defvar-local efrit-do-view--handle nil
   "Subscription of this buffer to its session's thread, or nil.")
@@ -112,10 +113,12 @@ Because of `window-point-insertion-type', so do the points of windows."
   "Return the heading of the part with overlay BODY, a line in FACE.
 It has SHAPE, as for `todo-write-row--shape', LABEL and as much of TEXT
 as fits."
-  (propertize (format "%s %s %s" (todo-write-row--shape shape)
-                      (todo-write-row-line label)
-                      (efrit-do-view--one-line text label))
-              'face face 'mouse-face 'highlight 'efrit-do-part body))
+  (todo-write-row--button (propertize (format "%s %s %s" (todo-write-row--shape shape)
+                                              (todo-write-row-line label)
+                                              (efrit-do-view--one-line text label))
+                                      'face face)
+                          'efrit-do-part "RET, mouse-1: open or fold this part"
+                          'efrit-do-part body))
 
 (defun efrit-do-view--part (label text face)
   "Begin a foldable part under a heading of LABEL and TEXT in FACE.
@@ -290,12 +293,25 @@ The text has no words of agents, because a header line is a construct."
                   (efrit-do-session-status session)
                   requests (ngettext "request" "requests" requests)
                   calls (ngettext "tool call" "tool calls" calls)
-                  (cond ((efrit-do-session-running-p session)
+                  (cond ((eq 'waiting (car (todo-write-activity
+                                            (efrit-do-session-thread session))))
+                         "It waits for you: a answer  C-c C-k stop  ? menu")
+                        ((efrit-do-session-running-p session)
                          "C-c C-k stop  P plan  ? menu")
                         ((efrit-do--resumable-p session)
                          "c continue  P plan  ? menu")
                         (t "P plan  l log  ? menu"))))
     (force-mode-line-update)))
+
+(defun efrit-do-view--on-event (thread what _data)
+  "Show in the headers of THREAD if WHAT is that its agent asks, or was answered.
+For `todo-write--event-functions'."
+  (when (eq what 'request)
+    (dolist (buffer (buffer-list))
+      (when (and (eq 'efrit-do-view-mode (buffer-local-value 'major-mode buffer))
+                 (equal thread (buffer-local-value 'todo-write-view-thread buffer)))
+        (with-current-buffer buffer
+          (efrit-do-view--update-header))))))
 
 (defun efrit-do-view--forget ()
   "End the subscription of this buffer."
@@ -325,6 +341,7 @@ That is a new one if another session is running in *efrit-do*."
                      (widen)
                      (efrit-do-view--show event)))))
              :thread (efrit-do-session-thread session)))
+      (add-hook 'todo-write--event-functions #'efrit-do-view--on-event)
       (add-to-invisibility-spec 'efrit-do)
       (with-silent-modifications
         (erase-buffer)
@@ -344,34 +361,27 @@ That is a new one if another session is running in *efrit-do*."
 
 ;;; Commands
 
-(defun efrit-do-view--part-at (position)
-  "Return the overlay of the part at POSITION, or nil."
-  (or (get-text-property position 'efrit-do-part)
-      (car (efrit-do-view--parts (overlays-at position)))))
-
 (defun efrit-do-view--parts (overlays)
   "Return those of OVERLAYS that are the body of a part."
   (seq-filter (lambda (overlay) (overlay-get overlay 'isearch-open-invisible)) overlays))
+
+(define-button-type 'efrit-do-part :supertype 'todo-write-button
+  'action (lambda (button) (efrit-do-view--toggle (button-get button 'efrit-do-part))))
 
 (defun efrit-do-view-toggle ()
   "Open or fold the part at point, or press the button there.
 Signal a `user-error' if there is neither."
   (interactive nil efrit-do-view-mode)
-  (if-let* ((button (button-at (point))))
-      (push-button button)
-    (let ((body (or (efrit-do-view--part-at (point))
-                    (user-error "Nothing to open here"))))
-      (goto-char (overlay-start body))
-      (beginning-of-line)
-      (overlay-put body 'invisible
-                   (unless (overlay-get body 'invisible) 'efrit-do)))))
+  (unless (push-button)
+    (efrit-do-view--toggle (or (car (efrit-do-view--parts (overlays-at (point))))
+                               (user-error "Nothing to open here")))))
 
-(defun efrit-do-view-mouse-toggle (event)
-  "Open or fold the part that EVENT, a click, is on."
-  (interactive "e" efrit-do-view-mode)
-  (mouse-set-point event)
-  (when (efrit-do-view--part-at (point))
-    (efrit-do-view-toggle)))
+(defun efrit-do-view--toggle (body)
+  "Open or fold the part with the overlay BODY, and move to its heading."
+  (goto-char (overlay-start body))
+  (beginning-of-line)
+  (overlay-put body 'invisible
+               (unless (overlay-get body 'invisible) 'efrit-do)))
 
 (defun efrit-do-view-toggle-all ()
   "Open all parts, or fold them if none is folded."

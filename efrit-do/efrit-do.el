@@ -121,8 +121,10 @@ OPTIONS are keywords and values: `:backend' (default `efrit-do-backend'),
 unfinished in this project, else a new one), `:directory', `:timeout' (seconds
 after which the session ends as failed), and for the backend `replay' `:script'
 and `:speed'.
-A quit cancels the session.  Signal `todo-write-error' if it cannot start."
-  (let* ((session (efrit-do-session-start (efrit-do--begin command options)))
+Emacs waits, so that tools that need the user's consent are refused.  A quit
+cancels the session.  Signal `todo-write-error' if it cannot start."
+  (let* ((options `(:unattended t . ,options))
+         (session (efrit-do-session-start (efrit-do--begin command options)))
          (timeout (plist-get options :timeout))
          (end (and timeout (+ (float-time) timeout))))
     (condition-case nil
@@ -132,6 +134,9 @@ A quit cancels the session.  Signal `todo-write-error' if it cannot start."
             (efrit-do-session-end
              session 'failed (format "not done within %s seconds" timeout))))
       (quit (efrit-do-cancel session)))
+    ;; If it is continued, Emacs does not wait.
+    (setf (efrit-do-session-options session)
+          (plist-put (efrit-do-session-options session) :unattended nil))
     (efrit-do-session-outcome session)))
 
 ;;; Interrupting

@@ -19,8 +19,7 @@
 (defun todo-write-acp-work--turn-ended (thread response)
   "Record the tokens in RESPONSE to a prompt of THREAD, if it has any.
 They are those of the whole turn, so they belong to no task."
-  (when-let* ((usage (todo-write-json--get response "usage"))
-              ((todo-write-revisions thread)))
+  (when-let* ((usage (todo-write-json--get response "usage")))
     (cl-flet ((number (name) (let ((value (todo-write-json--get usage name)))
                                (if (natnump value) value 0))))
       (todo-write-observe thread "USAGE"
@@ -33,14 +32,13 @@ They are those of the whole turn, so they belong to no task."
 (defun todo-write-acp-work--update (calls thread update)
   "Record the tool call that UPDATE reports in THREAD when it has ended.
 CALLS is a hash table from ids of calls to what is known of them, an
-alist of names and values.  Nothing is recorded before THREAD has a plan."
+alist of names and values."
   (let ((id (todo-write-json--get update "toolCallId")))
     (when (and (stringp id)
                (member (todo-write-json--get update "sessionUpdate")
                        '("tool_call" "tool_call_update"))
                ;; A repeated report of an ended call says nothing new.
-               (not (eq 'recorded (gethash id calls)))
-               (todo-write-revisions thread))
+               (not (eq 'recorded (gethash id calls))))
       (let ((call (todo-write-acp-work--merge (gethash id calls) update)))
         (if (member (cdr (assoc "status" call)) '("completed" "failed"))
             (progn (puthash id 'recorded calls)

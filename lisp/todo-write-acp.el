@@ -22,11 +22,10 @@
 (require 'todo-write)
 (require 'todo-write-acp-work)
 (require 'todo-write-request)
-(require 'todo-write-row)
+(require 'todo-write-text)
 
 (declare-function acp-subscribe-to-notifications "ext:acp")
 (declare-function acp-subscribe-to-requests "ext:acp")
-(declare-function todo-write-follow--thread-p "todo-write-follow")
 (defvar todo-write-view-thread)
 
 ;;; Plans
@@ -252,8 +251,7 @@ open.  Call this after CLIENT has its own subscriptions.
       (add-hook 'kill-buffer-hook #'todo-write-acp--buffer-killed nil t))
     (when session
       (todo-write-acp--attach link (todo-write-acp--key link session)))
-    (advice-add 'acp-send-request :around #'todo-write-acp--send-request)
-    (advice-add 'acp-send-response :after #'todo-write-acp--response-sent)))
+    (todo-write-acp--advise)))
 
 (defun todo-write-acp-disconnect (client &optional reason)
   "Disconnect CLIENT, which `todo-write-acp-connect' connected.
@@ -271,9 +269,20 @@ Its plans stay and are paused for REASON, a string."
         (remove-hook 'kill-buffer-hook #'todo-write-acp--buffer-killed t)
         (kill-local-variable 'todo-write-view-thread)))
     (setf (todo-write-acp--link-buffer link) nil)
-    (unless (todo-write-acp-clients)
-      (advice-remove 'acp-send-request #'todo-write-acp--send-request)
-      (advice-remove 'acp-send-response #'todo-write-acp--response-sent))))
+    (todo-write-acp--advise)))
+
+(defvar todo-write-acp--send-functions nil
+  "Functions called with a client and a request that it is about to send.
+A host whose clients are its own connects them here.")
+
+(defun todo-write-acp--advise ()
+  "Advise acp.el, which has no hooks, while this package needs to hear of it."
+  (if (or todo-write-acp--send-functions (todo-write-acp-clients))
+      (progn
+        (advice-add 'acp-send-request :around #'todo-write-acp--send-request)
+        (advice-add 'acp-send-response :after #'todo-write-acp--response-sent))
+    (advice-remove 'acp-send-request #'todo-write-acp--send-request)
+    (advice-remove 'acp-send-response #'todo-write-acp--response-sent)))
 
 (defun todo-write-acp-clients (&optional buffer)
   "Return the connected clients, or only those of BUFFER."
@@ -326,6 +335,9 @@ The adapters of Claude Code and Codex use the ids of their transcripts."
 
 (defun todo-write-acp--send-request (send &rest args)
   "Call SEND, `acp-send-request', with ARGS; track the turn if it is a prompt."
+  (todo-write--for-host "ACP"
+    (run-hook-with-args 'todo-write-acp--send-functions
+                        (plist-get args :client) (plist-get args :request)))
   (let ((link (todo-write-acp--link (plist-get args :client)))
         (request (plist-get args :request)))
     (if (and link (not (plist-get args :sync))
@@ -336,12 +348,15 @@ The adapters of Claude Code and Codex use the ids of their transcripts."
       (apply send args))))
 
 (cl-defun todo-write-acp--send-prompt (link thread send &rest args
-                                       &key client on-success on-failure &allow-other-keys)
+                                       &key client request on-success on-failure
+                                       &allow-other-keys)
   "Begin a turn of THREAD and call SEND with ARGS; the response ends the turn.
-LINK is that of CLIENT.  ON-SUCCESS and ON-FAILURE are its callbacks."
+LINK is that of CLIENT, and REQUEST the prompt.  ON-SUCCESS and ON-FAILURE
+are its callbacks."
   (todo-write-acp--attach link thread)
   (push thread (todo-write-acp--link-turns link))
   (todo-write-set-activity thread 'working)
+  (todo-write-acp--record-prompt thread request)
   (todo-write-acp--watch-process link (todo-write-json--get client "process"))
   (condition-case problem
       (apply send
@@ -350,7 +365,8 @@ LINK is that of CLIENT.  ON-SUCCESS and ON-FAILURE are its callbacks."
                ;; The host's own callback must not wait for the drawing of a plan.
                (unwind-protect
                    (when on-success (funcall on-success response))
-                 (todo-write-acp-work--turn-ended thread response)
+                 (unless (todo-write-acp--followed-p thread)
+                   (todo-write-acp-work--turn-ended thread response))
                  (todo-write-acp--end-turn link thread (todo-write-acp--stop-reason response))))
              ;; acp.el checks the arity of this function.
              :on-failure
@@ -366,6 +382,20 @@ LINK is that of CLIENT.  ON-SUCCESS and ON-FAILURE are its callbacks."
     (error
      (todo-write-acp--end-turn link thread (error-message-string problem) t)
      (signal (car problem) (cdr problem)))))
+
+(defun todo-write-acp--followed-p (thread)
+  "Return non-nil if the transcript of THREAD is followed, which tells more."
+  (todo-write--call todo-write-dyn--hub-follows-p thread))
+
+(defun todo-write-acp--record-prompt (thread request)
+  "Record the text in REQUEST, a prompt of THREAD, if it has any."
+  (let* ((blocks (todo-write-json--get request "params" "prompt"))
+         (texts (mapcar (lambda (block) (todo-write-json--get block "text"))
+                        (and (not (stringp blocks)) (sequencep blocks) blocks)))
+         (text (string-trim (string-join (seq-filter #'stringp texts) "\n"))))
+    (unless (or (string-empty-p text) (todo-write-acp--followed-p thread))
+      (todo-write-observe thread "INTENT"
+                          (todo-write--plain (truncate-string-to-width text 8000))))))
 
 (defun todo-write-acp--stop-reason (response)
   "Return the stop reason in RESPONSE as a line, or nil for a normal end."
@@ -558,7 +588,7 @@ has both texts."
     (let* ((params (todo-write-json--get notification "params"))
            (update (todo-write-json--get params "update"))
            (thread (todo-write-acp--session link params)))
-      (unless (and (featurep 'todo-write-follow) (todo-write-follow--thread-p thread))
+      (unless (todo-write-acp--followed-p thread)
         (if (equal (todo-write-json--get update "sessionUpdate") "session_info_update")
             (todo-write-acp--set-title thread (todo-write-json--get update "title"))
           (todo-write-acp--update link thread update))))))
@@ -574,8 +604,11 @@ has both texts."
 The protocol has no way to report that to the agent."
   (pcase (todo-write-acp--write thread update "acp")
     ('nil (todo-write-acp--follow-subagent link thread update)
-          (with-demoted-errors "The work of an ACP agent: %S"
-            (todo-write-acp-work--update (todo-write-acp--work link thread) thread update)))
+          ;; A session that is loaded repeats its calls before the first prompt.
+          (when (or (member thread (todo-write-acp--link-turns link))
+                    (todo-write-revisions thread))
+            (todo-write--for-host "ACP"
+              (todo-write-acp-work--update (todo-write-acp--work link thread) thread update))))
     ((and `(,key . ,outcome) (guard (plist-get outcome :ok)))
      (todo-write-acp--attach link thread)
      (unless (equal key thread)

@@ -23,8 +23,9 @@
 
 (defun todo-write-activity--get (thread)
   "Return what the agent of THREAD does as a plist, or nil if nothing was reported.
-Its keys are :activity, which is `suspended', too, :reason, :inferred and
-:since."
+Its keys are :activity, which is `suspended', too, :reason, :inferred,
+:since, :background (the number of commands in its background), :left and
+:process; see `todo-write-dyn--activity'."
   (and (featurep 'todo-write-dyn)
        (todo-write--call todo-write-dyn--activity thread)))
 
@@ -83,6 +84,17 @@ It turns as long as each frame is asked for; the event `spinner' of
   (unless todo-write-activity--shown
     (cancel-timer todo-write-activity--timer)
     (setq todo-write-activity--timer nil)))
+
+;;; Reports
+
+(defun todo-write--publish-report (changed)
+  "Dispatch what became of a report, CHANGED, as the module returned it."
+  (let ((thread (plist-get changed :thread)))
+    (todo-write--warn (plist-get changed :warnings))
+    (when-let* ((state (plist-get changed :state)))
+      (todo-write--dispatch thread 'state state))
+    (when (plist-get changed :transition)
+      (todo-write--dispatch thread 'activity (todo-write-activity thread)))))
 
 (provide 'todo-write-activity)
 ;;; todo-write-activity.el ends here

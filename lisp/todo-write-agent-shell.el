@@ -12,15 +12,18 @@
 ;; agent-shell may be loaded before or after this, and shells may be open already.
 ;; `M-x todo-write-show' and `todo-write-header-line-mode' in a shell show its plan.
 ;;
-;; The order of agent-shell's hook and events differs between its versions.  The
-;; requests of its client do not: the mode connects a client, see todo-write-acp,
-;; when it sends the first request about a session.
+;; The order of agent-shell's hook and events differs between its versions, and its
+;; events (`agent-shell-subscribe-to') do not pass on the client.  The requests of the
+;; client do not differ: the mode connects it, see todo-write-acp, when it sends the
+;; first request about a session.
 
 ;;; Code:
 
 (require 'seq)
 (require 'todo-write-acp)
 (require 'todo-write-header-line)
+(require 'todo-write-json)
+(require 'todo-write-module)
 
 (defvar agent-shell--state)
 
@@ -40,13 +43,15 @@ line if `todo-write-header-line-mode' is on."
     (if todo-write-agent-shell-mode
         (progn
           (todo-write-module--prepare)
-          (advice-add 'acp-send-request :before #'todo-write-agent-shell--connect)
+          (add-hook 'todo-write-acp--send-functions #'todo-write-agent-shell--connect)
+          (todo-write-acp--advise)
           (todo-write-agent-shell--chain)
           (advice-add 'agent-shell--update-header-and-mode-line :after
                       #'todo-write-agent-shell--add-plan)
           (add-hook 'agent-shell-mode-hook #'todo-write-agent-shell--set-header-host -90)
           (mapc #'todo-write-agent-shell--connect-open shells))
-      (advice-remove 'acp-send-request #'todo-write-agent-shell--connect)
+      (remove-hook 'todo-write-acp--send-functions #'todo-write-agent-shell--connect)
+      (todo-write-acp--advise)
       (todo-write-agent-shell--unchain)
       (advice-remove 'agent-shell--update-header-and-mode-line
                      #'todo-write-agent-shell--add-plan)
@@ -92,9 +97,10 @@ that comes first counts.  For `agent-shell-permission-responder-function'."
        (with-current-buffer buffer
          (derived-mode-p 'agent-shell-mode))))
 
-(cl-defun todo-write-agent-shell--connect (&key client request &allow-other-keys)
+(defun todo-write-agent-shell--connect (client request)
   "Connect CLIENT if it belongs to a shell and REQUEST is about a session.
-By then, CLIENT has its own subscriptions."
+By then, CLIENT has its own subscriptions.  For
+`todo-write-acp--send-functions'."
   (let ((buffer (todo-write-json--get client "context-buffer")))
     (when (and (string-prefix-p "session/" (todo-write-json--get request "method"))
                (todo-write-agent-shell--p buffer)

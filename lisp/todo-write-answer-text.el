@@ -16,7 +16,7 @@
 
 (require 'cl-lib)
 (require 'subr-x)
-(require 'todo-write-row)
+(require 'todo-write-text)
 
 (defface todo-write-answer-mark '((t :inherit (escape-glyph warning)))
   "Face of what is inserted into a text to show what it hides."

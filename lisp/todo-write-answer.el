@@ -7,8 +7,7 @@
 ;;; Commentary:
 
 ;; `M-x todo-write-answer' shows in *todo-write-request* what an agent asks, see
-;; todo-write-request.el, and `todo-write-answer-wait' asks and waits.  Both show all
-;; of it, see todo-write-answer-text.el.
+;; todo-write-request.el: all of it, see todo-write-answer-text.el.
 ;;
 ;; Nothing is answered by accident.  A key counts only if it follows a pause: 0.7 s
 ;; after the request was first displayed, later half a second after the last key of
@@ -21,12 +20,16 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'subr-x)
+(require 'todo-write)
+(require 'todo-write-agents)
 (require 'todo-write-answer-text)
 (require 'todo-write-attention)
-(require 'todo-write-list)
+(require 'todo-write-here)
 (require 'todo-write-menu)
+(require 'todo-write-page)
 (require 'todo-write-request)
 (require 'todo-write-row)
+(require 'todo-write-text)
 
 (defface todo-write-answer-key '((t :inherit help-key-binding))
   "Face of the keys that answer a request."
@@ -55,10 +58,6 @@
 
 (defvar-local todo-write-answer--end-seen nil
   "Non-nil if the end of the request was on the screen.")
-
-(defvar todo-write-answer--waiting nil
-  "Requests for which `todo-write-answer-wait' waits, innermost first.
-A list of (REQUEST . DEPTH), where DEPTH is that of its recursive edit.")
 
 ;;; Which keys count
 
@@ -146,7 +145,7 @@ confirms what would be allowed always: no other one answers then."
   (let ((map (make-sparse-keymap)))
     (dotimes (digit 9)
       (define-key map (number-to-string (1+ digit)) #'todo-write-answer-choose))
-    (define-key map [remap keyboard-quit] #'todo-write-answer-quit)
+    (define-key map [remap keyboard-quit] #'todo-write-answer-leave)
     map)
   "Keymap of `todo-write-answer-mode'.")
 
@@ -277,13 +276,9 @@ Keys that were typed before it was on the screen are not for it."
 
 (defun todo-write-answer--redraw (&rest _)
   "Draw the request again, at the same place."
-  (let* ((point (point))
-         (window (get-buffer-window))
-         (start (and window (window-start window))))
-    (todo-write-answer--draw)
-    (goto-char (min point (point-max)))
-    (when window
-      (set-window-start window start t))))
+  (todo-write-page--keep (lambda (position &optional _start) position)
+                         (lambda (position) (min position (point-max)))
+                         #'todo-write-answer--draw))
 
 (defun todo-write-answer--header ()
   "Return the header line, which has no words of agents."
@@ -308,27 +303,15 @@ Keys that were typed before it was on the screen are not for it."
 (defun todo-write-answer--way (request)
   "Return what `todo-write-answer-visit' does for REQUEST, in words."
   (if (or (plist-get request :visit)
-          (and request (todo-write-answer--agents-buffer (todo-write-answer--agent request))))
+          (and request (todo-write-agent-buffer (plist-get request :thread) t)))
       "goes there"
     "shows where it runs"))
-
-(defun todo-write-answer--agents-buffer (agent)
-  "Return the buffer in which the user talks to AGENT now, or nil."
-  (setf (todo-write-agent-buffer agent) nil)
-  (todo-write-attention--buffer agent))
-
-(defun todo-write-answer--agent (request)
-  "Return the agent of REQUEST."
-  (let ((thread (plist-get request :thread)))
-    (or (todo-write-attention--agent thread)
-        (todo-write-agent--make :key thread
-                                :project (plist-get (todo-write-about thread) :project)))))
 
 (defun todo-write-answer--insert-who (request)
   "Insert a line that says who asks REQUEST, since when, and for which task."
   (let* ((thread (plist-get request :thread))
          (about (todo-write-about thread))
-         (agent (todo-write-answer--agent request))
+         (agent (todo-write-attention--agent-of thread))
          (task (plist-get (todo-write-summary thread) :current)))
     (insert " "
             (propertize
@@ -588,7 +571,7 @@ It may have been answered elsewhere while the user typed."
   (let ((request (or todo-write-answer--request (user-error "This is no longer asked"))))
     (if (plist-get request :visit)
         (funcall (plist-get request :visit))
-      (todo-write-attention--visit (todo-write-answer--agent request)))))
+      (todo-write-attention--visit-agent-of (plist-get request :thread)))))
 
 (defun todo-write-answer-leave ()
   "Leave the request open, or take back an \"always\" that is not confirmed."
@@ -598,17 +581,6 @@ It may have been answered elsewhere while the user typed."
       (progn (quit-window)
              (message "Left open; M-x todo-write-answer shows it again"))
     (todo-write-answer--take-back)))
-
-(defun todo-write-answer-quit ()
-  "Answer no if Emacs waits for this answer; otherwise quit as usual."
-  (interactive nil todo-write-answer-mode)
-  (let ((request todo-write-answer--request))
-    (if (not (and (assq request todo-write-answer--waiting)
-                  (todo-write-request--open-p request)))
-        (keyboard-quit)
-      (if-let* ((option (todo-write-answer--option 'deny)))
-          (todo-write-answer--give (plist-get option :value))
-        (todo-write-withdraw (plist-get request :thread) (plist-get request :id))))))
 
 ;;;###autoload
 (defun todo-write-answer (&optional thread)
@@ -646,8 +618,8 @@ An alist of the beginnings of their threads' keys, and their names.")
 (defun todo-write-answer--refer (thread)
   "Say that the agent of THREAD, or any other, asks nothing here.
 If one waits elsewhere, say where.  THREAD may be nil."
-  (let* ((agents (todo-write-attention--sorted-agents))
-         (own (seq-find (lambda (agent) (equal thread (todo-write-agent-key agent))) agents))
+  (let* ((agents (todo-write-agents))
+         (own (seq-find (lambda (agent) (equal thread (plist-get agent :thread))) agents))
          (agent (if (or (todo-write-answer--waits-p thread)
                         (not (eq 'waiting (and agents (todo-write-agent-state (car agents))))))
                     own
@@ -671,7 +643,7 @@ If that is a buffer of this Emacs, name the key that goes there, too."
   (concat
    (if-let* ((place (todo-write-attention--place agent))) (concat ", in " place) "")
    (substitute-command-keys
-    (cond ((null (todo-write-answer--agents-buffer agent)) "")
+    (cond ((null (todo-write-agent-buffer (plist-get agent :thread) t)) "")
           ((derived-mode-p 'todo-write-list-mode)
            "; \\<todo-write-list-mode-map>\\[todo-write-list-visit] goes there")
           ((derived-mode-p 'todo-write-view-mode)
@@ -692,9 +664,7 @@ WHAT is as in `todo-write--event-functions'."
                 ((equal thread (plist-get request :thread)))
                 ((not (todo-write-request--open-p request))))
       ;; Return from the answer first: the next question may be asked by then.
-      (run-at-time 0 nil #'todo-write-answer--follow request))
-    (when todo-write-answer--waiting
-      (run-at-time 0 nil #'todo-write-answer--stop-waiting))))
+      (run-at-time 0 nil #'todo-write-answer--follow request))))
 
 (defun todo-write-answer--follow (request)
   "Show the request after REQUEST, which was closed, or nothing.
@@ -704,7 +674,6 @@ than anyone can leave them."
   (when-let* ((buffer (get-buffer todo-write-answer--buffer))
               ((eq request (buffer-local-value 'todo-write-answer--request buffer))))
     (let ((next (and (eq buffer (window-buffer (selected-window)))
-                     (not todo-write-answer--waiting)
                      (buffer-local-value 'todo-write-answer--answered buffer)
                      (car (todo-write-requests)))))
       ;; A timer calls this, in which a quit would wait.
@@ -712,68 +681,6 @@ than anyone can leave them."
         (quit-windows-on buffer t)
         (when (buffer-live-p buffer)
           (kill-buffer buffer))))))
-
-;;; Waiting for the answer
-
-(defun todo-write-answer-wait (thread &rest request)
-  "Ask REQUEST of the agent of THREAD, wait, and return (VALUE . TEXT).
-REQUEST is as for `todo-write-request', without :answer.  The window of
-the question is selected, in a recursive edit.  Return nil if the request
-was withdrawn, for example by \\[keyboard-quit], and at once in a batch
-Emacs."
-  (unless noninteractive
-    (let* ((given nil)
-           (id (plist-get request :id))
-           (window (selected-window)))
-      (apply #'todo-write-request thread
-             :answer (lambda (value text) (setq given (cons value text)))
-             request)
-      (unwind-protect
-          (todo-write-answer--edit (todo-write-request--get thread id))
-        (todo-write-withdraw thread id)
-        (when (window-live-p window)
-          (select-window window)))
-      given)))
-
-(defun todo-write-answer--edit (request)
-  "Show REQUEST in a recursive edit until it is closed."
-  (let ((todo-write-answer--waiting
-         (cons (cons request (1+ (recursion-depth))) todo-write-answer--waiting))
-        (command-error-function (todo-write-answer--quitting command-error-function))
-        (overriding-local-map nil)
-        (overriding-terminal-local-map nil))
-    (condition-case nil
-        (while (todo-write-request--open-p request)
-          (todo-write-answer--show request)
-          (recursive-edit))
-      (quit nil))
-    ;; An outer question may have been answered in the meantime.
-    (when (cdr todo-write-answer--waiting)
-      (run-at-time 0 nil #'todo-write-answer--stop-waiting))))
-
-(defun todo-write-answer--quitting (otherwise)
-  "Return a `command-error-function' for which a quit in the question means no.
-A \\[keyboard-quit] typed while Emacs is busy is no key.  OTHERWISE is the
-function for other errors."
-  (lambda (problem context caller)
-    ;; The quit may have come in a process filter, with another buffer current.
-    (let* ((buffer (window-buffer (selected-window)))
-           (request (buffer-local-value 'todo-write-answer--request buffer)))
-      (if (and (eq (car problem) 'quit) request
-               (eq request (caar todo-write-answer--waiting))
-               (todo-write-request--open-p request))
-          (with-current-buffer buffer
-            (todo-write-answer-quit))
-        (funcall otherwise problem context caller)))))
-
-(defun todo-write-answer--stop-waiting ()
-  "Leave the recursive edit whose question is closed, if that is the innermost."
-  (pcase todo-write-answer--waiting
-    (`((,(and request (guard (not (todo-write-request--open-p request)))) . ,depth) . ,_)
-     (if (= depth (recursion-depth))
-         (throw 'exit nil)
-       ;; The user is in the minibuffer.
-       (run-at-time 0.2 nil #'todo-write-answer--stop-waiting)))))
 
 (provide 'todo-write-answer)
 ;;; todo-write-answer.el ends here

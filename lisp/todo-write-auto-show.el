@@ -21,6 +21,8 @@
 ;;; Code:
 
 (require 'todo-write)
+(require 'todo-write-commands)
+(require 'todo-write-here)
 (require 'todo-write-view)
 
 (defcustom todo-write-auto-show 'any

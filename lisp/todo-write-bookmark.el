@@ -10,8 +10,9 @@
 ;;; Code:
 
 (require 'todo-write)
-(require 'todo-write-row)
-(require 'todo-write-view)
+(require 'todo-write-commands)
+(require 'todo-write-text)
+(require 'todo-write-view-move)
 
 (declare-function bookmark-prop-get "bookmark" (bookmark-name-or-record prop))
 

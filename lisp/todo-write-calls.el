@@ -13,7 +13,9 @@
 
 (require 'cl-lib)
 (require 'seq)
-(require 'todo-write)
+(require 'todo-write-core)
+(require 'todo-write-events)
+(require 'todo-write-json)
 
 (defconst todo-write-calls--plan-tools
   '("todo_write" "TodoWrite" "todowrite" "update_plan" "write_todos"

@@ -13,6 +13,7 @@
 
 (require 'todo-write)
 (require 'todo-write-row)
+(require 'todo-write-text)
 
 (defcustom todo-write-children-rows 10
   "Maximum number of a subagent's tasks shown below the task that it works on."
@@ -58,7 +59,7 @@ nesting, from 1."
 (defun todo-write-children--insert-header (key summary width depth)
   "Insert the line above the list of the thread KEY, whose summary is SUMMARY.
 WIDTH and DEPTH are as in `todo-write-children--insert'."
-  (insert (propertize
+  (insert (todo-write-row--button
            (todo-write-row--fit
             (concat (make-string (* depth todo-write-children--indent) ?\s)
                     (propertize (todo-write-row--shape 'child) 'face 'todo-write-detail)
@@ -68,8 +69,7 @@ WIDTH and DEPTH are as in `todo-write-children--insert'."
             (propertize (todo-write-row--progress summary)
                         'face (todo-write-row--progress-face (plist-get summary :state)))
             width)
-           'todo-write-child key 'mouse-face 'highlight
-           'help-echo "RET, mouse-1: show this list")
+           'todo-write-child "RET, mouse-1: show this list" 'todo-write-child key)
           "\n"))
 
 (defun todo-write-children--insert-rows (key paused width open depth)

@@ -46,9 +46,9 @@
   (put 'todo-write-attention 'custom-loads
        '(todo-write-header-line todo-write-list todo-write-mode-line todo-write-notify))
   (put 'todo-write-hosts 'custom-loads
-       '(todo-write-agent-shell todo-write-eca todo-write-efrit todo-write-follow
+       '(todo-write-agent-shell todo-write-connect todo-write-eca todo-write-efrit todo-write-follow
          todo-write-follow-sessions todo-write-gptel todo-write-mcp
-         todo-write-mcp-setup todo-write-remote todo-write-socket))
+         todo-write-mcp-setup todo-write-machines todo-write-socket))
   (put 'todo-write-faces 'custom-loads
        '(todo-write-answer todo-write-answer-text todo-write-attention
          todo-write-detail todo-write-fold todo-write-history todo-write-mode-line
@@ -153,6 +153,15 @@ Output of a command that does not name the file is not recognized."
 Each function is called with THREAD and OUTCOME; see `todo-write'.  If
 one signals, the error is reported and the others are still called.  For
 observations and streams, see `todo-write-subscribe'.")
+
+(defvar todo-write-agent-functions nil
+  "Abnormal hook, run after an agent began, changed what it does, or is gone.
+Each function is called with THREAD, OLD and NEW: the key of its thread,
+and what it was and is, plists as in `todo-write-agents'.  OLD is nil for
+a new agent, NEW for one whose thread was forgotten.  Something in the
+plists differs, which may be the plan; for what needs you, compare their
+:attention.  Subagents are left out.  If one signals, the error is
+reported and the others are still called.")
 
 ;;; Errors
 
@@ -277,70 +286,6 @@ waits has changed nothing yet."
     (save-match-data
       (accept-process-output nil 0.01))))
 
-(defun todo-write--open (thread &optional about)
-  "Load THREAD, or begin it with the plist ABOUT; see `todo-write-begin'."
-  (todo-write--warn (todo-write--call todo-write-dyn--open thread about)))
-
-(defvar todo-write--save-timer nil
-  "Timer that tries to save the plans that could not be saved, or nil.")
-
-(defun todo-write--warn (warnings)
-  "Show WARNINGS, strings from the module."
-  (dolist (warning warnings)
-    (display-warning 'todo-write warning))
-  (when (and warnings (not todo-write--save-timer))
-    (todo-write--save-again)))
-
-;;; Plans that cannot be saved
-
-(declare-function todo-write--dispatch "todo-write-events")
-
-(defconst todo-write--save-seconds 600
-  "Seconds after which unsaved plans are tried and mentioned again.")
-
-(defun todo-write--save-again ()
-  "Try to save the plans that could not be saved; return those that still are not.
-While there are any, do so every `todo-write--save-seconds', and before
-Emacs exits.  The value is a list of keys."
-  (pcase-let ((`(,saved . ,unsaved) (todo-write--call todo-write-dyn--save-again)))
-    (cond ((and unsaved (not todo-write--save-timer))
-           (setq todo-write--save-timer
-                 (run-at-time todo-write--save-seconds todo-write--save-seconds
-                              #'todo-write--warn-unsaved))
-           (add-hook 'kill-emacs-query-functions #'todo-write--leave-p)
-           ;; A signal ends Emacs without a question.
-           (add-hook 'kill-emacs-hook #'todo-write--save-again))
-          ((and todo-write--save-timer (not unsaved))
-           (cancel-timer todo-write--save-timer)
-           (setq todo-write--save-timer nil)
-           (remove-hook 'kill-emacs-query-functions #'todo-write--leave-p)
-           (remove-hook 'kill-emacs-hook #'todo-write--save-again)))
-    (dolist (thread saved)
-      (todo-write--dispatch thread 'state nil))
-    unsaved))
-
-(defun todo-write--warn-unsaved ()
-  "Warn of the plans that still cannot be saved."
-  (when-let* ((unsaved (todo-write--save-again)))
-    (display-warning 'todo-write
-                     (format (ngettext
-                              "%d plan is not saved, since its journal cannot be written"
-                              "%d plans are not saved, since their journals cannot be written"
-                              (length unsaved))
-                             (length unsaved)))))
-
-(defun todo-write--leave-p ()
-  "Try to save the unsaved plans; return non-nil if Emacs may exit.
-If some cannot be saved, ask."
-  (let ((unsaved (todo-write--save-again)))
-    (or (null unsaved)
-        ;; Users replace this primitive, and native code would call it all the same.
-        (funcall (symbol-function 'yes-or-no-p)
-                 (format (ngettext "%d plan of an agent cannot be saved; exit anyway? "
-                                   "%d plans of agents cannot be saved; exit anyway? "
-                                   (length unsaved))
-                         (length unsaved))))))
-
 (defun todo-write--file-bytes (file limit)
   "Return the first LIMIT bytes of the local FILE as a unibyte string, or nil.
 Return nil if FILE is no regular file, which is never waited for."
@@ -395,6 +340,31 @@ The environment of this Emacs may name another one than the usual."
                                         ('codex '("CODEX_HOME" . "~/.codex"))))
                (folder (getenv variable)))
     (if (member folder '(nil "")) usual folder)))
+
+;;; Calls by other packages
+
+(defvar todo-write--host-failures nil
+  "Alist of hosts and (COUNT . ERROR): our functions that failed in their calls.")
+
+(defmacro todo-write--for-host (host &rest body)
+  "Evaluate BODY, which the package HOST, a string, calls by a hook or an advice.
+An error in it must not end the work of that package: it is counted for
+the doctor, the first one is shown, and the value is nil."
+  (declare (indent 1) (debug t))
+  `(condition-case-unless-debug problem
+       (progn ,@body)
+     (error (todo-write--count-host-failure ,host problem))))
+
+(defun todo-write--count-host-failure (host problem)
+  "Count PROBLEM, an error, for HOST, and return nil."
+  (let ((known (assoc host todo-write--host-failures)))
+    (if known
+        (setcdr known (cons (1+ (cadr known)) (car problem)))
+      (push (cons host (cons 1 (car problem))) todo-write--host-failures)
+      (display-warning 'todo-write
+                       (format-message "What %s reports cannot be used: %s" host
+                                       (error-message-string problem)))))
+  nil)
 
 (provide 'todo-write-core)
 ;;; todo-write-core.el ends here

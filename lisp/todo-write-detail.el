@@ -14,6 +14,7 @@
 (require 'seq)
 (require 'todo-write)
 (require 'todo-write-row)
+(require 'todo-write-text)
 (require 'todo-write-words)
 
 (defcustom todo-write-detail-functions '(todo-write-detail-item)

@@ -16,9 +16,9 @@
 (require 'todo-write-mcp-setup)
 (require 'todo-write-menu)
 (require 'todo-write-plugin)
-(require 'todo-write-remote)
+(require 'todo-write-machines)
 
-(autoload 'todo-write-remote-setup--findings "todo-write-remote-setup")
+(autoload 'todo-write-connect--findings "todo-write-connect")
 
 (defun todo-write-doctor--file (file)
   "Return FILE, a file name, without the user's home directory."
@@ -144,6 +144,26 @@ enables it."
    (todo-write-mcp-setup--finding)
    (todo-write-plugin--finding)))
 
+(defun todo-write-doctor--failures ()
+  "Return findings about hosts in whose calls our functions failed."
+  (mapcar (pcase-lambda (`(,host ,count . ,error))
+            (list 'problem
+                  (format "%s: %d of its calls failed here, the last one with %s"
+                          host count error)
+                  "A later version of it may have changed; report it with its version."))
+          todo-write--host-failures))
+
+(defvar todo-write-efrit--tried)
+(declare-function todo-write-efrit--missing "todo-write-efrit")
+
+(defun todo-write-doctor--efrit ()
+  "Return findings about the functions of Efrit that its mode advises."
+  (when-let* ((missing (and (bound-and-true-p todo-write-efrit-mode)
+                            (todo-write-efrit--missing))))
+    (list (list 'problem
+                (format "Efrit lacks %s, which the mode advises." (mapconcat #'symbol-name missing ", "))
+                (format "It was tried with Efrit %s." todo-write-efrit--tried)))))
+
 (defun todo-write-doctor--findings ()
   "Return what is found, an alist of (TITLE . FINDINGS).
 A finding is a list (STATE TEXT REMEDY): STATE is `ok', `note' for what
@@ -153,9 +173,11 @@ is merely off or missing, or `problem'; REMEDY is a sentence, nil or left out."
                     (append (todo-write-doctor--module) (todo-write-doctor--sources))
                   '((note "This Emacs cannot load it."))))
     ("Journals" ,(todo-write-doctor--journals))
-    ("Hosts" ,@(todo-write-doctor--hosts))
-    ,@(and todo-write-remotes
-           `(("Machines" ,@(todo-write-remote-setup--findings))))
+    ("Hosts" ,@(todo-write-doctor--hosts)
+     ,@(todo-write-doctor--efrit)
+     ,@(todo-write-doctor--failures))
+    ,@(and (todo-write-machines--all)
+           `(("Machines" ,@(todo-write-connect--findings))))
     ("Display" ,(if (bound-and-true-p todo-write-mode-line-mode)
                     '(ok "Mode line: on")
                   '(note "Mode line: off" "M-x todo-write-mode-line-mode")))))

@@ -54,7 +54,7 @@ In a chat, \\[todo-write-show] shows its own plan."
 
 (defun todo-write-eca--write-tasks (content)
   "Write the tasks in CONTENT, a call of ECA's tool, to the thread of this chat."
-  (with-demoted-errors "The tasks of ECA: %S"
+  (todo-write--for-host "ECA"
     (when-let* ((details (plist-get content :details)))
       (unless todo-write-eca--thread
         (add-hook 'kill-buffer-hook #'todo-write-eca--end-turn nil t)

@@ -15,8 +15,9 @@
 (require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-fold)
-(require 'todo-write-row)
-(require 'todo-write-view)
+(require 'todo-write-text)
+(require 'todo-write-view-move)
+(require 'todo-write-view-rows)
 
 (defun todo-write-edit--do (function &rest args)
   "Call FUNCTION with ARGS; turn an error of the store into a `user-error'."

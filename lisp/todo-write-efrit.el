@@ -19,7 +19,8 @@
 (require 'seq)
 (require 'todo-write)
 (require 'todo-write-calls)
-(require 'todo-write-view)
+(require 'todo-write-commands)
+(require 'todo-write-text)
 
 (defvar efrit-do--current-todos)
 (defvar efrit-do--todo-counter)
@@ -37,6 +38,9 @@
 (declare-function efrit-todo-item-create "ext:efrit-todo")
 
 ;;; The mode
+
+(defconst todo-write-efrit--tried "0.4.1 of 2026-07-04 (a4d9001)"
+  "Version of Efrit with which `todo-write-efrit--advice' was tried.")
 
 (defconst todo-write-efrit--advice
   '((efrit-do--dispatch-tool :around todo-write-efrit--dispatch)
@@ -62,8 +66,8 @@
     (efrit-repl-loop--end-turn :after todo-write-efrit--ended)
     (efrit-tool-confirm-action :around todo-write-efrit--confirming))
   "Advice of the mode, a list of (FUNCTION HOW ADVICE [PROPERTIES]).
-Efrit's displays follow its own tool by advice.  That advice is muted, not
-removed, so that it keeps its order.")
+Efrit has no hooks for any of this.  Its displays follow its own tool by
+advice.  That advice is muted, not removed, so that it keeps its order.")
 
 (defvar todo-write-efrit--folder nil
   "The folder of Efrit that the mode put first on the load path, or nil.")
@@ -101,6 +105,11 @@ its autoload from being defined."
       (when (and (fboundp function)
                  (not (autoloadp (symbol-function function))))
         (apply #'advice-add function how advice properties)))))
+
+(defun todo-write-efrit--missing ()
+  "Return the functions to be advised that the Efrit which is loaded lacks."
+  (and (featurep 'efrit)
+       (seq-remove #'fboundp (mapcar #'car todo-write-efrit--advice))))
 
 (defun todo-write-efrit--disable ()
   "Remove all advice, and restore the load path."
@@ -140,12 +149,12 @@ Record the other calls in the session's thread once it has a plan."
                     (format "efrit-%s" (cl-incf todo-write-efrit--calls))))
            result)
       (when id
-        (with-demoted-errors "The call of Efrit's agent: %S"
+        (todo-write--for-host "Efrit"
           (todo-write-calls--begin thread id name input)))
       (unwind-protect
           (setq result (apply dispatch name input more))
         (when id
-          (with-demoted-errors "The call of Efrit's agent: %S"
+          (todo-write--for-host "Efrit"
             (todo-write-calls--end thread id name (if (stringp result) result "")
                                    (todo-write-efrit--outcome name result))))))))
 
@@ -163,9 +172,11 @@ RESULT is nil if it signalled.  Efrit does not report exit codes."
 
 (defun todo-write-efrit--schema (schema)
   "Return SCHEMA, Efrit's vector of tool definitions, with our todo_write."
-  (vconcat (seq-remove (lambda (tool) (equal (cdr (assoc "name" tool)) "todo_write"))
-                       schema)
-           (list (todo-write-tool-schema))))
+  (or (todo-write--for-host "Efrit"
+        (vconcat (seq-remove (lambda (tool) (equal (cdr (assoc "name" tool)) "todo_write"))
+                             schema)
+                 (list (todo-write-tool-schema))))
+      schema))
 
 ;;; Calls
 
@@ -274,7 +285,7 @@ For `todo-write--event-functions'."
                   (todo-write-items thread))
           efrit-do--todo-counter (length efrit-do--current-todos))
     (when (advice-member-p 'efrit-agent--on-todo-update 'efrit-do--handle-todo-write)
-      (with-demoted-errors "Efrit's agent buffer: %S"
+      (todo-write--for-host "Efrit"
         (efrit-agent--on-todo-update)))))
 
 (defun todo-write-efrit--item (thread item)
@@ -321,47 +332,56 @@ Non-nil ALL deletes the other tasks, too.  These are edits by the user."
 
 (defun todo-write-efrit--works (session &rest _)
   "Set the agent of SESSION to working."
-  (when session
-    (todo-write-set-activity (todo-write-efrit--thread session) 'working)))
+  (todo-write--for-host "Efrit"
+    (when session
+      (todo-write-set-activity (todo-write-efrit--thread session) 'working))))
 
 (defun todo-write-efrit--asked (session question &rest _)
   "Set the agent of SESSION to waiting for the answer to QUESTION."
-  (when session
-    (todo-write-set-activity (todo-write-efrit--thread session) 'waiting
-                             (todo-write-row--reason question "question"))))
+  (todo-write--for-host "Efrit"
+    (when session
+      (todo-write-set-activity (todo-write-efrit--thread session) 'waiting
+                               (todo-write-row--reason question "question")))))
 
 (defun todo-write-efrit--set-active (session)
   "Set the agent of SESSION to working; for nil, set the active one to failed."
-  (if session
-      (todo-write-efrit--works session)
-    (when-let* ((active (efrit-session-active))
-                (reason (todo-write-row--reason (efrit-session-last-error active))))
-      (todo-write-end-turn (todo-write-efrit--thread active) reason t))))
+  (todo-write--for-host "Efrit"
+    (if session
+        (todo-write-efrit--works session)
+      (when-let* ((active (efrit-session-active))
+                  (reason (todo-write-row--reason (efrit-session-last-error active))))
+        (todo-write-end-turn (todo-write-efrit--thread active) reason t)))))
 
 (defun todo-write-efrit--set-status (session status)
   "Set the activity of SESSION, a conversation, according to STATUS."
-  (pcase status
-    ('working (todo-write-efrit--works session))
-    ('waiting (todo-write-efrit--asked session
-                                       (car (efrit-repl-session-pending-question session))))))
+  (todo-write--for-host "Efrit"
+    (pcase status
+      ('working (todo-write-efrit--works session))
+      ('waiting (todo-write-efrit--asked
+                 session (car (efrit-repl-session-pending-question session)))))))
 
 (defun todo-write-efrit--confirming (function args)
   "Call FUNCTION with ARGS, with the agent waiting for a confirmation."
-  (let* ((thread (car (todo-write-efrit--session)))
-         (before (car (todo-write-activity thread))))
-    (todo-write-set-activity thread 'waiting
-                             (todo-write-row--reason (alist-get 'action args) "permission"))
+  (let ((thread nil) (before nil))
+    (todo-write--for-host "Efrit"
+      (setq thread (car (todo-write-efrit--session))
+            before (car (todo-write-activity thread)))
+      (todo-write-set-activity thread 'waiting
+                               (todo-write-row--reason (alist-get 'action args) "permission")))
     (unwind-protect (funcall function args)
-      (todo-write-set-activity thread before))))
+      (todo-write--for-host "Efrit"
+        (todo-write-set-activity thread before)))))
 
 (defun todo-write-efrit--ended (session &optional reason)
   "End the turn of SESSION for REASON, which Efrit gives, or may be an answer."
-  (when (and session (not (equal reason "waiting-for-user")))
-    (let ((failed (and (member reason todo-write-efrit--failures) t)))
-      (todo-write-end-turn (todo-write-efrit--thread session)
-                           (and (or failed (member reason '("cancelled" "interrupted" "paused")))
-                                (string-replace "-" " " reason))
-                           failed))))
+  (todo-write--for-host "Efrit"
+    (when (and session (not (equal reason "waiting-for-user")))
+      (let ((failed (and (member reason todo-write-efrit--failures) t)))
+        (todo-write-end-turn
+         (todo-write-efrit--thread session)
+         (and (or failed (member reason '("cancelled" "interrupted" "paused")))
+              (string-replace "-" " " reason))
+         failed)))))
 
 (defun todo-write-efrit--cancelled (session)
   "End the turn of SESSION, which the user cancelled."
@@ -375,9 +395,10 @@ Non-nil ALL deletes the other tasks, too.  These are edits by the user."
             (apply function args)
           (quit (setq reason "interrupted")
                 (signal 'quit nil)))
-      (let ((thread (car (todo-write-efrit--session))))
-        (when (or reason (eq 'working (car (todo-write-activity thread))))
-          (todo-write-end-turn thread reason))))))
+      (todo-write--for-host "Efrit"
+        (let ((thread (car (todo-write-efrit--session))))
+          (when (or reason (eq 'working (car (todo-write-activity thread))))
+            (todo-write-end-turn thread reason)))))))
 
 (provide 'todo-write-efrit)
 ;;; todo-write-efrit.el ends here

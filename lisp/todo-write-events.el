@@ -5,9 +5,10 @@
 
 ;;; Commentary:
 
-;; Users are told of changed lists by `todo-write-change-functions', and of
-;; observations and streams by `todo-write-subscribe'.  Our own buffers and hosts
-;; are told of everything by `todo-write--event-functions'.
+;; Users are told of changed lists by `todo-write-change-functions', of what agents do
+;; by `todo-write-agent-functions', and of observations and streams by
+;; `todo-write-subscribe'.  Our own buffers and hosts are told of everything that
+;; happens to threads by `todo-write--event-functions'.
 
 ;;; Code:
 
@@ -56,14 +57,16 @@ element whose call threw."
                       (format-message "Function `%s' failed: %s"
                                       function (error-message-string err))))))
 
-(defun todo-write--run-change-functions (thread _what outcome)
-  "Call each function of `todo-write-change-functions' with THREAD and OUTCOME.
+(defun todo-write--run-functions (hook args)
+  "Apply each function of HOOK, a symbol, to ARGS, a list.
 If one signals, report it; all others are still called."
   (let (functions)
-    (run-hook-wrapped 'todo-write-change-functions
-                      (lambda (function) (push function functions) nil))
-    (todo-write--call-each #'todo-write--call-function (nreverse functions)
-                           (list thread outcome))))
+    (run-hook-wrapped hook (lambda (function) (push function functions) nil))
+    (todo-write--call-each #'todo-write--call-function (nreverse functions) args)))
+
+(defun todo-write--run-change-functions (thread _what outcome)
+  "Call the functions of `todo-write-change-functions' with THREAD and OUTCOME."
+  (todo-write--run-functions 'todo-write-change-functions (list thread outcome)))
 
 (defvar todo-write--event-functions nil
   "Abnormal hook of our own buffers and hosts, run whenever something happens.
@@ -77,9 +80,8 @@ Each function is called with THREAD, WHAT and DATA, where WHAT is one of:
               withdrawn; DATA is its id, see `todo-write-requests'
   `forgotten' THREAD was forgotten; DATA is nil
   `spinner'   the spinner turned; THREAD and DATA are nil
-  `agent-transition', `agent-change', `agent-gone'
-              DATA, a `todo-write-agent', changed its state or something
-              else, or was forgotten; see `todo-write-attention--watch'
+`todo-write-agent-functions' are told of agents.
+
 If one signals, the error is reported and the others are still called.")
 
 (defvar todo-write--newest-outcome nil
@@ -366,6 +368,68 @@ token that is not a string."
             (todo-write--dispatch thread 'observed "THOUGHTS")))
       (todo-write--emit emitted))
     emitted))
+
+;;; Plans that cannot be saved
+
+(defun todo-write--open (thread &optional about)
+  "Load THREAD, or begin it with the plist ABOUT; see `todo-write-begin'."
+  (todo-write--warn (todo-write--call todo-write-dyn--open thread about)))
+
+(defvar todo-write--save-timer nil
+  "Timer that tries to save the plans that could not be saved, or nil.")
+
+(defun todo-write--warn (warnings)
+  "Show WARNINGS, strings from the module."
+  (dolist (warning warnings)
+    (display-warning 'todo-write warning))
+  (when (and warnings (not todo-write--save-timer))
+    (todo-write--save-again)))
+
+(defconst todo-write--save-seconds 600
+  "Seconds after which unsaved plans are tried and mentioned again.")
+
+(defun todo-write--save-again ()
+  "Try to save the plans that could not be saved; return those that still are not.
+While there are any, do so every `todo-write--save-seconds', and before
+Emacs exits.  The value is a list of keys."
+  (pcase-let ((`(,saved . ,unsaved) (todo-write--call todo-write-dyn--save-again)))
+    (cond ((and unsaved (not todo-write--save-timer))
+           (setq todo-write--save-timer
+                 (run-at-time todo-write--save-seconds todo-write--save-seconds
+                              #'todo-write--warn-unsaved))
+           (add-hook 'kill-emacs-query-functions #'todo-write--leave-p)
+           ;; A signal ends Emacs without a question.
+           (add-hook 'kill-emacs-hook #'todo-write--save-again))
+          ((and todo-write--save-timer (not unsaved))
+           (cancel-timer todo-write--save-timer)
+           (setq todo-write--save-timer nil)
+           (remove-hook 'kill-emacs-query-functions #'todo-write--leave-p)
+           (remove-hook 'kill-emacs-hook #'todo-write--save-again)))
+    (dolist (thread saved)
+      (todo-write--dispatch thread 'state nil))
+    unsaved))
+
+(defun todo-write--warn-unsaved ()
+  "Warn of the plans that still cannot be saved."
+  (when-let* ((unsaved (todo-write--save-again)))
+    (display-warning 'todo-write
+                     (format (ngettext
+                              "%d plan is not saved, since its journal cannot be written"
+                              "%d plans are not saved, since their journals cannot be written"
+                              (length unsaved))
+                             (length unsaved)))))
+
+(defun todo-write--leave-p ()
+  "Try to save the unsaved plans; return non-nil if Emacs may exit.
+If some cannot be saved, ask."
+  (let ((unsaved (todo-write--save-again)))
+    (or (null unsaved)
+        ;; Users replace this primitive, and native code would call it all the same.
+        (funcall (symbol-function 'yes-or-no-p)
+                 (format (ngettext "%d plan of an agent cannot be saved; exit anyway? "
+                                   "%d plans of agents cannot be saved; exit anyway? "
+                                   (length unsaved))
+                         (length unsaved))))))
 
 (provide 'todo-write-events)
 ;;; todo-write-events.el ends here

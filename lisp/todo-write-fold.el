@@ -21,6 +21,7 @@
 
 (require 'cl-lib)
 (require 'todo-write-row)
+(require 'todo-write-text)
 
 (defface todo-write-fold '((t :inherit todo-write-completed :slant italic))
   "Face of the line that replaces folded tasks."
@@ -65,12 +66,11 @@ COUNT is the number of rows from START to END, both positions."
 
 (defun todo-write-fold--cover (overlay start end count)
   "Fold COUNT rows from START to END with OVERLAY, or a new one; return it."
-  (let ((overlay (or overlay (make-overlay start end))))
+  (let ((overlay (or overlay (make-button start end 'type 'todo-write-fold))))
     (move-overlay overlay start end)
     (unless (eql count (overlay-get overlay 'todo-write-count))
       (overlay-put overlay 'todo-write-count count)
       (overlay-put overlay 'display (todo-write-fold--line count))
-      (overlay-put overlay 'mouse-face 'highlight)
       (overlay-put overlay 'help-echo "RET, mouse-1: show the completed tasks"))
     overlay))
 

@@ -15,8 +15,8 @@
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write)
-(require 'todo-write-remote)
-(require 'todo-write-row)
+(require 'todo-write-machines)
+(require 'todo-write-text)
 
 (defcustom todo-write-follow-agents
   (list (cons 'claude (todo-write--agent-folder 'claude))
@@ -25,7 +25,7 @@
 AGENT is `claude' for Claude Code or `codex' for Codex; FOLDER is its
 folder of settings and sessions.  An agent may have several folders.
 A remote folder is that of an agent on another machine, in place of the
-usual ones there; see `todo-write-follow-remote'."
+usual ones there; see `todo-write-connect'."
   :type '(repeat (cons (choice (const :tag "Claude Code" claude) (const :tag "Codex" codex))
                        directory))
   :group 'todo-write-hosts
@@ -35,30 +35,6 @@ usual ones there; see `todo-write-follow-remote'."
   "The live processes, plists.
 The keys are (MACHINE . PID) and (MACHINE . SESSION); MACHINE is nil for
 this one.")
-
-(cl-defstruct (todo-write-follow-sessions--copy
-               (:constructor todo-write-follow-sessions--make-copy) (:copier nil))
-  "The copy of an agent's folder on another machine.
-FOLDER is the local one, with a slash at the end; AGENT is as in
-`todo-write-follow-agents'; MACHINE is the name of the machine, PREFIX
-that of its files.  LIVE has a line \"PID STATE START\" for each live
-process, or is nil while the machine does not tell."
-  folder agent machine prefix live)
-
-(defvar todo-write-follow-sessions--copies nil
-  "The copies of agents' folders on other machines.")
-
-(defun todo-write-follow-sessions--copy-of (file)
-  "Return the copy of another machine's folder in which FILE is, or nil."
-  (and todo-write-follow-sessions--copies
-       (seq-find (lambda (copy)
-                   (string-prefix-p (todo-write-follow-sessions--copy-folder copy) file))
-                 todo-write-follow-sessions--copies)))
-
-(defun todo-write-follow-sessions--machine-of (file)
-  "Return the name of the machine on which FILE was written, nil for this one."
-  (when-let* ((copy (todo-write-follow-sessions--copy-of file)))
-    (todo-write-follow-sessions--copy-machine copy)))
 
 (defvar todo-write-follow-sessions--found nil
   "Folders that running agents use beside `todo-write-follow-agents'.
@@ -92,39 +68,19 @@ The hub finds out whether FOLDER is there, since Emacs would wait for it."
   "Return the elements of `todo-write-follow-agents' on this machine."
   (seq-remove (lambda (home) (file-remote-p (cdr home))) todo-write-follow-agents))
 
-(defun todo-write-follow-sessions--local-homes ()
-  "Return the agents and their folders on this machine as (AGENT . FOLDER)."
-  (append (todo-write-follow-sessions--given-homes) todo-write-follow-sessions--found))
-
 (defun todo-write-follow-sessions--homes ()
-  "Return the agents and their folders, given, found and copied.
-A list of (AGENT . FOLDER); all folders are local."
-  (append (todo-write-follow-sessions--local-homes)
-          (mapcar (lambda (copy) (cons (todo-write-follow-sessions--copy-agent copy)
-                                       (todo-write-follow-sessions--copy-folder copy)))
-                  todo-write-follow-sessions--copies)))
-
-(defun todo-write-follow-sessions--excerpts ()
-  "Return folders like those of `todo-write-follow-sessions--homes'.
-In them are the beginnings and ends of transcripts that were not copied."
-  (mapcar (lambda (copy) (cons (todo-write-follow-sessions--copy-agent copy)
-                               (concat (todo-write-follow-sessions--copy-folder copy) "excerpts/")))
-          todo-write-follow-sessions--copies))
+  "Return the agents and their folders here, given and found, as (AGENT . FOLDER)."
+  (append (todo-write-follow-sessions--given-homes) todo-write-follow-sessions--found))
 
 ;;; Transcripts
 
 (defun todo-write-follow-sessions--searched (homes &optional scope names)
   "Return HOMES, a list of (AGENT . FOLDER), as the module takes them.
 SCOPE is \"all\" or \"project\", by default \"none\"; NAMES are those of
-the project's root.  Both may be functions of the copy in which a folder
-is, or nil."
+the project's root."
   (cl-loop for (agent . folder) in homes
-           for copy = (todo-write-follow-sessions--copy-of (file-name-as-directory folder))
            when (todo-write-follow-sessions--text-p folder)
-           collect `(,(symbol-name agent) ,(expand-file-name folder)
-                     ,(if copy (todo-write-follow-sessions--copy-machine copy) "")
-                     ,(or (if (functionp scope) (funcall scope copy) scope) "none")
-                     ,@(if (functionp names) (funcall names copy) names))))
+           collect `(,(symbol-name agent) ,(expand-file-name folder) ,(or scope "none") ,@names)))
 
 (defun todo-write-follow-sessions--escape (directory)
   "Return the name that Claude Code gives the folder of DIRECTORY."
@@ -138,32 +94,12 @@ is, or nil."
                        (list project (let (file-name-handler-alist)
                                        (file-truename project))))))
 
-(defun todo-write-follow-sessions--project-names (project copy)
-  "Return the names of PROJECT's root on the machine of COPY, nil for this one.
+(defun todo-write-follow-sessions--project-names (project)
+  "Return the names of PROJECT's root here.
 There are none if it is on another machine."
-  (cond (copy (and (equal (todo-write-follow-sessions--copy-prefix copy) (file-remote-p project))
-                   (list (file-local-name project))))
-        ((not (file-remote-p project))
-         (delete-dups (mapcar #'directory-file-name (list (expand-file-name project)
-                                                          (file-truename project)))))))
-
-(defun todo-write-follow-sessions--begun (since)
-  "Return the names of the transcripts of processes that began SINCE, a time.
-That is in seconds since the epoch.  Only live processes count; they may
-not have written their transcripts yet."
-  (cl-loop for process being the hash-values of todo-write-follow-sessions--processes
-           using (hash-keys key)
-           for session = (plist-get process :sessionId)
-           for folder = (plist-get process :cwd)
-           when (and (integerp (cdr key)) session folder
-                     (not (string-search "/" session))
-                     (<= since (/ (or (plist-get process :startedAt) 0) 1000.0)))
-           collect (expand-file-name
-                    (format "projects/%s/%s.jsonl"
-                            (let (file-name-handler-alist)
-                              (todo-write-follow-sessions--escape folder))
-                            session)
-                    (expand-file-name "../.." (plist-get process :file)))))
+  (unless (file-remote-p project)
+    (delete-dups (mapcar #'directory-file-name (list (expand-file-name project)
+                                                     (file-truename project))))))
 
 (defun todo-write-follow-sessions--files ()
   "Return the transcripts as a list of (TIME . FILE), newest first."
@@ -196,8 +132,14 @@ not have written their transcripts yet."
       (clrhash todo-write-follow-sessions--skipped))
     (puthash file reason todo-write-follow-sessions--skipped)
     (message "todo-write skips %s: %s"
-             (todo-write-row-line (abbreviate-file-name file)) (todo-write-row-line reason))
+             (todo-write-row-line (todo-write-follow-sessions--shown file))
+             (todo-write-row-line reason))
     nil))
+
+(defun todo-write-follow-sessions--shown (file)
+  "Return FILE, abbreviated.  Nothing is asked of another machine."
+  (let (file-name-handler-alist)
+    (abbreviate-file-name file)))
 
 (defun todo-write-follow-sessions--project ()
   "Return the root of the current project.
@@ -225,21 +167,17 @@ Its `:state' is `alive' or `suspended'."
 
 (defun todo-write-follow-sessions--session (thread)
   "Return the id of THREAD's session of Claude Code."
-  (string-remove-prefix "claude:" (todo-write-remote--bare-key thread)))
+  (string-remove-prefix "claude:" (todo-write-machines--bare-key thread)))
 
 (defun todo-write-follow-sessions--process-of (thread)
   "Return the plist of the live process of THREAD's session, or nil."
-  (todo-write-follow-sessions--live (todo-write-remote--of-thread thread)
+  (todo-write-follow-sessions--live (todo-write-machines--of-thread thread)
                                     (todo-write-follow-sessions--session thread)))
-
-(defun todo-write-follow-sessions--pid (thread)
-  "Return the id of the live process of THREAD's session, or nil."
-  (plist-get (todo-write-follow-sessions--process-of thread) :pid))
 
 (defun todo-write-follow-sessions--process-in (file)
   "Return the plist of the live process of the session in FILE, or nil."
   (todo-write-follow-sessions--process-of
-   (todo-write-remote--key (todo-write-follow-sessions--machine-of file)
+   (todo-write-machines--key (todo-write-machines--of file)
                            (concat "claude:" (file-name-base file)))))
 
 ;;; Reading a session in the minibuffer
@@ -278,7 +216,7 @@ The agent runs in FOLDER."
 HEAD is its description.  A choice is a list (TITLE FILE TIME NOTE).
 NOTE has the working directory, the agent and what its process says."
   (let ((process (todo-write-follow-sessions--process-in file))
-        (machine (todo-write-follow-sessions--machine-of file))
+        (machine (todo-write-machines--of file))
         (folder (plist-get head :folder)))
     (list (todo-write-row-line (or (plist-get head :title) "(nothing asked yet)") 100)
           file time

@@ -23,9 +23,11 @@
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write)
+(require 'todo-write-commands)
 (require 'todo-write-follow-sessions)
 (require 'todo-write-hub)
-(require 'todo-write-view)
+(require 'todo-write-machines)
+(require 'todo-write-text)
 
 (defcustom todo-write-follow-interval 2
   "Seconds between looks at the transcripts that are followed.
@@ -54,8 +56,8 @@ grew within `todo-write-follow-quiet' seconds."
 (cl-defstruct (todo-write-follow--session
                (:constructor todo-write-follow--make-session))
   "A session that is followed.
-FILE is its transcript, or the copy of one on another machine, ID the
-hub's number; THREAD is a key, once it is known.  GREW is when the file
+FILE is its transcript, ID the hub's number, or nil while its machine is
+not known to the hub; THREAD is a key, once it is known.  GREW is when the file
 last grew.  AUTOMATIC is t if the mode picked it, `machine' if it was
 picked since all of its machine are followed.  BYTES is the number of
 those read so far.  SHOW is non-nil if its plan is to be shown once it is
@@ -75,12 +77,11 @@ read.  STATE is nil until all that FILE has was read, `ready' afterwards,
 (defvar todo-write-follow--stopped nil
   "Transcripts that the mode no longer picks, because the user stopped them.")
 
-(autoload 'todo-write-follow-remote--pick "todo-write-follow-remote")
-(autoload 'todo-write-follow-remote--await "todo-write-follow-remote")
-(autoload 'todo-write-follow-remote--begin-mode "todo-write-follow-remote")
-(declare-function todo-write-follow-link--link-process "todo-write-follow-link")
-(declare-function todo-write-follow-remote--end-unused "todo-write-follow-remote")
-(declare-function todo-write-follow-remote--all-p "todo-write-follow-remote")
+(autoload 'todo-write-connect--await "todo-write-connect")
+(declare-function todo-write-connect "todo-write-connect")
+(declare-function todo-write-connect--follows-p "todo-write-connect")
+(declare-function todo-write-connect--send-all "todo-write-connect")
+(declare-function todo-write-connect--stop-following "todo-write-connect")
 
 ;;; Commands
 
@@ -95,24 +96,26 @@ argument, or without FILE, switch `todo-write-follow-mode' on instead.
 SHOW non-nil shows the plan.  Signal `todo-write-input-error' if FILE
 cannot be read.
 
-FILE may be on another machine, and in a remote folder, sessions there
-are read in the minibuffer, too.  Such a session is followed once its
-transcript was fetched; see `todo-write-follow-remote'."
+FILE may be on another machine, and in a remote folder, the sessions there
+are read in the minibuffer.  Then the machine is connected first; see
+`todo-write-connect'."
   (interactive (list (unless current-prefix-arg (todo-write-follow--read-session)) t))
-  (if (and file (or (file-remote-p file) (todo-write-follow-sessions--copy-of file)))
-      (todo-write-follow-remote--pick file show)
-    (todo-write-follow--now file show)))
+  (when (and file (file-remote-p file))
+    (todo-write-connect--await file))
+  (todo-write-follow--now file show))
 
 (defun todo-write-follow--read-session ()
   "Read a session in the minibuffer; return its transcript."
-  (when (file-remote-p default-directory)
-    (todo-write-follow-remote--await default-directory))
-  (let* ((project (todo-write-follow-sessions--project))
-         (choices (todo-write-follow-sessions--choices (todo-write-follow--offered project))))
+  (let* ((machine (and (file-remote-p default-directory)
+                       (todo-write-connect--await default-directory)))
+         (project (todo-write-follow-sessions--project))
+         (choices (todo-write-follow-sessions--choices
+                   (todo-write-follow--offered project machine))))
     (unless choices
-      (user-error "No session in %s"
-                  (mapconcat (lambda (agent) (abbreviate-file-name (cdr agent)))
-                             (todo-write-follow-sessions--homes) ", ")))
+      (user-error "No session %s"
+                  (if machine (concat "on " machine)
+                    (concat "in " (mapconcat (lambda (agent) (abbreviate-file-name (cdr agent)))
+                                             (todo-write-follow-sessions--homes) ", ")))))
     (todo-write-follow-sessions--complete "Follow session: " choices)))
 
 (defvar todo-write-follow--homes nil
@@ -122,40 +125,42 @@ transcript was fetched; see `todo-write-follow-remote'."
   "Non-nil once the mode's folders were searched.")
 
 (defvar todo-write-follow--sent nil
-  "The homes that the hub knows, and the live processes of machines.")
+  "The homes that the hub knows, in a list, or nil if it was told of none.")
 
 (defvar todo-write-follow--round nil
   "The answer that is awaited, a list (ROUND FOUND), or nil.")
 
-(defun todo-write-follow--offered (project)
+(defun todo-write-follow--offered (project machine)
   "Return what the hub says of the newest sessions, a list of plists.
-PROJECT is the root of the current project."
+PROJECT is the root of the current project.  MACHINE is the name of the
+machine to ask, which is connected, or nil for this one."
   (todo-write-follow--connect)
-  ;; Their processes are read, too, and the folders of running agents.
-  (todo-write-follow--send-homes t)
   (unwind-protect
       (let ((todo-write-follow--homes nil))
-        (todo-write--call todo-write-dyn--hub-search (todo-write--sandbox))
-        (todo-write-hub--wait (lambda () todo-write-follow--homes))
+        (unless machine
+          ;; Their processes are read, too, and the folders of running agents.
+          (todo-write-follow--send-homes t)
+          (todo-write--call todo-write-dyn--hub-search (todo-write--sandbox))
+          (todo-write-hub--wait (lambda () todo-write-follow--homes)))
         (setq todo-write-follow--round
-              (list (todo-write--call todo-write-dyn--hub-choose
-                      (todo-write-follow-sessions--searched
-                       (append (todo-write-follow-sessions--homes)
-                               (todo-write-follow-sessions--excerpts))
-                       "project"
-                       (lambda (copy)
-                         (todo-write-follow-sessions--project-names project copy))))))
+              (list (if machine
+                        (todo-write--call todo-write-dyn--hub-choose-there
+                          machine (list (directory-file-name (file-local-name project))))
+                      (todo-write--call todo-write-dyn--hub-choose
+                        (todo-write-follow-sessions--searched
+                         (todo-write-follow-sessions--homes) "project"
+                         (todo-write-follow-sessions--project-names project))))))
         (todo-write-hub--wait (lambda () (cdr todo-write-follow--round)))
         (cadr todo-write-follow--round))
     (setq todo-write-follow--round nil)
     (todo-write-follow--send-homes)))
 
 (defun todo-write-follow--now (file show)
-  "Follow the local transcript FILE, or else the newest session.
+  "Follow the transcript FILE, or else the newest session.
 SHOW is as for `todo-write-follow'."
   (when file
     (setq todo-write-follow--stopped
-          (delete (expand-file-name file) todo-write-follow--stopped))
+          (delete (todo-write-follow--name file) todo-write-follow--stopped))
     (todo-write-follow--drop-forgotten file))
   (let ((session (if file (todo-write-follow--begin file)
                    (todo-write-follow-mode)
@@ -205,9 +210,8 @@ If SHOW is non-nil, wait only until its plan can be shown.  Signal
 It follows a new session as soon as that appears, and an older one that
 is resumed while the current one is quiet.  Earlier ones are followed
 until their agents have ended.  See `todo-write-follow-all' for the
-sessions of all projects.  In a remote folder, or if
-`todo-write-follow-agents' has one, it begins the process that tells of
-the sessions on that machine; see `todo-write-follow-remote'."
+sessions of all projects.  In a remote folder, it connects to that
+machine; see `todo-write-connect'."
   :global t
   :group 'todo-write-hosts
   (setq todo-write-follow--project (and todo-write-follow-mode
@@ -235,48 +239,48 @@ the sessions on that machine; see `todo-write-follow-remote'."
   (unless todo-write-follow-mode
     (todo-write-follow--each #'todo-write-follow--end (todo-write-follow--automatic)))
   (when todo-write-follow-mode
-    (todo-write-follow--connect)
-    (when (seq-some #'file-remote-p (cons default-directory
-                                          (mapcar #'cdr todo-write-follow-agents)))
-      (todo-write-follow-remote--begin-mode)))
+    (todo-write-follow--connect))
   (todo-write-follow--send-homes)
+  (funcall (if todo-write-follow-mode #'add-hook #'remove-hook)
+           'todo-write-list-refresh-hook #'todo-write-follow--search-again)
+  (when (featurep 'todo-write-connect)
+    (todo-write-connect--send-all))
   (when todo-write-follow-mode
-    (todo-write-follow--search-again))
-  (when (featurep 'todo-write-follow-remote)
-    (todo-write-follow-remote--end-unused)))
+    (when (file-remote-p todo-write-follow--project)
+      (condition-case err
+          (todo-write-connect todo-write-follow--project)
+        (error (message "todo-write does not follow on %s: %s"
+                        (file-remote-p todo-write-follow--project)
+                        (error-message-string err)))))
+    (todo-write-follow--search-again)))
 
 (defun todo-write-follow-stop (&optional file)
   "Stop following the session whose transcript is FILE; nil for all.
 Its plan stays, paused.  Interactively, ask which one if there are
 several; with a prefix argument, stop all.  Stopping all, or the one that
 `todo-write-follow-mode' follows, switches the mode off; with
-`todo-write-follow-all', only stopping all does."
+`todo-write-follow-all', only stopping all does.  A machine stays
+connected; see `todo-write-disconnect'."
   (interactive
-   (list (let ((files (mapcar #'todo-write-follow--session-file todo-write-follow--sessions))
-               ;; A machine may have no session now.
-               (machines (seq-some #'todo-write-follow-link--link-process
-                                   (bound-and-true-p todo-write-follow-remote--links))))
-           (cond ((not (or files machines))
-                  (user-error "No session is followed"))
+   (list (let ((files (mapcar #'todo-write-follow--session-file todo-write-follow--sessions)))
+           (cond ((null files) (user-error "No session is followed"))
                  (current-prefix-arg nil)
                  ((cdr files)
                   (todo-write-follow-sessions--complete
                    "Stop following: " (mapcar #'todo-write-follow--choice files)))
-                 ((and todo-write-follow-all (not machines))
-                  (car files))))))
+                 (todo-write-follow-all (car files))))))
   (let ((sessions (if file
                       (ensure-list (todo-write-follow--find file))
                     todo-write-follow--sessions)))
-    (cond ((and file (or todo-write-follow-all
-                         (todo-write-follow-sessions--copy-of (expand-file-name file))))
-           (cl-pushnew (expand-file-name file) todo-write-follow--stopped :test #'equal))
+    (cond ((and file (or todo-write-follow-all (todo-write-machines--of file)))
+           (cl-pushnew (todo-write-follow--name file) todo-write-follow--stopped :test #'equal))
           ((not todo-write-follow-mode))
           ((or (null file) (seq-some #'todo-write-follow--session-automatic sessions))
            (todo-write-follow-mode -1)))
+    (when (and (null file) (featurep 'todo-write-connect))
+      (todo-write-connect--stop-following))
     (todo-write-follow--each #'todo-write-follow--end sessions)
-    (todo-write-follow--send-homes)
-    (when (featurep 'todo-write-follow-remote)
-      (todo-write-follow-remote--end-unused (null file)))))
+    (todo-write-follow--send-homes)))
 
 (defun todo-write-follow--choice (file)
   "Return a choice for FILE, the transcript of a session that is followed."
@@ -318,48 +322,32 @@ several; with a prefix argument, stop all.  Stopping all, or the one that
 (defun todo-write-follow--register (session)
   "Have the hub follow SESSION from its beginning."
   (let* ((file (todo-write-follow--session-file session))
-         (copy (todo-write-follow-sessions--copy-of file))
+         (machine (todo-write-machines--of file))
          (id (todo-write--call todo-write-dyn--hub-follow
-               file (and copy (list (todo-write-follow-sessions--copy-machine copy)
-                                    (todo-write-follow-sessions--copy-prefix copy))))))
+               file (and machine (list machine (todo-write-machines--prefix machine))))))
     (setf (todo-write-follow--session-id session) id
           (todo-write-follow--session-state session) nil)
-    (puthash id session todo-write-follow--ids)))
+    (when id
+      (puthash id session todo-write-follow--ids))))
 
 (defun todo-write-follow--send-homes (&optional all)
   "Tell the hub which folders of agents it watches and searches.
 There are none while nothing is followed, unless ALL is non-nil."
   (when (todo-write-hub--live-p)
-    (let ((homes (and (or all todo-write-follow-mode todo-write-follow--sessions
-                          todo-write-follow-sessions--copies)
+    (let ((homes (and (or all todo-write-follow-mode todo-write-follow--sessions)
                       (todo-write-follow-sessions--searched
                        (todo-write-follow-sessions--homes)
-                       #'todo-write-follow--scope
-                       (lambda (copy)
-                         (and todo-write-follow-mode
-                              (todo-write-follow-sessions--project-names
-                               todo-write-follow--project copy)))))))
-      (unless (equal homes (car todo-write-follow--sent))
+                       (and todo-write-follow-mode
+                            (cond (todo-write-follow-all "all")
+                                  ((todo-write-follow-sessions--project-names
+                                    todo-write-follow--project)
+                                   "project")))
+                       (and todo-write-follow-mode
+                            (todo-write-follow-sessions--project-names
+                             todo-write-follow--project))))))
+      (unless (equal (list homes) todo-write-follow--sent)
         (todo-write--call todo-write-dyn--hub-set-homes homes)
-        (setq todo-write-follow--sent (list homes))))
-    (dolist (copy todo-write-follow-sessions--copies)
-      (let ((folder (todo-write-follow-sessions--copy-folder copy))
-            (live (todo-write-follow-sessions--copy-live copy)))
-        (unless (equal live (alist-get folder (cdr todo-write-follow--sent) 'none nil #'equal))
-          (setf (alist-get folder (cdr todo-write-follow--sent) nil nil #'equal) live)
-          (mapc #'todo-write--publish-report
-                (todo-write--call todo-write-dyn--hub-set-machine
-                  folder (todo-write-follow-sessions--copy-machine copy) live)))))))
-
-(defun todo-write-follow--scope (copy)
-  "Return which sessions are searched in the folder of COPY, or here if nil."
-  (cond ((and copy (todo-write-follow-remote--all-p
-                    (todo-write-follow-sessions--copy-machine copy)))
-         "all")
-        ((not todo-write-follow-mode) nil)
-        (todo-write-follow-all "all")
-        ((todo-write-follow-sessions--project-names todo-write-follow--project copy)
-         "project")))
+        (setq todo-write-follow--sent (list homes))))))
 
 (defun todo-write-follow--receive (message)
   "Handle MESSAGE of the hub, and dispatch what it changed of agents."
@@ -403,14 +391,14 @@ There are none while nothing is followed, unless ALL is non-nil."
   "Say that the folder ROOT does not answer, or does again if OVER is non-nil."
   (message (if over "%s answers again: todo-write goes on with what is there"
              "%s does not answer: todo-write waits for it, and goes on with all else")
-           (todo-write-row-line (abbreviate-file-name root))))
+           (todo-write-row-line (todo-write-follow-sessions--shown root))))
 
 (defun todo-write-follow--receive-broken (root)
   "Warn that what read the folder ROOT failed."
   (display-warning 'todo-write
                    (format "What reads the sessions of agents %sfailed; please report this"
                            (if (string-empty-p root) ""
-                             (format "in %s " (abbreviate-file-name root))))))
+                             (format "in %s " (todo-write-follow-sessions--shown root))))))
 
 (defun todo-write-follow--lose-file (session reason)
   "End following SESSION, whose transcript cannot be read for REASON.
@@ -426,10 +414,15 @@ Say so, unless a caller waits for it and signals."
 
 ;;; Following
 
+(defun todo-write-follow--name (file)
+  "Return the name under which the transcript FILE is known.
+The hub's name of a file on another machine is taken as it is."
+  (if (todo-write-machines--of file) file (expand-file-name file)))
+
 (defun todo-write-follow--find (file)
   "Return the session whose transcript is FILE, or nil."
   (or (gethash file todo-write-follow--files)
-      (gethash (expand-file-name file) todo-write-follow--files)))
+      (gethash (todo-write-follow--name file) todo-write-follow--files)))
 
 (defun todo-write-follow--remove (session &optional moved)
   "Remove SESSION from those that are followed; the hub reads it no more.
@@ -440,11 +433,6 @@ MOVED non-nil means that it is followed on from another file."
               (inhibit-quit t))
     (remhash id todo-write-follow--ids)
     (mapc #'todo-write--publish-report (todo-write--call todo-write-dyn--hub-stop id moved))))
-
-(defun todo-write-follow--thread-p (thread)
-  "Return non-nil if the session of THREAD is followed."
-  (seq-some (lambda (session) (equal thread (todo-write-follow--session-thread session)))
-            todo-write-follow--sessions))
 
 (defun todo-write-follow--automatic ()
   "Return the sessions that `todo-write-follow-mode' follows."
@@ -462,7 +450,7 @@ MOVED non-nil means that it is followed on from another file."
   "Follow the session whose transcript is FILE, and return it.
 AUTOMATIC is that of `todo-write-follow--session'.  It is read later."
   (or (todo-write-follow--find file)
-      (let* ((file (expand-file-name file))
+      (let* ((file (todo-write-follow--name file))
              (session (todo-write-follow--make-session :file file :automatic automatic)))
         (todo-write-follow--connect)
         (push session todo-write-follow--sessions)
@@ -472,7 +460,7 @@ AUTOMATIC is that of `todo-write-follow--session'.  It is read later."
           (todo-write-follow--send-homes))
         (unwind-protect
             (todo-write-follow--register session)
-          ;; The module does not take a name that is no text.
+          ;; The module does not take a name that is no text, or too many of a machine.
           (unless (todo-write-follow--session-id session)
             (todo-write-follow--remove session)))
         session)))
@@ -526,30 +514,6 @@ An error with one of them is reported, and does not stop the others."
   (todo-write-follow--remove session t)
   (todo-write-follow--begin moved (todo-write-follow--session-automatic session)))
 
-;;; Other machines
-
-(defun todo-write-follow--read-copies (machine files processes first)
-  "Read what changed in the copies of MACHINE's files.
-FILES are the transcripts that changed or have a file beside them that
-did.  PROCESSES is non-nil if the process files changed.  FIRST is
-non-nil if MACHINE was silent before; agents may have ended meanwhile."
-  (when (todo-write-hub--live-p)
-    (when processes
-      ;; They are read when the hub is told again which processes live.
-      (dolist (copy todo-write-follow-sessions--copies)
-        (when (equal machine (todo-write-follow-sessions--copy-machine copy))
-          (setf (alist-get (todo-write-follow-sessions--copy-folder copy)
-                           (cdr todo-write-follow--sent) nil t #'equal)
-                nil))))
-    (todo-write-follow--send-homes)
-    (when files
-      (todo-write--call todo-write-dyn--hub-look files))
-    (when first
-      (dolist (session todo-write-follow--sessions)
-        (when (equal machine (todo-write-follow-sessions--machine-of
-                              (todo-write-follow--session-file session)))
-          (todo-write--call todo-write-dyn--hub-check (todo-write-follow--session-id session)))))))
-
 ;;; Newer sessions
 
 (defconst todo-write-follow--most-new 50
@@ -560,22 +524,27 @@ non-nil if MACHINE was silent before; agents may have ended meanwhile."
 FOUND is a list of plists, the newest first; SKIPPED are the names of
 files that are not text."
   (todo-write-follow-sessions--skip-names skipped)
-  (when todo-write-follow-mode
-    (if todo-write-follow-all
-        (todo-write-follow--pick-live found)
-      (todo-write-follow--pick-newest found))
-    (todo-write-follow--pick-begun found)
-    (todo-write-follow--end-automatic))
-  (when todo-write-follow-sessions--copies
-    (todo-write-follow--begin-all
-     (seq-filter (lambda (one)
-                   (when-let* ((machine (todo-write-follow-sessions--machine-of
-                                         (plist-get one :file))))
-                     (and (todo-write-follow-remote--all-p machine)
-                          (todo-write-follow--live-p one))))
-                 found)
-     'machine))
+  (pcase-let ((`(,here . ,there) (todo-write-follow--split found)))
+    (when todo-write-follow-mode
+      (if todo-write-follow-all
+          (todo-write-follow--pick-live here)
+        (todo-write-follow--pick-newest found))
+      (todo-write-follow--pick-begun here)
+      (todo-write-follow--end-automatic))
+    (todo-write-follow--begin-all (seq-filter #'todo-write-follow--of-machine-p there) 'machine))
   (setq todo-write-follow--searched t))
+
+(defun todo-write-follow--split (found)
+  "Return (HERE . THERE): the sessions in FOUND here, and on other machines."
+  (let (here there)
+    (dolist (one found)
+      (if (todo-write-machines--of (plist-get one :file)) (push one there) (push one here)))
+    (cons (nreverse here) (nreverse there))))
+
+(defun todo-write-follow--of-machine-p (one)
+  "Return non-nil if ONE, on another machine, lives and all there are followed."
+  (and (todo-write-connect--follows-p (todo-write-machines--of (plist-get one :file)))
+       (todo-write-follow--live-p one)))
 
 (defun todo-write-follow--begin-all (found automatic)
   "Follow the sessions in FOUND that are not followed or stopped.
@@ -664,7 +633,7 @@ Unless the current session is quiet, only a new file replaces it."
                     (and thread
                          (or (todo-write-follow-sessions--process-of thread)
                              ;; Codex keeps no files of processes; its turns tell.
-                             (and (string-prefix-p "codex:" (todo-write-remote--bare-key thread))
+                             (and (string-prefix-p "codex:" (todo-write-machines--bare-key thread))
                                   (todo-write-activity thread)))))
           (todo-write-follow--end session))))))
 

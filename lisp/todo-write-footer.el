@@ -18,6 +18,7 @@
 (require 'todo-write)
 (require 'todo-write-row)
 (require 'todo-write-story)
+(require 'todo-write-text)
 
 (cl-defstruct (todo-write-footer--parts (:constructor todo-write-footer--make) (:copier nil))
   "What the last line of a plan is about.
@@ -40,10 +41,11 @@ items.  WHOLE and EARLIER are as the arguments OPEN and EARLIER of
               (string-join
                (delq nil
                      (list (when (> files 0)
-                             (concat (todo-write-story--count files "file") " "
+                             (concat (todo-write-text-count files "file")
+                                     (and (plist-get work :moreFiles) " and more") " "
                                      (todo-write-story--lines (plist-get work :added)
                                                              (plist-get work :removed))))
-                           (when (> run 0) (todo-write-story--count run "command"))
+                           (when (> run 0) (todo-write-text-count run "command"))
                            (when (> (plist-get commands :failed) 0)
                              (format "%d failed" (plist-get commands :failed)))))
                ", ")))))
@@ -66,7 +68,7 @@ items.  WHOLE and EARLIER are as the arguments OPEN and EARLIER of
                                "show the completed tasks that the agent took off the list"))
                             (when lists
                               (todo-write-footer--part
-                               'lists (todo-write-story--count (length lists) "earlier list")
+                               'lists (todo-write-text-count (length lists) "earlier list")
                                "show the lists that this one replaced"))
                             (when outside
                               (todo-write-footer--part
@@ -74,29 +76,24 @@ items.  WHOLE and EARLIER are as the arguments OPEN and EARLIER of
                                "show what was done while no task was in progress"))))))
     (when parts
       (todo-write-footer--insert-parts parts width)
-      (when dropped
-        (todo-write-row--if-open (memq 'dropped open) '(open . dropped)
-          (todo-write-footer--insert-dropped dropped width)))
-      (when cleared
-        (todo-write-row--if-open (memq 'cleared open) '(open . cleared)
-          (dolist (item cleared)
-            (todo-write-footer--insert-item item footer thread width))))
-      (when lists
-        (todo-write-row--if-open (memq 'lists open) '(open . lists)
-          (dolist (list lists)
-            (todo-write-footer--insert-list list footer thread width))))
-      (when outside
-        (todo-write-row--if-open (memq 'outside open) '(open . outside)
-          (todo-write-footer--insert-story 'outside footer thread width))))))
+      (when (memq 'dropped open)
+        (todo-write-footer--insert-dropped dropped width))
+      (when (memq 'cleared open)
+        (dolist (item cleared)
+          (todo-write-footer--insert-item item footer thread width)))
+      (when (memq 'lists open)
+        (dolist (list lists)
+          (todo-write-footer--insert-list list footer thread width)))
+      (when (and outside (memq 'outside open))
+        (todo-write-footer--insert-story 'outside footer thread width)))))
 
 (defun todo-write-footer--part (key text help)
   "Return TEXT as a part that opens KEY; HELP says what RET does."
   (let ((text (copy-sequence text)))
     (add-face-text-property 0 (length text) 'todo-write-detail t text)
-    (propertize text 'todo-write-toggle key 'todo-write-stop (list key)
-                'mouse-face (list 'highlight)
-                'todo-write-part (and (eq key 'outside) key)
-                'help-echo (concat "RET, mouse-1: " help))))
+    (todo-write-row--button text 'todo-write-part (concat "RET, mouse-1: " help)
+                            'todo-write-toggle key
+                            'todo-write-part (and (eq key 'outside) key))))
 
 (defun todo-write-footer--insert-parts (parts width)
   "Insert PARTS, strings, in lines of WIDTH columns."
@@ -119,9 +116,8 @@ items.  WHOLE and EARLIER are as the arguments OPEN and EARLIER of
   (dolist (item items)
     (let ((start (point)))
       (todo-write-row--insert item 'removed nil width 2)
-      (add-text-properties start (point)
-                           (list 'todo-write-dropped (plist-get item :id)
-                                 'todo-write-stop t 'mouse-face (list 'highlight))))))
+      (todo-write-row--make-button start (point) 'todo-write-dropped "R: bring it back"
+                                   'todo-write-dropped (plist-get item :id)))))
 
 (defun todo-write-footer--insert-list (list footer thread width)
   "Insert LIST, an element of the lists of FOOTER, of THREAD.
@@ -130,11 +126,10 @@ WIDTH is the number of columns."
          (open (memql (car list) (todo-write-footer--parts-open footer)))
          (start (point)))
     (todo-write-footer--insert-heading items open thread width)
-    (add-text-properties start (point)
-                         (list 'todo-write-toggle (car list) 'todo-write-stop t
-                               'mouse-face (list 'highlight)
-                               'help-echo "RET, mouse-1: show or hide its tasks"))
-    (todo-write-row--if-open open (cons 'open (car list))
+    (todo-write-row--make-button start (point) 'todo-write-part
+                                 "RET, mouse-1: show or hide its tasks"
+                                 'todo-write-toggle (car list))
+    (when open
       (seq-doseq (item items)
         (todo-write-footer--insert-item item footer thread width)))))
 
@@ -181,12 +176,11 @@ If it is open in FOOTER, its story follows."
                            (if (equal (plist-get item :status) "completed") 'completed 'removed)
                            (todo-write--spent thread id) width 4 nil
                            (todo-write--row-work thread id))
-    (add-text-properties start (point)
-                         (list 'todo-write-toggle id 'todo-write-part id 'todo-write-stop t
-                               'mouse-face (list 'highlight)
-                               'help-echo (todo-write-row--help
-                                           (todo-write-row-plain (plist-get item :content)))))
-    (todo-write-row--if-open (member id (todo-write-footer--parts-open footer)) (cons 'open id)
+    (todo-write-row--make-button start (point) 'todo-write-part
+                                 (todo-write-row--help
+                                  (todo-write-row-plain (plist-get item :content)))
+                                 'todo-write-toggle id 'todo-write-part id)
+    (when (member id (todo-write-footer--parts-open footer))
       (todo-write-footer--insert-story id footer thread width))))
 
 (defun todo-write-footer--insert-story (id footer thread width)

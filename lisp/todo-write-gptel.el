@@ -27,11 +27,13 @@
 (require 'seq)
 (require 'todo-write)
 (require 'todo-write-calls)
+(require 'todo-write-header-line)
 (require 'todo-write-mode-line)
 (require 'todo-write-row)
-(require 'todo-write-view)
+(require 'todo-write-text)
 
 (defvar gptel--known-tools)
+(defvar gptel-confirm-tool-calls)
 (defvar gptel-mode)
 (defvar gptel-tools)
 (defvar gptel-use-header-line)
@@ -39,6 +41,9 @@
 (declare-function gptel-fsm-info "ext:gptel-request")
 (declare-function gptel-fsm-state "ext:gptel-request")
 (declare-function gptel-make-tool "ext:gptel-request")
+(declare-function gptel-tool-async "ext:gptel-request")
+(declare-function gptel-tool-category "ext:gptel-request")
+(declare-function gptel-tool-confirm "ext:gptel-request")
 (declare-function gptel-tool-name "ext:gptel-request")
 
 (defcustom todo-write-gptel-header-line t
@@ -83,25 +88,27 @@ does not show the list in the chat.  Set it before turning on
 (defvar-local todo-write-gptel--request nil
   "The state machine of the last request from this chat, or nil.")
 
+(defvar-local todo-write-gptel--calls nil
+  "The calls of this chat that have begun, a list of (ID NAME ARGUMENTS).")
+
+(defvar-local todo-write-gptel--prompt nil
+  "The last prompt of this chat if it is not recorded yet, a string.")
+
 (defvar todo-write-gptel--chats nil
   "The buffers of the chats with a plan.")
 
 (defvar todo-write-gptel--on nil
   "Non-nil if gptel is set up, or will be as soon as it is loaded.")
 
+(defvar todo-write-gptel--agent nil
+  "The value of `todo-write-gptel-agent' when the mode was turned on.")
+
 (defconst todo-write-gptel--hooks
   '((gptel-prompt-transform-functions . todo-write-gptel--request-begins)
+    (gptel-pre-tool-call-functions . todo-write-gptel--call-begins)
     (gptel-post-tool-call-functions . todo-write-gptel--call-ended)
     (gptel-post-response-functions . todo-write-gptel--request-ended))
   "What tracks gptel's requests, an alist of hooks and functions.")
-
-(defconst todo-write-gptel--advice
-  '((gptel--handle-tool-use :before todo-write-gptel--calls-begin)
-    (gptel--process-tool-call :before todo-write-gptel--call-returned)
-    (gptel--display-tool-calls :before todo-write-gptel--calls-shown)
-    (gptel--accept-tool-calls :before todo-write-gptel--calls-accepted)
-    (gptel--reject-tool-calls :after todo-write-gptel--calls-rejected))
-  "Advice where gptel has no hook: a list of (FUNCTION HOW ADVICE).")
 
 ;;;###autoload
 (define-minor-mode todo-write-gptel-mode
@@ -131,16 +138,7 @@ gptel is not loaded yet, do this when it is, and return nil.  Turning off
       (ignore (add-hook 'after-load-functions #'todo-write-gptel--set-up-loaded))
     (pcase-dolist (`(,hook . ,function) todo-write-gptel--hooks)
       (add-hook hook function))
-    (pcase-dolist (`(,function ,how ,advice) todo-write-gptel--advice)
-      (advice-add function how advice))
-    (todo-write-gptel--leave-agent)
-    (pcase todo-write-gptel-agent
-      ;; Outermost, because each edit is reported only once: the list must not be
-      ;; written before.
-      ('answer (advice-add 'gptel-agent--write-todo :override #'todo-write-gptel--write
-                           '((depth . -100))))
-      ('nil)
-      (_ (advice-add 'gptel-agent--write-todo :before #'todo-write-gptel--write-agent-todos)))
+    (setq todo-write-gptel--agent todo-write-gptel-agent)
     (todo-write-gptel--make-tool)))
 
 (defun todo-write-gptel--set-up-loaded (_file)
@@ -156,9 +154,6 @@ gptel is not loaded yet, do this when it is, and return nil.  Turning off
   (pcase-dolist (`(,hook . ,function) todo-write-gptel--hooks)
     (when (boundp hook)
       (remove-hook hook function)))
-  (pcase-dolist (`(,function ,_ ,advice) todo-write-gptel--advice)
-    (advice-remove function advice))
-  (todo-write-gptel--leave-agent)
   (when (featurep 'gptel)
     (todo-write-gptel--remove-tool))
   (remove-hook 'todo-write--event-functions #'todo-write-gptel--on-event)
@@ -166,11 +161,6 @@ gptel is not loaded yet, do this when it is, and return nil.  Turning off
     (with-current-buffer chat
       (todo-write-gptel--leave-chat)))
   (setq todo-write-gptel--chats nil))
-
-(defun todo-write-gptel--leave-agent ()
-  "Let gptel-agent handle its tool TodoWrite alone."
-  (dolist (advice '(todo-write-gptel--write todo-write-gptel--write-agent-todos))
-    (advice-remove 'gptel-agent--write-todo advice)))
 
 ;;; The tool
 
@@ -199,6 +189,7 @@ gptel is not loaded yet, do this when it is, and return nil.  Turning off
     (when (local-variable-p 'gptel-tools buffer)
       (with-current-buffer buffer
         (setq gptel-tools (todo-write-gptel--other-tools gptel-tools)))))
+  ;; gptel has no function that forgets a tool.
   (setq gptel--known-tools (assoc-delete-all "todo-write" gptel--known-tools)))
 
 (defun todo-write-gptel--write (todos)
@@ -206,8 +197,8 @@ gptel is not loaded yet, do this when it is, and return nil.  Turning off
 The text of a refusal tells the model what is wrong."
   (let ((thread (todo-write-gptel--ensure-thread)))
     ;; The first response came before the thread existed.
-    (when todo-write-gptel--request
-      (todo-write-gptel--note-tokens (gptel-fsm-info todo-write-gptel--request)))
+    (todo-write-gptel--record-prompt)
+    (todo-write-gptel--note-tokens)
     (let ((outcome (todo-write thread (list :todos todos) "gptel")))
       (when (plist-get outcome :ok)
         (todo-write-gptel--move-plan)
@@ -247,44 +238,65 @@ For `todo-write--event-functions'."
   (todo-write-gptel--show-header)
   (todo-write-gptel--redraw))
 
-(defun todo-write-gptel--thread-of (place)
-  "Return the key of the thread of the chat at PLACE, or nil if it has none yet.
-PLACE is a buffer, an overlay in it, or nil for the current buffer."
-  (let ((buffer (or (if (overlayp place) (overlay-buffer place) place)
-                    (current-buffer))))
-    (and (buffer-live-p buffer)
-         (buffer-local-value 'todo-write-gptel-thread buffer))))
+(defun todo-write-gptel--thread-of (chat)
+  "Return the key of the thread of CHAT, a buffer, or nil if it has none yet."
+  (and (buffer-live-p chat)
+       (buffer-local-value 'todo-write-gptel-thread chat)))
 
 (defun todo-write-gptel--request-begins (request)
-  "Set the chat of REQUEST, gptel's state machine, to working."
-  (with-demoted-errors "The plan of a chat: %S"
+  "Set the chat of REQUEST, gptel's state machine, to working.
+The current buffer is a copy of the chat, which ends with the prompt."
+  (todo-write--for-host "gptel"
     (let* ((info (gptel-fsm-info request))
+           (prompt (todo-write-gptel--last-prompt))
            (buffer (plist-get info :buffer)))
       ;; Others, such as those of `gptel-rewrite', call no functions at their end.
       (when (and (buffer-live-p buffer) (not (plist-get info :dry-run))
                  (alist-get 'DONE (gptel-fsm-handlers request)))
         (with-current-buffer buffer
-          (setq todo-write-gptel--request request)
-          (todo-write-gptel--call-ended))))))
+          (setq todo-write-gptel--request request
+                todo-write-gptel--prompt prompt)
+          (todo-write-gptel--works)
+          (todo-write-gptel--record-prompt))))))
 
-(defun todo-write-gptel--call-ended (&rest _)
+(declare-function gptel-prompt-prefix-string "ext:gptel")
+
+(defun todo-write-gptel--last-prompt ()
+  "Return what the user wrote at the end of this buffer, or nil if nothing.
+gptel marks all else by a text property."
+  (let* ((end (point-max))
+         (start (previous-single-property-change end 'gptel nil (point-min)))
+         (prefix (string-trim (or (gptel-prompt-prefix-string) "")))
+         (text (string-trim (buffer-substring-no-properties start (min end (+ start 8000))))))
+    (unless (or (= end (point-min)) (get-text-property (1- end) 'gptel))
+      (setq text (string-trim (string-remove-prefix prefix text)))
+      (and (not (string-empty-p text)) text))))
+
+(defun todo-write-gptel--record-prompt ()
+  "Record the prompt of this chat, once it has a thread."
+  (when (and todo-write-gptel-thread todo-write-gptel--prompt)
+    (todo-write-observe todo-write-gptel-thread "INTENT"
+                        (todo-write--plain (cl-shiftf todo-write-gptel--prompt nil)))))
+
+(defun todo-write-gptel--works ()
   "Set this chat to working, because its model answers next."
-  ;; A value other than nil would change the call.
-  (ignore (when todo-write-gptel-thread
-            (todo-write-set-activity todo-write-gptel-thread 'working))))
+  (when todo-write-gptel-thread
+    (todo-write-set-activity todo-write-gptel-thread 'working)))
 
 (defun todo-write-gptel--request-ended (&rest _)
   "End the turn of this chat, whose request ended."
   (when todo-write-gptel-thread
-    (let ((request todo-write-gptel--request))
-      (todo-write-gptel--note-tokens (and request (gptel-fsm-info request)))
-      (when (memq (and request (gptel-fsm-state request)) '(DONE ERRS ABRT))
-        (todo-write-calls--drop todo-write-gptel-thread))
-      (pcase (and request (gptel-fsm-state request))
-        ('ERRS (todo-write-end-turn todo-write-gptel-thread
-                                    (todo-write-gptel--error (gptel-fsm-info request)) t))
-        ('ABRT (todo-write-end-turn todo-write-gptel-thread "aborted"))
-        (_ (todo-write-end-turn todo-write-gptel-thread))))))
+    (todo-write--for-host "gptel"
+      (let ((request todo-write-gptel--request))
+        (todo-write-gptel--note-tokens)
+        (when (memq (and request (gptel-fsm-state request)) '(DONE ERRS ABRT))
+          (setq todo-write-gptel--calls nil)
+          (todo-write-calls--drop todo-write-gptel-thread))
+        (pcase (and request (gptel-fsm-state request))
+          ('ERRS (todo-write-end-turn todo-write-gptel-thread
+                                      (todo-write-gptel--error (gptel-fsm-info request)) t))
+          ('ABRT (todo-write-end-turn todo-write-gptel-thread "aborted"))
+          (_ (todo-write-end-turn todo-write-gptel-thread)))))))
 
 (defun todo-write-gptel--error (info)
   "Return the error in INFO, of a request, as a short line."
@@ -295,25 +307,31 @@ PLACE is a buffer, an overlay in it, or nil for the current buffer."
                       (plist-get info :status)
                       "error")))))
 
-(defun todo-write-gptel--calls-shown (calls info &rest _)
-  "Set the chat in INFO to waiting for a permission for CALLS."
-  (when-let* ((thread (todo-write-gptel--thread-of (plist-get info :buffer))))
+(defun todo-write-gptel--wait (chat)
+  "Set CHAT to waiting if gptel asks the user whether its calls may run.
+gptel has no hook for that, and none for the user's answer: the chat waits
+until the calls have ended, or the next request begins."
+  (when-let* ((thread (todo-write-gptel--thread-of chat))
+              (request (buffer-local-value 'todo-write-gptel--request chat))
+              (info (gptel-fsm-info request))
+              ((eq 'TOOL (gptel-fsm-state request)))
+              (calls (seq-filter (lambda (call) (todo-write-gptel--asks-p call info))
+                                 (plist-get info :tool-use))))
     (todo-write-set-activity
      thread 'waiting
-     (todo-write-row--reason (mapconcat (lambda (call) (gptel-tool-name (car call))) calls ", ")
-                         "permission"))))
+     (todo-write-row--reason (mapconcat (lambda (call) (plist-get call :name)) calls ", ")
+                             "permission"))))
 
-(defun todo-write-gptel--calls-accepted (&optional _calls overlay)
-  "Set the chat with OVERLAY to working: its calls were accepted."
-  (when-let* ((thread (todo-write-gptel--thread-of overlay)))
-    (todo-write-calls--refresh thread)
-    (todo-write-set-activity thread 'working)))
-
-(defun todo-write-gptel--calls-rejected (&optional _calls overlay)
-  "Pause the plan of the chat with OVERLAY: its calls were cancelled."
-  (when-let* ((thread (todo-write-gptel--thread-of overlay)))
-    (todo-write-gptel--refuse-calls thread)
-    (todo-write-end-turn thread "tool calls cancelled")))
+(defun todo-write-gptel--asks-p (call info)
+  "Return non-nil if gptel asks whether CALL of the request with INFO may run.
+Unless its tool is asynchronous, it would have a result otherwise."
+  (unless (plist-get call :result)
+    (let ((tool (seq-find (lambda (tool) (equal (plist-get call :name) (gptel-tool-name tool)))
+                          (plist-get info :tools))))
+      (and tool
+           (or (not (gptel-tool-async tool))
+               (if (eq gptel-confirm-tool-calls 'auto) (gptel-tool-confirm tool)
+                 gptel-confirm-tool-calls))))))
 
 (defun todo-write-gptel--buffer-killed ()
   "Pause the plan of the current buffer, which is being killed."
@@ -323,61 +341,78 @@ PLACE is a buffer, an overlay in it, or nil for the current buffer."
 
 ;;; The work
 
-(defvar todo-write-gptel--call-ids (make-hash-table :test #'eq :weakness 'key)
-  "Ids of calls that began, by gptel's plist of the call.")
+(defvar todo-write-gptel--count 0
+  "Number of calls that have begun in this Emacs.")
 
 (defvar-local todo-write-gptel--tokens nil
   "The tokens of the last response of this chat that were recorded.")
 
-(defun todo-write-gptel--note-tokens (info)
-  "Record the tokens of the last response in INFO, of a request, once."
-  (let ((tokens (plist-get info :tokens)))
-    (when (and todo-write-gptel-thread tokens (not (eq tokens todo-write-gptel--tokens)))
+(defun todo-write-gptel--note-tokens ()
+  "Record the tokens of the last response of this chat's request, once."
+  (when-let* ((request todo-write-gptel--request)
+              (info (gptel-fsm-info request))
+              (tokens (plist-get info :tokens)))
+    (when (and todo-write-gptel-thread (not (eq tokens todo-write-gptel--tokens)))
       (setq todo-write-gptel--tokens tokens)
       (todo-write-observe todo-write-gptel-thread "USAGE"
                           (todo-write-calls--usage tokens (plist-get info :model))))))
 
-(defun todo-write-gptel--calls-begin (request)
-  "Record the tool calls of REQUEST, gptel's state machine, that begin now."
-  (with-demoted-errors "The calls of a chat: %S"
-    (let* ((info (gptel-fsm-info request))
-           (buffer (plist-get info :buffer)))
-      (when (todo-write-gptel--thread-of buffer)
-        (with-current-buffer buffer
-          (todo-write-gptel--note-tokens info)
-          (dolist (call (plist-get info :tool-use))
-            (unless (or (plist-get call :result) (gethash call todo-write-gptel--call-ids))
-              (todo-write-gptel--call-begins call))))))))
-
 (defun todo-write-gptel--call-begins (call)
-  "Record that CALL, gptel's plist, begins in this chat."
-  (let ((id (format "%s.%s" (or (plist-get call :id) "call") (float-time))))
-    (puthash call id todo-write-gptel--call-ids)
-    (todo-write-calls--begin todo-write-gptel-thread id (plist-get call :name)
-                             (plist-get call :args))))
+  "Record that CALL, gptel's plist, begins in this chat.
+For `gptel-pre-tool-call-functions', which may be called again for a call.
+A value other than nil changes CALL: the list of gptel-agent may be
+answered here."
+  (todo-write--for-host "gptel"
+    (let ((answer (todo-write-gptel--agent-call call)))
+      (when todo-write-gptel-thread
+        (todo-write-gptel--note-tokens)
+        (unless (todo-write-gptel--open call)
+          (todo-write-gptel--begin call))
+        (run-at-time 0 nil #'todo-write-gptel--wait (current-buffer)))
+      answer)))
 
-(defun todo-write-gptel--call-returned (request _tool call result)
-  "Record that CALL of REQUEST returned RESULT."
-  (with-demoted-errors "The calls of a chat: %S"
-    (let ((buffer (plist-get (gptel-fsm-info request) :buffer)))
-      (when (todo-write-gptel--thread-of buffer)
-        (with-current-buffer buffer
-          (unless (gethash call todo-write-gptel--call-ids)
-            ;; A hook answered it before it ran.
-            (todo-write-gptel--call-begins call))
-          (let ((text (if (stringp result) result (format "%s" result))))
-            (pcase-let ((`(,outcome . ,code) (todo-write-gptel--outcome call text)))
-              (todo-write-calls--end todo-write-gptel-thread
-                                     (gethash call todo-write-gptel--call-ids)
-                                     (plist-get call :name) text outcome code))))))))
+(defun todo-write-gptel--begin (call)
+  "Record that CALL begins; return its id."
+  (let ((id (format "gptel-%d.%s" (cl-incf todo-write-gptel--count) (float-time)))
+        (name (plist-get call :name))
+        (arguments (plist-get call :args)))
+    (push (list id name arguments) todo-write-gptel--calls)
+    (todo-write-calls--begin todo-write-gptel-thread id name arguments)
+    id))
 
-(defun todo-write-gptel--outcome (call result)
-  "Return (OUTCOME . EXIT-CODE) of CALL, which returned RESULT, a string.
+(defun todo-write-gptel--open (call)
+  "Return the element of `todo-write-gptel--calls' for CALL, or nil.
+gptel passes on no ids of calls, but their own arguments."
+  (seq-find (pcase-lambda (`(,_ ,name ,arguments))
+              (and (equal name (plist-get call :name)) (eq arguments (plist-get call :args))))
+            todo-write-gptel--calls))
+
+(defun todo-write-gptel--call-ended (call)
+  "Record that CALL, gptel's plist, ended in this chat, whose model answers next.
+For `gptel-post-tool-call-functions', which is called when all calls of a
+response have ended."
+  (todo-write--for-host "gptel"
+    (when todo-write-gptel-thread
+      (let* ((known (todo-write-gptel--open call))
+             ;; A hook may have changed its arguments.
+             (id (or (car known) (todo-write-gptel--begin call)))
+             (result (plist-get call :result))
+             (text (if (stringp result) result (format "%s" result))))
+        (setq todo-write-gptel--calls (assoc-delete-all id todo-write-gptel--calls))
+        (pcase-let ((`(,outcome . ,code) (todo-write-gptel--outcome text)))
+          (todo-write-calls--end todo-write-gptel-thread id (plist-get call :name)
+                                 text outcome code))
+        (todo-write-gptel--works))
+      ;; A value other than nil would change the call.
+      nil)))
+
+(defun todo-write-gptel--outcome (result)
+  "Return (OUTCOME . EXIT-CODE) of a call that returned RESULT, a string.
 gptel passes on an error as its symbol and its data, separated by spaces.
 The symbol `error' is also a word; the message that follows it begins
 with a capital letter by convention."
   (let ((case-fold-search nil))
-    (cond ((plist-get call :error) '(refused))
+    (cond ((string-prefix-p "<tool_call_error>" result) '(refused))
           ((string-match "\\`Command failed with exit code \\([0-9]+\\):" result)
            (cons 'failed (string-to-number (match-string 1 result))))
           ((or (string-match-p "\\`Error: " result)
@@ -387,14 +422,6 @@ with a capital letter by convention."
                     (not (string-match-p "\\`error [[:lower:]]" result))))
            '(failed))
           (t '(ok)))))
-
-(defun todo-write-gptel--refuse-calls (thread)
-  "Record that the user refused the open calls of THREAD."
-  (let ((ids (todo-write-calls--drop thread)))
-    (maphash (lambda (call id)
-               (when (member id ids)
-                 (todo-write-calls--end thread id (plist-get call :name) "" 'refused)))
-             todo-write-gptel--call-ids)))
 
 ;;; The header line
 
@@ -445,7 +472,7 @@ aligns the third to the right, so the plan is put before the third."
       words 'face (todo-write-row--progress-face (todo-write-state thread))
       'mouse-face 'highlight
       'help-echo "mouse-1: show the plan"
-      'local-map todo-write-mode-line--map))))
+      'local-map todo-write-header-line--map))))
 
 ;;; In the chat
 
@@ -523,11 +550,18 @@ Signal a `user-error' if it is not shown there."
 
 ;;; gptel-agent
 
-(defun todo-write-gptel--write-agent-todos (todos)
-  "Write TODOS, the input of gptel-agent's own tool, to this chat's thread.
-The tool itself answers the model."
-  (with-demoted-errors "The plan of gptel-agent: %S"
-    (todo-write-gptel--write todos)))
+(defun todo-write-gptel--agent-call (call)
+  "Write the list in CALL if it is one of gptel-agent's tool TodoWrite.
+Return nil, or what answers CALL; see `todo-write-gptel-agent'."
+  (when (and todo-write-gptel--agent
+             (equal "TodoWrite" (plist-get call :name))
+             (seq-some (lambda (tool)
+                         (and (equal "TodoWrite" (gptel-tool-name tool))
+                              (equal "gptel-agent" (gptel-tool-category tool))))
+                       gptel-tools))
+    (let ((result (todo-write-gptel--write (plist-get (plist-get call :args) :todos))))
+      (and (eq todo-write-gptel--agent 'answer)
+           (list :result result)))))
 
 (provide 'todo-write-gptel)
 ;;; todo-write-gptel.el ends here

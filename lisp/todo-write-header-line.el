@@ -16,8 +16,8 @@
 
 (require 'seq)
 (require 'todo-write)
+(require 'todo-write-commands)
 (require 'todo-write-mode-line)
-(require 'todo-write-view)
 
 (defvar-local todo-write-header-line-thread nil
   "Key of the thread whose plan the header line shows, or nil.
@@ -63,6 +63,18 @@ turned on or off.  While that is on, it includes the value of
   (when todo-write-header-line-host
     (funcall todo-write-header-line-host)))
 
+(defvar todo-write-header-line--map
+  (let ((map (make-sparse-keymap)))
+    (define-key map [header-line mouse-1] #'todo-write-header-line-show)
+    map)
+  "Keymap of the plan in header lines.")
+
+(defun todo-write-header-line-show (event)
+  "Show the plan of the buffer whose header line EVENT clicked on."
+  (interactive (list last-nonmenu-event))
+  (with-selected-window (posn-window (event-start event))
+    (todo-write-show (todo-write-header-line--thread))))
+
 (defun todo-write-header-line--buffers ()
   "Return the buffers that show a plan in their header line."
   (seq-filter (lambda (buffer)
@@ -98,7 +110,7 @@ For `todo-write--event-functions'."
                 (concat " " words)
                 'mouse-face 'highlight
                 'help-echo "mouse-1: show the plan"
-                'local-map todo-write-mode-line--map)))))
+                'local-map todo-write-header-line--map)))))
 
 (provide 'todo-write-header-line)
 ;;; todo-write-header-line.el ends here

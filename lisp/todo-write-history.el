@@ -15,11 +15,12 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'todo-write)
-(require 'todo-write-list)
-(require 'todo-write-org)
+(require 'todo-write-detail)
+(require 'todo-write-here)
+(require 'todo-write-menu)
 (require 'todo-write-page)
 (require 'todo-write-row)
-(require 'todo-write-story)
+(require 'todo-write-text)
 (require 'todo-write-view)
 (require 'todo-write-words)
 
@@ -245,13 +246,16 @@ A line below them shows all others."
 (defvar-local todo-write-history--all nil
   "Non-nil means that the index shows all revisions.")
 
-(define-derived-mode todo-write-history-index-mode special-mode "Plan index"
+(define-derived-mode todo-write-history-index-mode tabulated-list-mode "Plan index"
   "Major mode of the buffer that lists the revisions of a plan."
   :interactive nil
   (todo-write-menu-begin-mode)
-  (todo-write-page--set-up #'todo-write-history--draw-index))
+  (setq tabulated-list-padding 2
+        bidi-paragraph-direction 'left-to-right
+        truncate-lines t)
+  (setq-local revert-buffer-function #'todo-write-history--draw-index))
 
-(define-key todo-write-history-index-mode-map [mouse-1] #'todo-write-history-mouse-visit)
+(define-key todo-write-history-index-mode-map [mouse-1] #'todo-write-page-click)
 
 (todo-write-menu-define
  'todo-write-history-index-mode todo-write-history-index-mode-map "Index"
@@ -279,97 +283,82 @@ of `todo-write-show'."
       (setq todo-write-history--marked nil
             todo-write-history--all nil)
       (todo-write-history--draw-index)
-      (goto-char (point-min))
-      (todo-write-history-next))))
+      (goto-char (point-min)))))
 
 (defun todo-write-history--draw-index (&rest _)
-  "Draw the index; keep point and windows at their revisions.
-Newer revisions shift the lines."
-  (setq todo-write-page--width (todo-write-page--fitting-width))
-  (todo-write-page--replace-text #'todo-write-history--insert-index
-                                 #'todo-write-history--place #'todo-write-history--position))
-
-(defun todo-write-history--place (position)
-  "Return the place of POSITION in the index, or nil above all revisions.
-It is a cons: a revision, and the number of lines below it."
-  (save-excursion
-    (goto-char position)
-    (forward-line 0)
-    (let ((lines 0))
-      (while (and (not (get-text-property (point) 'todo-write-revision))
-                  (= 0 (forward-line -1)))
-        (cl-incf lines))
-      (when-let* ((revision (get-text-property (point) 'todo-write-revision)))
-        (cons revision lines)))))
-
-(defun todo-write-history--position (place)
-  "Return the position of PLACE in the index, or nil."
-  (when-let* ((start (text-property-any (point-min) (point-max)
-                                        'todo-write-revision (car place))))
-    (save-excursion
-      (goto-char start)
-      (forward-line (cdr place))
-      (point))))
-
-(defun todo-write-history--insert-index ()
-  "Insert the index."
-  (let* ((thread todo-write-view-thread)
-         (summary (todo-write-summary thread))
-         (revisions (reverse (todo-write-revisions thread)))
+  "Draw the index; point and windows stay at their revisions."
+  (todo-write-menu--require 'todo-write-history-index-mode)
+  (let* ((revisions (reverse (todo-write-revisions todo-write-view-thread)))
          (hidden (if todo-write-history--all 0
-                   (max 0 (- (length revisions) todo-write-history-index-limit))))
-         day)
-    (todo-write-row--insert-header summary todo-write-page--width (plist-get summary :reason))
-    (insert "\n")
-    (cl-loop for (revision previous) on (butlast revisions hidden)
-             for date = (format-time-string "%F" (/ (plist-get revision :timestamp) 1000))
-             do
-             (unless (equal date (or day (format-time-string "%F")))
-               (insert (propertize (format " %s\n" date) 'face 'todo-write-time)))
-             (setq day date)
-             (todo-write-history--insert-revision
-              revision (or (plist-get (or previous (nth (- (length revisions) hidden) revisions))
-                                      :revision)
-                           0))
-             (when (or (plist-get revision :replaces) (= 1 (plist-get revision :revision)))
-               (todo-write-history--insert-heading revision)))
-    (when (> hidden 0)
-      (insert (propertize (format " %d earlier\n" hidden)
-                          'face 'todo-write-detail 'todo-write-revision t
-                          'mouse-face 'highlight 'help-echo "RET, mouse-1: show them")))))
+                   (max 0 (- (length revisions) todo-write-history-index-limit)))))
+    (setq tabulated-list-entries (todo-write-history--entries revisions hidden)
+          tabulated-list-format
+          (vector (list "Time" (todo-write-page--column-width "Time" tabulated-list-entries 0))
+                  '("Who" 5) '("Rev" 4 nil :right-align t) '("What changed" 0))
+          mode-line-process
+          (list " " (string-replace "%" "%%" (todo-write-row-line
+                                              (or (plist-get (todo-write-summary
+                                                              todo-write-view-thread)
+                                                             :title)
+                                                  "")
+                                              40))))
+    (tabulated-list-init-header)
+    (todo-write-page--keep #'todo-write-page--row #'todo-write-page--of-row
+                           #'todo-write-history--print-index)))
 
-(defun todo-write-history--insert-heading (revision)
-  "Insert the line below REVISION, which began a list."
-  (let ((items (todo-write-items todo-write-view-thread (plist-get revision :revision))))
-    (insert (propertize
-             (todo-write-row--truncate
-              (format " %s %s" (todo-write-row--shape 'edge)
-                      (if (plist-get revision :replaces)
-                          (format "a new list began, with %s"
-                                  (todo-write-story--count (length items) "task"))
-                        "the plan began"))
-              todo-write-page--width)
-             'face 'todo-write-title)
-            "\n")))
+(defun todo-write-history--print-index ()
+  "Print the index and the marks in it."
+  (tabulated-list-print)
+  (goto-char (point-min))
+  (while (not (eobp))
+    (when (memql (tabulated-list-get-id) todo-write-history--marked)
+      (tabulated-list-put-tag "*"))
+    (forward-line)))
 
-(defun todo-write-history--insert-revision (revision previous)
-  "Insert the line of REVISION, which followed the revision number PREVIOUS."
+(defun todo-write-history--entries (revisions hidden)
+  "Return the entries of REVISIONS, the newest first, without the last HIDDEN ones.
+Their ids are numbers of revisions, nil for the heading of a list, and t
+for the line of the earlier ones."
+  (append
+   (cl-loop
+    for (revision . earlier) on (butlast revisions hidden)
+    ;; The last one shown followed the newest hidden one.
+    for previous = (or (car earlier) (nth (- (length revisions) hidden) revisions))
+    collect (todo-write-history--entry revision (or (plist-get previous :revision) 0))
+    when (or (plist-get revision :replaces) (= 1 (plist-get revision :revision)))
+    collect (list nil (vector "" "" "" (todo-write-history--heading revision))))
+   (when (> hidden 0)
+     (list (list t (vector "" "" "" (propertize (format "%d earlier" hidden)
+                                                'face 'todo-write-detail
+                                                'help-echo "RET, mouse-1: show them")))))))
+
+(defun todo-write-history--heading (revision)
+  "Return the line below REVISION, which began a list."
+  (propertize
+   (format "%s %s" (todo-write-row--shape 'edge)
+           (if (plist-get revision :replaces)
+               (format "a new list began, with %s"
+                       (todo-write-text-count
+                        (length (todo-write-items todo-write-view-thread
+                                                  (plist-get revision :revision)))
+                        "task"))
+             "the plan began"))
+   'face 'todo-write-title))
+
+(defun todo-write-history--entry (revision previous)
+  "Return the entry of REVISION, which followed the revision number PREVIOUS."
   (let* ((number (plist-get revision :revision))
-         (changes (plist-get (todo-write-changes-between todo-write-view-thread previous number)
-                             :changes))
-         (text (todo-write-history--changes-text changes))
-         (head (concat (if (memql number todo-write-history--marked) "*" " ")
-                       (format-time-string "%R " (/ (plist-get revision :timestamp) 1000))
-                       (if (equal (plist-get revision :author) "user") "you   " "agent ")))
-         (start (point)))
-    (todo-write-row--insert-line (propertize head 'face 'todo-write-time)
-                                text
-                                (propertize (number-to-string number) 'face 'todo-write-time)
-                                todo-write-page--width "\n")
-    (add-text-properties start (point)
-                         (list 'todo-write-revision number 'mouse-face (list 'highlight)
-                               'help-echo (todo-write-row--help
-                                           (concat text "\nRET, mouse-1: show this revision"))))))
+         (text (todo-write-history--changes-text
+                (plist-get (todo-write-changes-between todo-write-view-thread previous number)
+                           :changes))))
+    (list number
+          (vector (propertize (todo-write-row--clock (plist-get revision :timestamp))
+                              'face 'todo-write-time)
+                  (propertize (if (equal (plist-get revision :author) "user") "you" "agent")
+                              'face 'todo-write-time)
+                  (propertize (number-to-string number) 'face 'todo-write-time)
+                  (todo-write-row--helped
+                   text (concat text "\nRET, mouse-1: show this revision"))))))
 
 (defun todo-write-history--changes-text (changes)
   "Return CHANGES, a vector of change plists, in a line.
@@ -379,7 +368,7 @@ New tasks are counted; other changes show the task."
      (append
       (cond ((> added 3)
              (list (concat (todo-write-detail--mark "added") " "
-                           (todo-write-story--count added "task")))))
+                           (todo-write-text-count added "task")))))
       (delq nil (seq-map (lambda (change)
                            (unless (and (> added 3) (equal (plist-get change :type) "added"))
                              (todo-write-history--change-text change)))
@@ -398,7 +387,7 @@ New tasks are counted; other changes show the task."
 
 (defun todo-write-history--revision-at-point ()
   "Return the number of the revision at point, or t on the line for more."
-  (or (get-text-property (point) 'todo-write-revision)
+  (or (tabulated-list-get-id)
       (user-error "No revision here; n and p move between them")))
 
 (defun todo-write-history-next (&optional count)
@@ -408,11 +397,11 @@ New tasks are counted; other changes show the task."
         (from (point)))
     (dotimes (_ (abs (or count 1)))
       (while (and (= 0 (forward-line step)) (not (eobp)) (not (bobp))
-                  (not (get-text-property (point) 'todo-write-revision))))
-      (if (get-text-property (point) 'todo-write-revision)
-          (setq from (point))
+                  (not (tabulated-list-get-id))))
+      (unless (and (tabulated-list-get-id) (/= (point) from))
         (goto-char from)
-        (user-error (if (> step 0) "No earlier revision" "No later revision"))))))
+        (user-error (if (> step 0) "No earlier revision" "No later revision")))
+      (setq from (point)))))
 
 (defun todo-write-history-previous (&optional count)
   "Move to the previous revision in the index; with COUNT, that many back."
@@ -427,13 +416,6 @@ New tasks are counted; other changes show the task."
         (todo-write-history--open todo-write-view-thread number)
       (setq todo-write-history--all t)
       (todo-write-history--draw-index))))
-
-(defun todo-write-history-mouse-visit (event)
-  "Show the revision that EVENT clicked on."
-  (interactive "e" todo-write-history-index-mode)
-  (mouse-set-point event)
-  (when (get-text-property (point) 'todo-write-revision)
-    (todo-write-history-visit)))
 
 (defun todo-write-history-mark ()
   "Mark or unmark the revision at point, and move to the next one.

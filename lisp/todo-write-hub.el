@@ -12,7 +12,8 @@
 
 ;;; Code:
 
-(require 'todo-write)
+(require 'todo-write-core)
+(require 'todo-write-events)
 
 (defvar todo-write-hub--process nil
   "The pipe process to which the hub writes, or nil.")
@@ -28,6 +29,10 @@ See `todo-write-dyn--hub-take'.")
   "Abnormal hook, called with each message of the socket, a plist.
 See `todo-write-dyn--door-take'.  While a message is handled, those of
 other programs may come.")
+
+(defvar todo-write-hub--ring-hook nil
+  "Hook, run when the hub rings, before what it has is taken.
+It also rings when a journal is open that a function asked for.")
 
 (defvar todo-write-hub--begin-hook nil
   "Hook, run when a hub has begun; an earlier one has ended.")
@@ -77,6 +82,7 @@ would be fatal."
   "Take and dispatch what the hub has for PROCESS, calls of programs first."
   (when (eq process todo-write-hub--process)
     (let ((inhibit-quit t))
+      (run-hooks 'todo-write-hub--ring-hook)
       (if todo-write-hub--inside
           (todo-write-hub--take-calls nil)
         (unwind-protect

@@ -13,9 +13,10 @@
 
 (require 'todo-write)
 (require 'todo-write-bookmark)
-(require 'todo-write-list)
+(require 'todo-write-commands)
+(require 'todo-write-list-read)
 (require 'todo-write-org)
-(require 'todo-write-view)
+(require 'todo-write-view-move)
 (require 'url-util)
 
 (declare-function org-link-set-parameters "ol" (type &rest parameters))

@@ -13,11 +13,14 @@
 (require 'json)
 (require 'tabulated-list)
 (require 'todo-write)
-(require 'todo-write-list)
+(require 'todo-write-commands)
+(require 'todo-write-detail)
+(require 'todo-write-here)
 (require 'todo-write-menu)
+(require 'todo-write-page)
 (require 'todo-write-row)
 (require 'todo-write-story)
-(require 'todo-write-view)
+(require 'todo-write-text)
 
 (defcustom todo-write-log-delay 0.2
   "Seconds after which new observations appear in the log.
@@ -86,7 +89,13 @@ File names are relative to PROJECT."
          (content (plist-get observation :content))
          (name (and (consp content) (plist-get content :name)))
          (text (todo-write-story--text content project))
-         (text (concat (and (stringp name) (concat name " ")) text
+         (text (concat (and (stringp name) (concat name " "))
+                       (when-let* ((refusal (todo-write-effect--refusal observation)))
+                         (concat (todo-write-row--shape 'refused) " " refusal ": "))
+                       text
+                       (mapconcat (lambda (operation)
+                                    (format " (%s)" (car operation)))
+                                  (todo-write-effect--git observation) "")
                        (todo-write-story--excluded observation " (" ")")))
          (timestamp (plist-get observation :timestamp)))
     (list (plist-get observation :id)
@@ -159,20 +168,9 @@ File names are relative to PROJECT."
 (defun todo-write-log--draw ()
   "Redraw this buffer; windows stay at its end, or else at their observations."
   (todo-write-menu--require 'todo-write-log-mode)
-  (let ((places (mapcar (lambda (window)
-                          (list window
-                                (tabulated-list-get-id (window-point window))
-                                (tabulated-list-get-id (window-start window))))
-                        (get-buffer-window-list nil nil t)))
-        (at-end (eobp)))
-    (todo-write-log--set-up (get-buffer-window nil t))
-    (tabulated-list-print t)
-    (when at-end (goto-char (point-max)))
-    (pcase-dolist (`(,window ,point ,start) places)
-      (unless (eq window (selected-window))
-        (set-window-point window (if point (or (todo-write-list--find point) (point-min))
-                                   (point-max))))
-      (set-window-start window (or (todo-write-list--find start) (point-min)) t))))
+  (todo-write-log--set-up (get-buffer-window nil t))
+  (todo-write-page--keep #'todo-write-page--row #'todo-write-page--of-row
+                         #'tabulated-list-print))
 
 (defun todo-write-log--fit (window)
   "Redraw the log in WINDOW if other columns fit it now."

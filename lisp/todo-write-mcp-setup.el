@@ -16,12 +16,14 @@
 (require 'seq)
 (require 'subr-x)
 (require 'text-property-search)
+(require 'todo-write-commands)
 (require 'todo-write-core)
-(require 'todo-write-mcp)
-(require 'todo-write-row)
+(require 'todo-write-module)
 (require 'todo-write-socket)
+(require 'todo-write-text)
 
-(autoload 'todo-write-remote-setup--run "todo-write-remote-setup")
+(defvar todo-write-mcp-mode)
+(autoload 'todo-write-machines-setup--run "todo-write-machines-setup")
 
 (defcustom todo-write-mcp-program nil
   "File name of the program `todo-write-mcp'.
@@ -93,7 +95,7 @@ machine needs."
                           (todo-write-mcp-setup--agents) nil t)
          current-prefix-arg))
   (if (file-remote-p default-directory)
-      (todo-write-remote-setup--run agent remove)
+      (todo-write-machines-setup--run agent remove)
     (let ((program (todo-write-mcp-setup--get))
           (folder (todo-write-mcp-setup--folder)))
       (unless remove
@@ -212,11 +214,16 @@ Point stays in its section."
     (if (not page)
         (insert (todo-write-row-plain-lines text) "\n")
       (dolist (section (plist-get page :sections))
-        (let ((option (plist-get section :option)))
-          (todo-write-mcp-setup--insert
-           (plist-get section :title) (plist-get section :text)
-           (and (member option '("--run" "--write")) (plist-get section :label))
-           (lambda () (todo-write-mcp-setup--start option)))))
+        (todo-write-mcp-setup--insert
+         (plist-get section :title) (plist-get section :text)
+         (mapcar (lambda (offer)
+                   (let ((option (plist-get offer :option)))
+                     (cons (plist-get offer :label)
+                           (lambda () (todo-write-mcp-setup--start option)))))
+                 (seq-filter (lambda (offer)
+                               (member (plist-get offer :option)
+                                       '("--run" "--write" "--edits" "--no-edits")))
+                             (plist-get section :offers)))))
       (when is-here
         (todo-write-mcp-setup--insert-later))
       (if open
@@ -229,13 +236,13 @@ Point stays in its section."
     (dolist (window (get-buffer-window-list nil nil t))
       (set-window-point window (point)))))
 
-(defun todo-write-mcp-setup--insert (title text &optional label press)
-  "Insert the section TITLE with TEXT, and a button LABEL that calls PRESS."
+(defun todo-write-mcp-setup--insert (title text &optional buttons)
+  "Insert the section TITLE with TEXT and BUTTONS, an alist (LABEL . FUNCTION)."
   (let ((start (point)))
     (insert (propertize (todo-write-row-plain title) 'face 'bold) "\n\n")
     (unless (string-empty-p text)
       (insert (todo-write-row-plain-lines text) "\n\n"))
-    (when label
+    (pcase-dolist (`(,label . ,press) buttons)
       (insert-text-button (format "[%s]" (todo-write-row-plain label))
                           'follow-link t 'help-echo nil
                           'action (lambda (_) (funcall press)))
@@ -263,10 +270,11 @@ Point stays in its section."
                ".  For later sessions, put
 this into your init file:\n\n  (todo-write-mcp-mode)\n\n")
              "M-x todo-write-doctor checks the way from the program to this Emacs.")
-     (and user-init-file (not kept) "Keep it on in later sessions")
-     (lambda ()
-       (customize-save-variable 'todo-write-mcp-mode t)
-       (todo-write-mcp-setup--start)))))
+     (and user-init-file (not kept)
+          `(("Keep it on in later sessions"
+             . ,(lambda ()
+                  (customize-save-variable 'todo-write-mcp-mode t)
+                  (todo-write-mcp-setup--start))))))))
 
 ;;; For the doctor
 

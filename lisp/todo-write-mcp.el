@@ -19,33 +19,21 @@
 (require 'cl-lib)
 (require 'subr-x)
 (require 'todo-write)
-(require 'todo-write-remote)
-(require 'todo-write-row)
+(require 'todo-write-follow-sessions)
+(require 'todo-write-mcp-setup)
+(require 'todo-write-note)
+(require 'todo-write-permission)         ; For its role.
+(require 'todo-write-program)
+(require 'todo-write-machines)
 (require 'todo-write-socket)
+(require 'todo-write-text)
 
-(autoload 'todo-write-follow-sessions--title "todo-write-follow-sessions")
 (declare-function todo-write-follow--send-homes "todo-write-follow")
 (declare-function todo-write-follow-sessions--add-home "todo-write-follow-sessions")
-
-(autoload 'todo-write-mcp-setup--kept-p "todo-write-mcp-setup")
-(autoload 'todo-write-note--take "todo-write-note")
-(autoload 'todo-write-note--watch "todo-write-note")
 
 (defconst todo-write-mcp--quiet 600
   "Seconds without a call after which a session is paused.
 The protocol does not report the end of a turn.")
-
-(defconst todo-write-mcp--clients
-  '(("claude-code" "Claude Code" "claude")
-    ("codex-mcp-client" "Codex" "codex")
-    ("copilot-cli" "Copilot CLI")
-    ("cursor-vscode" "Cursor")
-    ("gemini-cli-mcp-client" "Gemini CLI")
-    ("goose" "Goose")
-    ("opencode" "opencode"))
-  "MCP clients, a list of (NAME LABEL [PREFIX]).
-NAME is what the client calls itself, and LABEL what users read.  PREFIX is
-that of the thread keys, for clients whose transcripts can be followed.")
 
 (defconst todo-write-mcp--silence 60
   "Seconds without a call after which it is unknown what an agent does.
@@ -57,26 +45,6 @@ For more, the one without a call for the longest time ends.")
 
 (defconst todo-write-mcp--broken-limit 64
   "Maximum number of programs whose connection broke that can come back.")
-
-(cl-defstruct (todo-write-mcp--program (:constructor todo-write-mcp--make-program)
-                                       (:copier nil))
-  "A program that serves an agent.
-HELLO is its last greeting, CONNECTION its connection, and BROKEN the time
-when that closed without a goodbye, or nil.  SESSIONS is an alist of the
-threads that it serves and the times of their last calls.  REPORTS-ACTIVITY
-is non-nil if it reports what its agent does."
-  hello connection broken sessions reports-activity)
-
-(defun todo-write-mcp--program-of (connection)
-  "Return the program of CONNECTION, which serves no session."
-  (todo-write-mcp--make-program :hello (todo-write-socket--connection-hello connection)
-                                :connection connection))
-
-(defvar todo-write-mcp--programs (make-hash-table :test #'equal)
-  "The programs that serve agents, by (MACHINE . ID); ID is random.")
-
-(defvar todo-write-mcp--left nil
-  "Threads of sessions that users left by /clear or /resume.")
 
 (defvar todo-write-mcp--untitled nil
   "Threads whose titles are looked for again soon.
@@ -125,7 +93,8 @@ that ends."
       (todo-write-error
        (todo-write-note--watch nil)
        (setq todo-write-mcp-mode nil)
-       (display-warning 'todo-write (cadr err))))))
+       (display-warning 'todo-write (cadr err)))))
+  (run-hooks 'todo-write-socket--functions))
 
 ;;; Messages
 
@@ -162,10 +131,6 @@ See `todo-write-socket--roles'."
       ('closed (when (eq connection (todo-write-mcp--program-connection program))
                  (todo-write-mcp--break program))))))
 
-(defun todo-write-mcp--remote (program)
-  "Return the name of the machine of PROGRAM, or nil for this one."
-  (todo-write-socket--connection-remote (todo-write-mcp--program-connection program)))
-
 (defun todo-write-mcp--note-lost (time)
   "Tell the user soon that an agent could not reach this Emacs since TIME."
   (unless todo-write-mcp--lost
@@ -190,50 +155,40 @@ See `todo-write-socket--roles'."
     (todo-write-mcp--begin program session)
     (when subagent
       (todo-write-mcp--begin-subagent program thread session (plist-get call :task)))
-    (let ((outcome (todo-write thread (or (plist-get call :arguments) "null")
-                               (todo-write-mcp--client program))))
+    (let ((outcome (todo-write--write thread (or (plist-get call :arguments) "null")
+                                      (todo-write-mcp--client program) nil
+                                      (or (plist-get call :id)
+                                          (todo-write-mcp--followable-p program call)))))
       (cons (plist-get outcome :ok)
             (string-join (delq nil (list (plist-get outcome :result)
                                          (unless subagent
                                            (todo-write-note--take session))))
                          "\n")))))
 
+(defun todo-write-mcp--needed-threads (connection message)
+  "Return the threads that MESSAGE of CONNECTION may change.
+Their journals must be open then."
+  (let* ((key (cons (todo-write-socket--connection-remote connection)
+                    (plist-get (todo-write-socket--connection-hello connection) :id)))
+         (program (gethash key todo-write-mcp--programs))
+         (session (and (plist-get message :session)
+                       (todo-write-mcp--thread (todo-write-mcp--program-of connection) message)))
+         (subagent (plist-get message :subagent)))
+    (append (and session (list session))
+            (and session subagent (list (todo-write-mcp--subthread session subagent)))
+            ;; These end it, or the sessions of the program that it has left.
+            (and program
+                 (or (memq (plist-get message :type) '(bye closed activity))
+                     (equal "process" (plist-get message :source)))
+                 (mapcar #'car (todo-write-mcp--program-sessions program))))))
+
 ;;; The session
 
-(defun todo-write-mcp--client (program)
-  "Return the name of the agent of PROGRAM that users read."
-  (let ((name (todo-write-mcp--hello-string program :client)))
-    (or (cadr (assoc name todo-write-mcp--clients))
-        (todo-write-mcp--key-part name))))
-
-(defun todo-write-mcp--hello-string (program key)
-  "Return the string KEY in the greeting of PROGRAM, or an empty one."
-  (or (plist-get (todo-write-mcp--program-hello program) key) ""))
-
-(defun todo-write-mcp--key-part (text)
-  "Return TEXT, which a client sent, as a part of a thread key."
-  (truncate-string-to-width
-   (replace-regexp-in-string "[^[:alnum:]._-]" "-" text) 100))
-
-(defun todo-write-mcp--thread (program call)
-  "Return the key of the thread of CALL of PROGRAM.
-It begins with the machine that the program is on."
-  (todo-write-remote--key (todo-write-mcp--remote program)
-                          (todo-write-mcp--bare-thread program call)))
-
-(defun todo-write-mcp--bare-thread (program call)
-  "Return the key of the thread of CALL of PROGRAM on its machine.
-Each process of a client that does not name its session has its own thread."
-  (let* ((client (todo-write-mcp--hello-string program :client))
-         (session (plist-get call :session))
-         (hello (todo-write-mcp--program-hello program))
-         (prefix (nth 2 (assoc client todo-write-mcp--clients))))
-    (cond
-     ((and session prefix) (concat prefix ":" (todo-write-mcp--key-part session)))
-     (session (format "mcp:%s:%s" (todo-write-mcp--key-part client)
-                      (todo-write-mcp--key-part session)))
-     (t (format "mcp:%s:%s-%s" (todo-write-mcp--key-part client)
-                (plist-get hello :process) (plist-get hello :started))))))
+(defun todo-write-mcp--followable-p (program call)
+  "Return t if the transcript of the session of CALL of PROGRAM may be followed."
+  (and (plist-get call :session)
+       (nth 2 (assoc (todo-write-mcp--hello-string program :client) todo-write-mcp--clients))
+       t))
 
 (defun todo-write-mcp--subthread (session subagent)
   "Return the key of the thread of SUBAGENT, an id, in the thread SESSION.
@@ -251,28 +206,19 @@ Its agent has one at a time: the user called /clear or /resume."
                           (mapcar #'car (todo-write-mcp--program-sessions program)))))
     (dolist (thread left)
       (todo-write-mcp--forget-session program thread))
-    (setq todo-write-mcp--left (seq-take (append left (remove session todo-write-mcp--left)) 500))
-    (todo-write-mcp--end-sessions left "session ended" 'session-ended)))
-
-(defun todo-write-mcp--left-p (thread)
-  "Return non-nil if the user left the session of THREAD for another one."
-  (member thread todo-write-mcp--left))
+    (todo-write-mcp--end-sessions left "left" "session ended")))
 
 (defun todo-write-mcp--forget-session (program thread)
   "Let PROGRAM no longer serve THREAD."
   (setf (alist-get thread (todo-write-mcp--program-sessions program) nil t #'equal) nil))
 
-(defun todo-write-mcp--serving (thread)
-  "Return the program that serves THREAD, or nil."
-  (cl-loop for program being the hash-values of todo-write-mcp--programs
-           when (assoc thread (todo-write-mcp--program-sessions program))
-           return program))
-
 (defun todo-write-mcp--begin (program thread)
   "Set the agent of THREAD, for which PROGRAM makes a call, to working.
 At its first call, or if the user forgot THREAD, set its project and title."
   (let ((before (todo-write-mcp--serving thread)))
-    (unless (and (eq before program) (plist-get (todo-write-summary thread) :title))
+    (unless (and (eq before program)
+                 (todo-write--call todo-write-dyn--loaded-p thread)
+                 (plist-get (todo-write-summary thread) :title))
       (unless (memq before (list nil program))
         (todo-write-mcp--forget-session before thread))
       (todo-write-begin thread :project (todo-write-mcp--project program))
@@ -309,12 +255,6 @@ That is done once for a THREAD, however many programs begin to serve it."
                                (setq todo-write-mcp--untitled nil))))))
   (setf (alist-get thread todo-write-mcp--untitled nil nil #'equal) (list program tries)))
 
-(defun todo-write-mcp--title (program thread)
-  "Return the title of THREAD, which PROGRAM serves, in its transcript, or nil.
-A transcript on another machine is not looked for."
-  (unless (todo-write-mcp--remote program)
-    (todo-write-follow-sessions--title thread (todo-write-mcp--hello-string program :project))))
-
 (defun todo-write-mcp--note-call (program thread)
   "Note that the agent of THREAD, which PROGRAM serves, works now."
   (todo-write-mcp--serve program thread)
@@ -326,7 +266,8 @@ See `todo-write-dyn--report-program', also for REASON and ENDING."
   (todo-write--configure)
   (let ((inhibit-quit t))
     (todo-write--publish-report
-     (todo-write--call todo-write-dyn--report-program thread word reason ending))))
+     (todo-write--call todo-write-dyn--report-program
+       thread word reason ending (todo-write-mcp--pid thread)))))
 
 (defun todo-write-mcp--serve (program thread)
   "Let PROGRAM serve THREAD from now on."
@@ -356,38 +297,10 @@ that resembles TASK, else below the item in progress."
   (unless todo-write-mcp--timer
     (setq todo-write-mcp--timer (run-at-time 5 5 #'todo-write-mcp--check-programs))))
 
-(defun todo-write-mcp--project (program)
-  "Return the root of the project in which the agent of PROGRAM works.
-The program sent the name, so it is never treated as a remote file.  On
-another machine, it is the folder that the program names there; no file is
-looked up."
-  (let ((folder (todo-write-mcp--hello-string program :project))
-        (remote (todo-write-mcp--remote program)))
-    (if remote
-        (concat (string-remove-suffix "/" (todo-write-remote--file remote folder)) "/")
-      (todo-write-mcp--local-project folder))))
-
-(defun todo-write-mcp--local-project (folder)
-  "Return the root of the project of FOLDER, which a program named."
-  (let* ((file-name-handler-alist nil)
-         (default-directory (if (and (file-name-absolute-p folder)
-                                     (file-directory-p folder))
-                                (file-name-as-directory folder)
-                              (expand-file-name "~/"))))
-    (todo-write--project)))
-
 (defun todo-write-mcp--pid (thread)
   "Return the process id of the program for the agent of THREAD, or nil."
   (when-let* ((program (todo-write-mcp--serving thread)))
     (todo-write-mcp--program-pid program)))
-
-(defun todo-write-mcp--program-pid (program)
-  "Return the process id of PROGRAM, or nil if it runs elsewhere.
-That is on another machine, or in a container."
-  (let ((hello (todo-write-mcp--program-hello program)))
-    (and (not (todo-write-mcp--remote program))
-         (not (plist-get hello :elsewhere))
-         (plist-get hello :process))))
 
 ;;; Activity
 
@@ -400,7 +313,7 @@ That is on another machine, or in a container."
      (subagent
       (when (assoc thread (todo-write-mcp--program-sessions program))
         (todo-write-mcp--forget-session program thread)
-        (todo-write-mcp--end-session thread "the subagent returned" 'end-of-turn)))
+        (todo-write-mcp--end-session thread "ended" "the subagent returned" 'end-of-turn)))
      (t
       (todo-write-mcp--leave-others program session)
       (setf (todo-write-mcp--program-reports-activity program)
@@ -412,7 +325,9 @@ That is on another machine, or in a container."
 
 (defun todo-write-mcp--take-up (program thread)
   "Let PROGRAM serve THREAD if there is a plan of that key."
-  (when (and (not (todo-write-mcp--serving thread)) (todo-write-restore thread))
+  (when (and (not (todo-write-mcp--serving thread))
+             ;; If it had a journal, that is open by now.
+             (todo-write--call todo-write-dyn--loaded-p thread))
     (todo-write-mcp--serve program thread)
     t))
 
@@ -463,7 +378,7 @@ What its agents do is unknown, and their time stops."
 (defun todo-write-mcp--end-program (program reason ending)
   "End the sessions of PROGRAM for REASON, and forget it.
 ENDING is as for `todo-write-end-turn'."
-  (todo-write-mcp--end-sessions (todo-write-mcp--forget-program program) reason ending))
+  (todo-write-mcp--end-sessions (todo-write-mcp--forget-program program) "ended" reason ending))
 
 (defun todo-write-mcp--lose-program (program)
   "Pause the plans of PROGRAM, which has had no connection for a while.
@@ -478,20 +393,21 @@ Its agents may work on; they go on with their plans when it is back."
          (todo-write-mcp--report thread "lost" reason)))
      (todo-write-mcp--forget-program program))))
 
-(defun todo-write-mcp--end-sessions (threads reason ending)
-  "End the turns of THREADS, which no program serves, for REASON with ENDING."
+(defun todo-write-mcp--end-sessions (threads word reason &optional ending)
+  "Report of THREADS, which no program serves, WORD, REASON and ENDING.
+See `todo-write-dyn--report-program'."
   (todo-write-socket--each
    (lambda (thread)
      ;; Another program may have begun to.
      (unless (todo-write-mcp--serving thread)
-       (todo-write-mcp--end-session thread reason ending)))
+       (todo-write-mcp--end-session thread word reason ending)))
    threads))
 
-(defun todo-write-mcp--end-session (thread reason ending)
-  "End the turn of THREAD for REASON with ENDING."
+(defun todo-write-mcp--end-session (thread word reason ending)
+  "Report of THREAD, which no program serves, WORD, REASON and ENDING."
   ;; The user may have deleted it.
   (when (todo-write-restore thread)
-    (todo-write-mcp--report thread "ended" reason ending)))
+    (todo-write-mcp--report thread word reason ending)))
 
 (defun todo-write-mcp--check-programs ()
   "Check all programs; stop the timer if none serves a session."
@@ -531,6 +447,9 @@ A program that reports what its agent does needs no guess."
          ((> quiet todo-write-mcp--silence)
           ;; Its time goes on: nothing says that it stopped.
           (todo-write-mcp--report thread "unknown")))))))
+
+(todo-write-socket-define-role "tool" #'todo-write-mcp--receive)
+(setq todo-write-socket--needed-function #'todo-write-mcp--needed-threads)
 
 (provide 'todo-write-mcp)
 ;;; todo-write-mcp.el ends here

@@ -12,18 +12,7 @@
 
 (require 'easymenu)
 (require 'seq)
-
-(autoload 'todo-write-answer "todo-write-answer" nil t)
-(autoload 'todo-write-copy "todo-write-org" nil t)
-(autoload 'todo-write-copy-as "todo-write-org" nil t)
-(autoload 'todo-write-export-timeline "todo-write-timeline" nil t)
-(autoload 'todo-write-history "todo-write-history" nil t)
-(autoload 'todo-write-list "todo-write-list" nil t)
-(autoload 'todo-write-log "todo-write-log" nil t)
-(autoload 'todo-write-next-waiting "todo-write-attention" nil t)
-(autoload 'todo-write-search "todo-write-search" nil t)
-(autoload 'todo-write-switch "todo-write-list" nil t)
-(autoload 'todo-write-timeline "todo-write-timeline" nil t)
+(require 'todo-write-commands)
 
 (defconst todo-write-menu-common
   '(("Plans"
@@ -34,7 +23,7 @@
      ("H" "History" todo-write-history)
      ("T" "Timeline" todo-write-timeline)
      ("l" "Log" todo-write-log)
-     ("F" "Find in all plans…" todo-write-search))
+     ("F" "Find…" todo-write-search))
     ("Take along"
      ("w" "Copy" todo-write-copy)
      ("W" "Copy as…" todo-write-copy-as)

@@ -22,15 +22,19 @@
 
 ;;; Code:
 
+(require 'cl-lib)
 (require 'seq)
 (eval-when-compile (require 'subr-x))
 (require 'todo-write)
+(require 'todo-write-agents)
 (require 'todo-write-attention)
+(require 'todo-write-commands)
 (require 'todo-write-row)
+(require 'todo-write-text)
 (require 'todo-write-view)
+(require 'todo-write-view-draw)
 
 (defvar tab-bar-format)
-(declare-function todo-write-header-line--thread "todo-write-header-line" ())
 (defvar todo-write-tab-bar-mode)
 
 ;;; Mode line
@@ -64,6 +68,10 @@ inert.")
 (defvar todo-write-mode-line--thread nil
   "Key of the thread that the mode line and the tab bar show.")
 
+(defvar todo-write-mode-line--agents nil
+  "Alist of threads and their agents, plists as in `todo-write-agents'.
+It is counted after each write, which must not allocate.")
+
 (defvar todo-write-mode-line--place nil
   "The plan and the folder of the buffer for which that thread was chosen.
 A cons, as from `todo-write-mode-line--selected'.")
@@ -75,9 +83,8 @@ A cons, as from `todo-write-mode-line--selected'.")
 (defvar todo-write-mode-line--map
   (let ((map (make-sparse-keymap)))
     (define-key map [mode-line mouse-1] #'todo-write-mode-line-show)
-    (define-key map [header-line mouse-1] #'todo-write-mode-line-show)
     map)
-  "Keymap of the plan in mode lines and header lines.")
+  "Keymap of the plan in mode lines.")
 
 ;; One property instead of four, which would be copied into each new text.
 (setplist 'todo-write-mode-line--category
@@ -101,15 +108,18 @@ A cons, as from `todo-write-mode-line--selected'.")
   (let ((on (or todo-write-mode-line-mode todo-write-tab-bar-mode)))
     (when on
       (todo-write-module--prepare))
-    (todo-write-attention--watch 'mode-line on)
     (pcase-dolist (`(,hook . ,function)
                    '((todo-write--event-functions . todo-write-mode-line--on-event)
+                     (todo-write-agent-functions . todo-write-mode-line--on-agent)
                      (todo-write-view--shown-hook . todo-write-mode-line--update)
                      (window-buffer-change-functions . todo-write-mode-line--look)
                      (window-selection-change-functions . todo-write-mode-line--look)))
       (funcall (if on #'add-hook #'remove-hook) hook function))
     (setq-default todo-write-mode-line-string nil)
-    (setq todo-write-tab-bar--text nil)
+    (setq todo-write-tab-bar--text nil
+          todo-write-mode-line--agents
+          (and on (mapcar (lambda (agent) (cons (plist-get agent :thread) agent))
+                          (todo-write-agents))))
     (todo-write-mode-line--update)
     (todo-write-mode-line--redraw)))
 
@@ -124,11 +134,45 @@ A cons, as from `todo-write-mode-line--selected'.")
   "Update the text after the event WHAT of THREAD with DATA.
 For `todo-write--event-functions'."
   (when (pcase what
-          ;; An `agent-change' is also a change of its thread.
-          ((or 'spinner 'agent-transition 'agent-gone 'forgotten 'change 'state) t)
+          ((or 'spinner 'forgotten 'change 'state) t)
           ('activity (equal thread todo-write-mode-line--thread)))
     (unless (todo-write--draw-later #'todo-write-mode-line--update)
       (todo-write-mode-line--update thread (and (eq what 'change) data)))))
+
+(defun todo-write-mode-line--on-agent (thread old new)
+  "Note that the agent of THREAD was OLD and is NEW; update the text if it counts.
+For `todo-write-agent-functions'."
+  (let ((known (assoc thread todo-write-mode-line--agents)))
+    (setq todo-write-mode-line--agents
+          (cond ((null new) (delq known todo-write-mode-line--agents))
+                (known (setcdr known new) todo-write-mode-line--agents)
+                (t (nconc todo-write-mode-line--agents (list (cons thread new)))))))
+  ;; Other changes are also changes of its thread.
+  (when (todo-write-agent-transition-p old new)
+    (unless (todo-write--draw-later #'todo-write-mode-line--update)
+      (todo-write-mode-line--update))))
+
+(defun todo-write-mode-line--count (&optional thread)
+  "Count agents by attention; return a list (FIRST NEEDED WORKING UNSEEN).
+FIRST is the agent that has waited for the user longest, NEEDED the
+number of those that wait.  WORKING and UNSEEN are numbers that leave out
+the agent of THREAD, a key; UNSEEN leaves out those that stopped, too."
+  (let ((needed 0) (working 0) (unseen 0) first)
+    (pcase-dolist (`(,key . ,agent) todo-write-mode-line--agents)
+      (pcase (plist-get agent :attention)
+        ('needs-you
+         (cl-incf needed)
+         (when (or (null first) (todo-write-agents-before-p agent first))
+           (setq first agent)))
+        ('unseen (unless (or (equal key thread) (todo-write-agent-stopped agent))
+                   (cl-incf unseen)))
+        ('working (unless (equal key thread) (cl-incf working)))))
+    (list first needed working unseen)))
+
+(defun todo-write-mode-line--needed ()
+  "Return the agents that need the user, the one that has waited longest first."
+  (seq-filter (lambda (agent) (eq 'needs-you (plist-get agent :attention)))
+              (todo-write-agents)))
 
 (defun todo-write-mode-line--look (&rest _)
   "Update the text if the buffer of the selected window has another folder or plan."
@@ -220,7 +264,7 @@ If an agent needs the user, NEEDED is non-nil and TEXT is about the one
 that has waited longest.  Otherwise TEXT is the plan of THREAD and the
 numbers of other agents that work, or are done and unseen.  SUMMARY is
 as for `todo-write-mode-line--words'."
-  (pcase-let* ((`(,first ,count ,working ,unseen) (todo-write-attention--count thread)))
+  (pcase-let* ((`(,first ,count ,working ,unseen) (todo-write-mode-line--count thread)))
     (if first
         (cons (concat "["
                       (todo-write-row--truncate
@@ -274,8 +318,7 @@ AFTER are texts to add, which do not count for WIDTH."
 (defun todo-write-mode-line--help (&optional window &rest _)
   "Return the tooltip in WINDOW: the agents that need the user, else the tasks."
   (propertize
-   (if-let* ((needed (seq-filter #'todo-write-attention--needed-p
-                                 (todo-write-attention--sorted-agents))))
+   (if-let* ((needed (todo-write-mode-line--needed)))
        (concat (mapconcat #'todo-write-attention--line needed "\n") "\nmouse-1: show what it asks, or where it runs")
      (if-let* ((thread (todo-write-mode-line--thread-in window)))
          (todo-write-mode-line--tasks thread)
@@ -297,19 +340,14 @@ AFTER are texts to add, which do not count for WIDTH."
       (insert "mouse-1: show the plan"))))
 
 (defun todo-write-mode-line-show (event)
-  "Go to the agent that needs you, else show the plan that EVENT clicked on.
-In a header line, show the plan of its buffer."
+  "Go to the agent that needs you, else show the plan that EVENT clicked on."
   (interactive (list last-nonmenu-event))
-  (let* ((start (event-start event))
-         (header (eq (posn-area start) 'header-line))
-         ;; A tab bar belongs to a frame.
-         (window (if (windowp (posn-window start)) (posn-window start) (selected-window))))
-    (if-let* ((agent (and (not header) (car (todo-write-attention--count)))))
+  (let ((window (posn-window (event-start event))))
+    (if-let* ((agent (car (todo-write-mode-line--needed))))
         (todo-write-attention--attend agent)
-      (with-selected-window window
-        (todo-write-show (if header
-                             (todo-write-header-line--thread)
-                           (todo-write-mode-line--thread-in window)))))))
+      ;; A tab bar belongs to a frame.
+      (with-selected-window (if (windowp window) window (selected-window))
+        (todo-write-show (todo-write-mode-line--thread-in window))))))
 
 ;;; Tab bar
 

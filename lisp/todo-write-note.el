@@ -20,19 +20,22 @@
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write)
-(require 'todo-write-mcp)
+(require 'todo-write-here)
+(require 'todo-write-plugin)
+(require 'todo-write-program)
+(require 'todo-write-machines)
 (require 'todo-write-socket)
-
-(autoload 'todo-write-list--thread "todo-write-list")
-(autoload 'todo-write-permission--withdraw-answered "todo-write-permission")
-(autoload 'todo-write-plugin--installed-p "todo-write-plugin")
 
 (defvar todo-write-note--messages (make-hash-table :test #'equal)
   "The user's undelivered messages to agents, lists by thread, oldest first.")
 
 (defvar todo-write-note--waiting nil
   "Threads whose hook must ask for another reason, a list.
-See `todo-write-permission--withdraw-answered'.")
+What their hooks say then is passed to `todo-write-note--said-functions'.")
+
+(defvar todo-write-note--said-functions nil
+  "Abnormal hook, called with a thread and what its agent's hook says it did.
+Its key is in `todo-write-note--waiting'.")
 
 (defvar todo-write-note--hook-machines nil
   "Other machines whose hooks have asked, a list of names.")
@@ -75,16 +78,16 @@ It counts as delivered."
 (defun todo-write-note--session (thread)
   "Return the id of the session of THREAD if a hook can ask for it, or nil.
 Only the main agents of Claude Code have one."
-  (let ((key (todo-write-remote--bare-key thread)) case-fold-search)
+  (let ((key (todo-write-machines--bare-key thread)) case-fold-search)
     (and (string-match "\\`claude:\\([^/]+\\)\\'" key)
          (match-string 1 key))))
 
 (defun todo-write-note--update (thread)
   "Let the hook of THREAD's agent ask this Emacs while there is something to say."
-  (when-let* ((session (and (eq 'open (todo-write-socket--state))
+  (when-let* ((session (and (todo-write-socket--reached-p (todo-write-machines--of-thread thread))
                             (todo-write-note--session thread))))
     (todo-write--call todo-write-dyn--door-tell
-      (todo-write-remote--of-thread thread) session
+      (todo-write-machines--of-thread thread) session
       (or (gethash thread todo-write-note--messages)
           (member thread todo-write-note--waiting)
           (todo-write--call todo-write-dyn--untold-edits thread)))))
@@ -96,8 +99,8 @@ For `todo-write--event-functions'."
   (when (eq what 'forgotten)
     (remhash thread todo-write-note--messages))
   (when (and (eq what 'change)
-             (string-prefix-p "claude:" (todo-write-remote--bare-key thread))
-             (eq 'open (todo-write-socket--state))
+             (string-prefix-p "claude:" (todo-write-machines--bare-key thread))
+             (todo-write-socket--reached-p (todo-write-machines--of-thread thread))
              (not (member thread todo-write-note--changed)))
     (unless todo-write-note--changed
       (run-at-time 0.2 nil #'todo-write-note--look))
@@ -108,6 +111,14 @@ For `todo-write--event-functions'."
   (let ((threads todo-write-note--changed))
     (setq todo-write-note--changed nil)
     (mapc #'todo-write-note--update threads)))
+
+(defun todo-write-note--tell-machine (machine)
+  "Let the hooks on MACHINE, which is connected again, ask this Emacs."
+  (dolist (thread (seq-uniq (append (hash-table-keys todo-write-note--messages)
+                                    todo-write-note--waiting
+                                    (todo-write-threads-loaded))))
+    (when (equal machine (todo-write-machines--of-thread thread))
+      (todo-write-note--update thread))))
 
 (defun todo-write-note--watch (on)
   "Watch for edits if ON is non-nil, else stop."
@@ -125,8 +136,8 @@ See `todo-write-socket--roles'."
       (when-let* ((remote (todo-write-mcp--remote program)))
         (cl-pushnew remote todo-write-note--hook-machines :test #'equal))
       (when (member thread todo-write-note--waiting)
-        (todo-write-permission--withdraw-answered
-         thread (json-parse-string (or (plist-get message :arguments) "{}")
+        (run-hook-with-args
+         'todo-write-note--said-functions thread (json-parse-string (or (plist-get message :arguments) "{}")
                                    :null-object nil :false-object nil)))
       (todo-write-note--deliver
        thread (lambda (text)
@@ -139,9 +150,9 @@ See `todo-write-socket--roles'."
 (defun todo-write-note--channel (thread)
   "Return how a message reaches the agent of THREAD, `result', `hook' or nil."
   (cond ((todo-write-mcp--serving thread) 'result)
-        ((not (eq 'open (todo-write-socket--state))) nil)
-        ((todo-write-remote--of-thread thread)
-         (and (member (todo-write-remote--of-thread thread) todo-write-note--hook-machines) 'hook))
+        ((not (todo-write-socket--reached-p (todo-write-machines--of-thread thread))) nil)
+        ((todo-write-machines--of-thread thread)
+         (and (member (todo-write-machines--of-thread thread) todo-write-note--hook-machines) 'hook))
         ((and (todo-write-note--session thread) (todo-write-plugin--installed-p)) 'hook)))
 
 ;;;###autoload
@@ -171,6 +182,8 @@ message reaches other agents."
   "Return how a message reaches the agent of THREAD; signal a `user-error' if none."
   (or (todo-write-note--channel thread)
       (user-error "No message reaches this agent: it has neither todo_write nor the plugin")))
+
+(todo-write-socket-define-role "note" #'todo-write-note--receive)
 
 (provide 'todo-write-note)
 ;;; todo-write-note.el ends here

@@ -17,10 +17,13 @@
 
 ;;; Code:
 
+(require 'cl-lib)
 (require 'seq)
 (require 'subr-x)
-(require 'todo-write)
+(require 'todo-write-agents)
 (require 'todo-write-attention)
+(require 'todo-write-core)
+(require 'todo-write-module)
 
 (declare-function alert "ext:alert" (message &rest settings))
 (declare-function notifications-close-notification "notifications" (id &optional bus))
@@ -49,11 +52,14 @@ or nil."
   :package-version '(todo-write . "0.2.0"))
 
 (defvar todo-write-notify--due nil
-  "Alist of agents and the times of their notifications.
+  "Alist of threads and the times of their notifications.
 In seconds since the epoch.")
 
 (defvar todo-write-notify--open nil
-  "Open notifications, a list of (WITHDRAW AGENT...).")
+  "Open notifications, a list of (WITHDRAW THREAD...).")
+
+(defvar todo-write-notify--began 0
+  "Time at which the mode was switched on, in milliseconds since the epoch.")
 
 ;;;###autoload
 (define-minor-mode todo-write-notify-mode
@@ -62,61 +68,63 @@ In seconds since the epoch.")
   :group 'todo-write-attention
   (when todo-write-notify-mode
     (todo-write-module--prepare))
-  (todo-write-attention--watch 'notify todo-write-notify-mode)
   (if todo-write-notify-mode
-      (add-hook 'todo-write--event-functions #'todo-write-notify--on-event)
-    (remove-hook 'todo-write--event-functions #'todo-write-notify--on-event))
-  (setq todo-write-notify--due nil)
+      (add-hook 'todo-write-agent-functions #'todo-write-notify--on-agent)
+    (remove-hook 'todo-write-agent-functions #'todo-write-notify--on-agent))
+  (setq todo-write-notify--due nil
+        todo-write-notify--began (todo-write--now))
   ;; Those of a desktop stay until they are withdrawn.
-  (dolist (agent (seq-mapcat #'cdr todo-write-notify--open))
-    (todo-write-notify--withdraw agent)))
+  (dolist (thread (seq-mapcat #'cdr todo-write-notify--open))
+    (todo-write-notify--withdraw thread)))
 
-(defun todo-write-notify--on-event (_thread what data)
-  "Schedule or withdraw a notification if WHAT is a transition of an agent, DATA.
-For `todo-write--event-functions'."
-  (when (memq what '(agent-transition agent-gone))
-    (todo-write-notify--schedule data (eq what 'agent-transition))))
-
-(defun todo-write-notify--schedule (agent transition)
-  "Withdraw the notification of AGENT; if it made a TRANSITION, schedule one."
-  (todo-write-notify--withdraw agent)
-  (let ((wanted (and transition
-                     (todo-write-attention--new-p agent)
-                     (or (todo-write-attention--needed-p agent)
-                         (and todo-write-notify-done
-                              (eq (todo-write-agent-state agent) 'done))))))
-    (setf (alist-get agent todo-write-notify--due nil t)
-          (and wanted (+ (float-time) todo-write-notify-seconds)))
-    (when wanted
-      ;; The timer finds nothing due if the user answers before.
-      (run-at-time todo-write-notify-seconds nil #'todo-write-notify--notify))))
+(defun todo-write-notify--on-agent (thread old new)
+  "Schedule or withdraw a notification of the agent of THREAD.
+OLD and NEW are as for `todo-write-agent-functions'."
+  (when (todo-write-agent-transition-p old new)
+    (todo-write-notify--withdraw thread)
+    (let ((wanted (and new
+                       ;; A follower may find an agent that has waited for hours.
+                       (>= (plist-get new :since) todo-write-notify--began)
+                       (or (eq 'needs-you (plist-get new :attention))
+                           (and todo-write-notify-done
+                                (eq 'done (todo-write-agent-state new)))))))
+      (setf (alist-get thread todo-write-notify--due nil t #'equal)
+            (and wanted (+ (float-time) todo-write-notify-seconds)))
+      (when wanted
+        ;; The timer finds nothing due if the user answers before.
+        (run-at-time todo-write-notify-seconds nil #'todo-write-notify--notify)))))
 
 (defun todo-write-notify--notify ()
   "Notify of all agents that are due, at once."
   (let* ((now (float-time))
          ;; Include those that are due within a second.
          (due (seq-filter (lambda (entry) (<= (cdr entry) (+ now 1))) todo-write-notify--due))
-         (agents (sort (seq-remove #'todo-write-attention--visible-p (mapcar #'car due))
-                       #'todo-write-attention--before-p)))
+         (agents (sort (cl-loop for (thread . _) in due
+                                for agent = (todo-write-agent thread)
+                                when (and agent (not (todo-write-agents-visible-p thread)))
+                                collect agent)
+                       #'todo-write-agents-before-p)))
     (setq todo-write-notify--due (seq-difference todo-write-notify--due due #'eq))
     (when agents
-      (push (cons (funcall todo-write-notify-function (todo-write-agent-key (car agents))
-                           (todo-write-notify--title agents)
-                           (mapconcat #'todo-write-attention--line agents "\n"))
-                  agents)
-            todo-write-notify--open))))
+      (let ((threads (mapcar (lambda (agent) (plist-get agent :thread)) agents)))
+        (push (cons (funcall todo-write-notify-function (car threads)
+                             (todo-write-notify--title agents)
+                             (mapconcat #'todo-write-attention--line agents "\n"))
+                    threads)
+              todo-write-notify--open)))))
 
 (defun todo-write-notify--title (agents)
   "Return the title of a notification of AGENTS."
-  (let ((needed (seq-some #'todo-write-attention--needed-p agents)))
+  (let ((needed (eq 'needs-you (plist-get (car agents) :attention))))
     (if (cdr agents)
         (format "%d agents %s" (length agents) (if needed "need you" "finished"))
       (concat (todo-write-agent-name (car agents)) (if needed " needs you" " is done")))))
 
-(defun todo-write-notify--withdraw (agent)
-  "Withdraw the notification of AGENT unless it is about other agents too."
-  (when-let* ((note (seq-find (lambda (note) (memq agent note)) todo-write-notify--open)))
-    (unless (cdr (delq agent note))
+(defun todo-write-notify--withdraw (thread)
+  "Withdraw the notification of THREAD's agent unless it is about others too."
+  (when-let* ((note (seq-find (lambda (note) (member thread (cdr note)))
+                              todo-write-notify--open)))
+    (unless (cdr (delete thread note))
       (setq todo-write-notify--open (delq note todo-write-notify--open))
       (when (car note)
         (funcall (car note))))))
@@ -125,9 +133,8 @@ For `todo-write--event-functions'."
   "Notify with TITLE and TEXT; a click goes to the agent of THREAD.
 Return a function that withdraws the notification, or nil."
   (if (featurep 'alert)
-      (let ((agent (todo-write-attention--agent thread)))
-        (ignore (alert text :title title :category 'todo-write
-                       :buffer (and agent (todo-write-attention--buffer agent)))))
+      (ignore (alert text :title title :category 'todo-write
+                     :buffer (todo-write-agent-buffer thread)))
     (if-let* (((featurep 'dbusbind))
               ((require 'notifications nil t))
               ;; The session has no bus, or nothing on it that shows notifications.
@@ -142,7 +149,7 @@ Return a function that withdraws the notification, or nil."
 
 (defun todo-write-notify--visit (thread)
   "Go to the agent of THREAD if it still exists."
-  (when-let* ((agent (todo-write-attention--agent thread)))
+  (when-let* ((agent (todo-write-agent thread)))
     (select-frame-set-input-focus (selected-frame))
     (todo-write-attention--attend agent)))
 

@@ -12,10 +12,12 @@
 ;;; Code:
 
 (require 'todo-write)
-(require 'todo-write-list)
+(require 'todo-write-here)
+(require 'todo-write-list-read)
 (require 'todo-write-row)
+(require 'todo-write-effect)
 (require 'todo-write-story)
-(require 'todo-write-view)
+(require 'todo-write-text)
 
 (declare-function org-current-level "org" ())
 (declare-function org-link-types "ol" ())
@@ -87,12 +89,14 @@ ID is as in `todo-write-work'."
          (failed (or (plist-get commands :failed) 0)))
     (concat
      (mapconcat (lambda (file)
-                  (format "  - `%s` +%d −%d\n"
+                  (format "  - `%s` +%d −%d%s\n"
                           (string-replace "`" "'" (todo-write-row-plain
                                                    (todo-write-story--relative
                                                     (plist-get file :path) project)))
-                          (plist-get file :added) (plist-get file :removed)))
+                          (plist-get file :added) (plist-get file :removed)
+                          (if (plist-get file :byCommand) ", by command" "")))
                 (plist-get work :files) "")
+     (if (plist-get work :moreFiles) "  - and more files\n" "")
      (if (> failed 0)
          (format "  - %d of %d commands failed\n" failed (plist-get commands :run))
        ""))))
@@ -101,19 +105,36 @@ ID is as in `todo-write-work'."
 (defun todo-write-copy (thread &optional format)
   "Copy the plan of THREAD as a check list.
 FORMAT is `org' or `markdown', by default `todo-write-copy-format'.
-Interactively, a prefix argument selects the other format."
+Interactively, a prefix argument selects the other format.  On the entry
+of a refused call, copy the rule that would allow it instead, in the form
+of the agent's settings."
   (interactive
    (list (todo-write-list--thread)
          (if current-prefix-arg
              (if (eq todo-write-copy-format 'org) 'markdown 'org)
            todo-write-copy-format)))
   (let ((format (or format todo-write-copy-format))
-        (total (length (todo-write-items thread))))
-    (when (= total 0)
-      (user-error "The list is empty"))
-    (kill-new (todo-write-check-list thread format))
-    (message (ngettext "Copied %d task as %s" "Copied %d tasks as %s" total)
-             total (if (eq format 'org) "Org" "Markdown"))))
+        (total (length (todo-write-items thread)))
+        (refused (and (called-interactively-p 'any) (todo-write-org--refused))))
+    (cond (refused
+           (let ((rule (todo-write-effect--rule todo-write-view-thread
+                                               (todo-write-story--entry-call refused))))
+             (kill-new rule)
+             (message "Copied the rule that allows it, unless another one forbids it: %s"
+                      (todo-write-row-line rule))))
+          ((= total 0) (user-error "The list is empty"))
+          (t
+           (kill-new (todo-write-check-list thread format))
+           (message (ngettext "Copied %d task as %s" "Copied %d tasks as %s" total)
+                    total (if (eq format 'org) "Org" "Markdown"))))))
+
+(defun todo-write-org--refused ()
+  "Return the entry of a refused call at point in a plan, or nil."
+  (let ((entry (and (derived-mode-p 'todo-write-view-mode)
+                    (get-text-property (point) 'todo-write-entry))))
+    (and (todo-write-story--entry-p entry)
+         (eq 'refused (todo-write-story--outcome entry))
+         entry)))
 
 (defun todo-write-copy-as (thread format)
   "Copy the plan of THREAD as a check list in FORMAT.

@@ -5,14 +5,15 @@
 
 ;;; Commentary:
 
-;; The plan, its history and timeline, and the places that a search found are pages:
-;; read-only buffers that are drawn for the narrowest of their windows, and again when
-;; that changes.  Point and windows keep their line numbers; a page whose lines shift
-;; says what they keep instead.
+;; The plan, a revision and the timeline are pages: read-only buffers that are drawn for
+;; the narrowest of their windows, and again when that changes.  While a buffer of ours
+;; is drawn, point and windows keep their lines, or what the buffer says instead.  What
+;; can be pressed in one is a button.
 
 ;;; Code:
 
 (require 'cl-lib)
+(require 'tabulated-list)
 (require 'todo-write)
 
 (defcustom todo-write-view-max-width nil
@@ -62,41 +63,100 @@ has changed its size; by default, it calls DRAW if the width differs."
                       (funcall draw)))))
             nil t))
 
+;;; Buttons
+
+(define-button-type 'todo-write-button
+  ;; Texts have faces of their own, and the keys of the mode press them.
+  'face nil 'keymap nil 'help-echo nil)
+
+(defun todo-write-page-click (event)
+  "Do what RET does where EVENT, a click, was, if something can be pressed there."
+  (interactive "e")
+  (mouse-set-point event)
+  (when (or (button-at (point)) (get-text-property (point) 'tabulated-list-id))
+    (call-interactively (key-binding (kbd "RET")))))
+
+;;; Drawing
+
+(defun todo-write-page--keep (place find draw &rest args)
+  "Apply DRAW to ARGS; keep point, the mark and all windows in their places.
+PLACE returns the place of a position, and FIND the position of a place in
+the new text.  Where one of them returns nil, drawing decides.  PLACE is
+called with a second argument, t, for the start of a window."
+  (let* ((windows (get-buffer-window-list nil nil t))
+         (point (funcall place (point)))
+         (mark (and (mark t) (funcall place (mark t))))
+         (places (cl-loop for window in windows
+                          collect (funcall place (window-point window))
+                          collect (funcall place (window-start window) t))))
+    (save-excursion
+      (apply draw args))
+    (cl-flet ((position (place) (and place (funcall find place))))
+      (when-let* ((position (position point)))
+        (goto-char position))
+      (when-let* ((position (position mark)))
+        (set-marker (mark-marker) position))
+      (dolist (window windows)
+        (when-let* ((position (position (pop places))))
+          (set-window-point window position))
+        (when-let* ((position (position (pop places))))
+          (set-window-start window position t))))))
+
+(defun todo-write-page--line (position &optional _start)
+  "Return the number of the line at POSITION, a place for `todo-write-page--keep'."
+  (line-number-at-pos position))
+
+(defun todo-write-page--of-line (line)
+  "Return the position of LINE, a value of `todo-write-page--line'."
+  (save-excursion
+    (goto-char (point-min))
+    (forward-line (1- line))
+    (point)))
+
+;; Places in a tabulated list.
+
+(defun todo-write-page--row (position &optional _start)
+  "Return the place of POSITION in a tabulated list.
+It is t at the end, else a list (ID COLUMN LINE): the row or, without one,
+the line counts."
+  (save-excursion
+    (goto-char position)
+    (or (eobp)
+        (list (tabulated-list-get-id) (current-column) (line-number-at-pos)))))
+
+(defun todo-write-page--of-row (place)
+  "Return the position of PLACE, a value of `todo-write-page--row'."
+  (pcase place
+    ('t (point-max))
+    (`(,id ,column ,line)
+     (save-excursion
+       (goto-char (or (and id (todo-write-page--find-row id)) (todo-write-page--of-line line)))
+       (move-to-column column)
+       (point)))))
+
+(defun todo-write-page--find-row (id)
+  "Return the position of the row of ID in a tabulated list, or nil."
+  ;; Most rows have the very object, for which Emacs looks much faster.
+  (or (text-property-any (point-min) (point-max) 'tabulated-list-id id)
+      (save-excursion
+        (goto-char (point-min))
+        (while (not (or (eobp) (equal id (tabulated-list-get-id))))
+          (forward-line))
+        (unless (eobp) (point)))))
+
+(defun todo-write-page--column-width (name entries index)
+  "Return the width of the column NAME, number INDEX in ENTRIES of a list."
+  (apply #'max (length name)
+         (mapcar (lambda (entry) (string-width (aref (cadr entry) index))) entries)))
+
 (defmacro todo-write-page--with-new-text (&rest body)
   "Replace the text of this buffer by what BODY inserts; keep point on its line.
 The windows that show it stay at their lines, too."
   (declare (indent 0) (debug t))
-  `(todo-write-page--replace-text (lambda () ,@body)))
-
-(defun todo-write-page--replace-text (insert &optional place find)
-  "Replace the text of this buffer by what INSERT, a function, inserts.
-Point, the points of all windows and their starts stay on their lines.
-If PLACE and FIND are non-nil, they stay at their places: PLACE returns
-that of a position, and FIND the position of a place in the new text.
-Where one of them returns nil, the line counts."
-  (let* ((inhibit-read-only t)
-         (windows (get-buffer-window-list nil nil t))
-         (note (lambda (position)
-                 (cons (line-number-at-pos position) (and place (funcall place position)))))
-         (here (funcall note (point)))
-         (notes (mapcar (lambda (window)
-                          (cons (funcall note (window-point window))
-                                (funcall note (window-start window))))
-                        windows)))
-    (erase-buffer)
-    (funcall insert)
-    (set-buffer-modified-p nil)
-    (cl-flet ((go (note)
-                (goto-char (point-min))
-                (forward-line (1- (car note)))
-                (when-let* ((position (and (cdr note) (funcall find (cdr note)))))
-                  (goto-char position))
-                (point)))
-      (cl-loop for window in windows
-               for (point . start) in notes
-               do (set-window-start window (go start) t)
-                  (set-window-point window (go point)))
-      (go here))))
+  `(let ((inhibit-read-only t))
+     (todo-write-page--keep #'todo-write-page--line #'todo-write-page--of-line
+                            (lambda () (erase-buffer) ,@body))
+     (set-buffer-modified-p nil)))
 
 (defun todo-write-page--pop-to (name mode thread &optional action)
   "Display the buffer NAME in MODE for THREAD; return it.

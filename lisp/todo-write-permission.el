@@ -20,12 +20,11 @@
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write)
-(require 'todo-write-json)
-(require 'todo-write-mcp)
 (require 'todo-write-note)
+(require 'todo-write-program)
 (require 'todo-write-request)
-(require 'todo-write-row)
 (require 'todo-write-socket)
+(require 'todo-write-text)
 
 (cl-defstruct (todo-write-permission--call (:constructor todo-write-permission--make-call)
                                            (:copier nil))
@@ -78,6 +77,7 @@ See `todo-write-socket--roles'."
     (todo-write-request--add
      thread
      `( :id ,(todo-write-permission--call-id call)
+        :process ,(todo-write-mcp--program-pid program)
         :answer ,(and (plist-get request :answerable)
                       (lambda (value text)
                         (todo-write-permission--answer call value text)))
@@ -128,6 +128,7 @@ WHAT is as in `todo-write--event-functions'."
                   (seq-filter #'todo-write-permission--call-input todo-write-permission--calls)))
     (todo-write-note--update (todo-write-permission--call-thread call)))
   (unless todo-write-permission--calls
+    (remove-hook 'todo-write-note--said-functions #'todo-write-permission--withdraw-answered)
     (remove-hook 'todo-write--event-functions #'todo-write-permission--on-event)))
 
 (defun todo-write-permission--await (call input)
@@ -136,6 +137,7 @@ The hook of CALL cannot detect that.  INPUT is its input."
   (setf (todo-write-permission--call-input call)
         (cons (todo-write-json--get input "tool_name")
               (todo-write-request--json (todo-write-json--get input "tool_input"))))
+  (add-hook 'todo-write-note--said-functions #'todo-write-permission--withdraw-answered)
   (push (todo-write-permission--call-thread call) todo-write-note--waiting)
   (todo-write-note--update (todo-write-permission--call-thread call)))
 
@@ -171,14 +173,6 @@ a tool call its own."
       (puthash question (todo-write-socket--unicode (string-join (ensure-list answer) ", "))
                object))
     object))
-
-(defun todo-write-permission--pid (thread)
-  "Return the process id of a hook that asks for the agent of THREAD, or nil."
-  (seq-some (lambda (call)
-              (and (equal thread (todo-write-permission--call-thread call))
-                   (todo-write-mcp--program-pid (todo-write-mcp--program-of
-                                                 (todo-write-permission--call-connection call)))))
-            todo-write-permission--calls))
 
 ;;; What is asked
 
@@ -426,6 +420,8 @@ opened."
           (let ((text (decode-coding-string bytes 'utf-8-unix)))
             (and (not (string-match-p "[\x3fff80-\x3fffff\0]" text))
                  text)))))))
+
+(todo-write-socket-define-role "permission" #'todo-write-permission--receive)
 
 (provide 'todo-write-permission)
 ;;; todo-write-permission.el ends here

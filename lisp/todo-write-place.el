@@ -39,16 +39,16 @@
 
 ;;; Staying
 
-(defun todo-write-place--at (position)
+(defun todo-write-place--at (position &optional _start)
   "Return the place of POSITION, or nil in the header.
-It is a list (ID OFFSET KEY COLUMN): the offset from the start of its row
-and, within an entry, that of the line from the start of the entry.
+It is a list (ID OFFSET KEY COLUMN): OFFSET is from the start of the row
+of ID and, within the entry KEY, COLUMN is from the start of the entry.
 Below the rows, ID is t, and on a button of an empty plan it is `button'."
-  (let* ((id (or (get-text-property position 'todo-write-id)
-                 (get-text-property position 'todo-write-stop)
-                 (get-text-property position 'todo-write-entry)))
-         (id (cond ((or (stringp id) (eq id 'button)) id)
-                   ((or id (todo-write-place--below-rows-p position)) t)))
+  (let* ((id (cond ((get-text-property position 'todo-write-id))
+                   ((todo-write-place--welcome-p position) 'button)
+                   ((or (get-text-property position 'button)
+                        (todo-write-place--below-rows-p position))
+                    t)))
          (start (pcase id
                   ('t (todo-write-place--footer-start))
                   ('button (point-min))
@@ -60,6 +60,10 @@ Below the rows, ID is t, and on a button of an empty plan it is `button'."
                           (let ((key (todo-write-story--entry-key entry)))
                             (list key (- position
                                          (todo-write-place--entry-start start key))))))))))
+
+(defun todo-write-place--welcome-p (position)
+  "Return non-nil if POSITION is on a button of an empty plan."
+  (eq 'todo-write-welcome (get-text-property position 'type)))
 
 (defun todo-write-place--below-rows-p (position)
   "Return non-nil if there are rows and POSITION is below them."
@@ -91,7 +95,7 @@ A marker there is then at the row that followed."
     (if (eq id 'button)
         ;; Point must not stay below the first tasks.
         (let ((position (min (point-max) (+ (point-min) offset))))
-          (if (eq 'button (get-text-property position 'todo-write-stop)) position (point-min)))
+          (if (todo-write-place--welcome-p position) position (point-min)))
       (when-let* ((start (if (eq id t) (todo-write-place--footer-start)
                            (todo-write-place--start id))))
         (if-let* ((entry (and key (todo-write-place--entry-start start key))))
@@ -100,27 +104,6 @@ A marker there is then at the row that followed."
                (if (eq id t) (point-max)
                  (1- (next-single-property-change start 'todo-write-id nil
                                                   (point-max))))))))))
-
-(defun todo-write-place--keep (windows function &optional first second)
-  "Keep point, the mark and WINDOWS in their places while FUNCTION draws.
-It is called with WINDOWS, which are all that show the buffer, FIRST and
-SECOND."
-  (let ((point (todo-write-place--at (point)))
-        (mark (and (mark t) (todo-write-place--at (mark t))))
-        (places (cl-loop for window in windows
-                         collect (todo-write-place--at (window-point window))
-                         collect (todo-write-place--at (window-start window)))))
-    (save-excursion
-      (funcall function windows first second))
-    (when-let* ((position (todo-write-place--position point)))
-      (goto-char position))
-    (when-let* ((position (todo-write-place--position mark)))
-      (set-marker (mark-marker) position))
-    (dolist (window windows)
-      (when-let* ((position (todo-write-place--position (pop places))))
-        (set-window-point window position))
-      (when-let* ((position (todo-write-place--position (pop places))))
-        (set-window-start window position t)))))
 
 ;;; Following
 
@@ -163,15 +146,8 @@ In the selected window, point moves only to scroll."
          (save-excursion
            (goto-char position)
            (forward-line (- 1 (window-body-height window)
-                            (todo-write-fold--unseen-lines start position)
-                            (todo-write-place--hidden-lines start position)))
+                            (todo-write-fold--unseen-lines start position)))
            (<= (point) start)))))
-
-(defun todo-write-place--hidden-lines (start end)
-  "Return the number of lines between START and END that were drawn for Occur."
-  (cl-loop for overlay in (overlays-in start end)
-           when (overlay-get overlay 'todo-write-hidden)
-           sum (how-many "\n" (overlay-start overlay) (overlay-end overlay))))
 
 (defun todo-write-place--start-for (window position)
   "Return a start of WINDOW that shows the row at POSITION and some rows before."

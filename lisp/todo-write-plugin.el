@@ -14,7 +14,7 @@
 
 (require 'seq)
 (require 'subr-x)
-(require 'todo-write-core)
+(require 'todo-write)
 (require 'todo-write-mcp-setup)
 (require 'todo-write-request)
 (require 'todo-write-socket)

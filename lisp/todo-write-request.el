@@ -19,9 +19,11 @@
 
 (require 'cl-lib)
 (require 'seq)
-(require 'todo-write)
+(require 'todo-write-activity)
+(require 'todo-write-core)
+(require 'todo-write-events)
 (require 'todo-write-json)
-(require 'todo-write-row)
+(require 'todo-write-text)
 
 (defvar todo-write-request--open nil
   "The open requests, oldest first, a list of plists.
@@ -71,7 +73,8 @@ not such a plist."
 
 (defun todo-write-request--add (thread request turn)
   "Open REQUEST, a plist, of the agent of THREAD; return its id.
-See `todo-write-request'.  TURN is non-nil if the host that asks knows
+See `todo-write-request'; its `:process' is the id of the process on this
+machine that asks, or nil.  TURN is non-nil if the host that asks knows
 that a turn runs until it reports its end."
   (todo-write-request--check thread request)
   (let ((id (plist-get request :id))
@@ -360,9 +363,10 @@ If OUTCOME is nil, record nothing.  ANSWER and TEXT are the user's; see
   "Report that the agent of THREAD waits for its oldest open request, if any.
 TURN is as for `todo-write-request--add'."
   (todo-write--configure)
-  (todo-write--publish-report
-   (todo-write--call todo-write-dyn--report-request
-     thread (plist-get (car (todo-write-requests thread)) :title) turn)))
+  (let ((oldest (car (todo-write-requests thread))))
+    (todo-write--publish-report
+     (todo-write--call todo-write-dyn--report-request
+       thread (plist-get oldest :title) turn (plist-get oldest :process)))))
 
 (defun todo-write-request--on-event (thread what data)
   "Withdraw the requests of THREAD if WHAT with DATA ended its turn.

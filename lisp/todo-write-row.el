@@ -18,7 +18,7 @@
 ;;; Code:
 
 (require 'cl-lib)
-(require 'todo-write)
+(require 'todo-write-text)
 (require 'subr-x)
 
 (defgroup todo-write-faces nil
@@ -94,54 +94,6 @@
 
 ;;; Shapes
 
-(defconst todo-write-row--shapes
-  '((completed ?✓ "x")
-    (in_progress ?● ">")
-    (pending ?○ "o")
-    (paused ?‖ "=")
-    (removed ?✗ "-")
-    (added ?+ "+")
-    (modified ?~ "~")
-    (moved ?↕ "^")
-    (minus ?− "-")
-    (arrow ?→ "->")
-    (full ?━ "#")
-    (rest ?─ "-")
-    (ellipsis ?… "...")
-    (dot ?· "-")
-    (child ?↳ ">")
-    (thought ?∴ "~")
-    (tool ?▸ ">")
-    (opened ?▾ "v")
-    (edge ?┄ "-")
-    (edit ?✎ "*")
-    (quote ?“ "\"")
-    (unquote ?” "\"")
-    (refused ?⊘ "!")
-    (ended ?■ "#")
-    (resumed ?▶ ">")
-    (at-least ?≥ ">=")
-    (newline ?⏎ "\\n"))
-  "Alist of (KIND CHARACTER ASCII-STRING).")
-
-(defun todo-write-row--forget-shapes ()
-  "Forget which shapes each terminal can display."
-  (dolist (terminal (terminal-list))
-    (set-terminal-parameter terminal 'todo-write-shapes nil)))
-
-(defun todo-write-row--shape (kind)
-  "Return the shape of KIND, a string that the terminal can display.
-KIND is completed, in_progress, pending, paused, removed, added,
-modified, moved, minus, arrow, full, rest, ellipsis, dot, child, thought,
-tool or another one of `todo-write-row--shapes'."
-  ;; On a graphical display, `char-displayable-p' is slower than drawing a row.
-  (let ((known (terminal-parameter nil 'todo-write-shapes)))
-    (or (plist-get known kind)
-        (pcase-let* ((`(,char ,ascii) (alist-get kind todo-write-row--shapes))
-                     (shape (if (char-displayable-p char) (char-to-string char) ascii)))
-          (set-terminal-parameter nil 'todo-write-shapes `(,kind ,shape ,@known))
-          shape))))
-
 (defun todo-write-row--kind (item &optional paused)
   "Return the kind of ITEM, a symbol: its status, or paused.
 Non-nil PAUSED means that the agent is stopped."
@@ -169,119 +121,6 @@ Non-nil PAUSED means that the agent is stopped."
 
 ;;; Text
 
-(defconst todo-write-row--unseen
-  (concat "[\u0000-\u001f\u007f-\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5"
-          "\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u2d7f\u3164\ufdd0-\ufdef"
-          "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U0001107f\U00013430-\U00013442"
-          "\U00016fe4\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
-          (mapconcat (lambda (plane) (let ((end (+ #xffff (* plane #x10000))))
-                                       (string (1- end) end)))
-                     (number-sequence 1 16) "")
-          "]")
-  "Characters that are invisible, look like a blank, affect others, or break lines.
-They could make a text look different from what it is.  These are the
-control and format characters of Unicode, its white space, what it says
-to ignore by default, what is no character, and those whose form is
-blank, or that only join two others: the blanks of Braille and of
-hieroglyphs, a note without a head, fillers and joiners.  Not among them
-are U+3000, which Chinese and Japanese texts use, and the format
-characters that are drawn, such as the Arabic sign of a number.")
-
-(defconst todo-write-row--kept
-  (let ((emoji (concat "[\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u27bf"
-                       "\u2900-\u297f\u2b00-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]"))
-        (letter (concat "[\u0620-\u065f\u066e-\u06d3\u0700-\u0dff\u1000-\u109f\u1780-\u17b3"
-                        "\u17b6-\u17ff\u1820-\u18af\ua840-\ua87f\ufb50-\ufdcf\ufe70-\ufefc]")))
-    (concat emoji "\ufe0f?\\(?:\u200d" emoji "\ufe0f?\\)+\\|"
-            emoji "\ufe0f\\|[#*0-9]\ufe0f\u20e3\\|"
-            letter "\\(?:[\u200c\u200d]" letter "\\)+"))
-  "Regexp of unseen characters where they belong, with what is around them.
-An emoji may have a variation selector, and joiners make one of several;
-a joiner or non-joiner shapes the letters on both sides of it in scripts
-whose letters join, as Arabic and those of India.")
-
-(defconst todo-write-row--plain (concat todo-write-row--kept "\\|" todo-write-row--unseen)
-  "Regexp that matches what `todo-write-row-plain' may have to escape.
-That is an unseen character, or a longer text that stays.")
-
-(defun todo-write-row--escape (char)
-  "Return CHAR as an escape: U+202E is \\u202e."
-  (format (if (> char #xffff) "\\U%08x" "\\u%04x") char))
-
-(defun todo-write-row-plain (string)
-  "Return STRING without properties and with escapes for unseen characters.
-These are control characters, bidirectional overrides, zero-width
-characters, other blanks and the like; U+202E becomes \\u202e."
-  ;; Case-sensitive matching is faster.
-  (let ((case-fold-search nil)
-        (string (if (or (text-properties-at 0 string) (next-property-change 0 string))
-                    (substring-no-properties string)
-                  string)))
-    (if (not (string-match-p todo-write-row--unseen string))
-        string
-      (replace-regexp-in-string
-       todo-write-row--plain
-       (lambda (match)
-         (if (> (length match) 1) match (todo-write-row--escape (aref match 0))))
-       string t t))))
-
-(defun todo-write-row--editable (string)
-  "Return STRING to be edited: its unseen characters are displayed as escapes.
-They stay in the text, and other properties do not."
-  (let ((text (substring-no-properties string)) (case-fold-search nil) (start 0))
-    (while (string-match todo-write-row--plain text start)
-      (setq start (match-end 0))
-      (when (= start (1+ (match-beginning 0)))
-        (put-text-property (1- start) start
-                           'display (todo-write-row--escape (aref text (1- start))) text)))
-    text))
-
-(defun todo-write-row-plain-lines (string)
-  "Return STRING as `todo-write-row-plain' does, but keep newlines and tabs."
-  (replace-regexp-in-string "[^\n\t]+" #'todo-write-row-plain
-                            (substring-no-properties string) t t))
-
-(defun todo-write-row--start (string width)
-  "Return STRING, or the beginning of it that surely fills WIDTH columns.
-WIDTH nil means all of it.  A text may be huge, and its line is short."
-  (if (or (null width) (<= (length string) (* 8 width)))
-      string
-    (concat (substring string 0 (* 8 width)) (todo-write-row--shape 'ellipsis))))
-
-(defun todo-write-row-line (string &optional width)
-  "Return STRING as `todo-write-row-plain' does, with single spaces.
-Non-nil WIDTH truncates it to that number of columns."
-  (let ((line (todo-write-row-plain
-               (string-trim (replace-regexp-in-string "[ \t\n\r\f]+" " "
-                                                      (todo-write-row--start string width))))))
-    (if width (todo-write-row--truncate line width) line)))
-
-(defun todo-write-row--command (command &optional width)
-  "Return COMMAND as `todo-write-row-line' does, with its line breaks marked.
-COMMAND may be a script, whose lines are commands of their own.  WIDTH is
-as there."
-  (todo-write-row-line
-   (replace-regexp-in-string "[ \t\r\f]*\n[ \t\n\r\f]*"
-                             (concat " " (todo-write-row--shape 'newline) " ")
-                             (string-trim (todo-write-row--start command width)) t t)
-   width))
-
-(defun todo-write-row--help (text)
-  "Return TEXT as a tooltip that Emacs shows literally.
-Emacs would replace key descriptions in it, as in documentation."
-  (propertize (substring-no-properties text) 'help-echo-inhibit-substitution t))
-
-(defun todo-write-row--helped (text &optional help)
-  "Return TEXT with the tooltip HELP, by default TEXT itself, shown literally."
-  (propertize text 'help-echo (todo-write-row--help (or help text))))
-
-(defun todo-write-row--reason (text &optional label)
-  "Return TEXT as a short line after LABEL, for `todo-write-set-activity'.
-If TEXT is not a string, return LABEL."
-  (if (stringp text)
-      (todo-write-row-line (if label (concat label ": " text) text) 60)
-    label))
-
 (defun todo-write-row--text (item kind)
   "Return the text of ITEM in a row of KIND, the active form if in progress."
   (let ((active (plist-get item :activeForm)))
@@ -289,87 +128,18 @@ If TEXT is not a string, return LABEL."
                               active
                             (plist-get item :content)))))
 
-(defvar todo-write-row--searching nil
-  "Non-nil while closed and cut text is drawn, too, for a search.
-It has the property `todo-write-hidden': a list of (KIND . ELEMENT), all of
-which must be opened to see it.  KIND is `open', `whole' or `earlier', as the
-variable of the live buffer, or `cut' for the rest of a truncated text.")
+(defun todo-write-row--make-button (start end type help &rest properties)
+  "Make the text from START to END a button of TYPE with HELP and PROPERTIES.
+The buffer that shows the text says by TYPE what pressing it does; see
+`define-button-type'."
+  (apply #'make-text-button start end 'type type 'help-echo help
+         ;; Emacs highlights adjacent lines together if they share the list.
+         'mouse-face (list 'highlight) properties))
 
-(defsubst todo-write-row--width (string)
-  "Return the width of STRING, which has no control character, in columns."
-  ;; `string-width' is slow on a graphical display.
-  (cond (todo-write-row--searching (string-width (todo-write-row--without-hidden string)))
-        ((= (length string) (string-bytes string)) (length string))
-        (t (string-width string))))
-
-(defun todo-write-row--without-hidden (string)
-  "Return STRING without its hidden parts; see `todo-write-row--searching'."
-  (let ((start 0) parts)
-    (while (< start (length string))
-      (let ((end (next-single-property-change start 'todo-write-hidden string
-                                              (length string))))
-        (unless (get-text-property start 'todo-write-hidden string)
-          (push (substring string start end) parts))
-        (setq start end)))
-    (apply #'concat (nreverse parts))))
-
-(defun todo-write-row--hide (start what)
-  "Mark the text from START to point as hidden until WHAT is opened.
-See `todo-write-row--searching'."
-  (let ((end (point)))
-    (while (< start end)
-      (let ((next (next-single-property-change start 'todo-write-hidden nil end)))
-        (put-text-property start next 'todo-write-hidden
-                           (cons what (get-text-property start 'todo-write-hidden)))
-        (setq start next)))))
-
-(defmacro todo-write-row--if-open (open what &rest body)
-  "Insert what BODY inserts if OPEN is non-nil.
-Else, for a search, insert it as hidden until WHAT is opened."
-  (declare (indent 2) (debug t))
-  (let ((shown (make-symbol "shown")) (start (make-symbol "start")))
-    `(let ((,shown ,open) (,start (point)))
-       (when (or ,shown todo-write-row--searching)
-         ,@body
-         (unless ,shown
-           (todo-write-row--hide ,start ,what))))))
-
-(defun todo-write-row--truncate (string width)
-  "Return STRING truncated to WIDTH columns, ending in an ellipsis if cut."
-  (if (<= (todo-write-row--width string) width)
-      string
-    (let ((ellipsis (todo-write-row--shape 'ellipsis)))
-      (if (< width (string-width ellipsis))
-          ""
-        (truncate-string-to-width string width 0 nil ellipsis)))))
-
-(defun todo-write-row--truncate-start (string width)
-  "Return STRING truncated to WIDTH columns, beginning with an ellipsis if cut.
-The end of a file's name tells more than its beginning."
-  (let ((ellipsis (todo-write-row--shape 'ellipsis))
-        (whole (todo-write-row--width string)))
-    (cond ((<= whole width) string)
-          ((< width (string-width ellipsis)) "")
-          (t (concat ellipsis (truncate-string-to-width
-                               string whole (- (+ whole (string-width ellipsis)) width)))))))
-
-(defun todo-write-row--cut (string width &optional start)
-  "Return STRING truncated to WIDTH columns; for a search, hide the rest in it.
-With START, truncate its beginning."
-  (let ((cut (funcall (if start #'todo-write-row--truncate-start #'todo-write-row--truncate)
-                      string width)))
-    (if (or (eq cut string) (not todo-write-row--searching))
-        cut
-      (let ((kept (max 0 (- (length cut) (length (todo-write-row--shape 'ellipsis)))))
-            (hide (lambda (rest) (propertize rest 'todo-write-hidden '((cut))))))
-        (if start
-            (let ((from (- (length string) kept)))
-              (concat (substring cut 0 (- (length cut) kept))
-                      (funcall hide (substring string 0 from))
-                      (substring string from)))
-          (concat (substring cut 0 kept)
-                  (funcall hide (substring string kept))
-                  (substring cut kept)))))))
+(defun todo-write-row--button (text type help &rest properties)
+  "Return TEXT as a button of TYPE with HELP and PROPERTIES.
+See `todo-write-row--make-button'."
+  (apply #'todo-write-row--make-button (copy-sequence text) nil type help properties))
 
 (defvar todo-write-row--scale 1
   "The width of a column of the buffer's font, as a multiple of the frame's.")
@@ -396,7 +166,8 @@ Return the position after TEXT."
   (let* ((used (todo-write-row--width head))
          (column (max 0 (- width (todo-write-row--width tail) 1)))
          (alone (string-empty-p tail))
-         (text (todo-write-row--cut text (max 0 (- (if alone width (1- column)) used))))
+         (shown (todo-write-row--truncate text (max 0 (- (if alone width (1- column)) used))))
+         (text (todo-write-row--with-rest text shown))
          (middle (+ (point) (length head) (length text))))
     ;; One insertion: each moves the markers of all rows, and makes an interval.
     (insert (concat head text (unless alone " ") tail end))
@@ -406,7 +177,7 @@ Return the position after TEXT."
                     (* column todo-write-row--scale))))
         ;; The gap ends before the last blank, which stays in wider fonts.
         (goto-char middle)
-        (insert-char ?\s (max 1 (- column used (todo-write-row--width text))))
+        (insert-char ?\s (max 1 (- column used (todo-write-row--width shown))))
         ;; This aligns fonts in which some characters do not have their nominal
         ;; width, and keeps right-to-left text from moving the digits.
         (put-text-property middle (point) 'display
@@ -419,32 +190,8 @@ Return the position after TEXT."
 (defun todo-write-row--fit (left right width)
   "Return LEFT and RIGHT as one line of WIDTH columns, LEFT truncated to fit.
 RIGHT ends at the last column; if it is empty, the line ends after LEFT."
-  (todo-write-row--string (todo-write-row--insert-line "" left right width)))
-
-(defun todo-write-row--time (milliseconds)
-  "Return MILLISECONDS as m:ss, or h:mm:ss from an hour on."
-  (let ((seconds (/ milliseconds 1000)))
-    (cond ((= seconds 0) "0:00") ; Each task begins with it.
-          ((< seconds 3600) (format "%d:%02d" (/ seconds 60) (% seconds 60)))
-          (t (format "%d:%02d:%02d"
-                     (/ seconds 3600) (% (/ seconds 60) 60) (% seconds 60))))))
-
-(defun todo-write-row--clock (milliseconds &optional before)
-  "Return MILLISECONDS since the epoch as time of day.
-The date precedes it unless BEFORE, by default now, is on the same day."
-  (let ((time (/ milliseconds 1000)))
-    (format-time-string (if (equal (format-time-string "%F" time)
-                                   (format-time-string "%F" (and before (/ before 1000))))
-                            "%R" "%F %R")
-                        time)))
-
-(defun todo-write-row--age (time)
-  "Return the age of TIME, in seconds since the epoch, as a short string."
-  (let ((minutes (max 0 (floor (- (float-time) time) 60))))
-    (cond ((< minutes 1) "now")
-          ((< minutes 60) (format "%d min" minutes))
-          ((< minutes 1440) (format "%d h" (/ minutes 60)))
-          (t (format "%d d" (/ minutes 1440))))))
+  (todo-write-row--seen
+   (todo-write-row--string (todo-write-row--insert-line "" left right width))))
 
 ;;; Tasks
 
@@ -529,29 +276,38 @@ the line; it gets the face of the text."
                          (concat " " shape " ")))))
     (if indent (concat (make-string indent ?\s) head) head)))
 
+(defconst todo-write-row--more-files "and more files"
+  "What is said where commands changed files in a way that is not told.")
+
 (defun todo-write-row--tail (note work time room)
   "Return what stands at the end of a row, a string of at most ROOM columns.
 It has NOTE, WORK and TIME, or as many of them as fit, the last ones, in
 columns if there is room for these.  Each may be nil."
   (if (not (or note work))
       (if (and time (<= (length time) room)) time "")
-    (let ((parts (list note (todo-write-row--lines (car work) (cadr work))
-                       (todo-write-row--failed (nth 2 work)) (or time "")))
-          tail)
+    (let* ((lines (todo-write-row--lines (car work) (cadr work)))
+           (more (and (eql 1 (nth 3 work))
+                      (if lines (concat lines " " todo-write-row--more-files)
+                        todo-write-row--more-files)))
+           (parts (list note (or more lines)
+                        (todo-write-row--failed (nth 2 work) (nth 4 work)) (or time "")))
+           tail)
       (while (and parts (not tail))
         (setq tail (seq-find (lambda (tail) (<= (todo-write-row--width tail) room))
                              (list (todo-write-row--in-columns parts)
                                    (string-join (seq-remove (lambda (part) (member part '(nil "")))
                                                             parts)
                                                 "  "))))
-        (pop parts))
+        (if more
+            (setq more nil parts `(,note ,lines . ,(cddr parts)))
+          (pop parts)))
       (or tail ""))))
 
 (defun todo-write-row--in-columns (parts)
   "Return the last of a row's PARTS in columns: note, lines, failures and time."
   (pcase-let* ((`(,time ,failed ,lines ,note) (reverse parts)))
     (concat note (and note (or lines failed (not (equal time ""))) "  ")
-            (and lines (string-pad lines 11))
+            (and lines (string-pad lines (if failed (max 11 (1+ (length lines))) 11)))
             (and (or lines failed) (string-pad (or failed "") 5))
             (if (or lines failed) (format "%7s" time) time))))
 
@@ -560,10 +316,13 @@ columns if there is room for these.  Each may be nil."
   (when (or (> (or added 0) 0) (> (or removed 0) 0))
     (format "+%d %s%d" added (todo-write-row--shape 'minus) removed)))
 
-(defun todo-write-row--failed (failed)
-  "Return the number of FAILED commands, as in ✗2, or nil if none."
-  (when (> (or failed 0) 0)
-    (format "%s%d" (todo-write-row--shape 'removed) failed)))
+(defun todo-write-row--failed (failed refused)
+  "Return how many commands FAILED and calls were REFUSED, as in ✗2 ⊘1, or nil."
+  (let ((failed (and (> (or failed 0) 0)
+                     (format "%s%d" (todo-write-row--shape 'removed) failed)))
+        (refused (and (> (or refused 0) 0)
+                      (format "%s%d" (todo-write-row--shape 'refused) refused))))
+    (if (and failed refused) (concat failed " " refused) (or failed refused))))
 
 (defun todo-write-row--mark-work (start)
   "Put faces on the lines changed and failed commands between START and point."
@@ -574,8 +333,10 @@ columns if there is room for these.  Each may be nil."
       (when (re-search-forward (concat " \\(\\+[0-9]+\\) \\(" minus "[0-9]+\\)") end t)
         (put-text-property (match-beginning 1) (match-end 1) 'face 'todo-write-lines-added)
         (put-text-property (match-beginning 2) (match-end 2) 'face 'todo-write-lines-removed))
-      (when (re-search-forward (concat " \\(" (regexp-quote (todo-write-row--shape 'removed))
-                                       "[0-9]+\\)[ \n]")
+      (when (re-search-forward (let ((failed (regexp-quote (todo-write-row--shape 'removed)))
+                                     (refused (regexp-quote (todo-write-row--shape 'refused))))
+                                 (format " \\(\\(?:%s\\|%s\\)[0-9]+\\(?: %s[0-9]+\\)?\\)[ \n]"
+                                         failed refused refused))
                                end t)
         (put-text-property (match-beginning 1) (match-end 1) 'face 'todo-write-failed)))))
 

@@ -1,25 +1,28 @@
-;;; todo-write-search.el --- Search all plans  -*- lexical-binding: t; -*-
+;;; todo-write-search.el --- Search a plan or all plans  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; `M-x todo-write-search', or `F' in our buffers, lists the places that have some
-;; words, newest first: tasks of all plans, and what agents and users said and ran.
-;; `n' and `p' show the plan of each beside the list; `RET' goes there.
+;; `M-x todo-write-search' lists the places in all plans that have some words, newest
+;; first: tasks, and what agents and users said and ran.  `F' in the buffers of a plan
+;; searches that plan, closed rows and earlier lists included.  `n' and `p' show each
+;; place in its plan beside the list; `RET' goes there.
 
 ;;; Code:
 
 (require 'cl-lib)
 (require 'subr-x)
 (require 'todo-write)
+(require 'todo-write-commands)
 (require 'todo-write-history)
 (require 'todo-write-menu)
 (require 'todo-write-page)
 (require 'todo-write-row)
 (require 'todo-write-story)
-(require 'todo-write-view)
+(require 'todo-write-text)
+(require 'todo-write-view-move)
 
 (defconst todo-write-search--limit 500
   "The greatest number of places found.")
@@ -36,130 +39,129 @@
 (defvar-local todo-write-search--text nil
   "The words of this search.")
 
-(defvar-local todo-write-search--places nil
-  "The places found, newest first; see `todo-write-search--find'.")
-
-(define-derived-mode todo-write-search-mode special-mode "Plan search"
+(define-derived-mode todo-write-search-mode tabulated-list-mode "Plan search"
   "Major mode of the list of places in plans that have some words.
 
 \\{todo-write-search-mode-map}"
   :interactive nil
   (todo-write-menu-begin-mode)
-  (todo-write-page--set-up #'todo-write-search--draw)
+  (setq tabulated-list-padding 1
+        bidi-paragraph-direction 'left-to-right
+        truncate-lines t)
   (setq-local revert-buffer-function #'todo-write-search--revert))
 
-(define-key todo-write-search-mode-map [mouse-1] #'todo-write-search-mouse-goto)
+(define-key todo-write-search-mode-map [mouse-1] #'todo-write-page-click)
 
 (todo-write-menu-define 'todo-write-search-mode todo-write-search-mode-map "Search"
   `(("Place"
      ("RET" "Go to it" todo-write-search-goto)
-     ("n" "Next, with its plan" todo-write-search-next)
-     ("p" "Previous, with its plan" todo-write-search-previous)
+     ("n" "Next, in its plan" todo-write-search-next)
+     ("p" "Previous, in its plan" todo-write-search-previous)
      ("g" "Search again" revert-buffer))
     . ,todo-write-menu-common))
 
 ;;; Search
 
-(defun todo-write-search--find (text)
-  "Return the places of all plans that have the words of TEXT, newest first.
-They are values of `todo-write-matches' with :thread and :title.  Say which
-journals cannot be read.  `C-g' quits."
-  (pcase-let* ((todo-write--wait-words "Searching all plans")
-               (`(,places . ,unreadable)
-                (todo-write--call todo-write-dyn--search-all text todo-write-search--limit)))
-    (dolist (problem unreadable)
-      (message "%s" problem))
-    (dolist (place places places)
-      (unless (plist-get place :title)
-        (plist-put place :title (plist-get place :thread))))))
+(defun todo-write-search--find (text &optional thread)
+  "Return the places of THREAD, or of all plans, that have the words of TEXT.
+They are values of `todo-write-matches' with :thread and :title, the
+newest first.  Say which journals cannot be read.  `C-g' quits."
+  (if thread
+      (mapcar (lambda (place) `(:thread ,thread :title ,thread . ,place))
+              (todo-write-matches thread text todo-write-search--limit))
+    (pcase-let* ((todo-write--wait-words "Searching all plans")
+                 (`(,places . ,unreadable)
+                  (todo-write--call todo-write-dyn--search-all text todo-write-search--limit)))
+      (dolist (problem unreadable)
+        (message "%s" problem))
+      (dolist (place places places)
+        (unless (plist-get place :title)
+          (plist-put place :title (plist-get place :thread)))))))
+
+(defun todo-write-search--read ()
+  "Read the arguments of `todo-write-search'."
+  (let ((thread (and (not current-prefix-arg)
+                     (get major-mode 'todo-write-menu)
+                     todo-write-view-thread)))
+    (list (read-string (if thread "Search this plan for: " "Search all plans for: ")
+                       nil 'todo-write-search--history (thing-at-point 'symbol t))
+          thread)))
 
 ;;;###autoload
-(defun todo-write-search (text)
-  "List the places of all plans that have the words of TEXT, newest first.
-All words must occur, in any order and any case: in the text of a task,
-or in one thing that an agent or its user said or ran.  Return the
-buffer.  Signal a `user-error' if TEXT is blank or nothing is found."
-  (interactive (list (read-string "Search all plans for: " nil 'todo-write-search--history
-                                  (thing-at-point 'symbol t))))
+(defun todo-write-search (text &optional thread)
+  "List the places of THREAD that have the words of TEXT, newest first.
+THREAD is a key, or nil for all plans.  All words must occur, in any order
+and any case: in the text of a task, or in one thing that an agent or its
+user said or ran.  Return the buffer.  Interactively, search the plan of
+this buffer; with a prefix argument or in any other buffer, all plans.
+Signal a `user-error' if TEXT is blank or nothing is found."
+  (interactive (todo-write-search--read))
   (unless (split-string text)
     (user-error "Say what to search for"))
-  (let ((places (or (todo-write-search--find text)
-                    (user-error "No plan has \"%s\"" text))))
+  (let ((places (or (todo-write-search--find text thread)
+                    (user-error (if thread "This plan has no \"%s\"" "No plan has \"%s\"")
+                                text))))
     (pop-to-buffer (get-buffer-create "*todo-write-search*"))
     (unless (derived-mode-p 'todo-write-search-mode)
       (todo-write-search-mode))
     (setq todo-write-search--text text
-          todo-write-search--places places)
-    (todo-write-search--draw)
+          todo-write-view-thread thread)
+    (todo-write-search--show-places places)
     (goto-char (point-min))
-    (forward-line 2)
     (current-buffer)))
 
 (defun todo-write-search--revert (&rest _)
   "Search again."
-  (setq todo-write-search--places (todo-write-search--find todo-write-search--text))
-  (todo-write-search--draw))
+  (todo-write-menu--require 'todo-write-search-mode)
+  (todo-write-search--show-places
+   (todo-write-search--find todo-write-search--text todo-write-view-thread)))
 
 ;;; Display
 
-(defun todo-write-search--draw ()
-  "Draw the places found."
-  (setq todo-write-page--width (todo-write-page--fitting-width))
-  (let* ((width todo-write-page--width)
-         (plan (max 12 (min 30 (/ width 4))))
-         (regexp (regexp-opt (split-string todo-write-search--text))))
-    (todo-write-page--with-new-text
-      (insert (propertize
-               (todo-write-row--truncate
-                (format " %s: %s"
-                        (let ((count (length todo-write-search--places)))
-                          (if (< count todo-write-search--limit)
-                              (todo-write-story--count count "place")
-                            (format "the newest %d places" count)))
-                        (todo-write-row-line todo-write-search--text))
-                width)
-               'face 'todo-write-title)
-              "\n\n")
-      (dolist (place todo-write-search--places)
-        (todo-write-search--insert place plan regexp width)))))
+(defun todo-write-search--show-places (places)
+  "Show PLACES, and say how many they are in the mode line."
+  (let ((regexp (regexp-opt (split-string todo-write-search--text))))
+    (setq tabulated-list-entries
+          (mapcar (lambda (place) (todo-write-search--entry place regexp)) places)
+          tabulated-list-format
+          (vconcat '(("Age" 6 todo-write-search--newer-p))
+                   (unless todo-write-view-thread
+                     `(("Plan" ,(min 30 (todo-write-page--column-width
+                                         "Plan" tabulated-list-entries 1))
+                        t)))
+                   '(("What" 7 t) ("Text" 0)))
+          mode-line-process
+          (format ": %s%s" (todo-write-text-count (length places) "place")
+                  (if (< (length places) todo-write-search--limit) "" ", the newest")))
+    (tabulated-list-init-header)
+    (todo-write-page--keep #'todo-write-page--row #'todo-write-page--of-row
+                           #'tabulated-list-print)))
 
-(defun todo-write-search--insert (place plan regexp width)
-  "Insert PLACE as a line of WIDTH columns, PLAN of which name its plan.
-What REGEXP matches is highlighted."
+(defun todo-write-search--newer-p (entry other)
+  "Return non-nil if the place of ENTRY is newer than that of OTHER."
+  (> (plist-get (car entry) :timestamp) (plist-get (car other) :timestamp)))
+
+(defun todo-write-search--entry (place regexp)
+  "Return the entry of PLACE; what REGEXP matches is highlighted."
   (let* ((case-fold-search t)
-         (start (point))
          (line (todo-write-row-line (plist-get place :line)))
+         (title (todo-write-row-line (plist-get place :title)))
          (from 0))
     (while (string-match regexp line from)
       (add-face-text-property (match-beginning 0) (match-end 0) 'match nil line)
       (setq from (match-end 0)))
-    (insert (todo-write-row--truncate
-             (concat " "
-                     (propertize (string-pad (todo-write-row--age
-                                              (/ (plist-get place :timestamp) 1000.0))
-                                             7)
-                                 'face 'todo-write-time)
-                     (todo-write-row--fit
-                      (propertize (todo-write-row-line (plist-get place :title)) 'face 'bold)
-                      " " plan)
-                     " "
-                     (propertize (string-pad (alist-get (plist-get place :type)
-                                                        todo-write-search--words
-                                                        "said" nil #'equal)
-                                             8)
-                                 'face 'todo-write-time)
-                     line)
-             width)
-            "\n")
-    (add-text-properties
-     start (point)
-     `( todo-write-search--place ,place
-        mouse-face highlight
-        help-echo ,(todo-write-row--help
-                    (format "%s\n%s\n%s\nRET, mouse-1: go there"
-                            (todo-write-row-line (plist-get place :title))
-                            (todo-write-row--clock (plist-get place :timestamp))
-                            line))))))
+    (list place
+          (vconcat
+           (list (propertize (todo-write-row--age (/ (plist-get place :timestamp) 1000.0))
+                             'face 'todo-write-time))
+           (unless todo-write-view-thread
+             (list (todo-write-row--helped (propertize title 'face 'bold))))
+           (list (propertize (alist-get (plist-get place :type) todo-write-search--words
+                                        "said" nil #'equal)
+                             'face 'todo-write-time)
+                 (todo-write-row--helped
+                  line (format "%s\n%s\nRET, mouse-1: go there"
+                               (todo-write-row--clock (plist-get place :timestamp)) line)))))))
 
 ;;; Going there
 
@@ -171,42 +173,53 @@ What REGEXP matches is highlighted."
          (window (get-buffer-window buffer)))
     (when (and select window)
       (select-window window))
-    (when id
-      (with-current-buffer buffer
-        (cond ((not (todo-write-view--goto-any id))
-               (when select
-                 (todo-write-history--open-of thread id)))
-              (window (set-window-point window (point))))))))
+    (with-current-buffer buffer
+      (let ((found (and id (todo-write-view--goto-any id))))
+        (cond ((or (and (plist-get place :type) (todo-write-search--goto-entry place)) found)
+               (when window
+                 (set-window-point window (point))))
+              ((and select id)
+               (todo-write-history--open-of thread id)))))))
+
+(defun todo-write-search--goto-entry (place)
+  "Show what was said or run at PLACE in its story, in full, and move there.
+Return nil if the story does not have it."
+  (let* ((part (or (plist-get place :item) 'outside))
+         (entry (seq-find (lambda (entry)
+                            (seq-some (lambda (event)
+                                        (eql (plist-get place :timestamp)
+                                             (plist-get event :timestamp)))
+                                      (list (todo-write-story--entry-call entry)
+                                            (todo-write-story--entry-result entry))))
+                          (todo-write-story--entries todo-write-view-thread part))))
+    (when (and entry (todo-write-view--goto-entry part (todo-write-story--entry-key entry)))
+      ;; Below the line of the entry, its output has the line itself.
+      (when (search-forward (plist-get place :line)
+                            (next-single-property-change (point) 'button nil (point-max)) t)
+        (forward-line 0))
+      t)))
 
 (defun todo-write-search--place ()
   "Return the place at point, or signal a `user-error'."
-  (or (get-text-property (point) 'todo-write-search--place)
-      (user-error "No place here")))
+  (or (tabulated-list-get-id) (user-error "No place here")))
 
 (defun todo-write-search-goto ()
-  "Go to the task of the place at point, in its plan."
+  "Go to the place at point, in its plan."
   (interactive nil todo-write-search-mode)
   (todo-write-search--show (todo-write-search--place) t))
 
-(defun todo-write-search-mouse-goto (event)
-  "Go to the place that EVENT clicked on."
-  (interactive "e" todo-write-search-mode)
-  (mouse-set-point event)
-  (when (get-text-property (point) 'todo-write-search--place)
-    (todo-write-search-goto)))
-
 (defun todo-write-search-next (&optional count)
-  "Move COUNT places on, by default one, and show its plan beside."
+  "Move COUNT places on, by default one, and show that in its plan beside."
   (interactive "p" todo-write-search-mode)
   (let ((start (point)))
     (forward-line (or count 1))
-    (unless (get-text-property (point) 'todo-write-search--place)
+    (unless (and (tabulated-list-get-id) (/= start (point)))
       (goto-char start)
       (user-error "No more places")))
   (todo-write-search--show (todo-write-search--place) nil))
 
 (defun todo-write-search-previous (&optional count)
-  "Move COUNT places back, by default one, and show its plan beside."
+  "Move COUNT places back, by default one, and show that in its plan beside."
   (interactive "p" todo-write-search-mode)
   (todo-write-search-next (- (or count 1))))
 

@@ -19,12 +19,9 @@
 (require 'cl-lib)
 (require 'subr-x)
 (require 'todo-write-core)
-(require 'todo-write-events)
 (require 'todo-write-hub)
-
-(autoload 'todo-write-mcp--receive "todo-write-mcp")
-(autoload 'todo-write-note--receive "todo-write-note")
-(autoload 'todo-write-permission--receive "todo-write-permission")
+(require 'todo-write-module)
+(declare-function todo-write-connect--reached-p "todo-write-connect")
 
 (defcustom todo-write-socket nil
   "File name of the socket by which agents' programs reach this Emacs.
@@ -38,15 +35,20 @@ gives the programs the new name."
   :package-version '(todo-write . "0.2.0"))
 
 (defvar todo-write-socket--roles
-  '(("tool" . todo-write-mcp--receive)
-    ("permission" . todo-write-permission--receive)
-    ("note" . todo-write-note--receive)
-    ("check" . todo-write-socket--receive-check))
+  '(("check" . todo-write-socket--receive-check))
   "Alist of the roles of programs, strings, and functions.
 A function is called with a connection of that role and a message, a
 plist as from `todo-write-dyn--door-take'.  Its `:type' is `hello' when
 the connection begins, and `closed' when it has ended.  Each `call' must
 be answered, at once or later, by `todo-write-socket--answer'.")
+
+(defvar todo-write-socket--needed-function #'ignore
+  "Function that returns the threads whose journals a message needs.
+It is called with a connection and a message, as for a role.")
+
+(defun todo-write-socket-define-role (role function)
+  "Let FUNCTION handle the messages of programs that have ROLE, a string."
+  (setf (alist-get role todo-write-socket--roles nil nil #'equal) function))
 
 (cl-defstruct (todo-write-socket--connection
                (:constructor todo-write-socket--make-connection) (:copier nil))
@@ -58,8 +60,22 @@ of the machine on which that runs, or nil for this one."
 (defvar todo-write-socket--connections nil
   "List of the connections.")
 
+(defvar todo-write-socket--parked nil
+  "Messages that wait for journals of plans, oldest first.
+A list of (CONNECTION MESSAGE . THREADS); the journals of THREADS are not
+open yet.")
+
+(defvar todo-write-socket--park-timer nil
+  "Timer that drops parked calls whose programs no longer wait, or nil.")
+
+(defconst todo-write-socket--park-limit 64
+  "Number of parked messages of a connection from which on reports are not heard.")
+
 (defvar todo-write-socket--wanted nil
   "Non-nil while the socket is open, or is opened as soon as that is possible.")
+
+(defvar todo-write-socket--functions nil
+  "Hook, run when `todo-write-mcp-mode' was switched on or off.")
 
 (defvar todo-write-socket--shown nil
   "Sentences that the user was shown in this session.")
@@ -114,6 +130,15 @@ Signal `todo-write-error' if the socket cannot be opened safely."
   (let ((state (plist-get (todo-write-socket--door) :state)))
     (and (memq state '(open client)) state)))
 
+(defun todo-write-socket--reached-p (machine)
+  "Return non-nil if programs on MACHINE, a name, reach this Emacs.
+MACHINE is nil for this one."
+  (if machine
+      (and todo-write-socket--wanted
+           (featurep 'todo-write-connect)
+           (todo-write-connect--reached-p machine))
+    (eq 'open (todo-write-socket--state))))
+
 (defun todo-write-socket--first-pid ()
   "Return the process id of the Emacs that has the socket, if known."
   (plist-get (todo-write-socket--door) :process))
@@ -130,32 +155,111 @@ Signal `todo-write-error' if the socket cannot be opened safely."
   (let ((id (plist-get message :connection))
         (machine (plist-get message :machine)))
     (pcase (plist-get message :type)
+      ;; A message of a machine may wait while its connection is lost.
+      ((guard (not (or (null machine) (todo-write-socket--reached-p machine)))))
       ('hello (let ((connection (todo-write-socket--make-connection
                                  :id id :remote machine :hello message)))
                 (push connection todo-write-socket--connections)
-                (todo-write-socket--dispatch connection message)))
-      ('state (unless machine (todo-write-socket--show-state message)))
-      ('outdated (todo-write-socket--note-outdated (plist-get message :text)))
+                (todo-write-socket--pass connection message)))
+      ('state (todo-write-socket--show-state message))
+      ('outdated (todo-write-socket--note-outdated
+                  (concat (and machine (format "on %s " machine)) (plist-get message :text))))
       (type
-       (when-let* ((connection (seq-find (lambda (connection)
-                                           (and (eql id (todo-write-socket--connection-id connection))
-                                                (equal machine (todo-write-socket--connection-remote
-                                                                connection))))
-                                         todo-write-socket--connections)))
+       (when-let* ((connection (todo-write-socket--find machine id)))
          (if (eq type 'closed)
              (todo-write-socket--closed connection)
-           (todo-write-socket--dispatch connection message)))))))
+           (todo-write-socket--pass connection message)))))))
+
+(defun todo-write-socket--find (machine id)
+  "Return the connection of number ID on MACHINE, nil for this one."
+  (seq-find (lambda (connection)
+              (and (eql id (todo-write-socket--connection-id connection))
+                   (equal machine (todo-write-socket--connection-remote connection))))
+            todo-write-socket--connections))
 
 (defun todo-write-socket--closed (connection)
   "Forget CONNECTION, which was closed, and tell the functions of its roles."
   (setq todo-write-socket--connections (delq connection todo-write-socket--connections))
-  (todo-write-socket--dispatch connection '(:type closed)))
+  (todo-write-socket--pass connection '(:type closed)))
 
 (defun todo-write-socket--lose (machine)
   "Forget the connections from MACHINE, which is not connected any more."
   (dolist (connection todo-write-socket--connections)
     (when (equal machine (todo-write-socket--connection-remote connection))
       (todo-write-socket--closed connection))))
+
+(defun todo-write-socket--pass (connection message)
+  "Dispatch MESSAGE of CONNECTION, once the journals that it needs are open.
+Until then it is parked.  Messages of a connection keep their order."
+  (let ((threads (todo-write-socket--unready
+                  (funcall todo-write-socket--needed-function connection message))))
+    (if (or threads (assq connection todo-write-socket--parked))
+        (todo-write-socket--park connection message threads)
+      (todo-write-socket--dispatch connection message))))
+
+(defun todo-write-socket--unready (threads)
+  "Return those of THREADS whose journals must be opened, and begin to."
+  (and threads
+       (todo-write--call todo-write-dyn--door-unready threads)))
+
+(defun todo-write-socket--park (connection message threads)
+  "Let MESSAGE of CONNECTION wait until the journals of THREADS are open.
+What a program says of its agent again and again meanwhile is not heard."
+  (unless (and (memq (plist-get message :type) '(activity cancel))
+               (>= (seq-count (lambda (parked) (eq connection (car parked)))
+                              todo-write-socket--parked)
+                   todo-write-socket--park-limit))
+    (setq todo-write-socket--parked
+          (append todo-write-socket--parked (list (cons connection (cons message threads)))))
+    (add-hook 'todo-write-hub--ring-hook #'todo-write-socket--unpark)
+    (unless todo-write-socket--park-timer
+      (setq todo-write-socket--park-timer
+            (run-at-time 0.5 0.5 #'todo-write-socket--unpark)))))
+
+(defun todo-write-socket--unpark ()
+  "Dispatch the parked messages whose journals are open, for a few milliseconds."
+  (let ((end (+ (float-time) 0.005))
+        next)
+    (while (and (< (float-time) end)
+                (setq next (todo-write-socket--next-parked)))
+      (setq todo-write-socket--parked (delq next todo-write-socket--parked))
+      (todo-write-socket--dispatch-parked (car next) (cadr next)))
+    (cond (todo-write-socket--parked
+           (when next
+             (run-at-time 0.002 nil #'todo-write-socket--unpark)))
+          (todo-write-socket--park-timer
+           (cancel-timer todo-write-socket--park-timer)
+           (setq todo-write-socket--park-timer nil)
+           (remove-hook 'todo-write-hub--ring-hook #'todo-write-socket--unpark)))))
+
+(defun todo-write-socket--next-parked ()
+  "Return the first parked message that need not wait any more, or nil."
+  (let (seen)
+    (seq-find (lambda (parked)
+                (pcase-let ((`(,connection ,message . ,threads) parked))
+                  (unless (memq connection seen)
+                    (push connection seen)
+                    (or (todo-write-socket--late-p message)
+                        (null (setcdr (cdr parked)
+                                      (todo-write-socket--unready threads)))))))
+              todo-write-socket--parked)))
+
+(defun todo-write-socket--late-p (message)
+  "Return non-nil if MESSAGE is a call whose program no longer waits."
+  (when-let* ((until (plist-get message :until)))
+    (< until (* 1000 (float-time)))))
+
+(defun todo-write-socket--dispatch-parked (connection message)
+  "Dispatch MESSAGE of CONNECTION, which was parked.
+A call whose program has left or no longer waits is dropped, but answered:
+nothing more of its connection is read before that."
+  (cond ((not (eq 'call (plist-get message :type)))
+         (todo-write-socket--dispatch connection message))
+        ((todo-write-socket--late-p message)
+         (todo-write-socket--answer connection message nil
+                                    "The journal of the plan could not be opened in time."))
+        ((todo-write-socket--live-p connection)
+         (todo-write-socket--dispatch connection message))))
 
 (defun todo-write-socket--dispatch (connection message)
   "Pass MESSAGE to the functions of CONNECTION's roles, a call to that of its role."
@@ -226,13 +330,20 @@ the others."
 
 (defun todo-write-socket--show-state (message)
   "Show the user the new state of the socket in MESSAGE."
-  (pcase (plist-get message :state)
-    ('open (message "Agents write their plans in this Emacs now"))
-    ('client
-     (todo-write-socket--show-once
-      "Agents write their plans in the Emacs with process %s; this one takes over when that ends"
-      (plist-get message :process)))
-    ('failed (display-warning 'todo-write (plist-get message :text)))))
+  (let ((machine (plist-get message :machine)))
+    (pcase (plist-get message :state)
+      ('open (message "Agents%s write their plans in this Emacs now"
+                      (if machine (concat " on " machine) "")))
+      ('client
+       (if machine
+           (todo-write-socket--show-once
+            "Agents on %s write their plans in another Emacs; their sessions are followed" machine)
+         (todo-write-socket--show-once
+          "Agents write their plans in the Emacs with process %s; this one takes over when that ends"
+          (plist-get message :process))))
+      ('failed (display-warning 'todo-write
+                                (concat (and machine (concat machine ": "))
+                                        (plist-get message :text)))))))
 
 (defun todo-write-socket--note-outdated (reason)
   "Tell the user, once, that a program must be set up again.

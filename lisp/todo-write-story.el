@@ -16,9 +16,12 @@
 (require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-calls)
-(require 'todo-write-row)
+(require 'todo-write-effect)
 (require 'todo-write-detail)
 (require 'todo-write-failure)
+(require 'todo-write-machines)
+(require 'todo-write-row)
+(require 'todo-write-text)
 
 (defcustom todo-write-story-limit 40
   "Number of entries that an open row shows, the newest.
@@ -51,11 +54,11 @@ A line above them opens the earlier ones."
 (cl-defstruct (todo-write-story--entry (:constructor todo-write-story--make-entry) (:copier nil))
   "An entry of a story.
 KEY is a string that names it as long as the thread lives.  KIND is
-`said', `thought', `command', `edit', `call', `error', `wait' or
+`said', `thought', `command', `edit', `call', `error', `wait', `git' or
 `change'.  TIME is in milliseconds.  TEXT is one line, ready to show.
 CALL and RESULT are the observations of the call and of its result, or
-nil."
-  key kind time text call result)
+nil.  URL is the address of the page that the entry is about, or nil."
+  key kind time text call result url)
 
 ;;; Entries
 
@@ -65,9 +68,10 @@ ID `outside' stands for what was done while no item was in progress."
   (let* ((project (plist-get (todo-write-about thread) :project))
          (calls (make-hash-table :test #'equal))
          (entries (todo-write-story--merge
-                   (delq nil (mapcar (lambda (observation)
-                                       (todo-write-story--read observation calls project))
-                                     (todo-write-story--observations thread id))))))
+                   (mapcan (lambda (observation)
+                             (delq nil (cons (todo-write-story--read observation calls project)
+                                             (todo-write-story--git observation calls))))
+                           (todo-write-story--observations thread id)))))
     ;; The sort is stable.  Within a millisecond, the beginning of a task comes
     ;; before the events during it, and its end after them.
     (let ((changes (and (stringp id) (todo-write-story--changes thread id))))
@@ -127,6 +131,18 @@ of a call becomes part of the entry of the call."
       (when call-id (puthash call-id entry calls))
       entry))))
 
+(defun todo-write-story--git (observation calls)
+  "Return entries of what the call with the result OBSERVATION did in Git.
+CALLS is as in `todo-write-story--read'."
+  (let ((number 0)
+        (entry (gethash (plist-get (plist-get observation :metadata) :callId) calls)))
+    (mapcar (pcase-lambda (`(,text . ,url))
+              (todo-write-story--make-entry
+               :key (format "%s/git%d" (plist-get observation :id) (cl-incf number))
+               :kind 'git :time (plist-get observation :timestamp) :text text :url url
+               :call (and entry (todo-write-story--entry-call entry)) :result observation))
+            (todo-write-effect--git observation))))
+
 (defun todo-write-story--make (observation type fields project)
   "Return an entry of OBSERVATION of TYPE, whose content has FIELDS.
 File names are relative to PROJECT."
@@ -148,7 +164,7 @@ File names are relative to PROJECT."
                  ((and 'call (guard (not (equal name ""))))
                   (todo-write-row-line (concat name " " text excluded) 400))
                  ('command (todo-write-row--command
-                            (concat (or (todo-write-story--commands text) text) excluded) 400))
+                            (concat (or (todo-write-effect--commands text) text) excluded) 400))
                  (_ (todo-write-row-line (concat text excluded) 400)))))
     (todo-write-story--make-entry
      :key (plist-get observation :id)
@@ -216,7 +232,7 @@ Return nil if it is."
 (defun todo-write-story--relative (path project)
   "Return PATH relative to PROJECT if it is below that.
 The agent chose the name, so no file name handler may see it."
-  (string-remove-prefix (file-name-as-directory (todo-write-remote--local-name (or project "/")))
+  (string-remove-prefix (file-name-as-directory (todo-write-machines--local-name (or project "/")))
                         path))
 
 (defun todo-write-story--files-text (files project)
@@ -226,11 +242,12 @@ The agent chose the name, so no file name handler may see it."
 
 (defun todo-write-story--call-p (entry)
   "Return non-nil if ENTRY is a call, which has something to visit."
-  (memq (todo-write-story--entry-kind entry) '(command edit call)))
+  (memq (todo-write-story--entry-kind entry) '(command edit call git)))
 
 (defun todo-write-story--files (entry)
   "Return the files that the call of ENTRY changed, a list of plists."
-  (append (plist-get (plist-get (todo-write-story--entry-result entry) :metadata) :files) nil))
+  (unless (eq 'git (todo-write-story--entry-kind entry))
+    (append (plist-get (plist-get (todo-write-story--entry-result entry) :metadata) :files) nil)))
 
 (defun todo-write-story--outcome (entry)
   "Return the outcome of the call of ENTRY, a symbol, or nil if it has none."
@@ -265,9 +282,9 @@ For a tool call, that is its most telling argument."
          (todo-write-story--argument (plist-get content :input) project))
         ((plist-get content :name) "")
         ((vectorp (plist-get content :todoList))
-         (concat (todo-write-story--count (length (plist-get content :todoList)) "task")
+         (concat (todo-write-text-count (length (plist-get content :todoList)) "task")
                  ", "
-                 (todo-write-story--count
+                 (todo-write-text-count
                   (length (plist-get (plist-get content :changes) :changes)) "change")))
         (t (todo-write-story--words-of content))))
 
@@ -299,22 +316,6 @@ For a tool call, that is its most telling argument."
 (defun todo-write-story--unmark (line)
   "Return LINE without the marks of bold text."
   (replace-regexp-in-string "\\*\\*\\([^*\n]+\\)\\*\\*" "\\1" line))
-
-(defun todo-write-story--commands (script)
-  "Return the commands in SCRIPT of Codex's code mode, or nil if it has none.
-Of a long script, only the beginning is read; a line shows no more."
-  (let ((script (substring script 0 (min 4000 (length script))))
-        (start 0)
-        commands)
-    (when (string-search "tools.exec_command(" script)
-      (while (string-match
-              "\\_<cmd\"?[ \n]*:[ \n]*\"\\(\\(?:[^\"\\]\\|\\\\.\\)*\\)" script start)
-        (setq start (match-end 0))
-        ;; JavaScript has escapes that JSON does not have.
-        (when-let* ((command (ignore-errors
-                               (json-parse-string (concat "\"" (match-string 1 script) "\"")))))
-          (push command commands))))
-    (and commands (string-join (nreverse commands) "; "))))
 
 (defun todo-write-story--input (input)
   "Return INPUT, the arguments of a tool call, decoded if it is JSON text."
@@ -395,43 +396,31 @@ else all of INPUT."
   (let* ((commands (plist-get work :commands))
          (run (or (plist-get commands :run) 0))
          (failed (or (plist-get commands :failed) 0))
-         (refused (or (plist-get commands :refused) 0))
+         (refused (or (plist-get work :refused) 0))
          (files (length (plist-get work :files)))
          (responses (or (plist-get work :responses) 0)))
     (delq nil
-          (list (when (> files 0) (todo-write-story--count files "file"))
+          (list (when (> files 0) (todo-write-text-count files "file"))
                 (cond ((> failed 0) (format "%d of %s failed" failed
-                                            (todo-write-story--count run "command")))
-                      ((> run 0) (todo-write-story--count run "command")))
+                                            (todo-write-text-count run "command")))
+                      ((> run 0) (todo-write-text-count run "command")))
                 (when (> refused 0) (format "%d refused" refused))
-                (when (> responses 0) (todo-write-story--count responses "response"))
+                (when (> responses 0) (todo-write-text-count responses "response"))
                 (todo-write-story--tokens (plist-get work :tokens))
                 (when (plist-get work :models)
                   (mapconcat #'todo-write-story--model (plist-get work :models) ", "))
                 (when (plist-get work :shared) "shared with other tasks")))))
-
-(defun todo-write-story--count (number noun)
-  "Return NUMBER and NOUN, in the plural unless it is one."
-  (format "%d %s%s" number noun (if (= number 1) "" "s")))
 
 (defun todo-write-story--tokens (tokens)
   "Return TOKENS, a plist as in `todo-write-work', as a string, or nil if none."
   (when (seq-some (lambda (key) (< 0 (or (plist-get tokens key) 0)))
                   '(:input :output :cacheRead :cacheWrite))
     (format "new %s, out %s%s, re-read %s"
-            (todo-write-story--number (+ (plist-get tokens :input)
+            (todo-write-text-number (+ (plist-get tokens :input)
                                          (plist-get tokens :cacheWrite)))
             (if (plist-get tokens :atLeast) (todo-write-row--shape 'at-least) "")
-            (todo-write-story--number (plist-get tokens :output))
-            (todo-write-story--number (plist-get tokens :cacheRead)))))
-
-(defun todo-write-story--number (number)
-  "Return NUMBER in at most four characters, such as 345k."
-  (cond ((< number 1000) (format "%d" number))
-        ((< number 9950) (format "%.1fk" (/ number 1000.0)))
-        ((< number 999500) (format "%dk" (round number 1000)))
-        ((< number 9950000) (format "%.1fM" (/ number 1000000.0)))
-        (t (format "%dM" (round number 1000000)))))
+            (todo-write-text-number (plist-get tokens :output))
+            (todo-write-text-number (plist-get tokens :cacheRead)))))
 
 (defun todo-write-story--model (model)
   "Return MODEL, a name, without the parts that all such names have."
@@ -452,13 +441,11 @@ EARLIER is non-nil, only the last `todo-write-story-limit' are shown."
          (room (todo-write-story--room shown width)))
     (todo-write-story--insert-summary thread id width)
     (when (> hidden 0)
-      (insert (propertize (format "     %d earlier" hidden)
-                          'face 'todo-write-detail 'todo-write-earlier id
-                          'todo-write-stop t
-                          'mouse-face 'highlight 'help-echo "RET, mouse-1: show them")
-              "\n")
-      (todo-write-row--if-open nil (cons 'earlier id)
-        (todo-write-story--insert-entries (seq-take entries hidden) width room open)))
+      (insert (todo-write-row--button (propertize (format "     %d earlier" hidden)
+                                                  'face 'todo-write-detail)
+                                      'todo-write-earlier "RET, mouse-1: show them"
+                                      'todo-write-earlier id)
+              "\n"))
     (todo-write-story--insert-entries shown width room open)))
 
 (defun todo-write-story--insert-entries (entries width room open)
@@ -471,10 +458,10 @@ OPEN is as in `todo-write-story--insert'."
         (unless (equal date (or day (format-time-string "%F")))
           (insert (propertize (concat "     " date "\n") 'face 'todo-write-time)))
         (setq day date)
-        (todo-write-story--insert-entry entry width room)
-        (let ((whole (member key open)))
-          (todo-write-row--if-open whole (cons 'whole key)
-            (todo-write-story--insert-whole entry (not whole))))))))
+        (let ((start (point)))
+          (todo-write-story--insert-entry entry width room)
+          (when (member key open)
+            (todo-write-story--insert-whole entry (get-text-property start 'button))))))))
 
 (defun todo-write-story--insert-summary (thread id width)
   "Insert what was done for item ID of THREAD in sums, filled to WIDTH."
@@ -490,16 +477,22 @@ OPEN is as in `todo-write-story--insert'."
     (todo-write-story--insert-flow
      (mapcar (lambda (file)
                (let ((path (plist-get file :path)))
-                 (propertize
+                 (todo-write-row--button
                   (concat (todo-write-row--truncate-start
                            (todo-write-row-line (todo-write-story--relative path project))
-                           (max 10 (- width 20)))
+                           (max 10 (- width (if (plist-get file :byCommand) 32 20))))
                           "  " (todo-write-story--lines (plist-get file :added)
-                                                       (plist-get file :removed)))
-                  'todo-write-file path 'todo-write-stop t 'mouse-face 'highlight
-                  'help-echo "RET: visit the file; =: show its changes")))
+                                                       (plist-get file :removed))
+                          (and (plist-get file :byCommand)
+                               (propertize "  by command" 'face 'todo-write-detail)))
+                  'todo-write-file "RET, mouse-1: visit the file; =: show its changes"
+                  'todo-write-file path)))
              (plist-get work :files))
-     "     " width)))
+     "     " width)
+    (when (plist-get work :moreFiles)
+      (todo-write-story--insert-flow
+       (list (propertize todo-write-row--more-files 'face 'todo-write-detail))
+       "" width))))
 
 (defun todo-write-story--insert-flow (parts separator width)
   "Insert PARTS, strings, with SEPARATOR between them, in lines of WIDTH columns."
@@ -518,10 +511,6 @@ OPEN is as in `todo-write-story--insert'."
         (insert part)
         (cl-incf column size)))
     (when parts (insert "\n"))))
-
-(defun todo-write-story--has-all-p (entry)
-  "Return non-nil if the text of ENTRY was not cut when it was read."
-  (not (string-suffix-p (todo-write-row--shape 'ellipsis) (todo-write-story--entry-text entry))))
 
 (defconst todo-write-story--head 14
   "Columns before the text of an entry: indentation, time and shape.")
@@ -542,10 +531,11 @@ The reasons of failures need some room to the right."
 
 (defun todo-write-story--reason (entry)
   "Return the line that says why the call of ENTRY failed, or nil."
-  (when-let* ((output (and (memq (todo-write-story--outcome entry) '(failed refused))
-                           (todo-write-story--output entry)))
-              (line (todo-write-failure--line output)))
-    (todo-write-row-line line 200)))
+  (or (todo-write-effect--refusal (todo-write-story--entry-result entry))
+      (when-let* ((output (and (memq (todo-write-story--outcome entry) '(failed refused))
+                               (todo-write-story--output entry)))
+                  (line (todo-write-failure--line output)))
+        (todo-write-row-line line 200))))
 
 (defun todo-write-story--mark (entry)
   "Return the shape and the face of ENTRY, and its outcome in words, a list."
@@ -554,6 +544,7 @@ The reasons of failures need some room to the right."
     (`(thought . ,_) '(thought todo-write-thought "thought"))
     (`(wait . ,_) '(paused todo-write-paused "waited for you"))
     (`(change . ,_) '(nil nil "the plan changed"))
+    (`(git . ,_) '(git todo-write-moved "in Git"))
     (`(,_ . refused) '(refused todo-write-failed "refused, so it never ran"))
     (`(,_ . failed) '(removed todo-write-failed "failed"))
     (`(edit . ,_) '(edit todo-write-moved "changed"))
@@ -564,7 +555,7 @@ The reasons of failures need some room to the right."
 (defun todo-write-story--insert-entry (entry width room)
   "Insert ENTRY as a line of WIDTH columns, with ROOM for its text."
   (pcase-let* ((`(,shape ,face ,words) (todo-write-story--mark entry))
-               (whole (memq (todo-write-story--entry-kind entry) '(said thought change wait)))
+               (whole (memq (todo-write-story--entry-kind entry) '(said thought change wait git)))
                (right (if (or whole (< width todo-write-story--least)) ""
                         (todo-write-story--right entry)))
                (end (+ todo-write-story--head room todo-write-story--end))
@@ -591,15 +582,14 @@ The reasons of failures need some room to the right."
       (insert (propertize (todo-write-row--truncate reason (- width end 3))
                           'face 'todo-write-failed)))
     (insert "\n")
-    (add-text-properties
-     start (point)
-     (list 'todo-write-entry entry 'todo-write-stop t 'mouse-face (list 'highlight)
-           'help-echo (propertize (todo-write-story--help entry words reason)
-                                  'help-echo-inhibit-substitution t)))))
+    (todo-write-row--make-button start (point) 'todo-write-entry
+                                 (todo-write-row--help (todo-write-story--help entry words reason))
+                                 'todo-write-entry entry)))
 
 (defun todo-write-story--insert-gap (start column)
   "Insert blanks from the end of the line at START up to COLUMN, in any font."
-  (let ((count (- column (todo-write-row--width (buffer-substring start (point))))))
+  (let ((count (- column (todo-write-row--width
+                          (todo-write-row--seen (buffer-substring start (point)))))))
     (when (> count 1)
       (insert (propertize (make-string (1- count) ?\s)
                           'display `(space :align-to ,(* (1- column) todo-write-row--scale)))))
@@ -611,12 +601,16 @@ The reasons of failures need some room to the right."
   (let ((text (todo-write-story--entry-text entry)))
     (pcase (todo-write-story--entry-kind entry)
       ('said (propertize (concat (todo-write-row--shape 'quote)
-                                 (todo-write-row--cut text (- width 2))
+                                 (todo-write-story--cut text (- width 2))
                                  (todo-write-row--shape 'unquote))
                          'face 'todo-write-said))
-      ('thought (propertize (todo-write-row--cut text width) 'face 'todo-write-thought))
-      ('edit (todo-write-row--cut text width t))
-      (_ (todo-write-row--cut text width)))))
+      ('thought (propertize (todo-write-story--cut text width) 'face 'todo-write-thought))
+      ('edit (todo-write-row--with-rest text (todo-write-row--truncate-start text width) t))
+      (_ (todo-write-story--cut text width)))))
+
+(defun todo-write-story--cut (text width)
+  "Return TEXT truncated to WIDTH columns, with the rest for Isearch."
+  (todo-write-row--with-rest text (todo-write-row--truncate text width)))
 
 (defun todo-write-story--help (entry words reason)
   "Return the help text of ENTRY: its text, its outcome in WORDS, and REASON."
@@ -624,6 +618,8 @@ The reasons of failures need some room to the right."
          (code (plist-get metadata :exitCode)))
     (concat (todo-write-story--entry-text entry) "\n" words
             (and code (not (eql code 0)) (format ", exit code %s" code))
+            (mapconcat (lambda (remark) (concat ", " remark))
+                       (todo-write-effect--remarks (todo-write-story--entry-result entry)) "")
             (and reason (concat ": " reason)))))
 
 (defun todo-write-story--right (entry)
@@ -646,29 +642,32 @@ The reasons of failures need some room to the right."
       (format "%d s" (/ milliseconds 1000))
     (todo-write-row--time milliseconds)))
 
-(defun todo-write-story--insert-whole (entry &optional rest)
+(defun todo-write-story--insert-whole (entry button)
   "Insert all of ENTRY with its line breaks: the call, its patches and its output.
-With REST, leave out the call if the line of the entry has all of it."
+It belongs to BUTTON, the value of that property in the line of ENTRY."
   (let* ((start (point))
          (call (todo-write-story--entry-call entry))
          (content (if (eq (todo-write-story--entry-kind entry) 'wait)
                       (todo-write-story--entry-text entry)
                     (plist-get call :content)))
          (texts (delq nil (append
-                           (list (and call
-                                      (let ((text (todo-write-story--text content nil)))
-                                        (unless (and rest (todo-write-story--has-all-p entry)
-                                                     (not (todo-write-story--commands text)))
-                                          text))))
+                           (list (and call (todo-write-story--text content nil)))
                            (mapcar (lambda (file) (plist-get file :patch))
                                    (todo-write-story--files entry))
-                           (unless (todo-write-story--files entry)
+                           (when-let* ((remarks (todo-write-effect--remarks
+                                                 (todo-write-story--entry-result entry))))
+                             (list (string-join remarks ", ")))
+                           ;; What an edit returns repeats what it changed.
+                           (when (or (null (todo-write-story--files entry))
+                                     (eq (todo-write-story--entry-kind entry) 'command))
                              (list (todo-write-story--output entry)))))))
     (dolist (text texts)
       (dolist (line (split-string (string-trim-right (todo-write-row-plain-lines text)) "\n"))
         (insert (make-string todo-write-story--head ?\s) line "\n")))
-    (add-text-properties start (point)
-                         (list 'todo-write-entry entry 'face 'todo-write-detail))))
+    (todo-write-row--make-button start (point) 'todo-write-entry nil
+                                 'todo-write-entry entry 'face 'todo-write-detail)
+    ;; Pressing it is pressing the line; moving stops only there.
+    (put-text-property start (point) 'button button)))
 
 ;;; Changes of the task
 

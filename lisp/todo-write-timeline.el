@@ -15,13 +15,16 @@
 (require 'seq)
 (require 'svg)
 (require 'todo-write)
+(require 'todo-write-commands)
+(require 'todo-write-detail)
+(require 'todo-write-here)
 (require 'todo-write-history)
-(require 'todo-write-list)
+(require 'todo-write-menu)
 (require 'todo-write-org)
 (require 'todo-write-page)
 (require 'todo-write-row)
-(require 'todo-write-story)
-(require 'todo-write-view)
+(require 'todo-write-text)
+(require 'todo-write-view-move)
 
 (defface todo-write-timeline-bar '((t :inherit success))
   "Face of the time in which a completed task was in progress."
@@ -147,16 +150,16 @@ SPAN is the time span of all rows."
              (propertize (todo-write-row--time (plist-get row :spent)) 'face 'todo-write-time)
              (+ label columns 12))
             "\n")
-    (add-text-properties
-     start (point)
-     `(todo-write-id ,(plist-get item :id) mouse-face highlight
-       help-echo ,(todo-write-row--help
-                   (concat text
-                           (mapconcat (pcase-lambda (`(,from . ,to))
-                                        (format "\n%s – %s" (todo-write-row--clock from)
-                                                (todo-write-row--clock to from)))
-                                      (or (plist-get row :times) (plist-get row :intervals)) "")
-                           "\nRET, mouse-1: go to the task"))))))
+    (todo-write-row--make-button
+     start (point) 'todo-write-button
+     (todo-write-row--help
+      (concat text
+              (mapconcat (pcase-lambda (`(,from . ,to))
+                           (format "\n%s – %s" (todo-write-row--clock from)
+                                   (todo-write-row--clock to from)))
+                         (or (plist-get row :times) (plist-get row :intervals)) "")
+              "\nRET, mouse-1: go to the task"))
+     'todo-write-id (plist-get item :id))))
 
 (defun todo-write-timeline--svg-bar (row span columns)
   "Return the bars of ROW as an image COLUMNS wide.
@@ -188,7 +191,7 @@ begin at Y and are HEIGHT high."
   (todo-write-menu-begin-mode)
   (todo-write-page--set-up #'todo-write-timeline--draw))
 
-(define-key todo-write-timeline-mode-map [mouse-1] #'todo-write-timeline-mouse-goto)
+(define-key todo-write-timeline-mode-map [mouse-1] #'todo-write-page-click)
 (define-key todo-write-timeline-mode-map "n" #'next-line)
 (define-key todo-write-timeline-mode-map "p" #'previous-line)
 
@@ -234,7 +237,7 @@ LABEL and COLUMNS are the columns before and of the bars."
          (right (todo-write-row--clock (cdr span) (car span)))
          (folded (apply #'+ (mapcar (lambda (wait) (- (cdr wait) (car wait))) waits)))
          (note (if waits
-                   (format "  %s folded, %s" (todo-write-story--count (length waits) "wait")
+                   (format "  %s folded, %s" (todo-write-text-count (length waits) "wait")
                            (todo-write-row--time folded))
                  ""))
          (room (- columns (length left) (length right) 1)))
@@ -264,13 +267,6 @@ such.  Signal a `user-error' if there is no thread."
     (with-current-buffer (todo-write-show todo-write-view-thread t)
       (or (todo-write-view--goto-any id)
           (todo-write-history--open-of todo-write-view-thread id)))))
-
-(defun todo-write-timeline-mouse-goto (event)
-  "Go to the task that EVENT clicked on, in its plan."
-  (interactive "e" todo-write-timeline-mode)
-  (mouse-set-point event)
-  (when (get-text-property (point) 'todo-write-id)
-    (todo-write-timeline-goto)))
 
 ;;; Times as files
 
@@ -346,7 +342,9 @@ Signal a `user-error' if no task has started."
   (let* ((work (todo-write-work thread (plist-get item :id)))
          (files (length (plist-get work :files)))
          (failed (or (plist-get (plist-get work :commands) :failed) 0)))
-    (list (if (> files 0) (number-to-string files) "")
+    (list (if (> files 0)
+              (concat (number-to-string files) (and (plist-get work :moreFiles) " and more"))
+            "")
           (if (> files 0)
               (format "+%d −%d" (plist-get work :added) (plist-get work :removed))
             "")

@@ -21,6 +21,7 @@
 (declare-function todo-write-hub--end "todo-write-hub")
 (defvar org-link-parameters)
 (defvar embark-keymap-alist)
+(defvar todo-write-agent-functions)
 (defvar todo-write-module--loaded-version)
 
 (defun todo-write-unload--ours-p (symbol)
@@ -80,7 +81,9 @@
     (dolist (buffer (buffer-list))
       (with-current-buffer buffer
         (when (and (boundp mode) (symbol-value mode))
-          (funcall mode -1))))))
+          (funcall mode -1)))))
+  ;; Those of the user would keep agents tracked.
+  (setq todo-write-agent-functions nil))
 
 (defun todo-write-unload--kill ()
   "Kill the buffers, processes and timers of this package."

@@ -19,11 +19,11 @@
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write)
-(require 'todo-write-list)
+(require 'todo-write-here)
 (require 'todo-write-menu)
-(require 'todo-write-row)
+(require 'todo-write-machines)
 (require 'todo-write-story)
-(require 'todo-write-view)
+(require 'todo-write-text)
 
 ;;; Files
 
@@ -63,7 +63,7 @@ PATH is never read as the name of a file on another machine.  Signal a
 
 (defun todo-write-visit--prefix (thread)
   "Return the prefix of the files of THREAD's machine, or nil for this one."
-  (or (todo-write-remote--prefix (todo-write-remote--of-thread thread))
+  (or (todo-write-machines--prefix (todo-write-machines--of-thread thread))
       (file-remote-p (or (plist-get (todo-write-about thread) :project) ""))))
 
 (defun todo-write-visit--line (patch)
@@ -73,11 +73,14 @@ PATH is never read as the name of a file on another machine.  Signal a
        (seq-count (lambda (char) (eq char ?\n)) (match-string 2 patch)))))
 
 (defun todo-write-visit--entry (thread entry)
-  "Visit what ENTRY of THREAD is about: the file it changed, or its output."
-  (if-let* ((file (car (todo-write-story--files entry))))
-      (todo-write-visit--open-file thread (plist-get file :path)
-                             (todo-write-visit--line (plist-get file :patch)))
-    (todo-write-visit--output thread entry)))
+  "Visit what ENTRY of THREAD is about: a page, the file it changed, or its output."
+  (let ((file (and (not (eq (todo-write-story--entry-kind entry) 'command))
+                   (car (todo-write-story--files entry)))))
+    (cond ((todo-write-story--entry-url entry)
+           (browse-url (todo-write-story--entry-url entry)))
+          (file (todo-write-visit--open-file thread (plist-get file :path)
+                                             (todo-write-visit--line (plist-get file :patch))))
+          (t (todo-write-visit--output thread entry)))))
 
 ;;; Outputs
 

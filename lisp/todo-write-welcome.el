@@ -9,11 +9,12 @@
 
 ;;; Code:
 
-(require 'todo-write)
+(require 'todo-write-commands)
+(require 'todo-write-row)
 
 (declare-function efrit-do-demo "ext:efrit-do")
-(declare-function todo-write-follow "todo-write-follow")
-(declare-function todo-write-mcp-setup "todo-write-mcp-setup")
+
+(define-button-type 'todo-write-welcome :supertype 'todo-write-button)
 
 (defun todo-write-welcome--string ()
   "Return the text of a buffer without a plan: what fills it, as buttons."
@@ -27,17 +28,9 @@
 
 (defun todo-write-welcome--button (label command)
   "Return a line with LABEL as a button that calls COMMAND interactively."
-  (let* ((map (make-sparse-keymap))
-         (call (lambda (&optional event)
-                 (interactive (list last-input-event))
-                 (when (mouse-event-p event) (mouse-set-point event))
-                 (call-interactively command))))
-    (define-key map (kbd "RET") call)
-    (define-key map [mouse-1] call)
-    (concat (propertize (format "   %s" label)
-                        'face 'link 'keymap map 'todo-write-stop 'button 'mouse-face 'highlight
-                        'help-echo (format "RET, mouse-1: M-x %s" command))
-            "\n")))
+  (todo-write-row--button (concat (propertize (format "   %s" label) 'face 'link) "\n")
+                          'todo-write-welcome (format "RET, mouse-1: M-x %s" command)
+                          'action (lambda (_) (call-interactively command))))
 
 (provide 'todo-write-welcome)
 ;;; todo-write-welcome.el ends here

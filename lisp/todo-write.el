@@ -25,15 +25,14 @@
 (require 'todo-write-core)
 (require 'todo-write-events)
 (require 'todo-write-activity)
-(require 'todo-write-remote)
+(require 'todo-write-commands)
+(require 'todo-write-machines)
 
 ;; Requests need nothing else of this package, and most sessions have none.
 (autoload 'todo-write-request "todo-write-request")
 (autoload 'todo-write-requests "todo-write-request")
 (autoload 'todo-write-withdraw "todo-write-request")
 (autoload 'todo-write-answer-request "todo-write-request")
-(autoload 'todo-write-list--read "todo-write-list")
-(autoload 'todo-write-unload-function "todo-write-unload")
 
 ;; Hosts set it in an agent's buffer, whether or not the view is loaded.
 (defvar-local todo-write-view-thread nil
@@ -71,10 +70,17 @@ Do not modify the outcome: its tasks are those of earlier outcomes.
 A refused write leaves the list as it is and does not signal.  Signal
 `todo-write-input-error' if THREAD is not a string, and
 `todo-write-panic' for a bug in the module."
+  (todo-write--write thread input source unanswered nil))
+
+(defun todo-write--write (thread input source unanswered call)
+  "Replace the list of THREAD by INPUT; see `todo-write'.
+SOURCE and UNANSWERED are as there.  CALL is the id that this call has in
+the transcript of the agent's session, t if the host does not know it, or
+nil if no transcript has it."
   (todo-write--configure)
   (let ((inhibit-quit t))
     (todo-write--publish thread (todo-write--call todo-write-dyn--write
-                                  thread input source unanswered)
+                                  thread input source unanswered call)
                          '(todo-write--deliver-new todo-write--dispatch-changes
                                                    todo-write--dispatch-state-after
                                                    todo-write--clear-failure
@@ -109,7 +115,7 @@ All are strings; signal `todo-write-input-error' for anything else.
   "Return FOLDER as the root of a project: absolute, as text, ending in a slash."
   (let ((root (todo-write--plain
                ;; Expanding could open a connection.
-               (if (todo-write-remote--of folder) folder (expand-file-name folder)))))
+               (if (todo-write-machines--of folder) folder (expand-file-name folder)))))
     (if (string-suffix-p "/" root) root (concat root "/"))))
 
 (defun todo-write-edit (thread operation &rest args)
@@ -234,15 +240,6 @@ Signal `todo-write-input-error' for another ACTIVITY or REASON."
     (todo-write--publish-report
      (todo-write--call todo-write-dyn--set-activity
        thread activity reason inferred nil))))
-
-(defun todo-write--publish-report (changed)
-  "Dispatch what became of a report, CHANGED, as the module returned it."
-  (let ((thread (plist-get changed :thread)))
-    (todo-write--warn (plist-get changed :warnings))
-    (when-let* ((state (plist-get changed :state)))
-      (todo-write--dispatch thread 'state state))
-    (when (plist-get changed :transition)
-      (todo-write--dispatch thread 'activity (todo-write-activity thread)))))
 
 ;;;###autoload
 (defun todo-write-end-turn (thread &optional reason failed ending)
@@ -426,14 +423,20 @@ Their keys are:
 (defun todo-write-work (thread &optional id)
   "Return what the agent of THREAD did while item ID was in progress.
 ID is the id of an item, `outside' for all that was done while no item
-was in progress, or nil for the whole THREAD.  The value is nil if
-nothing is known, else a plist:
+was in progress, or nil for the whole THREAD; or (turn . N) for the N-th
+of `todo-write-turns', from 1 on, and (ID . N) for a part of that turn.
+The value is nil if nothing is known, else a plist:
   :files      list of plists :path :added :removed :edits :created
-              :deleted, in order of the first change
+              :deleted :byCommand (t if a command made some of its
+              changes), in order of the first change
+  :moreFiles  t if commands changed more files, of which nothing else
+              is known
   :added :removed  numbers of lines
   :edits      number of edits
   :commands   plist :run :failed :refused :background :unknown, numbers;
               :run counts all but the refused ones
+  :refused    number of calls that were refused, commands or not; absent
+              if none
   :responses  number of responses of the model
   :tokens     plist :input :output :cacheRead :cacheWrite, numbers, and
               :atLeast, t if the output is a lower bound; nil if the host
@@ -443,11 +446,28 @@ nothing is known, else a plist:
               same work: never add such figures up"
   (todo-write--call todo-write-dyn--work thread id))
 
+(defun todo-write-turns (thread)
+  "Return the turns of THREAD, oldest first, a list of plists.
+A turn is the agent's work from one prompt of the user to the next:
+  :prompt   the text of the prompt, perhaps only its beginning; nil for
+            what lies before the first one
+  :began :ended  the times of the prompt and of the newest event, in
+            milliseconds since the epoch
+  :ending   how it ended: `end-of-turn', `denied', `error', `killed' or
+            `session-ended'; nil while it runs, or if that is not known
+  :items    ids of the items that were in progress or completed in it, of
+            whichever list
+  :commits  the commits made in it, a list of plists :id :title
+  :work     what was done in it, as from `todo-write-work', or nil
+The work of a subagent belongs to the turn that sent it out."
+  (todo-write--call todo-write-dyn--turns thread))
+
 (defun todo-write--row-work (thread &optional id)
   "Return what the row of item ID of THREAD shows of its work, or nil.
-The value is a list (ADDED REMOVED FAILED): numbers of lines and of
-failed commands.  Without ID, return an alist of (ID . FIGURES) for the
-items of the list that have any."
+The value is a list (ADDED REMOVED FAILED MORE REFUSED): numbers of lines
+and of failed commands, 1 if commands changed more files, else 0, and the
+number of refused calls.  Without ID, return an alist of (ID . FIGURES)
+for the items of the list that have any."
   (todo-write--call todo-write-dyn--row-work thread id))
 
 (defun todo-write-matches (thread text limit)
@@ -640,10 +660,6 @@ The value is a plist:
   :processes  t if its program keeps files of its processes"
   (todo-write--call todo-write-dyn--transcript-describe file))
 
-(defun todo-write-read-thread (prompt)
-  "Read a thread with PROMPT and completion of titles; return its key."
-  (todo-write-list--read prompt))
-
 (defun todo-write--completion-table (candidates category &rest metadata)
   "Return a completion table of CANDIDATES, which are in the best order.
 CATEGORY and METADATA, an alist, describe them."
@@ -655,5 +671,14 @@ CATEGORY and METADATA, an alist, describe them."
                    . ,metadata)
       (complete-with-action action candidates string predicate))))
 
+;;; Agents
+
+;; They are tracked while the hook has functions.
+(add-variable-watcher 'todo-write-agent-functions #'todo-write-agents-watch)
+
 (provide 'todo-write)
+
+;; An init file may have added one before.
+(when todo-write-agent-functions
+  (todo-write-agents-watch 'todo-write-agent-functions todo-write-agent-functions))
 ;;; todo-write.el ends here

@@ -26,7 +26,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Problem;
 use crate::events::Millis;
+use crate::events::git::GitOperation;
 use crate::events::patch::ChangedFile;
+use crate::events::payload::Refusal;
 use crate::events::work::{CallOutcome, Usage};
 use crate::list::input::{Options, Plan, SeveralInProgress};
 use crate::wire::wire_names;
@@ -144,6 +146,18 @@ pub struct Effect {
     pub is_command: Option<bool>,
     /// The files that it changed.
     pub files: Vec<ChangedFile>,
+    /// Whether it changed more files, of which nothing else is known.
+    #[serde(default)]
+    pub more_files: bool,
+    /// Whether others wrote files while it ran.
+    #[serde(default)]
+    pub others_wrote: bool,
+    /// What it did in Git.
+    #[serde(default)]
+    pub git: Vec<GitOperation>,
+    /// Who refused it.
+    #[serde(default)]
+    pub refusal: Option<Refusal>,
 }
 
 /// A list as an agent sent it, or the reasons to refuse it.
@@ -186,9 +200,15 @@ pub enum EventKind {
     Unread(Cow<'static, str>),
     /// The whole list, by the agent's own tools.
     List(PlanResult),
-    /// The whole list by `todo_write` over MCP, called at this time. An Emacs has most likely
-    /// answered the call, perhaps this one.
-    EmacsList(PlanResult, Option<Millis>),
+    /// A call of `todo_write` over MCP. An Emacs has most likely answered it, perhaps this one.
+    EmacsCall {
+        /// The id of the call.
+        id: String,
+        /// When it was made, if its line says.
+        called: Option<Millis>,
+        /// The whole list; none if the call had no effect, as far as its result says.
+        list: Option<PlanResult>,
+    },
     /// A turn began or continues.
     TurnBegun,
     /// A turn ended, perhaps with an error.

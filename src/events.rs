@@ -1,12 +1,14 @@
 //! What happens in a thread beside its list: events, the work they add up to, and what of them is kept.
 
 pub mod edit;
+pub mod git;
 mod names;
 pub mod observation;
 pub mod patch;
 pub mod payload;
 pub mod policy;
 pub mod stream;
+pub mod turns;
 pub mod work;
 
 use std::time::SystemTime;

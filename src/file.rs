@@ -94,7 +94,8 @@ pub(crate) fn is_certain(modified: SystemTime) -> bool {
     modified.elapsed().is_ok_and(|age| age > CLOCK_TICK)
 }
 
-/// The time that a call may take. What is left is read by the next call.
+/// The time that a call may take. Callers check it after each step, so the last step may exceed it; the next
+/// call does the rest.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Slice {
     end: Option<Instant>,

@@ -36,7 +36,7 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use crate::agents::claude::process_files::{MachineProcesses, Process};
+use crate::agents::claude::process_files::Process;
 use crate::agents::{Agent, Event};
 use crate::events::policy::Policy;
 use crate::list::input::Options;
@@ -271,17 +271,16 @@ impl Hub {
         round
     }
 
-    /// Follows the session in `path` from its beginning. Its project is looked for unless it is on
-    /// another machine.
-    pub fn follow(&self, path: &Path, is_elsewhere: bool) -> SessionId {
+    /// Follows the session in `path` from its beginning.
+    pub fn follow(&self, path: &Path) -> SessionId {
         let id = next_number();
-        self.follow_as(id, path, is_elsewhere);
+        self.follow_as(id, path);
         id
     }
 
     /// Follows the session in `path` by a number that its owner chose, which is not that of another one.
-    pub fn follow_as(&self, id: SessionId, path: &Path, is_elsewhere: bool) {
-        let task = SessionTask::new(id, path.to_owned(), is_elsewhere);
+    pub fn follow_as(&self, id: SessionId, path: &Path) {
+        let task = SessionTask::new(id, path.to_owned());
         let mut state = self.shared.lock();
         let root = state.root_of(path);
         state.files.entry(path.to_owned()).or_default().push(id);
@@ -313,22 +312,6 @@ impl Hub {
         self.shared.look_at_task(&mut state, &root, &Key::Session(id));
     }
 
-    /// Looks now at the sessions in `files`, of which one or a file beside it changed without a
-    /// notification, and searches their homes.
-    pub fn look(&self, files: &[PathBuf]) {
-        let mut state = self.shared.lock();
-        for file in files {
-            for id in state.files.get(file).cloned().unwrap_or_default() {
-                state.beside.insert(id);
-                state.hurry_session(id);
-            }
-            if let Some(home) = state.home_of(file).map(Path::to_owned) {
-                state.hurry(&home, &Key::Search);
-            }
-        }
-        self.shared.work.notify_all();
-    }
-
     /// Sets the folders of agents. Those with a scope are searched for sessions, now and when they change.
     pub fn set_homes(&self, homes: Vec<Home>) {
         let mut state = self.shared.lock();
@@ -340,10 +323,10 @@ impl Hub {
             .cloned()
             .collect();
         for folder in gone {
-            let machine = state.homes.remove(&folder).and_then(|home| home.machine.clone());
+            state.homes.remove(&folder);
             state.live.remove(&folder);
-            let message =
-                Message::Processes { home: folder.clone(), machine, live: Vec::new(), killed: Vec::new() };
+            let (home, live, killed) = (folder.clone(), Vec::new(), Vec::new());
+            let message = Message::Processes { home, machine: None, live, killed };
             state.queue.push(message, false);
             state.remove(&folder, &Key::Processes);
             state.remove(&folder, &Key::Search);
@@ -373,14 +356,6 @@ impl Hub {
             }
             self.shared.look_at_task(&mut state, &folder, &Key::Processes);
         }
-    }
-
-    /// Which processes live on another machine, of which `folder` is a copy of an agent's folder; `None`
-    /// while the machine does not tell.
-    pub fn set_machine_processes(&self, folder: &Path, processes: Option<MachineProcesses>) {
-        let mut state = self.shared.lock();
-        state.machines.insert(folder.to_owned(), processes);
-        self.shared.look_at_task(&mut state, folder, &Key::Processes);
     }
 
     /// Searches again, also for the folders that the environments of running agents name. Only agents
@@ -557,9 +532,9 @@ mod tests {
         let good = folder.join("good.jsonl");
         std::fs::write(&good, "{}\n").unwrap_or_default();
         let hub = Hub::new(Settings::default(), Box::new(|| {}));
-        let panics = hub.follow(&folder.join("panics.jsonl"), false);
+        let panics = hub.follow(&folder.join("panics.jsonl"));
         wait(&hub, |message| matches!(message, Message::Failed(id) if *id == panics));
-        let other = hub.follow(&good, false);
+        let other = hub.follow(&good);
         wait(&hub, |message| matches!(message, Message::Ready { session, .. } if *session == other));
         std::fs::remove_dir_all(&folder).unwrap_or_default();
     }

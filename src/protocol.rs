@@ -123,6 +123,9 @@ pub struct Call {
     pub session: Option<String>,
     /// How the program knows the session: `process`, `call` or `environment`.
     pub source: Option<String>,
+    /// The id of the agent's tool call, which its transcript has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
     /// The id of the subagent that calls.
     pub subagent: Option<String>,
     /// The subagent's task, in a few words.

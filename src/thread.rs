@@ -7,6 +7,7 @@
 
 pub mod activity;
 mod apply;
+pub(crate) mod calls;
 pub mod clock;
 mod edit;
 mod observe;
@@ -16,7 +17,7 @@ mod stream;
 mod write;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -24,12 +25,15 @@ use serde_json::{Map, Value};
 use crate::error::{Error, Problem};
 use crate::events::Millis;
 use crate::events::observation::Observations;
+use crate::events::turns::{Turn, Turns};
 use crate::events::work::{Part, Work, WorkSums};
 use crate::list::change::{Change, ChangeKind, diff, mark_cancelled};
 use crate::list::item::{Author, Item, List, Status};
 use crate::list::report;
 use crate::wire::wire_names;
 use activity::{Activity, AgentActivity, Ending};
+use calls::Reading;
+pub use calls::{CallName, StoredCall};
 use clock::{Clock, Times};
 pub use edit::Edit;
 use record::{Changes, FORMAT, PositionRecord, Record, RevisionRecord};
@@ -91,21 +95,31 @@ pub struct Thread {
     activity: AgentActivity,
     observations: Observations,
     work: WorkSums,
+    turns: Turns,
     /// Whether its journal is so long that contents are abridged.
     is_abridged: bool,
     streaming: Streaming,
     /// How far transcripts are recorded, the newest position last.
     positions: Vec<PositionRecord>,
-    /// The items in progress when calls that start subagents were made, by the ids of the calls.
-    moments: HashMap<String, Vec<String>>,
-    /// The time of its agent's last call to this Emacs process, or 0. No record has it.
-    called: Millis,
+    /// When calls that start subagents were made, by the ids of the calls.
+    moments: HashMap<String, Moment>,
+    /// How far its transcript was read.
+    reading: Reading,
     /// The records made since they were last taken, if the owner wants them.
     made: Option<Vec<Record>>,
     /// The length of the journal in bytes, as the owner says.
     journal_bytes: u64,
     /// What was wrong with the agent's last list, if that was refused.
     refused: Option<String>,
+}
+
+/// When a call was made that starts a subagent, whose work counts then.
+#[derive(Clone, Debug)]
+pub(crate) struct Moment {
+    /// The ids of the items in progress.
+    pub items: Vec<String>,
+    /// The number of the observation of the call.
+    pub number: u64,
 }
 
 /// What the agent knows.
@@ -137,11 +151,12 @@ impl Thread {
             activity: AgentActivity::default(),
             observations: Observations::new(history_limit),
             work: WorkSums::default(),
+            turns: Turns::default(),
             is_abridged: false,
             streaming: Streaming::default(),
             positions: Vec::new(),
             moments: HashMap::new(),
-            called: 0,
+            reading: Reading::default(),
             made: None,
             journal_bytes: 0,
             refused: None,
@@ -218,16 +233,6 @@ impl Thread {
         self.clock.get(id)
     }
 
-    /// Sets the time of the agent's last direct call, which no journal has.
-    pub fn note_call(&mut self, now: Millis) {
-        self.called = now;
-    }
-
-    /// The time that [`Thread::note_call`] set, or 0.
-    pub(crate) fn called(&self) -> Millis {
-        self.called
-    }
-
     /// Whether nothing of the thread is lost or ends if only its journal keeps it: its agent has ended its
     /// turn, and subscribers have all observations.
     pub(crate) fn is_at_rest(&self) -> bool {
@@ -243,7 +248,7 @@ impl Thread {
         let mut writes =
             self.revisions.iter().rev().filter(|revision| revision.stamp.author == Author::Agent);
         let newest = writes.find(|revision| is_call(&revision.stamp.source));
-        newest.map_or(0, |revision| revision.stamp.timestamp).max(self.called)
+        newest.map_or(0, |revision| revision.stamp.timestamp).max(self.reading.last_call())
     }
 
     /// The state, derived from the list and the pause. Only open items that the agent can complete keep
@@ -381,9 +386,29 @@ impl Thread {
         self.positions.iter().find(|known| known.is_of_file(file)).map(|known| known.offset)
     }
 
-    /// The items in progress when a call that started a subagent was made.
-    pub(crate) fn items_at_call(&self, call: &str) -> Option<&Vec<String>> {
+    /// The turns, oldest first.
+    pub fn turns(&self) -> &[Turn] {
+        self.turns.all()
+    }
+
+    /// What the agent did in a part of the turn with this index, if anything is known.
+    pub fn work_in_turn(&self, turn: usize, part: Part<'_>) -> Option<&Work> {
+        self.work.in_turn(turn, part)
+    }
+
+    /// The numbers of the observations recorded in the turn with this index.
+    pub(crate) fn numbers_of_turn(&self, turn: usize) -> Option<Range<u64>> {
+        self.turns.numbers(turn)
+    }
+
+    /// When a call that started a subagent was made.
+    pub(crate) fn moment_of_call(&self, call: &str) -> Option<&Moment> {
         self.moments.get(call)
+    }
+
+    /// Whether an observation with this number is of the current turn.
+    pub(crate) fn is_of_current_turn(&self, number: u64) -> bool {
+        self.turns.all().last().is_none_or(|turn| turn.first <= number)
     }
 
     /// The observations in memory.

@@ -229,18 +229,17 @@ TITLE is its title.  ACTIVITY began MINUTES ago for the reason WHY; it is
                                                                       ((= n done) "in_progress")
                                                                       (t "pending"))
                                                         :activeForm "Comparing the two drafts")))))
-  (pcase activity
-    ('ended (todo-write-end-turn key))
-    ((and something (guard (not (eq something 'silent))))
-     (todo-write-set-activity key something why)))
   (let ((since (- (truncate (* 1000 (float-time))) (* 60000 (or minutes 0)))))
-    (when (gethash key todo-write-activity--table)
-      (setf (nth 3 (gethash key todo-write-activity--table)) since))
-    (setf (todo-write-agent-since (todo-write-attention--agent key)) since)))
+    (pcase activity
+      ('silent)
+      ('ended (todo-write-set-activity key 'working)
+              (todo-write-end-turn key))
+      (_ (todo-write--publish-report
+          (todo-write--call todo-write-dyn--set-activity key activity why nil since))))))
 
 (defun screenshot-agents ()
   "Begin eight agents that cover all states."
-  (todo-write-attention--watch 'screenshot t)
+  (add-hook 'todo-write-agent-functions #'ignore)
   (pcase-dolist (`(,key . ,what)
                  '(("claude:6f2b" "manual" "Rewrite the chapter on hosts" 5 5 ended nil 190)
                    ("gptel:draft" "site" "翻訳を見直す" 3 1 silent nil 40)
@@ -253,7 +252,7 @@ TITLE is its title.  ACTIVITY began MINUTES ago for the reason WHY; it is
                    ("efrit:3" "notes" "Sort the notes by project" 2 0 waiting
                     "question: keep the old tags?" 1)))
     (apply #'screenshot-agent key what))
-  (todo-write-attention--see (todo-write-attention--agent "claude:6f2b")))
+  (todo-write-agent-see "claude:6f2b"))
 
 (defun screenshot-scene-overview ()
   "Eight agents that cover all states."

@@ -35,6 +35,9 @@ const ROOTS_LIMIT: Duration = Duration::from_secs(1);
 const SESSION_VARIABLES: [(&str, &str); 2] =
     [(CLAUDE, "CLAUDE_CODE_SESSION_ID"), ("copilot-cli", "COPILOT_AGENT_SESSION_ID")];
 
+/// Where Claude Code says in a call's metadata which id the call has in the transcript. The others do not.
+const CALL_ID: &str = "claudecode/toolUseId";
+
 /// Time between polls of the agent's process, and between attempts to reconnect.
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -43,8 +46,8 @@ pub struct Server {
     emacs: Emacs,
     is_introduced: OnceCell<()>,
     claude: Mutex<Claude>,
-    /// Whether a call came since the activity was last told. Emacs takes its agent to be working, but
-    /// the turn may be over before the next poll.
+    /// Whether a call came since the activity was last told. Then the next poll tells it again, also if it
+    /// is the same: Emacs takes the agent of a call to be working, but the turn may be over since.
     has_called: AtomicBool,
 }
 
@@ -111,6 +114,7 @@ impl Server {
         let call = Call {
             session: caller.session,
             source: caller.source.map(str::to_owned),
+            id: given(&context.meta, CALL_ID),
             subagent,
             task,
             // The store parses the arguments, so nothing in between changes them.
@@ -136,13 +140,13 @@ impl Server {
 
     /// The session and the subagent that make the call with META.
     async fn caller(&self, meta: &RequestMetaObject, client: &str) -> Caller {
-        let given = |key: &str| Some(meta.get(key)?.as_str()?.to_owned());
+        let given = |key: &str| given(meta, key);
         if client == CLAUDE {
             let mut claude = self.claude.lock().await;
             if let Some(SessionActivity { session, .. }) = claude.state() {
                 let folder = claude.folder.clone();
                 drop(claude);
-                let call = given("claudecode/toolUseId");
+                let call = given(CALL_ID);
                 let subagent = match (folder, call) {
                     (Some(folder), Some(call)) => subagent(&folder, &session, &call).await,
                     _ => None,
@@ -210,6 +214,11 @@ impl Claude {
         }
         self.agent.as_ref()?.state()
     }
+}
+
+/// A text in the metadata of a call.
+fn given(meta: &RequestMetaObject, key: &str) -> Option<String> {
+    Some(meta.get(key)?.as_str()?.to_owned())
 }
 
 /// The project's folder: the client's first root, or the working directory of this process.

@@ -27,6 +27,8 @@ Shows how AGENT gets the tool todo_write, or with --remove how to take it away.
   --run          run the agent's own commands
   --write        write the agent's settings; the old ones are kept as FILE~
   --print        do nothing (the default)
+  --edits        let Claude Code tell what its commands change
+  --no-edits     remember that you do not want that
   --diff         print only what would change in the settings
   --project DIR  for the agents of one project
   --folder DIR   let agents start a copy of this program in DIR; default: this file
@@ -42,6 +44,8 @@ struct Options {
     remove: bool,
     run: bool,
     write: bool,
+    edits: bool,
+    no_edits: bool,
     diff: bool,
     json: bool,
     list: bool,
@@ -56,6 +60,7 @@ struct Options {
 struct Done {
     run: Option<Result<String, String>>,
     written: Option<Result<String, String>>,
+    extra: Option<Result<String, String>>,
 }
 
 /// Does what ARGUMENTS say, and returns the status of the program.
@@ -75,7 +80,11 @@ fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, Strin
         let text = argument.to_string_lossy().into_owned();
         let mut value = || arguments.next().ok_or_else(|| format!("{text} lacks its value\n\n{USAGE}"));
         match text.as_str() {
-            "--print" => (options.run, options.write) = (false, false),
+            "--print" => {
+                (options.run, options.write, options.edits, options.no_edits) = (false, false, false, false);
+            }
+            "--edits" => options.edits = true,
+            "--no-edits" => options.no_edits = true,
             "--remove" => options.remove = true,
             "--run" => options.run = true,
             "--write" => options.write = true,
@@ -127,7 +136,21 @@ fn act(options: Options) -> Result<i32, String> {
         done.run = run_way(&agents::agent(id, label, &context), &context, options.remove);
     }
     if options.write {
-        done.written = write(&agents::agent(id, label, &context), &context, options.remove);
+        let agent = agents::agent(id, label, &context);
+        done.written = agent.settings.and_then(|settings| write(&settings, &context, options.remove));
+    }
+    if options.edits || options.no_edits {
+        let Some(extra) = agents::agent(id, label, &context).extra else {
+            return Err(format!("{label} has no such setting here; leave out --edits and --no-edits"));
+        };
+        done.extra = if options.edits {
+            let _ = std::fs::remove_file(&extra.declined);
+            write(&extra.settings, &context, options.remove)
+        } else {
+            file::write(&extra.declined, "")
+                .err()
+                .map(|why| Err(format!("{} {why}.", context.shown(&extra.declined))))
+        };
     }
     let page = Page::new(&agents::agent(id, label, &context), &context, options.remove, done);
     if options.json {
@@ -233,9 +256,8 @@ fn changed(settings: &Settings, context: &Context, remove: bool) -> Result<(Stri
     change().map_err(|why: String| format!("{} {why}.", context.shown(&settings.file)))
 }
 
-/// Writes the settings of AGENT; none if that changes nothing.
-fn write(agent: &Agent, context: &Context, remove: bool) -> Option<Result<String, String>> {
-    let settings = agent.settings.as_ref()?;
+/// Writes SETTINGS; none if that changes nothing.
+fn write(settings: &Settings, context: &Context, remove: bool) -> Option<Result<String, String>> {
     let name = context.shown(&settings.file);
     let written = changed(settings, context, remove).and_then(|(old, new)| {
         if old == new || (remove && old.trim().is_empty()) {

@@ -177,6 +177,35 @@ fn settings_are_merged_kept_repeated_and_removed() {
 }
 
 #[test]
+fn what_commands_change_is_told_if_the_user_wants_it() {
+    for agent in ["claude", "claude-plugin"] {
+        let home = Home::new();
+        let file = ".claude/settings.json";
+        let page = |further: &[&str]| home.agent(agent, &[], further).text;
+        let offers = |text: &str| ["--edits: ", "--no-edits: "].map(|option| text.contains(option));
+        assert_eq!(offers(&page(&[])), [true, true]);
+        // A refusal is remembered, and can be taken back.
+        assert!(page(&["--no-edits"]).contains("You did not want it."));
+        assert_eq!(home.read(file), "");
+        assert_eq!(offers(&page(&[])), [true, false]);
+        assert!(page(&["--edits"]).contains("It is on."));
+        assert_eq!(home.json(file), json!({"bashEditDiffEnabled": true}));
+        assert_eq!(offers(&page(&[])), [false, false]);
+        assert_eq!(offers(&page(&["--remove"])), [true, false]);
+        page(&["--remove", "--edits"]);
+        assert_eq!(home.json(file), json!({}));
+        assert_eq!(offers(&page(&[])), [true, true]);
+        home.write(file, "{\"bashEditDiffEnabled\": false}");
+        assert_eq!(offers(&page(&[])), [false, false]);
+        assert!(page(&[]).contains("You have switched it off there."));
+    }
+    // Claude Code reads it in the user's settings only; others have no such setting.
+    let home = Home::new();
+    assert!(!home.agent("claude", &["--project", "garden"], &["--edits"]).is_ok);
+    assert!(!home.agent("codex", &[], &["--no-edits"]).is_ok);
+}
+
+#[test]
 fn the_settings_of_each_agent_are_what_it_reads() {
     let home = Home::new();
     for (agent, options, _) in SETTINGS {

@@ -16,7 +16,8 @@ const NAME: usize = 200;
 /// A call without a result.
 #[derive(Debug)]
 pub(crate) struct PendingCall<E> {
-    id: String,
+    /// Its id.
+    pub id: String,
     /// The name of the tool.
     pub name: String,
     excluded: Option<String>,
@@ -62,10 +63,10 @@ impl<E> PendingCalls<E> {
         self.0.remove(place)
     }
 
-    /// Removes and returns the effect of the oldest call whose effect is due.
-    pub(crate) fn end_due(&mut self, is_due: impl Fn(&E) -> bool) -> Option<E> {
+    /// Removes and returns the oldest call whose effect is due.
+    pub(crate) fn end_due(&mut self, is_due: impl Fn(&E) -> bool) -> Option<PendingCall<E>> {
         let place = self.0.iter().position(|call| is_due(&call.effect))?;
-        Some(self.0.remove(place)?.effect)
+        self.0.remove(place)
     }
 }
 

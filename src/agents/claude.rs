@@ -8,10 +8,13 @@
 //!   call or delay it for any time, so a call without a result takes effect with the next message.
 //! - The files of subagents repeat lines of their session. Each line and each call counts once.
 
+mod commands;
 pub mod edits;
 pub mod files;
 pub mod line;
 pub mod process_files;
+pub mod prompts;
+mod refusals;
 mod sources;
 pub mod tasks;
 
@@ -22,16 +25,19 @@ use serde_json::value::RawValue;
 
 use super::calls::{PendingCalls, result};
 use super::events::{Events, RecentNames, push_bounded};
-use super::field::{millis, readable_part, shortened, title};
+use super::field::{millis, readable_part, shortened};
 use super::{Effect, Event, EventKind, Place, PlanResult, Source, lenient};
 use crate::events::Millis;
+use crate::events::payload::RefusedBy;
 use crate::events::policy::Policy;
 use crate::events::work::{CallOutcome, Tokens, Usage};
 use crate::list::input::{self, Options};
 use crate::list::raw::Raw;
 use crate::text::excerpt;
+use commands::Command;
 use edits::FileEdit;
-use line::{Block, Message, ToolUseResult, TranscriptLine, is_caveat, prompt, tagged};
+use line::{Block, Message, ToolUseResult, TranscriptLine, tagged};
+use prompts::SlashCommand;
 use sources::{Sources, TitleSource};
 use tasks::{Task, TaskResult, TaskUpdate};
 
@@ -64,6 +70,8 @@ pub struct ClaudeReader {
     is_idle: bool,
     /// Whether the last line said that the next one is a command that no model reads, such as `/clear`.
     is_command_local: bool,
+    /// The user's last command, which is a prompt if the model answers before the next one.
+    command: Option<SlashCommand>,
     /// Whether the last call of the main agent was denied.
     is_denied: bool,
     /// Whether a version wrote lines whose subagents have their files beside the transcript.
@@ -101,13 +109,13 @@ enum Tool {
     ReadTasks,
     Subagent,
     Edit(FileEdit),
-    Shell,
+    Shell(Command),
     Other,
 }
 
 impl ToolCall {
     fn changes_list(&self) -> bool {
-        !matches!(self.tool, Tool::Subagent | Tool::Edit(_) | Tool::Shell | Tool::Other)
+        !matches!(self.tool, Tool::Subagent | Tool::Edit(_) | Tool::Shell(_) | Tool::Other)
     }
 }
 
@@ -122,12 +130,14 @@ struct Origin<'l> {
     is_copied: bool,
     /// Whether the version is 2 or later.
     is_modern: bool,
+    /// Who denied the call of which the line has the result.
+    refused_by: Option<RefusedBy>,
 }
 
 impl Origin<'_> {
     /// The origin of an event that no line has.
     fn beside(source: Arc<Source>, time: Option<Millis>) -> Origin<'static> {
-        Origin { source, uuid: "", time, clears: false, is_copied: false, is_modern: true }
+        Origin { source, uuid: "", time, clears: false, is_copied: false, is_modern: true, refused_by: None }
     }
 }
 
@@ -152,6 +162,7 @@ impl ClaudeReader {
             time: None,
             is_idle: false,
             is_command_local: false,
+            command: None,
             is_denied: false,
             has_subagents_beside: false,
             unreadable: 0,
@@ -227,12 +238,14 @@ impl ClaudeReader {
         let version = line.version.as_ref().map(|version| version_of(&version.0));
         let is_modern = version.is_none_or(|[major, ..]| major != 1);
         self.has_subagents_beside |= version.is_none_or(|version| version < SUBAGENTS_APART);
-        let origin = Origin { source, uuid, time, clears, is_copied, is_modern };
+        let refused_by = line.tool_denial_kind.as_ref().and_then(|kind| refusals::refused_by(&kind.0));
+        let origin = Origin { source, uuid, time, clears, is_copied, is_modern, refused_by };
         if let Some((_, kind, title)) =
             self.early_title.take_if(|(session, ..)| *session == origin.source.session)
         {
             self.set_title(&origin, kind, title);
         }
+        let is_of_user = line.is_of_user();
         match (line.kind, line.message) {
             (Some("system"), _) if line.subtype == Some("turn_duration") => self.end_turn(&origin, None),
             (Some("result"), _) => {
@@ -240,19 +253,17 @@ impl ClaudeReader {
                 self.end_turn(&origin, error.map(|error| excerpt(&error.0, 200)));
             }
             (Some("user"), Some(message)) => {
-                let is_local = std::mem::take(&mut self.is_command_local);
-                let is_prompt =
-                    !is_local && line.is_meta != Some(true) && line.is_compact_summary != Some(true);
                 if origin.source.subagent.is_none() && line.tool_denial_kind.is_some() {
                     self.is_denied = true;
                 }
-                self.user_message(&origin, message, line.tool_use_result, is_prompt);
+                self.user_message(&origin, message, line.tool_use_result, is_of_user);
             }
             (Some("assistant"), Some(message)) if line.is_api_error_message == Some(true) => {
                 let text = message.content.0.into_iter().find_map(|block| block.text);
                 self.end_turn(&origin, text.map(|text| excerpt(&text.0, 200)));
             }
             (Some("assistant"), Some(message)) => {
+                self.answer_command(&origin, &message);
                 self.usage(&origin, &message, line.request_id.as_ref().map_or("", |id| &id.0));
                 self.assistant_message(&origin, message);
             }
@@ -355,8 +366,9 @@ impl ClaudeReader {
         origin: &Origin<'_>,
         message: Message<'_>,
         fields: Option<&RawValue>,
-        is_prompt: bool,
+        is_of_user: bool,
     ) {
+        let text = message.text();
         let blocks = message.content.0;
         let results = blocks.iter().filter(|block| block.tool_use_id.is_some()).count();
         let fields = fields.filter(|_| results == 1);
@@ -367,14 +379,15 @@ impl ClaudeReader {
                     let is_error = block.is_error == Some(true);
                     self.result(origin, ToolResult { id, content, is_error, fields });
                 }
-                (Some("text"), _, Some(text)) => self.user_text(origin, &text.0, is_prompt),
+                (Some("text"), _, Some(text)) => self.notice(origin, &text.0),
                 _ => {}
             }
         }
+        self.said(origin, &text, is_of_user);
     }
 
-    fn user_text(&mut self, origin: &Origin<'_>, text: &str, is_prompt: bool) {
-        self.is_command_local = is_caveat(text);
+    /// Reads what Claude Code itself says in a message of the user.
+    fn notice(&mut self, origin: &Origin<'_>, text: &str) {
         if text.starts_with("[Request interrupted by user") {
             let is_denied = self.go_idle(origin);
             return self.emit(origin, if is_denied { EventKind::Denied } else { EventKind::Interrupted });
@@ -382,14 +395,6 @@ impl ClaudeReader {
         if text.starts_with("<task-notification>") && tagged(text, "status").is_some() {
             let names = ["tool-use-id", "task-id"].into_iter().filter_map(|tag| tagged(text, tag));
             names.for_each(|name| self.end_subagent(name, origin.time));
-        }
-        if let Some(prompt) = prompt(text).filter(|_| is_prompt) {
-            self.is_idle &= origin.source.subagent.is_some();
-            self.is_denied &= origin.source.subagent.is_some();
-            if let Some(title) = title(&prompt) {
-                self.set_title(origin, TitleSource::Prompt, title);
-            }
-            self.emit(origin, EventKind::Prompt(prompt));
         }
     }
 
@@ -444,7 +449,7 @@ impl ClaudeReader {
                 Tool::Subagent
             }
             _ if name.starts_with("mcp__") && name.ends_with("__todo_write") => Tool::EmacsList(list()),
-            "Bash" | "PowerShell" => Tool::Shell,
+            "Bash" | "PowerShell" => Tool::Shell(Command::read(input)),
             _ => FileEdit::read(name, input).map_or(Tool::Other, Tool::Edit),
         };
         let is_list = matches!(tool, Tool::List(_) | Tool::EmacsList(_));
@@ -469,10 +474,21 @@ impl ClaudeReader {
         let is_error = answer.is_error || call.is_some() && details.is_refusal();
         let mut effect =
             Effect { outcome: Some(outcome(&content, &fields, is_error, origin)), ..Effect::default() };
-        if call.as_ref().is_some_and(|call| matches!(call.effect.tool, Tool::Shell)) {
+        if is_error && origin.refused_by.is_some() {
+            effect.outcome = Some(CallOutcome::Refused);
+        }
+        if let Some(Tool::Shell(command)) = call.as_ref().map(|call| &call.effect.tool) {
             effect.exit_code = exit_code(&content, &fields, effect.outcome);
+            if effect.outcome == Some(CallOutcome::Ok) {
+                command.add_to(&mut effect, &fields, &content);
+            }
+        } else if origin.refused_by.is_some() {
+            // It stays refused, whatever the text says.
         } else if effect.outcome == Some(CallOutcome::Refused) && !is_refusal(&content) {
             effect.outcome = Some(CallOutcome::Failed);
+        }
+        if effect.outcome == Some(CallOutcome::Refused) {
+            effect.refusal = refusals::refusal(&content, origin.refused_by);
         }
         let counts = !call.as_ref().is_some_and(|call| call.effect.is_copied);
         if !counts {
@@ -483,7 +499,7 @@ impl ClaudeReader {
             self.sums(origin, agent, id, &fields);
         }
         let mut event = result(call.as_ref(), id, content.clone(), is_error, origin.time, effect);
-        let called = call.as_ref().and_then(|call| call.time);
+        let (called, call_id) = call.as_ref().map(|call| (call.time, call.id.clone())).unwrap_or_default();
         match call.map(|call| call.effect.tool) {
             Some(Tool::Edit(edit)) if !is_error && counts => {
                 if let EventKind::Result { effect, .. } = &mut event {
@@ -494,12 +510,15 @@ impl ClaudeReader {
             Some(Tool::Subagent) if is_error || !content.starts_with("Async agent launched") => {
                 self.end_subagent(id, origin.time);
             }
-            // Without an Emacs, the list is the agent's plan all the same.
-            Some(Tool::EmacsList(list)) if !is_error || content.trim_end().ends_with(NO_EMACS) => {
-                self.sources.use_own_tasks(&origin.source, false);
-                self.emit(origin, EventKind::EmacsList(list, called));
+            Some(Tool::EmacsList(list)) => {
+                // Without an Emacs, the list is the agent's plan all the same.
+                let counts = !is_error || content.trim_end().ends_with(NO_EMACS);
+                if counts {
+                    self.sources.use_own_tasks(&origin.source, false);
+                }
+                let list = counts.then_some(list);
+                self.emit(origin, EventKind::EmacsCall { id: call_id, called, list });
             }
-            Some(Tool::EmacsList(_)) => {}
             Some(tool) if !is_error || details.is_not_found() => self.apply(origin, tool, details),
             _ => {}
         }
@@ -544,11 +563,9 @@ impl ClaudeReader {
     /// Counts the tokens of a message. Its lines repeat them with growing numbers.
     fn usage(&mut self, origin: &Origin<'_>, message: &Message<'_>, request: &str) {
         // A fork begins with copies of its session's lines, whose work is counted there.
-        let Some(usage) = message.usage.filter(|_| !origin.is_copied) else { return };
+        let is_counted = !origin.is_copied && message.is_of_model();
+        let Some(usage) = message.usage.filter(|_| is_counted) else { return };
         let model = message.model.as_ref().map(|model| model.0.clone());
-        if model.as_deref() == Some("<synthetic>") {
-            return;
-        }
         let response = format!("{} {request}", message.id.unwrap_or_default());
         let place = self.responses.iter().rposition(|(known, _)| *known == response);
         let mut best = place
@@ -619,7 +636,7 @@ impl ClaudeReader {
             | Tool::EmacsList(_)
             | Tool::Subagent
             | Tool::Edit(_)
-            | Tool::Shell
+            | Tool::Shell(_)
             | Tool::Other => false,
         };
         // Reading the tasks does not make them the plan again.
@@ -637,8 +654,14 @@ impl ClaudeReader {
         let is_due =
             |call: &ToolCall| call.changes_list() && call.source == origin.source && call.message != message;
         while let Some(call) = self.calls.end_due(is_due) {
+            if let Tool::EmacsList(_) = call.effect.tool {
+                // Emacs may have stored it.
+                let kind = EventKind::EmacsCall { id: call.id, called: call.time, list: None };
+                self.emit(origin, kind);
+                continue;
+            }
             let result = TaskResult { text: "", fields: &ToolUseResult::default(), time: origin.time };
-            self.apply(origin, call.tool, result);
+            self.apply(origin, call.effect.tool, result);
         }
     }
 }

@@ -8,6 +8,7 @@ pub mod line;
 mod script;
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -16,11 +17,13 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::calls::{PendingCall, PendingCalls, result};
-use super::events::{Events, RecentNames};
+use super::events::{Events, RecentNames, push_bounded};
 use super::field::{Excerpt, millis, readable_part, shortened, title};
 use super::{Agent, Effect, Event, EventKind, PlanResult, Source, lenient};
 use crate::events::Millis;
+use crate::events::git;
 use crate::events::patch::{ChangedFile, FileChange};
+use crate::events::payload::{Refusal, RefusedBy};
 use crate::events::policy::Policy;
 use crate::events::work::{CallOutcome, Tokens, Usage};
 use crate::list::input::{self, Options};
@@ -36,6 +39,13 @@ const COMPUTED: &str = "A script computed the plan; only plans written out in th
 /// In the output of a call that the user interrupted.
 const ABORTED: &str = "aborted by user";
 
+/// Maximum number of prompts of a turn that came only once.
+const PROMPTS: usize = 32;
+
+/// The beginnings of messages in the user's name that Codex writes.
+const NO_PROMPTS: [&str; 4] =
+    ["<subagent_notification>", "<environment_context>", "# AGENTS.md instructions", "<turn_aborted>"];
+
 /// Reads the rollout of a session.
 #[derive(Debug)]
 pub struct CodexReader {
@@ -49,8 +59,9 @@ pub struct CodexReader {
     /// The time of the last line.
     time: Option<Millis>,
     has_title: bool,
-    /// The prompt of this turn. Some versions record it twice.
-    prompt: Option<String>,
+    /// The newest prompts of this turn that came only as an event or, if true, only as an item of the newer
+    /// log. Some versions have each prompt as both.
+    prompts: VecDeque<(String, bool)>,
     /// The last error of this turn.
     error: Option<String>,
     /// Whether the last call of this turn was denied.
@@ -85,11 +96,23 @@ enum CallKind {
     EmacsList(PlanResult),
     /// A script that runs commands.
     Commands,
+    /// A command, by its text.
+    Command(String),
     Other,
 }
 
 /// The tools that run commands.
 const SHELLS: [&str; 5] = ["exec_command", "shell", "shell_command", "local_shell", "container.exec"];
+
+fn is_shell(tool: &str) -> bool {
+    SHELLS.contains(&tool)
+}
+
+/// The beginning of the ids of what a script does.
+const IN_SCRIPT: &str = "exec-";
+
+/// Maximum number of files of a change.
+const MOST_FILES: usize = 1_000;
 
 /// The files of a change, in order.
 #[derive(Debug)]
@@ -108,7 +131,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for IndexedChanges<'a> {
             fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
                 let mut files = Vec::new();
                 while let Some(entry) = access.next_entry()? {
-                    files.push(entry);
+                    if files.len() <= MOST_FILES {
+                        files.push(entry);
+                    }
                 }
                 Ok(IndexedChanges(files))
             }
@@ -128,7 +153,7 @@ impl CodexReader {
             calls: PendingCalls::default(),
             time: None,
             has_title: false,
-            prompt: None,
+            prompts: VecDeque::new(),
             error: None,
             is_denied: false,
             is_computed: false,
@@ -212,7 +237,8 @@ impl CodexReader {
         let text = |text: &Option<Excerpt>| text.as_ref().map(|text| text.0.clone());
         match kind {
             "task_started" => {
-                (self.prompt, self.error, self.is_denied) = (None, None, false);
+                (self.error, self.is_denied) = (None, false);
+                self.prompts.clear();
                 self.emit(line, EventKind::TurnBegun);
             }
             "task_complete" => {
@@ -231,7 +257,7 @@ impl CodexReader {
                 self.emit(line, end);
             }
             "error" => self.error = payload.message.as_ref().map(|message| excerpt(&message.0, 200)),
-            "user_message" => self.prompt(line, text(&payload.message)),
+            "user_message" => self.prompt(line, text(&payload.message), false),
             "thread_name_updated" => {
                 if let Some(name) = text(&payload.thread_name) {
                     self.has_title = true;
@@ -248,8 +274,8 @@ impl CodexReader {
                 }
             }
             "patch_apply_end" if payload.success == Some(true) => {
-                let files = payload.changes.map(changed_files).unwrap_or_default();
-                let effect = Effect { outcome: Some(CallOutcome::Ok), files, ..Effect::default() };
+                let mut effect = Effect { outcome: Some(CallOutcome::Ok), ..Effect::default() };
+                add_changes(payload.changes, &mut effect);
                 let id = payload.call_id.as_ref().map(|id| id.0.clone()).unwrap_or_default();
                 self.done(line, &id, "apply_patch", String::new(), effect);
             }
@@ -257,17 +283,23 @@ impl CodexReader {
         }
     }
 
-    fn prompt(&mut self, line: &RolloutLine<'_>, prompt: Option<String>) {
+    fn prompt(&mut self, line: &RolloutLine<'_>, prompt: Option<String>, is_item: bool) {
         let prompt = prompt.map(|prompt| prompt.trim().to_owned()).filter(|prompt| !prompt.is_empty());
-        if prompt.is_none() || prompt == self.prompt {
+        let is_told = |prompt: &&String| !NO_PROMPTS.iter().any(|start| prompt.starts_with(start));
+        let Some(prompt) = prompt.filter(|prompt| is_told(&prompt)) else { return };
+        let is_same = |(told, was_item): &(String, bool)| *told == prompt && *was_item != is_item;
+        if let Some(place) = self.prompts.iter().position(is_same) {
+            self.prompts.remove(place);
             return;
         }
-        self.prompt.clone_from(&prompt);
-        let prompt = prompt.unwrap_or_default();
+        push_bounded(&mut self.prompts, PROMPTS, (prompt.clone(), is_item));
         if let Some(title) = title(&prompt).filter(|_| !std::mem::replace(&mut self.has_title, true)) {
             self.emit(line, EventKind::Title(title));
         }
-        self.emit(line, EventKind::Prompt(prompt));
+        // A fork repeats the prompts of its parent, whose turns they are.
+        if self.is_own {
+            self.emit(line, EventKind::Prompt(prompt));
+        }
     }
 
     /// Reads an item of the newer log.
@@ -283,15 +315,18 @@ impl CodexReader {
         };
         let effect = Effect { outcome: Some(outcome), exit_code: item.exit_code, ..Effect::default() };
         match item.kind.as_ref().map_or("", |kind| kind.0.as_str()) {
-            "UserMessage" => self.prompt(line, item.content.as_ref().map(|text| text.0.clone())),
+            "UserMessage" => self.prompt(line, item.content.as_ref().map(|text| text.0.clone()), true),
             "CommandExecution" => {
                 self.has_items = true;
                 let output = item.aggregated_output.as_ref().map(|text| text.0.clone());
                 self.done(line, id, "exec_command", output.unwrap_or_default(), effect);
             }
-            "FileChange" if status == "completed" => {
-                let files = item.changes.map(changed_files).unwrap_or_default();
-                self.done(line, id, "apply_patch", String::new(), Effect { files, ..effect });
+            "FileChange" if matches!(status, "completed" | "declined") => {
+                let mut effect = effect;
+                if status == "completed" {
+                    add_changes(item.changes, &mut effect);
+                }
+                self.done(line, id, "apply_patch", String::new(), effect);
             }
             _ => {}
         }
@@ -304,7 +339,19 @@ impl CodexReader {
         }
         let call = self.calls.end(id);
         self.is_denied = effect.outcome == Some(CallOutcome::Refused);
-        let effect = if self.is_own { effect } else { Effect::default() };
+        let mut effect = if self.is_own { effect } else { Effect::default() };
+        // A shell or a script may run the tool that changes files.
+        let is_command = call.as_ref().map_or_else(|| id.starts_with(IN_SCRIPT), |call| is_shell(&call.name));
+        effect.files.iter_mut().for_each(|file| file.change.by_command = is_command);
+        let command = line.payload.item.as_ref().and_then(|item| item.command.as_ref());
+        if effect.outcome == Some(CallOutcome::Ok)
+            && let Some(command) = command
+        {
+            effect.git = git::operations(&shell_text(command), &content);
+        }
+        if effect.outcome == Some(CallOutcome::Refused) {
+            effect.refusal = Some(Refusal { by: RefusedBy::User, reason: None });
+        }
         let is_error = effect.outcome == Some(CallOutcome::Failed);
         let mut event = result(call.as_ref(), id, content, is_error, self.time, effect);
         if let EventKind::Result { name: known, excluded, .. } = &mut event {
@@ -312,7 +359,6 @@ impl CodexReader {
                 name.clone_into(known);
             }
             // The commands of a script have no calls of their own.
-            let command = line.payload.item.as_ref().and_then(|item| item.command.as_ref());
             let named = || self.policy.hidden(self.folder(), command?)?.name;
             *excluded = excluded.take().or_else(named);
         }
@@ -413,8 +459,12 @@ impl CodexReader {
         // A script with a list may also run commands.
         let may_hide = !is_list || name == "exec";
         let hidden = self.policy.hidden(self.folder(), whole).filter(|_| may_hide);
-        let effect = effect.unwrap_or(match name {
+        let effect = effect.unwrap_or_else(|| match name {
             "exec" if script.contains("exec_command(") => CallKind::Commands,
+            _ if is_shell(name) => {
+                let command = ["cmd", "command"].iter().find_map(|key| parsed.get(key));
+                CallKind::Command(command.map(shell_text).unwrap_or_default())
+            }
             _ => CallKind::Other,
         });
         self.has_items = false;
@@ -452,18 +502,24 @@ impl CodexReader {
         let mut effect = effect.unwrap_or_default();
         // The log does not tell a denial in the terminal from an interruption: both abort the call.
         self.is_denied = effect.outcome == Some(CallOutcome::Refused) && !content.contains(ABORTED);
+        if let (Some(CallOutcome::Ok), Some(CallKind::Command(command))) =
+            (effect.outcome, call.as_ref().map(|call| &call.effect))
+        {
+            effect.git = git::operations(command, &content);
+        }
         if !self.is_own {
             effect = Effect::default();
         }
         let event = result(call.as_ref(), id, content.clone(), is_error, self.time, effect);
-        let called = call.as_ref().and_then(|call| call.time);
+        let (called, id) = call.as_ref().map(|call| (call.time, call.id.clone())).unwrap_or_default();
         let list = match call.map(|call| call.effect) {
             Some(CallKind::Plan(plan)) if !is_error => Some(EventKind::List(plan)),
             Some(CallKind::Script(plan)) if content.starts_with("Script completed") => {
                 Some(EventKind::List(plan))
             }
-            Some(CallKind::EmacsList(plan)) if !content.contains(REFUSED) => {
-                Some(EventKind::EmacsList(plan, called))
+            Some(CallKind::EmacsList(plan)) => {
+                let list = Some(plan).filter(|_| !content.contains(REFUSED));
+                Some(EventKind::EmacsCall { id, called, list })
             }
             _ => None,
         };
@@ -488,11 +544,20 @@ impl CodexReader {
     }
 }
 
-/// The changed files of `{PATH: CHANGE}`. A move deletes one file and creates another.
-fn changed_files(changes: &RawValue) -> Vec<ChangedFile> {
-    let Ok(changes) = serde_json::from_str::<IndexedChanges<'_>>(changes.get()) else { return Vec::new() };
+/// Adds the changed files of `{PATH: CHANGE}` to the effect of a call.
+fn add_changes(changes: Option<&RawValue>, effect: &mut Effect) {
+    let Some(changes) = changes.and_then(|raw| serde_json::from_str::<IndexedChanges<'_>>(raw.get()).ok())
+    else {
+        return;
+    };
+    effect.more_files = changes.0.len() > MOST_FILES;
+    effect.files = changed_files(changes.0.into_iter().take(MOST_FILES));
+}
+
+/// The changed files. A move deletes one file and creates another.
+fn changed_files<'a>(changes: impl Iterator<Item = (Cow<'a, str>, PatchedFile<'a>)>) -> Vec<ChangedFile> {
     let mut files = Vec::new();
-    for (path, change) in changes.0 {
+    for (path, change) in changes {
         let content = change.content.as_deref().unwrap_or_default();
         match change.kind.as_ref() {
             "add" => files.push(ChangedFile::between(&path, None, Some(content))),
@@ -513,10 +578,28 @@ fn changed_files(changes: &RawValue) -> Vec<ChangedFile> {
     files
 }
 
+/// The text of a command, which may be a list of words: a shell, its options and a script.
+fn shell_text(command: &Raw<'_>) -> String {
+    let text = |raw: &Raw<'_>| match raw {
+        Raw::Text(text) => Some(Excerpt::<8_000>::of(text).0),
+        _ => None,
+    };
+    match command {
+        Raw::List(words) => words.iter().filter_map(text).collect::<Vec<_>>().join(" "),
+        command => text(command).unwrap_or_default(),
+    }
+}
+
+/// Who refused a call, by its output.
+fn refusal_in(content: &str) -> Refusal {
+    let by_rule = content.contains("by user approval settings") || content.starts_with("approval policy is ");
+    Refusal { by: if by_rule { RefusedBy::Rule } else { RefusedBy::User }, reason: None }
+}
+
 /// What a call did, by its output.
 fn effect_of(call: &PendingCall<CallKind>, content: &str, is_error: bool, has_items: bool) -> Effect {
     let head = content.split("Output:").next().unwrap_or_default();
-    let is_shell = SHELLS.contains(&call.name.as_str());
+    let is_shell = is_shell(&call.name);
     let code = ["Process exited with code ", "Exit code: "]
         .iter()
         .find_map(|mark| number_after(head, mark))
@@ -539,7 +622,8 @@ fn effect_of(call: &PendingCall<CallKind>, content: &str, is_error: bool, has_it
         outcome: Some(outcome),
         exit_code: code.filter(|_| is_shell),
         is_command: is_commands.then_some(true),
-        files: Vec::new(),
+        refusal: (outcome == CallOutcome::Refused && !content.contains(ABORTED)).then(|| refusal_in(content)),
+        ..Effect::default()
     }
 }
 

@@ -6,7 +6,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::claude::files::custom_title;
-use super::claude::line::{TranscriptLine, prompt};
+use super::claude::line::TranscriptLine;
+use super::claude::prompts::Said;
 use super::codex::{self, CodexReader};
 use super::field::{millis, title};
 use super::{Agent, EventKind};
@@ -59,13 +60,14 @@ pub fn describe(path: &Path) -> Option<Description> {
         is_subagent: false,
         has_processes: false,
     };
+    let mut command = None;
     if let Some(line) = TranscriptLine::parse(&bytes) {
-        description.add(&line);
+        description.add(&line, &mut command);
     }
     bytes.clear();
     while description.title.is_none() && reader.read_until(b'\n', &mut bytes).ok()? > 0 {
         if let Some(line) = TranscriptLine::parse(&bytes) {
-            description.add(&line);
+            description.add(&line, &mut command);
         }
         bytes.clear();
     }
@@ -133,7 +135,8 @@ fn last_title(bytes: &[u8]) -> Option<String> {
 }
 
 impl Description {
-    fn add(&mut self, line: &TranscriptLine<'_>) {
+    /// Adds what a line tells. `command` is the user's last command, which a model may yet answer.
+    fn add(&mut self, line: &TranscriptLine<'_>, command: &mut Option<String>) {
         if self.session.is_empty()
             && let Some(session) = line.session_id
         {
@@ -143,10 +146,19 @@ impl Description {
         self.has_processes |= line.entrypoint.is_some();
         self.folder = self.folder.take().or_else(|| line.cwd.as_ref().map(|cwd| cwd.0.clone()));
         self.begun = self.begun.or_else(|| line.timestamp.and_then(millis));
-        let is_prompt = line.kind == Some("user") && line.is_meta != Some(true);
-        if let Some(message) = line.message.as_ref().filter(|_| is_prompt) {
-            let texts = message.content.0.iter().filter_map(|block| block.text.as_ref());
-            self.title = texts.filter_map(|text| title(&prompt(&text.0)?)).next();
-        }
+        let Some(message) = &line.message else { return };
+        let prompt = match line.kind {
+            Some("assistant") if message.is_of_model() => command.take(),
+            Some("user") if line.is_of_user() => match Said::of(&message.text()) {
+                Some(Said::Prompt(text)) => Some(text),
+                Some(Said::Command(text)) => {
+                    *command = Some(text);
+                    None
+                }
+                None => None,
+            },
+            _ => None,
+        };
+        self.title = prompt.and_then(|prompt| title(&prompt));
     }
 }

@@ -61,8 +61,9 @@ fn response_of(kind: &EventKind) -> Option<&str> {
     }
 }
 
-/// Maximum number of names in a part of [`RecentNames`], which fill a table of 8,192 places.
-const NAMES: usize = 7_168;
+/// Maximum number of names in a part of [`RecentNames`], which fill a table of 65,536 places. Few sessions have
+/// as many lines.
+const NAMES: usize = 57_344;
 
 /// The newest names of lines and calls, at least [`NAMES`] of them, by their hashes.
 #[derive(Debug, Default)]

@@ -111,11 +111,6 @@ impl Follower {
         }
     }
 
-    /// Has the next reads look at the files beside the transcript, of which one changed.
-    pub(crate) fn expect_side_files(&mut self) {
-        self.are_side_files_due = true;
-    }
-
     /// The session, if the file has named it.
     pub(crate) fn session(&self) -> Option<&Arc<Source>> {
         self.lines.reader.as_ref()?.session()

@@ -7,27 +7,31 @@
 //! thread's journal has of a transcript ends at a position that it names, and only later events are
 //! recorded.
 
+mod event;
+mod position;
+mod project;
+
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::Map;
 
-use super::reports::{self, Report, Rest, Weight, What, after};
-use super::{Event, EventKind, Place, Source, SubagentCall, Transcript};
+use super::reports::{self, Report, after};
+use super::{Event, EventKind, PlanResult, Source, Transcript};
 use crate::events::Millis;
-use crate::events::observation::{Details, Metadata, Observation, Payload, Type};
-use crate::events::payload::{AgentsWork, Content, FileEntry, Text, ToolCall, ToolResult};
+use crate::events::observation::{Details, Payload, Type};
 use crate::events::policy::Policy;
 use crate::journal::store::Store;
 use crate::list::change::diff;
 use crate::list::identity::THRESHOLDS;
 use crate::list::item::{List, Status};
-use crate::list::report;
 use crate::list::similarity::{Rarity, Words, similarity};
-use crate::thread::activity::{Activity, Ending};
+use crate::thread::activity::Ending;
 use crate::thread::record::PositionRecord;
-use crate::thread::{Outcome, State, Thread, WriteOptions};
+use crate::thread::{Outcome, State, Thread};
+use event::{details, is_recent, turn};
+use position::{Before, is_stored, is_superseded, position};
+pub use project::Machine;
 
 /// The changes of a thread by a batch of events.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,27 +58,6 @@ const SESSION_ENDED: &str = "the session ended";
 
 /// Milliseconds without an event after which a turn counts as over.
 const RECENT: Millis = 600_000;
-
-/// A machine other than this one, on which sessions run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Machine {
-    /// Its name, with which the keys of its threads begin.
-    pub name: String,
-    /// The beginning of its files' names in Emacs, such as `/ssh:build:`.
-    pub prefix: String,
-}
-
-impl Machine {
-    /// The name by which Emacs opens a folder that a session names; `None` if it is not absolute or
-    /// has control characters. It never is the name of a file on another machine.
-    pub fn folder(&self, folder: &str) -> Option<String> {
-        let rest = folder.strip_prefix('/').filter(|rest| !rest.contains(char::is_control))?;
-        let first = rest.split('/').next().unwrap_or_default();
-        // Emacs would read a method, or begin again at `//` and `/~`.
-        let is_special = first.contains(':') || folder.contains("//") || folder.contains("/~");
-        Some(format!("{}{}{folder}", self.prefix, if is_special { "/:" } else { "" }))
-    }
-}
 
 /// Writes events to a store.
 #[derive(Debug, Default)]
@@ -130,15 +113,6 @@ impl std::fmt::Debug for Touched {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.0.iter().map(|pending| &pending.thread)).finish()
     }
-}
-
-/// How far a transcript was recorded in a thread before.
-#[derive(Clone, Copy, Debug, Default)]
-struct Before {
-    /// The number of bytes.
-    offset: u64,
-    /// The index of an event that counts although it is not after these bytes.
-    but: Option<usize>,
 }
 
 impl Recorder {
@@ -254,12 +228,10 @@ impl Recorder {
                 thread.observe(payload, details(event), time);
             });
         }
-        if is_superseded(thread, event) {
+        if thread.change(|thread| is_stored(thread, event)) || is_superseded(thread, event) {
             return;
         }
-        if event.source.subagent.is_none()
-            && matches!(event.kind, EventKind::List(Ok(_)) | EventKind::EmacsList(Ok(_), _))
-        {
+        if event.source.subagent.is_none() && matches!(list_of(&event.kind), Some(Ok(_))) {
             store.set_current(&pending.thread);
         }
         pending.is_changed = true;
@@ -302,68 +274,6 @@ impl Recorder {
         touched.into_iter().map(|pending| update(store, pending)).collect()
     }
 
-    /// Whether an event was recorded before. If not, notes that its line is recorded with this batch.
-    fn is_recorded(
-        &mut self,
-        store: &mut Store,
-        pending: &mut PendingUpdate,
-        events: &[Event],
-        number: usize,
-    ) -> bool {
-        // What no line tells, such as a title beside the file, changes nothing if it is known.
-        let Some(place) = &events[number].place else { return false };
-        let position = position(&events[number], place);
-        let known = pending.before.iter().find(|(transcript, _)| *transcript == place.transcript);
-        let before = match known {
-            Some((_, before)) => *before,
-            None => {
-                let before = self.before(store, pending, events, &position, &place.transcript);
-                pending.before.push((Arc::clone(&place.transcript), before));
-                before
-            }
-        };
-        let is_recorded = place.end <= before.offset && before.but != Some(number);
-        if !is_recorded {
-            set_position(&mut pending.positions, position);
-        }
-        is_recorded
-    }
-
-    /// How far a transcript was recorded in a thread before this batch.
-    fn before(
-        &mut self,
-        store: &mut Store,
-        pending: &mut PendingUpdate,
-        events: &[Event],
-        position: &PositionRecord,
-        transcript: &Arc<Transcript>,
-    ) -> Before {
-        let is_new = self.met.insert((pending.thread.clone(), Arc::clone(transcript)));
-        let Some(thread) = store.get_mut(&pending.thread) else { return Before::default() };
-        match thread.recorded_until(position) {
-            Some(offset) if is_new && transcript.length < offset => {
-                // The file was truncated. What is left is recorded, and what is appended is new.
-                let offset = transcript.length;
-                set_position(&mut pending.positions, PositionRecord { offset, ..position.clone() });
-                Before { offset, but: None }
-            }
-            Some(offset) => Before { offset, but: None },
-            None if is_new => {
-                let is_of_file =
-                    |event: &Event| event.place.as_ref().is_some_and(|place| place.transcript == *transcript);
-                let is_ours =
-                    |event: &Event| is_of_file(event) && self.key(event.source.key()) == pending.thread;
-                let events = events.iter().enumerate();
-                before_positions(
-                    thread,
-                    position,
-                    &events.filter(|(_, event)| is_ours(event)).collect::<Vec<_>>(),
-                )
-            }
-            None => Before::default(),
-        }
-    }
-
     /// Ends the threads just read of a session whose newest line is old, each at its last event. Its time
     /// must not run until the moment of reading.
     fn end_if_old(&self, store: &mut Store, touched: &[PendingUpdate], now: Millis) {
@@ -380,53 +290,11 @@ impl Recorder {
         }
     }
 
-    /// The root of the project of a session that began in a folder.
-    fn project_of(&self, folder: &str) -> Option<String> {
-        let project = self.project.as_deref().unwrap_or(folder);
-        let project = match &self.machine {
-            Some(machine) => machine.folder(project),
-            None => Some(project.to_owned()),
-        };
-        let project = project.filter(|project| !project.is_empty())?;
-        Some(format!("{}/", project.trim_end_matches('/')))
-    }
-
-    /// The root of the project of a session that moved to a folder. That of this recorder may be the old one.
-    fn project_moved_to(&self, folder: &str) -> Option<String> {
-        let is_inside = |root: &String| Path::new(folder).starts_with(root);
-        let known = self.project.as_ref().filter(|root| is_inside(root)).is_some();
-        if known {
-            return self.project_of(folder);
-        }
-        let project = Some(folder.to_owned()).filter(|folder| folder.starts_with('/'))?;
-        let project = self.machine.as_ref().map_or(Some(project), |machine| machine.folder(folder))?;
-        Some(format!("{}/", project.trim_end_matches('/')))
-    }
-
-    /// The description of a new thread.
-    fn about(&self, store: &mut Store, source: &Source) -> Map<String, Value> {
-        let mut about = Map::new();
-        if let Some(project) = self.project_of(&source.folder) {
-            about.insert(PROJECT.into(), project.into());
-        }
-        if source.is_unattended {
-            about.insert(UNATTENDED.into(), true.into());
-        }
-        if source.subagent.is_some() {
-            let from = source.call.as_ref().map_or_else(|| source.session_key(), |call| call.from.clone());
-            let parent = self.key(from);
-            let item = source.call.as_ref().and_then(|call| item_of(store, &parent, call));
-            about.insert("parent".into(), parent.into());
-            about.extend(item.map(|item| ("parentItem".to_owned(), item.into())));
-        }
-        about
-    }
-
     /// A sentence if the list of a thread now comes from another tool.
     fn switch(&mut self, key: &str, event: &Event) -> Option<&'static str> {
         let is_own = match &event.kind {
             EventKind::List(_) => true,
-            EventKind::EmacsList(..) => false,
+            EventKind::EmacsCall { list: Some(_), .. } => false,
             _ => return None,
         };
         let before = self.has_own_lists.insert(key.to_owned(), is_own)?;
@@ -494,267 +362,16 @@ pub(crate) fn open_item_like(list: &List, description: &str) -> Option<String> {
     Some(similar.max_by(|a, b| a.0.total_cmp(&b.0))?.1.id.clone())
 }
 
-/// The item that a subagent works on: the one like the call's description, or else the item in
-/// progress at the time of the call.
-fn item_of(store: &mut Store, from: &str, call: &SubagentCall) -> Option<String> {
-    // A journal that cannot be read is an error where its own plan is read or written.
-    let parent = store.get(from).ok()??;
-    if let Some(item) = open_item_like(parent.list(), &call.description) {
-        return Some(item);
+/// The whole list in an event, or the reasons to refuse it.
+fn list_of(kind: &EventKind) -> Option<&PlanResult> {
+    match kind {
+        EventKind::List(list) => Some(list),
+        EventKind::EmacsCall { list, .. } => list.as_ref(),
+        _ => None,
     }
-    let mut calls = parent.observations().reported().rev().filter(|one| one.kind() == Type::ToolCall);
-    calls.find(|one| one.payload.call().0 == Some(&call.id))?.parent_id.clone()
-}
-
-/// The position of the line of an event in the journal of its thread.
-fn position(event: &Event, place: &Place) -> PositionRecord {
-    PositionRecord {
-        subagent: place.transcript.subagent.clone(),
-        session: event.source.session.clone(),
-        first: place.transcript.first,
-        offset: place.end,
-        records: 0,
-    }
-}
-
-/// Sets the position of a file among others, unless it is behind.
-fn set_position(positions: &mut Vec<PositionRecord>, new: PositionRecord) {
-    match positions.iter_mut().find(|known| known.is_of_file(&new)) {
-        Some(known) => known.offset = known.offset.max(new.offset),
-        None => positions.push(new),
-    }
-}
-
-/// The end of the line of an event.
-fn end_of(event: &Event) -> u64 {
-    event.place.as_ref().map_or(0, |place| place.end)
-}
-
-/// How far a transcript with the events `ours` was recorded in a thread that knows no position of it: by
-/// todo-write 0.2, from another file with the same lines, or by an ACP client that shows the lists of the
-/// same session. The last recorded line tells.
-fn before_positions(thread: &Thread, position: &PositionRecord, ours: &[(usize, &Event)]) -> Before {
-    // Figures of a response that grew later have the place of the last ones.
-    let is_usage = |kind: &EventKind| match kind {
-        EventKind::OfSubagent { kind, .. } => matches!(**kind, EventKind::Usage { .. }),
-        kind => matches!(kind, EventKind::Usage { .. }),
-    };
-    let lines = ours.iter().filter(|(_, event)| !event.uuid.is_empty() && !is_usage(&event.kind));
-    let ends: HashMap<(&str, Option<Millis>), u64> =
-        lines.map(|(_, event)| ((event.uuid.as_str(), event.time), end_of(event))).collect();
-    let recorded = || thread.observations().reported().rev();
-    let line =
-        |one: &Arc<Observation>| ends.get(&(one.metadata.uuid.as_deref()?, one.metadata.timestamp)).copied();
-    if let Some(offset) = recorded().find_map(line) {
-        return Before { offset, but: None };
-    }
-    let is_of_caller = |event: &Event| position.subagent.is_some() && event.source.subagent.is_none();
-    if ours.iter().any(|(_, event)| is_of_caller(event)) {
-        return Before::default();
-    }
-    let mut own = recorded().filter(|one| one.metadata.agent.is_none() && one.metadata.uuid.is_some());
-    let newest = thread.revisions().iter().next_back().map(|revision| &revision.stamp);
-    let repeated = newest.filter(|stamp| stamp.source.as_deref().is_some_and(|one| REPEATED.contains(&one)));
-    let time = match own.next() {
-        Some(observation) => observation.metadata.timestamp,
-        None => repeated.map(|stamp| stamp.timestamp),
-    };
-    let Some(time) = time else { return Before::default() };
-    let until = ours.iter().take_while(|(_, event)| event.time.is_none_or(|of_event| of_event <= time));
-    let is_list = |event: &Event| matches!(event.kind, EventKind::List(_) | EventKind::EmacsList(..));
-    Before {
-        offset: until.map(|(_, event)| end_of(event)).max().unwrap_or_default(),
-        but: ours.iter().rev().find(|(_, event)| is_list(event)).map(|(number, _)| *number),
-    }
-}
-
-/// The sources of lists that repeat what an agent said elsewhere.
-const REPEATED: [&str; 3] = ["claude", "codex", "acp"];
-
-/// Whether an event is a list that the agent sent to this Emacs, or replaced by a list that it sent.
-fn is_superseded(thread: &Thread, event: &Event) -> bool {
-    let time = match &event.kind {
-        EventKind::List(_) => event.time,
-        EventKind::EmacsList(_, called) => *called,
-        _ => return false,
-    };
-    let last = thread.last_call(&REPEATED);
-    last > 0 && time.is_none_or(|time| time <= last)
 }
 
 /// The time of an event in its thread: neither before the thread's last time nor in the future.
 fn time_in(thread: &Thread, time: Option<Millis>, now: Millis) -> Millis {
     time.unwrap_or(now).max(thread.last_time()).min(now)
-}
-
-impl Recorder {
-    /// Records an event; returns the outcome of a write that changed the list.
-    fn record_event(
-        &self,
-        thread: &mut Thread,
-        event: &Event,
-        keep_completed: bool,
-        time: Millis,
-    ) -> Option<Outcome> {
-        let (mut details, mut kind) = (details(event), &event.kind);
-        if let EventKind::OfSubagent { subagent, call, kind: inner } = kind {
-            details = self::details(&Event { kind: (**inner).clone(), ..event.clone() });
-            details.metadata.agent = Some(subagent.clone());
-            details.metadata.items = call.as_ref().and_then(|call| thread.items_at_call(call).cloned());
-            kind = inner;
-        }
-        if let EventKind::Moved(folder) = kind {
-            let project = self.project_moved_to(folder)?;
-            thread.describe(PROJECT, project.into(), time);
-            return None;
-        }
-        if let EventKind::Call { name, .. } = kind
-            && matches!(name.as_str(), "Task" | "Agent")
-        {
-            details.metadata.items = Some(thread.in_progress());
-        }
-        if let EventKind::Result { effect, .. } = kind {
-            let files = effect.files.iter().map(|file| self.policy.entry(file, thread.project()));
-            let files: Vec<FileEntry> = files.collect();
-            details.metadata.files = Some(files).filter(|files| !files.is_empty());
-        }
-        record_event(thread, event, kind, details, &self.policy, keep_completed, time)
-    }
-}
-
-/// Records an event of this kind; returns the outcome of a write that changed the list.
-fn record_event(
-    thread: &mut Thread,
-    event: &Event,
-    kind: &EventKind,
-    details: Details,
-    policy: &Policy,
-    keep_completed: bool,
-    time: Millis,
-) -> Option<Outcome> {
-    // A session that seemed to have ended goes on with any event.
-    let is_aside = matches!(kind, EventKind::Title(_) | EventKind::Moved(_));
-    let goes_on = thread.pause_reason() == Some(SESSION_ENDED) && !is_aside;
-    if goes_on || is_of_turn(&event.kind) {
-        thread.set_activity(Activity::Working, time);
-    }
-    if let Some((ending, reason)) = end(kind) {
-        thread.end_turn(reason.to_owned(), ending, time);
-    }
-    let payload = match kind {
-        EventKind::List(Ok(plan)) | EventKind::EmacsList(Ok(plan), _) => {
-            let source = Some(event.source.agent.as_str().to_owned());
-            let options = WriteOptions { source, keep_completed, is_unanswered: true };
-            let outcome = thread.write(plan.clone(), options, time);
-            return Some(outcome).filter(|outcome| !outcome.changes.is_empty());
-        }
-        EventKind::Unread(reason) => Payload::Error(reason.as_ref().into()),
-        EventKind::List(Err(problems)) | EventKind::EmacsList(Err(problems), _) => {
-            Payload::Error(report::refused(problems).into())
-        }
-        EventKind::Title(title) if thread.title() == Some(title) => return None,
-        EventKind::Title(title) => Payload::Title(title.as_str().into()),
-        EventKind::Prompt(text) => Payload::Intent(text.as_str().into()),
-        EventKind::Message(text) => Payload::Message(Text::of(text)),
-        EventKind::Usage { usage, .. } => Payload::Usage(Content::Fields(usage.into())),
-        EventKind::SubagentSums { .. } => Payload::ToolExecution(Content::Fields(ToolResult::default())),
-        EventKind::OfSubagent { .. } | EventKind::Moved(_) => return None,
-        EventKind::Thoughts(text) => Payload::Thoughts(Text::of(text)),
-        EventKind::Call { id, name, input, .. } => Payload::ToolCall(Content::Fields(ToolCall {
-            id: Some(id.clone()),
-            name: Some(name.clone()),
-            input: input.as_deref().map(Value::from),
-            ..ToolCall::default()
-        })),
-        EventKind::Result { id, name, content, is_error, .. } => {
-            Payload::ToolExecution(Content::Fields(ToolResult {
-                id: Some(id.clone()),
-                name: Some(name.clone()),
-                content: Some(content.as_str().into()),
-                is_error: Some(*is_error),
-                ..ToolResult::default()
-            }))
-        }
-        EventKind::Interrupted => Payload::AgentSuspended(INTERRUPTED.into()),
-        EventKind::Denied => Payload::AgentSuspended(DENIED.into()),
-        EventKind::TurnEnded { error: Some(error) } => Payload::Error(error.as_str().into()),
-        EventKind::SubagentEnded | EventKind::TurnBegun | EventKind::TurnEnded { error: None } => {
-            return None;
-        }
-    };
-    thread.observe_allowed(policy, payload, details, time);
-    None
-}
-
-/// How an event of this kind ends a turn, and the reason, if it does.
-fn end(kind: &EventKind) -> Option<(Ending, &str)> {
-    match kind {
-        EventKind::Interrupted => Some((Ending::EndOfTurn, INTERRUPTED)),
-        EventKind::Denied => Some((Ending::Denied, DENIED)),
-        EventKind::SubagentEnded => Some((Ending::EndOfTurn, "the subagent returned")),
-        EventKind::TurnEnded { error: None } => Some((Ending::EndOfTurn, "end of turn")),
-        EventKind::TurnEnded { error: Some(error) } => Some((Ending::Error, error)),
-        _ => None,
-    }
-}
-
-/// Whether an event of this kind is of a turn that goes on.
-fn is_of_turn(kind: &EventKind) -> bool {
-    !matches!(kind, EventKind::Title(_) | EventKind::Moved(_)) && end(kind).is_none()
-}
-
-/// What an event of this kind at `time` says of the turn. One that is old says that it is over.
-fn turn(kind: &EventKind, time: Millis, now: Millis) -> Option<Report> {
-    let (what, reason) = match end(kind) {
-        Some((ending, reason)) => {
-            let has_failed = ending == Ending::Error && is_recent(time, now);
-            (What::Rest(Rest { has_failed, ..Rest::end(Some(ending)) }), Some(reason))
-        }
-        None if !is_of_turn(kind) => return None,
-        None if is_recent(time, now) => (What::Working, None),
-        None => (What::Rest(Rest::end(Some(Ending::SessionEnded))), Some(SESSION_ENDED)),
-    };
-    Some(Report::new(what, Weight::Event, time).because(reason.map(str::to_owned)))
-}
-
-fn is_recent(time: Millis, now: Millis) -> bool {
-    now.saturating_sub(time) <= RECENT
-}
-
-fn details(event: &Event) -> Details {
-    let mut metadata = Metadata {
-        uuid: Some(event.uuid.clone()).filter(|uuid| !uuid.is_empty()),
-        timestamp: event.time,
-        ..Metadata::default()
-    };
-    if let EventKind::Call { excluded: Some(name), .. } | EventKind::Result { excluded: Some(name), .. } =
-        &event.kind
-    {
-        (metadata.hidden, metadata.excluded) = (Some(true), Some(name.clone()));
-    }
-    let title = match &event.kind {
-        EventKind::Call { id, name, .. } => {
-            metadata.call_id = Some(id.clone());
-            Some(name.clone())
-        }
-        EventKind::Usage { response, .. } => {
-            metadata.response = Some(response.clone());
-            None
-        }
-        EventKind::SubagentSums { added, removed, edits } => {
-            metadata.by_agents = Some(AgentsWork { added: *added, removed: *removed, edits: *edits });
-            metadata.call_id = Some(format!("sums {}", event.uuid));
-            None
-        }
-        EventKind::Result { id, name, is_error, duration, effect, .. } => {
-            metadata.call_id = Some(id.clone());
-            metadata.outcome = effect.outcome;
-            metadata.exit_code = effect.exit_code;
-            metadata.command = effect.is_command;
-            metadata.duration = *duration;
-            Some(if *is_error { format!("{name} failed") } else { name.clone() })
-        }
-        _ => None,
-    };
-    Details { title: title.filter(|title| !title.is_empty()), metadata, ..Details::default() }
 }

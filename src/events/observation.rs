@@ -47,6 +47,8 @@ pub struct Details {
     pub parent_id: Option<String>,
     /// The phase, which may be none. By default it follows from the list.
     pub phase: Option<Option<Phase>>,
+    /// The time of the line that tells it, if a transcript does: the list is that at the line.
+    pub line: Option<Millis>,
     /// All other data. Phase and step are those of the list, unless they are set here.
     pub metadata: Metadata,
 }
@@ -55,12 +57,13 @@ pub struct Details {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Observation {
-    /// The number, from 1 in each thread.
+    /// The number, from 1 in each thread. A journal may lack some: those of revisions follow from these.
     pub number: u64,
-    /// The type and the content.
+    /// The type and the content, the keys `type` and `content`.
     #[serde(flatten)]
     pub payload: Payload,
-    /// The time it was recorded.
+    /// The time it was recorded, in milliseconds since the epoch; that of an event in a transcript is the
+    /// time of its line, but not before the observation before it.
     pub timestamp: Millis,
     /// See [`Details::title`].
     pub title: String,
@@ -216,7 +219,9 @@ pub struct Observations {
     title: Option<String>,
     /// The newest calls of which not all was recorded, and the excluded files that they name.
     hidden: VecDeque<(String, Option<String>)>,
+    /// The number of the newest observation; 0 before the first.
     last: u64,
+    /// The number of the newest one that subscribers have.
     delivered: u64,
 }
 

@@ -20,6 +20,9 @@ pub struct FileChange {
     pub deleted: bool,
     /// Lines of context may differ from the file's.
     pub inexact: bool,
+    /// A command changed it, so that others may have had a hand in it.
+    #[serde(default)]
+    pub by_command: bool,
 }
 
 /// One changed file of a call.
@@ -45,7 +48,7 @@ impl ChangedFile {
             path: path.to_owned(),
             added: change.added,
             removed: change.removed,
-            change: FileChange { created: old.is_none(), deleted: new.is_none(), inexact: false },
+            change: FileChange { created: old.is_none(), deleted: new.is_none(), ..FileChange::default() },
             hunks: change.hunks,
         }
     }

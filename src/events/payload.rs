@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::events::Millis;
+use crate::events::git::GitOperation;
 use crate::events::observation::Phase;
 use crate::events::work::{CallOutcome, Tokens, Usage};
 use crate::list::change::Change;
@@ -267,6 +268,8 @@ wire_fields! {
         response: String = "response",
         /// Whether the tokens are those of a whole session or prompt, which count for no single item.
         of_session: bool = "ofSession",
+        /// The number of the observation of the call that sent the subagent out, if an earlier turn has it.
+        of_call: u64 = "ofCall",
         /// What subagents did, if only sums are known.
         by_agents: AgentsWork = "byAgents",
         /// How a call ended.
@@ -281,6 +284,14 @@ wire_fields! {
         path: String = "path",
         /// The files that a call changed.
         files: Vec<FileEntry> = "files",
+        /// Whether the call changed more files than those, of which nothing else is known.
+        more_files: bool = "moreFiles",
+        /// Whether others wrote files while the call ran.
+        others_wrote: bool = "othersWrote",
+        /// What the call did in Git.
+        git: Vec<GitOperation> = "git",
+        /// Who refused the call, so that it never ran.
+        refusal: Refusal = "refusal",
         /// The ids of the items that the work counts for.
         items: Vec<String> = "items",
         /// Why a list was refused; null once a list was accepted.
@@ -309,9 +320,36 @@ pub struct FileEntry {
     /// Whether lines of context in the patch may differ from the file's.
     #[serde(skip_serializing_if = "is_false")]
     pub inexact: bool,
+    /// Whether a command changed it.
+    #[serde(rename = "byCommand", skip_serializing_if = "is_false")]
+    pub by_command: bool,
     /// The patch, with its header.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patch: Option<String>,
+}
+
+wire_names! {
+    /// Who refuses calls.
+    pub enum RefusedBy {
+        /// The user.
+        User = "user",
+        /// A rule of the agent's settings.
+        Rule = "rule",
+        /// The safety check of the agent's auto mode.
+        Auto = "auto",
+        /// That check did not answer.
+        NoAnswer = "noAnswer",
+    }
+}
+
+/// The refusal of a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// Who refused it.
+    pub by: RefusedBy,
+    /// Why, in the words of the user or of the check.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// Lines and edits that subagents made, where only their sums are known.

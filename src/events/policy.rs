@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::events::git::GitOperation;
 use crate::events::names::names;
 use crate::events::patch::{ChangedFile, FileChange, complete};
 use crate::events::payload::{FileEntry, Metadata, Payload, Texts, Type};
@@ -45,6 +46,7 @@ struct ReportedFile<'a> {
     created: Option<bool>,
     deleted: Option<bool>,
     inexact: bool,
+    by_command: bool,
     #[serde(borrow)]
     patch: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -74,7 +76,7 @@ impl Policy {
     pub fn entry(&self, file: &ChangedFile, project: &str) -> FileEntry {
         let folder = on_its_machine(project);
         let path = normal(&file.path, folder);
-        let FileChange { created, deleted, inexact } = file.change;
+        let FileChange { created, deleted, inexact, by_command } = file.change;
         let has_hunks = !file.hunks.is_empty();
         let has_patch = (has_hunks || created || deleted)
             && is_inside(&path)
@@ -87,6 +89,7 @@ impl Policy {
             created,
             deleted,
             inexact: inexact && has_hunks,
+            by_command,
             patch: has_patch.then(|| complete(&path, folder, file.change, &file.hunks)),
             path: path.into_owned(),
         }
@@ -98,7 +101,12 @@ impl Policy {
         files.filter(|file| !file.path.is_empty()).map(|file| self.reported(file, project)).collect()
     }
 
-    /// Drops what must not be recorded of an observation. `hidden` is what was hidden of its call.
+    /// Drops what must not be recorded of an observation.
+    ///
+    /// A call that names an excluded file keeps its id and its name, and its result these and `isError`,
+    /// unless `hidden`, what was hidden of the call of a result, says more. `metadata` then has `hidden` and
+    /// the name of that file, if it is known. In an excluded project, any other content but that of USAGE
+    /// becomes null.
     pub(crate) fn hide(
         &self,
         project: &str,
@@ -111,6 +119,8 @@ impl Policy {
         let hidden = hidden.or_else(|| self.hidden_in(project, payload, metadata));
         if is_call && (is_excluded || hidden.is_some()) {
             metadata.hidden = Some(true);
+            metadata.git.iter_mut().flatten().for_each(GitOperation::hide);
+            metadata.refusal.iter_mut().for_each(|refusal| refusal.reason = None);
             let keeps_input = hidden.as_ref().is_some_and(|hidden| hidden.keeps_input);
             if is_excluded || !keeps_input || payload.kind() == Type::ToolExecution {
                 payload.hide();
@@ -134,6 +144,7 @@ impl Policy {
         changed.change.created = file.created.unwrap_or(changed.change.created);
         changed.change.deleted = file.deleted.unwrap_or(changed.change.deleted);
         changed.change.inexact |= file.inexact;
+        changed.change.by_command |= file.by_command;
         self.entry(&changed, project)
     }
 

@@ -3,6 +3,8 @@
 //! Subscribers receive each token at once. Each block of thinking is recorded as one THOUGHTS
 //! observation.
 
+use serde::Serialize;
+
 use crate::events::observation::{Details, Metadata, Phase};
 use crate::wire::wire_names;
 
@@ -55,7 +57,8 @@ pub fn token_type(phase: Option<Phase>, thinking: bool) -> &'static str {
 }
 
 /// The context that successive stream events share: all but type, data and time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Context {
     /// See [`token_type`]; none for other events.
     pub token_type: Option<&'static str>,
@@ -88,6 +91,7 @@ impl Context {
             trace_id: self.trace_id.clone(),
             parent_id: self.step_id.clone(),
             phase: Some(self.phase),
+            line: None,
             metadata,
         }
     }

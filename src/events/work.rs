@@ -68,6 +68,9 @@ pub struct FileWork {
     pub created: bool,
     /// Whether it was deleted and not created again.
     pub deleted: bool,
+    /// Whether a command made some of its changes.
+    #[serde(rename = "byCommand", skip_serializing_if = "std::ops::Not::not")]
+    pub by_command: bool,
 }
 
 /// Numbers of commands.
@@ -142,8 +145,12 @@ pub struct Work {
     pub removed: u64,
     /// Edits of all files.
     pub edits: u64,
+    /// Whether commands changed more files than those that are known.
+    pub more_files: bool,
     /// The commands.
     pub commands: CommandWork,
+    /// The number of calls that were refused, commands or not.
+    pub refused: u64,
     /// The number of responses with tokens.
     pub responses: u64,
     /// Their tokens.
@@ -158,10 +165,10 @@ pub struct Work {
     by_path: HashMap<String, usize>,
 }
 
-/// Names a part of a thread's work.
+/// Names a part of a thread's work, or of that of one of its turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part<'a> {
-    /// The whole thread.
+    /// All of it.
     Whole,
     /// All that was done while no item was in progress.
     Outside,
@@ -169,28 +176,71 @@ pub enum Part<'a> {
     Item(&'a str),
 }
 
-/// The sums of a thread's observations.
+/// The work of a thread, or of one of its turns.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct WorkSums {
+struct Sums {
     whole: Work,
     outside: Work,
     items: HashMap<String, Work>,
+}
+
+impl Sums {
+    fn for_each(&mut self, items: &[String], mut add: impl FnMut(&mut Work)) {
+        add(&mut self.whole);
+        if items.is_empty() {
+            add(&mut self.outside);
+        }
+        for item in items {
+            let work = self.items.entry(item.clone()).or_default();
+            work.shared |= items.len() > 1;
+            add(work);
+        }
+    }
+
+    fn get(&self, part: Part<'_>) -> Option<&Work> {
+        let work = match part {
+            Part::Whole => Some(&self.whole),
+            Part::Outside => Some(&self.outside),
+            Part::Item(id) => self.items.get(id),
+        };
+        work.filter(|work| **work != Work::default())
+    }
+}
+
+/// To what some work belongs.
+#[derive(Clone, Debug)]
+struct Owners {
+    items: Vec<String>,
+    /// The index of the turn.
+    turn: usize,
+}
+
+/// The sums of a thread's observations.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WorkSums {
+    all: Sums,
+    /// The sums of the turns, as far as they have any work.
+    turns: Vec<Sums>,
     /// Lines added and removed by the items that were in progress together.
     lines: HashMap<Vec<String>, [u64; 2]>,
-    /// The newest responses: name, usage and items. A later observation of the same response replaces
-    /// its figures, which belong to the items of the first one.
-    open: VecDeque<(String, Usage, Vec<String>)>,
+    /// The newest responses: name, usage and owners. A later observation of the same response replaces
+    /// its figures, which belong to the owners of the first one.
+    open: VecDeque<(String, Usage, Owners)>,
     /// Whether the host reported tokens that belong to no single part of the thread.
     has_session_tokens: bool,
 }
 
 /// Whether an observation of this type and metadata counts as work.
 pub(crate) fn is_work(kind: Type, metadata: &Metadata) -> bool {
-    let Metadata { outcome, exit_code, files, by_agents, .. } = metadata;
+    let Metadata { outcome, exit_code, files, more_files, by_agents, .. } = metadata;
     match kind {
         Type::Usage => true,
         Type::ToolExecution => {
-            outcome.is_some() || exit_code.is_some() || files.is_some() || by_agents.is_some()
+            outcome.is_some()
+                || exit_code.is_some()
+                || files.is_some()
+                || more_files.is_some()
+                || by_agents.is_some()
         }
         _ => false,
     }
@@ -223,21 +273,29 @@ pub(crate) fn recorded_patches<'o>(
 }
 
 impl WorkSums {
-    /// Adds an observation, if it is one of work.
-    pub(crate) fn add(&mut self, observation: &Observation) {
+    /// Adds an observation of the turn with this index, if it is one of work.
+    pub(crate) fn add(&mut self, observation: &Observation, turn: usize) {
         let metadata = &observation.metadata;
         let Some(items) = items_of(observation) else { return };
+        let owners = Owners { items: items.to_vec(), turn };
         if let Payload::Usage(used) = &observation.payload {
-            return used.fields().into_iter().for_each(|used| self.add_usage(metadata, &used.usage(), items));
+            return used
+                .fields()
+                .into_iter()
+                .for_each(|used| self.add_usage(metadata, &used.usage(), &owners));
         }
         let files = metadata.files.iter().flatten().filter(|file| !file.path.is_empty());
         let outcome = command_outcome(observation);
-        if files.clone().next().is_none() && metadata.by_agents.is_none() && outcome.is_none() {
+        let is_refused = metadata.refusal.is_some() || outcome == Some(CallOutcome::Refused);
+        let is_of_files = files.clone().next().is_some() || metadata.more_files == Some(true);
+        if !is_of_files && metadata.by_agents.is_none() && outcome.is_none() && !is_refused {
             return;
         }
-        let [added, removed] = [self.whole.added, self.whole.removed];
-        self.for_each(items, |work| {
+        let [added, removed] = [self.all.whole.added, self.all.whole.removed];
+        self.for_each(&owners, |work| {
             files.clone().for_each(|file| work.add_file(file));
+            work.more_files |= metadata.more_files == Some(true);
+            work.refused += u64::from(is_refused);
             if let Some(outcome) = outcome {
                 work.commands.add(outcome);
             }
@@ -245,51 +303,52 @@ impl WorkSums {
                 work.add_lines(added, removed, edits);
             }
         });
-        let [all_added, all_removed] = self.lines.entry(items.to_vec()).or_default();
-        *all_added = all_added.saturating_add(self.whole.added - added);
-        *all_removed = all_removed.saturating_add(self.whole.removed - removed);
+        let [all_added, all_removed] = self.lines.entry(owners.items).or_default();
+        *all_added = all_added.saturating_add(self.all.whole.added - added);
+        *all_removed = all_removed.saturating_add(self.all.whole.removed - removed);
     }
 
-    fn add_usage(&mut self, metadata: &Metadata, usage: &Usage, items: &[String]) {
+    fn add_usage(&mut self, metadata: &Metadata, usage: &Usage, owners: &Owners) {
         if metadata.of_session == Some(true) {
             self.has_session_tokens |= usage.tokens.sum() > 0;
-            return self.whole.add_tokens(usage);
+            self.all.whole.add_tokens(usage);
+            return self.of_turn(owners.turn).whole.add_tokens(usage);
         }
         let name = metadata.response.clone().unwrap_or_default();
         let known = self.open.iter().position(|(known, ..)| !name.is_empty() && *known == name);
-        let (old, items) = match known.and_then(|place| self.open.remove(place)) {
-            Some((_, old, items)) => (Some(old), items),
-            None => (None, items.to_vec()),
+        let (old, owners) = match known.and_then(|place| self.open.remove(place)) {
+            Some((_, old, owners)) => (Some(old), owners),
+            None => (None, owners.clone()),
         };
-        self.for_each(&items, |work| work.replace_usage(old.as_ref(), usage));
+        self.for_each(&owners, |work| work.replace_usage(old.as_ref(), usage));
         if !name.is_empty() {
             if self.open.len() == OPEN_RESPONSES {
                 self.open.pop_front();
             }
-            self.open.push_back((name, usage.clone(), items));
+            self.open.push_back((name, usage.clone(), owners));
         }
     }
 
-    fn for_each(&mut self, items: &[String], mut add: impl FnMut(&mut Work)) {
-        add(&mut self.whole);
-        if items.is_empty() {
-            add(&mut self.outside);
+    fn of_turn(&mut self, turn: usize) -> &mut Sums {
+        if self.turns.len() <= turn {
+            self.turns.resize_with(turn + 1, Sums::default);
         }
-        for item in items {
-            let work = self.items.entry(item.clone()).or_default();
-            work.shared |= items.len() > 1;
-            add(work);
-        }
+        &mut self.turns[turn]
+    }
+
+    fn for_each(&mut self, owners: &Owners, mut add: impl FnMut(&mut Work)) {
+        self.all.for_each(&owners.items, &mut add);
+        self.of_turn(owners.turn).for_each(&owners.items, add);
     }
 
     /// The work of a part, if anything is known of it.
     pub(crate) fn get(&self, part: Part<'_>) -> Option<&Work> {
-        let work = match part {
-            Part::Whole => Some(&self.whole),
-            Part::Outside => Some(&self.outside),
-            Part::Item(id) => self.items.get(id),
-        };
-        work.filter(|work| **work != Work::default())
+        self.all.get(part)
+    }
+
+    /// The work of a part in the turn with this index, if anything is known of it.
+    pub(crate) fn in_turn(&self, turn: usize, part: Part<'_>) -> Option<&Work> {
+        self.turns.get(turn)?.get(part)
     }
 
     /// Lines added and removed for any of these items. What several of them share counts once.
@@ -302,7 +361,7 @@ impl WorkSums {
 
     /// Whether the host reported tokens of this part.
     pub(crate) fn has_tokens(&self, part: Part<'_>) -> bool {
-        self.whole.responses > 0 || part == Part::Whole && self.has_session_tokens
+        self.all.whole.responses > 0 || part == Part::Whole && self.has_session_tokens
     }
 }
 
@@ -341,6 +400,7 @@ impl Work {
         file.edits += 1;
         file.created |= entry.created;
         file.deleted = entry.deleted;
+        file.by_command |= entry.by_command;
         self.add_lines(entry.added, entry.removed, 1);
     }
 

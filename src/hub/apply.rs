@@ -74,13 +74,9 @@ impl Applier {
     pub fn threads(&self, store: &Store, piece: Option<&Piece>) -> HashSet<String> {
         let events = piece.into_iter().flat_map(|piece| &piece.events);
         let keys = events.flat_map(|event| self.recorder.threads_of(&event.source));
-        let left_memory = self
-            .recorder
-            .threads()
-            .map(|(key, _)| key)
-            .filter(|key| store.is_resting(key))
-            .map(str::to_owned);
-        keys.chain(left_memory).collect()
+        let closed =
+            self.recorder.threads().map(|(key, _)| key).filter(|key| store.is_closed(key)).map(str::to_owned);
+        keys.chain(closed).collect()
     }
 
     /// Whether a step has something to do.

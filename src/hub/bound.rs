@@ -95,7 +95,10 @@ fn is_possible(options: &Options, event: &Event) -> bool {
         && call.as_ref().is_none_or(|call| is_key(&call.from))
         && event.place.as_ref().is_none_or(|place| is_place_of(&place.transcript.subagent))
         && match &event.kind {
-            EventKind::List(list) | EventKind::EmacsList(list, _) => is_list(options, list),
+            EventKind::List(list) => is_list(options, list),
+            EventKind::EmacsCall { id, list, .. } => {
+                id.len() <= LINE && list.iter().all(|list| is_list(options, list))
+            }
             EventKind::OfSubagent { subagent, kind, .. } => {
                 is_id(subagent) && !matches!(**kind, EventKind::OfSubagent { .. })
             }

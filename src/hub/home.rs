@@ -7,15 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::agents::Agent;
 
-/// An agent's folder of settings and sessions, or a copy of one on another machine.
+/// An agent's folder of settings and sessions.
 #[derive(Clone, Debug)]
 pub struct Home {
     /// The agent.
     pub agent: Agent,
-    /// The local folder.
+    /// The folder.
     pub folder: PathBuf,
-    /// The machine of whose folder this is a copy; `None` for this one.
-    pub machine: Option<String>,
     /// Which of its sessions are searched; `None` for none.
     pub scope: Option<Scope>,
 }

@@ -148,8 +148,10 @@ impl Connected {
 pub struct Connection {
     /// The machine.
     pub machine: Machine,
-    /// The program and its arguments.
+    /// The program, an absolute name, and its arguments.
     pub command: Vec<String>,
+    /// The variables that it gets, and no others.
+    pub environment: Vec<(String, String)>,
     /// A name that no other Emacs has.
     pub id: String,
     /// The user, host and process of this Emacs.
@@ -200,8 +202,9 @@ impl Shared {
         }
         connected.outbox = Some(Arc::clone(&outbox));
         let talk = Talk { shared: Arc::clone(self), name, outbox, woken, silence: to.silence };
-        let command = to.command;
-        thread::Builder::new().name("todo-write-machine".into()).spawn(move || talk.run(&command))?;
+        let (command, environment) = (to.command, to.environment);
+        let run = move || talk.run(&command, environment);
+        thread::Builder::new().name("todo-write-machine".into()).spawn(run)?;
         Ok(())
     }
 }
@@ -232,8 +235,8 @@ struct Talk {
 }
 
 impl Talk {
-    fn run(self, command: &[String]) {
-        let lost = match start(command) {
+    fn run(self, command: &[String], environment: Vec<(String, String)>) {
+        let lost = match start(command, environment) {
             Ok(mut child) => {
                 let mut streams = Streams::default();
                 let talk = AssertUnwindSafe(|| self.talk(&mut child, &mut streams));
@@ -461,10 +464,12 @@ impl State {
     }
 }
 
-fn start(command: &[String]) -> io::Result<Child> {
+fn start(command: &[String], environment: Vec<(String, String)>) -> io::Result<Child> {
     let [program, arguments @ ..] = command else { return Err(io::ErrorKind::NotFound.into()) };
     std::process::Command::new(program)
         .args(arguments)
+        .env_clear()
+        .envs(environment)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -8,7 +8,7 @@ use std::time::Instant;
 use super::Message;
 use super::roots::{Key, Next, Shared};
 use super::watch::Watches;
-use crate::agents::claude::process_files::{Process, ProcessFolder, Processes};
+use crate::agents::claude::process_files::{Process, Processes};
 
 /// The live processes, and the sessions and ids of those that were killed.
 type Told = (Vec<Process>, Vec<(String, u32)>);
@@ -26,14 +26,16 @@ pub(super) struct ProcessesTask {
 
 impl ProcessesTask {
     pub(super) fn new(home: PathBuf) -> ProcessesTask {
-        ProcessesTask { home, processes: Processes::default(), told: None, is_held: false, is_watched: false }
+        let processes = Processes::new(home.join("sessions"));
+        ProcessesTask { home, processes, told: None, is_held: false, is_watched: false }
     }
 
     pub(super) fn run(&mut self, shared: &Arc<Shared>, watches: &mut Watches) -> Next {
         let mut state = shared.lock();
         let interval = state.settings.interval;
-        let Some(home) = state.homes.get(&self.home).cloned() else { return Next::Over };
-        let machine = state.machines.get(&self.home).cloned().flatten();
+        if !state.homes.contains_key(&self.home) {
+            return Next::Over;
+        }
         let here = state.sessions.values().filter(|one| one.root == self.home);
         let sessions: HashSet<String> = here
             .flat_map(|one| [one.session.clone(), stem(&one.path).map(str::to_owned)])
@@ -41,12 +43,11 @@ impl ProcessesTask {
             .collect();
         drop(state);
         let path = self.home.join("sessions");
-        if home.machine.is_none() && !self.is_watched {
+        if !self.is_watched {
             self.is_watched = path.is_dir();
             watches.set(&Key::Processes, &[if self.is_watched { path.clone() } else { self.home.clone() }]);
         }
-        let is_known = home.machine.is_none() || machine.is_some();
-        self.processes.read(is_known.then_some(ProcessFolder { path, machine }));
+        self.processes.read();
         let now = (self.processes.live().to_vec(), self.processes.left_behind(&sessions));
         state = shared.lock();
         let is_changed = self.told.as_ref() != Some(&now);
@@ -62,12 +63,8 @@ impl ProcessesTask {
         if is_changed {
             state.live.insert(self.home.clone(), now.0.clone());
             self.told = Some(now.clone());
-            let message = Message::Processes {
-                home: self.home.clone(),
-                machine: home.machine.clone(),
-                live: now.0,
-                killed: now.1,
-            };
+            let message =
+                Message::Processes { home: self.home.clone(), machine: None, live: now.0, killed: now.1 };
             state.queue.push(message, false);
             state.hurry(&self.home, &Key::Search);
         }

@@ -196,7 +196,9 @@ fn kind_weight(kind: &EventKind) -> usize {
             content.len() + effect.files.iter().map(|file| file.path.len() + file.hunks.len()).sum::<usize>()
         }
         EventKind::OfSubagent { kind, .. } => kind_weight(kind),
-        EventKind::List(Ok(plan)) | EventKind::EmacsList(Ok(plan), _) => plan.drafts.len() * BASE,
+        EventKind::List(Ok(plan)) | EventKind::EmacsCall { list: Some(Ok(plan)), .. } => {
+            plan.drafts.len() * BASE
+        }
         _ => 0,
     }
 }

@@ -18,7 +18,7 @@ use super::search::{Choice, ChooseTask, Found, HomesTask, SearchTask};
 use super::session::SessionTask;
 use super::watch::Watches;
 use super::{Bell, Message, SessionId, Settings};
-use crate::agents::claude::process_files::{MachineProcesses, Process};
+use crate::agents::claude::process_files::Process;
 
 /// Maximum number of workers.
 const WORKERS: usize = 16;
@@ -117,8 +117,6 @@ pub(super) struct State {
     pub(super) settings: Arc<Settings>,
     pub(super) queue: Queue,
     pub(super) homes: HashMap<PathBuf, Arc<Home>>,
-    /// Which processes live on other machines, by the copies of their folders.
-    pub(super) machines: HashMap<PathBuf, Option<MachineProcesses>>,
     /// The machines to which this hub was connected, by their names.
     #[cfg(unix)]
     pub(super) connections: BTreeMap<String, Connected>,
@@ -135,8 +133,6 @@ pub(super) struct State {
     pub(super) caught_up: Vec<SessionId>,
     /// Sessions that are to be said to be ready when they are read next.
     pub(super) checks: HashSet<SessionId>,
-    /// Sessions of which a file beside the transcript may have changed.
-    pub(super) beside: HashSet<SessionId>,
     projects: Projects,
     roots: HashMap<PathBuf, Root>,
     pub(super) workers: usize,
@@ -227,7 +223,6 @@ impl State {
         let Some(Followed { root, path: file, .. }) = self.sessions.remove(&id) else { return };
         self.caught_up.retain(|other| *other != id);
         self.checks.remove(&id);
-        self.beside.remove(&id);
         if let Some(ids) = self.files.get_mut(&file) {
             ids.retain(|other| *other != id);
             if ids.is_empty() {
@@ -387,7 +382,6 @@ impl Shared {
             settings: Arc::new(settings),
             queue: Queue::new(bell),
             homes: HashMap::new(),
-            machines: HashMap::new(),
             #[cfg(unix)]
             connections: BTreeMap::new(),
             live: HashMap::new(),
@@ -397,7 +391,6 @@ impl Shared {
             files: HashMap::new(),
             caught_up: Vec::new(),
             checks: HashSet::new(),
-            beside: HashSet::new(),
             projects: HashMap::new(),
             roots: HashMap::new(),
             workers: 0,

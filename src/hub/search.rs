@@ -89,7 +89,7 @@ impl SearchTask {
         watched.sort();
         watched.dedup();
         // Watched before they are listed, so that later changes are noticed.
-        if watched != self.watched && home.machine.is_none() {
+        if watched != self.watched {
             watches.set(&Key::Search, &watched);
             self.watched = watched;
         }
@@ -102,6 +102,13 @@ impl SearchTask {
         };
         let listing = wanted.list(&folders);
         let mut files = listing.files;
+        if scope.is_all && !scope.project.is_empty() {
+            // The newest one of the project may be old.
+            let newest = Wanted { since: None, limit: Some(MOST_SESSIONS), ..Wanted::default() };
+            files.append(&mut newest.list(&home.folders(Some(&names)).0).files);
+            files.sort_unstable_by(|a, b| b.cmp(a));
+            files.dedup();
+        }
         let known: HashSet<&PathBuf> = files.iter().map(|(_, path)| path).collect();
         let rest: Vec<PathBuf> = begun.keys().filter(|path| !known.contains(path)).cloned().collect();
         files.extend(rest.into_iter().filter_map(|path| Some((crate::file::modified(&path)?, path))));
@@ -188,8 +195,7 @@ fn is_of_project(
     let Some(folder) = folder.map(Path::new).filter(|folder| folder.is_absolute()) else { return false };
     scope.project.iter().filter(|project| folder.starts_with(project)).any(|project| {
         // A worktree or another repository below the root is a project of its own.
-        let is_own = || shared.project_of(root, folder).is_none_or(|found| project.starts_with(found));
-        home.machine.is_some() || is_own()
+        shared.project_of(root, folder).is_none_or(|found| project.starts_with(found))
     })
 }
 

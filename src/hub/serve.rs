@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use super::bound::{HOMES, MOST};
 use super::door::{self, Door};
+use super::home::project_of;
 use super::pipe::{self, Command, Report};
 use super::{Home, Hub, Message, Scope, Settings};
 use crate::agents::Agent;
@@ -138,6 +139,13 @@ impl<W: Write> Output<W> {
     }
 }
 
+/// The scope with the roots of the projects in which its folders are: Emacs does not know them.
+fn with_roots(mut scope: Scope) -> Scope {
+    let roots: Vec<PathBuf> = scope.project.iter().filter_map(|folder| project_of(folder)).collect();
+    scope.project.extend(roots);
+    scope
+}
+
 /// What is served.
 struct Served {
     hub: Hub,
@@ -208,10 +216,10 @@ impl Served {
                     Err(_) => folder,
                 };
                 self.given = given.into_iter().map(|(agent, folder)| (agent, at_home(folder))).collect();
-                self.scope = Some(scope);
+                self.scope = Some(with_roots(scope));
                 self.hub.set_homes(self.homes(self.scope.clone()));
             }
-            Command::Follow(session, file) => self.hub.follow_as(session, &file, false),
+            Command::Follow(session, file) => self.hub.follow_as(session, &file),
             Command::Stop(session) => self.hub.stop(session),
             Command::Check(session) => self.hub.check(session),
             Command::Search => self.hub.search(self.machine.sandbox.clone()),
@@ -226,7 +234,7 @@ impl Served {
                     door.tell(&session, has_news);
                 }
             }
-            Command::Choose(round, scope) => self.hub.choose_as(round, self.homes(Some(scope))),
+            Command::Choose(round, scope) => self.hub.choose_as(round, self.homes(Some(with_roots(scope)))),
         }
         None
     }
@@ -235,7 +243,7 @@ impl Served {
         let usual = if self.given.is_empty() { &self.machine.homes } else { &self.given };
         let home = |(agent, folder): &(Agent, PathBuf)| {
             let folder = folder.components().collect();
-            Home { agent: *agent, folder, machine: None, scope: scope.clone() }
+            Home { agent: *agent, folder, scope: scope.clone() }
         };
         usual.iter().chain(&self.found).take(HOMES).map(home).collect()
     }

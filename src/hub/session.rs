@@ -28,8 +28,6 @@ const SILENCE: Duration = Duration::from_secs(120);
 pub(super) struct SessionTask {
     id: SessionId,
     path: PathBuf,
-    /// Whether the session runs on another machine, so that its project is not on this one.
-    is_elsewhere: bool,
     follower: Option<Follower>,
     is_found: bool,
     is_caught_up: bool,
@@ -43,11 +41,10 @@ pub(super) struct SessionTask {
 }
 
 impl SessionTask {
-    pub(super) fn new(id: SessionId, path: PathBuf, is_elsewhere: bool) -> SessionTask {
+    pub(super) fn new(id: SessionId, path: PathBuf) -> SessionTask {
         SessionTask {
             id,
             path,
-            is_elsewhere,
             follower: None,
             is_found: false,
             is_caught_up: false,
@@ -70,7 +67,6 @@ impl SessionTask {
         let settings = Arc::clone(&state.settings);
         // Asked before the files are read.
         let is_checked = state.checks.remove(&self.id);
-        let is_beside = state.beside.remove(&self.id);
         drop(state);
         self.watch(watches);
         let path = &self.path;
@@ -78,9 +74,6 @@ impl SessionTask {
         assert!(!path.ends_with("panics.jsonl"), "a reader that fails");
         let follower = self.follower.get_or_insert_with(|| Follower::new(path.clone(), settings.input));
         follower.policy.clone_from(&settings.policy);
-        if is_beside {
-            follower.expect_side_files();
-        }
         if !self.is_found {
             self.grew = file::modified(path).unwrap_or(self.grew);
         }
@@ -157,7 +150,7 @@ impl SessionTask {
 
     /// Watches the folders of the session's file and of its subagents' files.
     fn watch(&mut self, watches: &mut Watches) {
-        if self.is_elsewhere || self.watched.len() == 2 {
+        if self.watched.len() == 2 {
             return;
         }
         let beside = self.path.with_extension("").join("subagents");
@@ -177,8 +170,7 @@ impl SessionTask {
             return true;
         }
         let source = self.follower.as_ref().and_then(Follower::session).cloned();
-        let (is_elsewhere, project) = (self.is_elsewhere, &mut self.project);
-        if let Some(source) = source.as_ref().filter(|_| project.is_none()) {
+        if let Some(source) = source.as_ref().filter(|_| self.project.is_none()) {
             shared
                 .lock()
                 .sessions
@@ -188,9 +180,8 @@ impl SessionTask {
             let described = describe(&self.path).and_then(|head| head.folder);
             let folder = described.unwrap_or_else(|| source.folder.clone());
             let folder = std::path::Path::new(&folder);
-            let is_wanted = !is_elsewhere && folder.is_absolute();
-            let found = if is_wanted { shared.project_of(root, folder) } else { None };
-            *project = Some(found.and_then(|found| found.to_str().map(str::to_owned)));
+            let found = if folder.is_absolute() { shared.project_of(root, folder) } else { None };
+            self.project = Some(found.and_then(|found| found.to_str().map(str::to_owned)));
         }
         let Appended { change, bytes, skipped, is_partial, events } = appended;
         let mut piece = Piece {

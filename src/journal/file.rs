@@ -50,6 +50,28 @@ pub struct Journal {
     full: u64,
 }
 
+/// A journal whose file was closed.
+#[derive(Debug)]
+pub(super) struct Closed {
+    path: PathBuf,
+    /// The length that the file had.
+    length: u64,
+}
+
+impl Closed {
+    /// Opens the file again.
+    ///
+    /// # Errors
+    /// The I/O error; see [`is_lost`] for one that another process opened or deleted.
+    pub(super) fn open(&self) -> io::Result<File> {
+        let file = lock(&for_appending(), &self.path, PATIENTLY)?;
+        if file.metadata()?.len() != self.length {
+            return Err(io::Error::new(io::ErrorKind::WouldBlock, "another Emacs has written to it"));
+        }
+        Ok(file)
+    }
+}
+
 /// A journal that was just opened.
 #[derive(Debug)]
 pub struct OpenedJournal {
@@ -67,7 +89,9 @@ pub struct OpenedJournal {
 /// newest that no process holds, or creates another if all are held or of later versions.
 ///
 /// # Errors
-/// The I/O error.
+/// `AlreadyExists` if the journal is that of another thread, whose key has the same hash; those of
+/// [`begin`]; else the I/O error. A journal that cannot be opened is only a warning, since another one is
+/// created.
 pub fn open(
     folder: &Path,
     thread: &str,
@@ -141,7 +165,7 @@ fn open_free(
 /// Creates another journal for a thread.
 ///
 /// # Errors
-/// The I/O error.
+/// `Other` if the thread has 99 journals already; else the I/O error.
 pub fn begin(folder: &Path, thread: &str, header: &Record, durability: Durability) -> io::Result<Journal> {
     // Pruning deletes single journals, so a name in the middle may be free.
     let free = files_of(folder, thread).find(|path| fs::symlink_metadata(path).is_err());
@@ -182,7 +206,8 @@ fn for_appending() -> OpenOptions {
     options
 }
 
-/// Whether another process opened or deleted a journal that was closed.
+/// Whether an error of writing to a journal that was closed between two writes means that another process
+/// has it or has changed it (`WouldBlock`), or deleted it (`NotFound`).
 pub(crate) fn is_lost(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::NotFound)
 }
@@ -284,17 +309,21 @@ impl Journal {
 
     /// The file, opened if it is closed.
     fn file(&mut self) -> io::Result<&mut File> {
-        let file = match self.file.take() {
-            Some(file) => file,
-            None => {
-                let file = lock(&for_appending(), &self.path, PATIENTLY)?;
-                if file.metadata()?.len() != self.valid {
-                    return Err(io::Error::new(io::ErrorKind::WouldBlock, "another Emacs has written to it"));
-                }
-                file
-            }
+        let file = match self.closed() {
+            Some(closed) => Some(closed.open()?),
+            None => self.file.take(),
         };
-        Ok(self.file.insert(file))
+        file.map(|file| self.file.insert(file)).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// What opens the file again, on any thread of the process, if it is closed.
+    pub(super) fn closed(&self) -> Option<Closed> {
+        self.file.is_none().then(|| Closed { path: self.path.clone(), length: self.valid })
+    }
+
+    /// Takes a file that was opened again, unless it was opened otherwise meanwhile.
+    pub(super) fn put_file(&mut self, file: File) {
+        self.file.get_or_insert(file);
     }
 
     /// Writes the pending records.

@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::folder;
@@ -16,7 +17,7 @@ use crate::file;
 use crate::thread::record::Record;
 
 /// A thread that has a journal.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KeptThread {
     /// See [`crate::thread::Thread::key`].
     pub key: String,

@@ -1,5 +1,6 @@
 //! Opens the journal of a thread and replays it, on any thread of the process.
 
+use std::fs::File;
 use std::io;
 
 use serde_json::{Map, Value};
@@ -19,8 +20,8 @@ pub(super) struct Opening {
     /// The description of a journal without one, and of a new one.
     pub(super) about: Map<String, Value>,
     pub(super) now: Millis,
-    /// When the agent last called this process, if the thread was in memory before.
-    pub(super) called: Option<Millis>,
+    /// Whether the thread was in memory before, and left it.
+    pub(super) was_here: bool,
     /// Whether the thread is in memory, so that it is not replayed.
     pub(super) is_in_memory: bool,
     /// What was read before. It may be large, so it is dropped with the rest.
@@ -43,6 +44,8 @@ pub(super) enum Found {
     Thread(Box<SavedThread>, Vec<String>),
     /// A journal for the thread in memory.
     Journal(OpenedJournal),
+    /// The file of its journal, which was closed, or the reason why it cannot be opened again.
+    File(io::Result<File>),
     /// The error, the thread as far as its newest journal can be read, and a warning if it cannot.
     Failed(io::Error, Option<Box<SavedThread>>, Option<String>),
 }
@@ -73,7 +76,7 @@ impl Opening {
             Ok(Some(journal)) if self.is_in_memory => Found::Journal(journal),
             Ok(Some(OpenedJournal { journal, records, warnings })) => {
                 let limit = self.storage.history_limit;
-                let thread = SavedThread::restore(&self.key, &records, Some(journal), limit, self.called);
+                let thread = SavedThread::restore(&self.key, &records, Some(journal), limit, self.was_here);
                 Found::Thread(Box::new(thread), warnings)
             }
             Err(error) => self.read_only(error),
@@ -90,7 +93,7 @@ impl Opening {
             Ok(records) if records.is_empty() => Found::Failed(error, None, None),
             Ok(records) => {
                 let limit = self.storage.history_limit;
-                let thread = SavedThread::restore(&self.key, &records, None, limit, None);
+                let thread = SavedThread::restore(&self.key, &records, None, limit, false);
                 Found::Failed(error, Some(Box::new(thread)), None)
             }
             Err(unreadable) => Found::Failed(error, None, Some(unreadable.to_string())),

@@ -1,5 +1,6 @@
 //! What is recorded of a thread, in memory and on disk, for reading on any thread of the process.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -69,18 +70,21 @@ impl Recorded {
     }
 
     /// The observations of work in a part of the thread, oldest first: those in memory, and before them
-    /// those that only the journal still has.
+    /// those that only the journal still has. They were recorded, or sent out, with one of `numbers`.
     ///
     /// # Errors
     /// [`Error::Journal`] if the journal cannot be read.
-    pub(crate) fn work(&self, part: Part<'_>) -> Result<Vec<Arc<Observation>>, Error> {
+    pub(crate) fn work(&self, part: Part<'_>, numbers: Range<u64>) -> Result<Vec<Arc<Observation>>, Error> {
         let records = if self.first > 1 { self.records()? } else { Vec::new() };
         let saved = records.into_iter().filter_map(|record| match record {
             Record::Observation(observation) if observation.number < self.first => Some(observation),
             _ => None,
         });
         let all = saved.chain(self.kept.iter().cloned());
-        Ok(all.filter(|observation| belongs(observation, part)).collect())
+        let is_of = |one: &Arc<Observation>| {
+            belongs(one, part) && numbers.contains(&one.metadata.of_call.unwrap_or(one.number))
+        };
+        Ok(all.filter(is_of).collect())
     }
 
     /// Searches the records; those in memory if none are on disk.

@@ -1,10 +1,11 @@
 //! A thread in memory with its journal.
 
 use std::fs::File;
+use std::io;
 use std::ops::Deref;
 use std::path::Path;
 
-use super::file::{Durability, Journal, is_lost};
+use super::file::{Closed, Durability, Journal, is_lost};
 use crate::events::Millis;
 use crate::fault::may_panic_here;
 use crate::thread::Thread;
@@ -51,19 +52,18 @@ impl SavedThread {
     }
 
     /// Restores a thread, and continues its journal if there is one. An active thread is paused, since
-    /// the process that wrote the records has ended, unless this process `called` it before.
+    /// the process that wrote the records has ended, unless it was in memory before.
     pub(super) fn restore(
         key: &str,
         records: &[Record],
         journal: Option<Journal>,
         history_limit: usize,
-        called: Option<Millis>,
+        was_here: bool,
     ) -> SavedThread {
         let (thread, last) = Thread::replayed(key, records, history_limit);
         let mut saved = SavedThread { journal, ..SavedThread::new(thread) };
-        match called {
-            Some(called) => saved.thread.note_call(called),
-            None => saved.change(|thread| thread.end_process(last)),
+        if !was_here {
+            saved.change(|thread| thread.end_process(last));
         }
         saved
     }
@@ -107,7 +107,9 @@ impl SavedThread {
     fn end(&mut self, mut positions: Vec<PositionRecord>) {
         let made = self.thread.take_records();
         let count = positions.len() + made.len();
+        let (ahead, read) = self.thread.read_until();
         for (place, position) in positions.iter_mut().enumerate() {
+            (position.ahead, position.read) = (ahead, read);
             position.records = (count - place - 1) as u64;
         }
         let mut records: Vec<Record> = positions.into_iter().map(Record::Position).collect();
@@ -242,6 +244,21 @@ impl SavedThread {
         self.journal.as_ref().filter(|journal| journal.is_open()).map(Journal::path)
     }
 
+    /// What opens the journal again if it is closed.
+    pub(super) fn closed(&self) -> Option<Closed> {
+        self.journal.as_ref().and_then(Journal::closed)
+    }
+
+    /// Takes the file of a journal that was opened again.
+    pub(super) fn put_file(&mut self, file: io::Result<File>) {
+        match (file, &mut self.journal) {
+            (Ok(file), Some(journal)) => journal.put_file(file),
+            (Err(error), Some(journal)) if is_lost(&error) && !journal.is_open() => self.journal = None,
+            // Appending tries again, and says why it fails.
+            _ => {}
+        }
+    }
+
     /// Opens the journal if it is closed. Returns false if the thread has no journal, or lost it to
     /// another process.
     pub(super) fn reopen_journal(&mut self) -> bool {
@@ -345,7 +362,7 @@ mod tests {
         let thread = open(&mut store);
         thread.journal.as_mut().unwrap().replace_file(File::open(&path).unwrap());
         let position =
-            PositionRecord { subagent: None, session: "s".into(), first: 1, offset: 99, records: 0 };
+            PositionRecord { session: "s".into(), first: 1, offset: 99, ..PositionRecord::default() };
         open(&mut store).begin_batch();
         open(&mut store).end_batch(vec![position.clone()]);
         for n in 0..40 {

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::kept::saved_threads;
@@ -17,11 +18,12 @@ use crate::text::excerpt;
 use crate::thread::record::Record;
 
 /// A place that has all the words.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Match {
     /// When it was written, said or run.
     pub timestamp: Millis,
     /// The type of the observation; none for a task.
+    #[serde(rename = "type")]
     pub kind: Option<Type>,
     /// The line that has most of the words, cut to 200 characters.
     pub line: String,
@@ -155,13 +157,14 @@ impl Search {
 }
 
 /// A place in a thread.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Place {
     /// The key of the thread.
     pub thread: String,
     /// The title of the agent's session, if it has one.
     pub title: Option<String>,
     /// The place.
+    #[serde(flatten)]
     pub found: Match,
 }
 

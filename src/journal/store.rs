@@ -66,7 +66,6 @@ pub struct Store {
 struct Resting {
     about: Map<String, Value>,
     last: Millis,
-    called: Millis,
 }
 
 /// Work on the files of a folder, for another thread of this process.
@@ -183,8 +182,8 @@ impl Store {
         keys.sort();
         for (_, key) in &keys[..keys.len().saturating_sub(MANY_AT_REST / 2)] {
             if let Some(thread) = self.threads.remove(key) {
-                let (about, last, called) = (thread.about().clone(), thread.last_time(), thread.called());
-                self.resting.insert(key.clone(), Resting { about, last, called });
+                let (about, last) = (thread.about().clone(), thread.last_time());
+                self.resting.insert(key.clone(), Resting { about, last });
             }
         }
     }
@@ -283,12 +282,17 @@ impl Store {
         WideSearch::new(query, limit, self.storage.folder.clone(), loaded)
     }
 
-    /// Closes all journals if too many are open and that of the thread `key` is not.
+    /// Closes half of the journals, the least used first, if too many are open and that of the thread `key`
+    /// is not.
     fn close_journals_if_many(&mut self, key: &str) {
-        let is_open = |thread: &&SavedThread| thread.open_file().is_some();
-        let is_known = self.threads.get(key).filter(is_open).is_some();
-        if !is_known && self.threads.values().filter(is_open).count() > MANY_OPEN {
-            self.close_journals();
+        if self.threads.get(key).is_some_and(|thread| thread.open_file().is_some()) {
+            return;
+        }
+        let mut open: Vec<&mut SavedThread> =
+            self.threads.values_mut().filter(|thread| thread.open_file().is_some()).collect();
+        if open.len() > MANY_OPEN {
+            open.sort_by_key(|thread| thread.last_use);
+            open.into_iter().take(MANY_OPEN / 2).for_each(SavedThread::close_journal);
         }
     }
 
@@ -310,7 +314,7 @@ impl Store {
             storage: self.storage.clone(),
             about,
             now,
-            called: self.resting.get(key).map(|thread| thread.called),
+            was_here: self.resting.contains_key(key),
             is_in_memory: self.threads.contains_key(key),
             _snapshot: self.snapshots.remove(key),
         }
@@ -335,6 +339,11 @@ impl Store {
                     self.threads.insert(key, thread);
                 }
             }
+            Found::File(file) => {
+                if let Some(thread) = self.threads.get_mut(&key) {
+                    thread.put_file(file);
+                }
+            }
             Found::Failed(error, thread, warning) => {
                 self.warn(error);
                 self.warnings.extend(warning);
@@ -346,7 +355,7 @@ impl Store {
     }
 
     /// Readies a thread for changes, which then need no file but its open journal. `elsewhere` gets the work
-    /// of opening and replaying its journal in the folder, if there is any, and this waits for that for
+    /// of opening its journal in the folder, and of replaying it, if there is any, and this waits for that for
     /// `patience`; call it again while it is under way. A thread without a journal is then yet to be
     /// created, by [`Store::open`]. A journal without a description gets `about`.
     pub fn ready(
@@ -355,18 +364,28 @@ impl Store {
         about: &Map<String, Value>,
         now: Millis,
         patience: Duration,
-        elsewhere: impl FnOnce(&Path, Work),
+        mut elsewhere: impl FnMut(&Path, Work),
     ) -> Progress {
         if !self.opening.contains_key(key) {
             let Some(folder) = self.storage.folder.clone() else { return Progress::Done };
             if self.is_writable(key) {
                 return Progress::Done;
             }
-            let opening = self.opening_of(key, about.clone(), now);
             let (sender, receiver) = sync_channel(1);
-            self.opening.insert(key.to_owned(), receiver);
             // If nobody waits any more, the journal is closed again.
-            elsewhere(&folder, Box::new(move || drop(sender.send(opening.run()))));
+            let work: Work = match self.threads.get(key).and_then(SavedThread::closed) {
+                Some(closed) => {
+                    let key = key.to_owned();
+                    let reopen = move || Opened { key, now, found: Found::File(closed.open()) };
+                    Box::new(move || drop(sender.send(reopen())))
+                }
+                None => {
+                    let opening = self.opening_of(key, about.clone(), now);
+                    Box::new(move || drop(sender.send(opening.run())))
+                }
+            };
+            self.opening.insert(key.to_owned(), receiver);
+            elsewhere(&folder, work);
         }
         let opened = self.opening.get(key).map(|opened| opened.recv_timeout(patience));
         let progress = progress(&opened);
@@ -374,7 +393,12 @@ impl Store {
             self.opening.remove(key);
         }
         if let Some(Ok(opened)) = opened {
+            let was_closed = matches!(opened.found, Found::File(_));
             self.put(opened);
+            // Another process may have opened or deleted the journal meanwhile.
+            if was_closed && self.threads.get(key).is_some_and(|thread| !thread.has_journal()) {
+                return self.ready(key, about, now, patience, elsewhere);
+            }
         }
         progress
     }
@@ -382,7 +406,12 @@ impl Store {
     /// Brings [`Store::seen`] up to date with the files. `elsewhere` gets the work of reading the newest
     /// journal, unless the thread is in memory, and this waits for that for `patience`; call it again while
     /// it is under way.
-    pub fn read(&mut self, key: &str, patience: Duration, elsewhere: impl FnOnce(&Path, Work)) -> Progress {
+    pub fn read(
+        &mut self,
+        key: &str,
+        patience: Duration,
+        mut elsewhere: impl FnMut(&Path, Work),
+    ) -> Progress {
         if self.opening.contains_key(key) {
             return self.ready(key, &Map::new(), 0, patience, elsewhere);
         }
@@ -425,9 +454,15 @@ impl Store {
         self.resting.contains_key(key) || self.opening.contains_key(key)
     }
 
-    /// Whether the thread is in memory, and saved as far as there is a folder.
+    /// Whether the thread is in memory, and a change of it needs no file to be opened.
     pub(crate) fn is_writable(&self, key: &str) -> bool {
-        self.threads.get(key).is_some_and(|thread| self.storage.folder.is_none() || thread.has_journal())
+        let is_open = |thread: &SavedThread| thread.open_file().is_some();
+        self.threads.get(key).is_some_and(|thread| self.storage.folder.is_none() || is_open(thread))
+    }
+
+    /// Whether the thread left memory, or its journal is closed until its next change.
+    pub(crate) fn is_closed(&self, key: &str) -> bool {
+        self.is_resting(key) || self.threads.get(key).is_some_and(|thread| thread.closed().is_some())
     }
 
     /// Whether the thread is in memory.

@@ -4,11 +4,13 @@ use emacs::{Env, IntoLisp, Result, Value, defun};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
+use super::ser::{self, Symbol, Vector};
+use super::shown::{self, ShownObservation, ShownOutcome, ShownUntyped};
 use super::work::ShownWork;
-use super::{border, now, read, write};
+use super::{border, names, now, read};
 use crate::events::edit::{self, Edit, NotApplied, compare_all};
 use crate::list::untyped;
-use crate::text::words::{self, Kind};
+use crate::text::words;
 
 /// See `todo-write-diff'.
 #[defun]
@@ -16,7 +18,7 @@ fn diff<'e>(env: &'e Env, previous: Value<'e>, current: Value<'e>) -> Result<Val
     border(env, || {
         let (previous, current) = (read::raw_with_symbols(previous)?, read::raw_with_symbols(current)?);
         let changes = untyped::diff(&previous, &current)?;
-        write::changes_by_kind(env, &changes, now())
+        shown::changes_by_kind(env, &changes, now())
     })
 }
 
@@ -26,7 +28,7 @@ fn apply_changes<'e>(env: &'e Env, list: Value<'e>, changes: Value<'e>) -> Resul
     border(env, || {
         let (list, changes) = (read::raw_with_symbols(list)?, read::raw_with_symbols(changes)?);
         let result = untyped::apply(&list, &changes)?;
-        write::vector_of(env, &result, Ok)
+        ser::to_lisp(env, &Vector(result.iter().map(ShownUntyped).collect::<Vec<_>>()))
     })
 }
 
@@ -39,8 +41,7 @@ fn text_diffs<'e>(env: &'e Env, olds: Value<'e>, news: Value<'e>) -> Result<Valu
     border(env, || {
         let (olds, news) = (read::texts("olds", olds)?, read::texts("news", news)?);
         let pairs: Vec<_> = olds.iter().zip(&news).map(|(old, new)| (old.as_str(), new.as_str())).collect();
-        let hunks = compare_all(&pairs);
-        hunks.map(|hunks| write::texts(env, &hunks)).transpose()?.into_lisp(env)
+        ser::to_lisp(env, &compare_all(&pairs))
     })
 }
 
@@ -67,9 +68,9 @@ fn text_edited<'e>(
             .map(|((old, new), all)| Edit { old, new, all: all.is_not_nil() })
             .collect();
         match edit::apply(&text, &edits) {
-            Ok(text) => write::text(env, &text),
+            Ok(text) => names::text(env, &text),
             Err(NotApplied::Missing) => ().into_lisp(env),
-            Err(NotApplied::TooLarge) => write::symbol(env, "too-large"),
+            Err(NotApplied::TooLarge) => names::symbol(env, "too-large"),
         }
     })
 }
@@ -79,14 +80,8 @@ fn text_edited<'e>(
 fn word_diff<'e>(env: &'e Env, old: Value<'e>, new: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let (old, new) = (read::text("old", old)?, read::text("new", new)?);
-        write::list_of(env, words::compare(&old, &new), |(kind, text)| {
-            let kind = match kind {
-                Kind::Same => "same",
-                Kind::Removed => "removed",
-                Kind::Added => "added",
-            };
-            env.cons(write::symbol(env, kind)?, write::text(env, text)?)
-        })
+        let parts = words::compare(&old, &new).into_iter().map(|(kind, text)| (Symbol(kind), text));
+        ser::to_lisp(env, &parts.collect::<Vec<_>>())
     })
 }
 
@@ -108,47 +103,14 @@ fn to_json<'e>(env: &'e Env, value: Value<'e>) -> Result<Value<'e>> {
     })
 }
 
-/// What is exported as JSON. A plist leaves out what is nil; JSON has it where nil is false or empty.
+/// What is exported as JSON, where false and an empty list are such.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Exported {
-    Outcome(ExportedOutcome),
+    Outcome(Box<ShownOutcome<'static, Json, Json>>),
     Work(Box<ShownWork>),
-    Observation(ExportedObservation),
+    Observation(Box<ShownObservation<'static, Json, Map<String, Json>>>),
     Other(Json),
-}
-
-#[derive(Serialize, Deserialize)]
-struct ExportedOutcome {
-    result: String,
-    #[serde(default)]
-    ok: bool,
-    #[serde(default)]
-    resumed: bool,
-    #[serde(default)]
-    told: bool,
-    #[serde(default)]
-    notices: Vec<Json>,
-    #[serde(default)]
-    errors: Vec<Json>,
-    #[serde(default)]
-    forced: Vec<Json>,
-    #[serde(default)]
-    warnings: Vec<Json>,
-    #[serde(flatten)]
-    rest: Map<String, Json>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ExportedObservation {
-    id: String,
-    thread_id: String,
-    title: String,
-    #[serde(default)]
-    metadata: Map<String, Json>,
-    #[serde(flatten)]
-    rest: Map<String, Json>,
 }
 
 /// Leaves out the fields that are null.

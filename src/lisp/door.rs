@@ -2,15 +2,16 @@
 
 use std::path::Path;
 
-use emacs::{Env, IntoLisp, Result, Value, defun};
+use emacs::{Env, Result, Value, defun};
+use serde::Serialize;
 
 use super::hub::with_hub;
-use super::write::Plist;
-use super::{border, read, write};
+use super::ser::{self, Sparse, Symbol};
+use super::{border, elsewhere, read};
 use crate::error::{Error, Problem};
 use crate::hub::door::{ConnectionId, Door, Event, Settings, State};
 use crate::process;
-use crate::protocol::{Answer, Call, Decision, Hello, Message, SessionActivity, Welcome};
+use crate::protocol::{Answer, Call, Decision, Hello, Message, Role, SessionActivity, Welcome};
 
 /// Open the socket FILE for agents' programs, which are told of EMACS and PROCESS.
 ///
@@ -49,7 +50,7 @@ fn door_close(env: &Env) -> Result<Value<'_>> {
 fn door_state(env: &Env) -> Result<Value<'_>> {
     border(env, || {
         let state = with_door(Door::state);
-        state.map(|state| fields_of_state(Plist::new(env), state)?.finish()).transpose()
+        ser::to_lisp(env, &state.map(|state| Sparse(ShownState::from(state))))
     })
 }
 
@@ -64,14 +65,14 @@ fn door_state(env: &Env) -> Result<Value<'_>> {
 /// - `outdated': a program must be set up again; `:text' is a phrase about it.
 /// - `state': it changed by itself; `:state', `:process' and `:text' are as for `todo-write-dyn--door-state'.
 ///
-/// `:machine' is the name of the machine where it happened, absent for this one; connections are numbered
-/// on each machine.  Each call must be answered by `todo-write-dyn--door-answer', unless it is cancelled or its connection
-/// closes.
+/// `:machine' is the name of the machine where it happened, absent for this one; connections are numbered on
+/// each machine.  Each call must be answered by `todo-write-dyn--door-answer', unless it is cancelled or its
+/// connection closes.
 #[defun]
 fn door_take(env: &Env) -> Result<Value<'_>> {
     border(env, || {
         let taken = with_hub(|hub| hub.take_call()).flatten();
-        taken.map(|(machine, event)| to_lisp(env, machine, event)).transpose()
+        ser::to_lisp(env, &taken.map(|(machine, event)| Sparse(ShownEvent::of(machine, event))))
     })
 }
 
@@ -107,6 +108,15 @@ fn door_answer<'e>(
         }
         .unwrap_or(false))
     })
+}
+
+/// Return those of THREADS, a list of keys, whose journals must be opened before they can be changed.
+///
+/// That is begun, and the hub rings when it is done.  The others are in memory, have no journal, or are in a
+/// folder that does not answer.
+#[defun]
+fn door_unready<'e>(env: &'e Env, threads: Value<'e>) -> Result<Value<'e>> {
+    border(env, || ser::to_lisp(env, &elsewhere::unready(read::texts("threads", threads)?)))
 }
 
 /// Return non-nil if CONNECTION, of this machine, is open.
@@ -148,72 +158,121 @@ fn decision_of(what: &str, value: Value<'_>) -> Result<Decision> {
     Ok(serde_json::from_str(&text).map_err(invalid).map_err(Error::Argument)?)
 }
 
-fn to_lisp(env: &Env, machine: Option<String>, event: Event) -> Result<Value<'_>> {
-    let plist = |kind: &str| {
-        Plist::new(env).set("type", write::symbol(env, kind)?)?.set_some("machine", machine.as_ref())
-    };
-    let of = |kind: &str, id: ConnectionId| plist(kind)?.set("connection", id);
-    match event {
-        Event::Message(id, message) => match message {
-            Message::Hello(hello) => fields_of_hello(of("hello", id)?, env, &hello),
-            Message::Call(call) => fields_of_call(of("call", id)?, env, &call),
-            Message::Cancel(cancel) => of("cancel", id)?.set("call", cancel.call),
-            Message::Activity(activity) => fields_of_activity(of("activity", id)?, &activity),
-            Message::Bye(bye) => of("bye", id)?.set_some("killed", bye.killed),
-            // The door passes none on.
-            Message::Unknown => of("unknown", id),
-        },
-        Event::Closed(id) => of("closed", id),
-        Event::Outdated(phrase) => plist("outdated")?.set("text", phrase),
-        Event::State(state) => fields_of_state(plist("state")?, state),
-    }?
-    .finish()
+/// What happened at a socket, by type.
+#[derive(Serialize)]
+#[serde(rename = "type", rename_all = "lowercase")]
+enum ShownEvent {
+    Hello {
+        machine: Option<String>,
+        connection: ConnectionId,
+        elsewhere: bool,
+        #[serde(flatten)]
+        hello: Box<Hello>,
+    },
+    Call {
+        machine: Option<String>,
+        connection: ConnectionId,
+        call: u64,
+        role: Option<Role>,
+        until: Option<u64>,
+        session: Option<String>,
+        source: Option<String>,
+        id: Option<String>,
+        subagent: Option<String>,
+        task: Option<String>,
+        arguments: Option<String>,
+    },
+    Cancel {
+        machine: Option<String>,
+        connection: ConnectionId,
+        call: u64,
+    },
+    Activity {
+        machine: Option<String>,
+        connection: ConnectionId,
+        #[serde(flatten)]
+        activity: SessionActivity,
+    },
+    Bye {
+        machine: Option<String>,
+        connection: ConnectionId,
+        killed: bool,
+    },
+    Unknown {
+        machine: Option<String>,
+        connection: ConnectionId,
+    },
+    Closed {
+        machine: Option<String>,
+        connection: ConnectionId,
+    },
+    Outdated {
+        machine: Option<String>,
+        text: String,
+    },
+    State {
+        machine: Option<String>,
+        #[serde(flatten)]
+        state: ShownState,
+    },
 }
 
-fn fields_of_state(plist: Plist<'_>, state: State) -> Result<Plist<'_>> {
-    let env = plist.env();
-    match state {
-        State::Open => plist.set("state", write::symbol(env, "open")?),
-        State::Client(process) => {
-            plist.set("state", write::symbol(env, "client")?)?.set_some("process", process)
+impl ShownEvent {
+    fn of(machine: Option<String>, event: Event) -> ShownEvent {
+        match event {
+            Event::Message(connection, message) => ShownEvent::said(machine, connection, message),
+            Event::Closed(connection) => ShownEvent::Closed { machine, connection },
+            Event::Outdated(text) => ShownEvent::Outdated { machine, text },
+            Event::State(state) => ShownEvent::State { machine, state: state.into() },
         }
-        State::Failed(text) => plist.set("state", write::symbol(env, "failed")?)?.set("text", text),
+    }
+
+    fn said(machine: Option<String>, connection: ConnectionId, message: Message) -> ShownEvent {
+        match message {
+            Message::Hello(hello) => {
+                let elsewhere = hello.pid_domain.as_deref().is_some_and(process::is_elsewhere);
+                let hello = Box::new(Hello { pid_domain: None, ..*hello });
+                ShownEvent::Hello { machine, connection, elsewhere, hello }
+            }
+            Message::Call(Call { call, role, until, session, source, id, subagent, task, arguments }) => {
+                let arguments = arguments.map(|arguments| arguments.get().to_owned());
+                ShownEvent::Call {
+                    machine,
+                    connection,
+                    call,
+                    role,
+                    until,
+                    session,
+                    source,
+                    id,
+                    subagent,
+                    task,
+                    arguments,
+                }
+            }
+            Message::Cancel(cancel) => ShownEvent::Cancel { machine, connection, call: cancel.call },
+            Message::Activity(activity) => ShownEvent::Activity { machine, connection, activity },
+            Message::Bye(bye) => ShownEvent::Bye { machine, connection, killed: bye.killed },
+            // The door passes none on.
+            Message::Unknown => ShownEvent::Unknown { machine, connection },
+        }
     }
 }
 
-fn fields_of_hello<'e>(plist: Plist<'e>, env: &'e Env, message: &Hello) -> Result<Plist<'e>> {
-    let is_elsewhere = message.pid_domain.as_deref().is_some_and(process::is_elsewhere);
-    plist
-        .set("roles", write::list_of(env, &message.roles, |role| role.as_str().into_lisp(env))?)?
-        .set("id", &message.id)?
-        .set_some("version", message.version.as_ref())?
-        .set_some("client", message.client.as_ref())?
-        .set_some("clientVersion", message.client_version.as_ref())?
-        .set_some("project", message.project.as_ref())?
-        .set_some("process", message.process)?
-        .set_some("elsewhere", is_elsewhere)?
-        .set_some("started", message.started)?
-        .set_some("lost", message.lost)?
-        .set_some("claudeFolder", message.claude_folder.as_ref())?
-        .set_some("codexFolder", message.codex_folder.as_ref())
+/// Whom programs reach.
+#[derive(Serialize)]
+struct ShownState {
+    state: Symbol<&'static str>,
+    process: Option<u32>,
+    text: Option<String>,
 }
 
-fn fields_of_call<'e>(plist: Plist<'e>, env: &'e Env, message: &Call) -> Result<Plist<'e>> {
-    let arguments = message.arguments.as_ref().map(|arguments| write::text(env, arguments.get()));
-    plist
-        .set("call", message.call)?
-        .set("role", message.role.map(|role| role.as_str()))?
-        .set_some("session", message.session.as_ref())?
-        .set_some("source", message.source.as_ref())?
-        .set_some("subagent", message.subagent.as_ref())?
-        .set_some("task", message.task.as_ref())?
-        .set_some("arguments", arguments.transpose()?)
-}
-
-fn fields_of_activity<'e>(plist: Plist<'e>, message: &SessionActivity) -> Result<Plist<'e>> {
-    plist
-        .set("session", &message.session)?
-        .set_some("subagent", message.subagent.as_ref())?
-        .set("activity", &message.activity)?
-        .set_some("reason", message.reason.as_ref())
+impl From<State> for ShownState {
+    fn from(state: State) -> ShownState {
+        match state {
+            State::Open => ShownState { state: Symbol("open"), process: None, text: None },
+            State::Client(process) => ShownState { state: Symbol("client"), process, text: None },
+            State::Failed(text) => ShownState { state: Symbol("failed"), process: None, text: Some(text) },
+        }
+    }
 }

@@ -62,9 +62,9 @@ pub(super) fn open(env: &Env, key: &str, about: &Map<String, Json>) -> Result<()
     })
 }
 
-/// As [`open`], if the thread left memory.
+/// As [`open`], if the thread left memory, or its journal is closed.
 pub(super) fn wake(env: &Env, key: &str) -> Result<()> {
-    if with_module(|module| module.store.is_resting(key)) { open(env, key, &Map::new()) } else { Ok(()) }
+    if with_module(|module| module.store.is_closed(key)) { open(env, key, &Map::new()) } else { Ok(()) }
 }
 
 /// Waits until the thread `key` is in memory, or is read as its journal has it.
@@ -173,6 +173,20 @@ fn wait_for<T>(
         let percent = progress.map(|progress| progress.0.load(Ordering::Relaxed)).filter(|done| *done > 0);
         env.call(wait_a_moment, (begun.elapsed().as_secs_f64(), percent))?;
     }
+}
+
+/// Those of some threads whose journals are not open yet. When they are, the hub rings. Calls on a folder
+/// that does not answer fail, so none waits for it.
+pub(super) fn unready(threads: Vec<String>) -> Vec<String> {
+    with_module(|module| {
+        let mut threads: HashSet<String> = threads.into_iter().collect();
+        let is_stuck =
+            |module: &Module| module.store.folder().is_some_and(|folder| module.readers.is_stuck(folder));
+        if module.are_ready(&mut threads, BRIEFLY) || is_stuck(module) {
+            return Vec::new();
+        }
+        threads.into_iter().collect()
+    })
 }
 
 /// A session that the hub holds.

@@ -3,25 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use emacs::{Env, IntoLisp, Result, Value, defun};
+use emacs::{Env, Result, Value, defun};
 
-#[cfg(unix)]
-use super::machines;
-use super::read::{self, wrong};
+use super::read::{self, Key, wrong};
 use super::reports::Changed;
 use super::sessions::Followup;
-use super::threads::summary_of;
-use super::transcripts::description;
-use super::{Module, border, elsewhere, guarded, now, with_module, write};
+use super::{Module, border, elsewhere, guarded, news, now, ser, with_module};
 use crate::agents::Agent;
-use crate::agents::claude::process_files::{MachineProcesses, Process};
-use crate::agents::recorder::{Machine, Recorder, ThreadUpdate};
+use crate::agents::claude::process_files::Process;
+use crate::agents::recorder::{Machine, Recorder};
 use crate::error::{Error, Problem};
 use crate::file::Slice;
 use crate::hub::apply::{Applied, Applier};
-use crate::hub::{Bell, Choice, Found, Home, Hub, Message, Piece, Scope, SessionId, Settings};
+use crate::hub::{Bell, Home, Hub, Message, Piece, Scope, SessionId, Settings};
 
 /// The longest time for which messages are taken at once.
 const TAKE: Duration = Duration::from_millis(5);
@@ -45,7 +41,7 @@ pub(super) struct Followed {
 }
 
 /// What Lisp is told.
-enum Report {
+pub(super) enum Report {
     Read(SessionId, Applied, Vec<String>, Vec<Changed>),
     Progress(SessionId, Option<String>, u64),
     Processes(Vec<Process>, Vec<Changed>),
@@ -167,8 +163,9 @@ pub(super) fn with_hub<T>(work: impl FnOnce(&mut Hub) -> T) -> Option<T> {
 
 /// Follow the session whose transcript is FILE, a string; return its number.
 ///
-/// MACHINE is a list (NAME PREFIX) if FILE is on another machine, or the copy of one, else nil: keys begin
-/// with NAME and a slash, projects with PREFIX.  Return nil if the machine has too many that are followed.
+/// MACHINE is a list (NAME PREFIX) if FILE is on another machine, else nil: FILE begins with PREFIX, as the
+/// project will, and keys begin with NAME and a slash.  Return nil if the machine is not known to the hub or
+/// has too many sessions that are followed.
 #[defun]
 fn hub_follow<'e>(env: &'e Env, file: Value<'e>, machine: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -181,12 +178,12 @@ fn hub_follow<'e>(env: &'e Env, file: Value<'e>, machine: Value<'e>) -> Result<V
         Ok(with_module(|module| {
             let followed = &mut module.followed;
             let hub = followed.hub.as_mut()?;
-            let is_there =
-                |machine: &&Machine| path.to_str().is_some_and(|path| path.starts_with(&machine.prefix));
-            let id = match machine.as_ref().filter(is_there) {
+            let id = match &machine {
                 #[cfg(unix)]
                 Some(machine) => hub.follow_there(&machine.name, &path)?,
-                _ => hub.follow(&path, machine.is_some()),
+                #[cfg(not(unix))]
+                Some(_) => return None,
+                None => hub.follow(&path),
             };
             followed.appliers.insert(id, Applier::new(Recorder::new(None, machine)));
             i64::try_from(id).ok()
@@ -216,24 +213,24 @@ fn hub_stop<'e>(env: &'e Env, session: Value<'e>, moved: Value<'e>) -> Result<Va
             }
             module.stop(id)
         });
-        write::list_of(env, changes, Ok)
+        ser::to_lisp(env, &changes)
     })
 }
 
-/// Look at the sessions in FILES, a list of strings, now.
+/// Return non-nil if the transcript of the session of THREAD is followed, and has named it.
 #[defun]
-fn hub_look<'e>(env: &'e Env, files: Value<'e>) -> Result<Value<'e>> {
+fn hub_follows_p(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let files: Vec<PathBuf> = read::texts("files", files)?.into_iter().map(PathBuf::from).collect();
-        with_hub(|hub| hub.look(&files));
-        Ok(())
+        Ok(with_module(|Module { followed, .. }| {
+            followed.appliers.values().any(|applier| applier.progress().thread.as_deref() == Some(&*thread))
+        }))
     })
 }
 
 /// Set the folders of agents whose processes are read and which are searched for sessions.
 ///
-/// HOMES is a list of lists of strings (AGENT FOLDER MACHINE SCOPE NAME...).  MACHINE is "" for this
-/// one.  SCOPE is "none", "project" or "all"; NAMEs are those of the project's root on that machine.
+/// HOMES is a list of lists of strings (AGENT FOLDER SCOPE NAME...).  SCOPE is "none", "project" or "all";
+/// NAMEs are those of the project's root.
 #[defun]
 fn hub_set_homes<'e>(env: &'e Env, homes: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -248,9 +245,9 @@ pub(super) fn homes_of(homes: Value<'_>) -> Result<Vec<Home>> {
 }
 
 fn home_of(element: Value<'_>) -> Result<Home> {
-    const EXPECTED: &str = "(AGENT FOLDER MACHINE SCOPE NAME...)";
+    const EXPECTED: &str = "(AGENT FOLDER SCOPE NAME...)";
     let words = read::texts("home", element)?;
-    let [agent, folder, machine, scope, names @ ..] = words.as_slice() else {
+    let [agent, folder, scope, names @ ..] = words.as_slice() else {
         return Err(wrong("home", element, EXPECTED));
     };
     let agent = Agent::parse(agent).ok_or_else(|| wrong("home", element, EXPECTED))?;
@@ -258,29 +255,7 @@ fn home_of(element: Value<'_>) -> Result<Home> {
     let scope = (scope != "none").then(|| Scope { project, is_all: scope == "all" });
     // The components of a path have no slash at their end.
     let folder = Path::new(folder).components().collect();
-    Ok(Home { agent, folder, machine: Some(machine.clone()).filter(|name| !name.is_empty()), scope })
-}
-
-/// Set which processes live on the machine of whose agent's folder FOLDER is a copy.
-///
-/// LINES has a line "ID STATE START" for each, START "-" if that is unknown; nil means that the machine
-/// does not tell.  MACHINE is its name.  The value is like the `:changes' of `todo-write-dyn--hub-take'.
-#[defun]
-fn hub_set_machine<'e>(
-    env: &'e Env,
-    folder: Value<'e>,
-    machine: Value<'e>,
-    lines: Value<'e>,
-) -> Result<Value<'e>> {
-    border(env, || {
-        let folder: PathBuf = Path::new(&read::text("folder", folder)?).components().collect();
-        let name = read::text("machine", machine)?;
-        let lines = read::optional("lines", lines, read::text)?;
-        let changes = with_module(|module| module.report_machine(&name, lines.is_none()));
-        let processes = lines.map(|lines| MachineProcesses::new(name, &lines));
-        with_hub(|hub| hub.set_machine_processes(&folder, processes));
-        write::list_of(env, changes, Ok)
-    })
+    Ok(Home { agent, folder, scope })
 }
 
 /// Say `ready' of the session of number SESSION once all that its files and those of processes have now
@@ -346,21 +321,22 @@ fn hub_choose<'e>(env: &'e Env, homes: Value<'e>) -> Result<Value<'e>> {
 /// - `broken': what read the folder `:root' failed, which is a defect; `:root' is "" if a message was
 ///   lost.
 ///
-/// The `:changes' of `read', `processes', `ready', `quiet' and `silent' are what became of that, a list of
+/// The `:changes' of `read', `processes', `ready', `quiet', `silent' and `connection' are what became of that, a list of
 /// plists as from `todo-write-dyn--set-activity'.
 #[defun]
 fn hub_take(env: &Env) -> Result<Value<'_>> {
     border(env, || {
         let slice = Slice::of(TAKE);
         let reports = with_module(|module| module.take(&slice));
-        write::list_of(env, reports, |report| {
+        let told = reports.into_iter().map(|report| {
             let session = report.session();
             // The others are told all the same.
-            guarded(env, || to_lisp(env, report)).or_else(|_| {
+            guarded(env, || news::to_lisp(env, report)).or_else(|_| {
                 let changes = session.map(|id| with_module(|module| module.stop(id)));
-                to_lisp(env, Report::failed(session, changes.unwrap_or_default()))
+                news::to_lisp(env, Report::failed(session, changes.unwrap_or_default()))
             })
-        })
+        });
+        env.list(&told.collect::<Result<Vec<_>>>()?)
     })
 }
 
@@ -499,117 +475,5 @@ impl Module {
             store.take_warnings().into_iter().chain(std::mem::take(&mut applied.warnings)).collect();
         let changes = self.report_lines(&mut applied.updates);
         Some(Report::Read(id, applied, warnings, changes))
-    }
-}
-
-fn changed<'e>(env: &'e Env, plist: write::Plist<'e>, changes: Vec<Changed>) -> Result<Value<'e>> {
-    plist.set("changes", write::list_of(env, changes, Ok)?)?.finish()
-}
-
-fn to_lisp(env: &Env, report: Report) -> Result<Value<'_>> {
-    let plist = |kind: &str| write::Plist::new(env).set("kind", write::symbol(env, kind)?);
-    let of = |kind: &str, id: SessionId| plist(kind)?.set("session", i64::try_from(id).ok());
-    match report {
-        Report::Read(id, applied, warnings, changes) => of("read", id)?
-            .set("thread", applied.thread)?
-            .set("bytes", applied.bytes)?
-            .set("skipped", applied.skipped)?
-            .set("grew", applied.grew.map(time))?
-            .set("updates", write::list_of(env, &applied.updates, Ok)?)?
-            .set("changes", write::list_of(env, changes, Ok)?)?
-            .set("warnings", write::texts(env, &warnings)?)?
-            .finish(),
-        Report::Progress(id, thread, bytes) => {
-            of("progress", id)?.set("thread", thread)?.set("bytes", bytes)?.finish()
-        }
-        Report::Processes(live, changes) => plist("processes")?
-            .set("changes", write::list_of(env, changes, Ok)?)?
-            .set("processes", write::list_of(env, &live, |process| process_plist(env, process))?)?
-            .finish(),
-        Report::Other(message, changes) => match message {
-            Message::Ready { session, .. } => changed(env, of("ready", session)?, changes),
-            Message::Quiet(id, _) => changed(env, of("quiet", id)?, changes),
-            Message::Unreadable(id, reason) => of("unreadable", id)?.set("reason", reason)?.finish(),
-            Message::Failed(id) => changed(env, of("failed", id)?, changes),
-            Message::Silent(id) => changed(env, of("silent", id)?, changes),
-            Message::Moved(id, file) => {
-                of("moved", id)?.set("file", file.to_string_lossy().as_ref())?.finish()
-            }
-            Message::Found(found, skipped) => plist("found")?
-                .set("files", write::list_of(env, &found, |one| found_plist(env, one)?.finish())?)?
-                .set("skipped", paths(env, &skipped)?)?
-                .finish(),
-            Message::Choices(round, choices) => plist("choices")?
-                .set("round", i64::try_from(round).ok())?
-                .set("choices", write::list_of(env, &choices, |one| choice_plist(env, one))?)?
-                .finish(),
-            Message::Homes(homes) => {
-                let homes = homes.iter().filter_map(|(name, folder)| Some((name, folder.to_str()?)));
-                let homes = write::list_of(env, homes, |(name, folder)| env.cons(name, folder))?;
-                plist("homes")?.set("homes", homes)?.finish()
-            }
-            Message::Stuck(root, is_stuck) => {
-                plist("stuck")?.set("root", root.to_string_lossy().as_ref())?.set("over", !is_stuck)?.finish()
-            }
-            Message::Door(_) | Message::DoorThere(..) => plist("door")?.finish(),
-            #[cfg(unix)]
-            Message::Connection(machine, state) => machines::state(plist("connection")?, machine, state),
-            #[cfg(not(unix))]
-            Message::Connection(..) => plist("connection")?.finish(),
-            Message::Broken(root) => plist("broken")?.set("root", root.to_string_lossy().as_ref())?.finish(),
-            // Those are applied, noted or taken before.
-            Message::Events(id, _) => of("progress", id)?.finish(),
-            Message::Processes { .. } => plist("processes")?.finish(),
-        },
-    }
-}
-
-fn paths<'e>(env: &'e Env, paths: &[PathBuf]) -> Result<Value<'e>> {
-    write::texts(env, &paths.iter().map(|path| path.to_string_lossy().into_owned()).collect::<Vec<_>>())
-}
-
-fn time(time: SystemTime) -> f64 {
-    time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64()
-}
-
-fn found_plist<'e>(env: &'e Env, found: &Found) -> Result<write::Plist<'e>> {
-    write::Plist::new(env)
-        .set("file", found.path.to_string_lossy().as_ref())?
-        .set("time", time(found.modified))?
-        .set("ofProject", found.is_of_project)?
-        .set("hasProcesses", found.has_processes)?
-        .set("begun", found.begun.and_then(|time| i64::try_from(time).ok()))
-}
-
-fn choice_plist<'e>(env: &'e Env, choice: &Choice) -> Result<Value<'e>> {
-    found_plist(env, &choice.found)?.set("description", description(env, &choice.description)?)?.finish()
-}
-
-fn process_plist<'e>(env: &'e Env, process: &Process) -> Result<Value<'e>> {
-    write::Plist::new(env)
-        .set("pid", process.pid)?
-        .set("machine", process.machine.as_ref())?
-        .set("state", write::symbol(env, if process.is_suspended { "suspended" } else { "alive" })?)?
-        .set("sessionId", process.session.as_ref())?
-        .set("status", process.status.as_ref())?
-        .set("waitingFor", process.waiting_for.as_ref())?
-        .set("cwd", process.folder.as_ref())?
-        .set("name", process.name.as_ref())?
-        .set("entrypoint", process.entrypoint.as_ref())?
-        .set("procStart", process.start.as_ref())?
-        .set("file", process.file.to_string_lossy().as_ref())?
-        .set("startedAt", process.started_at.and_then(|time| i64::try_from(time).ok()))?
-        .finish()
-}
-
-impl<'e> IntoLisp<'e> for &ThreadUpdate {
-    fn into_lisp(self, env: &'e Env) -> Result<Value<'e>> {
-        let summary = summary_of(env, &self.thread)?;
-        let outcome = self.outcome.as_ref().map(|outcome| write::outcome(env, outcome, summary, &[]));
-        write::Plist::new(env)
-            .set("thread", &self.thread)?
-            .set("outcome", outcome.transpose()?)?
-            .set("state", self.state)?
-            .finish()
     }
 }

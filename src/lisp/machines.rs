@@ -1,16 +1,17 @@
 //! Lisp functions of the connections to machines.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use emacs::{Env, Result, Value, defun};
 use serde::Deserialize;
 
+use super::border;
 use super::hub::with_hub;
 use super::read::{self, wrong};
-use super::{border, write};
 use crate::agents::Agent;
 use crate::agents::recorder::Machine;
-use crate::hub::{Connection, ConnectionState, Scope, pipe};
+use crate::hub::{Connection, Scope, pipe};
 use crate::protocol::Welcome;
 
 /// A machine as Lisp describes it.
@@ -19,6 +20,7 @@ struct Given {
     name: String,
     prefix: String,
     command: Vec<String>,
+    environment: Option<Vec<String>>,
     id: String,
     who: String,
     homes: Option<Vec<(Agent, PathBuf)>>,
@@ -26,11 +28,22 @@ struct Given {
     door: Option<Welcome>,
 }
 
+/// The variables of `NAME=VALUE`, of which the first counts; a name without a value takes that variable away.
+fn variables(given: Vec<String>) -> Vec<(String, String)> {
+    let mut known = HashSet::new();
+    let all = given.iter().map(|entry| {
+        entry.split_once('=').map_or((entry.as_str(), None), |(name, value)| (name, Some(value)))
+    });
+    let first = all.filter(|(name, _)| known.insert(name.to_owned()));
+    first.filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))).collect()
+}
+
 impl From<Given> for Connection {
     fn from(given: Given) -> Connection {
         Connection {
             machine: Machine { name: given.name, prefix: given.prefix },
             command: given.command,
+            environment: variables(given.environment.unwrap_or_default()),
             id: given.id,
             name: given.who,
             silence: pipe::SILENCE,
@@ -44,9 +57,10 @@ impl From<Given> for Connection {
 /// Connect to MACHINE, unless it is connected, and tell it what is wanted of it.
 ///
 /// MACHINE is a plist: `:name', which the keys of its threads begin with, and `:prefix', which the
-/// names of its files begin with; `:command', a list of the program and its arguments; `:id', a string
-/// that no other Emacs has, and `:who', this Emacs for a person; `:homes', a list of (AGENT FOLDER) in
-/// place of the usual folders there, or nil; `:project', the names there of the root of a project, or
+/// names of its files begin with; `:command', a list of the program, an absolute name, and its arguments;
+/// `:environment', a list like `process-environment', with all that the program gets; `:id', a string
+/// that no other Emacs has, and `:who', this Emacs for a person; `:homes', a list of vectors [AGENT
+/// FOLDER] in place of the usual folders there, or nil; `:project', the names there of the root of a project, or
 /// nil; `:door', nil or what programs there are told of this Emacs, a plist `:version :emacs :process'.
 /// Return nil if that is done, else the reason, a string.
 #[defun]
@@ -81,21 +95,4 @@ fn hub_choose_there<'e>(env: &'e Env, name: Value<'e>, project: Value<'e>) -> Re
         let scope = Scope { project, is_all: false };
         Ok(with_hub(|hub| hub.choose_there(&name, scope)).and_then(|round| i64::try_from(round).ok()))
     })
-}
-
-/// The plist of what became of a connection.
-pub(super) fn state<'e>(
-    plist: write::Plist<'e>,
-    machine: String,
-    state: ConnectionState,
-) -> Result<Value<'e>> {
-    let plist = plist.set("machine", machine)?;
-    match state {
-        ConnectionState::Connected { version, note } => {
-            plist.set("version", version)?.set("note", note)?.finish()
-        }
-        ConnectionState::Lost { reason, is_missing } => {
-            plist.set("reason", reason)?.set("missing", is_missing)?.finish()
-        }
-    }
 }

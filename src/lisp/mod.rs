@@ -17,8 +17,11 @@ mod elsewhere;
 #[cfg(feature = "panic-injection")]
 mod faults;
 mod hub;
+mod items;
 #[cfg(unix)]
 mod machines;
+mod names;
+mod news;
 mod observations;
 mod processes;
 mod read;
@@ -26,11 +29,11 @@ mod reports;
 mod rows;
 mod ser;
 mod sessions;
+mod shown;
 mod streams;
 mod threads;
 mod transcripts;
 mod work;
-mod write;
 
 use std::any::Any;
 use std::cell::RefCell;

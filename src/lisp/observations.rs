@@ -1,17 +1,17 @@
 //! Lisp functions on observations.
 
 use std::mem;
-use std::sync::Arc;
 
 use emacs::{Env, FromLisp, Result, Value, defun};
 
 use super::read::{self, Key, TYPES, wrong};
-use super::write;
+use super::ser;
+use super::shown;
 use super::{border, elsewhere, guarded, now, with_module};
 use crate::error::Error;
-use crate::events::observation::{Details, Filter, Observation, Payload, Phase, Type};
+use crate::events::observation::{Details, Filter, Payload, Phase, Type};
 use crate::events::work::CallOutcome;
-use crate::journal::search::{Match, Query};
+use crate::journal::search::Query;
 use crate::thread::Thread;
 use serde_json::{Map, Value as Json};
 
@@ -39,7 +39,7 @@ fn observe<'e>(
             details.metadata.files = files.map(|files| policy.read_files(thread.project(), &files));
             thread.change(|thread| thread.observe_allowed(&policy, payload, details, now()))
         });
-        write::observation(env, &thread, &observation)
+        shown::observation(env, &thread, &observation)
     })
 }
 
@@ -119,16 +119,8 @@ fn search<'e>(env: &'e Env, thread: Key, text: Value<'e>, limit: Value<'e>) -> R
         let limit = read::whole_number("limit", limit)?;
         let recorded = with_module(|module| module.store.recorded(&thread));
         let found = elsewhere::ask(env, move |_| Ok::<_, Error>(recorded.search(query)?.finish(limit)))??;
-        write::list_of(env, &found, |found| match_plist(env, found)?.finish())
+        ser::to_lisp(env, &found)
     })
-}
-
-fn match_plist<'e>(env: &'e Env, found: &Match) -> Result<write::Plist<'e>> {
-    write::Plist::new(env)
-        .set("timestamp", found.timestamp)?
-        .set("type", found.kind.map(|kind| kind.as_str()))?
-        .set("line", write::text(env, &found.line)?)?
-        .set("item", found.item.as_deref())
 }
 
 /// Return the newest LIMIT places of all threads that have all words of TEXT, newest first.
@@ -147,14 +139,8 @@ fn search_all<'e>(env: &'e Env, text: Value<'e>, limit: Value<'e>) -> Result<Val
             progress.set(search.progress());
             (!is_more).then(|| (mem::take(&mut search.places), mem::take(&mut search.unreadable)))
         })?;
-        let places = write::list_of(env, &places, |place| {
-            match_plist(env, &place.found)?
-                .set("thread", write::text(env, &place.thread)?)?
-                .set("title", place.title.as_deref().map(|title| write::text(env, title)).transpose()?)?
-                .finish()
-        })?;
         let unreadable: Vec<String> = unreadable.iter().map(ToString::to_string).collect();
-        env.cons(places, write::texts(env, &unreadable)?)
+        ser::to_lisp(env, &(places, unreadable))
     })
 }
 
@@ -166,7 +152,7 @@ fn observations(env: &Env, thread: Key, filter: Filter) -> Result<Value<'_>> {
         let found = with_module(|module| {
             Ok::<_, Error>(module.store.seen(&thread)?.map(|thread| thread.observed(&filter)))
         })?;
-        to_lisp(env, &thread, found.unwrap_or_default())
+        shown::observations(env, &thread, &found.unwrap_or_default())
     })
 }
 
@@ -205,7 +191,7 @@ fn take_observations(env: &Env, thread: Key) -> Result<Value<'_>> {
         let found = with_module(|module| {
             module.store.get_mut(&thread).map(|thread| thread.change(Thread::take_observations))
         });
-        to_lisp(env, &thread, found.unwrap_or_default())
+        shown::observations(env, &thread, &found.unwrap_or_default())
     })
 }
 
@@ -219,8 +205,4 @@ fn skip_observations(env: &Env, thread: Key) -> Result<Value<'_>> {
         });
         Ok(())
     })
-}
-
-fn to_lisp<'e>(env: &'e Env, thread: &str, found: Vec<Arc<Observation>>) -> Result<Value<'e>> {
-    write::vector_of(env, &found, |observation| write::observation(env, thread, observation))
 }

@@ -2,18 +2,18 @@
 
 use emacs::{Env, Result, Value, defun};
 
-use super::{border, read, write};
+use super::{border, names, read};
 use crate::process::{self, ProcessState};
 
 /// Return the state of the process ID: `alive', `suspended', `dead', or nil if it exists and this system
-/// does not tell more.  Any number can be asked for.  START, a string, is field 22 of the process's stat; another process is `dead'.  Without
-/// START, any process of that number counts.
+/// does not tell more.  Any number can be asked for.  START, a string, is field 22 of the process's stat;
+/// another process is `dead'.  Without START, any process of that number counts.
 #[defun]
 fn process_state<'e>(env: &'e Env, id: Value<'e>, start: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         // No process has a number that is too large.
         let Ok(id) = u32::try_from(read::whole_number::<i64>("id", id)?) else {
-            return write::symbol(env, "dead").map(Some);
+            return names::symbol(env, "dead").map(Some);
         };
         let start = read::optional("start", start, read::text)?;
         let name = match process::state(id, start.as_deref()) {
@@ -22,6 +22,6 @@ fn process_state<'e>(env: &'e Env, id: Value<'e>, start: Value<'e>) -> Result<Va
             ProcessState::Dead => "dead",
             ProcessState::Unknown => return Ok(None),
         };
-        write::symbol(env, name).map(Some)
+        names::symbol(env, name).map(Some)
     })
 }

@@ -228,7 +228,7 @@ fn unreadable(what: &'static str) -> Raw<'static> {
     Raw::Unreadable(Cow::Borrowed(what))
 }
 
-fn is_cons(value: Value<'_>) -> Result<bool> {
+pub(super) fn is_cons(value: Value<'_>) -> Result<bool> {
     Ok(value.env.type_of(value)? == *cons)
 }
 

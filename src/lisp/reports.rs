@@ -1,22 +1,25 @@
 //! Lisp functions of what agents do: hosts report it, and threads and Lisp follow what the reports come to.
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
+use serde::Serialize;
 use serde_json::Map;
 
 use super::read::{self, Key, wrong};
-use super::{Module, border, elsewhere, now, with_module, write};
+use super::ser::{self, Symbol};
+use super::{Module, border, elsewhere, names, now, with_module};
 use crate::agents::reports::{Decision, Doing, Report, Rest, Source, Weight, What};
 use crate::events::Millis;
 use crate::thread::activity::Ending;
 use crate::thread::{State, Thread};
 
 /// What reports changed of a thread, for its listeners.
-#[derive(Default)]
+#[derive(Default, Serialize)]
 pub(super) struct Changed {
     pub(super) thread: String,
     /// The state, if it changed or another ending replaced that of the turn.
-    pub(super) state: Option<State>,
+    pub(super) state: Symbol<Option<State>>,
     /// Whether its agent does something else.
+    #[serde(rename = "transition")]
     pub(super) is_transition: bool,
     warnings: Vec<String>,
 }
@@ -24,7 +27,7 @@ pub(super) struct Changed {
 impl Changed {
     /// Whether nobody needs to hear of it.
     pub(super) fn is_empty(&self) -> bool {
-        self.state.is_none() && !self.is_transition && self.warnings.is_empty()
+        self.state.0.is_none() && !self.is_transition && self.warnings.is_empty()
     }
 }
 
@@ -57,7 +60,7 @@ impl Module {
             thread.change(|thread| thread.change_activity(activity, time));
             let after = (thread.state(), thread.ending());
             let is_told = before.0 != after.0 || Ending::is_replaced(before.1, after.1);
-            changed.state = is_told.then_some(after.0);
+            changed.state = Symbol(is_told.then_some(after.0));
         }
         changed.warnings = self.store.take_warnings();
         changed
@@ -72,12 +75,7 @@ fn ended_at(thread: &Thread, time: Option<Millis>) -> Millis {
 
 impl<'e> IntoLisp<'e> for Changed {
     fn into_lisp(self, env: &'e Env) -> Result<Value<'e>> {
-        write::Plist::new(env)
-            .set("thread", self.thread)?
-            .set("state", self.state)?
-            .set("transition", self.is_transition)?
-            .set("warnings", write::texts(env, &self.warnings)?)?
-            .finish()
+        ser::to_lisp(env, &self)
     }
 }
 
@@ -153,8 +151,9 @@ fn end_turn<'e>(
 /// - "unknown": nobody can tell.
 /// - "lost": the connection is lost, and the time of THREAD stops; with REASON, it is paused.
 /// - "ended": the session ended for REASON, by ENDING, as for `todo-write-dyn--end-turn'.
+/// - "left": the user left the session for another one, for REASON.
 ///
-/// The value is as from `todo-write-dyn--set-activity'.
+/// PROCESS is the id of that program on this machine, or nil.  The value is as from `todo-write-dyn--set-activity'.
 #[defun]
 fn report_program<'e>(
     env: &'e Env,
@@ -162,9 +161,12 @@ fn report_program<'e>(
     word: Value<'e>,
     reason: Value<'e>,
     ending: Option<Ending>,
+    process: Value<'e>,
 ) -> Result<Value<'e>> {
     border(env, || {
         let reason = read::optional("reason", reason, read::text)?;
+        let process = read::optional("process", process, read::whole_number)?;
+        let left = Rest { is_left: true, ..Rest::end(Some(Ending::SessionEnded)) };
         let (what, weight) = match read::text("word", word)?.as_str() {
             "call" => (What::Working, Weight::Event),
             "working" => (What::Working, Weight::State),
@@ -174,6 +176,7 @@ fn report_program<'e>(
             "unknown" => (What::Unknown, Weight::Guess),
             "lost" => (What::Lost, Weight::Guess),
             "ended" => (What::Rest(Rest::end(ending)), Weight::Event),
+            "left" => (What::Rest(left), Weight::Event),
             _ => return Err(wrong("word", word, "one that is documented")),
         };
         if what == What::Working {
@@ -181,7 +184,7 @@ fn report_program<'e>(
         } else {
             elsewhere::wake(env, &thread)?;
         }
-        let report = Report::new(what, weight, now()).because(reason);
+        let report = Report::new(what, weight, now()).because(reason).of_process(process);
         Ok(with_module(|module| module.report(&thread, Source::Bridge, Some(report))))
     })
 }
@@ -194,13 +197,21 @@ pub(super) fn waiting(reason: Option<&str>) -> What {
 
 /// Report that THREAD's agent waits for a request of this TITLE, or for none if that is nil.
 ///
-/// TURN non-nil means that its host asks, so that a turn runs.  The value is as from
-/// `todo-write-dyn--set-activity'.
+/// TURN non-nil means that its host asks, so that a turn runs.  PROCESS is the id of the process on this
+/// machine that asks, or nil.  The value is as from `todo-write-dyn--set-activity'.
 #[defun]
-fn report_request<'e>(env: &'e Env, thread: Key, title: Value<'e>, turn: Value<'e>) -> Result<Value<'e>> {
+fn report_request<'e>(
+    env: &'e Env,
+    thread: Key,
+    title: Value<'e>,
+    turn: Value<'e>,
+    process: Value<'e>,
+) -> Result<Value<'e>> {
     border(env, || {
         let title = read::optional("title", title, read::text)?;
-        let asked = title.map(|title| Report::new(What::Waiting, Weight::State, now()).because(Some(title)));
+        let process = read::optional("process", process, read::whole_number)?;
+        let waits = Report::new(What::Waiting, Weight::State, now()).of_process(process);
+        let asked = title.map(|title| waits.because(Some(title)));
         let is_of_host = turn.is_not_nil();
         elsewhere::wake(env, &thread)?;
         Ok(with_module(|module| {
@@ -230,6 +241,18 @@ fn clear_failure(env: &Env, thread: Key) -> Result<Value<'_>> {
     })
 }
 
+/// What an agent does.
+#[derive(Serialize)]
+struct ShownActivity {
+    activity: Symbol<Option<&'static str>>,
+    reason: Option<String>,
+    inferred: bool,
+    since: Millis,
+    left: bool,
+    process: Option<u32>,
+    background: u32,
+}
+
 /// Return what the agent of THREAD does, a plist, or nil if nothing was reported.
 ///
 /// Its keys are
@@ -237,11 +260,16 @@ fn clear_failure(env: &Env, thread: Key) -> Result<Value<'_>> {
 ///   nobody can tell
 /// - `:reason': what it waits for, why it failed, or a line about an idle one, or nil
 /// - `:inferred': t if that is a guess
-/// - `:since': when it began, in milliseconds since the epoch.
+/// - `:since': when it began, in milliseconds since the epoch
+/// - `:left': t if the user left the session for another one
+/// - `:process': the id of its process on this machine, or of one that it started, or nil
+/// - `:background': how many commands still run in the background of an idle one.
 #[defun]
 fn activity(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let decision = with_module(|module| module.reports.decision(&thread).cloned());
+        let (decision, process) = with_module(|Module { reports, .. }| {
+            (reports.decision(&thread).cloned(), reports.process(&thread))
+        });
         let Some(decision) = decision else { return Ok(None) };
         let name = match decision.doing {
             Doing::Working => Some("working"),
@@ -250,12 +278,10 @@ fn activity(env: &Env, thread: Key) -> Result<Value<'_>> {
             Doing::Suspended => Some("suspended"),
             Doing::Idle | Doing::Unknown => None,
         };
-        let plist = write::Plist::new(env)
-            .set("activity", name.map(|name| write::symbol(env, name)).transpose()?)?
-            .set("reason", decision.reason)?
-            .set("inferred", decision.is_inferred)?
-            .set("since", decision.since)?;
-        plist.finish().map(Some)
+        let Decision { reason, is_inferred, since, is_left, background, .. } = decision;
+        let (activity, inferred, left) = (Symbol(name), is_inferred, is_left);
+        let shown = ShownActivity { activity, reason, inferred, since, left, process, background };
+        ser::to_lisp(env, &shown).map(Some)
     })
 }
 
@@ -282,7 +308,7 @@ fn agent_activity(env: &Env, thread: Key) -> Result<Value<'_>> {
                 _ => "unknown",
             })
         })?;
-        write::symbol(env, name)
+        names::symbol(env, name)
     })
 }
 
@@ -291,6 +317,6 @@ fn agent_activity(env: &Env, thread: Key) -> Result<Value<'_>> {
 fn reported(env: &Env) -> Result<Value<'_>> {
     border(env, || {
         let keys = with_module(|module| module.reports.keys().map(str::to_owned).collect::<Vec<_>>());
-        write::texts(env, &keys)
+        ser::to_lisp(env, &keys)
     })
 }

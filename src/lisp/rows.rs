@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use emacs::{Env, IntoLisp, Result, Value, defun};
+use emacs::{Env, Result, Value, defun};
 
 use super::read::{self, Id, Key};
 use super::threads::{replacements, with_thread};
-use super::{border, write};
+use super::{border, items, ser, shown};
 use crate::events::work::Part;
 use crate::list::change::ChangeKind;
 use crate::list::item::Item;
@@ -27,11 +27,7 @@ fn item_changes(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
             };
             (thread.revisions().iter().filter_map(of_item).collect(), replacements(thread))
         })?;
-        write::list_of(env, &found, |(revision, changes)| {
-            let time = revision.stamp.timestamp;
-            let changes = write::list_of(env, changes, |one| write::change(env, one, time)?.finish())?;
-            env.cons(write::revision(env, revision, &starts)?, changes)
-        })
+        shown::history(env, &found, &starts)
     })
 }
 
@@ -52,7 +48,7 @@ fn items_removed(env: &Env, thread: Key) -> Result<Value<'_>> {
             gone.reverse();
             gone
         })?;
-        write::list_of(env, &gone, |item| Ok(&**item))
+        ser::to_lisp(env, &items::shown(&gone))
     })
 }
 
@@ -61,7 +57,7 @@ fn items_removed(env: &Env, thread: Key) -> Result<Value<'_>> {
 fn items_dropped(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
         let dropped = with_thread(env, &thread, Thread::dropped)?;
-        write::list_of(env, &dropped, |item| Ok(&**item))
+        ser::to_lisp(env, &items::shown(&dropped))
     })
 }
 
@@ -70,7 +66,7 @@ fn items_dropped(env: &Env, thread: Key) -> Result<Value<'_>> {
 fn items_cleared(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
         let cleared = with_thread(env, &thread, Thread::cleared)?;
-        write::list_of(env, &cleared, |item| Ok(&**item))
+        ser::to_lisp(env, &items::shown(&cleared))
     })
 }
 
@@ -80,8 +76,8 @@ fn earlier_items<'e>(env: &'e Env, thread: Key, first: Value<'e>, last: Value<'e
     border(env, || {
         let first: u64 = read::whole_number("first", first)?;
         let last: u64 = read::whole_number("last", last)?;
-        let items = with_thread(env, &thread, |thread| thread.earlier_items(first, last))??;
-        write::list_of(env, &items, |item| Ok(&**item))
+        let earlier = with_thread(env, &thread, |thread| thread.earlier_items(first, last))??;
+        ser::to_lisp(env, &items::shown(&earlier))
     })
 }
 
@@ -91,7 +87,7 @@ fn lines_of<'e>(env: &'e Env, thread: Key, ids: Value<'e>) -> Result<Value<'e>> 
     border(env, || {
         let ids: HashSet<String> = read::texts("ids", ids)?.into_iter().collect();
         let lines = with_thread(env, &thread, |thread| thread.work_sums().lines_of(&ids))?;
-        write::list_of(env, lines, Ok)
+        ser::to_lisp(env, lines.as_slice())
     })
 }
 
@@ -100,7 +96,7 @@ fn lines_of<'e>(env: &'e Env, thread: Key, ids: Value<'e>) -> Result<Value<'e>> 
 fn earlier_lists(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
         let lists = with_thread(env, &thread, Thread::earlier_lists)?;
-        write::list_of(env, &lists, |(first, last)| env.cons(*first, *last))
+        ser::to_lisp(env, &lists)
     })
 }
 
@@ -108,24 +104,24 @@ fn earlier_lists(env: &Env, thread: Key) -> Result<Value<'_>> {
 #[defun]
 fn row_work(env: &Env, thread: Key, id: Option<Id>) -> Result<Value<'_>> {
     border(env, || {
-        let figures = |numbers: [u64; 3]| write::list_of(env, numbers, Ok);
         if let Some(Id(id)) = id {
-            let found = with_thread(env, &thread, |thread| row_figures(thread, &id))?;
-            return found.map(figures).transpose()?.into_lisp(env);
+            return ser::to_lisp(env, &with_thread(env, &thread, |thread| row_figures(thread, &id))?);
         }
-        let all: Vec<(String, [u64; 3])> = with_thread(env, &thread, |thread| {
+        let all: Vec<(String, Vec<u64>)> = with_thread(env, &thread, |thread| {
             // Most plans have no work.
             let items = if thread.work(Part::Whole).is_some() { thread.list().as_slice() } else { &[] };
             items.iter().filter_map(|item| Some((item.id.clone(), row_figures(thread, &item.id)?))).collect()
         })?;
-        write::list_of(env, &all, |(id, numbers)| env.cons(id, figures(*numbers)?))
+        ser::to_lisp(env, &all)
     })
 }
 
-fn row_figures(thread: &Thread, id: &str) -> Option<[u64; 3]> {
+/// The lines added and removed for an item, the commands that failed, 1 if more files changed, and the refused
+/// calls; none if all are 0.
+fn row_figures(thread: &Thread, id: &str) -> Option<Vec<u64>> {
     let work = thread.work(Part::Item(id))?;
-    let figures = [work.added, work.removed, work.commands.failed];
-    (figures != [0; 3]).then_some(figures)
+    let figures = [work.added, work.removed, work.commands.failed, u64::from(work.more_files), work.refused];
+    (figures != [0; 5]).then(|| figures.to_vec())
 }
 
 /// See `todo-write--completed-runs'.
@@ -151,6 +147,6 @@ fn completed_runs<'e>(
             let ends = |run: &[Arc<Item>]| Some((run.first()?.id.clone(), run.last()?.id.clone(), run.len()));
             runs.into_iter().filter_map(|(_, run)| ends(run)).collect::<Vec<_>>()
         })?;
-        write::list_of(env, &runs, |(first, last, count)| env.cons(first, env.cons(last, *count)?))
+        ser::to_lisp(env, &runs)
     })
 }

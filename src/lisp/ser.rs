@@ -1,25 +1,84 @@
 //! Serializes Rust values to Lisp objects, so that the names of fields stand once: those of serde are the
 //! keywords of plists.
 //!
-//! A struct becomes a plist, in which false and `None` are nil and a sequence is a list. A map, and all in it, is
-//! JSON as Emacs' own parser returns it: false is `:false`, null is `:null`, and a sequence is a vector. Structs
-//! with flattened fields are such maps, too.
+//! - A struct is a plist; false, `None` and a unit struct are nil.
+//! - A sequence is a list. A tuple, and so an array, is `(A B . C)`.
+//! - A name of an enum is a string. A variant with fields is a plist that begins with the name of the enum
+//!   and that of the variant, a symbol.
+//! - A map, and all in it, is JSON as Emacs' own parser returns it: false is `:false`, null is `:null`, and a
+//!   sequence is a vector.
+//!
+//! [`Sparse`], [`Json`], [`Symbol`], [`Vector`] and [`Object`] say otherwise of what they hold. To other
+//! serializers they are what they hold, so that JSON is exported from the same types.
 
 use std::fmt::{self, Display};
 
 use emacs::{Env, IntoLisp, Result, Value};
 use serde::ser::{self, Impossible, Serialize};
+use serde::{Deserialize, Serialize as Derive};
 
-use super::write::{k_false, k_null, keyword, list, nil, symbol, t, text, vector, word};
+use super::names::{keyword, symbol, text, word};
+
+emacs::use_functions! {
+    list vector
+}
+
+emacs::use_symbols! {
+    nil t k_null => ":null" k_false => ":false"
+}
 
 /// The Lisp object of a value.
 pub(super) fn to_lisp<'e>(env: &'e Env, value: &(impl Serialize + ?Sized)) -> Result<Value<'e>> {
-    value.serialize(ToLisp { env, is_json: false }).map_err(|Failed(error)| error)
+    Objects::new(env).to_lisp(value)
 }
 
-/// The Lisp object of a value that is JSON, as if it were in a map.
-pub(super) fn json<'e>(env: &'e Env, value: &(impl Serialize + ?Sized)) -> Result<Value<'e>> {
-    value.serialize(ToLisp { env, is_json: true }).map_err(|Failed(error)| error)
+/// A plist, and all in it, without the fields that are nil: `plist-get` returns the same, and there is less
+/// garbage.
+#[derive(Derive)]
+pub(super) struct Sparse<T>(pub(super) T);
+
+/// JSON, as if it were in a map.
+#[derive(Derive)]
+pub(super) struct Json<T>(pub(super) T);
+
+/// A name that is a symbol.
+#[derive(Clone, Copy, Default, Derive, Deserialize)]
+pub(super) struct Symbol<T>(pub(super) T);
+
+/// A sequence that is a vector.
+#[derive(Derive)]
+pub(super) struct Vector<T>(pub(super) T);
+
+/// A Lisp object that was made before, by its number among the [`Objects`].
+#[derive(Clone, Copy, Derive)]
+pub(super) struct Object(usize);
+
+/// Lisp objects to which values refer that are serialized.
+pub(super) struct Objects<'e> {
+    env: &'e Env,
+    made: Vec<Value<'e>>,
+}
+
+impl<'e> Objects<'e> {
+    pub(super) fn new(env: &'e Env) -> Objects<'e> {
+        Objects { env, made: Vec::new() }
+    }
+
+    pub(super) fn env(&self) -> &'e Env {
+        self.env
+    }
+
+    /// Adds an object.
+    pub(super) fn add(&mut self, object: Value<'e>) -> Object {
+        self.made.push(object);
+        Object(self.made.len() - 1)
+    }
+
+    /// The Lisp object of a value.
+    pub(super) fn to_lisp(&self, value: &(impl Serialize + ?Sized)) -> Result<Value<'e>> {
+        let serializer = ToLisp { env: self.env, made: &self.made, style: Style::Full, mark: Mark::None };
+        value.serialize(serializer).map_err(|Failed(error)| error)
+    }
 }
 
 /// An error of Emacs, or one of serde.
@@ -48,12 +107,45 @@ impl From<emacs::Error> for Failed {
 
 type Lisp<'e> = std::result::Result<Value<'e>, Failed>;
 
+/// How structs and what is in them are written.
+#[derive(Clone, Copy, PartialEq)]
+enum Style {
+    Full,
+    Sparse,
+    Json,
+}
+
+/// What one value is.
+#[derive(Clone, Copy, PartialEq)]
+enum Mark {
+    None,
+    Symbol,
+    Vector,
+    Object,
+}
+
 /// The serializer of one value.
 #[derive(Clone, Copy)]
-struct ToLisp<'e> {
+struct ToLisp<'e, 'o> {
     env: &'e Env,
-    /// Whether the value is in a map.
-    is_json: bool,
+    made: &'o [Value<'e>],
+    style: Style,
+    mark: Mark,
+}
+
+impl<'e, 'o> ToLisp<'e, 'o> {
+    fn is_json(self) -> bool {
+        self.style == Style::Json
+    }
+
+    /// The serializer of the values in this one.
+    fn of_parts(self) -> ToLisp<'e, 'o> {
+        ToLisp { mark: Mark::None, ..self }
+    }
+
+    fn nil(self) -> Value<'e> {
+        nil.bind(self.env)
+    }
 }
 
 /// Defines the conversions of numbers.
@@ -65,16 +157,16 @@ macro_rules! numbers {
     )+ };
 }
 
-impl<'e> ser::Serializer for ToLisp<'e> {
+impl<'e, 'o> ser::Serializer for ToLisp<'e, 'o> {
     type Ok = Value<'e>;
     type Error = Failed;
-    type SerializeSeq = Elements<'e>;
-    type SerializeTuple = Elements<'e>;
+    type SerializeSeq = Elements<'e, 'o>;
+    type SerializeTuple = Elements<'e, 'o>;
     type SerializeTupleStruct = Impossible<Value<'e>, Failed>;
     type SerializeTupleVariant = Impossible<Value<'e>, Failed>;
-    type SerializeMap = Fields<'e>;
-    type SerializeStruct = Fields<'e>;
-    type SerializeStructVariant = Impossible<Value<'e>, Failed>;
+    type SerializeMap = Fields<'e, 'o>;
+    type SerializeStruct = Fields<'e, 'o>;
+    type SerializeStructVariant = Fields<'e, 'o>;
 
     numbers! {
         serialize_i8: i8 serialize_i16: i16 serialize_i32: i32 serialize_i64: i64
@@ -82,6 +174,13 @@ impl<'e> ser::Serializer for ToLisp<'e> {
     }
 
     fn serialize_u64(self, value: u64) -> Lisp<'e> {
+        if self.mark == Mark::Object {
+            return Ok(usize::try_from(value)
+                .ok()
+                .and_then(|number| self.made.get(number))
+                .copied()
+                .unwrap_or_else(|| self.nil()));
+        }
         // Modules have no larger integers.
         i64::try_from(value)
             .map_or_else(|_| self.serialize_f64(value as f64), |value| self.serialize_i64(value))
@@ -92,7 +191,7 @@ impl<'e> ser::Serializer for ToLisp<'e> {
     }
 
     fn serialize_bool(self, value: bool) -> Lisp<'e> {
-        let symbol = match (value, self.is_json) {
+        let symbol = match (value, self.is_json()) {
             (true, _) => &t,
             (false, true) => &k_false,
             (false, false) => &nil,
@@ -105,7 +204,7 @@ impl<'e> ser::Serializer for ToLisp<'e> {
     }
 
     fn serialize_str(self, value: &str) -> Lisp<'e> {
-        Ok(text(self.env, value)?)
+        Ok(if self.mark == Mark::Symbol { symbol(self.env, value) } else { text(self.env, value) }?)
     }
 
     fn serialize_bytes(self, value: &[u8]) -> Lisp<'e> {
@@ -113,7 +212,7 @@ impl<'e> ser::Serializer for ToLisp<'e> {
     }
 
     fn serialize_none(self) -> Lisp<'e> {
-        if self.is_json { self.serialize_unit() } else { Ok(nil.bind(self.env)) }
+        if self.is_json() { self.serialize_unit() } else { Ok(self.nil()) }
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Lisp<'e> {
@@ -125,32 +224,41 @@ impl<'e> ser::Serializer for ToLisp<'e> {
     }
 
     fn serialize_unit_struct(self, _: &'static str) -> Lisp<'e> {
-        self.serialize_unit()
+        Ok(self.nil())
     }
 
     fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Lisp<'e> {
-        Ok(word(self.env, variant)?)
+        Ok(if self.mark == Mark::Symbol { symbol(self.env, variant) } else { word(self.env, variant) }?)
     }
 
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Lisp<'e> {
-        value.serialize(self)
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, name: &'static str, value: &T) -> Lisp<'e> {
+        let to = match name {
+            "Sparse" => ToLisp { style: Style::Sparse, ..self },
+            "Json" => ToLisp { style: Style::Json, ..self },
+            "Symbol" => ToLisp { mark: Mark::Symbol, ..self },
+            "Vector" => ToLisp { mark: Mark::Vector, ..self },
+            "Object" => ToLisp { mark: Mark::Object, ..self },
+            _ => self,
+        };
+        value.serialize(to)
     }
 
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
         self,
-        _: &'static str,
+        name: &'static str,
         _: u32,
-        _: &'static str,
+        variant: &'static str,
         value: &T,
     ) -> Lisp<'e> {
-        value.serialize(self)
+        let rest = self.env.cons(symbol(self.env, variant)?, value.serialize(self)?)?;
+        Ok(self.env.cons(keyword(self.env, name)?, rest)?)
     }
 
-    fn serialize_seq(self, length: Option<usize>) -> std::result::Result<Elements<'e>, Failed> {
+    fn serialize_seq(self, length: Option<usize>) -> std::result::Result<Elements<'e, 'o>, Failed> {
         Ok(Elements { serializer: self, values: Vec::with_capacity(length.unwrap_or_default()) })
     }
 
-    fn serialize_tuple(self, length: usize) -> std::result::Result<Elements<'e>, Failed> {
+    fn serialize_tuple(self, length: usize) -> std::result::Result<Elements<'e, 'o>, Failed> {
         self.serialize_seq(Some(length))
     }
 
@@ -162,17 +270,27 @@ impl<'e> ser::Serializer for ToLisp<'e> {
         Err(ser::Error::custom(name))
     }
 
-    fn serialize_map(self, length: Option<usize>) -> std::result::Result<Fields<'e>, Failed> {
-        let serializer = ToLisp { is_json: true, ..self };
-        Ok(Fields { serializer, values: Vec::with_capacity(2 * length.unwrap_or_default()) })
+    fn serialize_map(self, length: Option<usize>) -> std::result::Result<Fields<'e, 'o>, Failed> {
+        // Only a struct with flattened fields does not tell how many there are.
+        let style = if length.is_some() { Style::Json } else { self.style };
+        let serializer = ToLisp { style, mark: Mark::None, ..self };
+        Ok(Fields { serializer, values: Vec::with_capacity(2 * length.unwrap_or(8)) })
     }
 
-    fn serialize_struct(self, _: &'static str, length: usize) -> std::result::Result<Fields<'e>, Failed> {
-        Ok(Fields { serializer: self, values: Vec::with_capacity(2 * length) })
+    fn serialize_struct(self, _: &'static str, length: usize) -> std::result::Result<Fields<'e, 'o>, Failed> {
+        Ok(Fields { serializer: self.of_parts(), values: Vec::with_capacity(2 * length) })
     }
 
-    fn serialize_struct_variant(self, name: &'static str, _: u32, _: &'static str, _: usize) -> Refused<'e> {
-        Err(ser::Error::custom(name))
+    fn serialize_struct_variant(
+        self,
+        name: &'static str,
+        _: u32,
+        variant: &'static str,
+        length: usize,
+    ) -> std::result::Result<Fields<'e, 'o>, Failed> {
+        let mut fields = self.serialize_struct(name, length + 1)?;
+        fields.values.extend([keyword(self.env, name)?, symbol(self.env, variant)?]);
+        Ok(fields)
     }
 }
 
@@ -180,27 +298,27 @@ impl<'e> ser::Serializer for ToLisp<'e> {
 type Refused<'e> = std::result::Result<Impossible<Value<'e>, Failed>, Failed>;
 
 /// The elements of a sequence.
-struct Elements<'e> {
-    serializer: ToLisp<'e>,
+struct Elements<'e, 'o> {
+    serializer: ToLisp<'e, 'o>,
     values: Vec<Value<'e>>,
 }
 
-impl<'e> ser::SerializeSeq for Elements<'e> {
+impl<'e> ser::SerializeSeq for Elements<'e, '_> {
     type Ok = Value<'e>;
     type Error = Failed;
 
     fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> std::result::Result<(), Failed> {
-        self.values.push(value.serialize(self.serializer)?);
+        self.values.push(value.serialize(self.serializer.of_parts())?);
         Ok(())
     }
 
     fn end(self) -> Lisp<'e> {
-        let ToLisp { env, is_json } = self.serializer;
-        Ok(env.call(if is_json { vector } else { list }, &self.values)?)
+        let is_vector = self.serializer.is_json() || self.serializer.mark == Mark::Vector;
+        Ok(self.serializer.env.call(if is_vector { vector } else { list }, &self.values)?)
     }
 }
 
-impl<'e> ser::SerializeTuple for Elements<'e> {
+impl<'e> ser::SerializeTuple for Elements<'e, '_> {
     type Ok = Value<'e>;
     type Error = Failed;
 
@@ -209,42 +327,65 @@ impl<'e> ser::SerializeTuple for Elements<'e> {
     }
 
     fn end(self) -> Lisp<'e> {
-        ser::SerializeSeq::end(self)
+        if self.serializer.is_json() {
+            return ser::SerializeSeq::end(self);
+        }
+        let env = self.serializer.env;
+        let mut backwards = self.values.into_iter().rev();
+        let last = backwards.next().unwrap_or_else(|| self.serializer.nil());
+        Ok(backwards.try_fold(last, |rest, value| env.cons(value, rest))?)
     }
 }
 
 /// The keys and values of a plist.
-struct Fields<'e> {
-    serializer: ToLisp<'e>,
+struct Fields<'e, 'o> {
+    serializer: ToLisp<'e, 'o>,
     values: Vec<Value<'e>>,
 }
 
-impl<'e> Fields<'e> {
+impl<'e> Fields<'e, '_> {
+    /// Adds a value after its key, or drops the key of one that is left out.
+    fn add<T: Serialize + ?Sized>(&mut self, value: &T) -> std::result::Result<(), Failed> {
+        let value = value.serialize(self.serializer)?;
+        if self.serializer.style == Style::Sparse && !value.is_not_nil() {
+            self.values.pop();
+        } else {
+            self.values.push(value);
+        }
+        Ok(())
+    }
+
     fn finish(self) -> Lisp<'e> {
         Ok(self.serializer.env.call(list, &self.values)?)
     }
 }
 
-impl<'e> ser::SerializeStruct for Fields<'e> {
-    type Ok = Value<'e>;
-    type Error = Failed;
+/// Implements the traits of values with named fields.
+macro_rules! named_fields {
+    ($($named:ident)+) => { $(
+        impl<'e> ser::$named for Fields<'e, '_> {
+            type Ok = Value<'e>;
+            type Error = Failed;
 
-    fn serialize_field<T: Serialize + ?Sized>(
-        &mut self,
-        name: &'static str,
-        value: &T,
-    ) -> std::result::Result<(), Failed> {
-        self.values.push(keyword(self.serializer.env, name)?);
-        self.values.push(value.serialize(self.serializer)?);
-        Ok(())
-    }
+            fn serialize_field<T: Serialize + ?Sized>(
+                &mut self,
+                name: &'static str,
+                value: &T,
+            ) -> std::result::Result<(), Failed> {
+                self.values.push(keyword(self.serializer.env, name)?);
+                self.add(value)
+            }
 
-    fn end(self) -> Lisp<'e> {
-        self.finish()
-    }
+            fn end(self) -> Lisp<'e> {
+                self.finish()
+            }
+        }
+    )+ };
 }
 
-impl<'e> ser::SerializeMap for Fields<'e> {
+named_fields! { SerializeStruct SerializeStructVariant }
+
+impl<'e> ser::SerializeMap for Fields<'e, '_> {
     type Ok = Value<'e>;
     type Error = Failed;
 
@@ -256,8 +397,7 @@ impl<'e> ser::SerializeMap for Fields<'e> {
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> std::result::Result<(), Failed> {
-        self.values.push(value.serialize(self.serializer)?);
-        Ok(())
+        self.add(value)
     }
 
     fn end(self) -> Lisp<'e> {

@@ -9,7 +9,7 @@ use crate::agents::claude::process_files::Process;
 use crate::agents::recorder::ThreadUpdate;
 use crate::agents::reports::{Report, Rest, Source, Weight, What};
 use crate::events::{Millis, millis_of};
-use crate::hub::{Message, SessionId};
+use crate::hub::{ConnectionState, Message, SessionId};
 use crate::thread::activity::Ending;
 
 /// What is known of a session that is followed beside its lines.
@@ -66,7 +66,7 @@ impl Followed {
         // Claude Code changes the session by its commands /clear and /resume.
         let goes_on = |process: &Process| process.machine == session.machine && Some(process.pid) == pid;
         if live.any(goes_on) {
-            (Rest::end(Some(Ending::SessionEnded)), "another session began")
+            (Rest { is_left: true, ..Rest::end(Some(Ending::SessionEnded)) }, "another session began")
         } else if is_killed {
             (Rest::end(Some(Ending::Killed)), "killed")
         } else {
@@ -75,21 +75,21 @@ impl Followed {
     }
 }
 
-/// What the file of a live process says.
-fn word(process: &Process) -> (What, Option<String>, Option<String>) {
+/// What the file of a live process says, why, and how many commands run in its background.
+fn word(process: &Process) -> (What, Option<String>, u32) {
     let ended = What::Rest(Rest::end(Some(Ending::EndOfTurn)));
     match process.status.as_deref() {
-        _ if process.is_suspended => (What::Suspended, None, None),
-        Some("busy") => (What::Working, None, None),
-        Some("idle") => (ended, None, None),
+        _ if process.is_suspended => (What::Suspended, None, 0),
+        Some("busy") => (What::Working, None, 0),
+        Some("idle") => (ended, None, 0),
         // A server that runs for days must not keep its agent working.
-        Some("shell") => (ended, None, Some("1 in background".to_owned())),
+        Some("shell") => (ended, None, 1),
         Some("waiting") => {
             let reason = process.waiting_for.as_deref();
             let line = reason.map(|reason| crate::text::one_line(reason).0.into_owned());
-            (waiting(reason), line, None)
+            (waiting(reason), line, 0)
         }
-        _ => (What::Unknown, None, None),
+        _ => (What::Unknown, None, 0),
     }
 }
 
@@ -118,6 +118,9 @@ impl Module {
                 self.report_quiet(*id, *since)
             }
             Message::Silent(id) => self.report_silence(*id).into_iter().collect(),
+            Message::Connection(machine, state) => {
+                self.report_machine(machine, matches!(state, ConnectionState::Lost { .. }))
+            }
             _ => Vec::new(),
         }
     }
@@ -130,7 +133,7 @@ impl Module {
             // Lines may have paused or resumed the thread.
             self.reports.touch(&update.thread);
             let changed = self.report(&update.thread, Source::Transcript, Some(turn));
-            if changed.state.is_some() {
+            if changed.state.0.is_some() {
                 update.state = None;
             }
             changes.push(changed);
@@ -148,11 +151,12 @@ impl Module {
         let live = self.followed.process_of(&session).map(|process| (process.pid, word(process)));
         let pid = self.followed.followups.get(&id).and_then(|one| one.pid);
         let report = match live {
-            Some((pid, (what, reason, note))) => {
+            Some((pid, (what, reason, background))) => {
                 self.followed.followups.entry(id).or_default().pid = Some(pid);
                 let since = if matches!(what, What::Rest(_)) { session.last } else { session.grew };
-                let report = Report { note, ..Report::new(what, Weight::State, now()) };
-                report.because(reason).since(since)
+                let report = Report { background, ..Report::new(what, Weight::State, now()) };
+                let here = session.machine.is_none().then_some(pid);
+                report.because(reason).since(since).of_process(here)
             }
             None if self.is_live(&session.key) => {
                 let (rest, reason) = self.followed.end_of(&session, pid);
@@ -258,8 +262,8 @@ impl Module {
         self.report_over(&session, "no longer followed")
     }
 
-    /// Reports that a machine no longer tells of its processes, or does again.
-    pub(super) fn report_machine(&mut self, machine: &str, is_silent: bool) -> Vec<Changed> {
+    /// Reports that a machine is no longer connected, or is again.
+    fn report_machine(&mut self, machine: &str, is_silent: bool) -> Vec<Changed> {
         if !is_silent {
             self.followed.silent.remove(machine);
             return Vec::new();

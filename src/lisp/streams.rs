@@ -1,14 +1,23 @@
 //! Lisp functions on streams.
 
 use emacs::{Env, Result, Value, defun};
+use serde::Serialize;
 use serde_json::Map;
 
 use super::read::{self, Key};
-use super::write::{self, Plist};
+use super::ser::{self, Sparse, Symbol};
 use super::{border, elsewhere, now, with_module};
 use crate::events::observation::Phase;
 use crate::events::stream::{Context, StreamKind, token_context as context_of};
 use crate::thread::StreamEvent;
+
+/// The phase and the token type of a call.
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct ShownContext {
+    phase: Symbol<Option<Phase>>,
+    token_type: &'static str,
+}
 
 /// See `todo-write-token-context'.
 #[defun]
@@ -16,10 +25,7 @@ fn token_context<'e>(env: &'e Env, call_context: Value<'e>, thinking: Value<'e>)
     border(env, || {
         let call_context = read::name("call context", call_context)?;
         let (phase, token_type) = context_of(call_context.as_deref(), thinking.is_not_nil());
-        Plist::new(env)
-            .set("phase", phase.map(|phase| write::symbol(env, phase.as_str())).transpose()?)?
-            .set("token-type", token_type)?
-            .finish()
+        ser::to_lisp(env, &ShownContext { phase: Symbol(phase), token_type })
     })
 }
 
@@ -61,8 +67,17 @@ fn stream<'e>(
         let time = now();
         let (context, recorded) =
             with_module(|module| module.open(&thread).change(|thread| thread.stream(event, time)));
-        env.cons(time, env.cons(recorded, to_lisp(env, event.kind, &context)?)?)
+        let rest = Sparse(ShownEvent { r#type: event.kind, context: &context });
+        ser::to_lisp(env, &(time, recorded, rest))
     })
+}
+
+/// A stream event without its data and time.
+#[derive(Serialize)]
+struct ShownEvent<'c> {
+    r#type: StreamKind,
+    #[serde(flatten)]
+    context: &'c Context,
 }
 
 /// Add the token DATA to THREAD, with all else as in its last stream event.
@@ -82,17 +97,4 @@ fn stream_next<'e>(env: &'e Env, thread: Key, data: Value<'e>) -> Result<Value<'
         });
         Ok(taken.then(now))
     })
-}
-
-fn to_lisp<'e>(env: &'e Env, kind: StreamKind, context: &Context) -> Result<Value<'e>> {
-    Plist::new(env)
-        .set("type", kind.as_str())?
-        .set_some("tokenType", context.token_type)?
-        .set_some("phase", context.phase.map(Phase::as_str))?
-        .set_some("stepId", context.step_id.as_deref())?
-        .set_some("stepDescription", context.step_description.as_deref())?
-        .set("threadId", &context.thread_id)?
-        .set_some("traceId", context.trace_id.as_deref())?
-        .set_some("sessionId", context.session_id.as_deref())?
-        .finish()
 }

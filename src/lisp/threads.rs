@@ -5,12 +5,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use emacs::{Env, IntoLisp, Result, Value, defun};
+use emacs::{Env, Result, Value, defun};
+use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
+use super::items::{self, ShownItem};
 use super::read::{self, Id, Key, elements, wrong};
-use super::write::Summary;
-use super::{Module, border, elsewhere, now, ser, with_module, write};
+use super::ser::{self, Sparse, Symbol, Vector};
+use super::shown::{self, ShownRevision, ShownTimes, Summary};
+use super::{Module, border, elsewhere, now, with_module};
 use crate::agents::recorder::open_item_like;
 use crate::journal::kept;
 use crate::list::input;
@@ -18,7 +21,7 @@ use crate::list::item::Item;
 use crate::list::raw::Raw;
 use crate::text::{is_blank, one_line};
 use crate::thread::clock::Times;
-use crate::thread::{Edit, Outcome, Thread, WriteOptions};
+use crate::thread::{CallName, Edit, Outcome, State, Thread, WriteOptions};
 
 emacs::use_symbols! {
     project => "todo-write--project"
@@ -66,7 +69,7 @@ pub(super) fn load(env: &Env, key: &str, mut about: Map<String, Json>) -> Result
 fn open<'e>(env: &'e Env, thread: Key, about: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         load(env, &thread, read_about(about)?)?;
-        write::texts(env, &with_module(|module| module.store.take_warnings()))
+        ser::to_lisp(env, &with_module(|module| module.store.take_warnings()))
     })
 }
 
@@ -92,10 +95,10 @@ fn change<'e>(
         let summary = Summary::of(thread, thread.is_unsaved());
         Ok::<_, emacs::Error>((outcome, summary, module.store.take_warnings()))
     })?;
-    write::outcome(env, &outcome, summary, &warnings)
+    shown::outcome(env, &outcome, summary, &warnings)
 }
 
-/// See `todo-write'.
+/// See `todo-write--write'.
 #[defun]
 fn write<'e>(
     env: &'e Env,
@@ -103,10 +106,12 @@ fn write<'e>(
     input: Raw<'static>,
     source: Value<'e>,
     unanswered: Value<'e>,
+    call: Value<'e>,
 ) -> Result<Value<'e>> {
     border(env, || {
         let source = read::name("source", source)?;
         let is_unanswered = unanswered.is_not_nil();
+        let call = read::optional("call", call, call_name)?;
         change(env, &thread, |module| {
             let options = &module.settings.input;
             let plan = match &input {
@@ -122,15 +127,15 @@ fn write<'e>(
             module.store.set_current(&thread);
             module.reports.note_write(&thread);
             let keep_completed = module.settings.keep_completed;
-            Ok(module.open(&thread).change(|thread| {
-                if source.as_deref() != Some("acp") {
-                    thread.note_call(now());
-                }
-                let options = WriteOptions { source, keep_completed, is_unanswered };
-                thread.write(plan, options, now())
-            }))
+            let options = WriteOptions { source, keep_completed, is_unanswered, call };
+            Ok(module.open(&thread).change(|thread| thread.write(plan, options, now())))
         })
     })
+}
+
+/// The name of a call: a string, its id, or another value if no one told that.
+fn call_name(_: &str, value: Value<'_>) -> Result<CallName> {
+    Ok(value.into_rust().map_or(CallName::Unknown, CallName::Id))
 }
 
 /// See `todo-write-edit'.
@@ -186,6 +191,14 @@ fn undo(env: &Env, thread: Key) -> Result<Value<'_>> {
     })
 }
 
+/// What became of a thread that was paused or resumed.
+#[derive(Serialize)]
+struct Paused {
+    state: Symbol<State>,
+    changed: bool,
+    warnings: Vec<String>,
+}
+
 /// Pause THREAD for REASON, a string, or resume it when REASON is nil.
 ///
 /// The value is a plist: `:state', a symbol; `:changed', t if the state changed; `:warnings', strings for
@@ -213,11 +226,7 @@ fn pause<'e>(env: &'e Env, thread: Key, reason: Value<'e>) -> Result<Value<'e>> 
             }
             Ok::<_, emacs::Error>((before, module.state(&thread)?, module.store.take_warnings()))
         })?;
-        write::Plist::new(env)
-            .set("state", after)?
-            .set("changed", before != after)?
-            .set("warnings", write::texts(env, &warnings)?)?
-            .finish()
+        ser::to_lisp(env, &Paused { state: Symbol(after), changed: before != after, warnings })
     })
 }
 
@@ -236,7 +245,7 @@ fn items<'e>(env: &'e Env, thread: Key, revision: Value<'e>) -> Result<Value<'e>
             Some(revision) => thread.list_at(revision),
             None => Ok(thread.list().clone()),
         })??;
-        write::vector_of(env, list.iter(), |item| Ok(&**item))
+        ser::to_lisp(env, &Vector(items::shown(&list)))
     })
 }
 
@@ -246,7 +255,7 @@ fn item(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
     border(env, || {
         let item =
             with_thread(env, &thread, |thread| thread.list().iter().find(|item| item.id == id.0).cloned())?;
-        item.as_deref().into_lisp(env)
+        ser::to_lisp(env, &item.as_deref().map(|item| Sparse(ShownItem::from(item))))
     })
 }
 
@@ -266,7 +275,7 @@ fn item_like<'e>(env: &'e Env, thread: Key, text: Value<'e>) -> Result<Value<'e>
 fn untold_edits(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
         let edits = with_thread(env, &thread, |thread| thread.untold_edits())?;
-        write::list_of(env, edits, Ok)
+        ser::to_lisp(env, &edits)
     })
 }
 
@@ -277,7 +286,7 @@ fn take_untold(env: &Env, thread: Key) -> Result<Value<'_>> {
         elsewhere::open(env, &thread, &Map::new())?;
         let edits =
             with_module(|module| Some(module.store.open_loaded(&thread, now())?.change(Thread::take_untold)));
-        write::list_of(env, edits.unwrap_or_default(), Ok)
+        ser::to_lisp(env, &edits)
     })
 }
 
@@ -297,13 +306,15 @@ fn previous_id(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
 fn times(env: &Env, thread: Key, id: Option<Id>) -> Result<Value<'_>> {
     border(env, || {
         if let Some(Id(id)) = id {
-            return with_thread(env, &thread, |thread| thread.times(&id).cloned())?.as_ref().into_lisp(env);
+            let times = with_thread(env, &thread, |thread| thread.times(&id).cloned())?;
+            return ser::to_lisp(env, &times.as_ref().map(ShownTimes::from));
         }
         let all: Vec<(String, Times)> = with_thread(env, &thread, |thread| {
             let times_of = |item: &Arc<Item>| Some((item.id.clone(), thread.times(&item.id)?.clone()));
             thread.list().iter().filter_map(times_of).collect()
         })?;
-        write::list_of(env, &all, |(id, times)| env.cons(id, times))
+        let shown = all.iter().map(|(id, times)| (id, ShownTimes::from(times)));
+        ser::to_lisp(env, &shown.collect::<Vec<_>>())
     })
 }
 
@@ -327,7 +338,7 @@ fn save_again(env: &Env) -> Result<Value<'_>> {
         }
         let unsaved = with_module(|module| module.store.save_again(now()));
         saved.retain(|key| !unsaved.contains(key));
-        env.cons(write::texts(env, &saved)?, write::texts(env, &unsaved)?)
+        ser::to_lisp(env, &(saved, unsaved))
     })
 }
 
@@ -349,7 +360,8 @@ fn revisions(env: &Env, thread: Key) -> Result<Value<'_>> {
         let (revisions, starts): (Vec<_>, _) = with_thread(env, &thread, |thread| {
             (thread.revisions().iter().cloned().collect(), replacements(thread))
         })?;
-        write::list_of(env, &revisions, |revision| write::revision(env, revision, &starts))
+        let shown = revisions.iter().map(|revision| ShownRevision::of(revision, &starts));
+        ser::to_lisp(env, &shown.collect::<Vec<_>>())
     })
 }
 
@@ -359,7 +371,7 @@ fn changes_between<'e>(env: &'e Env, thread: Key, a: Value<'e>, b: Value<'e>) ->
     border(env, || {
         let (a, b) = (read::whole_number("revision", a)?, read::whole_number("revision", b)?);
         let changes = with_thread(env, &thread, |thread| thread.changes_between(a, b))??;
-        write::changes_by_kind(env, &changes, now())
+        shown::changes_by_kind(env, &changes, now())
     })
 }
 
@@ -375,13 +387,19 @@ fn exists(env: &Env, thread: Key) -> Result<Value<'_>> {
     })
 }
 
+/// Return t if THREAD is in memory.
+#[defun]
+fn loaded_p(env: &Env, thread: Key) -> Result<Value<'_>> {
+    border(env, || Ok(with_module(|module| module.store.is_loaded(&thread)).then_some(true)))
+}
+
 /// See `todo-write-threads-loaded'.
 #[defun]
 fn loaded(env: &Env) -> Result<Value<'_>> {
     border(env, || {
         let keys: Vec<String> =
             with_module(|module| module.store.loaded().map(|thread| thread.key().to_owned()).collect());
-        write::list_of(env, keys, Ok)
+        ser::to_lisp(env, &keys)
     })
 }
 
@@ -390,13 +408,7 @@ fn loaded(env: &Env) -> Result<Value<'_>> {
 fn kept(env: &Env) -> Result<Value<'_>> {
     border(env, || {
         let kept = elsewhere::ask(env, |folder| folder.map(kept::saved_threads).unwrap_or_default())?;
-        write::list_of(env, &kept, |kept| {
-            write::Plist::new(env)
-                .set("key", &kept.key)?
-                .set("about", ser::json(env, &kept.about)?)?
-                .set("modified", kept.modified)?
-                .finish()
-        })
+        ser::to_lisp(env, &kept)
     })
 }
 
@@ -405,7 +417,7 @@ fn kept(env: &Env) -> Result<Value<'_>> {
 fn children(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
         let children = with_module(|module| module.store.children(&thread));
-        write::list_of(env, &children, |(key, item)| env.cons(key, item.as_deref()))
+        ser::to_lisp(env, &children)
     })
 }
 
@@ -414,7 +426,7 @@ fn children(env: &Env, thread: Key) -> Result<Value<'_>> {
 fn about(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
         let about = with_thread(env, &thread, |thread| thread.about().clone())?;
-        ser::json(env, &about)
+        ser::to_lisp(env, &about)
     })
 }
 
@@ -425,7 +437,7 @@ fn parent(env: &Env, thread: Key) -> Result<Value<'_>> {
         let parent = with_thread(env, &thread, |thread| {
             thread.parent().map(|(key, item)| (key.to_owned(), item.map(str::to_owned)))
         })?;
-        parent.map(|(key, item)| env.cons(key, item)).transpose()
+        ser::to_lisp(env, &parent)
     })
 }
 

@@ -1,14 +1,17 @@
 //! Lisp functions about transcripts of coding agents that are not followed.
 
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
+use serde::Serialize;
 
 use super::hub::homes_of;
-use super::{border, read, write};
+use super::news::{name, seconds};
+use super::{border, read, ser};
+use crate::agents::Agent;
 use crate::agents::describe::{Description, describe};
 use crate::agents::listing::{Listing, Wanted};
+use crate::events::Millis;
 use crate::file;
 use crate::hub::Home;
 
@@ -19,21 +22,34 @@ fn transcript_describe<'e>(env: &'e Env, file: Value<'e>) -> Result<Value<'e>> {
         let Some(found) = describe(Path::new(&read::text("transcript", file)?)) else {
             return Ok(None);
         };
-        description(env, &found).map(Some)
+        ser::to_lisp(env, &ShownDescription::from(found)).map(Some)
     })
 }
 
-/// What is said of a session, as a plist.
-pub(super) fn description<'e>(env: &'e Env, found: &Description) -> Result<Value<'e>> {
-    write::Plist::new(env)
-        .set("host", found.agent.as_str())?
-        .set("session", &found.session)?
-        .set("folder", found.folder.as_ref())?
-        .set("title", found.title.as_ref())?
-        .set("begun", found.begun)?
-        .set("agent", found.is_subagent)?
-        .set("processes", found.has_processes)?
-        .finish()
+/// What is said of a session.
+#[derive(Serialize)]
+pub(super) struct ShownDescription {
+    host: Agent,
+    session: String,
+    folder: Option<String>,
+    title: Option<String>,
+    begun: Option<Millis>,
+    agent: bool,
+    processes: bool,
+}
+
+impl From<Description> for ShownDescription {
+    fn from(found: Description) -> ShownDescription {
+        ShownDescription {
+            host: found.agent,
+            session: found.session,
+            folder: found.folder,
+            title: found.title,
+            begun: found.begun,
+            agent: found.is_subagent,
+            processes: found.has_processes,
+        }
+    }
 }
 
 /// List the transcripts of main agents in HOMES, newest first.
@@ -46,22 +62,22 @@ fn transcripts_in<'e>(env: &'e Env, homes: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let homes = homes_of(homes)?;
         let folders: Vec<PathBuf> = homes.iter().flat_map(Home::transcript_folders).collect();
-        listing(env, Wanted::default().list(&folders))
+        let Listing { files, unreadable } = Wanted::default().list(&folders);
+        ser::to_lisp(
+            env,
+            &ShownListing {
+                files: files.iter().map(|(modified, path)| (seconds(*modified), name(path))).collect(),
+                skipped: unreadable.iter().map(|path| name(path)).collect(),
+            },
+        )
     })
 }
 
-fn listing(env: &Env, Listing { files, unreadable }: Listing) -> Result<Value<'_>> {
-    let skipped: Vec<String> = unreadable.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-    let time = |time: &SystemTime| time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    write::Plist::new(env)
-        .set(
-            "files",
-            write::list_of(env, &files, |(modified, path)| {
-                env.cons(time(modified).as_secs_f64(), path.to_string_lossy().as_ref())
-            })?,
-        )?
-        .set("skipped", write::texts(env, &skipped)?)?
-        .finish()
+/// Transcripts with their times, and the names that are not text.
+#[derive(Serialize)]
+struct ShownListing {
+    files: Vec<(f64, String)>,
+    skipped: Vec<String>,
 }
 
 /// Return the first LIMIT bytes of FILE, or nil if it is no regular file that can be read.

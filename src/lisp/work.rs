@@ -1,39 +1,108 @@
 //! Lisp functions on the work of agents.
 
-use emacs::{Env, Result, Value, defun};
+use emacs::{Env, FromLisp, IntoLisp, Result, Value, defun};
 use serde::{Deserialize, Serialize};
 
 use super::read::{self, Key};
-use super::{border, elsewhere, ser, with_module, write};
+use super::ser::{self, Symbol};
+use super::threads::with_thread;
+use super::{border, elsewhere, guarded, with_module};
 use crate::error::Error;
+use crate::events::Millis;
+use crate::events::turns::{Commit, Ending};
 use crate::events::work::{CommandWork, FileWork, Part, Tokens, Work, recorded_patches};
+use crate::thread::Thread;
 
-emacs::use_symbols! { outside }
+emacs::use_symbols! { outside whole_turn => "turn" }
+emacs::use_functions! { car cdr }
 
-/// Calls `work` with the part that ID names: an item's id, the symbol `outside`, or nil for all.
-fn with_part<T>(id: Value<'_>, work: impl FnOnce(Part<'_>) -> T) -> Result<T> {
-    if id == *outside {
-        return Ok(work(Part::Outside));
+/// The part of a thread that an ID names: an item's id, the symbol `outside`, or nil for all; or a cons of such a
+/// part, where the symbol `turn` stands for all, and the number of a turn.
+struct PartId {
+    item: Option<String>,
+    is_outside: bool,
+    /// The index of the turn.
+    turn: Option<usize>,
+}
+
+impl PartId {
+    fn part(&self) -> Part<'_> {
+        if self.is_outside { Part::Outside } else { self.item.as_deref().map_or(Part::Whole, Part::Item) }
     }
-    let id = read::optional("id", id, read::text)?;
-    Ok(work(id.as_deref().map_or(Part::Whole, Part::Item)))
+
+    /// The work of the part in a thread.
+    fn of<'t>(&self, thread: &'t Thread) -> Option<&'t Work> {
+        match self.turn {
+            Some(turn) => thread.work_in_turn(turn, self.part()),
+            None => thread.work(self.part()),
+        }
+    }
+}
+
+impl FromLisp<'_> for PartId {
+    fn from_lisp(value: Value<'_>) -> Result<PartId> {
+        guarded(value.env, || {
+            let (part, of_turn) = if read::is_cons(value)? {
+                let number: usize = read::whole_number("turn", value.env.call(cdr, [value])?)?;
+                let first = read::wrong("turn", value, "a number from 1 on");
+                (value.env.call(car, [value])?, Some(number.checked_sub(1).ok_or(first)?))
+            } else {
+                (value, None)
+            };
+            let is_outside = part == *outside;
+            let is_whole = is_outside || of_turn.is_some() && part == *whole_turn;
+            let item = if is_whole { None } else { read::optional("id", part, read::text)? };
+            Ok(PartId { item, is_outside, turn: of_turn })
+        })
+    }
 }
 
 /// See `todo-write-work'.
 #[defun]
-fn work<'e>(env: &'e Env, thread: Key, id: Value<'e>) -> Result<Value<'e>> {
+fn work(env: &Env, thread: Key, id: PartId) -> Result<Value<'_>> {
     border(env, || {
         elsewhere::read(env, &thread)?;
-        let found = with_part(id, |part| {
-            with_module(|module| {
-                let Some(thread) = module.store.seen(&thread)? else { return Ok(None) };
-                let Some(work) = thread.work(part) else { return Ok(None) };
-                let has_tokens = thread.work_sums().has_tokens(part);
-                Ok::<_, Error>(Some(ShownWork::of(work, has_tokens)))
-            })
-        })??;
-        found.map(|work| ser::to_lisp(env, &work)).transpose()
+        let found = with_module(|module| {
+            let Some(thread) = module.store.seen(&thread)? else { return Ok(None) };
+            let Some(work) = id.of(thread) else { return Ok(None) };
+            let has_tokens = thread.work_sums().has_tokens(id.part());
+            Ok::<_, Error>(Some(ShownWork::of(work, has_tokens)))
+        })?;
+        found.map(|work| ser::to_lisp(env, &work)).transpose()?.into_lisp(env)
     })
+}
+
+/// See `todo-write-turns'.
+#[defun]
+fn turns(env: &Env, thread: Key) -> Result<Value<'_>> {
+    border(env, || {
+        let turns: Vec<ShownTurn> = with_thread(env, &thread, |thread| {
+            let has_tokens = thread.work_sums().has_tokens(Part::Whole);
+            let turns = thread.turns().iter().enumerate().map(|(place, turn)| ShownTurn {
+                prompt: turn.prompt.clone(),
+                began: turn.began,
+                ended: turn.ended,
+                ending: Symbol(turn.ending),
+                items: turn.items.clone(),
+                commits: turn.commits.clone(),
+                work: thread.work_in_turn(place, Part::Whole).map(|work| ShownWork::of(work, has_tokens)),
+            });
+            turns.collect()
+        })?;
+        ser::to_lisp(env, &turns)
+    })
+}
+
+/// A turn as Lisp has it.
+#[derive(Serialize)]
+struct ShownTurn {
+    prompt: Option<String>,
+    began: Millis,
+    ended: Millis,
+    ending: Symbol<Option<Ending>>,
+    items: Vec<String>,
+    commits: Vec<Commit>,
+    work: Option<ShownWork>,
 }
 
 /// Work as Lisp and JSON have it.
@@ -46,12 +115,21 @@ pub(super) struct ShownWork {
     models: Vec<String>,
     #[serde(default)]
     shared: bool,
+    #[serde(default, rename = "moreFiles", skip_serializing_if = "std::ops::Not::not")]
+    more_files: bool,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    refused: u64,
     added: u64,
     removed: u64,
     edits: u64,
     responses: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tokens: Option<ShownTokens>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // Serde passes a reference.
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The tokens of [`ShownWork`].
@@ -75,6 +153,8 @@ impl ShownWork {
             files: work.files.clone(),
             models: work.models.clone(),
             shared: work.shared,
+            more_files: work.more_files,
+            refused: work.refused,
             added: work.added,
             removed: work.removed,
             edits: work.edits,
@@ -86,25 +166,23 @@ impl ShownWork {
 
 /// See `todo-write--patches'.
 #[defun]
-fn patches<'e>(env: &'e Env, thread: Key, id: Value<'e>, path: Value<'e>) -> Result<Value<'e>> {
+fn patches<'e>(env: &'e Env, thread: Key, id: PartId, path: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let path = read::optional("path", path, read::text)?;
         elsewhere::read(env, &thread)?;
         let recorded = with_module(|module| module.store.recorded(&thread));
-        let id = if id == *outside { None } else { Some(read::optional("id", id, read::text)?) };
+        let numbers = match id.turn {
+            Some(turn) => {
+                with_thread(env, &thread, |thread| thread.numbers_of_turn(turn))?.unwrap_or_default()
+            }
+            None => 0..u64::MAX,
+        };
         let patches = elsewhere::ask(env, move |_| {
-            let part = match &id {
-                None => Part::Outside,
-                Some(None) => Part::Whole,
-                Some(Some(id)) => Part::Item(id),
-            };
-            let found = recorded.work(part)?;
+            let found = recorded.work(id.part(), numbers)?;
             let patches = recorded_patches(&found, path.as_deref());
             Ok::<_, Error>(patches.map(|(path, patch)| (path.to_owned(), patch.to_owned())).collect())
         })?;
         let patches: Vec<(String, String)> = patches?;
-        write::list_of(env, &patches, |(path, patch)| {
-            env.cons(write::text(env, path)?, write::text(env, patch)?)
-        })
+        ser::to_lisp(env, &patches)
     })
 }

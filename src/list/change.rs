@@ -1,4 +1,4 @@
-//! The changes between two lists: diff, apply and fold.
+//! The changes between two lists: diff and apply.
 //!
 //! These compare entries by id. [`crate::list::identity`] assigns ids where there are none.
 

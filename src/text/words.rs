@@ -2,13 +2,15 @@
 
 use std::ops::Range;
 
+use serde::Serialize;
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 
 /// The largest product of lengths that is compared. Longer texts count as replaced.
 const MOST_STEPS: usize = 90_000;
 
 /// What became of a part of a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// Both texts have it.
     Same,

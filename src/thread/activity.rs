@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::record::Record;
 use super::{State, Thread};
 use crate::events::Millis;
+pub use crate::events::turns::Ending;
 use crate::wire::wire_names;
 
 wire_names! {
@@ -21,38 +22,17 @@ wire_names! {
     }
 }
 
-wire_names! {
-    /// How the agent's last turn or its session ended.
-    pub enum Ending {
-        /// The turn ended, and the session goes on.
-        EndOfTurn = "end-of-turn",
-        /// The agent's process exited.
-        SessionEnded = "session-ended",
-        /// The agent's process was killed.
-        Killed = "killed",
-        /// The user denied a permission, which ended the turn.
-        Denied = "denied",
-        /// The turn ended with an error.
-        Error = "error",
-    }
-}
-
-impl Ending {
-    /// Whether another ending replaced that of a turn, between two looks.
-    pub(crate) fn is_replaced(before: Option<Ending>, after: Option<Ending>) -> bool {
-        before.is_some() && after.is_some() && before != after
-    }
-}
-
-/// The agent's activity, and a pause of its plan.
+/// The agent's activity, and a pause of its plan. Its fields are keys of the record `state`.
+///
+/// They go together: a turn that ended is `idle` with an ending, and pauses a plan that has open items.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentActivity {
-    /// The reason of the pause, if the plan is paused.
+    /// The reason of the pause, a phrase for the user, if the plan is paused.
     pub paused: Option<String>,
-    /// How the agent ended; `None` while it works or waits, or if its host does not know.
+    /// How the agent's turn or session ended; none while it works or waits, or if its host does not know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ending: Option<Ending>,
-    /// See [`Activity`].
+    /// What the agent does; `working` if a journal does not say.
     #[serde(default)]
     pub activity: Activity,
 }
@@ -134,6 +114,7 @@ impl Thread {
         } else {
             self.clock.pause(now);
         }
+        self.turns.set_ending(activity.ending, now);
         self.activity.clone_from(activity);
     }
 }

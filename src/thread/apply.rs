@@ -37,7 +37,12 @@ impl Thread {
                 }
             }
             Record::State { timestamp, activity } => self.apply_activity(activity, *timestamp),
-            Record::Position(position) => self.keep_position(position),
+            Record::Position(position) => {
+                self.reading.leave(usize::try_from(position.ahead).unwrap_or(usize::MAX));
+                self.reading.pass(position.read);
+                self.keep_position(position);
+            }
+            Record::Call(call) => self.reading.push(call.clone()),
             Record::Observation(observation) => self.keep_observation(Arc::clone(observation)),
         }
     }
@@ -118,7 +123,7 @@ impl Thread {
         let before = (is_write && self.agent.noted.is_some()).then(|| self.list().clone());
         self.revisions.push(number, list, changes.clone(), stamp.clone());
         self.set_view(base, is_unanswered, before.as_ref());
-        self.observe_revision(number, &changes, stamp.timestamp);
+        self.observe_revision(number, &changes, is_write, stamp.timestamp);
     }
 
     /// The list that the agent knows after a revision, unless that is the revision's list.
@@ -145,7 +150,7 @@ impl Thread {
     }
 
     fn keep_position(&mut self, position: &PositionRecord) {
-        let position = PositionRecord { records: 0, ..position.clone() };
+        let position = PositionRecord { records: 0, ahead: 0, read: 0, ..position.clone() };
         self.positions.retain(|known| !known.is_of_file(&position));
         if self.positions.len() == MANY_POSITIONS {
             self.positions.remove(0);
@@ -166,6 +171,7 @@ impl Thread {
         mark_told(self.revisions.current_mut(), self.agent.base.as_deref());
         self.clock.clone_from(&full.clock);
         full.positions.iter().for_each(|position| self.keep_position(position));
+        self.reading.restore(full.read, &full.ahead);
         self.observations.skip_to(full.observations);
     }
 
@@ -184,6 +190,8 @@ impl Thread {
             clock: self.clock.clone(),
             observations: self.observations.next_number(),
             positions: self.positions.clone(),
+            read: self.reading.revision(),
+            ahead: self.reading.ahead().iter().cloned().collect(),
         })
     }
 
@@ -266,4 +274,26 @@ fn noted_after(noted: &List, known: [&List; 2], lists: [&List; 2]) -> List {
 fn first_free_id<'i>(items: impl Iterator<Item = &'i Arc<Item>>) -> u64 {
     let numbers = items.filter_map(|item| item.id.strip_prefix('t')?.parse::<u64>().ok());
     numbers.filter(|number| *number < COUNTER_LIMIT).max().map_or(1, |number| number + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_file_of_a_session_has_its_own_position() {
+        let mut thread = Thread::new("claude:s", Map::new(), 1);
+        let of = |subagent: Option<&str>, offset| PositionRecord {
+            subagent: subagent.map(str::to_owned),
+            session: "s".into(),
+            offset,
+            ..PositionRecord::default()
+        };
+        for position in [of(None, 10), of(Some("a1"), 5), of(None, 20)] {
+            thread.apply(&Record::Position(position));
+        }
+        assert_eq!(thread.recorded_until(&of(None, 0)), Some(20));
+        assert_eq!(thread.recorded_until(&of(Some("a1"), 0)), Some(5));
+        assert_eq!(thread.positions.len(), 2);
+    }
 }

@@ -1,4 +1,7 @@
 //! The times of items: created, started, completed, and the time in progress.
+//!
+//! All times are milliseconds since the Unix epoch, as the thread's records have them. No call fails: a time
+//! that is earlier than the one before, as after the clock of the machine was set back, adds no interval.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +23,7 @@ pub struct Times {
     /// When it was completed; none while it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed: Option<Millis>,
-    /// The finished intervals in progress, as start and end.
+    /// The finished intervals in progress, as `[START, END]`, oldest first. None is empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<(Millis, Millis)>,
     /// The start of the running interval, if it is in progress and its agent works.
@@ -29,18 +32,21 @@ pub struct Times {
 }
 
 impl Times {
-    /// The milliseconds in progress until `now`.
+    /// The milliseconds in progress until `now`, those of the running interval included. The sum stays
+    /// within its type, whatever a damaged journal says.
     pub fn spent(&self, now: Millis) -> Millis {
         let finished = self.intervals.iter().map(|(from, to)| to.saturating_sub(*from));
         let running = self.running_since.map(|since| now.saturating_sub(since));
         finished.chain(running).fold(0, Millis::saturating_add)
     }
 
+    /// Begins an interval, unless one runs.
     fn start(&mut self, now: Millis) {
         self.started.get_or_insert(now);
         self.running_since.get_or_insert(now);
     }
 
+    /// Ends the running interval, if there is one. It counts only if it is longer than 0.
     fn stop(&mut self, now: Millis) {
         if let Some(since) = self.running_since.take()
             && since < now
@@ -50,7 +56,8 @@ impl Times {
     }
 }
 
-/// The times of a thread's items by id, including removed items, which undo can restore.
+/// The times of a thread's items by id, including removed items, which undo can restore. On disk it is an
+/// object with the ids as keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Clock(HashMap<String, Times>);
@@ -61,7 +68,9 @@ impl Clock {
         self.0.get(id)
     }
 
-    /// Updates the times for a revision made at `now`.
+    /// Updates the times for a revision made at `now`: an item in progress begins an interval, any other
+    /// ends its one; a completed item gets its time of completion once, and an open one has none. Moves
+    /// change nothing.
     pub fn apply(&mut self, changes: &[Change<Arc<Item>>], now: Millis) {
         for change in changes {
             if change.kind == ChangeKind::Reordered {
@@ -85,12 +94,13 @@ impl Clock {
         }
     }
 
-    /// Ends all running intervals.
+    /// Ends all running intervals, since the agent does not work from `now` on.
     pub fn pause(&mut self, now: Millis) {
         self.0.values_mut().for_each(|times| times.stop(now));
     }
 
-    /// Starts intervals for the items in progress.
+    /// Begins intervals for the items of `list` that are in progress, since the agent works again from `now`
+    /// on.
     pub(crate) fn resume(&mut self, list: &[Arc<Item>], now: Millis) {
         for item in list.iter().filter(|item| item.status == Status::InProgress) {
             self.0.entry(item.id.clone()).or_default().start(now);

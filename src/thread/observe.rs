@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Thread;
+use super::{Moment, Thread};
 use crate::events::Millis;
 use crate::events::observation::{
     Details, Filter, Kept, Metadata, Observation, Payload, Phase, RevisionObservations, Type,
@@ -11,7 +11,7 @@ use crate::events::payload::{Derived, PlanUpdate, StatusChange, Text};
 use crate::events::policy::{Hidden, Policy, abridge};
 use crate::events::work::is_work;
 use crate::list::change::{Change, ChangeKind};
-use crate::list::item::{Item, Status};
+use crate::list::item::{Item, List, Status};
 use crate::thread::record::Record;
 
 /// Maximum number of calls that start subagents.
@@ -20,7 +20,9 @@ const MANY_MOMENTS: usize = 4_096;
 impl Thread {
     /// Records an observation and returns it.
     pub fn observe(&mut self, payload: Payload, details: Details, now: Millis) -> Arc<Observation> {
-        let observation = self.observation(payload, details, now);
+        let list = details.line.and_then(|time| self.list_at_line(time));
+        let list = list.as_ref().unwrap_or(self.list());
+        let observation = self.observation(payload, details, list, now);
         self.make(Record::Observation(Arc::clone(&observation)));
         observation
     }
@@ -72,13 +74,17 @@ impl Thread {
             self.refused = reason.as_str().map(str::to_owned);
         }
         self.is_abridged |= observation.metadata.abridged.is_some();
-        self.work.add(&observation);
+        let is_prompt = observation.kind() == Type::Intent;
+        let in_progress = if is_prompt { self.in_progress() } else { Vec::new() };
+        let turn = self.turns.add(&observation, in_progress);
+        self.work.add(&observation, turn);
         let Metadata { call_id, items, .. } = &observation.metadata;
         if let (Type::ToolCall, Some(call), Some(items)) = (observation.kind(), call_id, items) {
             if self.moments.len() == MANY_MOMENTS {
                 self.moments.clear();
             }
-            self.moments.insert(call.clone(), items.clone());
+            let moment = Moment { items: items.clone(), number: observation.number };
+            self.moments.insert(call.clone(), moment);
         }
         self.observations.push(observation);
     }
@@ -105,21 +111,25 @@ impl Thread {
 
     /// The ids of the items in progress.
     pub fn in_progress(&self) -> Vec<String> {
-        let items = self.list().iter().filter(|item| item.status == Status::InProgress);
-        items.map(|item| item.id.clone()).collect()
+        in_progress(self.list())
     }
 
-    /// Creates an observation with the phase and step of the list.
-    fn observation(&self, payload: Payload, details: Details, now: Millis) -> Arc<Observation> {
-        let Details { title, trace_id, parent_id, phase, mut metadata } = details;
-        let phase = phase.unwrap_or_else(|| Some(Phase::of(self.list())));
+    /// The ids of the items in progress at a line of that time after the last one that was read.
+    pub(crate) fn in_progress_at_line(&mut self, time: Millis) -> Vec<String> {
+        self.list_at_line(time).map_or_else(|| self.in_progress(), |list| in_progress(&list))
+    }
+
+    /// Creates an observation with the phase and step of a list.
+    fn observation(&self, payload: Payload, details: Details, list: &List, now: Millis) -> Arc<Observation> {
+        let Details { title, trace_id, parent_id, phase, line: _, mut metadata } = details;
+        let phase = phase.unwrap_or_else(|| Some(Phase::of(list)));
         let step = match &parent_id {
-            Some(id) => self.list().iter().find(|item| item.id == *id),
-            None if phase == Some(Phase::Execution) => self.current(),
+            Some(id) => list.iter().find(|item| item.id == *id),
+            None if phase == Some(Phase::Execution) => list.iter().find(|item| is_in_progress(item)),
             None => None,
         };
         if is_work(payload.kind(), &metadata) && metadata.items.is_none() {
-            metadata.items = Some(self.in_progress());
+            metadata.items = Some(in_progress(list));
         }
         let number = self.observations.next_number();
         let observation = observation(number, payload, phase, step, metadata, now);
@@ -136,9 +146,11 @@ impl Thread {
         &mut self,
         revision: u64,
         changes: &[Change<Arc<Item>>],
+        is_write: bool,
         timestamp: Millis,
     ) {
         let phase = Phase::of(self.list());
+        self.turns.add_changes(changes, is_write, self.observations.next_number(), timestamp);
         self.observations.push_revision(RevisionObservations {
             first: self.observations.next_number(),
             count: 1 + changes.iter().filter_map(status_change).count(),
@@ -170,6 +182,15 @@ impl Thread {
         };
         (made.first..).zip([update].into_iter().chain(statuses)).map(observation).collect()
     }
+}
+
+fn is_in_progress(item: &Item) -> bool {
+    item.status == Status::InProgress
+}
+
+/// The ids of the items in progress of a list.
+fn in_progress(list: &List) -> Vec<String> {
+    list.iter().filter(|item| is_in_progress(item)).map(|item| item.id.clone()).collect()
 }
 
 /// An observation with the default title and parent.

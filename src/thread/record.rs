@@ -1,7 +1,12 @@
 //! The records of a thread: each is one change of its state, live and read from a journal alike.
 //!
-//! As JSON, a record is an object with its name in `record`. Times are milliseconds since the Unix
-//! epoch. Unknown keys are ignored; a missing key without a default makes the record unreadable.
+//! As a line of a journal, a record is a JSON object with its name in `record`, keys in camelCase, and in its
+//! last key, `sum`, a checksum of the object without that key. Unknown keys are ignored. A line is damaged if
+//! the checksum is wrong, a key without a default is missing, a key is of another type, or a counter is not
+//! below 2^53: it is set aside, and the other lines are read.
+//!
+//! Times are milliseconds since the Unix epoch. Revisions, item ids and observations are numbered from 1 in
+//! each thread; 0 stands for none, so that revision 0 is the empty list. Offsets are in bytes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,6 +15,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::activity::AgentActivity;
+use super::calls::StoredCall;
 use super::clock::Clock;
 use super::revision::Stamp;
 use crate::events::Millis;
@@ -26,13 +32,16 @@ pub(crate) type Changes = Vec<Change<Arc<Item>>>;
 pub enum Record {
     /// The first record of a journal.
     Thread {
-        /// The version of the format; a journal of a later version is neither read nor written.
+        /// The version of the format, [`FORMAT`] at most: a journal of a later version is neither read nor
+        /// written.
         format: u32,
-        /// The thread's key.
+        /// The thread's key, which the host chose. A journal of another key is not this thread's.
         thread: String,
-        /// When the journal was begun.
+        /// When the journal was begun, or the description changed.
         timestamp: Millis,
-        /// The host's description of the thread: `project`, `parent`, `parentItem`, ….
+        /// The host's description of the thread, which replaces that of an earlier such record: `project`,
+        /// the name of its root folder; `parent`, a key; `parentItem`, an item's id; `agent`, a name;
+        /// `unattended`, true if no user looks at the agent; and what the host adds.
         about: Map<String, Value>,
     },
     /// A new revision of the list.
@@ -41,9 +50,9 @@ pub enum Record {
     Full(FullRecord),
     /// What the agent knows after a write that changed nothing, or what it was told otherwise.
     Known {
-        /// The number of the current revision.
+        /// The number of the current revision, which the agent knows from now on.
         number: u64,
-        /// As in a revision; without it the agent knows the current list.
+        /// As in a revision; if it is absent, the agent knows the current list.
         #[serde(
             default,
             skip_serializing_if = "Option::is_none",
@@ -60,11 +69,14 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "is_false")]
         noted: bool,
     },
+    /// A call of the agent's tool. It follows the record of its revision, if it made one.
+    Call(StoredCall),
     /// A pause, a resumption, or another activity of the agent.
     State {
-        /// When it began.
+        /// When it began. A pause stops the intervals of items then, and any other activity but `working`
+        /// does.
         timestamp: Millis,
-        /// The activity from then on.
+        /// The activity from then on: the keys `paused`, `ending` and `activity`.
         #[serde(flatten)]
         activity: AgentActivity,
     },
@@ -76,7 +88,7 @@ pub enum Record {
 
 /// How far a transcript is recorded in a thread. It stands first in the append with what was read up to
 /// there, which counts only as a whole.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PositionRecord {
     /// The subagent whose file it is; none for the session's own file.
@@ -92,6 +104,12 @@ pub struct PositionRecord {
     /// The number of records of the same append that follow; 0 if they do not matter.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub records: u64,
+    /// The number of calls that are stored although their lines are not among these.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub ahead: u64,
+    /// The newest revision whose line is among these or before them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub read: u64,
 }
 
 impl PositionRecord {
@@ -122,7 +140,8 @@ pub struct RevisionRecord {
     pub next_id: u64,
     /// The newest revision that the agent knows; `number` if it knows this list.
     pub known: u64,
-    /// The changes from the list that the agent knew to the one that it sent, if it knows only that.
+    /// The changes from the list that the agent knew to the one that it sent, if it knows only that. None if
+    /// it knows the list of revision `known`.
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "without_previous_if_any")]
     pub sent: Option<Changes>,
     /// Whether the result of this write did not reach the agent. An edit of the user leaves that as it was.
@@ -138,7 +157,7 @@ pub struct FullRecord {
     pub number: u64,
     /// When the record was made.
     pub timestamp: Millis,
-    /// The current list.
+    /// The current list, which counts whatever the records before it say.
     pub list: List,
     /// The list that the agent knows, if it is not `list`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -158,11 +177,17 @@ pub struct FullRecord {
     pub known: u64,
     /// The times of all items that were ever listed.
     pub clock: Clock,
-    /// The number of the next observation.
+    /// The number of the next observation; a lower one than is known counts for nothing.
     pub observations: u64,
     /// How far transcripts are recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub positions: Vec<PositionRecord>,
+    /// The newest revision whose line in the transcript is recorded.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub read: u64,
+    /// The calls whose lines are not recorded yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ahead: Vec<StoredCall>,
 }
 
 fn is_false(flag: &bool) -> bool {
@@ -204,6 +229,7 @@ impl Record {
             Record::Observation(observation) => Some(observation.timestamp),
             Record::Revision(made) => Some(made.stamp.timestamp),
             Record::Full(full) => Some(full.timestamp),
+            Record::Call(call) => Some(call.timestamp),
             Record::Known { .. } | Record::Position(_) => None,
         }
     }
@@ -214,10 +240,14 @@ impl Record {
             Record::Thread { timestamp, .. } | Record::State { timestamp, .. } => *timestamp,
             Record::Revision(made) => made.number.max(made.stamp.timestamp).max(made.next_id).max(made.known),
             Record::Full(full) => {
-                full.number.max(full.timestamp).max(full.next_id).max(full.known).max(full.observations)
+                let counts = full.number.max(full.next_id).max(full.known).max(full.observations);
+                counts.max(full.timestamp).max(full.read)
             }
             Record::Known { number, .. } => *number,
-            Record::Position(position) => position.offset.max(position.records),
+            Record::Position(position) => {
+                position.offset.max(position.records).max(position.ahead).max(position.read)
+            }
+            Record::Call(call) => call.revision.max(call.timestamp),
             Record::Observation(observation) => observation.number.max(observation.timestamp),
         };
         highest < COUNTER_LIMIT

@@ -25,19 +25,20 @@ wire_names! {
     }
 }
 
-/// The author, time and origin of a revision.
+/// The author, time and origin of a revision. On disk it is an object with these keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
-    /// The time it was made.
+    /// The time it was made. For a list in a transcript, that is the time of its line, but never before the
+    /// time of the record before it.
     pub timestamp: Millis,
-    /// The author.
+    /// The author: the agent for a write, the user for edits and undo.
     pub author: Author,
-    /// The name of the host, if known.
+    /// The name that the host gave itself, such as `claude` or `mcp`; none if it gave none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Arc<str>>,
     /// What made it.
     pub operation: Operation,
-    /// The number of the revision that undo restored.
+    /// The number of the revision whose list an undo restored; none for anything else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restores: Option<u64>,
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::record::{Record, RevisionRecord};
 use super::revision::{Operation, Stamp};
-use super::{Outcome, State, Thread};
+use super::{CallName, Outcome, State, Thread};
 use crate::events::Millis;
 use crate::list::change::{ChangeKind, diff};
 use crate::list::identity::{Features, recognize, recognize_equal};
@@ -23,12 +23,15 @@ pub struct WriteOptions {
     pub keep_completed: bool,
     /// Whether the result cannot reach the agent, as with a transcript.
     pub is_unanswered: bool,
+    /// The name of the call, if a transcript may tell of it.
+    pub call: Option<CallName>,
 }
 
 impl Thread {
     /// Accepts an agent's whole list.
     pub fn write(&mut self, plan: Plan, options: WriteOptions, now: Millis) -> Outcome {
-        let WriteOptions { source, keep_completed, is_unanswered } = options;
+        let WriteOptions { source, keep_completed, is_unanswered, call } = options;
+        let call = call.map(|call| call.of(&plan));
         let mut next_id = self.next_id;
         let base = self.base();
         let (mut theirs, cancelled) = self.identify(base, plan.drafts, plan.cancelled, &mut next_id);
@@ -49,6 +52,9 @@ impl Thread {
         let (changes, unanswered) = (Vec::new(), is_unanswered);
         let made = RevisionRecord { number, stamp, changes, next_id, known, sent, unanswered };
         let outcome = self.revise(list, made, &cancelled);
+        if let Some(call) = call {
+            self.note_call(call, now);
+        }
         // A revision ends a refusal.
         let mended = self.refused.is_some();
         if mended {

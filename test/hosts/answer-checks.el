@@ -450,9 +450,9 @@ It would begin PID again."
   (when-let* ((daemon (car (seq-find (lambda (process)
                                        (string-search " daemon run "
                                                       (or (alist-get 'args (cdr process)) "")))
-                                     (todo-write-attention--processes pid)))))
+                                     (todo-write-terminal--processes pid)))))
     (dolist (process (sort (list-system-processes) #'<))
-      (when (assq daemon (todo-write-attention--processes process))
+      (when (assq daemon (todo-write-terminal--processes process))
         (signal-process process 'kill)))))
 
 (ert-deftest answer-checks-a-session-in-the-background-asks-here ()

@@ -31,7 +31,7 @@
 `test-alarms' has the alarms of the mode line, `test-quiet' the time at
 which the last one ended, and `test-notes' the notifications."
   (todo-write-user-eval
-   '(progn (require 'term) (require 'todo-write-follow)
+   '(progn (require 'term) (require 'todo-write-agents) (require 'todo-write-follow)
            (require 'todo-write-mode-line) (require 'todo-write-notify))
    `(setq test-alarms nil test-quiet nil test-notes nil test-withdrawn nil
           todo-write-follow-agents ',agents
@@ -49,9 +49,9 @@ which the last one ended, and `test-notes' the notifications."
             ((not test-quiet) (setq test-quiet (float-time)))))
    '(defun test-states ()
       (mapcar (lambda (agent)
-                (cons (intern (car (split-string (todo-write-agent-key agent) ":")))
+                (cons (intern (car (split-string (plist-get agent :thread) ":")))
                       (todo-write-agent-state agent)))
-              (todo-write-attention--sorted-agents)))
+              (todo-write-agents)))
    '(add-variable-watcher 'todo-write-mode-line-string #'test-watch)
    '(progn (todo-write-follow-mode) (todo-write-mode-line-mode) (todo-write-notify-mode))
    t))

@@ -15,6 +15,7 @@
 (require 'cl-lib)
 (require 'ert)
 (require 'hosts-helper)
+(require 'todo-write-agents)
 (require 'todo-write-attention)
 (require 'todo-write-follow)
 
@@ -473,14 +474,15 @@ esac
        (claude-checks-wait
         "the new session"
         (lambda ()
-          (todo-write-follow-sessions--pid (concat "claude:" (claude-checks-own :sessionId)))))
+          (todo-write-follow-sessions--process-of
+           (concat "claude:" (claude-checks-own :sessionId)))))
        (should (equal (plist-get (todo-write-summary thread) :reason) "end of turn"))
        (should (equal (claude-checks-rows thread) '(("Rake" . "in_progress"))))))))
 
 (defun claude-checks--agent (session)
   "Return (STATE . PROJECT) of the agent of SESSION in the overview, or nil."
-  (when-let* ((agent (todo-write-attention--agent (concat "claude:" session))))
-    (cons (todo-write-agent-state agent) (todo-write-agent-project agent))))
+  (when-let* ((agent (todo-write-agent (concat "claude:" session))))
+    (cons (todo-write-agent-state agent) (plist-get agent :project))))
 
 (ert-deftest claude-checks-commands-that-no-model-reads ()
   (let ((pond (file-name-as-directory (file-truename (make-temp-file "pond" t))))
@@ -493,7 +495,7 @@ esac
       (claude-checks-run
        (list "Hello.")
        (lambda ()
-         (todo-write-attention--watch 'checks t)
+         (add-hook 'todo-write-agent-functions #'ignore)
          (unwind-protect
              (progn
                (claude-checks-trust pond)
@@ -511,7 +513,7 @@ esac
                                    (lambda () (equal pond (file-name-as-directory
                                                            (claude-checks-own :cwd)))))
                (shows "another project" (cons 'done pond))
-               (todo-write-attention--see (todo-write-attention--agent (concat "claude:" session)))
+               (todo-write-agent-see (concat "claude:" session))
                (claude-checks-type "/clear" (lambda ()
                                               (not (equal session (claude-checks-own :sessionId)))))
                (let ((cleared (claude-checks-own :sessionId)))
@@ -520,7 +522,7 @@ esac
                  (todo-write-follow--search-again)
                  (should-not (claude-checks--agent cleared)))
                (shows "what was seen" (cons 'idle pond)))
-           (todo-write-attention--watch 'checks nil)))))))
+           (remove-hook 'todo-write-agent-functions #'ignore)))))))
 
 (ert-deftest claude-checks-a-request-that-fails ()
   (claude-checks-run

@@ -42,8 +42,12 @@ It is called with the port of the model, which has gptel-agent's own tools."
                     gptel-backend (todo-write-mock-backend 'openai port)
                     gptel-model 'gpt)
         (insert "Look after the garden")
-        (gptel-send)
-        (todo-write-test-wait (lambda () (string-search "The beds are wet" (buffer-string))))
+        (let ((ended nil))
+          ;; gptel still needs the buffer when it has all of the answer.
+          (add-hook 'gptel-post-response-functions (lambda (&rest _) (setq ended t)) 90 t)
+          (gptel-send)
+          (todo-write-test-wait (lambda () ended) 60))
+        (should (string-search "The beds are wet" (buffer-string)))
         (funcall function port)
         (kill-buffer)))))
 

@@ -16,6 +16,7 @@
 (require 'todo-write-list)
 (require 'todo-write-mcp-helper)
 (require 'todo-write-socket-helper)
+(require 'work-helper)
 
 (defmacro mcp-seams-with-claude (steps options &rest body)
   "Evaluate BODY while Claude Code works by STEPS and writes plans by MCP.
@@ -117,6 +118,39 @@ OPTIONS is a list of arguments for `claude-checks-run'."
       (claude-checks-ends)
       (mcp-seams-shows "its end" session 'paused nil
                        '("Rake the leaves" . "completed") '("Water the beds" . "in_progress")))))
+
+(ert-deftest mcp-seams-checks-work-by-place ()
+  (let ((claude-checks-usage '(:usage (:input_tokens 10 :output_tokens 5)))
+        (command (lambda (command) `(("Bash" :command ,command :description "Work")))))
+    (mcp-seams-with-claude
+        (list (list (claude-checks-todo-write '("Rake" "in_progress") "Water"))
+              (funcall command "echo raked")
+              (list (claude-checks-todo-write '("Rake" "completed") '("Water" "in_progress")))
+              (funcall command "echo watered")
+              (funcall command "exit 3")
+              (list (claude-checks-todo-write '("Rake" "completed") '("Water" "completed")))
+              "Done.")
+        ()
+      (claude-checks-wait-for "? for shortcuts")
+      (claude-checks-type "Plan the garden")
+      (let ((thread (mcp-seams-thread)))
+        (dolist (rows '((("Rake" . "in_progress") ("Water" . "pending"))
+                        (("Rake" . "completed") ("Water" . "in_progress"))
+                        (("Rake" . "completed") ("Water" . "completed"))))
+          (claude-checks-wait (format "%S" rows)
+                              (lambda () (equal rows (claude-checks-rows thread)))))
+        (claude-checks-turn-ends)
+        (mcp-seams-shows "all calls" thread 'done nil '("Rake" . "completed") '("Water" . "completed"))
+        (should-not (todo-write-work thread))
+        ;; All calls came before the first line is read.
+        (todo-write-follow
+         (car (directory-files-recursively
+               (expand-file-name ".claude/projects" claude-checks-home)
+               (regexp-quote (concat (string-remove-prefix "claude:" thread) ".jsonl")))))
+        (should (equal (work-helper-expected 2 :run 1) (work-helper-figures thread "t1")))
+        (should (equal (work-helper-expected 3 :run 2 :failed 1) (work-helper-figures thread "t2")))
+        (should (equal (work-helper-expected 2) (work-helper-figures thread 'outside)))
+        (should (equal 3 (length (todo-write-revisions thread))))))))
 
 (ert-deftest mcp-seams-checks-waiting-working-and-ended ()
   (mcp-seams-with-claude

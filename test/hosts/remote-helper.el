@@ -16,7 +16,7 @@
 (require 'ert)
 (require 'hosts-helper)
 (require 'todo-write-mock-helper)
-(require 'todo-write-remote-socket)
+(require 'todo-write-connect)
 (require 'todo-write-socket-helper)
 (require 'tramp)
 
@@ -113,7 +113,8 @@
 
 (defmacro remote-with-host (&rest body)
   "Evaluate BODY while the host \"build\" can be reached and is in the option.
-Its account has the program in ~/.todo-write/bin, and a project, ~/garden."
+Its account has the program in ~/.todo-write/bin, and a project, ~/garden.
+The PATH there has no ~/.todo-write/bin, and its login shell is talkative."
   (declare (indent 0) (debug t))
   `(remote--call (lambda () ,@body)))
 
@@ -128,7 +129,10 @@ Its account has the program in ~/.todo-write/bin, and a project, ~/garden."
                                 (getenv "PATH")))
                   process-environment))
          (tramp-persistency-file-name nil)
-         (todo-write-remotes '(("build" :prefix "/ssh:build:"))))
+         (todo-write-machines '(("build")))
+         (todo-write-machines--known nil)
+         (todo-write-follow-agents nil)
+         (todo-write-follow-sessions--found nil))
     (unwind-protect
         (progn
           (remote--prepare)
@@ -137,9 +141,13 @@ Its account has the program in ~/.todo-write/bin, and a project, ~/garden."
                      (remote-file ".todo-write/bin/todo-write-mcp"))
           (set-file-modes (remote-file ".todo-write") #o700)
           (make-directory (remote-file "garden"))
+          (dolist (file '(".bashrc" ".profile"))
+            (remote-write file "echo Welcome to build; echo No mail. >&2\n"))
           (remote-own)
           (remote-start-sshd)
-          (todo-write-with-socket (funcall function)))
+          (todo-write-with-socket
+            (unwind-protect (funcall function)
+              (remote-disconnect))))
       (tramp-cleanup-all-connections)
       (remote-stop-sshd)
       (delete-directory remote-folder t))))
@@ -172,34 +180,52 @@ further variables."
                             (append (hosts-claude-environment (format "http://127.0.0.1:%d" port))
                                     environment
                                     (seq-remove (lambda (variable)
-                                                  (string-prefix-p "TMPDIR=" variable))
+                                                  (string-match-p "\\`\\(TMPDIR\\|TODO_WRITE_SANDBOX\\)="
+                                                                  variable))
                                                 (hosts-environment remote-home)))
                             " ")
                  arguments))))
 
-;;; Tunnels
+;;; Connections
 
-(defun remote-tunnel (there here)
-  "Forward THERE, a socket or port of the host, to HERE; return the process."
-  (let ((process (make-process :name "tunnel" :buffer (generate-new-buffer " *tunnel*" t)
-                               :noquery t :connection-type 'pipe
-                               :command (list "ssh" "-N" "-o" "ExitOnForwardFailure=yes"
-                                              "-R" (format "%s:%s" there here) "build"))))
-    (todo-write-test-wait
-     (lambda ()
-       (or (not (process-live-p process))
-           (if (string-prefix-p "/" there) (file-exists-p there)
-             (string-search (format ":%04X " (string-to-number (cadr (split-string there ":"))))
-                            (with-temp-buffer
-                              (insert-file-contents "/proc/net/tcp")
-                              (buffer-string))))))
-     20)
-    process))
+(defun remote-connected-p (name)
+  "Return non-nil if the machine NAME is connected."
+  (when-let* ((link (todo-write-connect--link name)))
+    (eq 'connected (todo-write-connect--link-state link))))
 
-(defun remote-cut (tunnel)
-  "Cut TUNNEL, as when a laptop loses its network."
-  (signal-process tunnel 'KILL)
-  (todo-write-test-wait (lambda () (not (process-live-p tunnel)))))
+(defun remote-connect (name)
+  "Connect to the machine NAME and wait for that."
+  (todo-write-connect name)
+  (todo-write-test-wait (lambda () (remote-connected-p name)) 60
+                        (lambda () (prin1-to-string (todo-write-connect--link name)))))
+
+(defun remote-disconnect ()
+  "Disconnect from all machines."
+  (dolist (link todo-write-connect--links)
+    (todo-write-disconnect (todo-write-connect--link-name link)))
+  (todo-write-follow-stop))
+
+(defun remote-server ()
+  "Return the id of the process that serves on the host, or nil."
+  (seq-find (lambda (pid)
+              (let ((attributes (process-attributes pid)))
+                (and (equal remote-account (alist-get 'user attributes))
+                     (string-match-p "todo-write-mcp serve\\'" (or (alist-get 'args attributes) "")))))
+            (list-system-processes)))
+
+(defun remote-sshd-of (pid)
+  "Return the id of the sshd above the process PID."
+  (while (not (string-match-p "\\`sshd" (alist-get 'comm (process-attributes pid))))
+    (setq pid (alist-get 'ppid (process-attributes pid))))
+  pid)
+
+(defun remote-ssh ()
+  "Return the id of the process of ssh that this Emacs has for the host."
+  (seq-find (lambda (pid)
+              (let ((attributes (process-attributes pid)))
+                (and (eql (emacs-pid) (alist-get 'ppid attributes))
+                     (string-match-p "\\`[^ ]*ssh .*BatchMode" (or (alist-get 'args attributes) "")))))
+            (list-system-processes)))
 
 (provide 'remote-helper)
 ;;; remote-helper.el ends here

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks agents on another machine: a second account of this one with its own home, reached by a
-# genuine sshd on the loopback interface, and a container-like namespace with a mounted socket:
+# genuine sshd on the loopback interface, and a container-like namespace:
 #
 #   test/hosts/remote.sh
 #
@@ -45,12 +45,10 @@ check_remote() {
     # The files load the checks of Claude Code, which claude.sh runs.
     export MATCH=${MATCH:-^remote-}
     # TRAMP differs between versions of Emacs.
-    local candidate file newest
+    local candidate newest
     newest=$(newest_emacs)
     for candidate in "$emacs" "$newest"; do
-      for file in test/hosts/remote-checks.el test/hosts/remote-follow-checks.el; do
-        if [[ -e $file ]]; then check_in "$candidate" lisp "$file"; fi
-      done
+      check_in "$candidate" lisp test/hosts/remote-checks.el
       if [[ $candidate == "$newest" ]]; then break; fi
     done
   fi

@@ -311,9 +311,9 @@ REASON is a regexp, or nil for none.  Return the outcome, and with `:types' what
             (efrit-do-gptel-tools '("weather"))
             (seen nil)
             (efrit-do-confirm-function
-             (lambda (&rest _)
+             (lambda (_name _text then)
                (push (todo-write-activity efrit-do-thread) seen)
-               'yes)))
+               (funcall then 'yes))))
        (gptel-make-tool :name "weather" :description "The weather." :confirm t
                         :args '((:name "place" :type string :description "x"))
                         :function (lambda (place) (format "rain in %s" place)))

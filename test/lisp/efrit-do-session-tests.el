@@ -46,7 +46,7 @@ An event is a plist, as in JSON."
 
 (defun efrit-do-session-tests--run (turns &rest options)
   "Run a session that plays TURNS with OPTIONS; return its outcome."
-  (apply #'efrit-do-run "Tidy up" :timeout 20
+  (apply #'efrit-do-run "Tidy up" :timeout 60
          :script (efrit-do-session-tests--script turns) options))
 
 (defun efrit-do-session-tests--status (turns)
@@ -479,6 +479,66 @@ Go on for a while, to see whether anything happens after its end."
       ;; Both calls are answered without being run.
       (should (zerop ran))
       (should (equal (efrit-do-session-text session) "I see.")))))
+
+(defmacro efrit-do-session-tests--asking (answer &rest body)
+  "Run BODY with SESSION, in which the tool `count' waits for the user's consent.
+ANSWER names a function that answers with its argument, as the user would later."
+  (declare (indent 1) (debug t))
+  `(efrit-do-session-tests--with-sessions
+     (let* ((efrit-do-confirm '("count"))
+            (then nil)
+            (efrit-do-confirm-function (lambda (_name _text answered) (setq then answered)))
+            (session (efrit-do-session-tests--start
+                      '(((:tool "count")) ((:tool "count")) ((:text "All done."))))))
+       (cl-flet ((,answer (value) (funcall (prog1 then (setq then nil)) value)))
+         (todo-write-test-wait (lambda () then))
+         ,@body))))
+
+(ert-deftest efrit-do-waits-for-consent-without-blocking-and-then-goes-on ()
+  (efrit-do-session-tests--asking answer
+    (should (equal '(waiting . "permission: count")
+                   (todo-write-activity (efrit-do-session-thread session))))
+    (should (= 0 ran (recursion-depth)))
+    (answer 'always)
+    (should (= 1 ran))
+    ;; The second call needs no further consent.
+    (efrit-do-session-tests--await session)
+    (should (eq 'done (efrit-do-session-status session)))
+    (should (= 2 ran))))
+
+(ert-deftest efrit-do-consent-can-stop-the-session ()
+  (efrit-do-session-tests--asking answer
+    (answer 'quit)
+    (should (eq 'cancelled (efrit-do-session-status session)))
+    (should (= 0 ran))))
+
+(ert-deftest efrit-do-continues-a-session-that-was-stopped-while-it-asked ()
+  (efrit-do-session-tests--with-sessions
+    (let* ((noninteractive nil)
+           (efrit-do-confirm '("count"))
+           (session (efrit-do-session-tests--start '(((:tool "count")) ((:text "I see."))))))
+      (todo-write-test-wait #'todo-write-requests)
+      (efrit-do-cancel session)
+      (should-not (todo-write-requests))
+      (should-not (todo-write-activity (efrit-do-session-thread session)))
+      (efrit-do-session-tests--await (efrit-do-continue session))
+      (should (eq 'done (efrit-do-session-status session)))
+      (should (= 0 ran))
+      (should (seq-some (lambda (event)
+                          (string-search "did not allow"
+                                         (plist-get (plist-get event :content) :content)))
+                        (efrit-do-session-tests--of-type (efrit-do-session-thread session)
+                                                         "TOOL_EXECUTION"))))))
+
+(ert-deftest efrit-do-run-refuses-what-needs-consent-because-emacs-waits ()
+  (efrit-do-session-tests--with-sessions
+    (let* ((noninteractive nil)
+           (efrit-do-confirm '("count"))
+           (outcome (efrit-do-session-tests--run '(((:tool "count")) ((:text "I see."))))))
+      (should (eq 'done (plist-get outcome :status)))
+      (should (string-search "Emacs waits" (plist-get outcome :result)))
+      (should (= 0 ran))
+      (should-not (todo-write-requests)))))
 
 (ert-deftest efrit-do-continue-lets-the-breaker-count-from-zero ()
   (efrit-do-session-tests--with-sessions

@@ -332,7 +332,7 @@
   (declare (indent 1) (debug t))
   `(let* ((asked nil)
           (efrit-do-confirm-function
-           (lambda (name text) (push (cons name text) asked) ,answer)))
+           (lambda (name text then) (push (cons name text) asked) (funcall then ,answer))))
      ,@body
      asked))
 

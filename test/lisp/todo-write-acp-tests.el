@@ -598,6 +598,37 @@ What acp.el would do is done by replaying a record."
         (todo-write-acp-tests--replay client event)))
     (should (equal (todo-write-test-contents thread) '("Mine")))))
 
+;;; Turns
+
+(ert-deftest todo-write-acp-records-prompts-and-what-came-of-them-without-a-plan ()
+  (todo-write-acp-tests--with-client client
+    (todo-write-acp-connect client)
+    (cl-flet* ((run (id)
+                (todo-write-acp-tests--replay
+                 client `(notification "s" ((sessionUpdate . "tool_call") (toolCallId . ,id)
+                                            (kind . "execute") (status . "completed")))))
+              (ask (id &rest texts)
+                (acp-send-request
+                 :client client :buffer (current-buffer)
+                 :request `((:method . "session/prompt")
+                            (:params (sessionId . "s")
+                                     (prompt . ,(vconcat
+                                                 (mapcar (lambda (text)
+                                                           `((type . "text") (text . ,text)))
+                                                         texts)))))
+                 :on-success #'ignore :on-failure #'ignore)
+                (run id)))
+      (run "replayed")
+      (should-not (todo-write-turns "acp:s"))
+      (ask "1" "Bake bread" "of rye")
+      (funcall (car (cdar todo-write-acp-tests--callbacks)) '((stopReason . "end_turn")))
+      (ask "2" "Go on")
+      (should (equal (mapcar (lambda (turn)
+                               (list (plist-get turn :prompt) (plist-get turn :ending)
+                                     (plist-get (plist-get (plist-get turn :work) :commands) :run)))
+                             (todo-write-turns "acp:s"))
+                     '(("Bake bread\nof rye" end-of-turn 1) ("Go on" nil 1)))))))
+
 ;;; Transcripts
 
 (ert-deftest todo-write-acp-shares-the-thread-of-a-transcript-that-is-followed ()

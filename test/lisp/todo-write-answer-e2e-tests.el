@@ -49,22 +49,19 @@
       (setq test-result nil)
       (run-at-time 0 nil
                    (lambda ()
-                     (setq test-result (efrit-do-execute-tool name input))
-                     (write-region (plist-get test-result :content) nil "result.new" nil 'silent)
-                     (rename-file "result.new" "result" t))))))
+                     (efrit-do-call-tool name input
+                                         (lambda (outcome) (setq test-result outcome))))))))
 
 (defun todo-write-answer-user--tool (name &rest input)
-  "Let an agent call the tool NAME with INPUT, and wait until it asks the user."
+  "Let an agent call the tool NAME with INPUT, and show the user what it asks."
   (todo-write-user-eval `(test-tool ,name ',input))
   (todo-write-answer-user--wait-for-question))
 
 (defun todo-write-answer-user--wait-for-question ()
-  "Wait until the user sees a question in the selected window."
-  (todo-write-test-wait
-   (lambda ()
-     (todo-write-user-eval
-      '(and (> (recursion-depth) 0)
-            (eq (window-buffer (selected-window)) (get-buffer "*todo-write-request*")))))))
+  "Wait until an agent asks the user, and show the question."
+  (todo-write-test-wait (lambda () (todo-write-user-eval '(and (todo-write-requests) t))))
+  (should (= 0 (todo-write-user-eval '(recursion-depth))))
+  (todo-write-user-eval '(todo-write-answer)))
 
 (defun todo-write-answer-user--pause ()
   "Wait until the user has paused long enough for a key to count."
@@ -79,22 +76,6 @@
 (defun todo-write-answer-user--result ()
   "Wait until the tool of the agent has returned, and return its outcome."
   (todo-write-test-wait (lambda () (todo-write-user-eval 'test-result))))
-
-(defun todo-write-answer-user--quit (keys)
-  "Type KEYS, which quit, and return what the tool of the agent then tells it.
-A quit may end what this Emacs has just asked the user's Emacs instead, so
-type them again when nothing happens."
-  (let ((again 0))
-    (todo-write-test-wait
-     (lambda ()
-       (when (>= (float-time) again)
-         (setq again (+ 2 (float-time)))
-         (process-send-string todo-write-user-process keys))
-       (file-exists-p "result"))))
-  (prog1 (with-temp-buffer
-           (insert-file-contents "result")
-           (buffer-string))
-    (delete-file "result")))
 
 (defun todo-write-answer-user--on-screen ()
   "Return the text that the window of the question shows."
@@ -293,7 +274,7 @@ type them again when nothing happens."
                 (delete-file "ended")
                 (todo-write-test-wait
                  (lambda () (not (todo-write-user-eval
-                                  '(get-buffer-window "*todo-write-request*")))))
+                                  '(and (get-buffer-window "*todo-write-request*") t)))))
                 (should (equal '("1") (todo-write-user-eval
                                        '(mapcar (lambda (request) (plist-get request :id))
                                                 (todo-write-requests)))))))
@@ -382,27 +363,18 @@ type them again when nothing happens."
 
 ;;; Answers
 
-(ert-deftest efrit-do-c-g-means-no ()
+(ert-deftest efrit-do-c-g-leaves-the-question-open-and-stopping-withdraws-it ()
   (todo-write-answer-user
     (todo-write-answer-user--tool "shell_exec" :command "touch evil")
-    (should (string-search "did not allow" (todo-write-answer-user--quit "\C-g")))
-    (todo-write-answer-user--tool "shell_exec" :command "touch evil")
-    (should (string-search "did not allow" (todo-write-answer-user--quit "\C-]")))
-    (should (= 0 (todo-write-user-eval '(recursion-depth))))
-    (should-not (file-exists-p "evil"))))
-
-(ert-deftest efrit-do-c-g-means-no-also-while-emacs-is-busy ()
-  (todo-write-answer-user
-    (todo-write-answer-user--tool "shell_exec" :command "touch evil")
-    (todo-write-user-eval
-     '(run-at-time 0 nil
-                   (lambda ()
-                     (write-region "" nil "busy" nil 'silent)
-                     (while (not (file-exists-p "go on"))))))
-    (todo-write-test-wait (lambda () (file-exists-p "busy")))
     (process-send-string todo-write-user-process "\C-g")
-    (write-region "" nil "go on" nil 'silent)
-    (should (string-search "did not allow" (todo-write-answer-user--quit "")))
+    (todo-write-test-wait
+     (lambda () (not (todo-write-user-eval '(and (get-buffer-window "*todo-write-request*") t)))))
+    (should (todo-write-user-eval '(and (todo-write-requests) (not test-result))))
+    (todo-write-user-eval '(let ((request (car (todo-write-requests))))
+                             (todo-write-withdraw (plist-get request :thread)
+                                                  (plist-get request :id))))
+    (should (string-search "did not allow"
+                           (plist-get (todo-write-answer-user--result) :content)))
     (should-not (file-exists-p "evil"))))
 
 (ert-deftest efrit-do-tells-the-model-the-message-of-a-no ()
@@ -418,7 +390,7 @@ type them again when nothing happens."
     (todo-write-answer-user--tool "shell_exec" :command "touch wanted")
     (todo-write-user-type "q")
     (todo-write-test-wait
-     (lambda () (not (todo-write-user-eval '(get-buffer-window "*todo-write-request*")))))
+     (lambda () (not (todo-write-user-eval '(and (get-buffer-window "*todo-write-request*") t)))))
     (should (todo-write-user-eval '(and (todo-write-requests) t)))
     (todo-write-user-type "\extodo-write-answer\r")
     (todo-write-answer-user--press "y")
@@ -445,13 +417,12 @@ type them again when nothing happens."
         (run-at-time 0 nil
                      (lambda ()
                        (let ((efrit-do-thread name))
-                         (push (cons name (plist-get (efrit-do-execute-tool
-                                                      "eval_sexp" (list :expr (format "%S" name)))
-                                                     :content))
-                               test-results))))))
+                         (efrit-do-call-tool
+                          "eval_sexp" (list :expr (format "%S" name))
+                          (lambda (outcome)
+                            (push (cons name (plist-get outcome :content)) test-results))))))))
     (todo-write-test-wait
      (lambda () (= 2 (todo-write-user-eval '(length (todo-write-requests))))))
-    ;; The outer question is answered first, from within the inner one.
     (todo-write-user-eval '(todo-write-answer "one"))
     (todo-write-answer-user--press "y")
     (todo-write-user-eval '(todo-write-answer "two"))

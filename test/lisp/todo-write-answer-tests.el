@@ -265,14 +265,6 @@
 
 ;;; Which request
 
-(ert-deftest todo-write-answer-waits-for-no-answer-in-batch ()
-  (should noninteractive)
-  (todo-write-with-store
-    (should-not (todo-write-answer-wait
-                 "a" :id "1" :kind 'permission :title "ls"
-                 :options '((:label "Yes" :value yes :kind allow))))
-    (should-not (todo-write-requests))))
-
 (ert-deftest todo-write-answer-stays-where-it-is-when-it-is-drawn-again ()
   (todo-write-with-store
     (todo-write-request "a" :id "1" :kind 'permission :title "Run it?" :answer #'ignore
@@ -332,8 +324,8 @@
   (todo-write-with-store
     (todo-write-begin "gemini-x" :project "/garden/")
     (todo-write-set-activity "gemini-x" 'waiting "permission prompt")
-    (cl-letf (((symbol-function 'todo-write-attention--pid) (lambda (_) 17))
-              ((symbol-function 'todo-write-attention--tmux-pane) (lambda (_) "work:1.0")))
+    (cl-letf (((symbol-function 'todo-write-agents-pid) (lambda (_) 17))
+              ((symbol-function 'todo-write-terminal-tmux-pane) (lambda (_) "work:1.0")))
       (dolist (thread '(nil "gemini-x"))
         (should (string-prefix-p
                  "garden: permission prompt; answer it there, in the tmux pane work:1.0"
@@ -348,8 +340,8 @@
   (todo-write-with-store
     (todo-write-begin "x" :project "/shop/")
     (todo-write-set-activity "x" 'waiting "permission prompt")
-    (cl-letf (((symbol-function 'todo-write-attention--pid) (lambda (_) 17))
-              ((symbol-function 'todo-write-attention--tmux-pane) (lambda (_) "p3:0.0")))
+    (cl-letf (((symbol-function 'todo-write-agents-pid) (lambda (_) 17))
+              ((symbol-function 'todo-write-terminal-tmux-pane) (lambda (_) "p3:0.0")))
       (should (equal "shop: permission prompt; answer it there, in the tmux pane p3:0.0"
                      (todo-write-answer-tests--refers "x")))
       (let ((header (lambda (&rest request)
@@ -375,7 +367,7 @@
                                       ("mcp:opencode:1" . "opencode") ("mcp:copilot-cli:1" . "Copilot CLI")))
     (todo-write-with-store
       (todo-write-test-write thread "One")
-      (cl-letf (((symbol-function 'todo-write-attention--pid) (lambda (_) nil)))
+      (cl-letf (((symbol-function 'todo-write-agents-pid) (lambda (_) nil)))
         (should (string-prefix-p (concat name " does not tell what it asks; look there")
                                  (todo-write-answer-tests--refers thread)))))))
 

@@ -40,15 +40,14 @@
     (mapatoms (lambda (symbol)
                 (when (and (commandp symbol) (command-modes symbol)
                            (string-match-p "\\`todo-write-" (symbol-name symbol))
-                           (not (string-match-p "-mouse-" (symbol-name symbol)))
-                           (not (eq symbol 'todo-write-answer-quit)))
+                           (not (string-match-p "-mouse-" (symbol-name symbol))))
                   (push symbol commands))))
     (sort commands #'string<)))
 
 (ert-deftest todo-write-commands-of-a-buffer-change-no-other-one ()
-  (mapc #'require '(todo-write-edit todo-write-isearch todo-write-search todo-write-answer
+  (mapc #'require '(todo-write-edit todo-write-search todo-write-answer
                     todo-write-visit todo-write-note))
-  (should (memq 'todo-write-isearch-occur (todo-write-around-tests--buffer-commands)))
+  (should (memq 'todo-write-search-goto (todo-write-around-tests--buffer-commands)))
   (should (memq 'todo-write-log-filter-none (todo-write-around-tests--buffer-commands)))
   (todo-write-test-with-view
     (todo-write-test-write "a" "Oak")
@@ -443,10 +442,10 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
             (todo-write-tab-bar-mode 1)
             (todo-write-test-write "chat" "One")
             (todo-write-test-write "other" "Two")
-            (pcase-dolist (`(,where ,area ,shown)
-                           `((,(selected-window) header-line "chat")
-                             (,(selected-frame) tab-bar "other")))
-              (todo-write-mode-line-show `(mouse-1 (,where ,area (0 . 0) 0)))
+            (pcase-dolist (`(,command ,where ,area ,shown)
+                           `((todo-write-header-line-show ,(selected-window) header-line "chat")
+                             (todo-write-mode-line-show ,(selected-frame) tab-bar "other")))
+              (funcall command `(mouse-1 (,where ,area (0 . 0) 0)))
               (with-current-buffer todo-write-view-buffer-name
                 (should (equal todo-write-view-thread shown)))))
         (todo-write-tab-bar-mode -1)))))

@@ -14,6 +14,7 @@
 (require 'ert)
 (require 'cl-lib)
 (require 'todo-write-view-test-helper)
+(require 'todo-write-agents)
 (require 'todo-write-attention)
 (require 'todo-write-follow)
 (require 'todo-write-list)
@@ -30,38 +31,41 @@
   "Whether the frame of the tests has the focus.")
 
 (defmacro todo-write-attention-tests--with (&rest body)
-  "Run BODY with an empty store while something listens for attention.
+  "Run BODY with an empty store while a function hears of agents.
 The frame has the focus and shows no agent; `heard' has the last
 transitions, (KEY . STATE), newest first."
   (declare (indent 0) (debug t))
   `(todo-write-test-with-shapes
      (let* (heard
             (todo-write-attention-tests--focused t)
-            (listener (lambda (_ what agent)
-                        (when (eq what 'agent-transition)
-                          (push (cons (todo-write-agent-key agent)
-                                      (todo-write-agent-state agent))
-                                heard)))))
+            (listener (lambda (thread old new)
+                        (when (and new (todo-write-agent-transition-p old new))
+                          (push (cons thread (todo-write-agent-state new)) heard)))))
        (ignore heard)
        (cl-letf (((symbol-function 'frame-focus-state)
                   (lambda (&optional _) todo-write-attention-tests--focused)))
          (switch-to-buffer "*scratch*")
          (delete-other-windows)
-         (todo-write-attention--watch 'tests t)
-         (unwind-protect (todo-write-test-listening listener ,@body)
-           (todo-write-attention--watch 'tests nil))))))
+         (add-hook 'todo-write-agent-functions listener)
+         (unwind-protect (progn ,@body)
+           (remove-hook 'todo-write-agent-functions listener))))))
 
 (defun todo-write-attention-tests--state (key)
   "Return the state of the agent of the thread KEY."
-  (todo-write-agent-state (todo-write-attention--agent key)))
+  (todo-write-agent-state (todo-write-agent key)))
 
 (defun todo-write-attention-tests--order ()
   "Return the keys of all agents in order."
-  (mapcar #'todo-write-agent-key (todo-write-attention--sorted-agents)))
+  (mapcar (lambda (agent) (plist-get agent :thread)) (todo-write-agents)))
 
-(defun todo-write-attention-tests--agent (key activity since &rest more)
-  "Return an agent of KEY that is DOING something SINCE a time, and MORE."
-  (apply #'todo-write-agent--make :key key :activity activity :since since more))
+(defun todo-write-attention-tests--attention (key)
+  "Return the attention of the agent of the thread KEY."
+  (plist-get (todo-write-agent key) :attention))
+
+(defun todo-write-attention-tests--wait-longer ()
+  "Wait until the clock has gone on, so that times differ."
+  (let ((now (todo-write--now)))
+    (todo-write-test-wait (lambda () (> (todo-write--now) now)))))
 
 (defmacro todo-write-attention-tests--messages (&rest body)
   "Run BODY and return the messages that it shows, newest first."
@@ -95,34 +99,112 @@ transitions, (KEY . STATE), newest first."
         (apply #'todo-write-set-activity "a" said))
       (should (eq activity (todo-write-dyn--agent-activity "a"))))))
 
-(ert-deftest todo-write-attention-orders-states-and-within-them-times ()
-  (let* ((agents (list (todo-write-attention-tests--agent "unknown" 'unknown 9)
-                       (todo-write-attention-tests--agent "idle" 'rest 9)
-                       (todo-write-attention-tests--agent "working old" 'working 1)
-                       (todo-write-attention-tests--agent "working new" 'working 2)
-                       (todo-write-attention-tests--agent "done" 'rest 1 :unseen t)
-                       (todo-write-attention-tests--agent "waits less" 'waiting 5)
-                       (todo-write-attention-tests--agent "failed" 'failed 4)
-                       (todo-write-attention-tests--agent "waits longest" 'waiting 3)))
-         (sorted (mapcar #'todo-write-agent-key
-                         (sort agents #'todo-write-attention--before-p))))
-    (should (equal sorted '("waits longest" "failed" "waits less" "done" "working new"
-                            "working old" "idle" "unknown")))))
+(ert-deftest todo-write-agents-orders-states-and-within-them-times ()
+  (todo-write-attention-tests--with
+    (pcase-dolist (`(,key . ,activities) '(("waits longest" working waiting)
+                                           ("failed" working failed)
+                                           ("waits less" working waiting)
+                                           ("done" working nil)
+                                           ("working old" working)
+                                           ("working new" working)
+                                           ("idle old" nil)
+                                           ("idle new" nil)))
+      (dolist (activity activities)
+        (todo-write-set-activity key activity))
+      (todo-write-attention-tests--wait-longer))
+    (todo-write-agent-see "idle old")
+    (todo-write-agent-see "idle new")
+    (todo-write-test-write "unknown" "One")
+    (should (equal (todo-write-attention-tests--order)
+                   '("waits longest" "failed" "waits less" "done" "working new"
+                     "working old" "idle new" "idle old" "unknown")))))
 
-(ert-deftest todo-write-attention-derives-from-activity-ending-and-sight ()
-  (pcase-dolist (`(,activity ,ending ,unseen ,attention ,state)
-                 '((waiting nil nil needs-you waiting)
-                   (failed error nil needs-you failed)
-                   (rest nil t unseen done)
-                   (rest killed t unseen stopped)
-                   (rest killed nil idle stopped)
-                   (rest nil nil idle idle)
-                   (working nil nil working working)
-                   (suspended nil nil idle suspended)
-                   (unknown nil nil unknown unknown)))
-    (let ((agent (todo-write-attention-tests--agent "a" activity 1 :ending ending :unseen unseen)))
-      (should (eq attention (todo-write-agent-attention agent)))
-      (should (eq state (todo-write-agent-state agent))))))
+(ert-deftest todo-write-agents-derives-states-from-activity-ending-and-attention ()
+  (pcase-dolist (`(,activity ,ending ,plan ,attention ,state)
+                 '((waiting nil active needs-you waiting)
+                   (failed error active needs-you failed)
+                   (nil end-of-turn active unseen done)
+                   (nil killed active unseen stopped)
+                   (nil killed active idle stopped)
+                   (nil killed done idle idle)
+                   (nil session-ended empty idle idle)
+                   (nil session-ended paused idle stopped)
+                   (nil nil active idle idle)
+                   (working nil active working working)
+                   (suspended nil active idle suspended)
+                   (unknown nil active unknown unknown)))
+    (should (eq state (todo-write-agent-state
+                       (list :activity activity :ending ending :attention attention
+                             :plan (list :state plan)))))))
+
+(ert-deftest todo-write-agents-tells-what-an-agent-was-and-is ()
+  (todo-write-attention-tests--with
+    (let* (told (listener (lambda (&rest args) (push args told)))
+           (keys '(:thread :agent :project :title :activity :reason :attention :ending :requests
+                   :background)))
+      (add-hook 'todo-write-agent-functions listener)
+      (unwind-protect
+          (cl-flet ((now () (prog1 (mapcar (pcase-lambda (`(,thread ,old ,new))
+                                             (list thread
+                                                   (mapcar (lambda (key) (plist-get old key)) keys)
+                                                   (mapcar (lambda (key) (plist-get new key)) keys)))
+                                           (reverse told))
+                              (setq told nil))))
+            (todo-write-begin "a" :project "/srv/login/" :agent "claude")
+            (todo-write-set-activity "a" 'waiting)
+            (should (equal '(nil needs-you) (list (nth 1 (car told))
+                                                  (plist-get (nth 2 (car told)) :attention))))
+            (setq told nil)
+            (todo-write-set-activity "a" 'working)
+            (should (equal (now) '(("a"
+                                    ("a" "claude" "/srv/login/" nil waiting nil needs-you nil 0 0)
+                                    ("a" "claude" "/srv/login/" nil working nil working nil 0 0)))))
+            (todo-write-request "a" :id "1" :kind 'permission :title "npm test")
+            (should (equal (nth 2 (car (last (now))))
+                           '("a" "claude" "/srv/login/" nil waiting "npm test" needs-you nil 1 0)))
+            (todo-write-withdraw "a" "1")
+            (todo-write-end-turn "a" nil nil 'end-of-turn)
+            (should (equal (nth 2 (car (last (now))))
+                           '("a" "claude" "/srv/login/" nil nil nil unseen end-of-turn 0 0)))
+            ;; What changes nothing is not told.
+            (todo-write-end-turn "a" nil nil 'end-of-turn)
+            (should-not (now))
+            (todo-write-test-write "a" "One")
+            (should (equal '((1 0)) (mapcar (pcase-lambda (`(,_ ,old ,new))
+                                              (list (plist-get (plist-get new :plan) :total)
+                                                    (plist-get (plist-get old :plan) :total)))
+                                            told)))
+            (setq told nil)
+            (todo-write-forget "a")
+            (should (equal '(("a" t nil))
+                           (mapcar (pcase-lambda (`(,thread ,old ,new)) (list thread (consp old) new))
+                                   told))))
+        (remove-hook 'todo-write-agent-functions listener)))))
+
+(ert-deftest todo-write-agents-calls-the-other-functions-if-one-signals ()
+  (todo-write-attention-tests--with
+    (let ((bad (lambda (&rest _) (error "Bad")))
+          (debug-on-error nil)
+          shown)
+      (add-hook 'todo-write-agent-functions bad)
+      (unwind-protect
+          (cl-letf (((symbol-function 'display-warning) (lambda (_ text &rest _) (push text shown))))
+            (todo-write-set-activity "a" 'waiting)
+            (should (equal heard '(("a" . waiting))))
+            (should (string-search "Bad" (car shown))))
+        (remove-hook 'todo-write-agent-functions bad)))))
+
+(ert-deftest todo-write-agents-are-tracked-only-while-a-function-is-told ()
+  (todo-write-with-store
+    (should-not (memq #'todo-write-agents--on-event todo-write--event-functions))
+    (add-hook 'todo-write-agent-functions #'ignore)
+    (unwind-protect
+        (should (memq #'todo-write-agents--on-event todo-write--event-functions))
+      (remove-hook 'todo-write-agent-functions #'ignore))
+    (should-not (memq #'todo-write-agents--on-event todo-write--event-functions))
+    (todo-write-set-activity "a" 'waiting "permission")
+    (should (equal '(needs-you) (mapcar (lambda (agent) (plist-get agent :attention))
+                                        (todo-write-agents))))))
 
 (ert-deftest todo-write-attention-sorts-stopped-agents-after-unseen-ones ()
   (todo-write-attention-tests--with
@@ -138,7 +220,9 @@ transitions, (KEY . STATE), newest first."
         (should (eq 'stopped (todo-write-attention-tests--state key)))))
     (should (equal "finished" (car (todo-write-attention-tests--order))))
     (should (equal "works" (car (last (todo-write-attention-tests--order)))))
-    (should (equal '(nil 0 1 1) (todo-write-attention--count)))))
+    (let ((todo-write-mode-line--agents
+           (mapcar (lambda (agent) (cons (plist-get agent :thread) agent)) (todo-write-agents))))
+      (should (equal '(nil 0 1 1) (todo-write-mode-line--count))))))
 
 (ert-deftest todo-write-attention-follows-turns ()
   (todo-write-attention-tests--with
@@ -163,7 +247,7 @@ transitions, (KEY . STATE), newest first."
   (todo-write-attention-tests--with
     (todo-write-set-activity "a" 'waiting)
     (todo-write-forget "a")
-    (should-not (todo-write-attention--sorted-agents))))
+    (should-not (todo-write-agents))))
 
 ;;; Seen, dismissed
 
@@ -174,7 +258,7 @@ transitions, (KEY . STATE), newest first."
     (todo-write-end-turn "a")
     (should (eq 'done (todo-write-attention-tests--state "a")))
     (switch-to-buffer (todo-write-show "a"))
-    (todo-write-attention--look)
+    (todo-write-agents--look)
     (should (eq 'idle (todo-write-attention-tests--state "a")))))
 
 (ert-deftest todo-write-attention-counts-a-done-plan-of-a-silent-host-as-unseen ()
@@ -191,9 +275,9 @@ transitions, (KEY . STATE), newest first."
     (switch-to-buffer (todo-write-show "a"))
     (let ((todo-write-attention-tests--focused nil))
       (todo-write-end-turn "a")
-      (todo-write-attention--look)
+      (todo-write-agents--look)
       (should (eq 'done (todo-write-attention-tests--state "a"))))
-    (todo-write-attention--look)
+    (todo-write-agents--look)
     (should (eq 'idle (todo-write-attention-tests--state "a")))
     (todo-write-set-activity "a" 'working)
     (todo-write-end-turn "a")
@@ -203,30 +287,28 @@ transitions, (KEY . STATE), newest first."
   (todo-write-attention-tests--with
     (todo-write-set-activity "a" 'waiting "permission")
     (switch-to-buffer (todo-write-show "a"))
-    (todo-write-attention--look)
-    (todo-write-attention--see (todo-write-attention--agent "a"))
-    (should (todo-write-attention--needed-p (todo-write-attention--agent "a")))))
+    (todo-write-agents--look)
+    (todo-write-agent-see "a")
+    (should (eq 'needs-you (todo-write-attention-tests--attention "a")))))
 
 (ert-deftest todo-write-attention-dismissal-lasts-until-something-new ()
   (todo-write-attention-tests--with
     (todo-write-set-activity "a" 'waiting "permission to read")
     (todo-write-set-activity "b" nil)
-    (let ((agent (todo-write-attention--agent "a")))
-      (todo-write-attention--dismiss agent t)
-      (should-not (todo-write-attention--needed-p agent))
-      (should (= 3 (todo-write-attention--rank agent)))
-      (todo-write-test-write "a" "One")
-      (should-not (todo-write-attention--needed-p agent))
-      (todo-write-set-activity "a" 'waiting "permission to write")
-      (should (todo-write-attention--needed-p agent)))))
+    (todo-write-agent-dismiss "a" t)
+    (should (eq 'idle (todo-write-attention-tests--attention "a")))
+    (should (plist-get (todo-write-agent "a") :dismissed))
+    (todo-write-test-write "a" "One")
+    (should (eq 'idle (todo-write-attention-tests--attention "a")))
+    (todo-write-set-activity "a" 'waiting "permission to write")
+    (should (eq 'needs-you (todo-write-attention-tests--attention "a")))))
 
 (ert-deftest todo-write-attention-counts-earlier-turns-as-seen ()
   (todo-write-with-store
     (todo-write-set-activity "a" 'working)
     (todo-write-end-turn "a")
-    (let ((todo-write-attention--watchers nil)
-          (todo-write-attention--agents nil))
-      (should (equal '(idle) (mapcar #'todo-write-agent-state (todo-write-attention--sorted-agents)))))))
+    (let ((todo-write-agents--records nil))
+      (should (equal '(idle) (mapcar #'todo-write-agent-state (todo-write-agents)))))))
 
 ;;; Going there
 
@@ -246,7 +328,7 @@ transitions, (KEY . STATE), newest first."
   (todo-write-attention-tests--with-chats '("a" "b" "c")
     (dolist (key '("b" "a"))
       (todo-write-set-activity key 'waiting)
-      (setf (todo-write-agent-since (todo-write-attention--agent key)) (length heard)))
+      (todo-write-attention-tests--wait-longer))
     (todo-write-set-activity "c" 'working)
     (dolist (name '("chat b" "chat a" "*scratch*"))
       (todo-write-next-waiting)
@@ -304,14 +386,14 @@ transitions, (KEY . STATE), newest first."
       (set-process-query-on-exit-flag process nil)
       (should-not (eql pid (process-id process)))
       (let ((default-directory "/ssh:nowhere.invalid:/"))
-        (should (eq (current-buffer) (todo-write-attention--terminal pid))))
+        (should (eq (current-buffer) (todo-write-terminal-buffer pid))))
       ;; A daemon's child is not a descendant, but uses the process's terminal.
-      (cl-letf (((symbol-function 'todo-write-attention--processes)
+      (cl-letf (((symbol-function 'todo-write-terminal--processes)
                  (lambda (pid) `((,pid (ttname . ,(replace-regexp-in-string
                                                    "pts/" "pts"
                                                    (process-tty-name process))))))))
-        (should (eq (current-buffer) (todo-write-attention--terminal pid))))
-      (should-not (todo-write-attention--terminal (emacs-pid)))
+        (should (eq (current-buffer) (todo-write-terminal-buffer pid))))
+      (should-not (todo-write-terminal-buffer (emacs-pid)))
       (delete-process process))))
 
 (ert-deftest todo-write-attention-sees-the-agent-in-a-terminal-that-is-shown ()
@@ -321,13 +403,13 @@ transitions, (KEY . STATE), newest first."
            (process (make-process :name "terminal" :buffer buffer :noquery t
                                   :command '("cat"))))
       (unwind-protect
-          (cl-letf (((symbol-function 'todo-write-attention--pid)
+          (cl-letf (((symbol-function 'todo-write-agents-pid)
                      (lambda (_) (process-id process))))
             (todo-write-set-activity "a" 'working)
             (todo-write-end-turn "a")
             (should (eq 'done (todo-write-attention-tests--state "a")))
             (switch-to-buffer buffer)
-            (todo-write-attention--look)
+            (todo-write-agents--look)
             (should (eq 'idle (todo-write-attention-tests--state "a")))
             (todo-write-set-activity "a" 'working)
             (todo-write-end-turn "a")
@@ -340,7 +422,7 @@ transitions, (KEY . STATE), newest first."
     (let ((file-name-handler-alist
            (list (cons "\\`/elsewhere:" (lambda (operation &rest _)
                                          (ert-fail (format "%s" operation)))))))
-      (let ((agent (todo-write-agent--make :key "a" :project "/elsewhere:/srv/login/")))
+      (let ((agent (list :thread "a" :project "/elsewhere:/srv/login/")))
         (should (equal "login" (todo-write-agent-name agent)))
         (should (equal "/elsewhere:/srv/login/" (todo-write-agent-path agent)))))))
 
@@ -403,8 +485,8 @@ transitions, (KEY . STATE), newest first."
     (todo-write-begin "a" :project "/srv/login/")
     (todo-write-test-write "a" "One")
     (todo-write-set-activity "a" 'waiting)
-    (cl-letf (((symbol-function 'todo-write-attention--pid) (lambda (_) 4194303))
-              ((symbol-function 'todo-write-attention--tmux-pane) (lambda (_) "main:1.0")))
+    (cl-letf (((symbol-function 'todo-write-agents-pid) (lambda (_) 4194303))
+              ((symbol-function 'todo-write-terminal-tmux-pane) (lambda (_) "main:1.0")))
       (should (equal (car (todo-write-attention-tests--messages (todo-write-next-waiting)))
                      (concat "login has no buffer in this Emacs; process 4194303, "
                              "tmux pane main:1.0 in /srv/login/")))
@@ -497,14 +579,14 @@ transitions, (KEY . STATE), newest first."
     (should (equal "mouse-1: show the plan" (todo-write-mode-line--help)))
     (todo-write-test-write "a" '("One" "in_progress" "Going"))
     (should (equal "[0/1 Going ✓1]" (todo-write-attention-tests--mode-line)))
-    (todo-write-attention--see (todo-write-attention--agent "b"))
+    (todo-write-agent-see "b")
     (should (equal "[0/1 Going]" (todo-write-attention-tests--mode-line)))))
 
 (ert-deftest todo-write-mode-line-help-lists-all-agents-that-need-you ()
   (todo-write-attention-tests--with-mode-line
     (todo-write-set-activity "a" 'waiting "permission")
+    (todo-write-attention-tests--wait-longer)
     (todo-write-set-activity "b" 'failed "overloaded")
-    (setf (todo-write-agent-since (todo-write-attention--agent "a")) 1)
     (should (equal "a: permission\nb: failed: overloaded\nmouse-1: show what it asks, or where it runs"
                    (funcall (get-text-property 0 'help-echo todo-write-mode-line-string)
                             nil nil nil)))))
@@ -642,8 +724,7 @@ Withdrawn ones are in `withdrawn'."
   (todo-write-attention-tests--with-notes
     (dolist (todo-write-notify-done '(nil t))
       ;; It ends later than before, by the clock.
-      (let ((now (todo-write--now)))
-        (todo-write-test-wait (lambda () (> (todo-write--now) now))))
+      (todo-write-attention-tests--wait-longer)
       (todo-write-set-activity "a" 'working)
       (todo-write-end-turn "a")
       (todo-write-attention-tests--settle)
@@ -672,7 +753,7 @@ Withdrawn ones are in `withdrawn'."
                                                :ignore))))
       (dbus-register-method :session notifications-service notifications-path
                             notifications-interface method handler))
-    (todo-write-attention--watch 'tests t)
+    (add-hook 'todo-write-agent-functions #'ignore)
     (todo-write-set-activity "a" 'waiting)
     (with-current-buffer (get-buffer-create "chat a")
       (setq-local todo-write-view-thread "a"))

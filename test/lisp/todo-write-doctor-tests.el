@@ -16,6 +16,7 @@
 (defvar todo-write-doctor-mode-map)
 (declare-function todo-write-doctor "todo-write-doctor")
 (declare-function todo-write-doctor--text "todo-write-doctor")
+(declare-function todo-write-doctor--failures "todo-write-doctor")
 
 (defun todo-write-doctor-tests--says (&rest forms)
   "Evaluate FORMS in an Emacs with the copy; return the doctor's report."
@@ -128,6 +129,21 @@ They are evaluated with a copy of the package.")
           (should (string-prefix-p "todo-write " (current-kill 0)))
           (should (equal (current-kill 0) (buffer-string))))
       (kill-buffer))))
+
+(ert-deftest todo-write-doctor-counts-what-fails-in-the-calls-of-other-packages ()
+  (require 'todo-write-doctor)
+  (let ((todo-write--host-failures nil)
+        (debug-on-error nil)
+        (warning-minimum-log-level :error))
+    (should-not (todo-write-doctor--failures))
+    (should (equal '(nil nil 3)
+                   (list (todo-write--for-host "Efrit" (car 1))
+                         (todo-write--for-host "Efrit" (error "An agent's words"))
+                         (todo-write--for-host "Efrit" (+ 1 2)))))
+    (let ((finding (car (todo-write-doctor--failures))))
+      (should (eq 'problem (car finding)))
+      (should (equal "Efrit: 2 of its calls failed here, the last one with error"
+                     (nth 1 finding))))))
 
 (provide 'todo-write-doctor-tests)
 ;;; todo-write-doctor-tests.el ends here

@@ -137,7 +137,7 @@
                                        do (forward-line))))
                   (should (= 80 (length agents)))
                   (should-not (cl-loop for (agent next) on agents
-                                       thereis (and next (todo-write-attention--before-p
+                                       thereis (and next (todo-write-agents-before-p
                                                           next agent)))))))
           (advice-remove 'todo-write-list--update-row count-row)
           (advice-remove 'todo-write-list--print count-print)

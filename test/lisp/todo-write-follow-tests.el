@@ -276,7 +276,7 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
     (says "busy")
     (shows 'active 'working)
     (todo-write-test-wait
-     (lambda () (equal (todo-write-follow-sessions--pid thread) (emacs-pid))))
+     (lambda () (equal (plist-get (todo-write-activity--get thread) :process) (emacs-pid))))
     (says "waiting" ",\"waitingFor\":\"permission\\nprompt\"")
     (shows 'active 'waiting "permission prompt")
     (says "busy")
@@ -288,6 +288,7 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
     (shows 'active 'working)
     (delete-file (says "busy"))
     (shows 'paused)
+    (should-not (plist-get (todo-write-activity--get thread) :process))
     (should (equal (plist-get (todo-write-summary thread) :reason) "agent exited"))))
 
 ;; The turn ended without a line, and Emacs looks minutes later.
@@ -328,7 +329,11 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
     (todo-write-follow-tests--process
      home "{\"sessionId\":\"b\",\"procStart\":%S,\"status\":\"idle\"}" start)
     (shows 'paused)
-    (should (equal (plist-get (todo-write-summary thread) :reason) "another session began"))))
+    (should (equal (plist-get (todo-write-summary thread) :reason) "another session began"))
+    ;; It is of no use among the agents.
+    (should (todo-write-list--old-p
+             (seq-find (lambda (agent) (equal thread (plist-get agent :thread)))
+                       (todo-write-agents))))))
 
 (ert-deftest todo-write-follow-tests-an-unknown-status-reports-no-activity ()
   (todo-write-follow-tests--with-process
@@ -475,7 +480,7 @@ its state, ending and reason."
 (ert-deftest todo-write-follow-tests-a-suspended-process-stops-the-clock ()
   (todo-write-follow-tests--with-child
     (todo-write-follow file)
-    (let ((attention (lambda () (mapcar #'todo-write-agent-state (todo-write-attention--sorted-agents)))))
+    (let ((attention (lambda () (mapcar #'todo-write-agent-state (todo-write-agents)))))
       (should (equal '(working) (funcall attention)))
       (signal-process child 'stop)
       (todo-write-test-wait (lambda () (equal (ended) '(paused nil "suspended"))))
@@ -491,7 +496,7 @@ its state, ending and reason."
     (todo-write-follow file)
     (todo-write-follow-stop file)
     (should (equal (ended) '(active nil nil)))
-    (should (equal '(unknown) (mapcar #'todo-write-agent-state (todo-write-attention--sorted-agents))))
+    (should (equal '(unknown) (mapcar #'todo-write-agent-state (todo-write-agents))))
     (should-not (plist-get (todo-write-times "claude:a" "t1") :running))))
 
 ;;; Several sessions at once
@@ -640,7 +645,7 @@ its state, ending and reason."
 
 (defun todo-write-follow-tests--of-project (root)
   "Return the ids of the sessions of the project ROOT, sorted."
-  (sort (cl-loop for one in (todo-write-follow--offered root)
+  (sort (cl-loop for one in (todo-write-follow--offered root nil)
                  when (plist-get one :ofProject)
                  collect (file-name-base (plist-get one :file)))
         #'string<))
@@ -670,8 +675,8 @@ its state, ending and reason."
           (should (equal worktree (plist-get (todo-write-about "claude:w") :project)))
           (should (equal (concat (file-name-nondirectory (directory-file-name project)) "/oven")
                          (todo-write-agent-place
-                          (seq-find (lambda (agent) (equal "claude:w" (todo-write-agent-key agent)))
-                                    (todo-write-attention--sorted-agents))))))))))
+                          (seq-find (lambda (agent) (equal "claude:w" (plist-get agent :thread)))
+                                    (todo-write-agents))))))))))
 
 (ert-deftest todo-write-follow-tests-a-forgotten-session-is-shown-whole-again ()
   (todo-write-follow-tests--with
@@ -744,7 +749,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
            (file (todo-write-follow-tests--session
                   (expand-file-name "a.jsonl" folder) "a" "Bake \u202e\u200b \e[31m it\nnow")))
       (pcase-let ((`((,title ,name ,_ ,note)) (todo-write-follow-sessions--choices
-                                               (todo-write-follow--offered project))))
+                                               (todo-write-follow--offered project nil))))
         (should (equal name file))
         (should (string-prefix-p "Bake" title))
         (should (string-match-p "Claude Code" note))
@@ -923,13 +928,13 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
             (todo-write-notify-mode)
             ;; An old status of a live process is still valid.
             (set-file-times (funcall says "a" "waiting") old)
-            (let ((a (todo-write-attention--agent (funcall follow "a" old))))
-              (should (todo-write-attention--needed-p a))
-              (should (= (todo-write-agent-since a) (truncate (* 1000 old)))))
+            (let ((a (todo-write-agent (funcall follow "a" old))))
+              (should (eq 'needs-you (plist-get a :attention)))
+              (should (= (plist-get a :since) (truncate (* 1000 old)))))
             (should-not todo-write-notify--due)
             (funcall says "b" "idle")
             (should (eq 'idle (todo-write-agent-state
-                               (todo-write-attention--agent (funcall follow "b" old)))))
+                               (todo-write-agent (funcall follow "b" old)))))
             ;; Its name is known once its transcript was read.
             (funcall follow "c" (time-add nil 1))
             (funcall says "c" "waiting")
@@ -1045,8 +1050,8 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
                     (todo-write-dyn--hub-follow "x" (list "one"))
                     (todo-write-dyn--hub-set "1" nil)
                     (todo-write-dyn--hub-set-homes '(("claude" "/x")))
-                    (todo-write-dyn--hub-set-homes '(("emacs" "/x" "" "none")))
-                    (todo-write-dyn--hub-look "x")
+                    (todo-write-dyn--hub-set-homes '(("emacs" "/x" "none")))
+                    (todo-write-dyn--hub-connect '(:name "x"))
                     (todo-write-dyn--transcripts-in "x")
                     (todo-write-dyn--file-bytes "x" -1)
                     (todo-write-dyn--hub-stop nil nil)
@@ -1145,10 +1150,10 @@ As `todo-write-follow-tests--with-child'; (state) is the state of the agent,
 \(adds LINE...) appends lines to its transcript."
   (declare (indent 0) (debug t))
   `(todo-write-follow-tests--with-child
-     (todo-write-attention--watch 'tests t)
+     (add-hook 'todo-write-agent-functions #'ignore)
      (todo-write-follow file)
      (unwind-protect
-         (cl-flet ((state () (todo-write-agent-state (todo-write-attention--agent "claude:a")))
+         (cl-flet ((state () (todo-write-agent-state (todo-write-agent "claude:a")))
                    (says (status &optional more)
                      (write-region (format "{\"sessionId\":\"a\",\"cwd\":%S,\"status\":%S%s}"
                                            (directory-file-name project) status (or more ""))
@@ -1156,7 +1161,7 @@ As `todo-write-follow-tests--with-child'; (state) is the state of the agent,
                    (adds (&rest lines)
                      (apply #'todo-write-follow-tests--append file lines)))
            ,@body)
-       (todo-write-attention--watch 'tests nil))))
+       (remove-hook 'todo-write-agent-functions #'ignore))))
 
 (defun todo-write-follow-tests--turn (uuid prompt &optional end)
   "Return lines of a turn that begins with PROMPT, and ends if END is non-nil.
@@ -1173,15 +1178,18 @@ UUID begins the names of the lines."
     (says "idle")
     (todo-write-test-wait (lambda () (equal (ended) '(paused end-of-turn "end of turn"))))
     (should (eq 'done (state)))
-    (let (heard)
-      (todo-write-test-listening (lambda (_ what _) (push what heard))
-        (adds '(:type "user" :uuid "r" :sessionId "a" :isSidechain :false
-                :toolDenialKind "user-rejected"
-                :message (:content [(:type "tool_result" :tool_use_id "c" :is_error t :content "No")]))
-              '(:type "user" :uuid "i" :sessionId "a" :isSidechain :false
-                :message (:content [(:type "text" :text "[Request interrupted by user for tool use]")])))
-        (todo-write-test-wait (lambda () (eq 'stopped (state))))
-        (should (memq 'agent-transition heard))))
+    (let* (heard (listener (lambda (_ old new) (push (todo-write-agent-transition-p old new) heard))))
+      (add-hook 'todo-write-agent-functions listener)
+      (unwind-protect
+          (progn
+            (adds '(:type "user" :uuid "r" :sessionId "a" :isSidechain :false
+                    :toolDenialKind "user-rejected"
+                    :message (:content [(:type "tool_result" :tool_use_id "c" :is_error t :content "No")]))
+                  '(:type "user" :uuid "i" :sessionId "a" :isSidechain :false
+                    :message (:content [(:type "text" :text "[Request interrupted by user for tool use]")])))
+            (todo-write-test-wait (lambda () (eq 'stopped (state))))
+            (should (memq t heard)))
+        (remove-hook 'todo-write-agent-functions listener)))
     (should (equal (ended) '(paused denied "permission denied")))))
 
 (ert-deftest todo-write-follow-tests-a-dialog-that-the-user-opened-between-turns-is-no-alarm ()
@@ -1210,14 +1218,14 @@ UUID begins the names of the lines."
          :message (:role "user" :content "<command-name>/clear</command-name>\n<command-args></command-args>")))
       (write-region "{\"sessionId\":\"b\",\"status\":\"idle\"}" nil own nil 'silent)
       (should (equal "claude:b" (todo-write-follow cleared)))
-      (todo-write-test-wait (lambda () (todo-write-follow-sessions--pid "claude:b")))
+      (todo-write-test-wait (lambda () (todo-write-follow-sessions--process-of "claude:b")))
       (todo-write-follow cleared)
-      (should-not (todo-write-attention--agent "claude:b"))
+      (should-not (todo-write-agent "claude:b"))
       ;; By /resume, the process goes back to the first session.
       (says "idle")
-      (todo-write-test-wait (lambda () (not (todo-write-follow-sessions--pid "claude:b"))))
+      (todo-write-test-wait (lambda () (not (todo-write-follow-sessions--process-of "claude:b"))))
       (todo-write-follow cleared)
-      (should-not (todo-write-attention--agent "claude:b")))))
+      (should-not (todo-write-agent "claude:b")))))
 
 (ert-deftest todo-write-follow-tests-a-result-that-was-not-seen-stays-so-after-a-command ()
   (todo-write-follow-tests--with-agent
@@ -1236,7 +1244,7 @@ UUID begins the names of the lines."
     (apply #'adds (todo-write-follow-tests--turn "1" "Bake on" t))
     (says "idle")
     (todo-write-test-wait (lambda () (eq 'done (state))))
-    (todo-write-attention--see (todo-write-attention--agent "claude:a"))
+    (todo-write-agent-see "claude:a")
     ;; By /resume, the process is busy for a moment, and no line begins a turn.
     (says "busy")
     (todo-write-test-wait (lambda () (eq 'working (state))))
@@ -1253,7 +1261,7 @@ UUID begins the names of the lines."
   (dolist (entrypoint '("cli" "sdk-cli"))
     (todo-write-follow-tests--with
       (let ((file (expand-file-name "a.jsonl" folder)))
-        (todo-write-attention--watch 'tests t)
+        (add-hook 'todo-write-agent-functions #'ignore)
         (unwind-protect
             (progn
               (apply #'todo-write-follow-tests--append
@@ -1262,8 +1270,8 @@ UUID begins the names of the lines."
               (set-file-times file (time-add nil 1))
               (todo-write-follow file)
               (should (eq (if (equal entrypoint "cli") 'done 'idle)
-                          (todo-write-agent-state (todo-write-attention--agent "claude:a")))))
-          (todo-write-attention--watch 'tests nil))))))
+                          (todo-write-agent-state (todo-write-agent "claude:a")))))
+          (remove-hook 'todo-write-agent-functions #'ignore))))))
 
 (ert-deftest todo-write-follow-tests-a-session-that-moves-is-followed-to-its-new-project ()
   (todo-write-follow-tests--with-agent
@@ -1281,7 +1289,7 @@ UUID begins the names of the lines."
                     nil own nil 'silent)
       (todo-write-test-wait
        (lambda () (equal mill (plist-get (todo-write-about "claude:a") :project))))
-      (should (equal mill (todo-write-agent-project (todo-write-attention--agent "claude:a"))))
+      (should (equal mill (plist-get (todo-write-agent "claude:a") :project)))
       (setq file moved)
       (todo-write-follow-tests--write moved "a" "w2" '("Grind" "in_progress"))
       (todo-write-test-wait (lambda () (equal '("Grind") (todo-write-test-contents "claude:a"))))

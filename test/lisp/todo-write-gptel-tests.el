@@ -164,6 +164,7 @@
                    ("wrong-type-argument stringp 3" failed)
                    ("arith-error" failed)
                    ("Command failed with exit code 3:\nno" failed . 3)
+                   ("<tool_call_error>\nTool x blocked by user\n</tool_call_error>" refused)
                    ("error handling was improved" ok)
                    ("Error handling was improved" ok)
                    ("File-missing is a symbol" ok)
@@ -172,7 +173,7 @@
                    ("Written" ok)
                    ("" ok)))
     (ert-info (result)
-      (should (equal (cons outcome code) (todo-write-gptel--outcome nil result))))))
+      (should (equal (cons outcome code) (todo-write-gptel--outcome result))))))
 
 (ert-deftest todo-write-gptel-mode-takes-away-all-that-it-brought ()
   (should
@@ -186,6 +187,7 @@
            '(let* ((state (lambda ()
                             (list (copy-sequence gptel--known-tools) gptel-tools
                                   gptel-prompt-transform-functions
+                                  gptel-pre-tool-call-functions
                                   gptel-post-tool-call-functions
                                   gptel-post-response-functions
                                   todo-write--event-functions after-load-functions
@@ -206,7 +208,7 @@
               (prin1 (list (cl-mapcar #'equal before on)
                            (equal before (funcall state))
                            (todo-write-state todo-write-gptel-thread)))))
-          '((nil nil nil nil nil nil t nil nil nil) t paused))))
+          '((nil nil nil nil nil nil nil t t nil nil) t paused))))
 
 (provide 'todo-write-gptel-tests)
 ;;; todo-write-gptel-tests.el ends here

@@ -83,7 +83,8 @@
       (todo-write-follow-mode)
       (todo-write-test-wait
        (lambda () (cl-loop for n below 250
-                           always (todo-write-follow--thread-p (format "claude:many%d" n))))))))
+                           always (todo-write--call todo-write-dyn--hub-follows-p
+                                    (format "claude:many%d" n))))))))
 
 (ert-deftest todo-write-the-overview-shows-a-plan-in-a-hostile-project ()
   (todo-write-hostile-with

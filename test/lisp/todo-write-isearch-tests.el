@@ -1,4 +1,4 @@
-;;; todo-write-isearch-tests.el --- Tests of Isearch and Occur in a plan  -*- lexical-binding: t; -*-
+;;; todo-write-isearch-tests.el --- Tests of Isearch and Imenu in a plan  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
@@ -7,7 +7,6 @@
 
 (require 'ert)
 (require 'imenu)
-(require 'todo-write-isearch)
 (require 'todo-write-view-test-helper)
 
 (defconst todo-write-isearch-tests--long
@@ -53,26 +52,6 @@
          (not (invisible-p (match-beginning 0)))
          (not (invisible-p (1- (point)))))))
 
-(ert-deftest todo-write-isearch-opens-the-row-and-the-entry-that-has-the-match ()
-  (todo-write-isearch-tests--with-plan
-    (should-not (string-match-p "mango" (todo-write-test-text)))
-    (todo-write-isearch-tests--type "C-s mango RET")
-    (should (looking-back "a mango" (line-beginning-position)))
-    (should (todo-write-isearch-tests--visible-p "a mango"))
-    (should (equal "t3" (get-text-property (point) 'todo-write-id)))
-    (should (member "t3" todo-write-view--open))
-    (should-not (string-match-p "fig\\|Apricot" (todo-write-test-text)))
-    (let ((seen (todo-write-test-seen)))
-      (todo-write-view-refresh)
-      (should (equal seen (todo-write-test-seen))))))
-
-(ert-deftest todo-write-isearch-backward-leaves-point-before-the-match ()
-  (todo-write-isearch-tests--with-plan
-    (goto-char (point-max))
-    (todo-write-isearch-tests--type "C-r lychee RET")
-    (should (looking-at "lychee\\."))
-    (should (todo-write-isearch-tests--visible-p "lychee"))))
-
 (ert-deftest todo-write-isearch-finds-the-cut-end-of-a-title ()
   (todo-write-isearch-tests--with-plan
     (let ((todo-write-view-max-width 42))
@@ -107,42 +86,42 @@
       (todo-write-isearch-tests--type "C-s Convert C-w C-w RET")
       (should (todo-write-isearch-tests--visible-p "quince")))))
 
-(ert-deftest todo-write-isearch-opens-earlier-lists-and-the-stories-in-them ()
-  (todo-write-isearch-tests--with-plan
-    (todo-write-isearch-tests--type "C-s apricot RET")
-    (should (looking-back "Apricot" (line-beginning-position)))
-    (should (todo-write-isearch-tests--visible-p "Apricot"))
-    (should-not (string-match-p "fig" (todo-write-test-text)))
-    (goto-char (point-min))
-    (todo-write-isearch-tests--type "C-s fig RET")
-    (should (looking-back "ancient fig" (line-beginning-position)))
-    (should (todo-write-isearch-tests--visible-p "ancient fig"))))
-
-(ert-deftest todo-write-isearch-opens-earlier-entries ()
-  (todo-write-isearch-tests--with-plan
-    (dotimes (n 5)
-      (todo-write-isearch-tests--run (format "step %d" n) "fine"))
-    (todo-write-isearch-tests--run "last" "fine")
-    (let ((todo-write-story-limit 2))
-      (todo-write-test-open "Second")
-      (should-not (string-match-p "step 1" (todo-write-test-text)))
-      (todo-write-isearch-tests--type "C-s step SPC 1 RET")
-      (should (looking-back "step 1" (line-beginning-position)))
-      (should (todo-write-isearch-tests--visible-p "step 1"))
-      (should (todo-write-isearch-tests--visible-p "step 4")))))
-
 (ert-deftest todo-write-isearch-that-is-quit-leaves-the-buffer-as-it-was ()
   (todo-write-isearch-tests--with-plan
-    (search-forward " ✓ First")
-    (goto-char (line-beginning-position))
-    (let ((text (todo-write-test-text)) (point (point)))
-      (condition-case nil
-          (todo-write-isearch-tests--type "C-s mango C-g")
-        (quit nil))
-      (should (equal text (todo-write-test-text)))
-      (should (= point (point)))
-      (should-not (overlays-in (point-min) (point-max)))
-      (should-not todo-write-view--open))))
+    (let ((todo-write-view-max-width 42))
+      (todo-write-view-refresh)
+      (goto-char (point-min))
+      (search-forward " ✓ First")
+      (goto-char (line-beginning-position))
+      (let ((text (todo-write-test-text)) (point (point)))
+        (condition-case nil
+            (todo-write-isearch-tests--type "C-s quince C-g")
+          (quit nil))
+        (should (equal text (todo-write-test-text)))
+        (should (= point (point)))
+        (should-not todo-write-view--open)))))
+
+(ert-deftest todo-write-isearch-shows-the-row-and-the-entry-of-cut-text-in-full ()
+  (todo-write-isearch-tests--with-plan
+    (let ((todo-write-view-max-width 42))
+      (todo-write-isearch-tests--run "grep" "fine" (concat "grep " (make-string 60 ?x) " papaya"))
+      (todo-write-view-refresh)
+      (todo-write-test-open "Second")
+      (goto-char (point-min))
+      (todo-write-isearch-tests--type "C-s quince RET")
+      (should (string-match-p "quince at the end" (todo-write-test-text)))
+      (goto-char (point-min))
+      (todo-write-isearch-tests--type "C-s papaya RET")
+      (should (string-match-p "papaya" (todo-write-test-text))))))
+
+(ert-deftest todo-write-view-copies-the-whole-text-of-rows-that-are-cut ()
+  (todo-write-isearch-tests--with-plan
+    (let ((todo-write-view-max-width 42))
+      (todo-write-view-refresh)
+      (kill-ring-save (point-min) (point-max))
+      (let ((copy (current-kill 0)))
+        (should (string-search "quince at the end" copy))
+        (should-not (text-property-not-all 0 (length copy) 'display nil copy))))))
 
 (ert-deftest todo-write-isearch-that-finds-visible-text-opens-nothing ()
   (todo-write-isearch-tests--with-plan
@@ -151,72 +130,6 @@
       (should (looking-back " ● Doing: Second" (line-beginning-position)))
       (should (equal text (todo-write-test-text)))
       (should-not todo-write-view--open))))
-
-(ert-deftest todo-write-isearch-goes-on-while-the-agent-writes ()
-  (todo-write-isearch-tests--with-plan
-    (isearch-forward nil t)
-    (isearch-process-search-string "mango" "mango")
-    (should (todo-write-isearch-tests--visible-p "mango"))
-    (todo-write-test-write "a" '("First" "pending") '("Second" "completed")
-                           todo-write-isearch-tests--long)
-    (should (todo-write-isearch-tests--visible-p "mango"))
-    (isearch-exit)
-    (should (todo-write-isearch-tests--visible-p "mango"))
-    (should-not (string-match-p "fig" (todo-write-test-text)))))
-
-(ert-deftest todo-write-isearch-hidden-text-takes-no-lines ()
-  (todo-write-isearch-tests--with-plan
-    (let ((todo-write-view-max-width 42))
-      (todo-write-view-refresh)
-      (let ((seen (todo-write-test-text)))
-        (isearch-forward nil t)
-        (unwind-protect
-            (should (equal seen
-                           (mapconcat (lambda (position)
-                                        (if (invisible-p position) ""
-                                          (char-to-string (char-after position))))
-                                      (number-sequence (point-min) (1- (point-max))) "")))
-          (isearch-done))))))
-
-(ert-deftest todo-write-isearch-occur-lists-closed-text-and-shows-it ()
-  (todo-write-isearch-tests--with-plan
-    (unwind-protect
-        (progn
-          (todo-write-isearch-tests--type "M-s o m[a]ngo RET")
-          (with-current-buffer "*Occur*"
-            (goto-char (point-min))
-            (should (re-search-forward "a mango" nil t))
-            (occur-mode-goto-occurrence))
-          (should (derived-mode-p 'todo-write-view-mode))
-          (should (looking-at "mango"))
-          (should (todo-write-isearch-tests--visible-p "mango"))
-          (goto-char (point-min))
-          (todo-write-test-press "n")
-          (todo-write-test-press "n")
-          (should-not (invisible-p (point))))
-      (kill-buffer "*Occur*"))))
-
-(ert-deftest todo-write-isearch-occur-leaves-nothing-that-is-copied-or-scrolls ()
-  (todo-write-isearch-tests--with-plan
-    (dotimes (n 30)
-      (todo-write-isearch-tests--run (format "make-%d" n) "one\na mango\nlast\n"))
-    (todo-write-test-write "a" '("First" "completed") '("Second" "completed")
-                           (list todo-write-isearch-tests--long "in_progress" "Third"))
-    (todo-write-view-to-current)
-    (let ((window (selected-window))
-          (shown (todo-write-test-text)))
-      (unwind-protect
-          (progn
-            (todo-write-isearch-tests--type "M-s o m[a]ngo RET")
-            (select-window window)
-            (should (string-match-p "mango" (todo-write-test-text)))
-            (kill-ring-save (point-min) (point-max))
-            (should (equal shown (substring-no-properties (current-kill 0))))
-            (todo-write-edit "a" 'add "Fourth")
-            (should (= (point-min) (window-start window)))
-            (todo-write-test-write "a" (list todo-write-isearch-tests--long "in_progress" "Third"))
-            (should (= (point-min) (window-start window))))
-        (kill-buffer "*Occur*")))))
 
 (ert-deftest todo-write-imenu-finds-nothing-without-a-plan ()
   (todo-write-test-with-shapes

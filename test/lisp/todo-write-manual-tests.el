@@ -15,6 +15,9 @@
 (require 'org)
 (require 'todo-write-test-helper)
 
+(defvar my-waiting)
+(defvar tab-bar-format)
+
 (defconst todo-write-manual-file
   (expand-file-name "doc/todo-write.org" (getenv "TODO_WRITE_ROOT"))
   "The manual.")
@@ -165,10 +168,30 @@ TYPE is as for `symbol-file'."
            nconc (cl-loop for (slot) in (cons '(p) (cl-struct-slot-info structure))
                           collect (format "%s-%s" structure slot))))
 
+(defun todo-write-manual-inner-p (name)
+  "Return non-nil if the function NAME is for files of the package only.
+Those have the name of their file before their own, and no autoload."
+  (let* ((file (symbol-file (intern name) 'defun))
+         (library (file-name-base file)))
+    (and (not (member library '("todo-write" "efrit-do")))
+         (string-prefix-p (concat library "-") name)
+         (not (get (intern name) 'todo-write-manual-autoload)))))
+
+(defun todo-write-manual-mark-autoloads ()
+  "Give the functions that have an autoload a property."
+  (dolist (library todo-write-manual-libraries)
+    (with-temp-buffer
+      (insert-file-contents (locate-library (concat library ".el")))
+      (while (re-search-forward "^;;;###autoload\n(\\S-+ '?\\(\\S-+\\)" nil t)
+        (put (intern (match-string 1)) 'todo-write-manual-autoload t)))))
+
 (ert-deftest todo-write-manual-has-every-function ()
-  (todo-write-manual-should-have
-   (seq-difference (todo-write-manual-symbols #'functionp 'defun)
-                   (todo-write-manual-accessors))))
+  (todo-write-manual-mark-autoloads)
+  (let ((names (todo-write-manual-symbols #'functionp 'defun)))
+    (should (member "todo-write-agents" names))
+    (todo-write-manual-should-have
+     (seq-difference (seq-remove #'todo-write-manual-inner-p names)
+                     (todo-write-manual-accessors)))))
 
 ;;; Names in the manual
 
@@ -400,6 +423,35 @@ The example ends by showing a buffer."
       (dolist (type types)
         (unless (member type '("PLAN_UPDATE" "ITEM_STATUS_CHANGE"))
           (should (equal (plist-get (todo-write-observe "types" type "x") :type) type)))))))
+
+(ert-deftest todo-write-manual-tells-how-to-hear-of-agents ()
+  (let (forms rung tab-bar-format my-waiting)
+    (todo-write-manual-with
+      (re-search-forward "^(defun my-hear-agent ")
+      (re-search-backward "^#\\+begin_src emacs-lisp\n")
+      (let ((start (match-end 0)))
+        (re-search-forward "^#\\+end_src")
+        (setq forms (read (format "(%s)" (buffer-substring start (match-beginning 0)))))))
+    (todo-write-with-store
+      (cl-letf (((symbol-function 'ding) (lambda (&rest _) (push t rung))))
+        (unwind-protect
+            (cl-flet ((shown () (string-trim (nth 2 (car (funcall 'my-tab-bar))))))
+              (mapc (lambda (form) (eval form t)) forms)
+              (should (memq 'my-tab-bar tab-bar-format))
+              (todo-write-set-activity "a" 'working)
+              (should-not rung)
+              (todo-write-set-activity "a" 'waiting "permission to run npm test")
+              (should (= 1 (length rung)))
+              (should (equal (shown) "1 waiting"))
+              (todo-write-set-activity "a" 'waiting "permission to read")
+              (todo-write-set-activity "b" 'waiting)
+              (should (= 2 (length rung)))
+              (should (equal (shown) "2 waiting"))
+              (todo-write-set-activity "a" 'working)
+              (todo-write-forget "b")
+              (should (= 2 (length rung)))
+              (should (equal (shown) "")))
+          (remove-hook 'todo-write-agent-functions 'my-hear-agent))))))
 
 (ert-deftest todo-write-manual-examples-evaluate ()
   (let ((blocks 0))

@@ -39,7 +39,8 @@
       (with-current-buffer "*todo-write MCP*"
         (should (bobp))
         (should (= (point-min) (window-start (get-buffer-window)))))
-      (should (equal '("Run `claude mcp add'" "Write ~/.claude/settings.json")
+      (should (equal '("Run `claude mcp add'" "Write ~/.claude/settings.json"
+                       "Switch it on in ~/.claude/settings.json" "Do not offer it again")
                      (todo-write-setup-test-buttons)))
       (should (< (string-search "  claude mcp add" text) (string-search "[Run" text)
                  (string-search "+  \"permissions\"" text) (string-search "[Write" text)
@@ -67,7 +68,20 @@
       (should (eq copied kill-ring))
       (should (string-search "Not done yet\n\n- write the settings into ~/.claude/settings.json" text)))
     (should (string-search "Done\n\nNothing is left to do." (todo-write-setup-test-press "Write")))
-    (should (equal '() (todo-write-setup-test-buttons)))))
+    ;; What the user may decline is not left to do.
+    (should (equal '("Switch it on in ~/.claude/settings.json" "Do not offer it again")
+                   (todo-write-setup-test-buttons)))))
+
+(ert-deftest todo-write-mcp-setup-remembers-that-changes-of-commands-are-not-wanted ()
+  (todo-write-with-setup
+    (should (string-search "bashEditDiffEnabled" (todo-write-setup-test-run "Claude Code")))
+    (should (string-search "You did not want it." (todo-write-setup-test-press "Do not")))
+    (should (equal "" (todo-write-setup-test-read ".claude/settings.json")))
+    (should (string-search "You did not want it." (todo-write-setup-test-run "Claude Code")))
+    (should-not (member "Do not offer it again" (todo-write-setup-test-buttons)))
+    (should (string-search "It is on." (todo-write-setup-test-press "Switch it on")))
+    (should (string-search "\"bashEditDiffEnabled\": true"
+                           (todo-write-setup-test-read ".claude/settings.json")))))
 
 (ert-deftest todo-write-mcp-setup-takes-the-tool-away-if-the-button-is-pressed ()
   (todo-write-with-setup

@@ -410,7 +410,7 @@ FIELDS are further ones of the hook's input, :subagent and :source."
          hook '(:type "call" :call 1 :session "s1" :source "process"
                 :arguments (:tool_name "Bash" :tool_input (:command "make"))))
         (todo-write-test-wait #'todo-write-requests)
-        (should (equal pid (todo-write-permission--pid "claude:s1")))
+        (should (equal pid (plist-get (todo-write-activity--get "claude:s1") :process)))
         (delete-process hook)
         (todo-write-test-wait (lambda () (not (todo-write-requests))))))))
 

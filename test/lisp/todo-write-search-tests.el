@@ -36,7 +36,7 @@
 (defun todo-write-search-tests--lines ()
   "Return the places shown, a list of strings without ages."
   (mapcar (lambda (line) (string-trim (substring line 8)))
-          (nthcdr 2 (split-string (string-trim-right (buffer-string)) "\n"))))
+          (split-string (string-trim-right (buffer-string)) "\n")))
 
 (ert-deftest todo-write-search-finds-tasks-and-what-agents-said-and-ran-newest-first ()
   (todo-write-search-tests--with "parser"
@@ -60,6 +60,40 @@
     (should-error (todo-write-search-next) :type 'user-error)
     (todo-write-search-goto)
     (should (equal "t1" (get-text-property (point) 'todo-write-id)))))
+
+(ert-deftest todo-write-search-of-one-plan-goes-to-what-is-closed-in-it ()
+  (todo-write-with-store
+    (todo-write "a" (todo-write-test-todos '("Bake" "in_progress") "Wash up"))
+    (cl-flet ((run (id output)
+                (todo-write-observe "a" "TOOL_CALL"
+                                    (list :id id :name "Bash" :input (list :command id))
+                                    :call-id id)
+                (todo-write-search-tests--observe
+                 "a" "TOOL_EXECUTION" (list :id id :name "Bash" :content output)
+                 :call-id id :outcome 'ok)))
+      (run "c1" "one\na mango\nlast\n")
+      (dotimes (n 50)
+        (run (format "n%d" n) "nothing"))
+      (todo-write "a" (todo-write-test-todos '("Bake" "completed") '("Wash up" "completed")))
+      (run "c2" "a second mango\n")
+      (todo-write "other" (todo-write-test-todos "Peel a mango")))
+    (save-window-excursion
+      (unwind-protect
+          (with-current-buffer (todo-write-show "a")
+            (should-not (string-search "mango" (buffer-string)))
+            (cl-letf (((symbol-function 'read-string) (lambda (&rest _) "mango")))
+              (call-interactively (key-binding "F")))
+            (with-current-buffer "*todo-write-search*"
+              (should (= 2 (count-lines (point-min) (point-max))))
+              (dolist (text '("a second mango" "a mango"))
+                (goto-char (point-min))
+                (search-forward text)
+                (save-window-excursion
+                  (todo-write-search-goto)
+                  (should (derived-mode-p 'todo-write-view-mode))
+                  (should (looking-at-p (concat " +" text "$")))))))
+        (dolist (name (list "*todo-write-search*" todo-write-view-buffer-name))
+          (when (get-buffer name) (kill-buffer name)))))))
 
 (ert-deftest todo-write-search-shows-the-revision-that-removed-a-task ()
   (todo-write-with-store

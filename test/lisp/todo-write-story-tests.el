@@ -21,7 +21,9 @@
 
 (defun todo-write-story-tests--lines (width)
   "Return the story of the first task as a list of lines of WIDTH columns."
-  (split-string (todo-write-row--string (todo-write-story--insert "a" "t1" width)) "\n" t))
+  (split-string (todo-write-row--seen
+                 (todo-write-row--string (todo-write-story--insert "a" "t1" width)))
+                "\n" t))
 
 (defmacro todo-write-story-tests--with-task (&rest body)
   "Run BODY with a view of the plan \"a\", whose only task is in progress."
@@ -146,6 +148,119 @@
       (should (string-match-p "✎ till/a\\.go +\\+2 −1\\'" (car (last lines))))
       (should (member "     till/a.go  +2 −1" lines))
       (should (string-match-p "· 1 file\\'" (car lines))))))
+
+(ert-deftest todo-write-story-says-what-a-command-changed-and-that-it-was-a-command ()
+  (todo-write-story-tests--with-task
+    (todo-write-story-tests--call
+     "c" "Bash" '(:command "sed -i s/a/b/ a.go && make") "made" :outcome 'ok :moreFiles t
+     :files '((:path "/home/user/shop/a.go" :oldText "a\n" :newText "b\nc\n" :byCommand t)))
+    (let ((lines (todo-write-story-tests--lines 100)))
+      (should (string-match-p "✓ sed -i s/a/b/ a\\.go && make +\\+2 −1\\'" (car (last lines))))
+      (should (member "     a.go  +2 −1  by command" lines))
+      (should (member "     and more files" lines)))
+    (todo-write-test-open "One")
+    (should (string-match-p "One.* \\+2 −1 and more files +0:00$" (todo-write-test-text)))
+    (search-forward "✓ sed")
+    (beginning-of-line)
+    (should (string-match-p "files changed by command, and more files"
+                            (get-text-property (point) 'help-echo)))
+    (todo-write-test-press "TAB")
+    (let ((text (todo-write-test-text)))
+      (should (string-match-p "\n +-a\n +\\+b\n +\\+c\n" text))
+      (should (string-match-p "\n +files changed by command, and more files\n +made\n" text)))
+    ;; A command leads to its output, its changes to the file.
+    (todo-write-test-press "RET")
+    (with-current-buffer "*todo-write-output*"
+      (should (string-suffix-p "made\n" (buffer-string))))))
+
+(ert-deftest todo-write-story-and-log-say-what-was-done-in-git ()
+  (todo-write-story-tests--with-task
+    (todo-write-story-tests--call
+     "c" "Bash" '(:command "git commit && gh pr create") "[main 699336a] Second" :outcome 'ok
+     :git '[(:kind "commit" :id "699336a" :title "Second" :branch "main")
+            (:kind "commit" :action "amended" :id "799336a" :title "Third")
+            (:kind "push" :branch "main")
+            (:kind "pullRequest" :number 42 :action "created"
+             :url "https://github.com/o/r/pull/42")
+            (:kind "pullRequest" :number 43 :action "merged" :url "https://a/1;x")
+            (:kind "none") 7])
+    (should (equal '("◆ committed 699336a Second" "◆ amended commit 799336a Third"
+                     "◆ pushed to main" "◆ pull request #42 created"
+                     "◆ pull request #43 merged")
+                   (mapcar (lambda (line) (replace-regexp-in-string "\\` +[0-9:]+ +" "" line))
+                           (last (todo-write-story-tests--lines 100) 5))))
+    (todo-write-test-open "One")
+    (search-forward "◆ pull request #42")
+    (let (visited)
+      (cl-letf (((symbol-function 'browse-url) (lambda (url &rest _) (setq visited url))))
+        (todo-write-test-press "RET")
+        (should (equal "https://github.com/o/r/pull/42" visited))
+        (setq visited nil)
+        (search-forward "◆ pull request #43")
+        (todo-write-test-press "RET")
+        (should-not visited)))
+    (with-current-buffer (todo-write-log "a")
+      (goto-char (point-min))
+      (should (search-forward "(committed 699336a Second)" nil t)))))
+
+(ert-deftest todo-write-a-refused-call-says-who-refused-it-and-copies-the-rule ()
+  (todo-write-test-with-view
+    (let ((thread "claude:s"))
+      (todo-write-begin thread :project "/home/user/shop/")
+      (todo-write-test-write thread '("One" "in_progress"))
+      (pcase-dolist (`(,id ,name ,input ,refusal)
+                     '(("1" "Bash" (:command "npm test") (:by "auto" :reason "It deletes."))
+                       ("2" "Write" (:file_path "/home/user/shop/a") (:by "rule"))
+                       ("3" "WebFetch" (:url "https://example.org/x") (:by "user"))
+                       ("4" "Bash" (:command "a\nb") (:by "noAnswer"))))
+        (todo-write-observe thread "TOOL_CALL" (list :id id :name name :input input) :call-id id)
+        (todo-write-observe thread "TOOL_EXECUTION" (list :id id :name name :content "No")
+                            :call-id id :outcome 'refused :refusal refusal))
+      (should (equal 4 (plist-get (todo-write-work thread "t1") :refused)))
+      (todo-write-show thread)
+      (should (string-match-p "One.* ⊘4 +0:00$" (todo-write-test-text)))
+      (todo-write-test-open "One")
+      (pcase-dolist (`(,shown ,rule)
+                     '(("⊘ npm test +auto mode refused it" "Bash(npm test)")
+                       ("⊘ .* +a rule refused it" "Edit(//home/user/shop/a)")
+                       ("⊘ WebFetch .* +you refused it" "WebFetch(domain:example.org)")))
+        (should (re-search-forward shown nil t))
+        (todo-write-test-press "w")
+        (should (equal rule (car kill-ring))))
+      (should (string-search "auto mode refused it: It deletes."
+                             (todo-write-row--string
+                               (todo-write-story--insert thread "t1" 120))))
+      (should (re-search-forward "⊘ a ⏎ b +auto mode could" nil t))
+      (should-error (todo-write-test-press "w") :type 'user-error)
+      (with-current-buffer (todo-write-log thread)
+        (goto-char (point-min))
+        (should (search-forward "⊘ auto mode refused it: It deletes." nil t))))))
+
+(ert-deftest todo-write-the-rule-of-an-agent-has-the-form-of-its-settings ()
+  (let ((call (lambda (name &rest input) (list :content (list :name name :input input)))))
+    (pcase-dolist (`(,thread ,call ,rule)
+                   `(("claude:s" ,(funcall call "Read" :file_path "/a/b") "Read(//a/b)")
+                     ("host/claude:s" ,(funcall call "Edit" :file_path "a") "Edit")
+                     ("claude:s/sub" ,(funcall call "mcp__x__y" :a "b") "mcp__x__y")
+                     ("codex:s" ,(funcall call "exec_command" :cmd "npm run-script test")
+                      "prefix_rule(pattern=[\"npm\", \"run-script\", \"test\"], decision=\"allow\")")))
+      (should (equal rule (todo-write-effect--rule thread call))))
+    (pcase-dolist (`(,thread ,call)
+                   `(("codex:s" ,(funcall call "exec_command" :cmd "a; b"))
+                     ("codex:s" nil)
+                     ("claude:s" nil)
+                     ("claude:s" ,(funcall call "Bash" :command "cut…"))
+                     ("claude:s" ,(funcall call "Bash(x)" :a "b"))
+                     ("gptel:s" ,(funcall call "Bash" :command "ls"))))
+      (should-error (todo-write-effect--rule thread call) :type 'user-error))))
+
+(ert-deftest todo-write-row-says-that-more-files-changed-if-there-is-room ()
+  (pcase-dolist (`(,room . ,tail) '((60 . "+2 −1 and more files ✗1      1:05")
+                                    (31 . "+2 −1 and more files  ✗1  1:05")
+                                    (20 . "+2 −1  ✗1  1:05") (6 . "1:05") (2 . "")))
+    (should (equal tail (todo-write-row--tail nil '(2 1 1 1 0) "1:05" room))))
+  (should (equal "✗1 ⊘2   1:05" (todo-write-row--tail nil '(0 0 1 0 2) "1:05" 60)))
+  (should (equal "and more files" (string-trim (todo-write-row--tail nil '(0 0 0 1) nil 60)))))
 
 (ert-deftest todo-write-story-leaves-out-tokens-that-are-none ()
   (should-not (todo-write-story--tokens '(:input 0 :output 0 :cacheRead 0 :cacheWrite 0)))
@@ -431,7 +546,8 @@
       (todo-write-test-open title)
       (should (= 1 (how-many (regexp-quote title) (point-min) (point-max))))
       (todo-write-test-write "a" (list (concat title " more") "pending"))
-      (should (= 2 (how-many "A title of twenty-six" (point-min) (point-max)))))))
+      (should (= 2 (1- (length (split-string (todo-write-test-text)
+                                             "A title of twenty-six"))))))))
 
 (ert-deftest todo-write-row-clock-has-a-date-only-where-it-changes ()
   (let ((from 1779450000000) (minute 60000) (day 86400000))

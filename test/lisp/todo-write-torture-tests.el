@@ -26,7 +26,7 @@
 ;;; Functions
 
 (defconst todo-write-torture-tests--left-out
-  "\\`todo-write-\\(?:module\\|menu\\|doctor\\|gptel\\|efrit\\|acp-connect\\|answer-quit\\)"
+  "\\`todo-write-\\(?:module\\|menu\\|doctor\\|gptel\\|efrit\\|acp-connect\\)"
   "Names of functions that build the package, need another one, run a program, or quit.")
 
 (defun todo-write-torture-tests--ours-p (symbol)

@@ -39,8 +39,8 @@
      ,@body))
 
 (defun todo-write-test-text ()
-  "Return the text of the current buffer without properties."
-  (buffer-substring-no-properties (point-min) (point-max)))
+  "Return the text of the current buffer as it is seen, without properties."
+  (substring-no-properties (todo-write-row--seen (buffer-string))))
 
 (defun todo-write-test-seen ()
   "Return the lines of the current buffer as a user sees them, without the header.
@@ -49,7 +49,8 @@ Folds replace the folded rows, and times are left out."
     (while (< position (point-max))
       (let* ((fold (todo-write-fold--at position))
              (end (if fold (overlay-end fold) (next-overlay-change position))))
-        (push (if fold (overlay-get fold 'display) (buffer-substring-no-properties position end))
+        (push (if fold (overlay-get fold 'display)
+                (todo-write-row--seen (buffer-substring position end)))
               parts)
         (setq position end)))
     (mapcar (lambda (line) (replace-regexp-in-string " +[0-9]+:[0-9:]+\\'" "" line))

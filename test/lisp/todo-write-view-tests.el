@@ -201,7 +201,9 @@ Leave out times if WITHOUT-TIMES is non-nil."
       (todo-write-view-refresh)
       (goto-char (point-min))
       (while (not (eobp))
-        (should (<= (string-width (buffer-substring (point) (line-end-position))) 40))
+        (should (<= (string-width (todo-write-row--seen
+                                   (buffer-substring (point) (line-end-position))))
+                    40))
         (forward-line))
       (should (string-match-p "…" (nth 0 (todo-write-view-tests--rows))))
       (goto-char (point-min))
@@ -222,13 +224,13 @@ Leave out times if WITHOUT-TIMES is non-nil."
 (ert-deftest todo-write-view-refits-rows-when-the-width-changes ()
   (todo-write-test-with-view
     (todo-write-test-write "a" (make-string 70 ?x))
-    (should-not (string-match-p "…" (buffer-string)))
+    (should-not (string-match-p "…" (todo-write-test-text)))
     (let ((tick (buffer-chars-modified-tick)))
       (todo-write-view-tests--redisplay)
       (should (= tick (buffer-chars-modified-tick))))
     (split-window-right)
     (todo-write-view-tests--redisplay)
-    (should (string-match-p "…" (buffer-string)))))
+    (should (string-match-p "…" (todo-write-test-text)))))
 
 ;;; Redrawing
 
@@ -576,6 +578,20 @@ Leave out times if WITHOUT-TIMES is non-nil."
       (funcall (key-binding [mouse-1]) event)
       (should (string-match-p "○ Two\n     While at it" (buffer-string))))))
 
+(ert-deftest todo-write-view-n-stops-at-a-subagents-title-and-ret-shows-its-plan ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" '("One" "in_progress") "Two")
+    (todo-write-begin "a/sub" :parent "a" :parent-item (todo-write-test-id "a" "One"))
+    (todo-write-test-write "a/sub" "Of the subagent")
+    (todo-write-view--goto (todo-write-test-id "a" "One"))
+    (todo-write-test-press "n")
+    (should (looking-at-p " +↳ a/sub"))
+    (save-excursion
+      (todo-write-test-press "n")
+      (should (looking-at-p " ○ Two")))
+    (todo-write-test-press "RET")
+    (should (equal "a/sub" todo-write-view-thread))))
+
 (ert-deftest todo-write-view-details-are-open-to-extension ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "One")
@@ -728,9 +744,10 @@ Leave out times if WITHOUT-TIMES is non-nil."
   "Return the row of a task of WIDTH columns with the note, work and time ARGS."
   (pcase-let ((`(,note ,work ,spent) args))
     (string-trim-right
-     (todo-write-row--string
-       (todo-write-row--insert '(:content "Read the login function" :status "completed")
-                              'completed spent width nil note work)))))
+     (todo-write-row--seen
+      (todo-write-row--string
+        (todo-write-row--insert '(:content "Read the login function" :status "completed")
+                               'completed spent width nil note work))))))
 
 (ert-deftest todo-write-row-has-note-lines-failures-and-time-in-columns ()
   (todo-write-test-with-shapes

@@ -14,6 +14,7 @@
 (require 'cl-lib)
 (require 'todo-write-follow)
 (require 'todo-write-search)
+(require 'todo-write-socket-helper)
 (require 'todo-write-stuck-helper)
 (require 'todo-write-test-helper)
 (require 'todo-write-user-helper)
@@ -226,6 +227,93 @@ Its journals are on a file system that can be stopped."
                                    '(1 2 3)))))
         (todo-write-follow-stop)
         (delete-directory home t)))))
+
+;;; Programs
+
+(defmacro todo-write-wait-tests--with-stuck-socket (&rest body)
+  "Evaluate BODY with a socket and the plan \"claude:kept\" on disk.
+Its journal is on a file system that can be stopped."
+  (declare (indent 0) (debug t))
+  `(todo-write-stuck-call
+    (lambda (mount)
+      (todo-write-with-socket
+        (let ((todo-write-directory (expand-file-name "journals/" mount)))
+          (todo-write-test-child
+           `(progn (todo-write "claude:kept" ',(todo-write-test-todos "Polish the glass"))
+                   (prin1 t)))
+          (unwind-protect (progn ,@body)
+            (todo-write-stuck-continue)
+            (todo-write-test-close)))))))
+
+(defun todo-write-wait-tests--call (program session &rest more)
+  "Send by PROGRAM a call with a list for SESSION and the fields MORE."
+  (todo-write-socket-test-send
+   program `( :type "call" :call 1 :session ,session ,@more
+              :arguments ,(todo-write-test-todos "Polish the lens"))))
+
+(ert-deftest todo-write-wait-a-call-of-a-program-is-parked-until-its-journal-is-open ()
+  (todo-write-wait-tests--with-stuck-socket
+    (let ((program (todo-write-socket-test-hello))
+          (other (todo-write-socket-test-hello :id "program-2" :role "check")))
+      (todo-write-stuck-stop)
+      (todo-write-wait-tests--call program "kept")
+      (todo-write-test-wait (lambda () todo-write-socket--parked))
+      ;; The filter has returned, and others are answered at once.
+      (should (car (todo-write-socket-test-call other '(:arguments :null))))
+      (should todo-write-socket--parked)
+      (todo-write-stuck-continue)
+      (should (plist-get (todo-write-socket-test-read program) :ok))
+      (should-not todo-write-socket--parked)
+      (should (equal '("Polish the lens") (todo-write-test-contents "claude:kept")))
+      (should (= 2 (length (todo-write-revisions "claude:kept")))))))
+
+(ert-deftest todo-write-wait-a-parked-call-is-dropped-when-its-program-no-longer-waits ()
+  (todo-write-wait-tests--with-stuck-socket
+    (let ((program (todo-write-socket-test-hello))
+          (left (todo-write-socket-test-hello :id "program-2")))
+      (todo-write-stuck-stop)
+      (todo-write-wait-tests--call program "kept" :until (truncate (* 1000 (+ 600 (float-time)))))
+      (todo-write-wait-tests--call left "kept")
+      (todo-write-test-wait (lambda () (cdr todo-write-socket--parked)))
+      ;; Ten minutes later.
+      (plist-put (cadar todo-write-socket--parked) :until 1)
+      (should-not (plist-get (todo-write-socket-test-read program) :ok))
+      (delete-process left)
+      (todo-write-stuck-continue)
+      (todo-write-test-wait (lambda () (null todo-write-socket--parked)))
+      (should (equal '("Polish the glass") (todo-write-test-contents "claude:kept")))
+      (should (= 1 (length (todo-write-revisions "claude:kept"))))
+      ;; What the program sends next is heard.
+      (should (car (todo-write-socket-test-write program "kept" "Polish the lens"))))))
+
+(ert-deftest todo-write-wait-keys-are-read-while-a-call-waits-for-its-journal ()
+  (todo-write-wait-tests--with-stuck-store
+    (todo-write-test-child
+     `(progn (todo-write "claude:kept" ',(todo-write-test-todos "Polish the glass"))
+             (prin1 t)))
+    (todo-write-user-call
+     24 80
+     (lambda ()
+       (let ((socket (todo-write-socket-test-file)))
+         (todo-write-user-eval
+          '(require 'todo-write-mcp)
+          `(setq todo-write-directory ,todo-write-directory
+                 todo-write-socket ,socket)
+          '(todo-write-mcp-mode)
+          '(progn (switch-to-buffer "*scratch*") t))
+         (let* ((todo-write-socket-test-at socket)
+                (program (todo-write-socket-test-hello)))
+           (todo-write-stuck-stop)
+           (todo-write-wait-tests--call program "kept")
+           (todo-write-test-wait (lambda () (todo-write-user-eval '(and todo-write-socket--parked t))))
+           (process-send-string todo-write-user-process "typed")
+           (todo-write-test-wait
+            (lambda () (todo-write-user-eval
+                        '(with-current-buffer "*scratch*"
+                           (save-excursion (goto-char (point-min))
+                                           (search-forward "typed" nil t))))))
+           (todo-write-stuck-continue)
+           (should (plist-get (todo-write-socket-test-read program) :ok))))))))
 
 (provide 'todo-write-wait-tests)
 ;;; todo-write-wait-tests.el ends here

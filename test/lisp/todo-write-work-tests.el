@@ -51,6 +51,43 @@
       (should (equal (plist-get (todo-write-work "a") :edits) 2))
       (should-not (todo-write-work "a" "t9")))))
 
+;;; Turns
+
+(ert-deftest todo-write-turns-have-their-tasks-work-and-commits ()
+  (todo-write-with-store
+    (should-not (todo-write-turns "a"))
+    (todo-write-begin "a" :project "/p/")
+    (todo-write-work-tests--edit "a" "/p/f" nil "x\n")
+    (todo-write-observe "a" "INTENT" "Mend it")
+    (todo-write-test-write "a" '("One" "in_progress") '("Two" "pending"))
+    (todo-write-work-tests--edit "a" "/p/f" "x\n" "y\nz\n")
+    (todo-write-test-write "a" '("One" "completed") '("Two" "pending"))
+    (todo-write-work-tests--edit "a" "/p/g" nil "x\n")
+    (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Bash") :outcome 'ok
+                        :git [(:kind "push") (:kind "commit" :id "699336a" :title "Mend")])
+    (todo-write-end-turn "a")
+    (todo-write-observe "a" "INTENT" "Go on")
+    (let ((turns (todo-write-turns "a")))
+      (should (equal (mapcar (lambda (turn) (mapcar (lambda (key) (plist-get turn key))
+                                                    '(:prompt :ending :items :commits)))
+                             turns)
+                     '((nil nil nil nil)
+                       ("Mend it" end-of-turn ("t1") ((:id "699336a" :title "Mend")))
+                       ("Go on" nil nil nil))))
+      (should (<= (plist-get (nth 1 turns) :began) (plist-get (nth 1 turns) :ended)))
+      (should (equal (mapcar (lambda (turn) (plist-get (plist-get turn :work) :edits)) turns)
+                     '(1 2 nil)))
+      (should (equal (plist-get (nth 1 turns) :work) (todo-write-work "a" '(turn . 2)))))
+    (pcase-dolist (`(,id ,added ,patched)
+                   '(((turn . 1) 1 "+x\n") ((turn . 2) 3 "+x\n") (("t1" . 2) 2 "+z\n")
+                     ((outside . 2) 1 "+x\n") ((turn . 3) nil "") (("t1" . 1) nil "")
+                     ((turn . 9) nil "")))
+      (should (equal (plist-get (todo-write-work "a" id) :added) added))
+      (should (string-suffix-p patched (todo-write-patch "a" id)))
+      (should (eq (null added) (string-empty-p (todo-write-patch "a" id)))))
+    (dolist (id '((turn . 0) (turn . "1") (other . 1) turn))
+      (should-error (todo-write-work "a" id) :type 'todo-write-input-error))))
+
 (ert-deftest todo-write-work-of-two-tasks-is-shared ()
   (todo-write-with-store
     (let ((todo-write-several-in-progress 'allow))
@@ -175,8 +212,11 @@ deleted file mode 100644
     (todo-write-test-write "a" '("One" "in_progress") "Two")
     (todo-write-work-tests--edit "a" "/p/f" "one\n" "two\nthree\n")
     (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Bash") :outcome 'failed :exit-code 2)
+    (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Bash") :outcome 'ok :moreFiles t
+                        :files '((:path "/p/g" :added 1 :removed 0 :byCommand t)))
     (should (equal (todo-write-check-list "a" 'work)
-                   (concat "- [ ] One\n  - `f` +2 −1\n  - 1 of 1 commands failed\n"
+                   (concat "- [ ] One\n  - `f` +2 −1\n  - `g` +1 −0, by command\n"
+                           "  - and more files\n  - 1 of 2 commands failed\n"
                            "- [ ] Two\n"
                            "- Outside any task\n  - `before` +1 −0\n")))))
 

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, json};
 use todo_write::hub::{Hub, Settings};
-use todo_write::journal::files_of;
 use todo_write::journal::search::Query;
 use todo_write::journal::store::{Progress, Store, Work};
+use todo_write::journal::{files_of, is_held};
 use todo_write::text::fnv1a;
 use todo_write::thread::activity::Activity;
 use todo_write::thread::{Edit, State};
@@ -87,6 +87,37 @@ fn a_change_waits_for_the_journal_that_a_hub_is_opening() {
     worker.join().unwrap();
     assert_eq!(store.get(KEY).unwrap().unwrap().list().len(), PLAN.len() - 1);
     assert_eq!((journals(&folder), store.take_warnings()), (1, Vec::new()));
+}
+
+#[test]
+fn a_journal_that_was_closed_is_opened_again_by_a_hub() {
+    let folder = recorded();
+    let mut store = store(folder.path());
+    open(&mut store);
+    let mut works: Vec<Work> = Vec::new();
+    let ready = |store: &mut Store, works: &mut Vec<Work>| {
+        store.ready(KEY, &Map::new(), 9, Duration::ZERO, |_, work| works.push(work))
+    };
+    assert_eq!((ready(&mut store, &mut works), works.len()), (Progress::Done, 0));
+    store.close_journals();
+    assert_eq!((ready(&mut store, &mut works), works.len()), (Progress::UnderWay, 1));
+    assert!(!is_held(&file(folder.path())));
+    works.remove(0)();
+    assert_eq!((ready(&mut store, &mut works), works.len()), (Progress::Done, 0));
+    assert!(is_held(&file(folder.path())));
+    write(open(&mut store), &PLAN[..1], 10);
+    assert_eq!((journals(&folder), store.take_warnings()), (1, Vec::new()));
+    // Another process writes to it while it is closed.
+    store.close_journals();
+    write(open(&mut self::store(folder.path())), &PLAN[1..], 11);
+    assert_eq!((ready(&mut store, &mut works), works.len()), (Progress::UnderWay, 1));
+    works.remove(0)();
+    assert_eq!((ready(&mut store, &mut works), works.len()), (Progress::UnderWay, 1), "it has another one");
+    works.remove(0)();
+    assert_eq!((ready(&mut store, &mut works), works.len()), (Progress::Done, 0));
+    assert_eq!(contents(store.get(KEY).unwrap().unwrap().list()), [PLAN[0].0]);
+    assert_eq!(journals(&folder), 2);
+    assert!(store.take_warnings()[0].contains("another Emacs has written"));
 }
 
 #[test]

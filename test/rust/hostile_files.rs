@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
-use todo_write::agents::claude::process_files::{MachineProcesses, ProcessFolder, Processes};
+use todo_write::agents::claude::process_files::Processes;
 use todo_write::agents::describe::describe;
 use todo_write::agents::follower::Follower;
 use todo_write::agents::listing::Wanted;
@@ -226,7 +226,8 @@ impl Sessions {
     fn new() -> Sessions {
         let folder = Folder::new();
         fs::create_dir_all(folder.path()).unwrap();
-        Sessions(folder, Processes::default())
+        let processes = Processes::new(folder.path().to_owned());
+        Sessions(folder, processes)
     }
 
     fn write(&self, pid: u32, text: &str) -> PathBuf {
@@ -241,8 +242,7 @@ impl Sessions {
 
     /// The sessions and states of the live processes; `None` if they are as before.
     fn read(&mut self) -> Option<Vec<(String, String)>> {
-        let live =
-            self.1.read(Some(ProcessFolder { path: self.0.path().to_owned(), machine: None }))?.to_vec();
+        let live = self.1.read()?.to_vec();
         let texts = |text: Option<String>| text.unwrap_or_default();
         Some(live.into_iter().map(|process| (texts(process.session), texts(process.status))).collect())
     }
@@ -283,29 +283,6 @@ fn a_process_that_dies_after_it_left_a_session_has_not_been_killed_in_that() {
     child.wait().unwrap();
     assert_eq!(sessions.read(), Some(vec![]));
     assert_eq!(sessions.killed(), ["b"]);
-}
-
-#[test]
-fn a_process_on_another_machine_lives_if_that_machine_says_so() {
-    let folder = Folder::new();
-    fs::create_dir_all(folder.path()).unwrap();
-    let file = r#"{"sessionId": "a", "status": "busy", "procStart": "7"}"#;
-    // A process of this number lives here, too.
-    write(folder.path().join(format!("{}.json", id())), file);
-    let mut processes = Processes::default();
-    let mut read = |name: &str, lines: &str| {
-        let machine = Some(MachineProcesses::new(name.to_owned(), lines));
-        let place = ProcessFolder { path: folder.path().to_owned(), machine };
-        let live = processes.read(Some(place))?.to_vec();
-        Some(live.into_iter().map(|process| (process.machine, process.is_suspended)).collect::<Vec<_>>())
-    };
-    let build = || Some("build".to_owned());
-    assert_eq!(read("build", &format!("{} S 7", id())), Some(vec![(build(), false)]));
-    assert_eq!(read("build", &format!("{} S -", id())), None);
-    assert_eq!(read("build", &format!("{} T 7", id())), Some(vec![(build(), true)]));
-    assert_eq!(read("build", &format!("{} S 8", id())), Some(vec![]));
-    assert_eq!(read("build", "no sense\n\n1 S"), None);
-    assert_eq!(processes.left_behind(&HashSet::from(["a".to_owned()])), [("a".to_owned(), id())]);
 }
 
 #[test]

@@ -73,7 +73,7 @@ impl Homes {
     }
 
     fn home(&self, scope: Option<Scope>) -> Home {
-        Home { agent: Agent::Claude, folder: self.folder.path().to_owned(), machine: None, scope }
+        Home { agent: Agent::Claude, folder: self.folder.path().to_owned(), scope }
     }
 
     fn file(&self, session: &str) -> PathBuf {
@@ -133,7 +133,7 @@ fn contents(store: &mut Store, key: &str) -> Vec<String> {
 fn a_session_is_reported_to_its_end_and_then_as_it_grows() {
     let mut homes = Homes::new();
     let path = homes.write("s", &(line("s", "user", 0, "Dig".into()) + &list("s", 1, "Bed 1")));
-    let id = homes.hub.follow(&path, false);
+    let id = homes.hub.follow(&path);
     homes.wait_until_ready(id);
     let (mut applier, mut store) = (Applier::new(Recorder::default()), Store::new(Storage::default()));
     homes.apply(id, &mut applier, &mut store);
@@ -148,7 +148,7 @@ fn a_session_is_reported_to_its_end_and_then_as_it_grows() {
 fn notifications_suffice_without_regular_looks() {
     let mut homes = Homes::looking(Duration::from_secs(3_600));
     let path = homes.write("s", &line("s", "user", 0, "Dig".into()));
-    let id = homes.hub.follow(&path, false);
+    let id = homes.hub.follow(&path);
     homes.wait_until_ready(id);
     homes.write("s", &list("s", 1, "Bed 1"));
     homes.wait(|message| matches!(message, Message::Events(_, piece) if piece.bytes > 0).then_some(()));
@@ -158,7 +158,7 @@ fn notifications_suffice_without_regular_looks() {
 fn a_check_is_answered_after_all_that_the_file_had() {
     let mut homes = Homes::looking(Duration::from_secs(3_600));
     let path = homes.write("s", &line("s", "user", 0, "Dig".into()));
-    let id = homes.hub.follow(&path, false);
+    let id = homes.hub.follow(&path);
     homes.wait_until_ready(id);
     let (mut applier, mut store) = (Applier::new(Recorder::default()), Store::new(Storage::default()));
     for n in 1..30 {
@@ -177,7 +177,7 @@ fn readers_wait_while_nobody_takes_what_they_have() {
     let lines: String =
         (1..20_000).map(|n| line("long", "assistant", n, json!([{"type": "text", "text": text}]))).collect();
     let path = homes.write("long", &lines);
-    let id = homes.hub.follow(&path, false);
+    let id = homes.hub.follow(&path);
     let waits = |homes: &Homes| {
         let before = homes.hub.waiting_bytes();
         sleep(Duration::from_millis(50));
@@ -208,14 +208,14 @@ fn a_session_that_ends_while_its_reader_waits_holds_nothing() {
     let lines: String =
         (1..5_000).map(|n| line("a", "assistant", n, json!([{"type": "text", "text": text}]))).collect();
     let (a, b) = (homes.write("a", &lines), homes.write("b", &list("b", 1, "Bed 1")));
-    let first = homes.hub.follow(&a, false);
+    let first = homes.hub.follow(&a);
     let end = Instant::now() + Duration::from_secs(20);
     while homes.hub.waiting_bytes() < 1024 * 1024 {
         assert!(Instant::now() < end);
         sleep(Duration::from_millis(1));
     }
     homes.hub.stop(first);
-    let second = homes.hub.follow(&b, false);
+    let second = homes.hub.follow(&b);
     homes.wait_until_ready(second);
     assert!(homes.taken.iter().all(|message| !matches!(message, Message::Events(id, _) if *id == first)));
 }
@@ -228,10 +228,10 @@ fn live_lines_go_before_the_history_of_others() {
         (1..5_000).map(|n| line("old", "assistant", n, json!([{"type": "text", "text": text}]))).collect();
     let (live, old) = (homes.write("live", &list("live", 1, "Bed 1")), homes.write("old", &lines));
     homes.hub.set_homes(vec![homes.home(None)]);
-    let live = homes.hub.follow(&live, false);
+    let live = homes.hub.follow(&live);
     homes.wait_until_ready(live);
     homes.taken.clear();
-    let old = homes.hub.follow(&old, false);
+    let old = homes.hub.follow(&old);
     homes.wait(|message| matches!(message, Message::Events(id, _) if *id == old).then_some(()));
     homes.write("live", &list("live", 2, "Bed 2"));
     homes.wait(|message| matches!(message, Message::Events(id, _) if *id == live).then_some(()));
@@ -243,9 +243,9 @@ fn live_lines_go_before_the_history_of_others() {
 fn what_is_no_file_is_given_up_with_the_reason_and_others_go_on() {
     let mut homes = Homes::new();
     let good = homes.write("good", &list("good", 1, "Bed 1"));
-    let missing = homes.hub.follow(&homes.file("missing"), false);
-    let folder = homes.hub.follow(homes.folder.path(), false);
-    let good = homes.hub.follow(&good, false);
+    let missing = homes.hub.follow(&homes.file("missing"));
+    let folder = homes.hub.follow(homes.folder.path());
+    let good = homes.hub.follow(&good);
     for id in [missing, folder] {
         let reason = homes.wait(|message| match message {
             Message::Unreadable(one, reason) if *one == id => Some(reason.clone()),
@@ -261,7 +261,7 @@ fn a_process_is_told_of_with_its_end_and_whether_it_was_killed() {
     let mut homes = Homes::new();
     let path = homes.write("s", &list("s", 1, "Bed 1"));
     homes.hub.set_homes(vec![homes.home(None)]);
-    let session = homes.hub.follow(&path, false);
+    let session = homes.hub.follow(&path);
     homes.wait_until_ready(session);
     let mut child = Command::new("sleep").arg("60").spawn().unwrap();
     let file = homes.folder.path().join(format!("sessions/{}.json", child.id()));
@@ -318,22 +318,20 @@ fn a_home_that_is_given_again_while_it_is_read_is_told_of_again() {
 fn a_session_that_was_followed_before_its_home_was_known_is_looked_at() {
     let mut homes = Homes::looking(Duration::from_secs(3_600));
     let path = homes.write("s", &line("s", "user", 0, "Dig".into()));
-    // Files of other machines are not watched.
-    let id = homes.hub.follow(&path, true);
+    let id = homes.hub.follow(&path);
     homes.wait_until_ready(id);
     homes.hub.set_homes(vec![homes.home(None)]);
     // A file that grows no more is not looked at soon again.
     homes.hub.check(id);
     homes.wait_until_ready(id);
     homes.write("s", &list("s", 1, "Bed 1"));
-    homes.hub.look(&[path]);
     homes.wait(|message| matches!(message, Message::Events(_, piece) if piece.bytes > 0).then_some(()));
 }
 
 #[test]
 fn a_number_of_a_session_is_never_used_again() {
     let (mut first, mut second) = (Homes::new(), Homes::new());
-    let numbers = [&mut first, &mut second].map(|homes| homes.hub.follow(&homes.file("s"), false));
+    let numbers = [&mut first, &mut second].map(|homes| homes.hub.follow(&homes.file("s")));
     assert_ne!(numbers[0], numbers[1]);
 }
 
@@ -404,7 +402,7 @@ fn pieces_of_a_session_that_was_recorded_before_add_nothing_twice() {
             text.push_str(&list("s", 500, more));
         }
         let path = homes.write("s", &text);
-        let id = homes.hub.follow(&path, false);
+        let id = homes.hub.follow(&path);
         homes.wait_until_ready(id);
         let (mut applier, mut store) = (Applier::new(Recorder::default()), Store::new(storage()));
         homes.apply(id, &mut applier, &mut store);
@@ -417,7 +415,7 @@ fn pieces_of_a_session_that_was_recorded_before_add_nothing_twice() {
 fn a_closed_hub_rings_no_more_and_its_threads_end() {
     let mut homes = Homes::new();
     let path = homes.write("s", &list("s", 1, "Bed 1"));
-    let id = homes.hub.follow(&path, false);
+    let id = homes.hub.follow(&path);
     homes.wait_until_ready(id);
     homes.hub.close();
     let end = Instant::now() + Duration::from_secs(20);
@@ -438,7 +436,7 @@ fn a_session_that_was_recorded_before_is_recorded_piece_by_piece() {
     let path = homes.write("s", &(1..200).map(|n| list("s", n, &format!("Bed {n}"))).collect::<String>());
     let mut store = store();
     for _ in 0..2 {
-        let id = homes.hub.follow(&path, false);
+        let id = homes.hub.follow(&path);
         let first = homes.wait(|message| match message {
             Message::Events(one, piece) if *one == id && !piece.events.is_empty() => Some(piece.is_last),
             _ => None,
@@ -482,7 +480,7 @@ fn a_session_that_is_stopped_between_pieces_goes_on_after_its_last_whole_line() 
     let path = homes.write("s", &(list("s", 1, "Dig") + &line("s", "assistant", 9, many.into())));
     let mut store = store();
     for is_stopped in [true, false] {
-        let id = homes.hub.follow(&path, false);
+        let id = homes.hub.follow(&path);
         homes.wait_until_ready(id);
         if is_stopped {
             let is_events = |message: &Message| matches!(message, Message::Events(..));
@@ -504,7 +502,7 @@ fn a_file_that_is_truncated_while_its_history_is_read_is_recorded_once() {
     };
     let filler = |n: usize| line("s", "assistant", n, json!([{"type": "text", "text": text}]));
     let path = homes.write("s", &(called(0..3) + &(10..5_000).map(filler).collect::<String>()));
-    let id = homes.hub.follow(&path, false);
+    let id = homes.hub.follow(&path);
     let end = Instant::now() + Duration::from_secs(20);
     while homes.hub.waiting_bytes() < 1024 * 1024 {
         assert!(Instant::now() < end);

@@ -86,7 +86,8 @@ impl There {
         );
         Connection {
             machine: Machine { name: self.name.into(), prefix: format!("/ssh:{}:", self.name) },
-            command: ["sh", "-c", &script].map(str::to_owned).to_vec(),
+            command: ["/bin/sh", "-c", &script].map(str::to_owned).to_vec(),
+            environment: vec![("PATH".into(), std::env::var("PATH").unwrap())],
             id: "this Emacs".into(),
             name: "a test".into(),
             silence: pipe::SILENCE,

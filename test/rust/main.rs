@@ -28,6 +28,7 @@ mod merge;
 mod modules;
 mod observations;
 mod patch;
+mod place_laws;
 mod reports;
 mod text;
 mod thread;

@@ -40,6 +40,18 @@ fn many_threads_need_few_open_files_and_lose_nothing() {
 }
 
 #[test]
+fn the_journals_of_threads_in_use_stay_open_while_others_come() {
+    let folder = Folder::new();
+    let mut living = store(folder.path());
+    for n in 0..THREADS {
+        write(living.open("in use", Map::new(), 1), &[(n.to_string().as_str(), Pending)], 2);
+        write(living.open(&format!("thread {n}"), Map::new(), 1), &[("Task", Pending)], 2);
+        let file = files_of(folder.path(), "in use").next().unwrap();
+        assert!(is_held(&file), "{n}");
+    }
+}
+
+#[test]
 fn threads_whose_agents_have_stopped_leave_memory_and_come_back_as_they_were() {
     let folder = Folder::new();
     let mut living = store(folder.path());

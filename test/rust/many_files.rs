@@ -5,7 +5,7 @@ use std::process::{Command, id};
 use std::time::{Duration, SystemTime};
 
 use serde_json::json;
-use todo_write::agents::claude::process_files::{ProcessFolder, Processes};
+use todo_write::agents::claude::process_files::Processes;
 use todo_write::agents::follower::Follower;
 use todo_write::events::observation::{Details, Filter, Payload, Type};
 use todo_write::list::input::Options;
@@ -32,16 +32,15 @@ fn a_new_process_is_found_among_thousands_of_dead_ones() {
     let folder = folder_of((0..2_000).map(|n| format!("{}.json", 99_000_000 + n)), text);
     fs::write(folder.path().join(format!("{}.json", id())), r#"{"sessionId": "a"}"#).unwrap();
     age(folder.path(), 60);
-    let place = || Some(ProcessFolder { path: folder.path().to_owned(), machine: None });
-    let mut processes = Processes::default();
-    assert_eq!(processes.read(place()).unwrap().len(), 1);
-    assert!(processes.read(place()).is_none());
+    let mut processes = Processes::new(folder.path().to_owned());
+    assert_eq!(processes.read().unwrap().len(), 1);
+    assert!(processes.read().is_none());
     let mut child = Command::new("sleep").arg("60").spawn().unwrap();
     fs::write(folder.path().join(format!("{}.json", child.id())), r#"{"sessionId": "b"}"#).unwrap();
-    assert_eq!(processes.read(place()).unwrap().len(), 2);
+    assert_eq!(processes.read().unwrap().len(), 2);
     child.kill().unwrap();
     child.wait().unwrap();
-    assert_eq!(processes.read(place()).unwrap().len(), 1);
+    assert_eq!(processes.read().unwrap().len(), 1);
 }
 
 #[test]
@@ -51,11 +50,8 @@ fn a_number_of_a_dead_process_may_be_that_of_a_new_one() {
     let own = folder.path().join(format!("{}.json", id()));
     fs::write(&own, dead("before")).unwrap();
     age(folder.path(), 60);
-    let mut processes = Processes::default();
-    let mut read = || {
-        let place = ProcessFolder { path: folder.path().to_owned(), machine: None };
-        processes.read(Some(place)).map(<[_]>::len)
-    };
+    let mut processes = Processes::new(folder.path().to_owned());
+    let mut read = || processes.read().map(<[_]>::len);
     assert_eq!(read(), None);
     // It overwrites the file, which changes no folder.
     fs::write(own, r#"{"sessionId": "after"}"#).unwrap();

@@ -6,6 +6,7 @@ use crate::common::{Completed, InProgress, Pending, plan, thread, write};
 use serde_json::{Map, json};
 use todo_write::events::observation::{Details, Filter, Metadata, Observation, Payload, Phase, Type};
 use todo_write::events::payload::{Derived, PlanUpdate, StatusChange};
+use todo_write::events::policy::Policy;
 use todo_write::events::work::CallOutcome;
 use todo_write::list::item::Status;
 use todo_write::thread::{Edit, Thread, WriteOptions};
@@ -126,6 +127,7 @@ fn a_host_may_set_phase_step_trace_and_title() {
         parent_id: Some("t2".into()),
         phase: Some(Some(Phase::Execution)),
         metadata: token("EXECUTION_LLM_THINKING"),
+        ..Details::default()
     };
     let said = thread.observe(Payload::new(Type::Thoughts, json!({"text": "Hm"})), details, 7);
     assert_eq!((said.title.as_str(), said.trace_id.as_deref()), ("A thought", Some("trace 7")));
@@ -266,4 +268,25 @@ fn a_change_larger_than_the_limit_is_delivered_whole() {
     assert_eq!(recorded[0].kind(), Type::PlanUpdate);
     say(&mut thread, Type::Thoughts, "Done");
     assert_eq!(kinds(&all(&thread)), ["THOUGHTS"]);
+}
+
+#[test]
+fn a_call_about_an_excluded_file_keeps_only_its_id_and_its_name() {
+    let mut thread = thread();
+    let policy = Policy { excluded: vec![".env".into()], ..Policy::default() };
+    let kept = |kind, mut content: serde_json::Value, thread: &mut Thread| {
+        let metadata = Metadata { call_id: Some("c1".into()), ..Metadata::default() };
+        let details = Details { metadata, ..Details::default() };
+        content["id"] = json!("c1");
+        let observed = thread.observe_allowed(&policy, Payload::new(kind, content), details, 5);
+        (serde_json::to_value(&observed.payload).unwrap()["content"].clone(), observed.metadata.hidden)
+    };
+    let input = json!({"file_path": "/p/.env", "content": "KEY=1"});
+    let call = kept(Type::ToolCall, json!({"name": "Write", "input": input}), &mut thread);
+    assert_eq!(call, (json!({"id": "c1", "name": "Write"}), Some(true)));
+    let result = kept(Type::ToolExecution, json!({"name": "Write", "content": "KEY=1"}), &mut thread);
+    assert_eq!(result, (json!({"id": "c1", "name": "Write"}), Some(true)));
+    let input = json!({"file_path": "/p/other"});
+    let call = kept(Type::ToolCall, json!({"name": "Write", "input": input}), &mut thread);
+    assert_eq!(call.0["input"], input);
 }

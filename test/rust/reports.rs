@@ -165,10 +165,47 @@ fn the_most_exact_end_gives_the_reason() {
 
 #[test]
 fn a_background_command_leaves_its_agent_idle_and_is_said() {
-    let shell = Report { note: Some("1 in background".into()), ..state(over(Ending::EndOfTurn), 9) };
+    let shell = Report { background: 1, ..state(over(Ending::EndOfTurn), 9) };
     let decision = decided(&[(Process, shell), (Transcript, event(over(Ending::Denied), 8))]).unwrap();
     assert_eq!((decision.doing, decision.reason.as_deref()), (Doing::Idle, Some("1 in background")));
     assert_eq!(decision.ending, Some(Ending::Denied));
+}
+
+#[test]
+fn a_session_that_the_user_left_is_left_until_it_goes_on() {
+    let left = || event(What::Rest(Rest { is_left: true, ..Rest::end(Some(Ending::SessionEnded)) }), 9);
+    let is_left = |said: &[(Source, Report)]| decided(said).is_some_and(|decision| decision.is_left);
+    assert!(is_left(&[(Process, left())]));
+    // The turn before ended well, by any source.
+    assert!(is_left(&[(Process, state(over(Ending::EndOfTurn), 5)), (Process, left())]));
+    assert!(is_left(&[(Process, left()), (Transcript, event(over(Ending::Denied), 8))]));
+    assert!(is_left(&[(Process, state(over(Ending::EndOfTurn), 5)), (Bridge, left())]));
+    assert!(!is_left(&[(Process, left()), (Bridge, event(What::Working, 12))]));
+    assert!(!is_left(&[
+        (Bridge, left()),
+        (Transcript, event(What::Working, 12)),
+        (Process, state(over(Ending::EndOfTurn), 15))
+    ]));
+    assert!(!is_left(&[(Process, event(over(Ending::SessionEnded), 9))]));
+    // That it was left is news, although it was idle before.
+    let mut table = Table::default();
+    steps(&mut table, vec![(Process, Some(state(over(Ending::EndOfTurn), 5)))]);
+    assert!(steps(&mut table, vec![(Bridge, Some(left()))]).iter().any(|step| step.is_transition));
+}
+
+#[test]
+fn the_process_of_an_agent_is_its_own_if_that_is_known() {
+    let mut table = Table::default();
+    let mut known = |source, report: Option<Report>| {
+        table.report(KEY, source, report);
+        table.process(KEY)
+    };
+    assert_eq!(known(Host, Some(event(What::Working, 1))), None);
+    assert_eq!(known(Request, Some(state(What::Waiting, 2).of_process(Some(30)))), Some(30));
+    assert_eq!(known(Bridge, Some(event(What::Working, 3).of_process(Some(20)))), Some(20));
+    assert_eq!(known(Process, Some(state(What::Working, 4).of_process(Some(10)))), Some(10));
+    assert_eq!(known(Process, Some(event(over(Ending::SessionEnded), 5))), Some(20));
+    assert_eq!(known(Bridge, Some(guess(What::Lost, 6))), None);
 }
 
 /// Says all reports to a table; returns the steps.
@@ -279,7 +316,8 @@ fn what() -> impl Strategy<Value = What> {
         1 => Just(What::Lost),
         1 => Just(failed()),
         1 => Just(What::Rest(Rest::default())),
-        4 => ending.prop_map(|ending| What::Rest(Rest::end(ending))),
+        4 => (ending, any::<bool>())
+            .prop_map(|(ending, is_left)| What::Rest(Rest { is_left, ..Rest::end(ending) })),
     ]
 }
 

@@ -4,6 +4,7 @@ mod claude;
 mod codex;
 mod expected;
 mod followed;
+mod prompts;
 mod recorded;
 mod states;
 mod times;

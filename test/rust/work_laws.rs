@@ -12,6 +12,7 @@ use todo_write::agents::follower::Follower;
 use todo_write::agents::recorder::Recorder;
 use todo_write::events::observation::{Details, Filter, Metadata, Payload, Type};
 use todo_write::events::policy::{MOST_JOURNALED, Policy};
+use todo_write::events::turns::Turn;
 use todo_write::events::work::{CallOutcome, Part, Work};
 use todo_write::journal::Durability;
 use todo_write::journal::store::{Storage, Store};
@@ -29,9 +30,22 @@ const NOW: u64 = 4_000_000_000_000;
 #[derive(Clone, Debug)]
 enum Act {
     List([Status; 3]),
-    Edit { file: usize, removed: usize, added: usize },
-    Command { is_ok: bool },
+    Edit {
+        file: usize,
+        removed: usize,
+        added: usize,
+    },
+    Command {
+        is_ok: bool,
+    },
     Say,
+    Prompt,
+    /// The agent sends a subagent out.
+    SendOut,
+    /// The subagent sent out last works.
+    Help {
+        added: usize,
+    },
 }
 
 fn act() -> impl Strategy<Value = Act> {
@@ -42,6 +56,9 @@ fn act() -> impl Strategy<Value = Act> {
             .prop_map(|(file, removed, added)| Act::Edit { file, removed, added }),
         2 => any::<bool>().prop_map(|is_ok| Act::Command { is_ok }),
         1 => Just(Act::Say),
+        2 => Just(Act::Prompt),
+        1 => Just(Act::SendOut),
+        2 => (1..4usize).prop_map(|added| Act::Help { added }),
     ]
 }
 
@@ -96,7 +113,17 @@ fn report(thread: &mut Thread, policy: &Policy, acts: &[Act]) {
                 metadata.outcome = Some(if *is_ok { CallOutcome::Ok } else { CallOutcome::Failed });
                 "Bash"
             }
-            Act::Say => continue,
+            Act::Prompt => {
+                thread.observe(Payload::new(Type::Intent, number.into()), Details::default(), now);
+                continue;
+            }
+            Act::Help { added } => {
+                let usage = json!({"input": added});
+                let metadata = Metadata { of_session: Some(true), ..Metadata::default() };
+                thread.observe(Payload::new(Type::Usage, usage), details(metadata), now);
+                continue;
+            }
+            Act::Say | Act::SendOut => continue,
         };
         thread.observe_allowed(
             policy,
@@ -109,6 +136,28 @@ fn report(thread: &mut Thread, policy: &Policy, acts: &[Act]) {
 
 fn details(metadata: Metadata) -> Details {
     Details { metadata, ..Details::default() }
+}
+
+type AllFigures = (Vec<Option<Work>>, Vec<(Turn, Vec<Option<Work>>)>);
+
+/// The figures of all parts, and the turns with their parts.
+fn all_figures(store: &mut Store, key: &str) -> AllFigures {
+    let parts = figures(store, key);
+    let Some(thread) = store.get(key).unwrap() else { return (parts, Vec::new()) };
+    let ids: Vec<String> = (1..=200).map(|number| format!("t{number}")).collect();
+    let named = [Part::Whole, Part::Outside].into_iter().chain(ids.iter().map(|id| Part::Item(id)));
+    let named: Vec<Part<'_>> = named.collect();
+    let of_turn = |turn| named.iter().map(|part| thread.work_in_turn(turn, *part).cloned()).collect();
+    let turns = thread.turns().iter().cloned().enumerate().map(|(place, turn)| (turn, of_turn(place)));
+    (parts, turns.collect())
+}
+
+/// The sums of some works.
+fn added<'w>(works: impl IntoIterator<Item = &'w Option<Work>>) -> [u64; 9] {
+    works.into_iter().flatten().fold([0; 9], |mut all, work| {
+        all.iter_mut().zip(sums(work)).for_each(|(sum, more)| *sum += more);
+        all
+    })
 }
 
 /// The figures of all parts: the whole, what is outside any task, and each task ever.
@@ -150,8 +199,17 @@ fn line(number: usize, kind: &str, content: Value) -> Map<String, Value> {
     line.as_object().unwrap().clone()
 }
 
+/// A line as one of a subagent.
+fn of_subagent(mut line: Map<String, Value>, subagent: &str) -> Value {
+    line["uuid"] = format!("{}-{subagent}", line["uuid"].as_str().unwrap()).into();
+    line["isSidechain"] = true.into();
+    line.insert("agentId".into(), subagent.into());
+    Value::Object(line)
+}
+
 fn transcript(acts: &[Act]) -> Vec<u8> {
     let mut all = String::new();
+    let mut subagent = None;
     for (number, act) in acts.iter().enumerate() {
         let id = format!("c{number}");
         let (name, input, result, is_error) = match act {
@@ -174,6 +232,33 @@ fn transcript(acts: &[Act]) -> Vec<u8> {
                 ("Edit", json!({"file_path": path, "old_string": old, "new_string": new}), result, false)
             }
             Act::Command { is_ok } => ("Bash", json!({"command": "make"}), json!({}), !is_ok),
+            Act::Prompt => {
+                let prompt = json!({"type": "text", "text": format!("Prompt {number}")});
+                all.push_str(&format!("{}\n", Value::Object(line(number, "user", prompt))));
+                continue;
+            }
+            Act::SendOut => {
+                let input = json!({"prompt": format!("Help {number}"), "description": "Help"});
+                let sent = json!({"type": "tool_use", "id": id, "name": "Agent", "input": input});
+                let asked = json!({"type": "text", "text": format!("Help {number}")});
+                subagent = Some(format!("a{number}"));
+                let asked = of_subagent(line(number, "user", asked), &format!("a{number}"));
+                let sent = Value::Object(line(number, "assistant", sent));
+                all.push_str(&format!("{sent}\n{asked}\n"));
+                continue;
+            }
+            Act::Help { added } => {
+                let Some(subagent) = &subagent else { continue };
+                let input = json!({"file_path": "/p/help", "content": text('c', *added)});
+                let call = json!({"type": "tool_use", "id": id, "name": "Write", "input": input});
+                let result = json!({"type": "tool_result", "tool_use_id": id, "content": "done"});
+                let mut call = line(number, "assistant", call);
+                call["message"]["usage"] = json!({"input_tokens": number, "output_tokens": 1});
+                let [call, result] =
+                    [call, line(number, "user", result)].map(|line| of_subagent(line, subagent));
+                all.push_str(&format!("{call}\n{result}\n"));
+                continue;
+            }
             Act::Say => {
                 let mut said = line(number, "assistant", json!({"type": "text", "text": "So far."}));
                 said["message"]["usage"] = json!({"input_tokens": number, "output_tokens": 2});
@@ -218,14 +303,14 @@ impl Emacs {
 }
 
 /// The figures of a transcript that is read in pieces, after those that the folder has already.
-fn read_in_pieces(folder: &Folder, pieces: &[&[u8]]) -> Vec<Option<Work>> {
+fn read_in_pieces(folder: &Folder, pieces: &[&[u8]]) -> AllFigures {
     fs::create_dir_all(folder.path()).unwrap();
     let mut emacs = Emacs::start(folder.path());
     for piece in [&[] as &[u8]].iter().chain(pieces) {
         append(folder.path(), piece);
         emacs.read();
     }
-    figures(&mut emacs.store, SESSION)
+    all_figures(&mut emacs.store, SESSION)
 }
 
 fn append(folder: &Path, bytes: &[u8]) {
@@ -235,7 +320,7 @@ fn append(folder: &Path, bytes: &[u8]) {
 
 /// Cuts bytes at some places.
 fn cut<'b>(bytes: &'b [u8], places: &[Index]) -> Vec<&'b [u8]> {
-    let mut places: Vec<usize> = places.iter().map(|place| place.index(bytes.len())).collect();
+    let mut places: Vec<usize> = places.iter().map(|place| place.index(bytes.len() + 1)).collect();
     places.extend([0, bytes.len()]);
     places.sort_unstable();
     places.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect()
@@ -246,6 +331,8 @@ proptest! {
 
     #[test]
     fn the_parts_add_up_where_no_work_is_shared(acts in acts().prop_map(alone)) {
+        // What the host reports of a whole session belongs to no part.
+        let acts: Vec<Act> = acts.into_iter().filter(|act| !matches!(act, Act::Help { .. })).collect();
         let folder = Folder::new();
         let mut store = store(folder.path());
         open(&mut store).change(|thread| report(thread, &Policy::default(), &acts));
@@ -260,6 +347,24 @@ proptest! {
     }
 
     #[test]
+    fn the_turns_add_up_to_the_work_of_the_thread(acts in acts(), is_followed in any::<bool>()) {
+        let folder = Folder::new();
+        let (parts, turns) = if is_followed {
+            read_in_pieces(&folder, &[&transcript(&acts)])
+        } else {
+            let mut store = store(folder.path());
+            open(&mut store).change(|thread| report(thread, &Policy::default(), &acts));
+            all_figures(&mut store, KEY)
+        };
+        for (place, part) in parts.iter().enumerate() {
+            prop_assert_eq!(added(turns.iter().map(|(_, parts)| &parts[place])), added([part]));
+        }
+        let prompts = turns.iter().filter(|(turn, _)| turn.prompt.is_some()).count();
+        prop_assert_eq!(prompts, acts.iter().filter(|act| matches!(act, Act::Prompt)).count());
+        prop_assert!(turns.iter().skip(1).all(|(turn, _)| turn.prompt.is_some()));
+    }
+
+    #[test]
     fn a_restart_changes_no_figure(acts in acts(), limit in 1..50usize) {
         let folder = Folder::new();
         let storage = Storage {
@@ -267,9 +372,9 @@ proptest! {
         };
         let mut first = Store::new(storage.clone());
         open(&mut first).change(|thread| report(thread, &Policy::default(), &acts));
-        let before = figures(&mut first, KEY);
+        let before = all_figures(&mut first, KEY);
         drop(first);
-        prop_assert_eq!(before, figures(&mut Store::new(storage), KEY));
+        prop_assert_eq!(before, all_figures(&mut Store::new(storage), KEY));
     }
 
     #[test]
@@ -297,7 +402,7 @@ proptest! {
     ) {
         let bytes = transcript(&acts);
         let whole = read_in_pieces(&Folder::new(), &[&bytes]);
-        prop_assert!(whole[0].is_some());
+        prop_assert!(!whole.1.is_empty() || whole.0.is_empty());
         prop_assert_eq!(read_in_pieces(&Folder::new(), &cut(&bytes, &places)), whole);
     }
 
@@ -307,8 +412,13 @@ proptest! {
         places in prop::collection::vec(any::<Index>(), 0..6),
         crash in any::<Index>(),
     ) {
+        // That a session seems to have ended stands in no line, so a crash may forget it.
+        let without_endings = |(parts, mut turns): AllFigures| {
+            turns.iter_mut().for_each(|(turn, _)| turn.ending = None);
+            (parts, turns)
+        };
         let bytes = transcript(&acts);
-        let whole = read_in_pieces(&Folder::new(), &[&bytes]);
+        let whole = without_endings(read_in_pieces(&Folder::new(), &[&bytes]));
         let folder = Folder::new();
         let pieces = cut(&bytes, &places);
         read_in_pieces(&folder, &pieces[..pieces.len() / 2 + 1]);
@@ -318,6 +428,7 @@ proptest! {
             let length = journal.metadata().unwrap().len();
             journal.set_len(crash.index(length as usize + 1) as u64).unwrap();
         }
-        prop_assert_eq!(read_in_pieces(&folder, &pieces[pieces.len() / 2 + 1..]), whole);
+        let after = read_in_pieces(&folder, &pieces[pieces.len() / 2 + 1..]);
+        prop_assert_eq!(without_endings(after), whole);
     }
 }

@@ -91,6 +91,8 @@ pub struct Agent {
     pub way: Way,
     /// Its settings; they give the tool if the way is `Way::Settings`.
     pub settings: Option<Settings>,
+    /// What else it can tell, if the user wants that.
+    pub extra: Option<Extra>,
     /// What else there is to say, titles and texts.
     pub notes: Vec<(String, String)>,
 }
@@ -125,6 +127,16 @@ pub struct Settings {
     pub purpose: &'static str,
 }
 
+/// A setting that the user may decline.
+pub struct Extra {
+    /// What it is for, in a few words.
+    pub title: &'static str,
+    /// The setting.
+    pub settings: Settings,
+    /// The file that says that the user declined it.
+    pub declined: PathBuf,
+}
+
 /// The names in commands and for readers of all agents, and whether a project can have them.
 pub const NAMES: &[(&str, &str, bool)] = &[
     ("claude-plugin", "Claude Code, with answers: the plugin", false),
@@ -140,7 +152,7 @@ pub const NAMES: &[(&str, &str, bool)] = &[
 
 /// The agent with the name ID.
 pub fn agent(id: &'static str, label: &'static str, context: &Context) -> Agent {
-    let mut agent = Agent { id, label, way: Way::Settings, settings: None, notes: Vec::new() };
+    let mut agent = Agent { id, label, way: Way::Settings, settings: None, extra: None, notes: Vec::new() };
     match id {
         "claude-plugin" => claude_plugin(&mut agent, context),
         "claude" => claude(&mut agent, context),
@@ -219,6 +231,9 @@ fn claude(agent: &mut Agent, context: &Context) {
         add: command(&["claude", "mcp", "add", "--scope", scope, "todo-write", "--"], &context.server),
         entry: entry(&registry),
     });
+    if context.project.is_none() {
+        agent.extra = Some(changes_of_commands(context, settings.clone()));
+    }
     agent.settings = Some(claude_settings(settings, "mcp__todo-write__todo_write"));
     agent.instructions("CLAUDE.md");
 }
@@ -235,6 +250,20 @@ fn claude_settings(file: PathBuf, tool: &'static str) -> Settings {
     }
 }
 
+/// Claude Code reads this setting in the user's FILE only.
+fn changes_of_commands(context: &Context, file: PathBuf) -> Extra {
+    Extra {
+        title: "What commands change",
+        settings: Settings {
+            file,
+            edits: vec![Edit::is(&["bashEditDiffEnabled"], json!(true))],
+            purpose: "Claude Code then tells which files and lines its shell commands change, also outside auto mode, \
+                      at\nthe cost of comparing the Git repository before and after each command, for up to a second.",
+        },
+        declined: context.plugin.with_file_name("claude-bashEditDiffEnabled-declined"),
+    }
+}
+
 fn claude_plugin(agent: &mut Agent, context: &Context) {
     let folder = context.folder_or("CLAUDE_CONFIG_DIR", ".claude");
     let settings = folder.join("settings.json");
@@ -248,6 +277,7 @@ fn claude_plugin(agent: &mut Agent, context: &Context) {
             hooks.trim_end()
         ),
     ));
+    agent.extra = Some(changes_of_commands(context, settings.clone()));
     agent.settings = Some(claude_settings(settings, "mcp__plugin_todo-write_todo-write__todo_write"));
     agent.instructions("CLAUDE.md");
 }

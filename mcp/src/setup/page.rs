@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json as object};
 
-use super::agents::{Agent, Commands, Context, Settings, Way};
+use super::agents::{Agent, Commands, Context, Extra, Settings, Way};
 use super::json::{self, Goal};
 use super::plugin::{self, Plugin};
 use super::{Done, changed, file, lines};
@@ -13,8 +13,8 @@ use super::{Done, changed, file, lines};
 struct Section {
     title: String,
     text: String,
-    /// An option that does what the text says, and a label for it.
-    offer: Option<(&'static str, String)>,
+    /// Options that do what the text says, each with a label.
+    offers: Vec<(&'static str, String)>,
 }
 
 /// What is printed.
@@ -36,11 +36,15 @@ pub struct Page {
 impl Page {
     /// The page about AGENT, after what was done.
     pub fn new(agent: &Agent, context: &Context, remove: bool, done: Done) -> Page {
-        let has_failed = matches!(done.run, Some(Err(_))) || matches!(done.written, Some(Err(_)));
+        let has_failed =
+            [&done.run, &done.written, &done.extra].iter().any(|step| matches!(step, Some(Err(_))));
         let mut page = Page { has_failed, ..Page::default() };
         page.way(agent, context, remove, done.run);
         if let Some(settings) = &agent.settings {
             page.settings(agent, settings, context, remove, done.written);
+        }
+        if let Some(extra) = &agent.extra {
+            page.extra(extra, context, remove, done.extra);
         }
         if !remove {
             for (title, text) in &agent.notes {
@@ -51,8 +55,39 @@ impl Page {
         page
     }
 
-    fn add(&mut self, title: &str, text: String, offer: Option<(&'static str, String)>) {
-        self.sections.push(Section { title: title.to_owned(), text, offer });
+    fn add(&mut self, title: &str, text: String, offers: impl IntoIterator<Item = (&'static str, String)>) {
+        let offers = offers.into_iter().collect();
+        self.sections.push(Section { title: title.to_owned(), text, offers });
+    }
+
+    /// Adds the section about a setting that the user may decline. It never is among what is left to do.
+    fn extra(
+        &mut self,
+        extra: &Extra,
+        context: &Context,
+        remove: bool,
+        done: Option<Result<String, String>>,
+    ) {
+        let Extra { title, settings, declined } = extra;
+        let name = context.shown(&settings.file);
+        let present = file::read(&settings.file).ok().flatten();
+        let present = present.and_then(|text| json::value(&text, &settings.edits[0].path));
+        let write = |label: &str| vec![("--edits", format!("{label} {name}"))];
+        let (state, offers) = match (present, remove) {
+            (Some(Value::Bool(true)), true) => ("It is on.", write("Take it out of")),
+            (_, true) => return,
+            (Some(Value::Bool(true)), false) => ("It is on.", Vec::new()),
+            (Some(_), false) => ("You have switched it off there.", Vec::new()),
+            (None, false) if declined.exists() => ("You did not want it.", write("Switch it on in")),
+            (None, false) => {
+                let no = ("--no-edits", "Do not offer it again".to_owned());
+                ("", write("Switch it on in").into_iter().chain([no]).collect())
+            }
+        };
+        let wanted = json::apply("", &settings.edits).unwrap_or_default();
+        let wanted = indented(wanted.trim_end());
+        let text = if remove { String::new() } else { format!("{}\n\n{wanted}", settings.purpose) };
+        self.add(title, join(&[&text, state, &outcome(done)]), offers);
     }
 
     /// Adds the section about what gives AGENT the tool.
@@ -201,7 +236,8 @@ impl Page {
         let text = join(&[&text, &outcome(done)]);
         match self.sections.last_mut().filter(|section| section.text.is_empty()) {
             Some(section) => {
-                (section.text, section.offer) = (format!("In {name}{link}:\n\n{text}"), offer);
+                (section.text, section.offers) =
+                    (format!("In {name}{link}:\n\n{text}"), offer.into_iter().collect());
             }
             None => self.add(&format!("Settings in {name}{link}"), text, offer),
         }
@@ -221,7 +257,7 @@ impl Page {
         let mut text = String::new();
         for section in &self.sections {
             text.push_str(&format!("{}\n\n{}\n", section.title, section.text));
-            if let Some((option, label)) = &section.offer {
+            for (option, label) in &section.offers {
                 text.push_str(&format!("\n  {option}: {label}\n"));
             }
             text.push('\n');
@@ -238,9 +274,10 @@ impl Page {
         let sections: Vec<Value> = self
             .sections
             .iter()
-            .map(|Section { title, text, offer }| {
-                let (option, label) = offer.as_ref().map_or((None, None), |(o, l)| (Some(o), Some(l)));
-                object!({"title": title, "text": text, "option": option, "label": label})
+            .map(|Section { title, text, offers }| {
+                let offer = |(option, label): &(&str, String)| object!({"option": option, "label": label});
+                let offers: Vec<Value> = offers.iter().map(offer).collect();
+                object!({"title": title, "text": text, "offers": offers})
             })
             .collect();
         object!({

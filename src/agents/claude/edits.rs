@@ -129,7 +129,7 @@ impl<'t> Originals<'t> {
     /// Hunks as unified text, and whether some lines may differ from the file's.
     fn restore<'h>(mut self, hunks: impl Iterator<Item = &'h PatchHunk<'h>>) -> (String, bool) {
         let mut text = String::new();
-        for PatchHunk { old_start, new_start, lines } in hunks {
+        for PatchHunk { old_start, new_start, lines, .. } in hunks {
             let count = |other: char| lines.iter().filter(|line| line.starts_with([' ', other])).count();
             let _ = writeln!(text, "@@ -{old_start},{} +{new_start},{} @@", count('-'), count('+'));
             for line in lines {
@@ -201,7 +201,7 @@ mod tests {
     fn a_long_patch_finds_the_lines_of_a_long_text() {
         let text: String = (0..40_000).map(|n| format!("\t{n}\n")).collect();
         let lines = (0..40_000).rev().map(|n| format!("+  {n}").into()).collect();
-        let hunk = PatchHunk { old_start: 1, new_start: 1, lines };
+        let hunk = PatchHunk { old_start: 1, new_start: 1, lines, ..PatchHunk::default() };
         let fields = ToolUseResult { structured_patch: Some(vec![hunk]), ..ToolUseResult::default() };
         let file = replacing(String::new(), text, 1).result(&fields, "");
         assert!(file.hunks.contains("+\t39999\n"), "the line's own tab");

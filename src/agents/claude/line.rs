@@ -9,6 +9,8 @@ use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
+use super::commands::{CommandDiff, GitResult};
+use super::prompts::without_added;
 use crate::agents::field::{Excerpt, readable_part};
 use crate::events::work::Tokens;
 use crate::list::raw::Raw;
@@ -47,6 +49,12 @@ pub(crate) struct TranscriptLine<'a> {
     pub is_meta: Option<bool>,
     /// `user`: whether the message summarizes a conversation that became too long.
     pub is_compact_summary: Option<bool>,
+    /// `user`: whether the model does not read the message.
+    pub is_visible_in_transcript_only: Option<bool>,
+    /// `user`: who sent the message.
+    pub origin: Option<MessageOrigin>,
+    /// `user`: `typed` or `queued` for a prompt of the user, `system` for others.
+    pub prompt_source: Option<Excerpt<20>>,
     /// The working directory.
     pub cwd: Option<Excerpt<4096>>,
     /// `relocated`: the folder to which the session moved, and its transcript with it.
@@ -65,10 +73,17 @@ pub(crate) struct TranscriptLine<'a> {
     #[serde(rename = "is_error")]
     pub is_error: Option<bool>,
     /// `user`: who denied the call, if it was denied.
-    pub tool_denial_kind: Option<Excerpt<20>>,
+    pub tool_denial_kind: Option<Excerpt<40>>,
     /// `user`: the tool's result as Claude Code itself keeps it; see [`ToolUseResult`].
     #[serde(borrow)]
     pub tool_use_result: Option<&'a RawValue>,
+}
+
+/// The sender of a message.
+#[derive(Debug, Deserialize)]
+pub(crate) struct MessageOrigin {
+    /// `human` for the user.
+    pub kind: Option<Excerpt<40>>,
 }
 
 /// The message of a line.
@@ -85,6 +100,23 @@ pub struct Message<'a> {
     /// The blocks. Plain text counts as one.
     #[serde(borrow, default)]
     pub content: Blocks<'a>,
+}
+
+/// In place of a model where Claude Code itself answers.
+const SYNTHETIC: &str = "<synthetic>";
+
+impl Message<'_> {
+    /// Whether a model may have written it, not Claude Code itself.
+    pub(crate) fn is_of_model(&self) -> bool {
+        self.model.as_ref().is_none_or(|model| model.0 != SYNTHETIC)
+    }
+
+    /// The texts of its blocks, each on lines of its own.
+    pub(crate) fn text(&self) -> String {
+        let blocks = self.content.0.iter().filter(|block| block.kind == Some("text"));
+        let texts = blocks.filter_map(|block| Some(block.text.as_ref()?.0.as_str()));
+        texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+    }
 }
 
 /// The tokens of an answer.
@@ -116,7 +148,7 @@ pub struct Block<'a> {
     #[serde(rename = "type")]
     pub kind: Option<&'a str>,
     /// `text`.
-    pub text: Option<Excerpt>,
+    pub text: Option<BlockText>,
     /// `thinking`.
     pub thinking: Option<Excerpt>,
     /// `tool_use`: the id of the call.
@@ -149,7 +181,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Blocks<'a> {
             }
 
             fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                let text = Some(Excerpt::of(text));
+                let text = Some(BlockText::of(text));
                 Ok(Blocks(vec![Block { kind: Some("text"), text, ..Block::default() }]))
             }
 
@@ -169,10 +201,39 @@ impl<'de: 'a, 'a> Deserialize<'de> for Blocks<'a> {
     }
 }
 
+/// The beginning of a text without what Claude Code put before it, which may be long.
+#[derive(Debug, Default)]
+pub struct BlockText(pub String);
+
+impl BlockText {
+    fn of(text: &str) -> BlockText {
+        BlockText(Excerpt::<8_000>::of(without_added(text)).0)
+    }
+}
+
+impl<'de> Deserialize<'de> for BlockText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(match Raw::deserialize(deserializer)? {
+            Raw::Text(text) => BlockText::of(&text),
+            _ => BlockText::default(),
+        })
+    }
+}
+
 /// Ids become names of files. Claude Code writes none longer than this.
 const LONGEST_ID: usize = 200;
 
 impl<'a> TranscriptLine<'a> {
+    /// Whether the user may have sent the message of this line.
+    pub(crate) fn is_of_user(&self) -> bool {
+        let sender = self.origin.as_ref().and_then(|origin| origin.kind.as_ref());
+        let is_marked =
+            [self.is_meta, self.is_compact_summary, self.is_visible_in_transcript_only].contains(&Some(true));
+        !is_marked
+            && sender.is_none_or(|kind| kind.0 == "human")
+            && self.prompt_source.as_ref().is_none_or(|source| source.0 != "system")
+    }
+
     /// Parses a line; `None` if it has another form.
     pub(crate) fn parse(bytes: &'a [u8]) -> Option<TranscriptLine<'a>> {
         // Ignores what follows the first value: a line without its line feed is read as soon as
@@ -192,9 +253,15 @@ pub struct PatchHunk<'a> {
     /// The number of its first line in the old text.
     #[serde(deserialize_with = "line_number")]
     pub old_start: usize,
+    /// The number of its lines in the old text.
+    #[serde(deserialize_with = "line_number")]
+    pub old_lines: usize,
     /// The number of its first line in the new text.
     #[serde(deserialize_with = "line_number")]
     pub new_start: usize,
+    /// The number of its lines in the new text.
+    #[serde(deserialize_with = "line_number")]
+    pub new_lines: usize,
     /// Its lines with their signs.
     #[serde(borrow)]
     pub lines: Vec<Cow<'a, str>>,
@@ -227,6 +294,15 @@ pub struct ToolUseResult<'a> {
     /// `Bash`: the name of a command that goes on in the background.
     #[serde(borrow)]
     pub background_task_id: Option<Cow<'a, str>>,
+    /// `Bash`: the files that the command changed.
+    #[serde(borrow)]
+    pub bash_edit_diff: Option<CommandDiff<'a>>,
+    /// `Bash`: what the command did in Git.
+    #[serde(borrow)]
+    pub git_operation: Option<GitResult<'a>>,
+    /// `Bash`: what the command printed.
+    #[serde(borrow)]
+    pub stdout: Option<&'a RawValue>,
     /// `Bash`: why an exit code is no failure.
     #[serde(borrow)]
     pub return_code_interpretation: Option<Cow<'a, str>>,
@@ -276,53 +352,6 @@ impl<'a> ToolUseResult<'a> {
         *spare = readable_part(result.get().as_bytes(), is_readable).unwrap_or_default();
         serde_json::from_slice(spare).unwrap_or_default()
     }
-}
-
-/// Elements that Claude Code and its extensions add to what the user wrote.
-const ADDED: [&str; 12] = [
-    "ide_opened_file",
-    "ide_selection",
-    "ide_diagnostics",
-    "system-reminder",
-    "task-notification",
-    "command-message",
-    "command-contents",
-    "local-command-stdout",
-    "local-command-stderr",
-    "local-command-caveat",
-    "user-prompt-submit-hook",
-    "session-start-hook",
-];
-
-/// A text without the elements of [`ADDED`].
-fn without_added(text: &str) -> String {
-    let mut text = text.to_owned();
-    for name in ADDED {
-        let (start, end) = (format!("<{name}>"), format!("</{name}>"));
-        while let Some(from) = text.find(&start) {
-            let to = text[from..].find(&end).map_or(text.len(), |to| from + to + end.len());
-            text.replace_range(from..to, "");
-        }
-    }
-    text
-}
-
-/// The text of a user's prompt, without what Claude Code adds; `None` if the user wrote nothing. The
-/// arguments of a command are the user's words, its name alone is not a prompt.
-pub fn prompt(text: &str) -> Option<String> {
-    if let Some(command) = tagged(text, "command-name") {
-        let arguments = tagged(text, "command-args").unwrap_or_default();
-        return Some(format!("{command} {arguments}").trim().to_owned());
-    }
-    let text = without_added(text);
-    let text = text.trim();
-    let own = ["<local-command", "<bash-", "<system-reminder", "<task-notification", "Caveat: "];
-    (!text.is_empty() && !own.iter().any(|start| text.starts_with(start))).then(|| text.to_owned())
-}
-
-/// Whether a text warns the model of the next line, a command of the user that is no prompt.
-pub(crate) fn is_caveat(text: &str) -> bool {
-    ["<local-command-caveat>", "Caveat: "].iter().any(|start| text.starts_with(start))
 }
 
 /// The text between the first `<tag>` and its end.

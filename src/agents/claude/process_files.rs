@@ -20,57 +20,6 @@ const LARGEST: u64 = 64 * 1024;
 const MOST_PROCESS_FILES: usize = 100_000;
 const MOST_DEAD: usize = 100;
 
-/// A folder `sessions`.
-#[derive(Clone, Debug, Default)]
-pub struct ProcessFolder {
-    /// Its path.
-    pub path: PathBuf,
-    /// The machine whose folder this is a copy of; `None` for this machine.
-    pub machine: Option<MachineProcesses>,
-}
-
-/// Which processes live on another machine.
-#[derive(Clone, Debug, Default)]
-pub struct MachineProcesses {
-    /// The machine's name.
-    pub name: String,
-    /// The live processes that have files: whether a signal stopped them, and when they started, as in
-    /// field 22 of their `stat`, if that machine tells.
-    pub live: HashMap<u32, (bool, Option<String>)>,
-}
-
-impl MachineProcesses {
-    /// Reads lines `ID STATE START`: the state is a letter as in `stat`, the start a number or `-`.
-    pub fn new(name: String, lines: &str) -> MachineProcesses {
-        let live = lines.lines().filter_map(|line| {
-            let mut words = line.split(' ');
-            let (id, state, start) = (words.next()?.parse().ok()?, words.next()?, words.next()?);
-            Some((id, (matches!(state, "T" | "t"), Some(start.to_owned()).filter(|start| start != "-"))))
-        });
-        MachineProcesses { name, live: live.collect() }
-    }
-}
-
-impl ProcessFolder {
-    fn state(&self, pid: u32, start: Option<&str>) -> ProcessState {
-        let Some(machine) = &self.machine else { return process::state(pid, start) };
-        match machine.live.get(&pid) {
-            None => ProcessState::Dead,
-            Some((_, Some(began))) if start.is_some_and(|start| start != began) => ProcessState::Dead,
-            Some((true, _)) => ProcessState::Suspended,
-            Some(_) => ProcessState::Alive,
-        }
-    }
-
-    fn exists(&self, pid: u32) -> bool {
-        self.machine.as_ref().map_or_else(|| process::exists(pid), |machine| machine.live.contains_key(&pid))
-    }
-
-    fn machine(&self) -> Option<&str> {
-        self.machine.as_ref().map(|machine| machine.name.as_str())
-    }
-}
-
 /// A live process, in the words of its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
@@ -100,10 +49,10 @@ pub struct Process {
     pub start: Option<String>,
 }
 
-/// The process files of a folder.
-#[derive(Debug, Default)]
+/// The process files of a folder `sessions`.
+#[derive(Debug)]
 pub struct Processes {
-    folder: ProcessFolder,
+    folder: PathBuf,
     files: HashMap<u32, ProcessFile>,
     live: Vec<Process>,
 }
@@ -117,15 +66,15 @@ struct ProcessFile {
 }
 
 impl Processes {
-    /// Reads the files in `folder` that changed; `None` if it is not known which processes live. Returns the
-    /// live processes by id, or `None` if they are as after the last call.
-    pub fn read(&mut self, folder: Option<ProcessFolder>) -> Option<&[Process]> {
-        if let Some(folder) = folder {
-            self.folder = folder;
-            self.list();
-        } else {
-            self.files.clear();
-        }
+    /// Those of `folder`, which are not read yet.
+    pub fn new(folder: PathBuf) -> Processes {
+        Processes { folder, files: HashMap::new(), live: Vec::new() }
+    }
+
+    /// Reads the files that changed. Returns the live processes by id, or `None` if they are as after the
+    /// last call.
+    pub fn read(&mut self) -> Option<&[Process]> {
+        self.list();
         let mut left = MOST_DEAD;
         for (pid, file) in &mut self.files {
             file.look(*pid, &self.folder);
@@ -146,7 +95,7 @@ impl Processes {
 
     /// Lists the files.
     fn list(&mut self) {
-        let entries = fs::read_dir(&self.folder.path).into_iter().flatten().flatten();
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let found = entries.take(MOST_PROCESS_FILES).filter_map(|entry| pid_of(entry.file_name().to_str()?));
         let found: HashSet<u32> = found.collect();
         self.files.retain(|pid, _| found.contains(pid));
@@ -161,7 +110,7 @@ impl Processes {
         let is_wanted =
             |process: &&Process| process.session.as_ref().is_some_and(|session| sessions.contains(session));
         let is_dead = |process: &&Process| {
-            self.folder.state(process.pid, process.start.as_deref()) == ProcessState::Dead
+            process::state(process.pid, process.start.as_deref()) == ProcessState::Dead
                 && process.file.exists()
         };
         let dead = self.files.values().filter(|file| !file.is_alive).filter_map(|file| file.process.as_ref());
@@ -181,9 +130,9 @@ impl Processes {
 impl ProcessFile {
     /// Finds out whether the process lives, and reads its file then. One that just died may have begun
     /// another session before.
-    fn look(&mut self, pid: u32, folder: &ProcessFolder) {
+    fn look(&mut self, pid: u32, folder: &Path) {
         let was_alive = self.is_alive;
-        self.is_alive = folder.exists(pid) && self.read_live(pid, folder);
+        self.is_alive = process::exists(pid) && self.read_live(pid, folder);
         if was_alive && !self.is_alive {
             self.read(pid, folder);
         }
@@ -191,25 +140,23 @@ impl ProcessFile {
 
     /// Reads the file if it changed. One that cannot be read is remembered until it changes; what a
     /// process said before a half-written file still counts.
-    fn read(&mut self, pid: u32, folder: &ProcessFolder) {
-        let path = folder.path.join(format!("{pid}.json"));
+    fn read(&mut self, pid: u32, folder: &Path) {
+        let path = folder.join(format!("{pid}.json"));
         let stamp = FileStamp::of(&path);
         if stamp.is_some() && self.stamp == stamp {
             return;
         }
-        let read = file::read(&path, LARGEST)
-            .ok()
-            .and_then(|bytes| Process::parse(pid, &path, folder.machine(), &bytes));
+        let read = file::read(&path, LARGEST).ok().and_then(|bytes| Process::parse(pid, &path, &bytes));
         self.stamp = stamp.filter(|stamp| read.is_some() || stamp.is_certain());
         self.process = read.or(self.process.take());
     }
 
     /// Reads the file of a process that exists. Returns whether it is the one that wrote the file,
     /// since another process may have got the id.
-    fn read_live(&mut self, pid: u32, folder: &ProcessFolder) -> bool {
+    fn read_live(&mut self, pid: u32, folder: &Path) -> bool {
         self.read(pid, folder);
         let Some(process) = &mut self.process else { return false };
-        let state = folder.state(pid, process.start.as_deref());
+        let state = process::state(pid, process.start.as_deref());
         process.is_suspended = state == ProcessState::Suspended;
         state != ProcessState::Dead
     }
@@ -217,16 +164,15 @@ impl ProcessFile {
 
 impl Process {
     /// Parses a file. That of a process in a container, whose id means another process here, has none.
-    fn parse(pid: u32, path: &Path, machine: Option<&str>, bytes: &[u8]) -> Option<Process> {
+    fn parse(pid: u32, path: &Path, bytes: &[u8]) -> Option<Process> {
         let file: Value = serde_json::from_slice(bytes).ok()?;
         let text = |key: &str| file.get(key).and_then(Value::as_str).map(str::to_owned);
-        let is_elsewhere = |domain: String| machine.is_none() && process::is_elsewhere(&domain);
-        if !file.is_object() || text("pidDomain").is_some_and(is_elsewhere) {
+        if !file.is_object() || text("pidDomain").is_some_and(|domain| process::is_elsewhere(&domain)) {
             return None;
         }
         Some(Process {
             pid,
-            machine: machine.map(str::to_owned),
+            machine: None,
             is_suspended: false,
             file: path.to_owned(),
             started_at: file.get("startedAt").and_then(Value::as_u64),

@@ -244,7 +244,7 @@ impl Sources {
         if subagent.has_list {
             return events.push(event);
         }
-        if matches!(event.kind, EventKind::List(_) | EventKind::EmacsList(..)) {
+        if matches!(event.kind, EventKind::List(_) | EventKind::EmacsCall { list: Some(_), .. }) {
             subagent.has_list = true;
             let held = std::mem::take(&mut subagent.held);
             self.held -= held.len();

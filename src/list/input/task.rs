@@ -25,6 +25,9 @@ pub(super) fn hint(value: &Raw<'_>) -> Option<String> {
 /// The key that a task has for a field, and its value.
 type Field<'r> = Option<(&'static str, &'r Raw<'r>)>;
 
+/// A text that is refused. The reason is among the problems of the call.
+struct Refused;
+
 /// A status as sent.
 enum ParsedStatus {
     Status(Status),
@@ -95,7 +98,7 @@ impl InputReader<'_> {
             Some((key, value)) => {
                 self.alias(key, "content", || task_at(index));
                 match value {
-                    Raw::Text(text) => match self.line(index, "content", text)? {
+                    Raw::Text(text) => match self.line(index, "content", text).ok()? {
                         Some(line) => return Some(line),
                         None => "blank text".into(),
                     },
@@ -114,7 +117,7 @@ impl InputReader<'_> {
         }
         let line = match field {
             None | Some((_, Raw::Null)) => None,
-            Some((_, Raw::Text(text))) => self.line(index, "activeForm", text)?,
+            Some((_, Raw::Text(text))) => self.line(index, "activeForm", text).ok()?,
             Some((_, other)) => {
                 self.refuse(field_at(index, "activeForm"), other.describe(), expected);
                 return None;
@@ -129,25 +132,25 @@ impl InputReader<'_> {
         line.or_else(|| Some(content.unwrap_or_default().to_owned()))
     }
 
-    /// The text on one line: `Some(None)` if it is blank, `None` if it is refused.
-    fn line(&mut self, index: usize, key: &'static str, text: &str) -> Option<Option<String>> {
+    /// The text on one line, or `Ok(None)` if it is blank.
+    fn line(&mut self, index: usize, key: &'static str, text: &str) -> Result<Option<String>, Refused> {
         let (line, dropped) = one_line(text);
         let limit = self.options.max_length;
         // A text has at most as many characters as bytes.
         let length = if line.len() > limit { line.chars().count() } else { 0 };
         if length > limit {
             self.refuse(field_at(index, key), format!("{length} characters"), at_most(limit));
-            return None;
+            return Err(Refused);
         }
         if is_blank(&line) {
-            return Some(None);
+            return Ok(None);
         }
         if dropped {
             self.repair(format!("control characters were dropped from \"{key}\""), || {
                 Problem::new(field_at(index, key), "control characters", "plain text on one line")
             });
         }
-        Some(Some(line.into_owned()))
+        Ok(Some(line.into_owned()))
     }
 
     fn status(&mut self, index: usize, value: Option<&Raw<'_>>) -> Option<ParsedStatus> {

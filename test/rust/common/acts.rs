@@ -9,7 +9,7 @@ use todo_write::list::input::Plan;
 use todo_write::list::item::{Draft, Status};
 use todo_write::thread::activity::{Activity, Ending};
 use todo_write::thread::revision::Revision;
-use todo_write::thread::{Edit, Outcome, Thread, WriteOptions};
+use todo_write::thread::{CallName, Edit, Outcome, Thread, WriteOptions};
 
 #[derive(Clone, Debug)]
 pub enum Act {
@@ -99,7 +99,8 @@ fn perform_in(thread: &mut Thread, act: Act, keep_completed: bool, now: u64) -> 
     let id = |item: Index| (!ids.is_empty()).then(|| item.get(&ids).clone());
     let edit = match act {
         Act::Write { drafts, cancelled, is_unanswered } => {
-            let options = WriteOptions { source: Some("test".into()), keep_completed, is_unanswered };
+            let call = (!is_unanswered).then_some(CallName::Unknown);
+            let options = WriteOptions { source: Some("test".into()), keep_completed, is_unanswered, call };
             return Some(thread.write(Plan { drafts, cancelled, ..Plan::default() }, options, now));
         }
         Act::Undo => return thread.undo(now).ok(),

@@ -584,7 +584,6 @@ fn lists_that_the_agent_sent_to_this_emacs_are_left_to_it() {
         json!({"todos": [{"content": "Later", "status": "pending", "activeForm": "Later"}]}).to_string();
     let plan = todo_write::list::input::read_text(&sent, &Options::default()).unwrap();
     let now = millis("2026-03-01T08:00:02.500Z").unwrap();
-    thread.change(|thread| thread.note_call(now));
     let source = Some("Claude Code".into());
     thread.change(|thread| thread.write(plan, WriteOptions { source, ..WriteOptions::default() }, now));
     followed.append(session.text().as_bytes());

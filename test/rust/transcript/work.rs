@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 
 use serde_json::{Value, json};
+use todo_write::events::git::GitOperation;
 use todo_write::events::observation::{Filter, Type};
 use todo_write::events::work::{CommandWork, FileWork, Part, Tokens, Work};
 
@@ -158,6 +159,217 @@ fn a_change_of_codex_forges_no_header() {
         assert!(patch.contains("# Left out: "), "{patch}");
         assert!(!patch.contains("\n+++ /ssh:") && patch.matches("\n--- ").count() == 1, "{patch}");
     }
+}
+
+/// The call of a command of Claude Code whose result tells these changes.
+fn changing(session: &mut Session, diff: &Value) {
+    session.call(
+        "Bash",
+        json!({"command": "sed -i s/a/b/ f"}),
+        "",
+        json!({"stdout": "", "bashEditDiff": diff}),
+    );
+}
+
+#[test]
+fn the_files_that_a_command_of_claude_code_changed_count_as_edits_by_command() {
+    let hunk = |old_start: u64, old: u64, new_start: u64, new: u64, lines: Value| json!({"oldStart": old_start, "oldLines": old, "newStart": new_start, "newLines": new, "lines": lines});
+    let mut session = at_work();
+    changing(
+        &mut session,
+        &json!({"moreFiles": 0, "files": [
+            {"filePath": "/p/a", "hunks": [hunk(1, 3, 1, 3, json!([" one", "-two", "+TWO", " \tthree"]))]},
+            {"filePath": "/p/b", "hunks": [hunk(1, 0, 1, 1, json!(["+new"]))], "created": true},
+            {"filePath": "/p/c", "hunks": [hunk(1, 1, 0, 0, json!(["-gone"]))], "deleted": true},
+            {"filePath": "/p/empty", "hunks": [], "created": true},
+        ]}),
+    );
+    let work = of_claude(&session, Part::Item("t1"));
+    let expected = [
+        ("/p/a", 1, 1, false, false),
+        ("/p/b", 1, 0, true, false),
+        ("/p/c", 0, 1, false, true),
+        ("/p/empty", 0, 0, true, false),
+    ];
+    assert_eq!(files(&work), expected);
+    assert_eq!((work.added, work.removed, work.edits, work.more_files), (2, 2, 4, false));
+    assert!(work.files.iter().all(|file| file.by_command));
+    assert_eq!(work.commands, OK);
+    let patches = patches(&mut session.followed(), "claude:s");
+    assert!(patches[0].ends_with("@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n \tthree\n"), "{}", patches[0]);
+    assert!(patches[1].ends_with("--- /dev/null\n+++ b/b\n@@ -0,0 +1,1 @@\n+new\n"), "{}", patches[1]);
+    assert!(!patches.concat().contains("# Inexact"));
+}
+
+#[test]
+fn a_command_of_claude_code_changed_more_files_where_not_all_are_told() {
+    let file = json!({"filePath": "/p/f", "hunks": []});
+    let many: Vec<Value> = (0..101).map(|n| json!({"filePath": format!("/p/{n}"), "hunks": []})).collect();
+    let long = json!([{"filePath": "/p/f", "hunks": [{"oldStart": 0, "oldLines": 0, "newStart": 1, "newLines": 1,
+        "lines": [format!("+{}", "a".repeat(1024 * 1024))]}]}]);
+    for (diff, count, more) in [
+        (json!({"files": [file], "moreFiles": 0}), 1, false),
+        (json!({"files": [file], "moreFiles": 2}), 1, true),
+        (json!({"files": [], "moreFiles": 0, "unavailable": true}), 0, true),
+        (json!({"files": [], "moreFiles": 0, "skipped": true}), 0, true),
+        (json!({"files": [file], "moreFiles": 0, "shared": true}), 1, false),
+        (json!({"files": many, "moreFiles": 0}), 100, true),
+        (json!({"files": long, "moreFiles": 0}), 0, true),
+        // What cannot be read is left out.
+        (json!({"files": [{"filePath": 1, "hunks": []}, file], "moreFiles": "x"}), 1, true),
+    ] {
+        let mut session = at_work();
+        changing(&mut session, &diff);
+        let work = of_claude(&session, Part::Item("t1"));
+        assert_eq!((work.files.len(), work.more_files), (count, more), "{:.200}", diff.to_string());
+    }
+}
+
+#[test]
+fn only_hunks_of_a_command_whose_lines_match_their_header_count() {
+    let hunk = |old: u64, new: u64, lines: Value| json!({"oldStart": 1, "oldLines": old, "newStart": 1, "newLines": new, "lines": lines});
+    let mut session = at_work();
+    let hunks = json!([
+        hunk(1, 1, json!(["-a", "+b"])),
+        hunk(1, 2, json!(["-a", "+b"])),
+        hunk(1, 2, json!(["-a", format!("+b{FORGED}")])),
+        hunk(1, 1, json!(["-a", "+b", "--- a/x", "+++ /y"])),
+        hunk(u64::MAX, u64::MAX, json!([])),
+    ]);
+    changing(&mut session, &json!({"files": [{"filePath": "/p/f", "hunks": hunks}], "moreFiles": 0}));
+    let work = of_claude(&session, Part::Item("t1"));
+    assert_eq!(files(&work), [("/p/f", 1, 1, false, false)]);
+    let patch = patches(&mut session.followed(), "claude:s").pop().unwrap();
+    assert!(patch.contains("@@ -1,1 +1,1 @@\n-a\n+b\n# Left out: 3 malformed hunks.\n"), "{patch}");
+    assert_eq!(patch.matches("\n--- ").count(), 1, "{patch}");
+}
+
+/// What the last call of a thread did in Git, and who refused it, in words.
+fn told(followed: &mut Followed, thread: &str) -> (Vec<String>, Option<String>) {
+    let calls = Filter { kind: Some(Type::ToolExecution), ..Filter::default() };
+    let call = followed.store.get(thread).unwrap().unwrap().observed(&calls).pop().unwrap();
+    let words = |one: &GitOperation| {
+        let texts = [&one.action, &one.id, &one.title, &one.branch, &one.url];
+        texts.into_iter().flatten().fold(one.kind.to_string(), |all, text| format!("{all} {text}"))
+    };
+    let refusal = call.metadata.refusal.as_ref();
+    (
+        call.metadata.git.iter().flatten().map(words).collect(),
+        refusal.map(|one| format!("{} {}", one.by, one.reason.as_deref().unwrap_or("-"))),
+    )
+}
+
+#[test]
+fn a_command_of_claude_code_tells_commits_pushes_and_pull_requests() {
+    let url = "https://github.com/o/r/pull/42";
+    for (command, text, fields, expected) in [
+        (
+            "git commit -m x",
+            "[main 5dbce40] Second thing\n 1 file changed",
+            json!({}),
+            vec!["commit 5dbce40 Second thing main"],
+        ),
+        (
+            "git commit --amend -m x",
+            "[main ce0777e] Third",
+            json!({"commit": {"sha": "ce0777e", "kind": "amended", "branch": "main"}}),
+            vec!["commit amended ce0777e Third main"],
+        ),
+        (
+            "git commit -q",
+            "",
+            json!({"commit": {"sha": "5dbce40", "kind": "committed"}}),
+            vec!["commit 5dbce40"],
+        ),
+        ("git push", "", json!({"push": {"branch": "main"}}), vec!["push main"]),
+        ("git merge a", "", json!({"branch": {"ref": "a", "action": "merged"}}), vec!["merge a"]),
+        ("gh pr create", url, json!({}), vec!["pullRequest created https://github.com/o/r/pull/42"]),
+        (
+            "gh pr merge",
+            "",
+            json!({"pr": {"number": 42, "url": url, "action": "merged"}}),
+            vec!["pullRequest merged https://github.com/o/r/pull/42"],
+        ),
+        (
+            "gh pr edit",
+            "",
+            json!({"pr": {"number": 42, "url": "file:///etc", "action": "edited"}}),
+            vec!["pullRequest edited"],
+        ),
+        ("ls", "[main 5dbce40] Second thing", json!({"commit": {"sha": "--help"}, "push": 1}), vec![]),
+    ] {
+        let mut session = at_work();
+        session.call(
+            "Bash",
+            json!({"command": command}),
+            text,
+            json!({"stdout": text, "gitOperation": fields}),
+        );
+        assert_eq!(told(&mut session.followed(), "claude:s").0, expected, "{command}");
+    }
+    let mut failed = at_work();
+    failed.call("Bash", json!({"command": "git commit"}), "Exit code 1\n[main 5dbce40] x", Value::Null);
+    failed.lines.last_mut().unwrap()["message"]["content"][0]["is_error"] = true.into();
+    assert_eq!(told(&mut failed.followed(), "claude:s").0, [""; 0]);
+}
+
+#[test]
+fn a_refused_call_of_claude_code_says_who_refused_it_and_why() {
+    let rejected = "The user doesn't want to proceed with this tool use. The tool use was rejected.";
+    let said = format!("{rejected} To tell you how to proceed, the user said:\nUse make\nplease");
+    let check = "Permission for this action was denied by the Claude Code auto mode classifier. Reason: It deletes.. If you have other tasks, go on.";
+    for (kind, text, expected) in [
+        (Some("permission-rule"), "Permission to use Bash with command rm has been denied.", Some("rule -")),
+        (Some("user-rejected"), rejected, Some("user -")),
+        (Some("user-rejected"), &said, Some("user Use make")),
+        (Some("automode-blocked"), check, Some("auto It deletes.")),
+        (Some("automode-unavailable"), "The check is down.", Some("noAnswer -")),
+        // Subagents' lines and those of older versions name no kind.
+        (None, check, Some("auto It deletes.")),
+        (None, "Permission to use Bash has been denied", Some("rule -")),
+        (None, "Use the other flour", Some("user Use the other flour")),
+        (None, "<tool_use_error>No such tool</tool_use_error>", None),
+        (None, "Exit code 1", None),
+    ] {
+        for tool in ["Bash", "WebFetch"] {
+            let mut session = at_work();
+            session.call(tool, json!({"command": "ls"}), text, Value::Null);
+            let result = session.lines.last_mut().unwrap();
+            result["message"]["content"][0]["is_error"] = true.into();
+            result["version"] = "2.1.331".into();
+            kind.iter().for_each(|kind| result["toolDenialKind"] = (*kind).into());
+            // Without a kind, what another tool says is its own failure.
+            let is_told = tool == "Bash" || kind.is_some() || text.starts_with("Permission");
+            let expected = expected.filter(|_| is_told);
+            assert_eq!(told(&mut session.followed(), "claude:s").1.as_deref(), expected, "{tool}: {text}");
+            let refused = of_claude(&session, Part::Item("t1")).refused;
+            let is_unsaid = tool == "Bash" && text.starts_with("<tool_use_error>");
+            assert_eq!(refused, u64::from(expected.is_some() || is_unsaid), "{tool}: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_command_of_codex_tells_what_it_did_in_git_and_who_refused_it() {
+    let item = |status: &str, code: Option<i64>, output: &str| {
+        json!({"item": {"type": "CommandExecution", "id": "exec-1", "status": status,
+        "exit_code": code, "command": ["/bin/bash", "-lc", "git commit -m x"], "aggregated_output": output}})
+    };
+    let mut committed = raking();
+    committed.event("item_completed", item("completed", Some(0), "[main 5dbce40] Second"));
+    assert_eq!(told(&mut committed.followed(), "codex:r").0, ["commit 5dbce40 Second main"]);
+    let mut declined = raking();
+    declined.event("item_completed", item("declined", None, ""));
+    assert_eq!(told(&mut declined.followed(), "codex:r").1.as_deref(), Some("user -"));
+    assert_eq!(of_codex(&declined, Part::Item("t1")).refused, 1);
+}
+
+#[test]
+fn a_command_that_adds_only_the_last_line_feed_has_an_inexact_patch() {
+    let hunk = json!({"oldStart": 1, "oldLines": 2, "newStart": 1, "newLines": 3, "lines": [" x", "-y", "+y", "+z"]});
+    let mut session = at_work();
+    changing(&mut session, &json!({"files": [{"filePath": "/p/f", "hunks": [hunk]}], "moreFiles": 0}));
+    assert!(patches(&mut session.followed(), "claude:s")[0].contains("# Inexact"));
 }
 
 #[test]
@@ -326,7 +538,15 @@ fn the_changed_files_of_codex_have_the_lines_of_their_changes() {
         let mut found = files(&work);
         found.sort_unstable();
         assert_eq!(found, expected, "{event}");
+        assert!(work.files.iter().all(|file| !file.by_command));
     }
+    let mut in_script = raking();
+    in_script.event(
+        "item_completed",
+        json!({"item": {"type": "FileChange", "id": "exec-1", "status": "completed", "changes": changes}}),
+    );
+    let work = of_codex(&in_script, Part::Item("t1"));
+    assert_eq!((work.edits, work.files.iter().all(|file| file.by_command)), (5, true));
     let mut failed = raking();
     failed.event("patch_apply_end", json!({"call_id": "p", "success": false, "changes": changes}));
     assert_eq!(of_codex(&failed, Part::Whole).edits, 0);

@@ -1,0 +1,413 @@
+;;; todo-write-agents.el --- The agents, and what they do  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; `todo-write-agents' lists the agents of this session, and the functions of
+;; `todo-write-agent-functions' are told when one of them does something else.  The
+;; overview, the mode line and notifications use nothing else.
+;;
+;; An agent is described by a plist.  What the user does to it is kept here, too:
+;; whether its result was seen, and whether the user dismissed it.  Agents are tracked
+;; only while the hook has functions; at other times they are looked up.
+;;
+;; An agent counts as waiting only if its host says so, never by a guess.  An ended
+;; turn does not need you: it is done, and unseen until the agent's buffer or plan
+;; was visible in a focused frame.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+(require 'todo-write)
+(require 'todo-write-machines)
+(require 'todo-write-request)
+(require 'todo-write-terminal)
+
+(cl-defstruct (todo-write-agents--record
+               (:constructor todo-write-agents--make-record) (:copier nil))
+  "What is kept of an agent.
+PLIST is what `todo-write-agents' returns.  ACTIVITY is as from the
+module, ENDING is how it stopped, REASON what its host says, SINCE the
+time of the transition, BACKGROUND the number of commands in its
+background.  UNSEEN means that it came to rest while it was not visible,
+DISMISSED that the user dismissed this state.  RESTED is the time at
+which it came to rest last.  LEFT means that the user left its session
+for another one.  ABOUT is what its thread was begun with.
+BUFFER caches its own buffer until the next transition; `none' means that
+it has none."
+  plist activity ending reason since (background 0) unseen dismissed rested left about buffer)
+
+;;; What a plist tells
+
+(defun todo-write-agent-stopped (agent)
+  "Return how AGENT stopped before its tasks were completed, or nil.
+AGENT is a plist as from `todo-write-agents'.  An agent without a plan
+may exit, but was stopped if it was killed."
+  (unless (plist-get agent :activity)
+    (todo-write-agents--stopped (plist-get agent :ending)
+                                (plist-get (plist-get agent :plan) :state))))
+
+(defun todo-write-agents--stopped (ending state)
+  "Return ENDING if it left tasks undone in a plan of STATE, else nil."
+  (pcase ending
+    ((guard (eq state 'done)) nil)
+    ((or 'killed 'denied 'error) ending)
+    ('session-ended (and (memq state '(active paused)) ending))))
+
+(defun todo-write-agent-state (agent)
+  "Return the state of AGENT, a plist as from `todo-write-agents', as a symbol.
+It is `waiting', `failed', `done', `stopped', `working', `suspended',
+`idle' or `unknown'.  It is `stopped' if it ended before its tasks were
+completed, which is not the end of a turn."
+  (or (plist-get agent :activity)
+      (cond ((todo-write-agent-stopped agent) 'stopped)
+            ((eq 'unseen (plist-get agent :attention)) 'done)
+            (t 'idle))))
+
+(defun todo-write-agent-transition-p (old new)
+  "Return non-nil if an agent made a transition from OLD to NEW.
+They are plists as for `todo-write-agent-functions'.  It does not if only
+other things changed, such as its plan."
+  (not (cl-loop for key in '(:attention :activity :since :reason :ending)
+                always (equal (plist-get old key) (plist-get new key)))))
+
+(defun todo-write-agents--rank (agent)
+  "Return the sort key of AGENT's attention, a number; 0 is first."
+  (pcase (plist-get agent :attention)
+    ('needs-you 0)
+    ('unseen 1)
+    ('working 2)
+    ('idle 3)
+    (_ 4)))
+
+(defun todo-write-agents-before-p (a b)
+  "Return non-nil if agent A sorts before B, plists as from `todo-write-agents'.
+Agents that need the user are sorted oldest first, others of the same
+rank newest first, those that stopped after the others."
+  (let ((rank (todo-write-agents--rank a))
+        (stopped (eq 'stopped (todo-write-agent-state a))))
+    (cond ((/= rank (todo-write-agents--rank b))
+           (< rank (todo-write-agents--rank b)))
+          ((not (eq stopped (eq 'stopped (todo-write-agent-state b)))) (not stopped))
+          (t (funcall (if (= rank 0) #'< #'>)
+                      (plist-get a :since) (plist-get b :since))))))
+
+;;; Tracking
+
+(defvar todo-write-agents--records nil
+  "Alist of threads' keys and `todo-write-agents--record's, oldest first.")
+
+(defvar todo-write-agents--tracking nil
+  "Non-nil while `todo-write-agent-functions' has functions.")
+
+(defvar todo-write-agents--silent nil
+  "Non-nil means to call no function of `todo-write-agent-functions'.")
+
+(defvar todo-write-agents--began 0
+  "Time at which tracking began, in milliseconds since the epoch.")
+
+(defun todo-write-agents ()
+  "Return the agents of this session as a list of plists.
+Those that need the user come first; subagents are left out.  The keys are
+  :thread     the key of the agent's thread
+  :agent      the name of its program, or nil
+  :project    the root of its project, or nil
+  :machine    the name of its machine, or nil for this one
+  :title      what it works on, or nil
+  :activity   `working', `waiting' (for the user), `failed', `suspended',
+              `unknown', or nil if it is idle
+  :reason     what its host says of that, or nil
+  :since      the time of its last transition
+  :attention  `needs-you', `unseen' (it has stopped, and you have not seen
+              it since), `working', `idle' or `unknown'
+  :ending     how it ended, as in `todo-write-summary', or nil
+  :requests   number of its open requests; see `todo-write-requests'
+  :background number of commands that still run in its background
+  :new        number of files that you have not reviewed, or nil
+  :context    how full its context is, in percent, or nil if unknown
+  :contextTokens  the number of tokens in it, or nil if unknown
+  :dismissed  t if you dismissed its state
+  :left       t if you left its session for another one
+  :plan       the `todo-write-summary' of its plan
+Times are in milliseconds since the epoch.  Do not modify the plists."
+  (unless todo-write-agents--tracking
+    (todo-write-agents--update-all))
+  (sort (mapcar (lambda (entry) (todo-write-agents--record-plist (cdr entry)))
+                todo-write-agents--records)
+        #'todo-write-agents-before-p))
+
+(defun todo-write-agent (thread)
+  "Return the agent of THREAD as a plist, or nil.
+It is as in `todo-write-agents'."
+  (unless todo-write-agents--tracking
+    (todo-write-agents--update-silently (list thread)))
+  (when-let* ((record (todo-write-agents--record thread)))
+    (todo-write-agents--record-plist record)))
+
+(defun todo-write-agents--record (thread)
+  "Return the record of the agent of THREAD, a key, or nil."
+  (cdr (assoc thread todo-write-agents--records)))
+
+(defun todo-write-agents-watch (_symbol value &rest _)
+  "Track agents while `todo-write-agent-functions' has a VALUE.
+A variable watcher."
+  (unless (eq (null value) (null todo-write-agents--tracking))
+    (setq todo-write-agents--tracking (and value t))
+    (todo-write-agents--track todo-write-agents--tracking)))
+
+(defun todo-write-agents--track (on)
+  "Track agents and which of them are visible if ON is non-nil, else stop."
+  (when on
+    (setq todo-write-agents--began (todo-write--now))
+    (todo-write-agents--update-all))
+  (pcase-dolist (`(,hook . ,function)
+                 '((todo-write--event-functions . todo-write-agents--on-event)
+                   (window-buffer-change-functions . todo-write-agents--look)
+                   (window-selection-change-functions . todo-write-agents--look)))
+    (funcall (if on #'add-hook #'remove-hook) hook function))
+  (if on
+      (add-function :after after-focus-change-function #'todo-write-agents--look)
+    (remove-function after-focus-change-function #'todo-write-agents--look)))
+
+(defun todo-write-agents--update-all ()
+  "Update all agents; changes while nothing watched count as seen."
+  (let ((keys (and (featurep 'todo-write-dyn)
+                   (seq-union (todo-write-threads-loaded)
+                              (todo-write--call todo-write-dyn--reported)))))
+    (setq todo-write-agents--records
+          (seq-filter (lambda (entry) (member (car entry) keys)) todo-write-agents--records))
+    (todo-write-agents--update-silently keys)))
+
+(defun todo-write-agents--update-silently (threads)
+  "Update the agents of THREADS; none of them is new then."
+  (let ((todo-write-agents--silent t)
+        (todo-write-agents--began most-positive-fixnum))
+    (mapc #'todo-write-agents--update threads)))
+
+(defun todo-write-agents--on-event (thread what data)
+  "Update the agent of THREAD after the event WHAT with DATA.
+For `todo-write--event-functions'."
+  (pcase what
+    ('forgotten
+     (when-let* ((record (todo-write-agents--record thread)))
+       (setq todo-write-agents--records
+             (assoc-delete-all thread todo-write-agents--records))
+       (todo-write-agents--tell thread (todo-write-agents--record-plist record) nil)))
+    ('change
+     (todo-write-agents--update thread (todo-write--summary-after thread data)))
+    ('state
+     ;; A session may move to another project.
+     (when-let* ((record (todo-write-agents--record thread)))
+       (setf (todo-write-agents--record-about record) nil))
+     (todo-write-agents--update thread))
+    ((or 'activity 'request (and 'observed (guard (equal data "TITLE"))))
+     (todo-write-agents--update thread))))
+
+(defun todo-write-agents--update (thread &optional summary)
+  "Update the agent of THREAD, and tell what changed.
+SUMMARY is the `todo-write-summary' of THREAD if the caller has it."
+  (when-let* ((record (or (todo-write-agents--record thread)
+                          (unless (todo-write-parent thread)
+                            (todo-write-agents--add thread))))
+              (summary (or summary (todo-write-summary thread))))
+    (todo-write-agents--note record thread summary)
+    (todo-write-agents--renew record thread summary)))
+
+(defun todo-write-agents--add (thread)
+  "Add an agent for THREAD, a key, and return its record."
+  (let ((record (todo-write-agents--make-record)))
+    (setq todo-write-agents--records
+          (nconc todo-write-agents--records (list (cons thread record))))
+    record))
+
+(defun todo-write-agents--renew (record thread summary)
+  "Make the plist of RECORD again, and tell of the change if it is another.
+RECORD is that of the agent of THREAD, SUMMARY is that of its plan."
+  (let ((old (todo-write-agents--record-plist record))
+        (new (todo-write-agents--describe record thread summary)))
+    (unless (equal old new)
+      (setf (todo-write-agents--record-plist record) new)
+      (todo-write-agents--tell thread old new))))
+
+(defun todo-write-agents--tell (thread old new)
+  "Tell `todo-write-agent-functions' that the agent of THREAD was OLD and is NEW."
+  (unless todo-write-agents--silent
+    (let ((inhibit-quit t))
+      (todo-write--run-functions 'todo-write-agent-functions (list thread old new)))))
+
+(defun todo-write-agents--describe (record thread summary)
+  "Return the plist of RECORD, that of the agent of THREAD.
+SUMMARY is that of its plan."
+  (let* ((about (todo-write-agents--about record thread))
+         (project (plist-get about :project))
+         (activity (todo-write-agents--record-activity record)))
+    (list :thread thread
+          :agent (plist-get about :agent)
+          :project project
+          :machine (todo-write-machines--host thread project)
+          :title (plist-get summary :title)
+          :activity (unless (eq activity 'rest) activity)
+          :reason (todo-write-agents--record-reason record)
+          :since (todo-write-agents--record-since record)
+          :attention (todo-write-agents--attention record)
+          :ending (plist-get summary :ending)
+          :requests (length (todo-write-requests thread))
+          :background (todo-write-agents--record-background record)
+          :new nil
+          :context nil
+          :contextTokens nil
+          :dismissed (todo-write-agents--record-dismissed record)
+          :left (todo-write-agents--record-left record)
+          :plan summary)))
+
+(defun todo-write-agents--about (record thread)
+  "Return what THREAD was begun with; RECORD is that of its agent."
+  (let ((about (todo-write-agents--record-about record)))
+    (if (plist-get about :project)
+        about
+      (setf (todo-write-agents--record-about record) (todo-write-about thread)))))
+
+(defun todo-write-agents--attention (record)
+  "Return the attention that the agent of RECORD asks for, a symbol."
+  (pcase (todo-write-agents--record-activity record)
+    ('unknown 'unknown)
+    ((guard (todo-write-agents--record-dismissed record)) 'idle)
+    ((or 'waiting 'failed) 'needs-you)
+    ('working 'working)
+    ('suspended 'idle)
+    (_ (if (todo-write-agents--record-unseen record) 'unseen 'idle))))
+
+(defun todo-write-agents--note (record thread summary)
+  "Note in RECORD whether the agent of THREAD made a transition.
+SUMMARY is that of its plan."
+  (let* ((reported (todo-write-activity--get thread))
+         (reason (plist-get reported :reason))
+         (activity (todo-write--call todo-write-dyn--agent-activity thread))
+         (ending (todo-write-agents--stopped (plist-get summary :ending)
+                                             (plist-get summary :state))))
+    (setf (todo-write-agents--record-background record) (or (plist-get reported :background) 0)
+          (todo-write-agents--record-left record) (plist-get reported :left))
+    (unless (and (eq activity (todo-write-agents--record-activity record))
+                 (eq ending (todo-write-agents--record-ending record))
+                 (equal reason (todo-write-agents--record-reason record)))
+      (setf (todo-write-agents--record-activity record) activity
+            (todo-write-agents--record-ending record) ending
+            (todo-write-agents--record-reason record) reason
+            (todo-write-agents--record-buffer record) nil
+            (todo-write-agents--record-dismissed record) nil
+            (todo-write-agents--record-since record)
+            (or (plist-get reported :since)
+                (plist-get (car (last (todo-write-revisions thread))) :timestamp)
+                (todo-write--now))
+            (todo-write-agents--record-unseen record)
+            (if (and (eq activity 'rest) (todo-write-agents--worked-p record))
+                (not (or (plist-get (todo-write-agents--about record thread) :unattended)
+                         (todo-write-agents--visible-p record thread)))
+              ;; A command that no model reads leaves what there was to see.
+              (todo-write-agents--record-unseen record)))
+      (when (eq activity 'rest)
+        (setf (todo-write-agents--record-rested record)
+              (todo-write-agents--record-since record))))))
+
+(defun todo-write-agents--worked-p (record)
+  "Return non-nil if the agent of RECORD, which is at rest, worked since it rested.
+One that was resumed has not, nor one that was found at rest: a follower
+may find an agent that has been idle or waiting for hours."
+  (let ((since (todo-write-agents--record-since record))
+        (rested (todo-write-agents--record-rested record)))
+    (and (>= since todo-write-agents--began)
+         (or (null rested) (> since rested)))))
+
+;;; Seen and dismissed
+
+(defun todo-write-agents-visible-p (thread)
+  "Return non-nil if a focused frame shows the buffer or the plan of THREAD."
+  (todo-write-agents--visible-p
+   (or (todo-write-agents--record thread) (todo-write-agents--make-record)) thread))
+
+(defun todo-write-agents--visible-p (record thread)
+  "Return non-nil if a focused frame shows the buffer or the plan of an agent.
+RECORD is that of the agent of THREAD."
+  (seq-some
+   (lambda (frame)
+     (and (todo-write-agents--focused-p frame)
+          (seq-some (lambda (window)
+                      (let ((buffer (window-buffer window)))
+                        (or (equal thread (buffer-local-value 'todo-write-view-thread buffer))
+                            ;; Looking for a terminal takes a millisecond.
+                            (and (get-buffer-process buffer)
+                                 (eq buffer (todo-write-agents--buffer record thread))))))
+                    (window-list frame 'no-minibuffer))))
+   (frame-list)))
+
+(defun todo-write-agents--focused-p (frame)
+  "Return non-nil if FRAME has the focus, as far as its terminal knows."
+  (pcase (frame-focus-state frame)
+    ('unknown (eq frame (selected-frame)))
+    (focused focused)))
+
+(defun todo-write-agents--look (&rest _)
+  "Mark agents that are visible now as seen."
+  (pcase-dolist (`(,thread . ,record) todo-write-agents--records)
+    (when (and (todo-write-agents--record-unseen record)
+               (todo-write-agents--visible-p record thread))
+      (todo-write-agent-see thread))))
+
+(defun todo-write-agent-see (thread &optional unseen)
+  "Mark the agent of THREAD as seen, or as unseen if UNSEEN is non-nil."
+  (when-let* ((record (todo-write-agents--record thread)))
+    (setf (todo-write-agents--record-unseen record) (and unseen t))
+    (when unseen
+      (setf (todo-write-agents--record-dismissed record) nil))
+    (todo-write-agents--renew record thread
+                              (plist-get (todo-write-agents--record-plist record) :plan))))
+
+(defun todo-write-agent-dismiss (thread flag)
+  "Treat the agent of THREAD as idle until its next transition if FLAG is non-nil."
+  (when-let* ((record (todo-write-agents--record thread)))
+    (setf (todo-write-agents--record-dismissed record) (and flag t))
+    (todo-write-agents--renew record thread
+                              (plist-get (todo-write-agents--record-plist record) :plan))))
+
+;;; Its buffer
+
+(defun todo-write-agent-buffer (thread &optional again)
+  "Return the buffer in which the user talks to the agent of THREAD, or nil.
+AGAIN non-nil means to look for it again before its next transition."
+  (let ((record (or (todo-write-agents--record thread) (todo-write-agents--make-record))))
+    (when again
+      (setf (todo-write-agents--record-buffer record) nil))
+    (todo-write-agents--buffer record thread)))
+
+(defun todo-write-agents--buffer (record thread)
+  "Return the buffer in which the user talks to the agent of THREAD, or nil.
+RECORD is that of the agent."
+  (let ((known (todo-write-agents--record-buffer record)))
+    (cond ((eq known 'none) nil)
+          ((buffer-live-p known) known)
+          (t (let* ((pid (todo-write-agents-pid thread))
+                    (buffer (or (todo-write-agents--chat thread)
+                                (and pid (todo-write-terminal-buffer pid)))))
+               (setf (todo-write-agents--record-buffer record) (or buffer 'none))
+               buffer)))))
+
+(defun todo-write-agents--chat (thread)
+  "Return the host's buffer for THREAD, or nil."
+  (seq-find (lambda (buffer)
+              (and (equal thread (buffer-local-value 'todo-write-view-thread buffer))
+                   ;; Exclude the buffers that only show plans.
+                   (not (string-prefix-p "todo-write-" (symbol-name (buffer-local-value
+                                                                     'major-mode buffer))))))
+            (buffer-list)))
+
+(defun todo-write-agents-pid (thread)
+  "Return the process id of THREAD's agent, or that of a program of it, or nil.
+That is nil if it runs on another machine: the number is another process here."
+  (plist-get (todo-write-activity--get thread) :process))
+
+(provide 'todo-write-agents)
+;;; todo-write-agents.el ends here

@@ -1,0 +1,55 @@
+;;; todo-write-commands.el --- Where the commands are  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A file uses only files below it, as CONTRIBUTING.org draws them.  What a key, a button
+;; or a menu there calls in a file above is in this table, from which it is loaded.
+
+;;; Code:
+
+(defconst todo-write-commands--files
+  '((todo-write-answer todo-write-answer)
+    (todo-write-connect todo-write-connect)
+    (todo-write-follow todo-write-follow)
+    (todo-write-history todo-write-history)
+    (todo-write-list todo-write-list)
+    (todo-write-list-read todo-write-switch)
+    (todo-write-log todo-write-log)
+    (todo-write-mcp todo-write-mcp-mode)
+    (todo-write-mcp-setup todo-write-mcp-setup)
+    (todo-write-attention todo-write-next-waiting)
+    (todo-write-note todo-write-tell)
+    (todo-write-org todo-write-copy todo-write-copy-as)
+    (todo-write-search todo-write-search)
+    (todo-write-timeline todo-write-timeline todo-write-export-timeline)
+    (todo-write-view todo-write-show))
+  "The files of commands that are called from below, lists (FILE COMMAND...).")
+
+(defconst todo-write-commands--functions
+  '((todo-write-agents . todo-write-agents-watch)
+    (todo-write-connect . todo-write-connect--await)
+    (todo-write-connect . todo-write-connect--follows-p)
+    (todo-write-connect . todo-write-connect--lost-since)
+    (todo-write-connect . todo-write-connect--reached-p)
+    (todo-write-connect . todo-write-connect--send-all)
+    (todo-write-connect . todo-write-connect--stop-following)
+    (todo-write-list-read . todo-write-read-thread)
+    (todo-write-machines-setup . todo-write-machines-setup--run)
+    (todo-write-unload . todo-write-unload-function))
+  "The files of other functions that are called from below, (FILE . FUNCTION).
+They read what a command is about, Emacs calls them when a hook gets a
+function and when the package is unloaded, and the others are about
+machines: without a connection to one, their files are not loaded.")
+
+(pcase-dolist (`(,file . ,commands) todo-write-commands--files)
+  (dolist (command commands)
+    (autoload command (symbol-name file) nil t)))
+
+(pcase-dolist (`(,file . ,function) todo-write-commands--functions)
+  (autoload function (symbol-name file)))
+
+(provide 'todo-write-commands)
+;;; todo-write-commands.el ends here

@@ -1,0 +1,475 @@
+;;; todo-write-connect.el --- Agents on other machines  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; One connection a machine, opened from here, carries all of its agents: their
+;; sessions are followed, and their calls and questions reach this Emacs.
+;;
+;;     M-x todo-write-connect        connects to a machine, also after a loss
+;;     M-x todo-write-disconnect     ends that
+;;
+;; A connection is a process, by default of ssh, docker or podman, whose input and
+;; output are those of `todo-write-mcp serve' there: the same threads that read the
+;; sessions of this machine.  The hub runs it; Emacs waits for no machine.  It is
+;; opened only by these commands and by `todo-write-follow' in a folder of the machine.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+(require 'todo-write)
+(require 'todo-write-commands)
+(require 'todo-write-follow)
+(require 'todo-write-hub)
+(require 'todo-write-machines)
+(require 'todo-write-note)
+(require 'todo-write-text)
+(require 'todo-write-socket)
+
+(declare-function tramp-dissect-file-name "tramp")
+(declare-function tramp-file-name-method "tramp")
+(declare-function tramp-file-name-user "tramp")
+(declare-function tramp-file-name-host "tramp")
+(declare-function tramp-file-name-port "tramp")
+(declare-function tramp-file-name-hop "tramp")
+(autoload 'todo-write-machines-setup--copy-line "todo-write-machines-setup")
+(defvar todo-write-remotes)
+
+(defcustom todo-write-machines-reconnect nil
+  "Non-nil takes a connection to a machine up again if it is lost.
+Emacs tries after 5 seconds, and then after pauses that double, up to 5
+minutes.  It never asks for a password.  See `todo-write-connect'."
+  :type 'boolean
+  :group 'todo-write-hosts
+  :package-version '(todo-write . "0.2.0"))
+
+(defconst todo-write-connect--first-pause 5
+  "Seconds before the first attempt to take up a lost connection.")
+
+(defconst todo-write-connect--longest-pause 300
+  "Maximum number of seconds between two attempts.")
+
+(cl-defstruct (todo-write-connect--link
+               (:constructor todo-write-connect--make) (:copier nil))
+  "The connection to a machine.
+NAME is the machine's.  STATE is `connecting', `connected' or `lost', SINCE
+a time, as a float, and REASON why it was lost.  FOLLOWS is non-nil if all
+live sessions there are followed.  BEFORE is non-nil once it was connected.
+NOTE is a sentence about what does not work there, or nil.  PAUSE is the
+number of seconds before the last attempt to take it up again, TIMER that
+of the next one, or nil."
+  name state (since 0) reason (follows t) before note pause timer)
+
+(defvar todo-write-connect--links nil
+  "The connections to machines, also those that were lost.")
+
+(defconst todo-write-connect--id
+  (secure-hash 'sha256 (format "%s %d %s %s" (system-name) (emacs-pid) (random)
+                               (format-time-string "%s.%N")))
+  "A name that no other Emacs has.")
+
+(defconst todo-write-connect--script "\
+PATH=$PATH:$HOME/.todo-write/bin:$HOME/.cargo/bin:$HOME/.local/bin; export PATH; \
+p=$0; case $p in \"~/\"*) p=$HOME/${p#??};; esac; exec \"$p\" serve"
+  "What a shell on a machine runs, with the program as its name.
+Nothing of the user's is in it.")
+
+;;; Machines
+
+(defun todo-write-connect--link (name)
+  "Return the connection to the machine NAME, or nil."
+  (seq-find (lambda (link) (equal name (todo-write-connect--link-name link)))
+            todo-write-connect--links))
+
+(defun todo-write-connect--lost-since (name)
+  "Return when the connection to the machine NAME was lost, or nil if it is not."
+  (when-let* ((link (todo-write-connect--link name)))
+    (and (eq 'lost (todo-write-connect--link-state link))
+         (todo-write-connect--link-since link))))
+
+(defun todo-write-connect--reached-p (name)
+  "Return non-nil if messages of the machine NAME are expected."
+  (when-let* ((link (todo-write-connect--link name)))
+    (not (eq 'lost (todo-write-connect--link-state link)))))
+
+(defun todo-write-connect--name (machine)
+  "Return the name of MACHINE, which is one or the name of a remote file.
+If that machine has no name in `todo-write-machines', it is made of the
+user and host.  Signal a `user-error' for anything else."
+  (todo-write-connect--take-old)
+  (cond ((and (todo-write-machines--name-p machine) (todo-write-machines--prefix machine))
+         machine)
+        ((todo-write-machines--of machine))
+        ((file-remote-p machine)
+         (let* ((prefix (file-remote-p machine))
+                (parts (delq nil (list (file-remote-p prefix 'user) (file-remote-p prefix 'host))))
+                (method (file-remote-p prefix 'method))
+                (name (replace-regexp-in-string
+                       "[^A-Za-z0-9._]+" "-"
+                       (string-join (if (todo-write-machines--ssh-p method) parts
+                                      (cons method parts))
+                                    "-"))))
+           (when (or (not (todo-write-machines--name-p name))
+                     (todo-write-machines--prefix name))
+             (user-error "Give the machine of %s a name in `todo-write-machines'" prefix))
+           (push (list name :prefix prefix) todo-write-machines--known)
+           name))
+        (t (user-error "%s is neither in `todo-write-machines' nor a remote folder" machine))))
+
+(defun todo-write-connect--take-old ()
+  "Take machines from an option of an earlier version, and say what to do."
+  (when (and (bound-and-true-p todo-write-remotes) (null todo-write-machines))
+    (setq todo-write-machines
+          (mapcar (pcase-lambda (`(,name . ,plist))
+                    (cons name (when-let* ((prefix (plist-get plist :prefix)))
+                                 (list :prefix prefix))))
+                  todo-write-remotes))
+    (display-warning
+     'todo-write
+     (format "`todo-write-remotes' is no longer used.  Put this into your init file in its place:
+
+  (setq todo-write-machines '%S)
+
+Forwarded sockets and ports are gone, too: take them out of ~/.ssh/config, \
+and M-x todo-write-connect" todo-write-machines))))
+
+(defun todo-write-connect--read ()
+  "Return the current folder, if it is on another machine, or read a machine."
+  (todo-write-connect--take-old)
+  (or (file-remote-p default-directory)
+      (let ((names (mapcar #'car (todo-write-machines--all))))
+        (completing-read "Connect to machine (name, or prefix as in /ssh:HOST:): "
+                         names nil nil nil nil (car names)))))
+
+(defun todo-write-connect--command (name)
+  "Return the program and arguments that connect to the machine NAME.
+The program is an absolute name."
+  (let* ((command (or (todo-write-machines--get name :command)
+                      (todo-write-connect--tramp-command
+                       (todo-write-machines--prefix name)
+                       (or (todo-write-machines--get name :program) "todo-write-mcp"))))
+         ;; That of a remote folder would be on that machine.
+         (default-directory (expand-file-name "~/"))
+         (program (executable-find (car command))))
+    (unless program
+      (user-error "There is no program %s here" (car command)))
+    (cons (expand-file-name program) (cdr command))))
+
+(defun todo-write-connect--tramp-command (prefix program)
+  "Return the command that runs PROGRAM where PREFIX leads.
+Signal a `user-error' if only TRAMP can get there."
+  (unless (todo-write-machines--prefix-p prefix)
+    (user-error "%s is no prefix of remote files" prefix))
+  (require 'tramp)
+  (let* ((name (tramp-dissect-file-name prefix))
+         (method (tramp-file-name-method name))
+         (user (tramp-file-name-user name))
+         (host (tramp-file-name-host name))
+         (port (tramp-file-name-port name))
+         (container (todo-write-machines--container-program method)))
+    (cond ((tramp-file-name-hop name)
+           (user-error "%s leads over another machine: set its :command in `todo-write-machines'"
+                       prefix))
+          ((todo-write-machines--ssh-p method)
+           `("ssh" "-T" "-o" "BatchMode=yes" "-o" "ControlMaster=no" "-o" "ConnectTimeout=15"
+             "-o" "ServerAliveInterval=15" "-o" "RemoteCommand=none"
+             ,@(and user (list "-l" user)) ,@(and port (list "-p" (format "%s" port)))
+             "--" ,host
+             ;; The login shell there may be any, so the words must mean the same in all.
+             ,(format "exec sh -c '%s' %s" todo-write-connect--script
+                      (shell-quote-argument program))))
+          (container
+           `(,container "exec" "-i" ,@(and user (list "-u" user)) ,host
+                        "sh" "-c" ,todo-write-connect--script ,program))
+          (t (user-error "Only ssh, docker and podman are known: set the :command of %s in %s"
+                         prefix "`todo-write-machines'")))))
+
+(defun todo-write-connect--homes (name)
+  "Return the folders of agents on the machine NAME in place of the usual ones.
+A list of vectors [AGENT FOLDER] from `todo-write-follow-agents'."
+  (let ((prefix (todo-write-machines--prefix name)))
+    (cl-loop for (agent . folder) in todo-write-follow-agents
+             when (and (stringp folder) (string-prefix-p prefix folder))
+             collect (vector (symbol-name agent)
+                             (let ((local (substring folder (length prefix))))
+                               (if (string-match-p "\\`[/~]" local) local
+                                 (concat "~/" local)))))))
+
+(defun todo-write-connect--project (name)
+  "Return the folder of the mode's project on the machine NAME, a list, or nil."
+  (let ((prefix (todo-write-machines--prefix name)))
+    (and todo-write-follow-mode
+         (string-prefix-p prefix todo-write-follow--project)
+         (list (directory-file-name
+                (substring todo-write-follow--project (length prefix)))))))
+
+(defun todo-write-connect--send (name)
+  "Connect to the machine NAME unless it is connected, and say what is wanted.
+Signal a `user-error' if it cannot be begun."
+  (let ((reason
+         (todo-write--call todo-write-dyn--hub-connect
+           (list :name name
+                 :prefix (todo-write-machines--prefix name)
+                 :command (todo-write-connect--command name)
+                 :environment (seq-remove (lambda (variable)
+                                            (string-match-p "[^\0-\x10ffff]" variable))
+                                          process-environment)
+                 :id todo-write-connect--id
+                 :who (format "%s@%s, process %d" (user-login-name) (system-name) (emacs-pid))
+                 :homes (todo-write-connect--homes name)
+                 :project (todo-write-connect--project name)
+                 :door (and todo-write-socket--wanted
+                            (list :version todo-write-version :emacs emacs-version
+                                  :process (emacs-pid)))))))
+    (when reason
+      (user-error "%s" reason))))
+
+(defun todo-write-connect--send-all ()
+  "Tell all machines that are reached what is wanted of them now."
+  (dolist (link todo-write-connect--links)
+    (unless (eq 'lost (todo-write-connect--link-state link))
+      (with-demoted-errors "todo-write: %S"
+        (todo-write-connect--send (todo-write-connect--link-name link))))))
+
+;;; Commands
+
+;;;###autoload
+(defun todo-write-connect (machine)
+  "Connect to MACHINE, on which agents run; return its name.
+All live sessions of Claude Code and Codex there are followed, and while
+`todo-write-mcp-mode' is on, calls and questions of agents there reach
+this Emacs.  MACHINE is a name in `todo-write-machines', or the name of a
+folder there, such as \"/ssh:build:\".  The program `todo-write-mcp' must
+be there: `todo-write-mcp-setup' in such a folder shows how.  If the
+connection was lost, take it up again.  Nothing asks for a password.
+`todo-write-disconnect' ends it.  Interactively, use the machine of the
+current folder, or else read one."
+  (interactive (list (todo-write-connect--read)))
+  (let* ((name (todo-write-connect--name machine))
+         (known (todo-write-connect--link name)))
+    (when known
+      (setf (todo-write-connect--link-pause known) nil))
+    (todo-write-connect--begin name)
+    (if (and known (eq 'connected (todo-write-connect--link-state known)))
+        (progn
+          (todo-write-connect--follow-all known)
+          (message "%s is connected" name))
+      (message "Connecting to %s..." name))
+    name))
+
+(defun todo-write-connect--follow-all (link)
+  "Follow all live sessions of the machine of LINK, also those that were stopped."
+  (setf (todo-write-connect--link-follows link) t)
+  (let ((name (todo-write-connect--link-name link)))
+    (setq todo-write-follow--stopped
+          (seq-remove (lambda (file) (equal name (todo-write-machines--of file)))
+                      todo-write-follow--stopped)))
+  (todo-write-follow--search-again))
+
+(defun todo-write-connect--begin (name)
+  "Begin a connection to the machine NAME unless there is one; return it."
+  (let ((link (or (todo-write-connect--link name) (todo-write-connect--make :name name))))
+    (unless (memq (todo-write-connect--link-state link) '(connecting connected))
+      (todo-write-module--prepare)
+      (todo-write-follow--connect)
+      (add-hook 'todo-write-hub--functions #'todo-write-connect--receive)
+      (add-hook 'todo-write-hub--begin-hook #'todo-write-connect--begin-again)
+      (add-hook 'todo-write-socket--functions #'todo-write-connect--send-all)
+      (todo-write-connect--send name)
+      (setf (alist-get name todo-write-machines--known nil nil #'equal)
+            (cdr (assoc name (todo-write-machines--all))))
+      (todo-write-connect--set-timer link nil)
+      (setf (todo-write-connect--link-state link) 'connecting
+            (todo-write-connect--link-since link) (float-time))
+      (cl-pushnew link todo-write-connect--links))
+    link))
+
+(defun todo-write-connect--begin-again ()
+  "Connect again to the machines of a hub that has ended."
+  (dolist (link todo-write-connect--links)
+    (unless (eq 'lost (todo-write-connect--link-state link))
+      (setf (todo-write-connect--link-state link) 'connecting)))
+  (todo-write-connect--send-all))
+
+(defun todo-write-connect--await (machine)
+  "Connect to MACHINE and wait for that; return its name.
+A quit ends the wait.  Signal a `user-error' if it cannot be reached."
+  (let* ((name (todo-write-connect--name machine))
+         (link (todo-write-connect--begin name)))
+    (todo-write-hub--wait
+     (lambda () (not (eq 'connecting (todo-write-connect--link-state link)))))
+    (when (eq 'lost (todo-write-connect--link-state link))
+      (user-error "%s cannot be reached: %s" name (todo-write-connect--link-reason link)))
+    name))
+
+;;;###autoload
+(defun todo-write-disconnect (machine)
+  "End the connection to MACHINE, a name, and following its sessions.
+Their plans stay, and what their agents do is unknown.  Interactively,
+read MACHINE if there are several."
+  (interactive
+   (list (let ((names (mapcar #'todo-write-connect--link-name todo-write-connect--links)))
+           (cond ((null names) (user-error "No machine is connected"))
+                 ((cdr names)
+                  (completing-read "Disconnect from machine: " names nil t nil nil (car names)))
+                 (t (car names))))))
+  (let ((link (todo-write-connect--link machine)))
+    (unless link
+      (user-error "%s is not connected" machine))
+    (setq todo-write-connect--links (delq link todo-write-connect--links))
+    (todo-write-connect--set-timer link nil)
+    (todo-write-follow--each
+     #'todo-write-follow--end
+     (seq-filter (lambda (session)
+                   (equal machine (todo-write-machines--of (todo-write-follow--session-file session))))
+                 todo-write-follow--sessions))
+    (when (todo-write-hub--live-p)
+      (todo-write--call todo-write-dyn--hub-disconnect machine))
+    (todo-write-socket--lose machine)
+    (message "Disconnected from %s" machine)))
+
+(defun todo-write-connect--stop-following ()
+  "Follow no further sessions of machines; their connections stay."
+  (dolist (link todo-write-connect--links)
+    (setf (todo-write-connect--link-follows link) nil)))
+
+(defun todo-write-connect--follows-p (machine)
+  "Return non-nil if all live sessions of MACHINE, a name, are followed."
+  (when-let* ((link (todo-write-connect--link machine)))
+    (todo-write-connect--link-follows link)))
+
+;;; News
+
+(defun todo-write-connect--receive (message)
+  "Handle MESSAGE of the hub if it is about a connection."
+  (when-let* (((eq 'connection (plist-get message :kind)))
+              (link (todo-write-connect--link (plist-get message :machine))))
+    (if (plist-get message :reason)
+        (todo-write-connect--lose link (todo-write-row-line (plist-get message :reason) 400)
+                                  (plist-get message :missing))
+      (todo-write-connect--made link (plist-get message :note)))))
+
+(defun todo-write-connect--made (link note)
+  "Note that LINK is connected, with NOTE for the user or nil."
+  (let ((name (todo-write-connect--link-name link)))
+    (setf (todo-write-connect--link-state link) 'connected
+          (todo-write-connect--link-since link) (float-time)
+          (todo-write-connect--link-before link) t
+          (todo-write-connect--link-pause link) nil
+          (todo-write-connect--link-note link) note)
+    ;; A new hub had not known the machine when they were begun.
+    (dolist (session todo-write-follow--sessions)
+      (unless (todo-write-follow--session-id session)
+        (when (equal name (todo-write-machines--of (todo-write-follow--session-file session)))
+          (todo-write-follow--register session))))
+    (todo-write-note--tell-machine name)
+    (todo-write-connect--redraw name)
+    (message "Connected to %s%s%s" name
+             (if todo-write-socket--wanted ""
+               "; calls of agents there reach this Emacs while `todo-write-mcp-mode' is on")
+             (if note (concat "; " (todo-write-row-line note 200)) ""))))
+
+(defun todo-write-connect--lose (link reason missing)
+  "Note that LINK was lost or not made, for REASON.
+MISSING is non-nil if the program was not found there."
+  (let* ((name (todo-write-connect--link-name link))
+         (before (todo-write-connect--link-before link))
+         (retry (and before todo-write-machines-reconnect))
+         (known (todo-write-connect--link-pause link)))
+    (setf (todo-write-connect--link-state link) 'lost
+          (todo-write-connect--link-reason link) reason)
+    (unless known
+      (setf (todo-write-connect--link-since link) (float-time)))
+    (todo-write-socket--lose name)
+    (todo-write-connect--redraw name)
+    (when retry
+      (todo-write-connect--retry-later link))
+    ;; Each attempt is not worth a warning.
+    (unless (and retry known)
+      (display-warning
+       'todo-write
+       (concat
+        (if before
+            (format "%s: not connected since %s (%s)" name
+                    (format-time-string "%H:%M" (todo-write-connect--link-since link)) reason)
+          (format "%s cannot be reached (%s)" name reason))
+        (cond (retry "; Emacs will try again")
+              (before "; M-x todo-write-connect takes it up again")
+              (missing (todo-write-connect--missing name))
+              (t "; M-x todo-write-connect tries again")))))))
+
+(defun todo-write-connect--redraw (name)
+  "Draw the headers of the plans of the machine NAME, which say if it is lost."
+  (dolist (buffer (buffer-list))
+    (when-let* ((thread (buffer-local-value 'todo-write-view-thread buffer)))
+      (when (equal name (todo-write-machines--of-thread thread))
+        (todo-write--dispatch thread 'state (todo-write-state thread))))))
+
+(defun todo-write-connect--missing (name)
+  "Return what to do if the program is missing on the machine NAME."
+  (let ((line (and (not (todo-write-machines--get name :command))
+                   (ignore-errors (todo-write-machines-setup--copy-line name)))))
+    (concat ".  The program todo-write-mcp is missing there.  "
+            (if line
+                (format "If it is a machine of this kind, this line in a shell copies it there:
+
+  %s
+
+Otherwise, M-x todo-write-mcp-setup in %s shows what to do." line
+(todo-write-machines--prefix name))
+              "Check the :command of the machine in `todo-write-machines'."))))
+
+(defun todo-write-connect--set-timer (link timer)
+  "Let TIMER, or none if nil, take LINK up again."
+  (when (todo-write-connect--link-timer link)
+    (cancel-timer (todo-write-connect--link-timer link)))
+  (setf (todo-write-connect--link-timer link) timer))
+
+(defun todo-write-connect--retry-later (link)
+  "Try later to take LINK up again, after a longer pause than before."
+  (let ((pause (if-let* ((last (todo-write-connect--link-pause link)))
+                   (min (* 2 last) todo-write-connect--longest-pause)
+                 todo-write-connect--first-pause)))
+    (setf (todo-write-connect--link-pause link) pause)
+    (todo-write-connect--set-timer
+     link (run-with-timer pause nil #'todo-write-connect--retry link))))
+
+(defun todo-write-connect--retry (link)
+  "Try to take LINK up again."
+  (when (and todo-write-machines-reconnect
+             (memq link todo-write-connect--links)
+             (eq 'lost (todo-write-connect--link-state link)))
+    (condition-case err
+        (todo-write-connect--begin (todo-write-connect--link-name link))
+      (error (todo-write-connect--lose link (error-message-string err) nil)))))
+
+;;; For the doctor
+
+(defun todo-write-connect--findings ()
+  "Return the doctor's findings about the machines, none of which is asked."
+  (mapcar #'todo-write-connect--finding
+          (seq-uniq (append (mapcar #'car (todo-write-machines--all))
+                            (mapcar #'todo-write-connect--link-name todo-write-connect--links)))))
+
+(defun todo-write-connect--finding (name)
+  "Return the doctor's finding about the machine NAME."
+  (let ((link (todo-write-connect--link name)))
+    (pcase (and link (todo-write-connect--link-state link))
+      ('connected
+       (if todo-write-socket--wanted
+           (list 'ok (format "%s: connected" name))
+         (list 'note (format "%s: connected; calls of agents there do not reach this Emacs" name)
+               "M-x todo-write-mcp-mode")))
+      ('connecting (list 'note (format "%s: has not answered yet" name)))
+      ('lost (list 'problem (format "%s: not connected since %s (%s)" name
+                                    (format-time-string "%H:%M" (todo-write-connect--link-since link))
+                                    (todo-write-connect--link-reason link))
+                   "M-x todo-write-connect"))
+      (_ (list 'note (format "%s: not connected" name) "M-x todo-write-connect")))))
+
+(provide 'todo-write-connect)
+;;; todo-write-connect.el ends here

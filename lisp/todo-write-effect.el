@@ -1,0 +1,173 @@
+;;; todo-write-effect.el --- What a call did, and who refused it  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; What a call and its result tell beside the output, in words: the commands of a
+;; script, what was done in Git, what is not known of the files that changed, and who
+;; refused it; for a refused call, also the rule by which its agent would allow it.
+
+;;; Code:
+
+(require 'json)
+(require 'seq)
+(require 'subr-x)
+(require 'todo-write-json)
+(require 'todo-write-row)
+(require 'todo-write-text)
+
+;;; Scripts
+
+(defun todo-write-effect--commands (script)
+  "Return the commands in SCRIPT of Codex's code mode, or nil if it has none.
+Of a long script, only the beginning is read; a line shows no more."
+  (let ((script (substring script 0 (min 4000 (length script))))
+        (start 0)
+        commands)
+    (when (string-search "tools.exec_command(" script)
+      (while (string-match
+              "\\_<cmd\"?[ \n]*:[ \n]*\"\\(\\(?:[^\"\\]\\|\\\\.\\)*\\)" script start)
+        (setq start (match-end 0))
+        ;; JavaScript has escapes that JSON does not have.
+        (when-let* ((command (ignore-errors
+                               (json-parse-string (concat "\"" (match-string 1 script) "\"")))))
+          (push command commands))))
+    (and commands (string-join (nreverse commands) "; "))))
+
+;;; Files
+
+(defun todo-write-effect--remarks (result)
+  "Return what there is to say of the files that a call with RESULT changed.
+RESULT is an observation or nil, the value a list of strings."
+  (let ((metadata (plist-get result :metadata)))
+    (delq nil (list (when (seq-some (lambda (file) (plist-get file :byCommand))
+                                    (plist-get metadata :files))
+                      "files changed by command")
+                    (when (plist-get metadata :moreFiles) todo-write-row--more-files)
+                    (when (plist-get metadata :othersWrote)
+                      "others wrote files at that time")))))
+
+;;; Git
+
+(defun todo-write-effect--git (observation)
+  "Return what the call with the result OBSERVATION did in Git.
+The value is a list of (TEXT . URL); TEXT is one line, and URL is a string
+or nil."
+  (let ((operations (plist-get (plist-get observation :metadata) :git)))
+    (when (or (vectorp operations) (proper-list-p operations))
+      (delq nil (mapcar (lambda (one) (and (consp one) (todo-write-effect--git-operation one)))
+                        operations)))))
+
+(defun todo-write-effect--git-operation (one)
+  "Return ONE, an operation of Git as a plist, as (TEXT . URL), or nil."
+  (cl-flet ((text (key) (let ((value (plist-get one key)))
+                          (and (stringp value) (not (string-empty-p value)) value))))
+    (let* ((number (plist-get one :number))
+           (branch (text :branch))
+           (action (text :action))
+           (words (pcase (plist-get one :kind)
+                    ("commit" (list (pcase action
+                                      ("amended" "amended commit")
+                                      ('nil "committed")
+                                      (other other))
+                                    (text :id) (text :title)))
+                    ("push" (list "pushed to" (or branch "a branch")))
+                    ("merge" (list "merged" (or branch "a branch")))
+                    ("rebase" (list "rebased onto" (or branch "a branch")))
+                    ("pullRequest" (list "pull request" (and (natnump number) (format "#%d" number))
+                                         (or action "created"))))))
+      (when words
+        (cons (todo-write-row-line (string-join (delq nil words) " ") 400)
+              (todo-write-effect--address (text :url)))))))
+
+(defun todo-write-effect--address (url)
+  "Return URL if it is the address of a page, of plain characters only, else nil."
+  (and url
+       (string-match-p "\\`https?://[[:ascii:]]+\\'" url)
+       (string-match-p "\\`https?://[A-Za-z0-9.-]+/[A-Za-z0-9._~/-]+\\'" url)
+       url))
+
+;;; Refusals
+
+(defun todo-write-effect--refusal (result)
+  "Return who refused the call with RESULT and why, as one line, or nil.
+RESULT is an observation or nil."
+  (let* ((refusal (plist-get (plist-get result :metadata) :refusal))
+         (reason (and (consp refusal) (plist-get refusal :reason)))
+         (words (pcase (and (consp refusal) (plist-get refusal :by))
+                  ("user" "you refused it")
+                  ("rule" "a rule refused it")
+                  ("auto" "auto mode refused it")
+                  ("noAnswer" "auto mode could not check it"))))
+    (when words
+      (todo-write-row-line (if (stringp reason) (concat words ": " reason) words) 200))))
+
+(defun todo-write-effect--rule (thread call)
+  "Return the rule that allows CALL in the settings of THREAD's agent.
+CALL is the observation of a call or nil.  Signal a `user-error' if no
+rule can name it."
+  (let* ((content (plist-get call :content))
+         (name (plist-get content :name))
+         (input (plist-get content :input))
+         (fields (todo-write-json--fields
+                  ;; Arguments may be plain text.
+                  (or (and (stringp input) (ignore-errors (json-parse-string input))) input)))
+         (argument (lambda (&rest keys)
+                     (seq-some (lambda (key)
+                                 (let ((value (cdr (assoc key fields))))
+                                   (and (stringp value) (todo-write-effect--whole value))))
+                               keys))))
+    (pcase (todo-write-effect--program thread)
+      ("claude" (todo-write-effect--claude-rule name argument))
+      ("codex" (todo-write-effect--codex-rule (funcall argument "cmd" "command")))
+      (_ (user-error "The form of this agent's rules is not known")))))
+
+(defun todo-write-effect--program (thread)
+  "Return the program of the agent of THREAD as in its key, such as \"claude\"."
+  (and (string-match "\\`\\(?:[^:/]+/\\)?\\([a-z]+\\):" thread)
+       (match-string 1 thread)))
+
+(defun todo-write-effect--whole (text)
+  "Return TEXT; signal a `user-error' if a rule cannot have it."
+  (cond ((string-suffix-p "…" text)
+         (user-error "The call was too long to be recorded whole"))
+        ((string-match-p "[\0-\x1f\x7f]" text)
+         (user-error "No rule can name a call of several lines"))
+        (t text)))
+
+(defun todo-write-effect--claude-rule (name argument)
+  "Return the rule of Claude Code that allows a call of the tool NAME.
+ARGUMENT is a function that returns the first of the arguments with
+given names that there is."
+  (unless (string-match-p "\\`[A-Za-z0-9_-]+\\'" (or name ""))
+    (user-error "The tool is not known"))
+  (let ((path (lambda ()
+                ;; One slash would be a place in the project.
+                (let ((path (funcall argument "file_path" "notebook_path")))
+                  (and path (string-prefix-p "/" path) (concat "/" path))))))
+    (pcase name
+      ((or "Bash" "PowerShell")
+       (format "%s(%s)" name (or (funcall argument "command")
+                                 (user-error "The command was not recorded"))))
+      ((or "Edit" "MultiEdit" "Write" "NotebookEdit")
+       (if-let* ((path (funcall path))) (format "Edit(%s)" path) "Edit"))
+      ("Read" (if-let* ((path (funcall path))) (format "Read(%s)" path) "Read"))
+      ("WebFetch"
+       (let ((url (funcall argument "url")))
+         (if (and url (string-match "\\`https?://\\([A-Za-z0-9.-]+\\)" url))
+             (format "WebFetch(domain:%s)" (match-string 1 url))
+           "WebFetch")))
+      (_ name))))
+
+(defun todo-write-effect--codex-rule (command)
+  "Return the rule of Codex that allows COMMAND, a string or nil."
+  (cond ((null command) (user-error "The command was not recorded"))
+        ((string-match-p "[]['\"\\\\$`*?~#&|;<>(){}!]" command)
+         (user-error "No rule can name a command with more than plain words"))
+        (t (format "prefix_rule(pattern=[%s], decision=\"allow\")"
+                   (mapconcat #'json-encode-string (split-string command) ", ")))))
+
+(provide 'todo-write-effect)
+;;; todo-write-effect.el ends here

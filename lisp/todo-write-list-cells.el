@@ -1,0 +1,145 @@
+;;; todo-write-list-cells.el --- How an agent looks in the overview and in completion  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The cells of an agent's row: its state, age, program, project, title and what it does now.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+(require 'todo-write)
+(require 'todo-write-agents)
+(require 'todo-write-attention)
+(require 'todo-write-machines)
+(require 'todo-write-row)
+(require 'todo-write-text)
+
+(defun todo-write-list--known-agents ()
+  "Return the sorted agents, those of earlier sessions last."
+  (let* ((agents (todo-write-agents))
+         (threads (make-hash-table :test #'equal)))
+    (dolist (agent agents)
+      (puthash (plist-get agent :thread) t threads))
+    (append agents
+            (cl-loop for kept in (todo-write-threads-kept)
+                     for about = (plist-get kept :about)
+                     unless (or (gethash (plist-get kept :key) threads)
+                                (plist-get about :parent))
+                     collect (todo-write-list--kept-agent kept about)))))
+
+(defun todo-write-list--kept-agent (kept about)
+  "Return the agent of an earlier session, a plist as in `todo-write-agents'.
+KEPT is as from `todo-write-threads-kept', ABOUT is in it."
+  (let ((thread (plist-get kept :key)) (project (plist-get about :project)))
+    (list :thread thread :agent (plist-get about :agent) :project project
+          :machine (todo-write-machines--host thread project)
+          :attention 'idle :since (plist-get kept :modified))))
+
+(defconst todo-write-list--states
+  '((waiting "!" todo-write-attention)
+    (failed removed todo-write-removed-shape)
+    (done completed todo-write-done)
+    (stopped removed todo-write-removed-shape)
+    (suspended paused todo-write-paused)
+    (working in_progress todo-write-in-progress-shape)
+    (idle pending todo-write-time)
+    (unknown "?" todo-write-time))
+  "Alist of (STATE SHAPE FACE).
+SHAPE is a string or as for `todo-write-row--shape'.")
+
+(defun todo-write-list--state (agent)
+  "Return the state of AGENT as a shape and a word."
+  (pcase-let* ((state (todo-write-agent-state agent))
+               (`(,shape ,face) (alist-get state todo-write-list--states)))
+    (propertize (format "%s %s" (if (stringp shape) shape (todo-write-row--shape shape)) state)
+                'face (if (plist-get agent :dismissed) 'todo-write-time face))))
+
+(defun todo-write-list--ending (agent)
+  "Return how AGENT stopped, in parentheses, or nil."
+  (when-let* ((words (todo-write-agent-ending-words agent)))
+    (format "(%s)" words)))
+
+(defun todo-write-list--age (agent)
+  "Return for how long AGENT has been in its state."
+  (propertize (todo-write-row--age (/ (plist-get agent :since) 1000.0))
+              'face 'todo-write-time))
+
+(defun todo-write-list--program (agent)
+  "Return the name of AGENT's program, or an empty string if it is unknown."
+  (let ((name (or (plist-get agent :agent)
+                  (pcase (split-string (plist-get agent :thread) ":")
+                    ((or `("mcp" ,name . ,_) `(,name ,_ . ,_)) name)
+                    (_ "")))))
+    (pcase name
+      ("claude" "Claude")
+      ("codex" "Codex")
+      (_ (todo-write-row-line name)))))
+
+(defun todo-write-list--title (agent others)
+  "Return the title of AGENT.
+If one of OTHERS has the same title and folder name, the branch precedes
+it, or a short id if the branches are equal or unknown."
+  (let* ((alike (todo-write-list--alike agent others))
+         (project (plist-get agent :project))
+         ;; The branch of a project that two agents share tells them apart no better.
+         (branch (and alike
+                      (not (seq-some (lambda (other)
+                                       (equal (plist-get other :project) project))
+                                     alike))
+                      (todo-write-list--branch agent)))
+         (mark (cond ((null alike) "")
+                     ((or (null branch)
+                          (member branch (mapcar #'todo-write-list--branch alike)))
+                      (todo-write-row-line
+                       (car (last (split-string (plist-get agent :thread) ":"))) 7))
+                     (t (todo-write-row-line branch 16)))))
+    (concat mark (and alike " ") (todo-write-agent-label agent))))
+
+(defun todo-write-list--alike (agent others)
+  "Return those of OTHERS with the title and the folder name of AGENT."
+  (when-let* ((title (plist-get agent :title)))
+    (let ((project (plist-get agent :project)) folder)
+      (seq-filter (lambda (other)
+                    (and (not (eq other agent))
+                         (equal (plist-get other :title) title)
+                         (or (equal (plist-get other :project) project)
+                             (equal (todo-write-agent-folder other)
+                                    (or folder
+                                        (setq folder (todo-write-agent-folder agent)))))))
+                  others))))
+
+(defun todo-write-list--branch (agent)
+  "Return the Git branch that is checked out in AGENT's project, or nil."
+  (let* (file-name-handler-alist
+         (project (or (plist-get agent :project) "/"))
+         ;; In a linked worktree, a file names the folder.
+         (folder (or (todo-write-list--line-after "gitdir: " (expand-file-name ".git" project))
+                     ".git")))
+    (todo-write-list--line-after "ref: refs/heads/"
+                                 (expand-file-name (concat folder "/HEAD") project))))
+
+(defun todo-write-list--line-after (prefix file)
+  "Return the rest of the first line of FILE if that begins with PREFIX."
+  (when-let* ((bytes (todo-write--file-bytes file 4096))
+              (line (car (split-string (decode-coding-string bytes 'utf-8) "\n"))))
+    (and (string-prefix-p prefix line)
+         (substring line (length prefix)))))
+
+(defun todo-write-list--now (agent summary)
+  "Return why AGENT waits, failed or stopped, else the task in progress.
+SUMMARY is that of its plan."
+  (let ((reason (plist-get agent :reason))
+        (ending (todo-write-list--ending agent))
+        (current (plist-get summary :current)))
+    (cond (reason (todo-write-row-line reason))
+          (ending)
+          (current (todo-write-row--text current 'in_progress))
+          (t ""))))
+
+(provide 'todo-write-list-cells)
+;;; todo-write-list-cells.el ends here

@@ -1,0 +1,154 @@
+;;; todo-write-list-read.el --- Read a plan in the minibuffer  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; `M-x todo-write-switch', or `s' in a plan, asks for one with completion.  Plans are
+;; shown by their titles, grouped by state; with Embark, they can be acted on.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'subr-x)
+(require 'todo-write)
+(require 'todo-write-agents)
+(require 'todo-write-attention)
+(require 'todo-write-commands)
+(require 'todo-write-here)
+(require 'todo-write-list-cells)
+(require 'todo-write-row)
+(require 'todo-write-text)
+
+(defun todo-write-list--read (prompt &optional new)
+  "Read a thread with PROMPT and completion of titles; return its key.
+They are grouped by state, with progress, agent, age and project beside
+them.  The text property `todo-write-key' of a candidate is its key.
+If NEW, a string, is non-nil, other input is the key of a new thread, by
+default NEW; otherwise signal a `user-error' if there is no thread."
+  (let* ((agents (todo-write-list--titled
+                  (or (todo-write-list--known-agents)
+                      (unless new (todo-write-list--signal-none)))))
+         (input (progn
+                  (todo-write-list--offer-actions)
+                  (completing-read
+                   prompt
+                   (todo-write--completion-table
+                    agents 'todo-write-plan
+                    `(group-function
+                      . ,(lambda (title transform)
+                           (if transform title
+                             (symbol-name (todo-write-agent-state (cdr (assoc title agents)))))))
+                    `(affixation-function
+                      . ,(lambda (titles)
+                           (todo-write-list--affix
+                            (mapcar (lambda (title) (assoc title agents)) titles)))))
+                   nil (not new) nil nil (or new (caar agents)))))
+         (agent (cdr (assoc input agents))))
+    (if agent (plist-get agent :thread) input)))
+
+(defun todo-write-list--titled (agents)
+  "Return AGENTS as an alist of (TITLE . AGENT), with different titles.
+A title is plain text; where two are alike, the key or a number follows."
+  (let (titled)
+    (dolist (agent agents)
+      (let* ((key (plist-get agent :thread))
+             (title (todo-write-row-line
+                     (or (plist-get agent :title)
+                         (plist-get (todo-write-summary key) :title)
+                         key)
+                     60))
+             (unique title) (number 1))
+        (while (assoc unique titled)
+          (setq unique (format "%s <%s>" title
+                               (if (= number 1) (todo-write-row-line key 60) number))
+                number (1+ number)))
+        (push (cons (propertize unique 'todo-write-key key) agent) titled)))
+    (nreverse titled)))
+
+(defun todo-write-list--affix (agents)
+  "Return AGENTS, an alist of (TITLE . AGENT), with annotations in columns.
+The value is as for `affixation-function'."
+  (let* ((rows (mapcar (lambda (agent) (todo-write-list--cells (cdr agent))) agents))
+         (title (apply #'max 0 (mapcar (lambda (agent) (todo-write-row--width (car agent)))
+                                       agents)))
+         (widths (apply #'cl-mapcar
+                        (lambda (&rest cells) (apply #'max (mapcar #'todo-write-row--width cells)))
+                        (or rows '(nil)))))
+    (cl-mapcar
+     (lambda (agent row)
+       (list (car agent) ""
+             (propertize
+              (concat (make-string (- (+ 2 title) (todo-write-row--width (car agent))) ?\s)
+                      (string-trim-right
+                       (mapconcat #'identity
+                                  (cl-mapcar (lambda (cell width)
+                                               (concat cell (make-string
+                                                             (- width (todo-write-row--width cell))
+                                                             ?\s)))
+                                             row widths)
+                                  "  ")))
+              'face 'completions-annotations)))
+     agents rows)))
+
+(defun todo-write-list--cells (agent)
+  "Return what stands beside the title of AGENT in completion, a list of strings."
+  (let ((summary (or (plist-get agent :plan)
+                     (todo-write-summary (plist-get agent :thread)))))
+    (mapcar (lambda (cell) (todo-write-row--truncate cell 30))
+            (list (todo-write-row--count summary)
+                  (concat (todo-write-list--state agent)
+                          (when-let* ((ending (todo-write-list--ending agent)))
+                            (concat " " ending)))
+                  (todo-write-list--program agent)
+                  (todo-write-list--age agent)
+                  (todo-write-row-line (or (todo-write-agent-place agent) ""))))))
+
+;;; Embark
+
+(defun todo-write-list--candidate-key (title)
+  "Return the key of the plan with TITLE, a candidate of `todo-write-list--read'."
+  (or (get-text-property 0 'todo-write-key title)
+      (when-let* ((agent (cdr (assoc title (todo-write-list--titled
+                                            (todo-write-list--known-agents))))))
+        (plist-get agent :thread))
+      (user-error "There is no such plan any more")))
+
+(defun todo-write-list-visit-plan (title)
+  "Go to the buffer of the agent whose plan has TITLE, a completion candidate."
+  (todo-write-attention--visit-agent-of (todo-write-list--candidate-key title)))
+
+(defun todo-write-list-forget-plan (title)
+  "Forget the plan with TITLE, a completion candidate, after a question."
+  (let ((key (todo-write-list--candidate-key title)))
+    (when (yes-or-no-p (format "Forget the plan %s and its history? " title))
+      (todo-write-forget key))))
+
+(defvar todo-write-list-plan-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map "o" #'todo-write-list-visit-plan)
+    (define-key map "k" #'todo-write-list-forget-plan)
+    map)
+  "Keymap of Embark for plans in completion.")
+
+(defvar embark-keymap-alist)
+
+(defun todo-write-list--offer-actions ()
+  "Give Embark, if it is loaded, the keymap of plans in completion."
+  (when (boundp 'embark-keymap-alist)
+    (add-to-list 'embark-keymap-alist '(todo-write-plan . todo-write-list-plan-map))))
+
+;;;###autoload
+(defun todo-write-switch (thread)
+  "Show the plan of THREAD, a key that is read with completion."
+  (interactive (list (todo-write-list--read "Show the plan of: ")))
+  (todo-write-restore thread)
+  (todo-write-show thread t))
+
+(defun todo-write-read-thread (prompt)
+  "Read a thread with PROMPT and completion of titles; return its key."
+  (todo-write-list--read prompt))
+
+(provide 'todo-write-list-read)
+;;; todo-write-list-read.el ends here

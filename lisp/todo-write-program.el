@@ -1,0 +1,138 @@
+;;; todo-write-program.el --- The programs that serve agents  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A program outside of Emacs serves an agent, and says hello when it connects; see
+;; todo-write-socket.el.  This file says what its agent is called, which thread is that
+;; of a call, and in which project it works.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'subr-x)
+(require 'todo-write-core)
+(require 'todo-write-follow-sessions)
+(require 'todo-write-machines)
+(require 'todo-write-socket)
+
+(defconst todo-write-mcp--clients
+  '(("claude-code" "Claude Code" "claude")
+    ("codex-mcp-client" "Codex" "codex")
+    ("copilot-cli" "Copilot CLI")
+    ("cursor-vscode" "Cursor")
+    ("gemini-cli-mcp-client" "Gemini CLI")
+    ("goose" "Goose")
+    ("opencode" "opencode"))
+  "MCP clients, a list of (NAME LABEL [PREFIX]).
+NAME is what the client calls itself, and LABEL what users read.  PREFIX is
+that of the thread keys, for clients whose transcripts can be followed.")
+
+(cl-defstruct (todo-write-mcp--program (:constructor todo-write-mcp--make-program)
+                                       (:copier nil))
+  "A program that serves an agent.
+HELLO is its last greeting, CONNECTION its connection, and BROKEN the time
+when that closed without a goodbye, or nil.  SESSIONS is an alist of the
+threads that it serves and the times of their last calls.  REPORTS-ACTIVITY
+is non-nil if it reports what its agent does."
+  hello connection broken sessions reports-activity)
+
+(defun todo-write-mcp--program-of (connection)
+  "Return the program of CONNECTION, which serves no session."
+  (todo-write-mcp--make-program :hello (todo-write-socket--connection-hello connection)
+                                :connection connection))
+
+(defvar todo-write-mcp--programs (make-hash-table :test #'equal)
+  "The programs that serve agents, by (MACHINE . ID); ID is random.")
+
+;;; Its machine and process
+
+(defun todo-write-mcp--remote (program)
+  "Return the name of the machine of PROGRAM, or nil for this one."
+  (todo-write-socket--connection-remote (todo-write-mcp--program-connection program)))
+
+(defun todo-write-mcp--program-pid (program)
+  "Return the process id of PROGRAM, or nil if it runs elsewhere.
+That is on another machine, or in a container."
+  (let ((hello (todo-write-mcp--program-hello program)))
+    (and (not (todo-write-mcp--remote program))
+         (not (plist-get hello :elsewhere))
+         (plist-get hello :process))))
+
+;;; Its agent
+
+(defun todo-write-mcp--client (program)
+  "Return the name of the agent of PROGRAM that users read."
+  (let ((name (todo-write-mcp--hello-string program :client)))
+    (or (cadr (assoc name todo-write-mcp--clients))
+        (todo-write-mcp--key-part name))))
+
+(defun todo-write-mcp--hello-string (program key)
+  "Return the string KEY in the greeting of PROGRAM, or an empty one."
+  (or (plist-get (todo-write-mcp--program-hello program) key) ""))
+
+(defun todo-write-mcp--key-part (text)
+  "Return TEXT, which a client sent, as a part of a thread key."
+  (truncate-string-to-width
+   (replace-regexp-in-string "[^[:alnum:]._-]" "-" text) 100))
+
+;;; Threads
+
+(defun todo-write-mcp--thread (program call)
+  "Return the key of the thread of CALL of PROGRAM.
+It begins with the machine that the program is on."
+  (todo-write-machines--key (todo-write-mcp--remote program)
+                          (todo-write-mcp--bare-thread program call)))
+
+(defun todo-write-mcp--bare-thread (program call)
+  "Return the key of the thread of CALL of PROGRAM on its machine.
+Each process of a client that does not name its session has its own thread."
+  (let* ((client (todo-write-mcp--hello-string program :client))
+         (session (plist-get call :session))
+         (hello (todo-write-mcp--program-hello program))
+         (prefix (nth 2 (assoc client todo-write-mcp--clients))))
+    (cond
+     ((and session prefix) (concat prefix ":" (todo-write-mcp--key-part session)))
+     (session (format "mcp:%s:%s" (todo-write-mcp--key-part client)
+                      (todo-write-mcp--key-part session)))
+     (t (format "mcp:%s:%s-%s" (todo-write-mcp--key-part client)
+                (plist-get hello :process) (plist-get hello :started))))))
+
+(defun todo-write-mcp--serving (thread)
+  "Return the program that serves THREAD, or nil."
+  (cl-loop for program being the hash-values of todo-write-mcp--programs
+           when (assoc thread (todo-write-mcp--program-sessions program))
+           return program))
+
+(defun todo-write-mcp--title (program thread)
+  "Return the title of THREAD, which PROGRAM serves, in its transcript, or nil.
+A transcript on another machine is not looked for."
+  (unless (todo-write-mcp--remote program)
+    (todo-write-follow-sessions--title thread (todo-write-mcp--hello-string program :project))))
+
+;;; Projects
+
+(defun todo-write-mcp--project (program)
+  "Return the root of the project in which the agent of PROGRAM works.
+The program sent the name, so it is never treated as a remote file.  On
+another machine, it is the folder that the program names there, to which
+the hub gave the machine's prefix; no file is looked up."
+  (let ((folder (todo-write-mcp--hello-string program :project))
+        (remote (todo-write-mcp--remote program)))
+    (cond ((null remote) (todo-write-mcp--local-project folder))
+          ((string-empty-p folder) (concat (todo-write-machines--prefix remote) "/"))
+          (t (concat (string-remove-suffix "/" folder) "/")))))
+
+(defun todo-write-mcp--local-project (folder)
+  "Return the root of the project of FOLDER, which a program named."
+  (let* ((file-name-handler-alist nil)
+         (default-directory (if (and (file-name-absolute-p folder)
+                                     (file-directory-p folder))
+                                (file-name-as-directory folder)
+                              (expand-file-name "~/"))))
+    (todo-write--project)))
+
+(provide 'todo-write-program)
+;;; todo-write-program.el ends here

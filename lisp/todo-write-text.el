@@ -1,0 +1,278 @@
+;;; todo-write-text.el --- Make texts of agents fit to be shown  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Text from agents passes through `todo-write-row-plain' before it is shown: nothing in
+;; it is invisible, or changes how other text looks.  Here are also the shapes, which have
+;; an ASCII fallback for terminals that cannot display them, widths, times and ages.
+;; Nothing here knows about plans.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'subr-x)
+
+;;; Shapes
+
+(defconst todo-write-row--shapes
+  '((completed ?✓ "x")
+    (in_progress ?● ">")
+    (pending ?○ "o")
+    (paused ?‖ "=")
+    (removed ?✗ "-")
+    (added ?+ "+")
+    (modified ?~ "~")
+    (moved ?↕ "^")
+    (minus ?− "-")
+    (arrow ?→ "->")
+    (full ?━ "#")
+    (rest ?─ "-")
+    (ellipsis ?… "...")
+    (dot ?· "-")
+    (child ?↳ ">")
+    (thought ?∴ "~")
+    (tool ?▸ ">")
+    (opened ?▾ "v")
+    (edge ?┄ "-")
+    (edit ?✎ "*")
+    (quote ?“ "\"")
+    (unquote ?” "\"")
+    (refused ?⊘ "!")
+    (git ?◆ "*")
+    (ended ?■ "#")
+    (resumed ?▶ ">")
+    (at-least ?≥ ">=")
+    (newline ?⏎ "\\n"))
+  "Alist of (KIND CHARACTER ASCII-STRING).")
+
+(defun todo-write-row--forget-shapes ()
+  "Forget which shapes each terminal can display."
+  (dolist (terminal (terminal-list))
+    (set-terminal-parameter terminal 'todo-write-shapes nil)))
+
+(defun todo-write-row--shape (kind)
+  "Return the shape of KIND, a string that the terminal can display.
+KIND is completed, in_progress, pending, paused, removed, added,
+modified, moved, minus, arrow, full, rest, ellipsis, dot, child, thought,
+tool or another one of `todo-write-row--shapes'."
+  ;; On a graphical display, `char-displayable-p' is slower than drawing a row.
+  (let ((known (terminal-parameter nil 'todo-write-shapes)))
+    (or (plist-get known kind)
+        (pcase-let* ((`(,char ,ascii) (alist-get kind todo-write-row--shapes))
+                     (shape (if (char-displayable-p char) (char-to-string char) ascii)))
+          (set-terminal-parameter nil 'todo-write-shapes `(,kind ,shape ,@known))
+          shape))))
+
+;;; Text
+
+(defconst todo-write-row--unseen
+  (concat "[\u0000-\u001f\u007f-\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5"
+          "\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u2d7f\u3164\ufdd0-\ufdef"
+          "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U0001107f\U00013430-\U00013442"
+          "\U00016fe4\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+          (mapconcat (lambda (plane) (let ((end (+ #xffff (* plane #x10000))))
+                                       (string (1- end) end)))
+                     (number-sequence 1 16) "")
+          "]")
+  "Characters that are invisible, look like a blank, affect others, or break lines.
+They could make a text look different from what it is.  These are the
+control and format characters of Unicode, its white space, what it says
+to ignore by default, what is no character, and those whose form is
+blank, or that only join two others: the blanks of Braille and of
+hieroglyphs, a note without a head, fillers and joiners.  Not among them
+are U+3000, which Chinese and Japanese texts use, and the format
+characters that are drawn, such as the Arabic sign of a number.")
+
+(defconst todo-write-row--kept
+  (let ((emoji (concat "[\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u27bf"
+                       "\u2900-\u297f\u2b00-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]"))
+        (letter (concat "[\u0620-\u065f\u066e-\u06d3\u0700-\u0dff\u1000-\u109f\u1780-\u17b3"
+                        "\u17b6-\u17ff\u1820-\u18af\ua840-\ua87f\ufb50-\ufdcf\ufe70-\ufefc]")))
+    (concat emoji "\ufe0f?\\(?:\u200d" emoji "\ufe0f?\\)+\\|"
+            emoji "\ufe0f\\|[#*0-9]\ufe0f\u20e3\\|"
+            letter "\\(?:[\u200c\u200d]" letter "\\)+"))
+  "Regexp of unseen characters where they belong, with what is around them.
+An emoji may have a variation selector, and joiners make one of several;
+a joiner or non-joiner shapes the letters on both sides of it in scripts
+whose letters join, as Arabic and those of India.")
+
+(defconst todo-write-row--plain (concat todo-write-row--kept "\\|" todo-write-row--unseen)
+  "Regexp that matches what `todo-write-row-plain' may have to escape.
+That is an unseen character, or a longer text that stays.")
+
+(defun todo-write-row--escape (char)
+  "Return CHAR as an escape: U+202E is \\u202e."
+  (format (if (> char #xffff) "\\U%08x" "\\u%04x") char))
+
+(defun todo-write-row-plain (string)
+  "Return STRING without properties and with escapes for unseen characters.
+These are control characters, bidirectional overrides, zero-width
+characters, other blanks and the like; U+202E becomes \\u202e."
+  ;; Case-sensitive matching is faster.
+  (let ((case-fold-search nil)
+        (string (if (or (text-properties-at 0 string) (next-property-change 0 string))
+                    (substring-no-properties string)
+                  string)))
+    (if (not (string-match-p todo-write-row--unseen string))
+        string
+      (replace-regexp-in-string
+       todo-write-row--plain
+       (lambda (match)
+         (if (> (length match) 1) match (todo-write-row--escape (aref match 0))))
+       string t t))))
+
+(defun todo-write-row--editable (string)
+  "Return STRING to be edited: its unseen characters are displayed as escapes.
+They stay in the text, and other properties do not."
+  (let ((text (substring-no-properties string)) (case-fold-search nil) (start 0))
+    (while (string-match todo-write-row--plain text start)
+      (setq start (match-end 0))
+      (when (= start (1+ (match-beginning 0)))
+        (put-text-property (1- start) start
+                           'display (todo-write-row--escape (aref text (1- start))) text)))
+    text))
+
+(defun todo-write-row-plain-lines (string)
+  "Return STRING as `todo-write-row-plain' does, but keep newlines and tabs."
+  (replace-regexp-in-string "[^\n\t]+" #'todo-write-row-plain
+                            (substring-no-properties string) t t))
+
+(defun todo-write-row--start (string width)
+  "Return STRING, or the beginning of it that surely fills WIDTH columns.
+WIDTH nil means all of it.  A text may be huge, and its line is short."
+  (if (or (null width) (<= (length string) (* 8 width)))
+      string
+    (concat (substring string 0 (* 8 width)) (todo-write-row--shape 'ellipsis))))
+
+(defun todo-write-row-line (string &optional width)
+  "Return STRING as `todo-write-row-plain' does, with single spaces.
+Non-nil WIDTH truncates it to that number of columns."
+  (let ((line (todo-write-row-plain
+               (string-trim (replace-regexp-in-string "[ \t\n\r\f]+" " "
+                                                      (todo-write-row--start string width))))))
+    (if width (todo-write-row--truncate line width) line)))
+
+(defun todo-write-row--command (command &optional width)
+  "Return COMMAND as `todo-write-row-line' does, with its line breaks marked.
+COMMAND may be a script, whose lines are commands of their own.  WIDTH is
+as there."
+  (todo-write-row-line
+   (replace-regexp-in-string "[ \t\r\f]*\n[ \t\n\r\f]*"
+                             (concat " " (todo-write-row--shape 'newline) " ")
+                             (string-trim (todo-write-row--start command width)) t t)
+   width))
+
+(defun todo-write-row--help (text)
+  "Return TEXT as a tooltip that Emacs shows literally.
+Emacs would replace key descriptions in it, as in documentation."
+  (propertize (substring-no-properties text) 'help-echo-inhibit-substitution t))
+
+(defun todo-write-row--helped (text &optional help)
+  "Return TEXT with the tooltip HELP, by default TEXT itself, shown literally."
+  (propertize text 'help-echo (todo-write-row--help (or help text))))
+
+(defun todo-write-row--reason (text &optional label)
+  "Return TEXT as a short line after LABEL, for `todo-write-set-activity'.
+If TEXT is not a string, return LABEL."
+  (if (stringp text)
+      (todo-write-row-line (if label (concat label ": " text) text) 60)
+    label))
+
+(defsubst todo-write-row--width (string)
+  "Return the width of STRING, which has no control character, in columns."
+  ;; `string-width' is slow on a graphical display.
+  (if (= (length string) (string-bytes string)) (length string) (string-width string)))
+
+(defun todo-write-row--truncate (string width)
+  "Return STRING truncated to WIDTH columns, ending in an ellipsis if cut."
+  (if (<= (todo-write-row--width string) width)
+      string
+    (let ((ellipsis (todo-write-row--shape 'ellipsis)))
+      (if (< width (string-width ellipsis))
+          ""
+        (truncate-string-to-width string width 0 nil ellipsis)))))
+
+(defun todo-write-row--truncate-start (string width)
+  "Return STRING truncated to WIDTH columns, beginning with an ellipsis if cut.
+The end of a file's name tells more than its beginning."
+  (let ((ellipsis (todo-write-row--shape 'ellipsis))
+        (whole (todo-write-row--width string)))
+    (cond ((<= whole width) string)
+          ((< width (string-width ellipsis)) "")
+          (t (concat ellipsis (truncate-string-to-width
+                               string whole (- (+ whole (string-width ellipsis)) width)))))))
+
+(defun todo-write-row--with-rest (string shown &optional at-start)
+  "Return STRING, of which SHOWN is a truncation, so that it looks like that.
+The rest stays in the text, where Isearch finds it: the ellipsis is
+displayed in its place.  AT-START means that the beginning was truncated."
+  (let ((kept (- (length shown) (length (todo-write-row--shape 'ellipsis))))
+        (length (length string)))
+    (if (or (eq string shown) (< kept 0))
+        shown
+      (let ((text (substring string 0))
+            (from (if at-start 0 kept))
+            (to (if at-start (- length kept) length)))
+        (add-text-properties from to `( todo-write-ellipsis t
+                                        display ,(todo-write-row--shape 'ellipsis))
+                             text)
+        text))))
+
+(defun todo-write-row--seen (string)
+  "Return STRING with ellipses in place of what they stand for."
+  (let ((start 0) parts)
+    (while (< start (length string))
+      (let ((end (next-single-property-change start 'todo-write-ellipsis string (length string))))
+        (push (if (get-text-property start 'todo-write-ellipsis string)
+                  (get-text-property start 'display string)
+                (substring string start end))
+              parts)
+        (setq start end)))
+    (apply #'concat (nreverse parts))))
+
+;;; Times
+
+(defun todo-write-row--time (milliseconds)
+  "Return MILLISECONDS as m:ss, or h:mm:ss from an hour on."
+  (let ((seconds (/ milliseconds 1000)))
+    (cond ((= seconds 0) "0:00") ; Each task begins with it.
+          ((< seconds 3600) (format "%d:%02d" (/ seconds 60) (% seconds 60)))
+          (t (format "%d:%02d:%02d"
+                     (/ seconds 3600) (% (/ seconds 60) 60) (% seconds 60))))))
+
+(defun todo-write-row--clock (milliseconds &optional before)
+  "Return MILLISECONDS since the epoch as time of day.
+The date precedes it unless BEFORE, by default now, is on the same day."
+  (let ((time (/ milliseconds 1000)))
+    (format-time-string (if (equal (format-time-string "%F" time)
+                                   (format-time-string "%F" (and before (/ before 1000))))
+                            "%R" "%F %R")
+                        time)))
+
+(defun todo-write-row--age (time)
+  "Return the age of TIME, in seconds since the epoch, as a short string."
+  (let ((minutes (max 0 (floor (- (float-time) time) 60))))
+    (cond ((< minutes 1) "now")
+          ((< minutes 60) (format "%d min" minutes))
+          ((< minutes 1440) (format "%d h" (/ minutes 60)))
+          (t (format "%d d" (/ minutes 1440))))))
+
+;;; Numbers
+
+(defun todo-write-text-count (number noun)
+  "Return NUMBER and NOUN, in the plural unless it is one."
+  (format "%d %s%s" number noun (if (= number 1) "" "s")))
+
+(defun todo-write-text-number (number)
+  "Return NUMBER in at most four characters, such as 345k."
+  (cond ((< number 1000) (format "%d" number))
+        ((< number 9950) (format "%.1fk" (/ number 1000.0)))
+        ((< number 999500) (format "%dk" (round number 1000)))
+        ((< number 9950000) (format "%.1fM" (/ number 1000000.0)))
+        (t (format "%dM" (round number 1000000)))))
+
+(provide 'todo-write-text)
+;;; todo-write-text.el ends here

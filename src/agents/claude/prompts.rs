@@ -1,0 +1,123 @@
+//! What the user says to Claude Code: which messages are prompts.
+//!
+//! Claude Code, its hooks and its extensions write in the user's name, too, beside and in the user's own
+//! messages. A command is a prompt only if a model answers it: `/review` is, `/model` is not.
+
+use std::sync::Arc;
+
+use super::line::{Message, tagged};
+use super::sources::TitleSource;
+use super::{ClaudeReader, Origin};
+use crate::agents::field::title;
+use crate::agents::{EventKind, Source};
+use crate::events::Millis;
+
+/// Elements that Claude Code and its extensions put before what the user wrote.
+const ADDED: [&str; 4] = ["ide_opened_file", "ide_selection", "ide_diagnostics", "system-reminder"];
+
+/// A text without the elements of [`ADDED`] at its beginning.
+pub(super) fn without_added(text: &str) -> &str {
+    let mut text = text;
+    while let Some(rest) = ADDED.iter().find_map(|name| after_element(text.trim_start(), name)) {
+        text = rest;
+    }
+    text
+}
+
+/// What follows an element, if a text begins with it.
+fn after_element<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    let rest = text.strip_prefix('<')?.strip_prefix(name)?.strip_prefix('>')?;
+    rest.split_once(&format!("</{name}>")).map(|(_, rest)| rest)
+}
+
+/// The beginnings of messages that are no prompts: notes of Claude Code and its hooks, and commands that the
+/// user ran in the shell.
+const NO_PROMPTS: [&str; 10] = [
+    "[Request interrupted",
+    "<task-notification>",
+    "<local-command-",
+    "<bash-input>",
+    "<bash-stdout>",
+    "<bash-stderr>",
+    "<user-prompt-submit-hook>",
+    "<user-memory-input>",
+    "Caveat:",
+    "This session is being continued",
+];
+
+/// What the user said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// A prompt.
+    Prompt(String),
+    /// A command with its arguments, which is a prompt if the model answers.
+    Command(String),
+}
+
+impl Said {
+    /// What the user said in a message; `None` for a message of others.
+    pub fn of(text: &str) -> Option<Said> {
+        let text = without_added(text).trim();
+        let is_command = ["<command-name>", "<command-message>"].iter().any(|tag| text.starts_with(tag));
+        if let Some(name) = tagged(text, "command-name").filter(|_| is_command) {
+            let arguments = text.split_once("<command-args>").map_or("", |(_, rest)| rest);
+            let arguments = arguments.split("</command-args>").next().unwrap_or_default();
+            return Some(Said::Command(format!("{name} {}", arguments.trim()).trim().to_owned()));
+        }
+        let is_prompt = !text.is_empty() && !NO_PROMPTS.iter().any(|start| text.starts_with(start));
+        is_prompt.then(|| Said::Prompt(text.to_owned()))
+    }
+}
+
+/// Whether a text warns the model of the next line, a command of the user that is no prompt.
+fn is_caveat(text: &str) -> bool {
+    ["<local-command-caveat>", "Caveat: "].iter().any(|start| text.starts_with(start))
+}
+
+/// A command of the user, and its line.
+#[derive(Debug)]
+pub(super) struct SlashCommand {
+    source: Arc<Source>,
+    uuid: String,
+    time: Option<Millis>,
+    text: String,
+}
+
+impl ClaudeReader {
+    /// Reads the text of a message in the user's name. `is_of_user` tells whether the user may have sent it.
+    pub(super) fn said(&mut self, origin: &Origin<'_>, text: &str, is_of_user: bool) {
+        let is_local = std::mem::replace(&mut self.is_command_local, is_caveat(text));
+        match Said::of(text).filter(|_| is_of_user) {
+            Some(Said::Prompt(prompt)) => self.prompt(origin, prompt),
+            // A subagent has no commands.
+            Some(Said::Command(text)) if origin.source.subagent.is_none() => {
+                if !is_local {
+                    self.is_idle = false;
+                    self.emit(origin, EventKind::TurnBegun);
+                }
+                let (source, uuid) = (origin.source.clone(), origin.uuid.to_owned());
+                self.command = Some(SlashCommand { source, uuid, time: origin.time, text });
+            }
+            _ => {}
+        }
+    }
+
+    fn prompt(&mut self, origin: &Origin<'_>, prompt: String) {
+        let is_main = origin.source.subagent.is_none();
+        if is_main {
+            (self.is_idle, self.is_denied, self.command) = (false, false, None);
+        }
+        if let Some(title) = title(&prompt) {
+            self.set_title(origin, TitleSource::Prompt, title);
+        }
+        self.emit(origin, EventKind::Prompt(prompt));
+    }
+
+    /// Makes the user's last command a prompt if this is the answer of a model.
+    pub(super) fn answer_command(&mut self, origin: &Origin<'_>, message: &Message<'_>) {
+        let is_answer = |command: &mut SlashCommand| message.is_of_model() && command.source == origin.source;
+        if let Some(SlashCommand { source, uuid, time, text }) = self.command.take_if(is_answer) {
+            self.prompt(&Origin { source, uuid: &uuid, time, ..*origin }, text);
+        }
+    }
+}

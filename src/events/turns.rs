@@ -1,0 +1,337 @@
+//! The turns of a thread: a prompt of the user and what came of it.
+//!
+//! A turn begins with an INTENT. What lies before the first one is a turn without a prompt. Each event
+//! belongs to the turn in which it was recorded, the work of a subagent to the turn of the call that sent
+//! it out. Turns follow from the records of a thread alone, so that the journal restores them. Their
+//! work is summed by [`super::work`].
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::Millis;
+use super::git::{GitKind, GitOperation};
+use super::observation::{Observation, Payload, Type};
+use crate::list::change::{Change, ChangeKind};
+use crate::list::item::{Item, Status};
+use crate::wire::wire_names;
+
+/// The longest prompt that is kept, in bytes, and the longest once those of a thread exceed
+/// [`MOST_PROMPTS`]. The journal has more of it.
+const PROMPT: usize = 8_000;
+const SHORT_PROMPT: usize = 200;
+/// The number of bytes of prompts above which the oldest are shortened.
+const MOST_PROMPTS: usize = 1024 * 1024;
+/// The largest number of turns. Later prompts are part of the last one.
+const MOST_TURNS: usize = 16_384;
+/// The largest number of commits of a turn.
+const MOST_COMMITS: usize = 1_024;
+
+wire_names! {
+    /// How the agent's last turn or its session ended.
+    pub enum Ending {
+        /// The turn ended, and the session goes on.
+        EndOfTurn = "end-of-turn",
+        /// The agent's process exited.
+        SessionEnded = "session-ended",
+        /// The agent's process was killed.
+        Killed = "killed",
+        /// The user denied a permission, which ended the turn.
+        Denied = "denied",
+        /// The turn ended with an error.
+        Error = "error",
+    }
+}
+
+impl Ending {
+    /// Whether another ending replaced that of a turn, between two looks.
+    pub(crate) fn is_replaced(before: Option<Ending>, after: Option<Ending>) -> bool {
+        before.is_some() && after.is_some() && before != after
+    }
+}
+
+/// A commit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Commit {
+    /// Its id, most often its first digits.
+    pub id: String,
+    /// The first line of its message, if it is known.
+    pub title: Option<String>,
+}
+
+impl Commit {
+    fn of(operation: &GitOperation) -> Option<Commit> {
+        let id = operation.id.clone().filter(|_| operation.kind == GitKind::Commit)?;
+        Some(Commit { id, title: operation.title.clone() })
+    }
+}
+
+/// A prompt of the user and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// The beginning of the prompt; `None` for what lies before the first.
+    pub prompt: Option<String>,
+    /// When it began.
+    pub began: Millis,
+    /// The time of its newest event.
+    pub ended: Millis,
+    /// How it ended; `None` while it runs, or if that is not known.
+    pub ending: Option<Ending>,
+    /// The ids of the items that were in progress or completed in it, of whichever list.
+    pub items: Vec<String>,
+    /// Whether these items were completed in it.
+    are_completed: HashMap<String, bool>,
+    /// The commits made in it.
+    pub commits: Vec<Commit>,
+    /// The number of its first observation.
+    pub first: u64,
+    /// Whether a transcript tells the prompt, not only the host.
+    is_of_transcript: bool,
+}
+
+impl Turn {
+    /// The number of its items that were completed in it.
+    pub fn completed(&self) -> usize {
+        self.are_completed.values().filter(|is_completed| **is_completed).count()
+    }
+
+    fn note(&mut self, item: &str, is_completed: bool) {
+        if self.are_completed.insert(item.to_owned(), is_completed).is_none() {
+            self.items.push(item.to_owned());
+        }
+    }
+
+    fn reopen(&mut self, item: &str) {
+        if let Some(is_completed) = self.are_completed.get_mut(item) {
+            *is_completed = false;
+        }
+    }
+}
+
+/// The turns of a thread, oldest first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Turns {
+    turns: Vec<Turn>,
+    /// How the last turn had ended before the agent went on: in that turn, if no prompt follows.
+    ended_before: Option<Ending>,
+    /// The number of bytes of prompts, and of turns whose prompts are shortened.
+    bytes: usize,
+    shortened: usize,
+}
+
+impl Turns {
+    /// The turns, oldest first.
+    pub(crate) fn all(&self) -> &[Turn] {
+        &self.turns
+    }
+
+    /// The numbers of the observations recorded in the turn with this index.
+    pub(crate) fn numbers(&self, turn: usize) -> Option<Range<u64>> {
+        let first = if turn == 0 { 0 } else { self.turns.get(turn)?.first };
+        Some(first..self.turns.get(turn + 1).map_or(u64::MAX, |next| next.first))
+    }
+
+    /// The index of the turn in which the observation with this number was recorded.
+    fn at(&self, number: u64) -> usize {
+        self.turns.partition_point(|turn| turn.first <= number).saturating_sub(1)
+    }
+
+    /// The index of the turn to which an observation belongs, which may be a new one. `in_progress` are the
+    /// ids of the items in progress, if it is a prompt.
+    pub(crate) fn add(&mut self, observation: &Observation, in_progress: Vec<String>) -> usize {
+        let place = match (&observation.payload, observation.metadata.of_call) {
+            // The work of a subagent that was sent out before.
+            (_, Some(call)) => self.at(call),
+            (payload, None) => {
+                match payload {
+                    Payload::Intent(text) => self.add_prompt(observation, text, in_progress),
+                    other if is_aside(other.kind()) => {}
+                    _ => self.go_on(observation.number, observation.timestamp),
+                }
+                self.turns.len().saturating_sub(1)
+            }
+        };
+        if let Some(turn) = self.turns.get_mut(place) {
+            let commits = observation.metadata.git.iter().flatten().filter_map(Commit::of);
+            let room = MOST_COMMITS.saturating_sub(turn.commits.len());
+            turn.commits.extend(commits.take(room));
+        }
+        place
+    }
+
+    fn add_prompt(&mut self, observation: &Observation, text: &Value, in_progress: Vec<String>) {
+        let text = match text {
+            Value::String(text) => beginning(text, PROMPT),
+            Value::Null => String::new(),
+            other => beginning(&other.to_string(), PROMPT),
+        };
+        let is_of_transcript = observation.metadata.uuid.is_some();
+        let last = self.turns.last_mut();
+        // A host and the transcript of its session may tell the same prompt.
+        let told = last
+            .filter(|last| last.prompt.as_ref() == Some(&text) && last.is_of_transcript != is_of_transcript);
+        if let Some(told) = told {
+            told.is_of_transcript = true;
+            return self.go_on(observation.number, observation.timestamp);
+        }
+        if self.turns.len() == MOST_TURNS {
+            return self.go_on(observation.number, observation.timestamp);
+        }
+        self.bytes += text.len();
+        self.begin(Some(text), observation.number, observation.timestamp);
+        if let Some(turn) = self.turns.last_mut() {
+            turn.is_of_transcript = is_of_transcript;
+            in_progress.into_iter().for_each(|item| turn.note(&item, false));
+        }
+        self.shorten();
+    }
+
+    fn begin(&mut self, prompt: Option<String>, first: u64, time: Millis) {
+        // A session that goes on had not ended.
+        let before = self.ended_before.take().filter(|ending| *ending != Ending::SessionEnded);
+        if let Some(turn) = self.turns.last_mut() {
+            turn.ending = turn.ending.or(before).filter(|ending| *ending != Ending::SessionEnded);
+        }
+        self.turns.push(Turn {
+            prompt,
+            began: time,
+            ended: time,
+            ending: None,
+            items: Vec::new(),
+            are_completed: HashMap::new(),
+            commits: Vec::new(),
+            first,
+            is_of_transcript: false,
+        });
+    }
+
+    /// Shortens the oldest prompts if all of them are too long.
+    fn shorten(&mut self) {
+        while self.bytes > MOST_PROMPTS
+            && let Some(turn) = self.turns.get_mut(self.shortened)
+        {
+            // A cut adds the three bytes of its mark.
+            if let Some(prompt) = turn.prompt.as_mut().filter(|prompt| prompt.len() > SHORT_PROMPT + 3) {
+                let short = beginning(prompt, SHORT_PROMPT);
+                self.bytes -= prompt.len() - short.len();
+                *prompt = short;
+            }
+            self.shortened += 1;
+        }
+    }
+
+    /// The turn goes on with the observation `number` at `time`.
+    fn go_on(&mut self, number: u64, time: Millis) {
+        if self.turns.is_empty() {
+            self.begin(None, number, time);
+        }
+        if let Some(turn) = self.turns.last_mut() {
+            turn.ended = turn.ended.max(time);
+            self.ended_before = None;
+        }
+    }
+
+    /// Adds the changes of a revision whose first observation is `number`. Those of the user are no event of
+    /// the agent's turn.
+    pub(crate) fn add_changes(
+        &mut self,
+        changes: &[Change<Arc<Item>>],
+        is_of_agent: bool,
+        number: u64,
+        time: Millis,
+    ) {
+        if is_of_agent || self.turns.is_empty() {
+            self.go_on(number, time);
+        }
+        let Some(turn) = self.turns.last_mut() else { return };
+        for change in changes {
+            let Some(item) = &change.item else { continue };
+            let before = change.previous_item.as_ref().map(|item| item.status);
+            if change.kind == ChangeKind::Added || before != Some(item.status) {
+                match item.status {
+                    Status::Pending => turn.reopen(&item.id),
+                    status => turn.note(&item.id, status == Status::Completed),
+                }
+            }
+        }
+    }
+
+    /// Notes how the agent ended at `time`, or that it works or waits.
+    pub(crate) fn set_ending(&mut self, ending: Option<Ending>, time: Millis) {
+        let Some(turn) = self.turns.last_mut() else { return };
+        if ending == turn.ending {
+            return;
+        }
+        self.ended_before = turn.ending.filter(|_| ending.is_none());
+        turn.ending = ending;
+        // When a session ended is known only later.
+        if matches!(ending, Some(Ending::EndOfTurn | Ending::Denied | Ending::Error)) {
+            turn.ended = turn.ended.max(time);
+        }
+    }
+}
+
+/// Whether observations of this type are no part of the agent's work on a prompt.
+fn is_aside(kind: Type) -> bool {
+    matches!(kind, Type::Title | Type::StateUpdate)
+}
+
+/// At most `most` bytes of a text, with an ellipsis if it was cut.
+fn beginning(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let end = (0..=most).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
+    format!("{}…", &text[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::events::payload::Metadata;
+
+    fn prompt(number: u64, text: String) -> Observation {
+        let payload = Payload::Intent(text.into());
+        let metadata = Metadata::default();
+        let title = String::new();
+        Observation { number, payload, timestamp: number, title, trace_id: None, parent_id: None, metadata }
+    }
+
+    fn bytes(turns: &Turns) -> usize {
+        turns.all().iter().filter_map(|turn| turn.prompt.as_ref()).map(String::len).sum()
+    }
+
+    #[test]
+    fn prompts_of_any_number_and_length_take_bounded_memory() {
+        let mut turns = Turns::default();
+        for number in 1..=300 {
+            turns.add(&prompt(number, format!("{number} {}", "ä".repeat(10_000))), Vec::new());
+        }
+        assert_eq!(turns.bytes, bytes(&turns));
+        assert!((MOST_PROMPTS - PROMPT..=MOST_PROMPTS).contains(&bytes(&turns)));
+        let lengths: Vec<_> = turns.all().iter().map(|turn| turn.prompt.as_ref().map(String::len)).collect();
+        assert!(lengths[0] < Some(SHORT_PROMPT + 4) && lengths[299] > Some(PROMPT - 4));
+        for number in 301..=MOST_TURNS as u64 + 5 {
+            turns.add(&prompt(number, format!("{number} {}", "ä".repeat(10_000))), Vec::new());
+        }
+        assert_eq!(turns.all().len(), MOST_TURNS);
+        assert!(turns.all().iter().all(|turn| turn.prompt.as_ref().is_some_and(|text| !text.is_empty())));
+        assert!(bytes(&turns) <= MOST_TURNS * (SHORT_PROMPT + 4));
+    }
+
+    #[test]
+    fn a_prompt_that_the_host_and_the_transcript_tell_is_one() {
+        let mut turns = Turns::default();
+        turns.add(&prompt(1, "Rake".into()), Vec::new());
+        let mut told = prompt(2, "Rake".into());
+        told.metadata.uuid = Some("u".into());
+        turns.add(&told, Vec::new());
+        assert_eq!(turns.all().len(), 1);
+        told.number = 3;
+        turns.add(&told, Vec::new());
+        assert_eq!(turns.all().len(), 2, "a line of its own is a prompt of its own");
+    }
+}

@@ -1,0 +1,254 @@
+;;; today-checks.el --- What agents do by commands  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The genuine Claude Code edits a repository by shell only, commits, pushes, opens a
+;; pull request and is refused a command; Codex changes files from scripts.  What is
+;; counted must be what Git itself counts, command by command.  today.sh runs this.
+
+;;; Code:
+
+(require 'claude-checks)
+(require 'codex-checks)
+(require 'work-helper)
+
+(defun today-checks--git (&rest arguments)
+  "Run git with ARGUMENTS in the current folder."
+  (unless (zerop (apply #'call-process "git" nil nil nil
+                        "-c" "user.name=x" "-c" "user.email=x@example.org" arguments))
+    (error "git %S failed" arguments)))
+
+(defun today-checks--repository (&rest files)
+  "Make a repository of FILES, conses (NAME . TEXT), in the current folder."
+  (today-checks--git "init" "-q" "-b" "main" ".")
+  (today-checks--git "config" "user.name" "x")
+  (today-checks--git "config" "user.email" "x@example.org")
+  (pcase-dolist (`(,name . ,text) files)
+    (write-region text nil name nil 'silent))
+  (today-checks--git "add" "-A")
+  (today-checks--git "commit" "-q" "--allow-empty" "-m" "First"))
+
+(defun today-checks--bash (command)
+  "Return a step of the model that runs COMMAND."
+  `(("Bash" :command ,command :description "Work")))
+
+(defun today-checks--run (steps prepare function &rest arguments)
+  "Run Claude Code by STEPS in the repository that PREPARE makes.
+Then call FUNCTION with the thread.  ARGUMENTS are further ones of the
+program."
+  (claude-checks-run
+   steps
+   (lambda ()
+     (funcall prepare)
+     (apply #'claude-checks-start "-p" "Plan the garden" arguments)
+     (todo-write-test-wait (lambda () (not (process-live-p claude-checks-process))) 600
+                           #'claude-checks-written)
+     (claude-checks-ends)
+     (todo-write-test-wait
+      (lambda ()
+        (let ((thread (hosts-thread "claude")))
+          (and thread (seq-some (lambda (said) (equal "All is done." (plist-get (plist-get said :content) :text)))
+                                (todo-write-observations thread :types '("MESSAGE"))))))
+      60 #'claude-checks-written)
+     (funcall function (hosts-thread "claude")))
+   ;; The setting that the setup offers.
+   :settings '(:bashEditDiffEnabled t)))
+
+(defun today-checks--calls (thread)
+  "Return the results of commands of THREAD, oldest first."
+  (seq-filter (lambda (result) (equal "Bash" (plist-get (plist-get result :content) :name)))
+              (append (todo-write-observations thread :types '("TOOL_EXECUTION")) nil)))
+
+(defun today-checks--said (thread id)
+  "Return what was done in Git during item ID of THREAD, as the story says it."
+  (delq nil (mapcar (lambda (entry) (and (eq 'git (todo-write-story--entry-kind entry))
+                                         (todo-write-story--entry-text entry)))
+                    (todo-write-story--entries thread id))))
+
+;;; One session, all of it
+
+(ert-deftest today-checks-claude-code-tells-what-its-commands-did ()
+  (let* ((outside (file-name-as-directory (make-temp-file "outside" t)))
+         (remote (expand-file-name "remote.git" outside)))
+    (write-region "#!/bin/sh\necho https://github.com/o/r/pull/42\n" nil
+                  (expand-file-name "gh" outside) nil 'silent)
+    (set-file-modes (expand-file-name "gh" outside) #o755)
+    (today-checks--run
+     `((,(claude-checks-create "Rake"))
+       (,(claude-checks-update "1" "in_progress"))
+       ,(today-checks--bash
+         "sed -i 's/two/TWO/' a.txt && printf 'new\\nfile\\n' > b.txt && rm c.txt")
+       ,(today-checks--bash "cat a.txt")
+       ,(today-checks--bash "git add -A && git commit -m 'Second thing'")
+       ,(today-checks--bash "exit 3")
+       (,(claude-checks-update "1" "completed"))
+       ,(today-checks--bash (concat "git remote add origin " remote
+                                    " && git push origin main"))
+       ,(today-checks--bash (concat "PATH=" outside ":$PATH; gh pr create --title x --body y"))
+       ,(today-checks--bash "git commit -q --allow-empty -m Third && git log --oneline | head -1")
+       ,(today-checks--bash "for n in 1 2 3 4 5 6 7; do echo $n > f$n; done")
+       ,(today-checks--bash "shred a.txt")
+       "All is done.")
+     (lambda ()
+       (today-checks--repository '("a.txt" . "one\ntwo\n\tthree\n") '("c.txt" . "gone\n"))
+       (today-checks--git "init" "-q" "--bare" remote))
+     (lambda (thread)
+       (let ((work (todo-write-work thread "t1"))
+             (after (todo-write-work thread 'outside)))
+         (should (equal '(("a.txt" 1 1 nil nil t) ("b.txt" 2 0 t nil t) ("c.txt" 0 1 nil t t))
+                        (mapcar (lambda (file)
+                                  (cons (file-name-nondirectory (plist-get file :path))
+                                        (mapcar (lambda (key) (plist-get file key))
+                                                '(:added :removed :created :deleted :byCommand))))
+                                (plist-get work :files))))
+         (should (equal '(:run 4 :failed 1 :refused 0 :background 0 :unknown 0)
+                        (plist-get work :commands)))
+         (should-not (plist-get work :moreFiles))
+         (should (string-search "\n one\n-two\n+TWO\n \tthree\n" (todo-write-patch thread "t1")))
+         (let ((said (today-checks--said thread "t1")))
+           (should (= 1 (length said)))
+           (should (string-match-p "\\`committed [0-9a-f]+ Second thing\\'" (car said))))
+         (pcase-let ((`(,push ,request ,quiet) (today-checks--said thread 'outside)))
+           (should (equal "pushed to main" push))
+           (should (equal "pull request #42 created" request))
+           (should (string-match-p "\\`committed [0-9a-f]+ Third\\'" quiet)))
+         ;; It shows five files of a command.
+         (should (eq t (plist-get after :moreFiles)))
+         (should (equal 1 (plist-get after :refused)))
+         (should (equal "a rule refused it"
+                        (todo-write-effect--refusal (car (last (today-checks--calls thread))))))))
+     "--disallowedTools" "Bash(shred:*)")
+    (delete-directory outside t)))
+
+;;; Codex
+
+(ert-deftest today-checks-codex-tells-what-its-scripts-changed ()
+  (let ((codex-checks-settings '("-c" "sandbox_mode=\"danger-full-access\""))
+        (patch (lambda (&rest lines) (string-join `("*** Begin Patch" ,@lines "*** End Patch\n") "\n")))
+        hosts-earlier-threads)
+    (codex-checks-run
+     "gpt-6.1-sol"
+     (list (list :name "exec" :input "await tools.update_plan({plan: [{step: 'Rake', status: 'in_progress'}]});")
+           (list :name "exec"
+                 :input (format "text(JSON.stringify(await tools.apply_patch(%s)));"
+                                (json-serialize
+                                 (funcall patch "*** Update File: a.txt" "@@" " one" "-two" "+TWO"
+                                          "*** Add File: new.txt" "+hello"))))
+           (list :name "exec"
+                 :input (format "text(JSON.stringify(await tools.exec_command({cmd: %s})));"
+                                (json-serialize
+                                 (concat "apply_patch <<'EOF'\n"
+                                         (funcall patch "*** Update File: a.txt" "@@" "-one" "+ONE")
+                                         "EOF\n"))))
+           (list :name "exec" :input "text(JSON.stringify(await tools.exec_command({cmd: \"git add -A && git commit -m 'Second thing'\"})));")
+           (list :name "exec" :input "await tools.update_plan({plan: [{step: 'Rake', status: 'completed'}]});")
+           (list :text "All is done."))
+     (lambda ()
+       ;; This one began without the repository.
+       (codex-checks-stop)
+       (todo-write-follow-mode -1)
+       (setq hosts-earlier-threads (todo-write-threads))
+       (delete-directory (expand-file-name ".codex/sessions" codex-checks-home) t)
+       (let ((default-directory codex-checks-folder))
+         (today-checks--repository '("a.txt" . "one\ntwo\n\tthree\n")))
+       (codex-checks-start "Plan the garden")
+       (todo-write-follow-mode)
+       (codex-checks-shows "the end" 'done nil '("Rake" . "completed"))
+       (let* ((thread (hosts-thread "codex"))
+              (work (todo-write-work thread "t1")))
+         (should (equal '(("a.txt" 2 2 2 t) ("new.txt" 1 0 1 t))
+                        (sort (mapcar (lambda (file)
+                                        (cons (file-name-nondirectory (plist-get file :path))
+                                              (mapcar (lambda (key) (plist-get file key))
+                                                      '(:added :removed :edits :byCommand))))
+                                      (plist-get work :files))
+                              (lambda (a b) (string< (car a) (car b))))))
+         (should (string-match-p "\\`committed [0-9a-f]+ Second thing\\'"
+                                 (car (today-checks--said thread "t1")))))))))
+
+;;; An independent count
+
+(defun today-checks--random-edit ()
+  "Return a random command that changes files, and cannot fail."
+  (let ((a (format "f%d.txt" (random 6)))
+        (b (format "f%d.txt" (random 6)))
+        (n (1+ (random 9))))
+    (pcase (random 9)
+      (0 (format "test ! -e %s || sed -i '%ds/$/ more/;%dd' %s; true" a n (+ 2 n) a))
+      (1 (format "cat > %s <<'EOF'\n%sEOF" a
+                 (mapconcat (lambda (_) (format "\tline %d\n" (random 5)))
+                            (number-sequence 1 (+ 1 n)) "")))
+      (2 (format "printf 'x\\n\\ty %d\\n' >> %s" n a))
+      (3 (format "test ! -e %s || test %s = %s || mv %s %s; true" a a b a b))
+      (4 (format "rm -f %s" a))
+      (5 (format "git checkout -q HEAD~%d -- %s 2>/dev/null; true" n a))
+      ;; A formatter.
+      (6 (format "test ! -e %s || { expand %s | sort > ../sorted; cp ../sorted %s; }; true" a a a))
+      (7 (format "for f in %s %s; do printf '%d' >> $f; done" a b n))
+      (8 (format "mkdir -p sub && printf '%d\\n' > sub/%s && sed -i 's/line/LINE/' *.txt 2>/dev/null; true"
+                 n a)))))
+
+(defun today-checks--counted (file folder)
+  "Return what Git counted in FILE, of the repository FOLDER, a list for each command.
+An element has the sorted files of a command, (PATH ADDED REMOVED)."
+  (with-temp-buffer
+    (insert-file-contents file)
+    (mapcar (lambda (part)
+              (sort (mapcar (lambda (line)
+                              (pcase-let ((`(,added ,removed ,path) (split-string line "\t")))
+                                (list (expand-file-name path folder)
+                                      (string-to-number added) (string-to-number removed))))
+                            (split-string part "\n" t))
+                    (lambda (a b) (string< (car a) (car b)))))
+            (cdr (split-string (buffer-string) "==\n")))))
+
+(ert-deftest today-checks-fifty-random-edits-have-the-lines-that-git-counts ()
+  (let* ((outside (file-name-as-directory (make-temp-file "outside" t)))
+         (count-file (expand-file-name "count" outside))
+         ;; Each command counts and commits what the one before has changed.
+         (commit (format (concat "git add -A && echo == >> %s && "
+                                 "git diff --cached --no-renames --numstat >> %s && "
+                                 "git commit -q --allow-empty -m x; ")
+                         count-file count-file))
+         (seed (format "%s" (random t)))
+         (edits (progn (random seed)
+                       (mapcar (lambda (_) (today-checks--random-edit)) (number-sequence 1 50)))))
+    (today-checks--run
+     `(,@(mapcar (lambda (edit) (today-checks--bash (concat commit edit))) edits)
+       ,(today-checks--bash commit)
+       "All is done.")
+     (lambda () (today-checks--repository '("f0.txt" . "line 1\n\tline 2\n")))
+     (lambda (thread)
+       (let ((counted (cdr (today-checks--counted count-file claude-checks-folder)))
+             (calls (seq-take (today-checks--calls thread) 50))
+             (told 0) (added 0) (removed 0))
+         (should (= 50 (length counted)))
+         (should (= 50 (length calls)))
+         (cl-mapc
+          (lambda (call expected edit)
+            (let* ((metadata (plist-get call :metadata))
+                   (files (sort (mapcar (lambda (file)
+                                          (list (plist-get file :path) (plist-get file :added)
+                                                (plist-get file :removed)))
+                                        (plist-get metadata :files))
+                                (lambda (a b) (string< (car a) (car b))))))
+              (ert-info ((format "seed %s: %s" seed edit))
+                (cl-incf added (apply #'+ (mapcar #'cadr files)))
+                (cl-incf removed (apply #'+ (mapcar (lambda (file) (nth 2 file)) files)))
+                ;; On a machine that is too slow, the program gives up, and says so.
+                (unless (plist-get metadata :moreFiles)
+                  (cl-incf told)
+                  (should (equal expected files))))))
+          calls counted edits)
+         (should (> told 0))
+         (let ((work (todo-write-work thread)))
+           (should (equal (list added removed)
+                          (list (plist-get work :added) (plist-get work :removed))))
+           (message "%d of 50 commands were told whole: +%d -%d" told added removed)))))
+    (delete-directory outside t)))
+
+(provide 'today-checks)
+;;; today-checks.el ends here

@@ -1,0 +1,620 @@
+;;; todo-write-connect-tests.el --- Agents on other machines  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A program named ssh stands for the genuine one: it runs the command with the home
+;; folder of the host that it is given, by the login shell of that host.  So
+;; `todo-write-mcp serve' really runs.  test/hosts/remote.sh tries a genuine sshd.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'ert)
+(require 'todo-write-test-helper)
+(require 'todo-write-socket-helper)
+(require 'todo-write-attention)
+(require 'todo-write-connect)
+(require 'todo-write-doctor)
+(require 'todo-write-list)
+(require 'todo-write-mcp-setup)
+(require 'todo-write-permission)
+
+(defconst todo-write-connect-tests--ssh "\
+#!/bin/sh
+while [ \"$1\" != -- ]; do shift; done
+HOME=$HOSTS/$2 TODO_WRITE_SANDBOX=$HOSTS/$2/run CLAUDE_CONFIG_DIR= CODEX_HOME=
+export HOME TODO_WRITE_SANDBOX
+[ -d \"$HOME\" ] || { echo \"ssh: Could not resolve hostname $2\" >&2; exit 255; }
+cd \"$HOME\"
+echo $$ > pid
+echo 'Welcome to a talkative machine'
+exec sh -c \"$3\"
+"
+  "The program that stands for ssh.")
+
+(defmacro todo-write-connect-tests--with (&rest body)
+  "Evaluate BODY with an empty store, the socket and no connection.
+`hosts' is a folder with the home folders of the hosts one and two, and
+`warnings' are the warnings, the newest first."
+  (declare (indent 0) (debug t))
+  `(let* ((hosts (file-name-as-directory (make-temp-file "hosts" t)))
+          (bin (expand-file-name "bin" hosts))
+          (program (todo-write-mcp-setup--program))
+          (process-environment (append (list (concat "HOSTS=" (directory-file-name hosts))
+                                             (concat "PATH=" bin ":/usr/bin:/bin"))
+                                       process-environment))
+          (exec-path (cons bin exec-path))
+          (todo-write-machines nil)
+          (todo-write-machines--known nil)
+          (todo-write-machines-reconnect nil)
+          (todo-write-follow-agents nil)
+          (todo-write-follow-sessions--found nil)
+          (todo-write-follow-quiet 600)
+          (todo-write-follow-interval 0.2)
+          (todo-write-permission--calls nil)
+          (todo-write-note--hook-machines nil)
+          (default-directory hosts)
+          warnings)
+     (skip-unless program)
+     (make-directory bin)
+     (dolist (host '("one" "two"))
+       (make-directory (expand-file-name (concat host "/.claude/projects") hosts) t)
+       (make-directory (expand-file-name (concat host "/.claude/sessions") hosts) t)
+       (make-directory (expand-file-name (concat host "/.todo-write/bin") hosts) t)
+       (make-symbolic-link program (expand-file-name
+                                    (concat host "/.todo-write/bin/todo-write-mcp") hosts)))
+     (write-region todo-write-connect-tests--ssh nil (expand-file-name "ssh" bin) nil 'silent)
+     (set-file-modes (expand-file-name "ssh" bin) #o755)
+     (cl-letf (((symbol-function 'display-warning)
+                (lambda (_type text &rest _) (push text warnings))))
+       (todo-write-with-socket
+         (unwind-protect (progn ,@body)
+           (todo-write-follow-mode -1)
+           (todo-write-follow-stop)
+           (dolist (link todo-write-connect--links)
+             (todo-write-disconnect (todo-write-connect--link-name link)))
+           (delete-directory hosts t))))))
+
+(defun todo-write-connect-tests--append (file &rest lines)
+  "Append LINES, objects, to FILE as lines of JSON."
+  (let ((coding-system-for-write 'utf-8-unix))
+    (make-directory (file-name-directory file) t)
+    (write-region (mapconcat (lambda (line) (concat (json-serialize line) "\n")) lines "")
+                  nil file t 'silent)))
+
+(defun todo-write-connect-tests--list (id &rest contents)
+  "Return the line by which the agent of session s writes CONTENTS by the call ID."
+  `(:type "assistant" :uuid ,id :sessionId "s" :cwd "/home/user/bakery" :isSidechain :false
+          :timestamp ,(format-time-string "%FT%T.%3NZ" nil t)
+          :message (:id ,id :content
+                    [(:type "tool_use" :id ,id :name "TodoWrite"
+                      :input ,(apply #'todo-write-test-todos contents))])))
+
+(defun todo-write-connect-tests--result (id)
+  "Return the line that accepts the call ID."
+  `(:type "user" :uuid ,(concat id "r") :sessionId "s" :cwd "/home/user/bakery"
+          :isSidechain :false
+          :message (:content [(:type "tool_result" :tool_use_id ,id :content "ok")])))
+
+(defun todo-write-connect-tests--write (file id &rest contents)
+  "Have the agent of session s in FILE write a list of CONTENTS by the call ID."
+  (todo-write-connect-tests--append
+   file (apply #'todo-write-connect-tests--list id contents)
+   (todo-write-connect-tests--result id)))
+
+(defun todo-write-connect-tests--process (hosts host status &optional more)
+  "Write the process file of this Emacs, with STATUS, on HOST below HOSTS.
+MORE are further fields."
+  (let ((file (expand-file-name (format "%s/.claude/sessions/%d.json" host (emacs-pid)) hosts)))
+    (write-region (json-serialize `(:sessionId "s" :cwd "/home/user/bakery" :status ,status
+                                               ,@more))
+                  nil (concat file "~") nil 'silent)
+    (rename-file (concat file "~") file t)))
+
+(defun todo-write-connect-tests--session (host)
+  "Return the name below the hosts' folder of the transcript of session s on HOST."
+  (concat host "/.claude/projects/-home-user-bakery/s.jsonl"))
+
+(defmacro todo-write-connect-tests--wait (form)
+  "Wait until FORM returns non-nil."
+  `(todo-write-test-wait (lambda () ,form) 60 (lambda () (prin1-to-string ',form))))
+
+(defun todo-write-connect-tests--connect (machine)
+  "Connect to MACHINE and wait until it is connected; return its name."
+  (let ((name (todo-write-connect machine)))
+    (todo-write-connect-tests--wait (todo-write-connect-tests--connected-p name))
+    name))
+
+(defun todo-write-connect-tests--connected-p (name)
+  "Return non-nil if the machine NAME is connected."
+  (when-let* ((link (todo-write-connect--link name)))
+    (eq 'connected (todo-write-connect--link-state link))))
+
+(defun todo-write-connect-tests--pid (hosts host)
+  "Return the id of the process that serves on HOST below HOSTS."
+  (string-to-number (with-temp-buffer
+                      (insert-file-contents (expand-file-name (concat host "/pid") hosts))
+                      (buffer-string))))
+
+(defun todo-write-connect-tests--socket (hosts host)
+  "Return the name of the socket for programs on HOST below HOSTS, which is open."
+  (let ((file (expand-file-name (concat host "/run/socket") hosts)))
+    (todo-write-connect-tests--wait (file-exists-p file))
+    file))
+
+(defmacro todo-write-connect-tests--on (host &rest body)
+  "Evaluate BODY, whose programs are on HOST."
+  (declare (indent 1) (debug t))
+  `(let ((todo-write-socket-test-at (todo-write-connect-tests--socket hosts ,host)))
+     ,@body))
+
+;;; What is seen
+
+(ert-deftest todo-write-connect-two-machines-have-two-plans ()
+  (todo-write-connect-tests--with
+    (dolist (host '("one" "two"))
+      (todo-write-connect-tests--write
+       (expand-file-name (todo-write-connect-tests--session host) hosts)
+       "c1" (concat "Bake on " host))
+      (todo-write-connect (format "/ssh:%s:" host)))
+    (dolist (host '("one" "two"))
+      (let ((thread (concat host "/claude:s")))
+        (todo-write-connect-tests--wait
+         (equal (todo-write-test-contents thread) (list (concat "Bake on " host))))
+        (should (equal (plist-get (todo-write-about thread) :project)
+                       (format "/ssh:%s:/home/user/bakery/" host)))))
+    (should-not (member "claude:s" (todo-write-threads)))
+))
+
+(ert-deftest todo-write-connect-shows-list-activity-subagents-title-and-files ()
+  (todo-write-connect-tests--with
+    (let* ((file (expand-file-name (todo-write-connect-tests--session "one") hosts))
+           (beside (expand-file-name "one/.claude/projects/-home-user-bakery/s/" hosts))
+           (thread "one/claude:s"))
+      (todo-write-connect-tests--write file "c1" "Bake")
+      (todo-write-connect-tests--process hosts "one" "busy")
+      (todo-write-connect "/ssh:one:")
+      (todo-write-connect-tests--wait (equal (todo-write-activity thread) '(working)))
+      (todo-write-connect-tests--write file "c2" "Bake" "Eat")
+      (todo-write-connect-tests--wait
+       (equal (todo-write-test-contents thread) '("Bake" "Eat")))
+      (todo-write-connect-tests--process hosts "one" "waiting"
+                                               '(:waitingFor "permission prompt"))
+      (todo-write-connect-tests--wait
+       (equal (todo-write-activity thread) '(waiting . "permission prompt")))
+      (todo-write-connect-tests--append (concat beside "custom-title.json")
+                                              '(:customTitle "Bread for two"))
+      (todo-write-connect-tests--append
+       (concat beside "subagents/agent-a1.jsonl")
+       (append '(:agentId "a1")
+               (plist-put (todo-write-connect-tests--list "c3" "Knead") :isSidechain t))
+       (append '(:agentId "a1")
+               (plist-put (todo-write-connect-tests--result "c3") :isSidechain t)))
+      (todo-write-connect-tests--append file '(:type "progress" :sessionId "s"))
+      (todo-write-connect-tests--wait
+       (equal (plist-get (todo-write-summary thread) :title) "Bread for two"))
+      (todo-write-connect-tests--wait
+       (equal (todo-write-test-contents "one/claude:s/a1") '("Knead")))
+      (should (equal (car (todo-write-parent "one/claude:s/a1")) thread))
+      ;; It exits.
+      (delete-file (expand-file-name (format "one/.claude/sessions/%d.json" (emacs-pid)) hosts))
+      (todo-write-connect-tests--wait
+       (eq 'session-ended (plist-get (todo-write-summary thread) :ending))))))
+
+(ert-deftest todo-write-connect-tells-a-killed-agent ()
+  (todo-write-connect-tests--with
+    (let ((agent (start-process "agent" nil "sleep" "60"))
+          (file (expand-file-name (todo-write-connect-tests--session "one") hosts)))
+      (set-process-query-on-exit-flag agent nil)
+      (todo-write-connect-tests--write file "c1" "Bake")
+      (write-region (format "{\"sessionId\":\"s\",\n\"status\":\"busy\",\"cwd\":\"/home/user/bakery\"}")
+                    nil (expand-file-name (format "one/.claude/sessions/%d.json"
+                                                  (process-id agent))
+                                          hosts)
+                    nil 'silent)
+      (todo-write-connect "/ssh:one:")
+      (todo-write-connect-tests--wait
+       (equal (todo-write-activity "one/claude:s") '(working)))
+      (signal-process agent 'STOP)
+      (todo-write-connect-tests--wait
+       (todo-write-activity--suspended-p "one/claude:s"))
+      (delete-process agent)
+      (todo-write-connect-tests--wait
+       (eq 'killed (plist-get (todo-write-summary "one/claude:s") :ending))))))
+
+(ert-deftest todo-write-connect-the-mode-follows-the-newest-session-of-a-remote-folder ()
+  (todo-write-connect-tests--with
+    (let ((project (expand-file-name "one/bakery/" hosts)))
+      (make-directory (expand-file-name ".git" project) t)
+      (make-directory (expand-file-name "oven" project))
+      (cl-flet ((session (folder id)
+                  (let ((file (format "%sone/.claude/projects/%s/%s.jsonl" hosts
+                                      (todo-write-follow-sessions--escape folder) id)))
+                    (todo-write-connect-tests--append
+                     file `(:type "user" :uuid ,id :sessionId ,id :cwd ,folder
+                                  :isSidechain :false :message (:role "user" :content "Bake")))
+                    file)))
+        (set-file-times (session project "old") (time-subtract nil 100000))
+        (set-file-times (session "/elsewhere" "other") (time-subtract nil 90000))
+        ;; In a folder below the root of the project.
+        (let ((default-directory (concat "/ssh:one:" project "oven/")))
+          (todo-write-follow-mode))
+        (todo-write-connect-tests--wait (todo-write--call todo-write-dyn--hub-follows-p "one/claude:old"))
+        (session project "new")
+        (todo-write-connect-tests--wait (todo-write--call todo-write-dyn--hub-follows-p "one/claude:new"))
+        (should-not (todo-write--call todo-write-dyn--hub-follows-p "one/claude:other"))))))
+
+(ert-deftest todo-write-connect-a-session-is-picked-by-its-first-prompt ()
+  (todo-write-connect-tests--with
+    (let ((file (expand-file-name (todo-write-connect-tests--session "one") hosts)) titles)
+      (todo-write-connect-tests--append
+       file '(:type "user" :uuid "u" :sessionId "s" :cwd "/home/user/bakery" :isSidechain :false
+                    :message (:role "user" :content "Bake rye bread")))
+      (todo-write-connect-tests--write file "c1" "Bake")
+      (set-file-times file (time-subtract nil 1000000))
+      (let ((default-directory "/ssh:one:/home/user/bakery/"))
+        (cl-letf (((symbol-function 'completing-read)
+                   (lambda (_prompt table &rest _)
+                     (car (setq titles (all-completions "" table))))))
+          (call-interactively #'todo-write-follow)))
+      (should (equal titles '("Bake rye bread")))
+      (todo-write-connect-tests--wait
+       (equal (todo-write-test-contents "one/claude:s") '("Bake"))))))
+
+(ert-deftest todo-write-connect-a-file-there-is-followed-by-its-remote-name ()
+  (todo-write-connect-tests--with
+    (let ((file (expand-file-name (todo-write-connect-tests--session "one") hosts)))
+      (todo-write-connect-tests--write file "c1" "Bake")
+      (set-file-times file (time-subtract nil 1000000))
+      (should (equal "one/claude:s" (todo-write-follow (concat "/ssh:one:" file))))
+      (should (equal (todo-write-test-contents "one/claude:s") '("Bake")))
+      (should-error (todo-write-follow (concat "/ssh:one:" file "x")) :type 'todo-write-input-error)
+      (should-error (todo-write-follow "/ssh:nowhere:/x") :type 'user-error))))
+
+(ert-deftest todo-write-connect-a-session-that-the-user-stops-stays-stopped ()
+  (todo-write-connect-tests--with
+    (let ((file (expand-file-name (todo-write-connect-tests--session "one") hosts))
+          (other (expand-file-name "one/.claude/projects/-home-user-bakery/t.jsonl" hosts)))
+      (todo-write-connect-tests--write file "c1" "Bake")
+      (todo-write-connect-tests--connect "/ssh:one:")
+      (todo-write-connect-tests--wait (todo-write--call todo-write-dyn--hub-follows-p "one/claude:s"))
+      (todo-write-follow-stop (concat "/ssh:one:" file))
+      (todo-write-connect-tests--append
+       other '(:type "user" :uuid "u" :sessionId "t" :cwd "/home/user/bakery" :isSidechain :false
+                     :message (:role "user" :content "Eat")))
+      (todo-write-follow--search-again)
+      (todo-write-connect-tests--wait (todo-write--call todo-write-dyn--hub-follows-p "one/claude:t"))
+      (should-not (todo-write--call todo-write-dyn--hub-follows-p "one/claude:s"))
+      (todo-write-follow-stop)
+      (should-not todo-write-follow--sessions)
+      (should (todo-write-connect-tests--connected-p "one"))
+      ;; The command follows all again.
+      (todo-write-connect "one")
+      (todo-write-connect-tests--wait (todo-write--call todo-write-dyn--hub-follows-p "one/claude:s")))))
+
+;;; Connections
+
+(ert-deftest todo-write-connect-a-lost-connection-is-said-and-taken-up-again ()
+  (todo-write-connect-tests--with
+    (let ((file (expand-file-name (todo-write-connect-tests--session "one") hosts))
+          (thread "one/claude:s"))
+      (todo-write-connect-tests--write file "c1" "Bake")
+      (todo-write-connect-tests--process hosts "one" "busy")
+      (todo-write-connect-tests--connect "/ssh:one:")
+      (todo-write-connect-tests--wait (equal (todo-write-activity thread) '(working)))
+      (signal-process (todo-write-connect-tests--pid hosts "one") 'KILL)
+      (todo-write-connect-tests--wait warnings)
+      (should (string-match-p
+               "one: not connected since [0-9:]+ (.*); M-x todo-write-connect takes it up again"
+               (car warnings)))
+      (should-not (todo-write-activity thread))
+      (should-not (plist-get (todo-write-summary thread) :ending))
+      (with-current-buffer (todo-write-show thread)
+        (should (string-match-p "^ on one (not connected since [0-9:]+)" (buffer-string))))
+      (todo-write-connect-tests--write file "c2" "Bake" "Eat")
+      (let ((revisions (length (todo-write-revisions thread))))
+        (todo-write-connect-tests--connect "one")
+        (todo-write-connect-tests--wait
+         (equal (todo-write-test-contents thread) '("Bake" "Eat")))
+        (should (= (1+ revisions) (length (todo-write-revisions thread)))))
+      (todo-write-connect-tests--wait (equal (todo-write-activity thread) '(working)))
+      (with-current-buffer (todo-write-show thread)
+        (should (string-match-p "^ on one . working" (buffer-string)))))))
+
+(ert-deftest todo-write-connect-takes-it-up-by-itself-if-the-user-wants-that ()
+  (todo-write-connect-tests--with
+    (let ((todo-write-machines-reconnect t)
+          (todo-write-connect--first-pause 0.05) (todo-write-connect--longest-pause 0.1))
+      (todo-write-connect-tests--connect "/ssh:one:")
+      (let ((link (todo-write-connect--link "one"))
+            (pid (todo-write-connect-tests--pid hosts "one")))
+        (rename-file (expand-file-name "one" hosts) (expand-file-name "gone" hosts))
+        (signal-process pid 'KILL)
+        (todo-write-connect-tests--wait (eql 0.1 (todo-write-connect--link-pause link)))
+        ;; Only the loss is said, not each attempt.
+        (should (equal 1 (length warnings)))
+        (should (string-suffix-p "; Emacs will try again" (car warnings)))
+        (rename-file (expand-file-name "gone" hosts) (expand-file-name "one" hosts))
+        (todo-write-connect-tests--wait (todo-write-connect-tests--connected-p "one"))
+        (should-not (todo-write-connect--link-pause link))
+        (should-not (equal pid (todo-write-connect-tests--pid hosts "one")))))))
+
+(ert-deftest todo-write-connect-says-why-a-machine-cannot-be-reached ()
+  (todo-write-connect-tests--with
+    (todo-write-connect "/ssh:nowhere:")
+    (todo-write-connect-tests--wait warnings)
+    (should (string-match-p "nowhere cannot be reached (.*Could not resolve hostname nowhere"
+                            (car warnings)))
+    (should (string-suffix-p "; M-x todo-write-connect tries again" (car warnings)))
+    (should-error (todo-write-connect--await "/ssh:nowhere:") :type 'user-error)))
+
+(ert-deftest todo-write-connect-says-how-a-missing-program-gets-there ()
+  (todo-write-connect-tests--with
+    (delete-file (expand-file-name "one/.todo-write/bin/todo-write-mcp" hosts))
+    (todo-write-connect "/ssh:one:")
+    (todo-write-connect-tests--wait warnings)
+    (should (string-search "The program todo-write-mcp is missing there." (car warnings)))
+    (should (string-match "^  \\(ssh one .*\\)$" (car warnings)))
+    ;; The line does what it says; the ssh of this test wants options.
+    (let ((line (replace-regexp-in-string "\\`ssh one" "ssh -- one"
+                                          (match-string 1 (car warnings)))))
+      (should (eql 0 (call-process-shell-command line))))
+    (todo-write-connect-tests--connect "one")))
+
+(ert-deftest todo-write-connect-the-program-may-be-anywhere-there ()
+  (todo-write-connect-tests--with
+    (let ((todo-write-machines '(("build" :prefix "/ssh:one:" :program "~/my tools/it's me"))))
+      (make-directory (expand-file-name "one/my tools" hosts))
+      (rename-file (expand-file-name "one/.todo-write/bin/todo-write-mcp" hosts)
+                   (expand-file-name "one/my tools/it's me" hosts))
+      (todo-write-connect-tests--connect "build"))))
+
+(ert-deftest todo-write-connect-another-protocol-is-a-sentence ()
+  (todo-write-connect-tests--with
+    (let ((todo-write-machines '(("build" :command ("sh" "-c" "echo hello; echo todo-write-serve 99; cat")))))
+      (todo-write-connect "build")
+      (todo-write-connect-tests--wait warnings)
+      (should (string-search "speaks version 99 of the protocol" (car warnings))))))
+
+(ert-deftest todo-write-connect-a-machine-serves-one-emacs ()
+  (todo-write-connect-tests--with
+    (let ((other (let ((process-environment
+                        (append (list (concat "HOME=" hosts "one")
+                                      (concat "TODO_WRITE_SANDBOX=" hosts "one/run"))
+                                process-environment)))
+                   (make-process :name "test-program" :connection-type 'pipe :noquery t
+                                 :buffer (generate-new-buffer " *other*" t) :sentinel #'ignore
+                                 :command (list program "serve")))))
+      (process-send-string other "{\"Hello\":{\"id\":\"other\",\"name\":\"ann@desk\"}}\n")
+      (todo-write-connect-tests--wait
+       (string-search "Welcome" (with-current-buffer (process-buffer other) (buffer-string))))
+      (todo-write-connect "/ssh:one:")
+      (todo-write-connect-tests--wait warnings)
+      (should (string-search "its agents already reach ann@desk" (car warnings)))
+      (delete-process other)
+      (todo-write-connect-tests--wait
+       (progn (unless (todo-write-connect--reached-p "one") (todo-write-connect "one"))
+              (todo-write-connect-tests--connected-p "one"))))))
+
+(ert-deftest todo-write-connect-without-ssh-nothing-is-left ()
+  (todo-write-connect-tests--with
+    (let ((exec-path nil))
+      (should-error (todo-write-connect "/ssh:one:") :type 'user-error)
+      (should-not todo-write-connect--links))))
+
+(ert-deftest todo-write-connect-disconnecting-ends-the-process-and-keeps-the-plans ()
+  (todo-write-connect-tests--with
+    (let ((file (expand-file-name (todo-write-connect-tests--session "one") hosts))
+          (noninteractive nil) pid)
+      (todo-write-connect-tests--write file "c1" "Bake")
+      (todo-write-connect-tests--process hosts "one" "busy")
+      (todo-write-connect-tests--connect "/ssh:one:")
+      (todo-write-connect-tests--wait (equal (todo-write-activity "one/claude:s") '(working)))
+      (setq pid (todo-write-connect-tests--pid hosts "one"))
+      (should (eql 0 (signal-process pid 0)))
+      (call-interactively #'todo-write-disconnect)
+      (todo-write-connect-tests--wait (not (eql 0 (signal-process pid 0))))
+      (should-not todo-write-follow--sessions)
+      (should-not (todo-write-activity "one/claude:s"))
+      (should (equal (todo-write-test-contents "one/claude:s") '("Bake")))
+      (should-not warnings)
+      (should-error (call-interactively #'todo-write-disconnect) :type 'user-error))))
+
+(ert-deftest todo-write-connect-a-hub-that-ended-is-followed-by-a-new-connection ()
+  (todo-write-connect-tests--with
+    (let ((file (expand-file-name (todo-write-connect-tests--session "one") hosts)))
+      (todo-write-connect-tests--write file "c1" "Bake")
+      (todo-write-connect-tests--connect "/ssh:one:")
+      (todo-write-connect-tests--wait (todo-write--call todo-write-dyn--hub-follows-p "one/claude:s"))
+      (todo-write-hub--end)
+      (todo-write-follow--connect)
+      (todo-write-connect-tests--wait (todo-write-connect-tests--connected-p "one"))
+      (todo-write-connect-tests--write file "c2" "Eat")
+      (todo-write-connect-tests--wait
+       (equal (todo-write-test-contents "one/claude:s") '("Eat"))))))
+
+;;; Calls
+
+(ert-deftest todo-write-connect-calls-of-two-machines-and-this-one-are-three-plans ()
+  (todo-write-connect-tests--with
+    (dolist (host '("one" "two"))
+      (todo-write-connect-tests--connect (format "/ssh:%s:" host))
+      (todo-write-connect-tests--on host
+        (should (car (todo-write-socket-test-write
+                      (todo-write-socket-test-hello :project "/ssh:two:/etc")
+                      "a" (list (concat "Bake on " host) "in_progress"))))))
+    (should (car (todo-write-socket-test-write (todo-write-socket-test-hello)
+                                               "a" '("Bake here" "in_progress"))))
+    (pcase-dolist (`(,thread ,content)
+                   '(("one/claude:a" "Bake on one") ("two/claude:a" "Bake on two")
+                     ("claude:a" "Bake here")))
+      (should (equal (list content) (todo-write-test-contents thread)))
+      (should (equal '(working) (todo-write-activity thread))))
+    ;; A folder that it names is one of that machine.
+    (should (equal "/ssh:one:/:/ssh:two:/etc/"
+                   (plist-get (todo-write-about "one/claude:a") :project)))
+    (should-not (todo-write-mcp--pid "one/claude:a"))))
+
+(ert-deftest todo-write-connect-calls-come-while-the-mode-is-on ()
+  (todo-write-connect-tests--with
+    (todo-write-mcp-mode -1)
+    (todo-write-connect-tests--connect "/ssh:one:")
+    (should (eq 'note (car (todo-write-connect--finding "one"))))
+    (let ((socket (expand-file-name "one/run/socket" hosts)))
+      (should-not (file-exists-p socket))
+      (todo-write-mcp-mode)
+      (todo-write-connect-tests--on "one"
+        (let ((program (todo-write-socket-test-hello)))
+          (should (car (todo-write-socket-test-write program "a" "Bake")))
+          (todo-write-mcp-mode -1)
+          (todo-write-connect-tests--wait (not (process-live-p program)))
+          (should-not todo-write-socket--connections)))
+      (todo-write-connect-tests--wait (not (file-exists-p socket))))
+    (should (todo-write-connect-tests--connected-p "one"))))
+
+(ert-deftest todo-write-connect-questions-get-only-their-own-answers ()
+  (todo-write-connect-tests--with
+    (let ((hooks (mapcar
+                  (lambda (host)
+                    (todo-write-connect-tests--connect (format "/ssh:%s:" host))
+                    (todo-write-connect-tests--on host
+                      (let ((hook (todo-write-socket-test-hello :role "permission" :id "hook-1")))
+                        (todo-write-socket-test-send
+                         hook `(:type "call" :call 1 :session "s1" :source "process"
+                                :arguments (:tool_name "Bash"
+                                            :tool_input (:command ,(format "echo %s" host)))))
+                        hook)))
+                  '("one" "two"))))
+      (todo-write-connect-tests--wait (= 2 (length (todo-write-requests))))
+      (should (equal '("one/claude:s1" "two/claude:s1")
+                     (sort (mapcar (lambda (request) (plist-get request :thread))
+                                   (todo-write-requests))
+                           #'string<)))
+      (should (todo-write-answer-request
+               "two/claude:s1" (plist-get (car (todo-write-requests "two/claude:s1")) :id)
+               '(:behavior "allow")))
+      (should (plist-get (todo-write-socket-test-read (nth 1 hooks)) :decision))
+      ;; A loss withdraws the questions of that machine only.
+      (signal-process (todo-write-connect-tests--pid hosts "one") 'KILL)
+      (todo-write-connect-tests--wait (not (todo-write-requests)))
+      (should (todo-write-connect-tests--connected-p "two")))))
+
+(ert-deftest todo-write-connect-a-loss-is-not-the-end-of-the-agent ()
+  (todo-write-connect-tests--with
+    (todo-write-connect-tests--connect "/ssh:one:")
+    (let ((key "one/claude:a") program)
+      (todo-write-connect-tests--on "one"
+        (should (car (todo-write-socket-test-write (todo-write-socket-test-hello)
+                                                   "a" '("Bake" "in_progress")))))
+      (signal-process (todo-write-connect-tests--pid hosts "one") 'KILL)
+      (todo-write-connect-tests--wait (null (todo-write-activity key)))
+      (should-not (plist-get (todo-write-times key "t1") :running))
+      (should (eq 'active (todo-write-state key)))
+      (todo-write-connect-tests--connect "one")
+      (todo-write-connect-tests--on "one"
+        (setq program (todo-write-socket-test-hello))
+        (should (car (todo-write-socket-test-write program "a" '("Bake" "in_progress")))))
+      (should (plist-get (todo-write-times key "t1") :running))
+      (should (= 1 (length (todo-write-items key))))
+      (todo-write-socket-test-send program '(:type "bye"))
+      (todo-write-connect-tests--wait (eq 'paused (todo-write-state key)))
+      (should (equal "session ended" (plist-get (todo-write-summary key) :reason))))))
+
+(ert-deftest todo-write-connect-the-hook-there-tells-an-edit ()
+  (todo-write-connect-tests--with
+    (todo-write-connect-tests--connect "/ssh:one:")
+    (todo-write-connect-tests--connect "/ssh:two:")
+    (let ((key "one/claude:s1"))
+      (todo-write key '(:todos [(:content "Rake" :status "pending")]) "claude" t)
+      (todo-write-edit key 'add "Weed")
+      ;; A file beside the socket there lets the hook ask.
+      (let ((told (expand-file-name "one/run/told/s1" hosts)))
+        (todo-write-connect-tests--wait (file-exists-p told))
+        (dolist (host '("two" "one"))
+          (todo-write-connect-tests--on host
+            (should (eq (equal host "one")
+                        (and (string-search "Weed"
+                                            (cdr (todo-write-socket-test-call
+                                                  (todo-write-socket-test-hello :role "note" :id "hook")
+                                                  '(:session "s1" :arguments (:event "Stop")))))
+                             t)))))
+        (todo-write-connect-tests--wait (not (file-exists-p told))))
+      (should (eq 'hook (todo-write-note--channel key))))))
+
+(ert-deftest todo-write-connect-rows-and-headers-name-the-machine ()
+  (todo-write-connect-tests--with
+    (let ((todo-write-machines '(("build" :prefix "/ssh:one:"))) (key "build/claude:rows") said)
+      (todo-write-connect-tests--connect "build")
+      (todo-write-connect-tests--on "one"
+        (should (car (todo-write-socket-test-write
+                      (todo-write-socket-test-hello :project "/home/me/garden")
+                      "rows" '("Rake" "in_progress")))))
+      (with-current-buffer (todo-write-show key)
+        (should (string-match-p "^ on build . working" (buffer-string))))
+      (todo-write-list)
+      (with-current-buffer "*todo-write-list*"
+        (should (string-search "build:garden" (buffer-string))))
+      (cl-letf (((symbol-function 'tramp-maybe-open-connection)
+                 (lambda (&rest _) (error "A connection was opened")))
+                ((symbol-function 'message)
+                 (lambda (format &rest args) (setq said (apply #'format format args)))))
+        (todo-write-attention--visit-agent-of key))
+      (should (string-search "it is on build in /ssh:one:/home/me/garden" said)))))
+
+;;; Names and options
+
+(ert-deftest todo-write-connect-names-of-machines-are-distinct ()
+  (let ((todo-write-machines '(("build" :prefix "/ssh:bob@one:") ("near")))
+        (todo-write-machines--known nil))
+    (should (equal "build" (todo-write-connect--name "/ssh:bob@one:")))
+    (should (equal "build" (todo-write-connect--name "build")))
+    (should (equal "near" (todo-write-connect--name "/ssh:near:/x")))
+    (should (equal "one" (todo-write-connect--name "/ssh:one:/home/me")))
+    (should (equal "one" (todo-write-connect--name "one")))
+    (should (equal "bob-two" (todo-write-connect--name "/ssh:bob@two:")))
+    (dolist (wrong '("/ssh:build:" "nobody" "/home/me" ""))
+      (should-error (todo-write-connect--name wrong) :type 'user-error))))
+
+(ert-deftest todo-write-connect-an-option-of-an-earlier-version-is-read-and-said ()
+  (let ((todo-write-machines nil) warnings)
+    (cl-letf (((symbol-function 'display-warning)
+               (lambda (_type text &rest _) (push text warnings))))
+      (cl-progv '(todo-write-remotes) '((("build" :prefix "/ssh:me@build:" :port 8000 :token "x")
+                                         ("old" :socket "s")))
+        (should (equal "build" (todo-write-connect--name "/ssh:me@build:/x")))
+        (should (equal "old" (todo-write-connect--name "old")))))
+    (should (equal 1 (length warnings)))
+    (should (string-search "(setq todo-write-machines '((\"build\" :prefix \"/ssh:me@build:\") (\"old\")))"
+                           (car warnings)))))
+
+(ert-deftest todo-write-connect-each-method-has-its-command ()
+  (require 'tramp)
+  (let ((tramp-methods (append '(("docker" (tramp-login-program "docker"))
+                                 ("sudo" (tramp-login-program "sudo")))
+                               tramp-methods))
+        (options '("-T" "-o" "BatchMode=yes" "-o" "ControlMaster=no" "-o" "ConnectTimeout=15"
+                   "-o" "ServerAliveInterval=15" "-o" "RemoteCommand=none"))
+        (words (format "exec sh -c '%s' todo-write-mcp" todo-write-connect--script)))
+    (pcase-dolist (`(,prefix . ,command)
+                   `(("/ssh:one:" "ssh" ,@options "--" "one" ,words)
+                     ("/scp:bob@one#22:" "ssh" ,@options "-l" "bob" "-p" "22" "--" "one" ,words)
+                     ("/docker:root@web:" "docker" "exec" "-i" "-u" "root" "web"
+                      "sh" "-c" ,todo-write-connect--script "todo-write-mcp")))
+      (should (equal command (todo-write-connect--tramp-command prefix "todo-write-mcp"))))
+    (dolist (prefix '("/ssh:one|sudo:two:" "/sudo:one:" "one"))
+      (should-error (todo-write-connect--tramp-command prefix "todo-write-mcp")
+                    :type 'user-error))))
+
+(ert-deftest todo-write-connect-the-doctor-asks-no-machine ()
+  (let ((todo-write-machines '(("build" :prefix "/ssh:build.invalid:") ("bad" :prefix "x")))
+        (todo-write-machines--known nil)
+        (todo-write-connect--links
+         (list (todo-write-connect--make :name "far" :state 'lost :since 0 :reason "it ended"))))
+    (should (equal '(note note problem) (mapcar #'car (todo-write-connect--findings))))
+    (should (assoc "Machines" (todo-write-doctor--findings)))))
+
+(provide 'todo-write-connect-tests)
+;;; todo-write-connect-tests.el ends here

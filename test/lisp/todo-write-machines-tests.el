@@ -1,0 +1,56 @@
+;;; todo-write-machines-tests.el --- Agents on other machines  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Code:
+
+(require 'ert)
+(require 'todo-write-machines)
+
+(defmacro todo-write-machines-tests--with (&rest body)
+  "Evaluate BODY with two machines."
+  (declare (indent 0) (debug t))
+  `(let ((todo-write-machines '(("build" :prefix "/ssh:build:")
+                               ("dev.box" :prefix "/ssh:me@dev|sudo:dev:")
+                               ("../x" :prefix "/ssh:evil:")
+                               ("none"))))
+     ,@body))
+
+(ert-deftest todo-write-machines-a-file-belongs-to-the-machine-with-its-prefix ()
+  (todo-write-machines-tests--with
+    (should (equal "build" (todo-write-machines--of "/ssh:build:/home/me/x")))
+    (should (equal "dev.box" (todo-write-machines--of "/ssh:me@dev|sudo:dev:/x")))
+    ;; The usual prefix.
+    (should (equal "none" (todo-write-machines--of "/ssh:none:/x")))
+    (dolist (file '("/ssh:build2:/x" "/ssh:evil:/x" "/home/me" "/ssh:me@build:/x" "" "x"))
+      (should-not (todo-write-machines--of file)))))
+
+(ert-deftest todo-write-machines-a-key-has-the-machine-and-the-key-there ()
+  (should (equal "build/claude:5e55" (todo-write-machines--key "build" "claude:5e55")))
+  (should (equal "claude:5e55" (todo-write-machines--key nil "claude:5e55")))
+  (should (equal "build" (todo-write-machines--of-thread "build/claude:5e55/a1")))
+  (should (equal "claude:5e55/a1" (todo-write-machines--bare-key "build/claude:5e55/a1")))
+  (dolist (key '("claude:5e55" "claude:5e55/a1" "mcp:x:y" "gptel:a/b:c" "a/b" "x"))
+    (should-not (todo-write-machines--of-thread key))
+    (should (equal key (todo-write-machines--bare-key key)))))
+
+;;; What is shown
+
+(ert-deftest todo-write-machines-the-host-is-shown-without-a-connection ()
+  (todo-write-machines-tests--with
+    (pcase-dolist (`(,thread ,project ,host)
+                   '(("build/claude:a" nil "build") ("build/claude:a" "/ssh:dev:/x" "build")
+                     ("claude:a" "/ssh:build:/x" "build") ("claude:a" "/home/me/" nil)
+                     ("claude:a" nil nil) ("claude:a" "/ssh:me@far.example#22:/x/" "far.example")
+                     ("claude:a" "/ssh:hop|sudo:root@deep:/x/" "deep")
+                     ("claude:a" "/home/a:b/" nil)))
+      (should (equal host (todo-write-machines--host thread project)))))
+  (let ((todo-write-machines '(("build" :prefix "/ssh:build:"))))
+    (should (equal "/home/me/x/" (todo-write-machines--local-name "/ssh:build:/home/me/x/")))
+    (should (equal "/ssh:x:/y" (todo-write-machines--local-name
+                                "/ssh:build:/:/ssh:x:/y")))
+    (should (equal "/home/me/" (todo-write-machines--local-name "/home/me/")))))
+
+(provide 'todo-write-machines-tests)
+;;; todo-write-machines-tests.el ends here
