@@ -16,7 +16,7 @@ use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
 use todo_write::list::item::Status;
 
-use super::followed::{Followed, NOW, list};
+use super::followed::{Followed, NOW, fixture_path, list};
 use super::{answer, assistant, call, todo, transcripts};
 use crate::common::{Folder, Pending, corpus_or_skip};
 
@@ -259,6 +259,56 @@ fn a_fork_of_every_recorded_session_is_recorded_once_and_counts_no_work_of_that_
     }
     assert!(forks > 0);
     println!("{forks} forks: went on, restarted, two at once, crashed, moved, copied: {happened:?}");
+}
+
+/// What the journals of todo-write 0.2 in `test/fixtures/journals` have, which it made of the fixtures of
+/// transcripts.
+fn known_to_0_2(folder: &Folder) -> BTreeMap<String, Known> {
+    fs::create_dir_all(folder.path()).unwrap();
+    for entry in fs::read_dir(fixture_path("../journals")).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, folder.path().join(path.file_name().unwrap())).unwrap();
+    }
+    known(&mut Emacs::start(folder.path(), Path::new("")).store)
+}
+
+/// The number of all observations that the journals have.
+fn observations(store: &mut Store) -> usize {
+    let keys = store.saved_threads().into_iter().map(|kept| kept.key).collect::<Vec<_>>();
+    let count = |key: &String| store.get(key).unwrap().unwrap().observations().reported().count();
+    keys.iter().map(count).sum()
+}
+
+#[test]
+fn journals_of_0_2_have_the_lists_of_their_transcripts_which_add_nothing_to_them() {
+    let (folder, fresh) = (Folder::new(), Folder::new());
+    let old = known_to_0_2(&folder);
+    let file = |name: &str| fixture_path(name);
+    let names = [
+        "todo-write.jsonl",
+        "tasks.jsonl",
+        "5e55a000-0000-4000-8000-000000000003.jsonl",
+        "rollout-2026-04-02T07-00-00-01a2c0de-0000-7000-8000-000000000001.jsonl",
+    ];
+    let mut now = Emacs::start(fresh.path(), &file(names[0]));
+    for name in names {
+        (now.follower, now.recorder) = (Follower::new(file(name), Options::default()), Recorder::default());
+        now.read();
+    }
+    let now = known(&mut now.store);
+    assert!(!old.is_empty() && old.keys().eq(now.keys()), "{:?} {:?}", old.keys(), now.keys());
+    for (key, known) in &old {
+        assert_eq!((&known.list, known.revisions), (&now[key].list, now[key].revisions), "{key}");
+    }
+    let mut emacs = Emacs::start(folder.path(), &file(names[0]));
+    let before = observations(&mut emacs.store);
+    for name in names {
+        (emacs.follower, emacs.recorder) =
+            (Follower::new(file(name), Options::default()), Recorder::default());
+        emacs.read();
+    }
+    assert_eq!(observations(&mut emacs.store), before);
+    assert_eq!(known(&mut emacs.store), old);
 }
 
 #[test]
