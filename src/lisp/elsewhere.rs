@@ -4,6 +4,8 @@
 //! has then begun is kept for the next call.
 
 use std::collections::HashSet;
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -216,15 +218,28 @@ impl Module {
 
     /// A session whose journals are open now, and what was taken of it.
     pub(super) fn waited(&mut self) -> Option<(SessionId, Option<Piece>)> {
+        let id = self.next_waited()?;
+        let waiting = self.followed.waiting.remove(&id)?;
+        self.followed.hub.as_ref()?.release(id);
+        Some((id, waiting.piece))
+    }
+
+    /// The next session whose journals are open now.
+    pub(super) fn next_waited(&mut self) -> Option<SessionId> {
         let ids: Vec<SessionId> = self.followed.waiting.keys().copied().collect();
-        ids.into_iter().find_map(|id| {
-            let mut waiting = self.followed.waiting.remove(&id)?;
-            if !self.are_ready(&mut waiting.threads, Duration::ZERO) {
-                self.followed.waiting.insert(id, waiting);
-                return None;
+        ids.into_iter().find(|id| {
+            let Some(waiting) = self.followed.waiting.get_mut(id) else { return false };
+            let mut threads = mem::take(&mut waiting.threads);
+            // After a panic it waits no longer: the change that needs the journal fails.
+            let look = AssertUnwindSafe(|| self.are_ready(&mut threads, Duration::ZERO));
+            let is_ready = catch_unwind(look).unwrap_or_else(|_| {
+                self.recover();
+                true
+            });
+            if let Some(waiting) = self.followed.waiting.get_mut(id) {
+                waiting.threads = threads;
             }
-            self.followed.hub.as_ref()?.release(id);
-            Some((id, waiting.piece))
+            is_ready
         })
     }
 

@@ -345,9 +345,10 @@ fn hub_take(env: &Env) -> Result<Value<'_>> {
 fn hub_ring(env: &Env) -> Result<Value<'_>> {
     border(env, || {
         with_module(|module| {
-            let is_applying = module.followed.applying.is_some();
+            // A slice may end before all sessions are looked at that wait for journals.
+            let is_due = module.followed.applying.is_some() || module.next_waited().is_some();
             if let Some(hub) = &module.followed.hub {
-                if is_applying { hub.ring() } else { hub.ring_again() }
+                if is_due { hub.ring() } else { hub.ring_again() }
             }
         });
         Ok(())
@@ -413,8 +414,9 @@ impl Module {
                 None => match self.followed.hub.as_ref().and_then(Hub::take_read) {
                     Some(Message::Events(id, piece)) => (id, Some(piece), false),
                     Some(message) => {
-                        let report = self.note(message);
-                        reports.push(report);
+                        let session = message.session();
+                        let noted = catch_unwind(AssertUnwindSafe(|| self.note(message)));
+                        reports.push(noted.unwrap_or_else(|_| self.fail(session)));
                         if slice.is_over() { break } else { continue }
                     }
                     None => break,
@@ -424,7 +426,7 @@ impl Module {
             let applied = catch_unwind(AssertUnwindSafe(|| {
                 if !is_ready && self.must_wait(id, &mut piece) { None } else { self.apply(id, piece, slice) }
             }));
-            if let Some(report) = applied.unwrap_or_else(|_| Some(self.fail(id))) {
+            if let Some(report) = applied.unwrap_or_else(|_| Some(self.fail(Some(id)))) {
                 partly.remove(&id);
                 reports.push(report);
             } else {
@@ -449,12 +451,12 @@ impl Module {
         changes
     }
 
-    /// Ends a session whose events made the recorder panic.
-    fn fail(&mut self, id: SessionId) -> Report {
+    /// Ends the session of what made the module panic, if it is one's.
+    fn fail(&mut self, session: Option<SessionId>) -> Report {
         self.recover();
         self.followed.applying = None;
-        let changes = self.stop(id);
-        Report::failed(Some(id), changes)
+        let changes = session.map(|id| self.stop(id)).unwrap_or_default();
+        Report::failed(session, changes)
     }
 
     /// Applies what was taken of a session, with its next piece if there is one.
