@@ -132,9 +132,9 @@ text and programs, and those in `auto-mode-alist'."
                    (provided-mode-derived-p mode 'prog-mode)
                    ;; An entry may be an alias, such as javascript-mode.
                    (seq-some (lambda (entry)
-                               (memq mode (list (cdr entry)
-                                                (ignore-errors
-                                                  (symbol-function (cdr entry))))))
+                               (and (symbolp (cdr entry))
+                                    (memq mode (list (cdr entry)
+                                                     (symbol-function (cdr entry))))))
                              auto-mode-alist)))
       mode)))
 
@@ -216,7 +216,7 @@ decrypts or decompresses it."
 (efrit-do-register-tool
  :name "todo_write" :raw t
  :description "Show the user your plan: pass the complete task list each time."
- :args #'todo-write--tool-arguments :function #'efrit-do--todo-write)
+ :args #'todo-write-tool-arguments :function #'efrit-do--todo-write)
 
 (efrit-do-register-tool
  :name "session_complete"

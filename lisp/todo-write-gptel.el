@@ -170,7 +170,7 @@ gptel is not loaded yet, do this when it is, and return nil.  Turning off
                :name "todo_write"
                :category "todo-write"
                :description (alist-get 'description (todo-write-tool-schema))
-               :args (todo-write--tool-arguments)
+               :args (todo-write-tool-arguments)
                :function #'todo-write-gptel--write)))
     (when todo-write-gptel-mode
       (set-default 'gptel-tools

@@ -69,7 +69,7 @@ KEY is encoded because brackets and blanks would end the link."
 
 (defun todo-write-link--complete (&optional _)
   "Read a thread and return a link to its plan."
-  (concat "todo-write:" (todo-write-link--path (todo-write-list--read "Link to the plan of: "))))
+  (concat "todo-write:" (todo-write-link--path (todo-write-read-thread "Link to the plan of: "))))
 
 (defun todo-write-link--export (path description _backend &optional _info)
   "Return DESCRIPTION, or else the key in PATH.

@@ -21,7 +21,7 @@
 (require 'todo-write-row)
 (require 'todo-write-text)
 
-(defun todo-write-list--read (prompt &optional new)
+(defun todo-write-read-thread (prompt &optional new)
   "Read a thread with PROMPT and completion of titles; return its key.
 They are grouped by state, with progress, agent, age and project beside
 them.  The text property `todo-write-key' of a candidate is its key.
@@ -108,7 +108,7 @@ The value is as for `affixation-function'."
 ;;; Embark
 
 (defun todo-write-list--candidate-key (title)
-  "Return the key of the plan with TITLE, a candidate of `todo-write-list--read'."
+  "Return the key of the plan with TITLE, a candidate of `todo-write-read-thread'."
   (or (get-text-property 0 'todo-write-key title)
       (when-let* ((agent (cdr (assoc title (todo-write-list--titled
                                             (todo-write-list--known-agents))))))
@@ -142,13 +142,9 @@ The value is as for `affixation-function'."
 ;;;###autoload
 (defun todo-write-switch (thread)
   "Show the plan of THREAD, a key that is read with completion."
-  (interactive (list (todo-write-list--read "Show the plan of: ")))
+  (interactive (list (todo-write-read-thread "Show the plan of: ")))
   (todo-write-restore thread)
   (todo-write-show thread t))
-
-(defun todo-write-read-thread (prompt)
-  "Read a thread with PROMPT and completion of titles; return its key."
-  (todo-write-list--read prompt))
 
 (provide 'todo-write-list-read)
 ;;; todo-write-list-read.el ends here

@@ -153,7 +153,7 @@ FORMAT is `org', `markdown', or `work' for Markdown with files and lines."
   "Insert the plan of THREAD at point as an Org check list.
 In an Org buffer, put it under a heading with the plan's title and a
 statistics cookie.  Interactively, a prefix argument asks for THREAD."
-  (interactive (list (if current-prefix-arg (todo-write-list--read "Insert the plan of: ")
+  (interactive (list (if current-prefix-arg (todo-write-read-thread "Insert the plan of: ")
                        (todo-write-list--thread))))
   (barf-if-buffer-read-only)
   (let ((summary (todo-write-summary thread)))
@@ -220,7 +220,7 @@ outcome, as `todo-write' does; signal a `user-error' if there is no
 check list or the store refuses it."
   (interactive
    (let ((bounds (todo-write-org--bounds)))
-     (list (todo-write-list--read "Make this the plan of: " (buffer-name))
+     (list (todo-write-read-thread "Make this the plan of: " (buffer-name))
            (car bounds) (cdr bounds))))
   (let* ((items (or (todo-write-org--read start end)
                     (user-error "No check list here")))

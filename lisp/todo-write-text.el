@@ -274,5 +274,18 @@ The date precedes it unless BEFORE, by default now, is on the same day."
         ((< number 9950000) (format "%.1fM" (/ number 1000000.0)))
         (t (format "%dM" (round number 1000000)))))
 
+;;; Completion
+
+(defun todo-write--completion-table (candidates category &rest metadata)
+  "Return a completion table of CANDIDATES, which are in the best order.
+CATEGORY and METADATA, an alist, describe them."
+  (lambda (string predicate action)
+    (if (eq action 'metadata)
+        `(metadata (category . ,category)
+                   (display-sort-function . identity)
+                   (cycle-sort-function . identity)
+                   . ,metadata)
+      (complete-with-action action candidates string predicate))))
+
 (provide 'todo-write-text)
 ;;; todo-write-text.el ends here

@@ -27,6 +27,7 @@
 (require 'todo-write-activity)
 (require 'todo-write-commands)
 (require 'todo-write-machines)
+(require 'todo-write-plan)
 
 ;; Requests need nothing else of this package, and most sessions have none.
 (autoload 'todo-write-request "todo-write-request")
@@ -71,20 +72,6 @@ A refused write leaves the list as it is and does not signal.  Signal
 `todo-write-input-error' if THREAD is not a string, and
 `todo-write-panic' for a bug in the module."
   (todo-write--write thread input source unanswered nil))
-
-(defun todo-write--write (thread input source unanswered call)
-  "Replace the list of THREAD by INPUT; see `todo-write'.
-SOURCE and UNANSWERED are as there.  CALL is the id that this call has in
-the transcript of the agent's session, t if the host does not know it, or
-nil if no transcript has it."
-  (todo-write--configure)
-  (let ((inhibit-quit t))
-    (todo-write--publish thread (todo-write--call todo-write-dyn--write
-                                  thread input source unanswered call)
-                         '(todo-write--deliver-new todo-write--dispatch-changes
-                                                   todo-write--dispatch-state-after
-                                                   todo-write--clear-failure
-                                                   todo-write--dispatch-refusal))))
 
 (cl-defun todo-write-begin (thread &rest properties
                                    &key project agent parent parent-item &allow-other-keys)
@@ -145,49 +132,6 @@ counts as an edit by the user.  The value is an outcome; see
   (todo-write--configure)
   (let ((inhibit-quit t))
     (todo-write--publish thread (todo-write--call todo-write-dyn--undo thread))))
-
-(defun todo-write--publish (thread outcome &optional functions)
-  "Publish OUTCOME of THREAD to subscribers and by dispatch, and return it.
-The caller inhibits quitting, since the change is already saved.
-FUNCTIONS, if any, are called with a cons, THREAD and OUTCOME, in place of
-those of any change."
-  (setq todo-write--newest-outcome outcome)
-  (todo-write--call-each #'funcall
-                         (or functions
-                             '(todo-write--deliver-new todo-write--dispatch-changes
-                                                       todo-write--dispatch-state-after))
-                         (cons thread outcome))
-  (todo-write--warn (plist-get outcome :warnings))
-  outcome)
-
-(defun todo-write--deliver-new (change)
-  "Give the observations of CHANGE, a thread and an outcome, to the subscribers."
-  (todo-write--deliver (car change)))
-
-(defun todo-write--dispatch-changes (change)
-  "Dispatch what changed in CHANGE, a thread and an outcome."
-  (when (plist-get (cdr change) :changes)
-    (todo-write--dispatch (car change) 'change (cdr change))))
-
-(defun todo-write--dispatch-state-after (change)
-  "Dispatch the state of the thread of CHANGE, a thread and an outcome.
-It was paused before, or the agent knows more tasks now."
-  (when (or (plist-get (cdr change) :resumed) (plist-get (cdr change) :told))
-    (todo-write--dispatch (car change) 'state (plist-get (cdr change) :state))))
-
-(defun todo-write--clear-failure (change)
-  "Note that the agent of CHANGE, a thread and an outcome, has not failed.
-It has written its list."
-  (when (and (plist-get (cdr change) :ok)
-             (eq (car (todo-write-activity (car change))) 'failed))
-    (todo-write--publish-report
-     (todo-write--call todo-write-dyn--clear-failure (car change)))))
-
-(defun todo-write--dispatch-refusal (change)
-  "Dispatch that the write of CHANGE, a thread and an outcome, was refused.
-That the one before was refused no longer counts is dispatched, too."
-  (when (or (plist-get (cdr change) :errors) (plist-get (cdr change) :mended))
-    (todo-write--dispatch (car change) 'observed "STATE_UPDATE")))
 
 (defun todo-write-pause (thread &optional reason)
   "Pause THREAD for REASON, a string; return its state.
@@ -273,10 +217,6 @@ revision.  An unknown thread has an empty list."
   "Return the item ID of THREAD as in `todo-write-items', or nil."
   (todo-write--call todo-write-dyn--item thread id))
 
-(defun todo-write--previous-id (thread id)
-  "Return the id of the item just before item ID of THREAD, or nil."
-  (todo-write--call todo-write-dyn--previous-id thread id))
-
 (defun todo-write-times (thread &optional id)
   "Return the times of item ID of THREAD as a plist, or nil.
 Its keys are:
@@ -287,10 +227,6 @@ Its keys are:
 Without ID, return those of all items of the list, in list order, as an
 alist of (ID . TIMES)."
   (todo-write--call todo-write-dyn--times thread id))
-
-(defun todo-write--spent (thread id)
-  "Return the :spent of `todo-write-times' for item ID of THREAD, or nil."
-  (todo-write--call todo-write-dyn--spent thread id))
 
 (defun todo-write-items-removed (thread)
   "Return the items of THREAD that were started and then removed from the list.
@@ -304,34 +240,6 @@ The value is a list of plists as in `todo-write-items', as of their
 removal, oldest removal first.  Items that are back are not in it.  A list
 without any item of the one before begins a new count."
   (todo-write--call todo-write-dyn--items-dropped thread))
-
-(defun todo-write--items-cleared (thread)
-  "Return the completed items that the agent of THREAD took off its list.
-The value is like that of `todo-write-items-dropped'."
-  (todo-write--call todo-write-dyn--items-cleared thread))
-
-(defun todo-write--earlier-lists (thread)
-  "Return the lists that THREAD had before its current one, oldest first.
-The value is a list of (FIRST . LAST), numbers of revisions; LAST is the
-last one in which the list was not empty."
-  (todo-write--call todo-write-dyn--earlier-lists thread))
-
-(defun todo-write--earlier-items (thread list)
-  "Return the items of LIST, one of `todo-write--earlier-lists' of THREAD.
-They are a list of plists: first the completed ones that the agent took
-off the list, then those of its last revision."
-  (todo-write--call todo-write-dyn--earlier-items thread (car list) (cdr list)))
-
-(defun todo-write--lines-of (thread ids)
-  "Return the numbers of lines added and removed for the items IDS of THREAD.
-The value is a list.  Work that several of them share counts once."
-  (todo-write--call todo-write-dyn--lines-of thread ids))
-
-(defun todo-write--completed-runs (thread least most breaks)
-  "Return the MOST longest runs of at least LEAST completed items of THREAD.
-The value is a list of (FIRST-ID LAST-ID . COUNT) in list order.  A run
-has at least two items, and none whose id is in the list BREAKS."
-  (todo-write--call todo-write-dyn--completed-runs thread least most breaks))
 
 (defun todo-write-state (thread)
   "Return the state of THREAD, a symbol.
@@ -462,14 +370,6 @@ A turn is the agent's work from one prompt of the user to the next:
 The work of a subagent belongs to the turn that sent it out."
   (todo-write--call todo-write-dyn--turns thread))
 
-(defun todo-write--row-work (thread &optional id)
-  "Return what the row of item ID of THREAD shows of its work, or nil.
-The value is a list (ADDED REMOVED FAILED MORE REFUSED): numbers of lines
-and of failed commands, 1 if commands changed more files, else 0, and the
-number of refused calls.  Without ID, return an alist of (ID . FIGURES)
-for the items of the list that have any."
-  (todo-write--call todo-write-dyn--row-work thread id))
-
 (defun todo-write-matches (thread text limit)
   "Return the newest LIMIT places of THREAD that have all words of TEXT.
 They are tasks, and what the agent or its user said and ran; case does
@@ -488,12 +388,6 @@ Successive edits follow one another, oldest first.  ID is as in
 `todo-write-work'; PATH limits the value to one file, by its absolute
 name.  See `todo-write-record-patches'."
   (mapconcat #'cdr (todo-write--patches thread id path) ""))
-
-(defun todo-write--patches (thread id path)
-  "Return the recorded changes of THREAD as a list of (FILE . PATCH).
-FILE is the absolute name of a file, and PATCH a diff of it alone.  ID
-and PATH are as in `todo-write-patch'."
-  (todo-write--call todo-write-dyn--patches thread id path))
 
 (defun todo-write-item-changes (thread id)
   "Return the changes of item ID of THREAD, oldest first.
@@ -573,7 +467,7 @@ Keep one task in_progress, and mark tasks completed as you finish them.")
                       (required . ["content" "status" "activeForm"])))))))
           (required . ["todos"]))))))
 
-(defun todo-write--tool-arguments ()
+(defun todo-write-tool-arguments ()
   "Return the arguments of the tool `todo_write' as `gptel-make-tool' takes them."
   (cl-loop for (name . property)
            in (alist-get 'properties (alist-get 'input_schema (todo-write-tool-schema)))
@@ -639,15 +533,6 @@ THREAD defaults to the newest thread of the current project."
         (message "Restored the plan"))
       key)))
 
-(defun todo-write--newest-of-project ()
-  "Return the key of the newest kept thread of the current project, or nil."
-  (let ((project (todo-write--project)))
-    (plist-get (cl-find-if (lambda (kept)
-                             (equal project
-                                    (plist-get (plist-get kept :about) :project)))
-                           (todo-write-threads-kept))
-               :key)))
-
 (defun todo-write-transcript-describe (file)
   "Describe the transcript FILE of Claude Code or Codex, or return nil.
 The value is a plist:
@@ -659,17 +544,6 @@ The value is a plist:
   :agent    t for a subagent or a reviewer
   :processes  t if its program keeps files of its processes"
   (todo-write--call todo-write-dyn--transcript-describe file))
-
-(defun todo-write--completion-table (candidates category &rest metadata)
-  "Return a completion table of CANDIDATES, which are in the best order.
-CATEGORY and METADATA, an alist, describe them."
-  (lambda (string predicate action)
-    (if (eq action 'metadata)
-        `(metadata (category . ,category)
-                   (display-sort-function . identity)
-                   (cycle-sort-function . identity)
-                   . ,metadata)
-      (complete-with-action action candidates string predicate))))
 
 ;;; Agents
 
