@@ -21,6 +21,7 @@
 (require 'seq)
 (require 'todo-write)
 (require 'todo-write-acp-work)
+(require 'todo-write-host)
 (require 'todo-write-request)
 (require 'todo-write-text)
 
@@ -212,10 +213,6 @@ An entry has only one text, which is used as the active form, too."
   (work (make-hash-table :test #'equal)
         :documentation "What is known of the tool calls of turns, by thread and by id."))
 
-(defvar-local todo-write-acp--responders nil
-  "Alist of ids of permission requests and functions that answer them.
-A function takes the id of an option.")
-
 (defvar todo-write-acp--links (make-hash-table :test #'eq :weakness 'key)
   "Links, by client.
 They are kept after disconnecting, because acp.el cannot unsubscribe.")
@@ -242,10 +239,14 @@ open.  Call this after CLIENT has its own subscriptions.
                           todo-write-acp--links))
       (acp-subscribe-to-notifications
        :client client :buffer buffer
-       :on-notification (lambda (message) (todo-write-acp--handle-notification link message)))
+       :on-notification (lambda (message)
+                          (todo-write--for-host "ACP"
+                            (todo-write-acp--handle-notification link message))))
       (acp-subscribe-to-requests
        :client client :buffer buffer
-       :on-request (lambda (message) (todo-write-acp--handle-request client link message))))
+       :on-request (lambda (message)
+                     (todo-write--for-host "ACP"
+                       (todo-write-acp--handle-request client link message)))))
     (setf (todo-write-acp--link-buffer link) buffer)
     (with-current-buffer buffer
       (add-hook 'kill-buffer-hook #'todo-write-acp--buffer-killed nil t))
@@ -270,6 +271,21 @@ Its plans stay and are paused for REASON, a string."
         (kill-local-variable 'todo-write-view-thread)))
     (setf (todo-write-acp--link-buffer link) nil)
     (todo-write-acp--advise)))
+
+(defun todo-write-acp--pid (thread)
+  "Return the process id of the agent that has a turn of THREAD, or nil."
+  (cl-loop for link being the hash-values of todo-write-acp--links
+           for process = (todo-write-acp--link-process link)
+           when (and (process-live-p process)
+                     (member thread (todo-write-acp--link-turns link)))
+           return (process-id process)))
+
+(todo-write-host-define "ACP"
+  :findings (lambda ()
+              (list (if (locate-library "acp")
+                        '(ok "ACP: acp.el is installed; todo-write-acp-connect connects a client")
+                      '(note "ACP: acp.el is not installed"))))
+  :pid #'todo-write-acp--pid)
 
 (defvar todo-write-acp--send-functions nil
   "Functions called with a client and a request that it is about to send.
@@ -353,11 +369,12 @@ The adapters of Claude Code and Codex use the ids of their transcripts."
   "Begin a turn of THREAD and call SEND with ARGS; the response ends the turn.
 LINK is that of CLIENT, and REQUEST the prompt.  ON-SUCCESS and ON-FAILURE
 are its callbacks."
-  (todo-write-acp--attach link thread)
-  (push thread (todo-write-acp--link-turns link))
-  (todo-write-set-activity thread 'working)
-  (todo-write-acp--record-prompt thread request)
-  (todo-write-acp--watch-process link (todo-write-json--get client "process"))
+  (todo-write--for-host "ACP"
+    (todo-write-acp--attach link thread)
+    (push thread (todo-write-acp--link-turns link))
+    (todo-write-set-activity thread 'working)
+    (todo-write-acp--record-prompt thread request)
+    (todo-write-acp--watch-process link (todo-write-json--get client "process")))
   (condition-case problem
       (apply send
              :on-success
@@ -365,8 +382,9 @@ are its callbacks."
                ;; The host's own callback must not wait for the drawing of a plan.
                (unwind-protect
                    (when on-success (funcall on-success response))
-                 (unless (todo-write-acp--followed-p thread)
-                   (todo-write-acp-work--turn-ended thread response))
+                 (todo-write--for-host "ACP"
+                   (unless (todo-write-acp--followed-p thread)
+                     (todo-write-acp-work--turn-ended thread response)))
                  (todo-write-acp--end-turn link thread (todo-write-acp--stop-reason response))))
              ;; acp.el checks the arity of this function.
              :on-failure
@@ -423,9 +441,10 @@ a prompt can be sent before the response to the previous one."
             (todo-write-acp--link-calls link)
             (cl-delete thread (todo-write-acp--link-calls link) :key #'caar :test #'equal))
       (remhash thread (todo-write-acp--link-work link))
-      (pcase-dolist (`(,child . ,_) (todo-write-children thread))
-        (todo-write-end-turn child reason))
-      (todo-write-end-turn thread reason failed))))
+      (todo-write--for-host "ACP"
+        (pcase-dolist (`(,child . ,_) (todo-write-children thread))
+          (todo-write-end-turn child reason))
+        (todo-write-end-turn thread reason failed)))))
 
 (defun todo-write-acp--watch-process (link process)
   "End the turns of LINK when PROCESS, its agent, exits.
@@ -548,36 +567,28 @@ DIFFS are those parts of CONTENT that are diffs."
 
 (defun todo-write-acp--respond (client link id option)
   "Answer the permission request ID of CLIENT with OPTION, an option's id.
-LINK is that of CLIENT.  Signal `todo-write-error' if its buffer is one of
-agent-shell, which must take away its dialog, and has given no way to answer."
-  (let* ((buffer (todo-write-acp--link-buffer link))
-         (respond (and (buffer-live-p buffer)
-                       (cdr (assoc id (buffer-local-value 'todo-write-acp--responders
-                                                          buffer))))))
-    (cond (respond (funcall respond option))
-          ((or (not (buffer-live-p buffer))
-               (with-current-buffer buffer (derived-mode-p 'agent-shell-mode)))
-           (signal 'todo-write-error '("Answer this in the agent's own buffer")))
-          (t (acp-send-response
-              :client client
-              :response (acp-make-session-request-permission-response
-                         :request-id id :option-id option))))))
+LINK is that of CLIENT.  A host that shows a dialog of its own answers."
+  (let ((buffer (todo-write-acp--link-buffer link)))
+    (unless (buffer-live-p buffer)
+      (signal 'todo-write-error '("Answer this in the agent's own buffer")))
+    (unless (todo-write-host-answer-in buffer id option)
+      (acp-send-response
+       :client client
+       :response (acp-make-session-request-permission-response
+                  :request-id id :option-id option)))))
 
 (cl-defun todo-write-acp--response-sent (&key client response &allow-other-keys)
   "Withdraw the request that RESPONSE of CLIENT answers."
   (when-let* ((link (todo-write-acp--link client)))
     (let* ((id (todo-write-json--get response "request-id"))
-           (asked (assoc id (todo-write-acp--link-asked link)))
-           (buffer (todo-write-acp--link-buffer link)))
-      (when (buffer-live-p buffer)
-        (with-current-buffer buffer
-          (setf (alist-get id todo-write-acp--responders nil t #'equal) nil)))
+           (asked (assoc id (todo-write-acp--link-asked link))))
       (if (not asked)
           (setf (todo-write-acp--link-answered link)
                 (seq-take (cons id (todo-write-acp--link-answered link)) 20))
         (setf (todo-write-acp--link-asked link)
               (delq asked (todo-write-acp--link-asked link)))
-        (todo-write-withdraw (cdr asked) (todo-write-acp--request-id id))))))
+        (todo-write--for-host "ACP"
+          (todo-write-withdraw (cdr asked) (todo-write-acp--request-id id)))))))
 
 (defun todo-write-acp--handle-notification (link notification)
   "Handle NOTIFICATION, a message to LINK.
@@ -607,8 +618,7 @@ The protocol has no way to report that to the agent."
           ;; A session that is loaded repeats its calls before the first prompt.
           (when (or (member thread (todo-write-acp--link-turns link))
                     (todo-write-revisions thread))
-            (todo-write--for-host "ACP"
-              (todo-write-acp-work--update (todo-write-acp--work link thread) thread update))))
+            (todo-write-acp-work--update (todo-write-acp--work link thread) thread update)))
     ((and `(,key . ,outcome) (guard (plist-get outcome :ok)))
      (todo-write-acp--attach link thread)
      (unless (equal key thread)

@@ -22,8 +22,8 @@
 (require 'seq)
 (require 'todo-write-acp)
 (require 'todo-write-header-line)
+(require 'todo-write-host)
 (require 'todo-write-json)
-(require 'todo-write-module)
 
 (defvar agent-shell--state)
 
@@ -39,26 +39,44 @@ In a shell, \\[todo-write-show] shows its own plan, and so does the header
 line if `todo-write-header-line-mode' is on."
   :global t
   :group 'todo-write-hosts
-  (let ((shells (seq-filter #'todo-write-agent-shell--p (buffer-list))))
-    (if todo-write-agent-shell-mode
-        (progn
-          (todo-write-module--prepare)
-          (add-hook 'todo-write-acp--send-functions #'todo-write-agent-shell--connect)
-          (todo-write-acp--advise)
-          (todo-write-agent-shell--chain)
-          (advice-add 'agent-shell--update-header-and-mode-line :after
-                      #'todo-write-agent-shell--add-plan)
-          (add-hook 'agent-shell-mode-hook #'todo-write-agent-shell--set-header-host -90)
-          (mapc #'todo-write-agent-shell--connect-open shells))
-      (remove-hook 'todo-write-acp--send-functions #'todo-write-agent-shell--connect)
-      (todo-write-acp--advise)
-      (todo-write-agent-shell--unchain)
-      (advice-remove 'agent-shell--update-header-and-mode-line
-                     #'todo-write-agent-shell--add-plan)
-      (remove-hook 'agent-shell-mode-hook #'todo-write-agent-shell--set-header-host)
-      (mapc #'todo-write-agent-shell--disconnect shells))))
+  (todo-write-host-switch "agent-shell" todo-write-agent-shell-mode))
+
+(defun todo-write-agent-shell--switch-on ()
+  "Connect the shells that are open, and those that are opened later."
+  (add-hook 'todo-write-acp--send-functions #'todo-write-agent-shell--connect)
+  (todo-write-acp--advise)
+  (todo-write-agent-shell--chain)
+  (advice-add 'agent-shell--update-header-and-mode-line :after
+              #'todo-write-agent-shell--add-plan)
+  (add-hook 'agent-shell-mode-hook #'todo-write-agent-shell--set-header-host -90)
+  (mapc #'todo-write-agent-shell--connect-open (todo-write-agent-shell--shells)))
+
+(defun todo-write-agent-shell--switch-off ()
+  "Take away what `todo-write-agent-shell--switch-on' added."
+  (remove-hook 'todo-write-acp--send-functions #'todo-write-agent-shell--connect)
+  (todo-write-acp--advise)
+  (todo-write-agent-shell--unchain)
+  (advice-remove 'agent-shell--update-header-and-mode-line
+                 #'todo-write-agent-shell--add-plan)
+  (remove-hook 'agent-shell-mode-hook #'todo-write-agent-shell--set-header-host)
+  (mapc #'todo-write-agent-shell--disconnect (todo-write-agent-shell--shells)))
+
+(defun todo-write-agent-shell--shells ()
+  "Return the live shells."
+  (seq-filter #'todo-write-agent-shell--p (buffer-list)))
+
+(todo-write-host-define "agent-shell"
+  :mode 'todo-write-agent-shell-mode
+  :switch-on #'todo-write-agent-shell--switch-on
+  :switch-off #'todo-write-agent-shell--switch-off
+  :installed (lambda () (locate-library "agent-shell"))
+  :answer #'todo-write-agent-shell--answer)
 
 (defvar agent-shell-permission-responder-function)
+
+(defvar-local todo-write-agent-shell--responders nil
+  "Alist of ids of this shell's permission requests and functions that answer.
+A function takes the id of an option.")
 
 (defun todo-write-agent-shell--chain ()
   "Hear of permission requests before agent-shell shows its dialog."
@@ -84,12 +102,29 @@ line if `todo-write-header-line-mode' is on."
   "Keep the way to answer PERMISSION, and ask the user's own function.
 This never answers by itself: agent-shell shows its dialog, and the answer
 that comes first counts.  For `agent-shell-permission-responder-function'."
-  (let ((id (todo-write-json--get permission "tool-call" "permission-request-id"))
-        (respond (todo-write-json--get permission "respond")))
-    (when (and id (functionp respond))
-      (setf (alist-get id todo-write-acp--responders nil nil #'equal) respond)))
+  (todo-write--for-host "agent-shell"
+    (let ((id (todo-write-json--get permission "tool-call" "permission-request-id"))
+          (respond (todo-write-json--get permission "respond")))
+      (when (and id (functionp respond))
+        (setf (alist-get id todo-write-agent-shell--responders nil nil #'equal) respond)
+        ;; The dialog may have answered the older ones.
+        (setq todo-write-agent-shell--responders
+              (seq-take todo-write-agent-shell--responders 20)))))
   (when todo-write-agent-shell--responder
     (funcall todo-write-agent-shell--responder permission)))
+
+(defun todo-write-agent-shell--answer (buffer id option)
+  "Answer the permission request ID of BUFFER with OPTION, if that is a shell.
+agent-shell must take away its dialog: signal `todo-write-error' if it has
+given no way to answer."
+  (when (todo-write-agent-shell--p buffer)
+    (with-current-buffer buffer
+      (let ((respond (cdr (assoc id todo-write-agent-shell--responders))))
+        (unless respond
+          (signal 'todo-write-error '("Answer this in the agent's own buffer")))
+        (setf (alist-get id todo-write-agent-shell--responders nil t #'equal) nil)
+        (funcall respond option)
+        t))))
 
 (defun todo-write-agent-shell--p (buffer)
   "Return non-nil if BUFFER is a live shell."

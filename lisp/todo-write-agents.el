@@ -23,6 +23,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write)
+(require 'todo-write-host)
 (require 'todo-write-machines)
 (require 'todo-write-request)
 (require 'todo-write-terminal)
@@ -391,6 +392,7 @@ RECORD is that of the agent."
           ((buffer-live-p known) known)
           (t (let* ((pid (todo-write-agents-pid thread))
                     (buffer (or (todo-write-agents--chat thread)
+                                (todo-write-host-buffer thread)
                                 (and pid (todo-write-terminal-buffer pid)))))
                (setf (todo-write-agents--record-buffer record) (or buffer 'none))
                buffer)))))
@@ -407,7 +409,8 @@ RECORD is that of the agent."
 (defun todo-write-agents-pid (thread)
   "Return the process id of THREAD's agent, or that of a program of it, or nil.
 That is nil if it runs on another machine: the number is another process here."
-  (plist-get (todo-write-activity--get thread) :process))
+  (or (plist-get (todo-write-activity--get thread) :process)
+      (todo-write-host-process thread)))
 
 (provide 'todo-write-agents)
 ;;; todo-write-agents.el ends here

@@ -119,9 +119,7 @@ INPUT is decoded JSON or JSON text.  File names in it are relative to
   (let ((state (or (gethash thread todo-write-calls--states)
                    (puthash thread (make-todo-write-calls--state)
                             todo-write-calls--states)))
-        (paths (todo-write-calls--paths
-                ;; While a call comes in, its arguments are no complete JSON yet.
-                (if (stringp input) (ignore-errors (json-parse-string input)) input))))
+        (paths (todo-write-calls--paths (todo-write-json--parsed input))))
     (push (cons id paths) (todo-write-calls--state-paths state))
     (dolist (path paths)
       (unless (assoc path (todo-write-calls--state-texts state))

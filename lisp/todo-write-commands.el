@@ -30,19 +30,13 @@
 
 (defconst todo-write-commands--functions
   '((todo-write-agents . todo-write-agents-watch)
-    (todo-write-connect . todo-write-connect--await)
-    (todo-write-connect . todo-write-connect--follows-p)
-    (todo-write-connect . todo-write-connect--lost-since)
-    (todo-write-connect . todo-write-connect--reached-p)
-    (todo-write-connect . todo-write-connect--send-all)
-    (todo-write-connect . todo-write-connect--stop-following)
     (todo-write-list-read . todo-write-read-thread)
     (todo-write-machines-setup . todo-write-machines-setup--run)
     (todo-write-unload . todo-write-unload-function))
   "The files of other functions that are called from below, (FILE . FUNCTION).
-They read what a command is about, Emacs calls them when a hook gets a
-function and when the package is unloaded, and the others are about
-machines: without a connection to one, their files are not loaded.")
+They read what a command is about, show what another machine needs, and
+Emacs calls them when a hook gets a function and when the package is
+unloaded.")
 
 (pcase-dolist (`(,file . ,commands) todo-write-commands--files)
   (dolist (command commands)

@@ -53,20 +53,6 @@ minutes.  It never asks for a password.  See `todo-write-connect'."
 (defconst todo-write-connect--longest-pause 300
   "Maximum number of seconds between two attempts.")
 
-(cl-defstruct (todo-write-connect--link
-               (:constructor todo-write-connect--make) (:copier nil))
-  "The connection to a machine.
-NAME is the machine's.  STATE is `connecting', `connected' or `lost', SINCE
-a time, as a float, and REASON why it was lost.  FOLLOWS is non-nil if all
-live sessions there are followed.  BEFORE is non-nil once it was connected.
-NOTE is a sentence about what does not work there, or nil.  PAUSE is the
-number of seconds before the last attempt to take it up again, TIMER that
-of the next one, or nil."
-  name state (since 0) reason (follows t) before note pause timer)
-
-(defvar todo-write-connect--links nil
-  "The connections to machines, also those that were lost.")
-
 (defconst todo-write-connect--id
   (secure-hash 'sha256 (format "%s %d %s %s" (system-name) (emacs-pid) (random)
                                (format-time-string "%s.%N")))
@@ -79,22 +65,6 @@ p=$0; case $p in \"~/\"*) p=$HOME/${p#??};; esac; exec \"$p\" serve"
 Nothing of the user's is in it.")
 
 ;;; Machines
-
-(defun todo-write-connect--link (name)
-  "Return the connection to the machine NAME, or nil."
-  (seq-find (lambda (link) (equal name (todo-write-connect--link-name link)))
-            todo-write-connect--links))
-
-(defun todo-write-connect--lost-since (name)
-  "Return when the connection to the machine NAME was lost, or nil if it is not."
-  (when-let* ((link (todo-write-connect--link name)))
-    (and (eq 'lost (todo-write-connect--link-state link))
-         (todo-write-connect--link-since link))))
-
-(defun todo-write-connect--reached-p (name)
-  "Return non-nil if messages of the machine NAME are expected."
-  (when-let* ((link (todo-write-connect--link name)))
-    (not (eq 'lost (todo-write-connect--link-state link)))))
 
 (defun todo-write-connect--name (machine)
   "Return the name of MACHINE, which is one or the name of a remote file.
@@ -199,14 +169,6 @@ A list of vectors [AGENT FOLDER] from `todo-write-follow-agents'."
                                (if (string-match-p "\\`[/~]" local) local
                                  (concat "~/" local)))))))
 
-(defun todo-write-connect--project (name)
-  "Return the folder of the mode's project on the machine NAME, a list, or nil."
-  (let ((prefix (todo-write-machines--prefix name)))
-    (and todo-write-follow-mode
-         (string-prefix-p prefix todo-write-follow--project)
-         (list (directory-file-name
-                (substring todo-write-follow--project (length prefix)))))))
-
 (defun todo-write-connect--send (name)
   "Connect to the machine NAME unless it is connected, and say what is wanted.
 Signal a `user-error' if it cannot be begun."
@@ -221,7 +183,7 @@ Signal a `user-error' if it cannot be begun."
                  :id todo-write-connect--id
                  :who (format "%s@%s, process %d" (user-login-name) (system-name) (emacs-pid))
                  :homes (todo-write-connect--homes name)
-                 :project (todo-write-connect--project name)
+                 :project (todo-write-follow-project-on name)
                  :door (and todo-write-socket--wanted
                             (list :version todo-write-version :emacs emacs-version
                                   :process (emacs-pid)))))))
@@ -230,10 +192,11 @@ Signal a `user-error' if it cannot be begun."
 
 (defun todo-write-connect--send-all ()
   "Tell all machines that are reached what is wanted of them now."
-  (dolist (link todo-write-connect--links)
-    (unless (eq 'lost (todo-write-connect--link-state link))
+  (dolist (link todo-write-machines-links)
+    (unless (eq 'lost (todo-write-machines-link-state link))
+      ;; The others are told even if this one cannot be.
       (with-demoted-errors "todo-write: %S"
-        (todo-write-connect--send (todo-write-connect--link-name link))))))
+        (todo-write-connect--send (todo-write-machines-link-name link))))))
 
 ;;; Commands
 
@@ -250,61 +213,42 @@ connection was lost, take it up again.  Nothing asks for a password.
 current folder, or else read one."
   (interactive (list (todo-write-connect--read)))
   (let* ((name (todo-write-connect--name machine))
-         (known (todo-write-connect--link name)))
+         (known (todo-write-machines-link-to name)))
     (when known
-      (setf (todo-write-connect--link-pause known) nil))
+      (setf (todo-write-machines-link-pause known) nil))
     (todo-write-connect--begin name)
-    (if (and known (eq 'connected (todo-write-connect--link-state known)))
+    (if (and known (eq 'connected (todo-write-machines-link-state known)))
         (progn
-          (todo-write-connect--follow-all known)
+          (setf (todo-write-machines-link-follows known) t)
+          (todo-write-follow-machine name)
           (message "%s is connected" name))
       (message "Connecting to %s..." name))
     name))
 
-(defun todo-write-connect--follow-all (link)
-  "Follow all live sessions of the machine of LINK, also those that were stopped."
-  (setf (todo-write-connect--link-follows link) t)
-  (let ((name (todo-write-connect--link-name link)))
-    (setq todo-write-follow--stopped
-          (seq-remove (lambda (file) (equal name (todo-write-machines--of file)))
-                      todo-write-follow--stopped)))
-  (todo-write-follow--search-again))
-
 (defun todo-write-connect--begin (name)
   "Begin a connection to the machine NAME unless there is one; return it."
-  (let ((link (or (todo-write-connect--link name) (todo-write-connect--make :name name))))
-    (unless (memq (todo-write-connect--link-state link) '(connecting connected))
+  (let ((link (or (todo-write-machines-link-to name) (todo-write-machines-make-link :name name))))
+    (unless (memq (todo-write-machines-link-state link) '(connecting connected))
       (todo-write-module--prepare)
       (todo-write-follow--connect)
       (add-hook 'todo-write-hub--functions #'todo-write-connect--receive)
       (add-hook 'todo-write-hub--begin-hook #'todo-write-connect--begin-again)
-      (add-hook 'todo-write-socket--functions #'todo-write-connect--send-all)
+      (add-hook 'todo-write-machines--wanted-hook #'todo-write-connect--send-all)
       (todo-write-connect--send name)
       (setf (alist-get name todo-write-machines--known nil nil #'equal)
             (cdr (assoc name (todo-write-machines--all))))
       (todo-write-connect--set-timer link nil)
-      (setf (todo-write-connect--link-state link) 'connecting
-            (todo-write-connect--link-since link) (float-time))
-      (cl-pushnew link todo-write-connect--links))
+      (setf (todo-write-machines-link-state link) 'connecting
+            (todo-write-machines-link-since link) (float-time))
+      (cl-pushnew link todo-write-machines-links))
     link))
 
 (defun todo-write-connect--begin-again ()
   "Connect again to the machines of a hub that has ended."
-  (dolist (link todo-write-connect--links)
-    (unless (eq 'lost (todo-write-connect--link-state link))
-      (setf (todo-write-connect--link-state link) 'connecting)))
+  (dolist (link todo-write-machines-links)
+    (unless (eq 'lost (todo-write-machines-link-state link))
+      (setf (todo-write-machines-link-state link) 'connecting)))
   (todo-write-connect--send-all))
-
-(defun todo-write-connect--await (machine)
-  "Connect to MACHINE and wait for that; return its name.
-A quit ends the wait.  Signal a `user-error' if it cannot be reached."
-  (let* ((name (todo-write-connect--name machine))
-         (link (todo-write-connect--begin name)))
-    (todo-write-hub--wait
-     (lambda () (not (eq 'connecting (todo-write-connect--link-state link)))))
-    (when (eq 'lost (todo-write-connect--link-state link))
-      (user-error "%s cannot be reached: %s" name (todo-write-connect--link-reason link)))
-    name))
 
 ;;;###autoload
 (defun todo-write-disconnect (machine)
@@ -312,42 +256,28 @@ A quit ends the wait.  Signal a `user-error' if it cannot be reached."
 Their plans stay, and what their agents do is unknown.  Interactively,
 read MACHINE if there are several."
   (interactive
-   (list (let ((names (mapcar #'todo-write-connect--link-name todo-write-connect--links)))
+   (list (let ((names (mapcar #'todo-write-machines-link-name todo-write-machines-links)))
            (cond ((null names) (user-error "No machine is connected"))
                  ((cdr names)
                   (completing-read "Disconnect from machine: " names nil t nil nil (car names)))
                  (t (car names))))))
-  (let ((link (todo-write-connect--link machine)))
+  (let ((link (todo-write-machines-link-to machine)))
     (unless link
       (user-error "%s is not connected" machine))
-    (setq todo-write-connect--links (delq link todo-write-connect--links))
+    (setq todo-write-machines-links (delq link todo-write-machines-links))
     (todo-write-connect--set-timer link nil)
-    (todo-write-follow--each
-     #'todo-write-follow--end
-     (seq-filter (lambda (session)
-                   (equal machine (todo-write-machines--of (todo-write-follow--session-file session))))
-                 todo-write-follow--sessions))
+    (todo-write-follow-end-machine machine)
     (when (todo-write-hub--live-p)
       (todo-write--call todo-write-dyn--hub-disconnect machine))
     (todo-write-socket--lose machine)
     (message "Disconnected from %s" machine)))
-
-(defun todo-write-connect--stop-following ()
-  "Follow no further sessions of machines; their connections stay."
-  (dolist (link todo-write-connect--links)
-    (setf (todo-write-connect--link-follows link) nil)))
-
-(defun todo-write-connect--follows-p (machine)
-  "Return non-nil if all live sessions of MACHINE, a name, are followed."
-  (when-let* ((link (todo-write-connect--link machine)))
-    (todo-write-connect--link-follows link)))
 
 ;;; News
 
 (defun todo-write-connect--receive (message)
   "Handle MESSAGE of the hub if it is about a connection."
   (when-let* (((eq 'connection (plist-get message :kind)))
-              (link (todo-write-connect--link (plist-get message :machine))))
+              (link (todo-write-machines-link-to (plist-get message :machine))))
     (if (plist-get message :reason)
         (todo-write-connect--lose link (todo-write-row-line (plist-get message :reason) 400)
                                   (plist-get message :missing))
@@ -355,17 +285,13 @@ read MACHINE if there are several."
 
 (defun todo-write-connect--made (link note)
   "Note that LINK is connected, with NOTE for the user or nil."
-  (let ((name (todo-write-connect--link-name link)))
-    (setf (todo-write-connect--link-state link) 'connected
-          (todo-write-connect--link-since link) (float-time)
-          (todo-write-connect--link-before link) t
-          (todo-write-connect--link-pause link) nil
-          (todo-write-connect--link-note link) note)
-    ;; A new hub had not known the machine when they were begun.
-    (dolist (session todo-write-follow--sessions)
-      (unless (todo-write-follow--session-id session)
-        (when (equal name (todo-write-machines--of (todo-write-follow--session-file session)))
-          (todo-write-follow--register session))))
+  (let ((name (todo-write-machines-link-name link)))
+    (setf (todo-write-machines-link-state link) 'connected
+          (todo-write-machines-link-since link) (float-time)
+          (todo-write-machines-link-before link) t
+          (todo-write-machines-link-pause link) nil
+          (todo-write-machines-link-note link) note)
+    (todo-write-follow-reach-machine name)
     (todo-write-note--tell-machine name)
     (todo-write-connect--redraw name)
     (message "Connected to %s%s%s" name
@@ -376,14 +302,14 @@ read MACHINE if there are several."
 (defun todo-write-connect--lose (link reason missing)
   "Note that LINK was lost or not made, for REASON.
 MISSING is non-nil if the program was not found there."
-  (let* ((name (todo-write-connect--link-name link))
-         (before (todo-write-connect--link-before link))
+  (let* ((name (todo-write-machines-link-name link))
+         (before (todo-write-machines-link-before link))
          (retry (and before todo-write-machines-reconnect))
-         (known (todo-write-connect--link-pause link)))
-    (setf (todo-write-connect--link-state link) 'lost
-          (todo-write-connect--link-reason link) reason)
+         (known (todo-write-machines-link-pause link)))
+    (setf (todo-write-machines-link-state link) 'lost
+          (todo-write-machines-link-reason link) reason)
     (unless known
-      (setf (todo-write-connect--link-since link) (float-time)))
+      (setf (todo-write-machines-link-since link) (float-time)))
     (todo-write-socket--lose name)
     (todo-write-connect--redraw name)
     (when retry
@@ -395,7 +321,7 @@ MISSING is non-nil if the program was not found there."
        (concat
         (if before
             (format "%s: not connected since %s (%s)" name
-                    (format-time-string "%H:%M" (todo-write-connect--link-since link)) reason)
+                    (format-time-string "%H:%M" (todo-write-machines-link-since link)) reason)
           (format "%s cannot be reached (%s)" name reason))
         (cond (retry "; Emacs will try again")
               (before "; M-x todo-write-connect takes it up again")
@@ -412,7 +338,9 @@ MISSING is non-nil if the program was not found there."
 (defun todo-write-connect--missing (name)
   "Return what to do if the program is missing on the machine NAME."
   (let ((line (and (not (todo-write-machines--get name :command))
-                   (ignore-errors (todo-write-machines-setup--copy-line name)))))
+                   ;; TRAMP may reach it in a way for which no line is known.
+                   (ignore-error user-error
+                     (todo-write-machines-setup--copy-line name)))))
     (concat ".  The program todo-write-mcp is missing there.  "
             (if line
                 (format "If it is a machine of this kind, this line in a shell copies it there:
@@ -425,26 +353,26 @@ Otherwise, M-x todo-write-mcp-setup in %s shows what to do." line
 
 (defun todo-write-connect--set-timer (link timer)
   "Let TIMER, or none if nil, take LINK up again."
-  (when (todo-write-connect--link-timer link)
-    (cancel-timer (todo-write-connect--link-timer link)))
-  (setf (todo-write-connect--link-timer link) timer))
+  (when (todo-write-machines-link-timer link)
+    (cancel-timer (todo-write-machines-link-timer link)))
+  (setf (todo-write-machines-link-timer link) timer))
 
 (defun todo-write-connect--retry-later (link)
   "Try later to take LINK up again, after a longer pause than before."
-  (let ((pause (if-let* ((last (todo-write-connect--link-pause link)))
+  (let ((pause (if-let* ((last (todo-write-machines-link-pause link)))
                    (min (* 2 last) todo-write-connect--longest-pause)
                  todo-write-connect--first-pause)))
-    (setf (todo-write-connect--link-pause link) pause)
+    (setf (todo-write-machines-link-pause link) pause)
     (todo-write-connect--set-timer
      link (run-with-timer pause nil #'todo-write-connect--retry link))))
 
 (defun todo-write-connect--retry (link)
   "Try to take LINK up again."
   (when (and todo-write-machines-reconnect
-             (memq link todo-write-connect--links)
-             (eq 'lost (todo-write-connect--link-state link)))
+             (memq link todo-write-machines-links)
+             (eq 'lost (todo-write-machines-link-state link)))
     (condition-case err
-        (todo-write-connect--begin (todo-write-connect--link-name link))
+        (todo-write-connect--begin (todo-write-machines-link-name link))
       (error (todo-write-connect--lose link (error-message-string err) nil)))))
 
 ;;; For the doctor
@@ -453,12 +381,12 @@ Otherwise, M-x todo-write-mcp-setup in %s shows what to do." line
   "Return the doctor's findings about the machines, none of which is asked."
   (mapcar #'todo-write-connect--finding
           (seq-uniq (append (mapcar #'car (todo-write-machines--all))
-                            (mapcar #'todo-write-connect--link-name todo-write-connect--links)))))
+                            (mapcar #'todo-write-machines-link-name todo-write-machines-links)))))
 
 (defun todo-write-connect--finding (name)
   "Return the doctor's finding about the machine NAME."
-  (let ((link (todo-write-connect--link name)))
-    (pcase (and link (todo-write-connect--link-state link))
+  (let ((link (todo-write-machines-link-to name)))
+    (pcase (and link (todo-write-machines-link-state link))
       ('connected
        (if todo-write-socket--wanted
            (list 'ok (format "%s: connected" name))
@@ -466,8 +394,8 @@ Otherwise, M-x todo-write-mcp-setup in %s shows what to do." line
                "M-x todo-write-mcp-mode")))
       ('connecting (list 'note (format "%s: has not answered yet" name)))
       ('lost (list 'problem (format "%s: not connected since %s (%s)" name
-                                    (format-time-string "%H:%M" (todo-write-connect--link-since link))
-                                    (todo-write-connect--link-reason link))
+                                    (format-time-string "%H:%M" (todo-write-machines-link-since link))
+                                    (todo-write-machines-link-reason link))
                    "M-x todo-write-connect"))
       (_ (list 'note (format "%s: not connected" name) "M-x todo-write-connect")))))
 

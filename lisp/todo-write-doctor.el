@@ -12,13 +12,18 @@
 
 (require 'seq)
 (require 'todo-write-core)
-(require 'todo-write-follow-sessions)
-(require 'todo-write-mcp-setup)
-(require 'todo-write-menu)
-(require 'todo-write-plugin)
+(require 'todo-write-connect)
+(require 'todo-write-host)
 (require 'todo-write-machines)
-
-(autoload 'todo-write-connect--findings "todo-write-connect")
+(require 'todo-write-menu)
+;; The hosts, so that all are known.
+(require 'todo-write-acp)
+(require 'todo-write-agent-shell)
+(require 'todo-write-eca)
+(require 'todo-write-efrit)
+(require 'todo-write-follow)
+(require 'todo-write-gptel)
+(require 'todo-write-mcp)
 
 (defun todo-write-doctor--file (file)
   "Return FILE, a file name, without the user's home directory."
@@ -107,42 +112,24 @@
       (list 'ok (format "Journals in %s: %d" shown
                         (length (directory-files folder nil "\\.jsonl\\'" t))))))))
 
-(defun todo-write-doctor--host (name present on remedy)
-  "Return the finding about the host NAME.
-PRESENT says whether it is installed, ON whether it is enabled; REMEDY
-enables it."
-  (cond (on (list 'ok (format "%s: on" name)))
-        (present (list 'note (format "%s: installed, but off" name) remedy))
-        (t (list 'note (format "%s: not installed" name)))))
-
 (defun todo-write-doctor--hosts ()
   "Return findings about the hosts."
-  (list
-   (todo-write-doctor--host
-    "Efrit" (locate-library "efrit-do-schema") (bound-and-true-p todo-write-efrit-mode)
-    "M-x todo-write-efrit-mode")
-   (todo-write-doctor--host
-    "gptel" (locate-library "gptel")
-    (bound-and-true-p todo-write-gptel--on)
-    "M-x todo-write-gptel-mode, or that in the init file")
-   (todo-write-doctor--host
-    "Claude Code and Codex"
-    ;; Nothing is asked of other machines.
-    (seq-some (lambda (agent) (file-directory-p (cdr agent)))
-              (todo-write-follow-sessions--given-homes))
-    (bound-and-true-p todo-write-follow-mode)
-    "M-x todo-write-follow for one session, M-x todo-write-follow-mode for the newest one")
-   (todo-write-doctor--host
-    "agent-shell" (locate-library "agent-shell")
-    (bound-and-true-p todo-write-agent-shell-mode) "M-x todo-write-agent-shell-mode")
-   (todo-write-doctor--host
-    "ECA" (locate-library "eca") (bound-and-true-p todo-write-eca-mode)
-    "M-x todo-write-eca-mode")
-   (if (locate-library "acp")
-       '(ok "ACP: acp.el is installed; todo-write-acp-connect connects a client")
-     '(note "ACP: acp.el is not installed"))
-   (todo-write-mcp-setup--finding)
-   (todo-write-plugin--finding)))
+  (seq-mapcat (lambda (host)
+                (append (and (todo-write-host-installed host)
+                             (list (todo-write-doctor--host host)))
+                        (when-let* ((findings (todo-write-host-findings host)))
+                          (funcall findings))))
+              todo-write-host-all))
+
+(defun todo-write-doctor--host (host)
+  "Return the finding about whether HOST is installed and on."
+  (let ((name (todo-write-host-name host)))
+    (cond ((todo-write-host-state host) (list 'ok (format "%s: on" name)))
+          ((funcall (todo-write-host-installed host))
+           (list 'note (format "%s: installed, but off" name)
+                 (or (todo-write-host-remedy host)
+                     (format "M-x %s" (todo-write-host-mode host)))))
+          (t (list 'note (format "%s: not installed" name))))))
 
 (defun todo-write-doctor--failures ()
   "Return findings about hosts in whose calls our functions failed."
@@ -152,17 +139,6 @@ enables it."
                           host count error)
                   "A later version of it may have changed; report it with its version."))
           todo-write--host-failures))
-
-(defvar todo-write-efrit--tried)
-(declare-function todo-write-efrit--missing "todo-write-efrit")
-
-(defun todo-write-doctor--efrit ()
-  "Return findings about the functions of Efrit that its mode advises."
-  (when-let* ((missing (and (bound-and-true-p todo-write-efrit-mode)
-                            (todo-write-efrit--missing))))
-    (list (list 'problem
-                (format "Efrit lacks %s, which the mode advises." (mapconcat #'symbol-name missing ", "))
-                (format "It was tried with Efrit %s." todo-write-efrit--tried)))))
 
 (defun todo-write-doctor--findings ()
   "Return what is found, an alist of (TITLE . FINDINGS).
@@ -174,7 +150,6 @@ is merely off or missing, or `problem'; REMEDY is a sentence, nil or left out."
                   '((note "This Emacs cannot load it."))))
     ("Journals" ,(todo-write-doctor--journals))
     ("Hosts" ,@(todo-write-doctor--hosts)
-     ,@(todo-write-doctor--efrit)
      ,@(todo-write-doctor--failures))
     ,@(and (todo-write-machines--all)
            `(("Machines" ,@(todo-write-connect--findings))))

@@ -17,6 +17,7 @@
 
 (require 'seq)
 (require 'todo-write)
+(require 'todo-write-host)
 
 (defvar eca--sessions)
 (defvar eca-chat--id)
@@ -36,21 +37,30 @@
 In a chat, \\[todo-write-show] shows its own plan."
   :global t
   :group 'todo-write-hosts
-  (if todo-write-eca-mode
-      (progn
-        (todo-write-module--prepare)
-        (advice-add 'eca-chat--update-task-state :after #'todo-write-eca--write-tasks)
-        (add-hook 'eca-chat-session-status-changed-functions #'todo-write-eca--status-changed)
-        (add-hook 'eca-sessions-updated-hook #'todo-write-eca--sessions-changed))
-    (advice-remove 'eca-chat--update-task-state #'todo-write-eca--write-tasks)
-    (remove-hook 'eca-chat-session-status-changed-functions #'todo-write-eca--status-changed)
-    (remove-hook 'eca-sessions-updated-hook #'todo-write-eca--sessions-changed)
-    (dolist (buffer (buffer-list))
-      (when (buffer-local-value 'todo-write-eca--thread buffer)
-        (with-current-buffer buffer
-          (todo-write-eca--end-turn "disconnected")
-          (remove-hook 'kill-buffer-hook #'todo-write-eca--end-turn t)
-          (mapc #'kill-local-variable '(todo-write-eca--thread todo-write-view-thread)))))))
+  (todo-write-host-switch "ECA" todo-write-eca-mode))
+
+(defun todo-write-eca--switch-on ()
+  "Advise ECA, which may be loaded later, and use its hooks."
+  (advice-add 'eca-chat--update-task-state :after #'todo-write-eca--write-tasks)
+  (add-hook 'eca-chat-session-status-changed-functions #'todo-write-eca--status-changed)
+  (add-hook 'eca-sessions-updated-hook #'todo-write-eca--sessions-changed))
+
+(defun todo-write-eca--switch-off ()
+  "Take away what `todo-write-eca--switch-on' added, and leave all chats."
+  (advice-remove 'eca-chat--update-task-state #'todo-write-eca--write-tasks)
+  (remove-hook 'eca-chat-session-status-changed-functions #'todo-write-eca--status-changed)
+  (remove-hook 'eca-sessions-updated-hook #'todo-write-eca--sessions-changed)
+  (dolist (buffer (buffer-list))
+    (when (buffer-local-value 'todo-write-eca--thread buffer)
+      (with-current-buffer buffer
+        (todo-write-eca--end-turn "disconnected")
+        (remove-hook 'kill-buffer-hook #'todo-write-eca--end-turn t)
+        (mapc #'kill-local-variable '(todo-write-eca--thread todo-write-view-thread))))))
+
+(todo-write-host-define "ECA"
+  :mode 'todo-write-eca-mode
+  :switch-on #'todo-write-eca--switch-on :switch-off #'todo-write-eca--switch-off
+  :installed (lambda () (locate-library "eca")))
 
 (defun todo-write-eca--write-tasks (content)
   "Write the tasks in CONTENT, a call of ECA's tool, to the thread of this chat."
@@ -78,19 +88,21 @@ In a chat, \\[todo-write-show] shows its own plan."
 
 (defun todo-write-eca--status-changed (session)
   "Set the activity of the agents in the chats of SESSION."
-  (dolist (buffer (eca-chat-buffers session))
-    (with-current-buffer buffer
-      (when todo-write-eca--thread
-        (todo-write-eca--set-activity)))))
+  (todo-write--for-host "ECA"
+    (dolist (buffer (eca-chat-buffers session))
+      (with-current-buffer buffer
+        (when todo-write-eca--thread
+          (todo-write-eca--set-activity))))))
 
 (defun todo-write-eca--sessions-changed ()
   "Set the agents whose server has exited during a turn to failed."
-  (let ((live (seq-mapcat (lambda (entry) (eca-chat-buffers (cdr entry))) eca--sessions)))
-    (dolist (buffer (buffer-list))
-      (let ((thread (buffer-local-value 'todo-write-eca--thread buffer)))
-        (when (and thread (not (memq buffer live))
-                   (memq (car (todo-write-activity thread)) '(working waiting)))
-          (todo-write-end-turn thread "ECA exited" t))))))
+  (todo-write--for-host "ECA"
+    (let ((live (seq-mapcat (lambda (entry) (eca-chat-buffers (cdr entry))) eca--sessions)))
+      (dolist (buffer (buffer-list))
+        (let ((thread (buffer-local-value 'todo-write-eca--thread buffer)))
+          (when (and thread (not (memq buffer live))
+                     (memq (car (todo-write-activity thread)) '(working waiting)))
+            (todo-write-end-turn thread "ECA exited" t)))))))
 
 (defun todo-write-eca--set-activity ()
   "Set the activity of the agent of this chat according to ECA's status."
@@ -109,7 +121,8 @@ In a chat, \\[todo-write-show] shows its own plan."
 
 (defun todo-write-eca--end-turn (&optional reason)
   "Pause the plan of this chat for REASON; by default, the chat was closed."
-  (todo-write-end-turn todo-write-eca--thread (or reason "the chat was closed")))
+  (todo-write--for-host "ECA"
+    (todo-write-end-turn todo-write-eca--thread (or reason "the chat was closed"))))
 
 (provide 'todo-write-eca)
 ;;; todo-write-eca.el ends here

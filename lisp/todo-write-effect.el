@@ -111,9 +111,7 @@ rule can name it."
   (let* ((content (plist-get call :content))
          (name (plist-get content :name))
          (input (plist-get content :input))
-         (fields (todo-write-json--fields
-                  ;; Arguments may be plain text.
-                  (or (and (stringp input) (ignore-errors (json-parse-string input))) input)))
+         (fields (todo-write-json--fields (todo-write-json--parsed input)))
          (argument (lambda (&rest keys)
                      (seq-some (lambda (key)
                                  (let ((value (cdr (assoc key fields))))

@@ -20,6 +20,7 @@
 (require 'todo-write)
 (require 'todo-write-calls)
 (require 'todo-write-commands)
+(require 'todo-write-host)
 (require 'todo-write-text)
 
 (defvar efrit-do--current-todos)
@@ -27,6 +28,8 @@
 (defvar efrit-repl-loop--tool-session)
 (defvar efrit-todos-auto-show)
 (declare-function efrit-agent--on-todo-update "ext:efrit-agent-integration")
+(declare-function efrit-repl-session-buffer "ext:efrit-repl-session")
+(declare-function efrit-repl-session-get "ext:efrit-repl-session")
 (declare-function efrit-repl-session-id "ext:efrit-repl-session")
 (declare-function efrit-repl-session-p "ext:efrit-repl-session")
 (declare-function efrit-repl-session-pending-question "ext:efrit-repl-session")
@@ -83,16 +86,19 @@ command `efrit-do' of todo-write is loaded, because Efrit has a command
 of that name."
   :global t
   :group 'todo-write-hosts
-  (cond ((not todo-write-efrit-mode) (todo-write-efrit--disable))
-        ;; Only Efrit's has this variable.
-        ((and (featurep 'efrit-do) (not (boundp 'efrit-do--current-todos)))
-         (setq todo-write-efrit-mode nil)
-         (user-error "The `efrit-do' of todo-write is loaded, and Efrit's has \
+  ;; Only Efrit's has this variable.
+  (when (and todo-write-efrit-mode
+             (featurep 'efrit-do) (not (boundp 'efrit-do--current-todos)))
+    (setq todo-write-efrit-mode nil)
+    (user-error "The `efrit-do' of todo-write is loaded, and Efrit's has \
 the same name; restart Emacs to use Efrit"))
-        (t (todo-write-module--prepare)
-           (add-hook 'after-load-functions #'todo-write-efrit--enable)
-           (add-hook 'todo-write--event-functions #'todo-write-efrit--on-event)
-           (todo-write-efrit--enable))))
+  (todo-write-host-switch "Efrit" todo-write-efrit-mode))
+
+(defun todo-write-efrit--switch-on ()
+  "Advise what is loaded of Efrit, and what is loaded of it later."
+  (add-hook 'after-load-functions #'todo-write-efrit--enable)
+  (add-hook 'todo-write--event-functions #'todo-write-efrit--on-event)
+  (todo-write-efrit--enable))
 
 (defun todo-write-efrit--enable (&optional file)
   "Advise what is loaded of Efrit, after FILE was loaded.
@@ -100,18 +106,38 @@ Ignore files of others.  Calling this again is harmless.  Advice of a
 function that is not loaded would hide that it is missing, and would keep
 its autoload from being defined."
   (when (or (not file) (string-prefix-p "efrit" (file-name-nondirectory file)))
-    (todo-write-efrit--put-folder-first)
-    (pcase-dolist (`(,function ,how ,advice . ,properties) todo-write-efrit--advice)
-      (when (and (fboundp function)
-                 (not (autoloadp (symbol-function function))))
-        (apply #'advice-add function how advice properties)))))
+    (todo-write--for-host "Efrit"
+      (todo-write-efrit--put-folder-first)
+      (pcase-dolist (`(,function ,how ,advice . ,properties) todo-write-efrit--advice)
+        (when (and (fboundp function)
+                   (not (autoloadp (symbol-function function))))
+          (apply #'advice-add function how advice properties))))))
 
-(defun todo-write-efrit--missing ()
-  "Return the functions to be advised that the Efrit which is loaded lacks."
-  (and (featurep 'efrit)
-       (seq-remove #'fboundp (mapcar #'car todo-write-efrit--advice))))
+(defun todo-write-efrit--findings ()
+  "Return the doctor's finding about functions that Efrit lacks, in a list, or nil."
+  (when-let* ((missing (and todo-write-efrit-mode (featurep 'efrit)
+                            (seq-remove #'fboundp (mapcar #'car todo-write-efrit--advice)))))
+    (list (list 'problem
+                (format "Efrit lacks %s, which the mode advises."
+                        (mapconcat #'symbol-name missing ", "))
+                (format "It was tried with Efrit %s." todo-write-efrit--tried)))))
 
-(defun todo-write-efrit--disable ()
+(defun todo-write-efrit--buffer (thread)
+  "Return the buffer of Efrit's conversation that has THREAD, or nil."
+  (when-let* (((string-prefix-p "efrit:" thread))
+              ((fboundp 'efrit-repl-session-get))
+              (session (efrit-repl-session-get (string-remove-prefix "efrit:" thread)))
+              (buffer (efrit-repl-session-buffer session)))
+    (and (buffer-live-p buffer) buffer)))
+
+(todo-write-host-define "Efrit"
+  :mode 'todo-write-efrit-mode
+  :switch-on #'todo-write-efrit--switch-on :switch-off #'todo-write-efrit--switch-off
+  :installed (lambda () (locate-library "efrit-do-schema"))
+  :findings #'todo-write-efrit--findings
+  :visit #'todo-write-efrit--buffer)
+
+(defun todo-write-efrit--switch-off ()
   "Remove all advice, and restore the load path."
   (remove-hook 'after-load-functions #'todo-write-efrit--enable)
   (remove-hook 'todo-write--event-functions #'todo-write-efrit--on-event)
@@ -144,12 +170,11 @@ Efrit requires `efrit-do', and todo-write has a file of that name, too."
 Record the other calls in the session's thread once it has a plan."
   (if (equal name "todo_write")
       (todo-write-efrit--write input)
-    (let* ((thread (car (todo-write-efrit--session)))
-           (id (and (todo-write-revisions thread)
-                    (format "efrit-%s" (cl-incf todo-write-efrit--calls))))
-           result)
-      (when id
-        (todo-write--for-host "Efrit"
+    (let (thread id result)
+      (todo-write--for-host "Efrit"
+        (setq thread (car (todo-write-efrit--session)))
+        (when (todo-write-revisions thread)
+          (setq id (format "efrit-%s" (cl-incf todo-write-efrit--calls)))
           (todo-write-calls--begin thread id name input)))
       (unwind-protect
           (setq result (apply dispatch name input more))
@@ -192,14 +217,17 @@ RESULT is nil if it signalled.  Efrit does not report exit codes."
 (defun todo-write-efrit--write (input)
   "Write INPUT, which Efrit's agent sent, and return the result text.
 Efrit recognizes the text of a refusal as an error."
-  (pcase-let* ((`(,thread . ,title) (todo-write-efrit--session))
-               (outcome (let ((todo-write-efrit--writing t))
-                          (todo-write thread input "efrit")))
-               (answer (todo-write-efrit--escape (plist-get outcome :result))))
-    (cond ((plist-get outcome :ok)
-           (todo-write-efrit--show thread title)
-           (todo-write-efrit--copy-list thread)
-           answer)
+  (let* ((outcome (todo-write--for-host "Efrit"
+                    (pcase-let* ((`(,thread . ,title) (todo-write-efrit--session))
+                                 (outcome (let ((todo-write-efrit--writing t))
+                                            (todo-write thread input "efrit"))))
+                      (when (plist-get outcome :ok)
+                        (todo-write-efrit--show thread title)
+                        (todo-write-efrit--copy-list thread))
+                      outcome)))
+         (answer (todo-write-efrit--escape
+                  (or (plist-get outcome :result) "Emacs could not write the list."))))
+    (cond ((plist-get outcome :ok) answer)
           (todo-write-efrit--signalling (error "%s" answer))
           ;; Efrit's loops recognize an error by the first line, and its circuit
           ;; breaker recognizes it by the second.
@@ -313,7 +341,8 @@ For `todo-write--event-functions'."
 
 (defun todo-write-efrit--clear (&rest _)
   "Delete all tasks of the list that Efrit's agent wrote most recently."
-  (todo-write-efrit--clear-completed t))
+  (todo-write--for-host "Efrit"
+    (todo-write-efrit--clear-completed t)))
 
 (defun todo-write-efrit--clear-completed (&optional all)
   "Delete the completed tasks of the list that Efrit's agent wrote most recently.

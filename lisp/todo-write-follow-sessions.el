@@ -40,6 +40,9 @@ this one.")
   "Folders that running agents use beside `todo-write-follow-agents'.
 A list of (AGENT . FOLDER).")
 
+(defvar todo-write-follow-sessions--homes-hook nil
+  "Hook, run when a running agent has said which folders it uses.")
+
 (defun todo-write-follow-sessions--note-homes (homes)
   "Note HOMES, (VARIABLE . FOLDER) of this user's running agents.
 Return non-nil if they are news."

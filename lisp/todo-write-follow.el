@@ -25,6 +25,7 @@
 (require 'todo-write)
 (require 'todo-write-commands)
 (require 'todo-write-follow-sessions)
+(require 'todo-write-host)
 (require 'todo-write-hub)
 (require 'todo-write-machines)
 (require 'todo-write-text)
@@ -77,12 +78,6 @@ read.  STATE is nil until all that FILE has was read, `ready' afterwards,
 (defvar todo-write-follow--stopped nil
   "Transcripts that the mode no longer picks, because the user stopped them.")
 
-(autoload 'todo-write-connect--await "todo-write-connect")
-(declare-function todo-write-connect "todo-write-connect")
-(declare-function todo-write-connect--follows-p "todo-write-connect")
-(declare-function todo-write-connect--send-all "todo-write-connect")
-(declare-function todo-write-connect--stop-following "todo-write-connect")
-
 ;;; Commands
 
 ;;;###autoload
@@ -101,13 +96,27 @@ are read in the minibuffer.  Then the machine is connected first; see
 `todo-write-connect'."
   (interactive (list (unless current-prefix-arg (todo-write-follow--read-session)) t))
   (when (and file (file-remote-p file))
-    (todo-write-connect--await file))
+    (todo-write-follow--reach file))
   (todo-write-follow--now file show))
+
+(defun todo-write-follow--reach (file)
+  "Connect to the machine of FILE, a remote name; return that machine's name.
+Wait until it is connected; a quit ends the wait.  Signal a `user-error'
+if it cannot be reached."
+  (let* ((known (todo-write-machines--of file))
+         (name (if (and known (todo-write-machines-reached-p known)) known
+                 (todo-write-connect file)))
+         (link (todo-write-machines-link-to name)))
+    (todo-write-hub--wait
+     (lambda () (not (eq 'connecting (todo-write-machines-link-state link)))))
+    (when (eq 'lost (todo-write-machines-link-state link))
+      (user-error "%s cannot be reached: %s" name (todo-write-machines-link-reason link)))
+    name))
 
 (defun todo-write-follow--read-session ()
   "Read a session in the minibuffer; return its transcript."
   (let* ((machine (and (file-remote-p default-directory)
-                       (todo-write-connect--await default-directory)))
+                       (todo-write-follow--reach default-directory)))
          (project (todo-write-follow-sessions--project))
          (choices (todo-write-follow-sessions--choices
                    (todo-write-follow--offered project machine))))
@@ -220,39 +229,42 @@ machine; see `todo-write-connect'."
         todo-write-follow--stopped nil
         todo-write-follow--began (float-time)
         todo-write-follow--searched nil)
-  (when todo-write-follow-mode
-    (todo-write-module--prepare))
-  (cond ((featurep 'todo-write-dyn)
-         (todo-write-follow--begin-mode))
-        (todo-write-follow-mode
-         ;; The user was told how to get the module.
-         (add-hook 'todo-write-module--loaded-hook
-                   #'todo-write-follow--begin-mode-soon))))
+  (todo-write-host-switch "Claude Code and Codex" todo-write-follow-mode))
 
-(defun todo-write-follow--begin-mode-soon ()
-  "Begin to follow after the call that has loaded the module."
-  (run-with-timer 0 nil #'todo-write-follow--begin-mode))
-
-(defun todo-write-follow--begin-mode ()
-  "Follow what `todo-write-follow-mode' asks for; the module is loaded."
-  ;; The mode may have been on already, perhaps for another project.
-  (unless todo-write-follow-mode
-    (todo-write-follow--each #'todo-write-follow--end (todo-write-follow--automatic)))
-  (when todo-write-follow-mode
-    (todo-write-follow--connect))
+(defun todo-write-follow--switch-on ()
+  "Follow what `todo-write-follow-mode' asks for.
+The mode may have been on already, perhaps for another project."
+  (todo-write-follow--connect)
   (todo-write-follow--send-homes)
-  (funcall (if todo-write-follow-mode #'add-hook #'remove-hook)
-           'todo-write-list-refresh-hook #'todo-write-follow--search-again)
-  (when (featurep 'todo-write-connect)
-    (todo-write-connect--send-all))
-  (when todo-write-follow-mode
-    (when (file-remote-p todo-write-follow--project)
-      (condition-case err
-          (todo-write-connect todo-write-follow--project)
-        (error (message "todo-write does not follow on %s: %s"
-                        (file-remote-p todo-write-follow--project)
-                        (error-message-string err)))))
-    (todo-write-follow--search-again)))
+  (add-hook 'todo-write-list-refresh-hook #'todo-write-follow--search-again)
+  (add-hook 'todo-write-follow-sessions--homes-hook #'todo-write-follow--send-homes)
+  (run-hooks 'todo-write-machines--wanted-hook)
+  (when (file-remote-p todo-write-follow--project)
+    (condition-case err
+        (todo-write-connect todo-write-follow--project)
+      (error (message "todo-write does not follow on %s: %s"
+                      (file-remote-p todo-write-follow--project)
+                      (error-message-string err)))))
+  (todo-write-follow--search-again))
+
+(defun todo-write-follow--switch-off ()
+  "Stop following the sessions that `todo-write-follow-mode' picked."
+  (todo-write-follow--each #'todo-write-follow--end (todo-write-follow--automatic))
+  (todo-write-follow--send-homes)
+  (remove-hook 'todo-write-list-refresh-hook #'todo-write-follow--search-again)
+  (remove-hook 'todo-write-follow-sessions--homes-hook #'todo-write-follow--send-homes)
+  (run-hooks 'todo-write-machines--wanted-hook))
+
+(defun todo-write-follow--installed-p ()
+  "Return non-nil if this machine has a folder of an agent that can be followed."
+  (seq-some (lambda (agent) (file-directory-p (cdr agent)))
+            (todo-write-follow-sessions--given-homes)))
+
+(todo-write-host-define "Claude Code and Codex"
+  :mode 'todo-write-follow-mode :feature 'todo-write-dyn
+  :switch-on #'todo-write-follow--switch-on :switch-off #'todo-write-follow--switch-off
+  :installed #'todo-write-follow--installed-p
+  :remedy "M-x todo-write-follow for one session, M-x todo-write-follow-mode for the newest one")
 
 (defun todo-write-follow-stop (&optional file)
   "Stop following the session whose transcript is FILE; nil for all.
@@ -277,8 +289,8 @@ connected; see `todo-write-disconnect'."
           ((not todo-write-follow-mode))
           ((or (null file) (seq-some #'todo-write-follow--session-automatic sessions))
            (todo-write-follow-mode -1)))
-    (when (and (null file) (featurep 'todo-write-connect))
-      (todo-write-connect--stop-following))
+    (unless file
+      (todo-write-machines-follow-none))
     (todo-write-follow--each #'todo-write-follow--end sessions)
     (todo-write-follow--send-homes)))
 
@@ -485,6 +497,40 @@ An error with one of them is reported, and does not stop the others."
   (when (todo-write-hub--live-p)
     (todo-write--call todo-write-dyn--hub-search (todo-write--sandbox))))
 
+;;; Sessions of another machine
+
+(defun todo-write-follow--sessions-on (machine)
+  "Return the sessions on MACHINE, a name, that are followed."
+  (seq-filter (lambda (session)
+                (equal machine (todo-write-machines--of (todo-write-follow--session-file session))))
+              todo-write-follow--sessions))
+
+(defun todo-write-follow-project-on (machine)
+  "Return the folder of the mode's project on MACHINE, a name, in a list, or nil."
+  (let ((prefix (todo-write-machines--prefix machine)))
+    (and todo-write-follow-mode
+         (string-prefix-p prefix todo-write-follow--project)
+         (list (directory-file-name
+                (substring todo-write-follow--project (length prefix)))))))
+
+(defun todo-write-follow-machine (machine)
+  "Follow all live sessions of MACHINE, a name, also those that were stopped."
+  (setq todo-write-follow--stopped
+        (seq-remove (lambda (file) (equal machine (todo-write-machines--of file)))
+                    todo-write-follow--stopped))
+  (todo-write-follow--search-again))
+
+(defun todo-write-follow-reach-machine (machine)
+  "Have the hub read the sessions of MACHINE, a name, which is connected now.
+A new hub had not known it when they were begun."
+  (dolist (session (todo-write-follow--sessions-on machine))
+    (unless (todo-write-follow--session-id session)
+      (todo-write-follow--register session))))
+
+(defun todo-write-follow-end-machine (machine)
+  "Stop following the sessions of MACHINE, a name."
+  (todo-write-follow--each #'todo-write-follow--end (todo-write-follow--sessions-on machine)))
+
 ;;; What the hub reads
 
 (defun todo-write-follow--receive-read (session message)
@@ -543,7 +589,7 @@ files that are not text."
 
 (defun todo-write-follow--of-machine-p (one)
   "Return non-nil if ONE, on another machine, lives and all there are followed."
-  (and (todo-write-connect--follows-p (todo-write-machines--of (plist-get one :file)))
+  (and (todo-write-machines-follows-p (todo-write-machines--of (plist-get one :file)))
        (todo-write-follow--live-p one)))
 
 (defun todo-write-follow--begin-all (found automatic)

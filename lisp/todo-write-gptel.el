@@ -28,6 +28,7 @@
 (require 'todo-write)
 (require 'todo-write-calls)
 (require 'todo-write-header-line)
+(require 'todo-write-host)
 (require 'todo-write-mode-line)
 (require 'todo-write-row)
 (require 'todo-write-text)
@@ -97,9 +98,6 @@ does not show the list in the chat.  Set it before turning on
 (defvar todo-write-gptel--chats nil
   "The buffers of the chats with a plan.")
 
-(defvar todo-write-gptel--on nil
-  "Non-nil if gptel is set up, or will be as soon as it is loaded.")
-
 (defvar todo-write-gptel--agent nil
   "The value of `todo-write-gptel-agent' when the mode was turned on.")
 
@@ -116,9 +114,7 @@ does not show the list in the chat.  Set it before turning on
 gptel may be loaded before or after."
   :global t
   :group 'todo-write-hosts
-  (if todo-write-gptel-mode
-      (todo-write-gptel--set-up)
-    (todo-write-gptel--take-away)))
+  (todo-write-host-switch "gptel" todo-write-gptel-mode))
 
 ;;;###autoload
 (defun todo-write-gptel-register ()
@@ -127,35 +123,27 @@ No chat has it until a preset or gptel's menu adds it by its name.  If
 gptel is not loaded yet, do this when it is, and return nil.  Turning off
 `todo-write-gptel-mode' takes the tool away."
   (interactive)
-  (todo-write-gptel--set-up))
+  (todo-write-host-switch "gptel" t))
 
-(defun todo-write-gptel--set-up (&rest _)
-  "Set gptel up, or wait until it is loaded; return the tool, or nil."
-  (todo-write-module--prepare)
-  (setq todo-write-gptel--on t)
-  (if (not (featurep 'gptel))
-      ;; A hook that has a value when gptel is loaded would not get its default one.
-      (ignore (add-hook 'after-load-functions #'todo-write-gptel--set-up-loaded))
-    (pcase-dolist (`(,hook . ,function) todo-write-gptel--hooks)
-      (add-hook hook function))
-    (setq todo-write-gptel--agent todo-write-gptel-agent)
-    (todo-write-gptel--make-tool)))
+;; A hook that has a value when gptel is loaded would not get its default one.
+(todo-write-host-define "gptel"
+  :mode 'todo-write-gptel-mode :feature 'gptel
+  :switch-on #'todo-write-gptel--set-up :switch-off #'todo-write-gptel--take-away
+  :installed (lambda () (locate-library "gptel"))
+  :remedy "M-x todo-write-gptel-mode, or that in the init file")
 
-(defun todo-write-gptel--set-up-loaded (_file)
-  "Set gptel up if it is loaded now."
-  (when (featurep 'gptel)
-    (remove-hook 'after-load-functions #'todo-write-gptel--set-up-loaded)
-    (todo-write-gptel--set-up)))
+(defun todo-write-gptel--set-up ()
+  "Set gptel up; return the tool."
+  (pcase-dolist (`(,hook . ,function) todo-write-gptel--hooks)
+    (add-hook hook function))
+  (setq todo-write-gptel--agent todo-write-gptel-agent)
+  (todo-write-gptel--make-tool))
 
 (defun todo-write-gptel--take-away ()
   "Take away what `todo-write-gptel--set-up' set up."
-  (setq todo-write-gptel--on nil)
-  (remove-hook 'after-load-functions #'todo-write-gptel--set-up-loaded)
   (pcase-dolist (`(,hook . ,function) todo-write-gptel--hooks)
-    (when (boundp hook)
-      (remove-hook hook function)))
-  (when (featurep 'gptel)
-    (todo-write-gptel--remove-tool))
+    (remove-hook hook function))
+  (todo-write-gptel--remove-tool)
   (remove-hook 'todo-write--event-functions #'todo-write-gptel--on-event)
   (dolist (chat (seq-filter #'buffer-live-p todo-write-gptel--chats))
     (with-current-buffer chat
@@ -311,16 +299,17 @@ gptel marks all else by a text property."
   "Set CHAT to waiting if gptel asks the user whether its calls may run.
 gptel has no hook for that, and none for the user's answer: the chat waits
 until the calls have ended, or the next request begins."
-  (when-let* ((thread (todo-write-gptel--thread-of chat))
-              (request (buffer-local-value 'todo-write-gptel--request chat))
-              (info (gptel-fsm-info request))
-              ((eq 'TOOL (gptel-fsm-state request)))
-              (calls (seq-filter (lambda (call) (todo-write-gptel--asks-p call info))
-                                 (plist-get info :tool-use))))
-    (todo-write-set-activity
-     thread 'waiting
-     (todo-write-row--reason (mapconcat (lambda (call) (plist-get call :name)) calls ", ")
-                             "permission"))))
+  (todo-write--for-host "gptel"
+    (when-let* ((thread (todo-write-gptel--thread-of chat))
+                (request (buffer-local-value 'todo-write-gptel--request chat))
+                (info (gptel-fsm-info request))
+                ((eq 'TOOL (gptel-fsm-state request)))
+                (calls (seq-filter (lambda (call) (todo-write-gptel--asks-p call info))
+                                   (plist-get info :tool-use))))
+      (todo-write-set-activity
+       thread 'waiting
+       (todo-write-row--reason (mapconcat (lambda (call) (plist-get call :name)) calls ", ")
+                               "permission")))))
 
 (defun todo-write-gptel--asks-p (call info)
   "Return non-nil if gptel asks whether CALL of the request with INFO may run.
@@ -336,8 +325,9 @@ Unless its tool is asynchronous, it would have a result otherwise."
 (defun todo-write-gptel--buffer-killed ()
   "Pause the plan of the current buffer, which is being killed."
   (setq todo-write-gptel--chats (delq (current-buffer) todo-write-gptel--chats))
-  (todo-write-calls--drop todo-write-gptel-thread)
-  (todo-write-end-turn todo-write-gptel-thread "the chat was closed"))
+  (todo-write--for-host "gptel"
+    (todo-write-calls--drop todo-write-gptel-thread)
+    (todo-write-end-turn todo-write-gptel-thread "the chat was closed")))
 
 ;;; The work
 

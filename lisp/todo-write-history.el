@@ -429,7 +429,8 @@ At most two are marked."
               (cons number (seq-take todo-write-history--marked 1))))
       (todo-write-history--draw-index)
       ;; The last one has no next.
-      (ignore-errors (todo-write-history-next)))))
+      (ignore-error user-error
+        (todo-write-history-next)))))
 
 (defun todo-write-history-compare ()
   "Show what changed from one marked revision to the other.

@@ -36,6 +36,11 @@ and a key that is neither a string nor a symbol is no name."
   (dolist (name names object)
     (setq object (cdr (assoc name (todo-write-json--fields object))))))
 
+(defun todo-write-json--parsed (input)
+  "Return INPUT, the arguments of a tool call, decoded if it is JSON text."
+  ;; Arguments may be plain text, or JSON that is still coming in.
+  (or (and (stringp input) (ignore-errors (json-parse-string input))) input))
+
 (defun todo-write-json--plist (value &optional depth)
   "Return a deep copy of VALUE, decoded JSON, with plists as objects.
 Arrays must be vectors.  VALUE is within DEPTH other values; what lies

@@ -295,7 +295,7 @@ Signal a `user-error' if there is no thread."
     (unless observation
       (user-error "This observation is no longer kept"))
     (when input
-      (plist-put content :input (todo-write-story--input input)))
+      (plist-put content :input (todo-write-json--parsed input)))
     (with-current-buffer (get-buffer-create "*todo-write-observation*")
       (let ((inhibit-read-only t))
         (erase-buffer)

@@ -103,6 +103,11 @@ Signal a `user-error' if no line for a shell can be made from these."
                        (and container '("sh" "-c")))
                " ")))
 
+(defun todo-write-machines-setup--system ()
+  "Return what `uname -sm' prints on this machine, or nil."
+  ;; Not every system has that program.
+  (ignore-errors (car (process-lines "uname" "-sm"))))
+
 (defun todo-write-machines-setup--program-lines (there)
   "Return the lines that bring the program to the machine THERE."
   (let* ((ssh (todo-write-machines-setup--ssh there))
@@ -110,7 +115,7 @@ Signal a `user-error' if no line for a shell can be made from these."
          (program (todo-write-mcp-setup--program))
          (sources (or (todo-write-module--sources) "."))
          (same (equal (todo-write-machines-setup--there-system there)
-                      (ignore-errors (car (process-lines "uname" "-sm"))))))
+                      (todo-write-machines-setup--system))))
     (concat
      (format "%s 'umask 077; mkdir -p %s/bin; chmod 700 %s'\n" ssh folder folder)
      (if (and same program)
@@ -135,7 +140,7 @@ That must be of this kind.  Return nil if there is no program here."
   "Return what to say of the program on the machine THERE."
   (format "It is a machine of the kind %s, this one %s. %s"
           (todo-write-machines-setup--there-system there)
-          (or (ignore-errors (car (process-lines "uname" "-sm"))) "unknown")
+          (or (todo-write-machines-setup--system) "unknown")
           "Where cargo is missing there, take the file
 todo-write-mcp for its kind from the release, and put it to the same place."))
 

@@ -7,13 +7,14 @@
 
 ;; The machines on which agents run beside this one: hosts reached by SSH, and
 ;; containers.  A machine's name and the prefix of its files are set in Emacs; no
-;; program there can choose them.  Nothing in this file opens a connection; see
-;; todo-write-connect.el for that.
+;; program there can choose them.  Which of them are connected is kept here, too;
+;; todo-write-connect.el connects them.
 ;;
 ;; The key of a thread on a machine is "NAME/KEY", where KEY is what it would be here.
 
 ;;; Code:
 
+(require 'cl-lib)
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write-core)
@@ -131,6 +132,52 @@ PROJECT.  No connection is opened."
   (if-let* ((name (todo-write-machines--of file)))
       (string-remove-prefix "/:" (string-remove-prefix (todo-write-machines--prefix name) file))
     file))
+
+;;; Connections
+
+(cl-defstruct (todo-write-machines-link
+               (:constructor todo-write-machines-make-link) (:copier nil))
+  "The connection to a machine.
+NAME is the machine's.  STATE is `connecting', `connected' or `lost', SINCE
+a time, as a float, and REASON why it was lost.  FOLLOWS is non-nil if all
+live sessions there are followed.  BEFORE is non-nil once it was connected.
+NOTE is a sentence about what does not work there, or nil.  PAUSE is the
+number of seconds before the last attempt to take it up again, TIMER that
+of the next one, or nil."
+  name state (since 0) reason (follows t) before note pause timer)
+
+(defvar todo-write-machines-links nil
+  "The connections to machines, also those that were lost.")
+
+(defvar todo-write-machines--wanted-hook nil
+  "Hook, run when connected machines must be told what is wanted of them.
+That depends on the modes that follow sessions and that take calls.")
+
+(defun todo-write-machines-link-to (name)
+  "Return the connection to the machine NAME, or nil."
+  (seq-find (lambda (link) (equal name (todo-write-machines-link-name link)))
+            todo-write-machines-links))
+
+(defun todo-write-machines-lost-since (name)
+  "Return when the connection to the machine NAME was lost, or nil if it is not."
+  (when-let* ((link (todo-write-machines-link-to name)))
+    (and (eq 'lost (todo-write-machines-link-state link))
+         (todo-write-machines-link-since link))))
+
+(defun todo-write-machines-reached-p (name)
+  "Return non-nil if messages of the machine NAME are expected."
+  (when-let* ((link (todo-write-machines-link-to name)))
+    (not (eq 'lost (todo-write-machines-link-state link)))))
+
+(defun todo-write-machines-follows-p (name)
+  "Return non-nil if all live sessions of the machine NAME are followed."
+  (when-let* ((link (todo-write-machines-link-to name)))
+    (todo-write-machines-link-follows link)))
+
+(defun todo-write-machines-follow-none ()
+  "Follow no further sessions of machines; their connections stay."
+  (dolist (link todo-write-machines-links)
+    (setf (todo-write-machines-link-follows link) nil)))
 
 (provide 'todo-write-machines)
 ;;; todo-write-machines.el ends here

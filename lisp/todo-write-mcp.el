@@ -20,16 +20,15 @@
 (require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-follow-sessions)
+(require 'todo-write-host)
 (require 'todo-write-mcp-setup)
 (require 'todo-write-note)
 (require 'todo-write-permission)         ; For its role.
+(require 'todo-write-plugin)
 (require 'todo-write-program)
 (require 'todo-write-machines)
 (require 'todo-write-socket)
 (require 'todo-write-text)
-
-(declare-function todo-write-follow--send-homes "todo-write-follow")
-(declare-function todo-write-follow-sessions--add-home "todo-write-follow-sessions")
 
 (defconst todo-write-mcp--quiet 600
   "Seconds without a call after which a session is paused.
@@ -67,34 +66,33 @@ agent the tool.  If another Emacs has the socket, this one takes over when
 that ends."
   :global t
   :group 'todo-write-hosts
-  (when todo-write-mcp-mode
-    (todo-write-module--prepare))
-  (cond ((featurep 'todo-write-dyn)
-         (todo-write-mcp--begin-mode)
-         (when (and todo-write-mcp-mode (called-interactively-p 'any)
-                    (not (todo-write-mcp-setup--kept-p)))
-           (message "On for this session; for later ones, put %s into your init file"
-                    "(todo-write-mcp-mode)")))
-        (todo-write-mcp-mode
-         ;; The user was told how to get the module.
-         (add-hook 'todo-write-module--loaded-hook #'todo-write-mcp--begin-mode-soon))))
+  (todo-write-host-switch "MCP" todo-write-mcp-mode)
+  (when (and todo-write-mcp-mode (todo-write-socket--state) (called-interactively-p 'any)
+             (not (todo-write-mcp-setup--kept-p)))
+    (message "On for this session; for later ones, put %s into your init file"
+             "(todo-write-mcp-mode)")))
 
-(defun todo-write-mcp--begin-mode-soon ()
-  "Open the socket after the call that has loaded the module."
-  (run-with-timer 0 nil #'todo-write-mcp--begin-mode))
+(defun todo-write-mcp--switch-on ()
+  "Open the socket, and watch for what agents must be told."
+  (todo-write-note--watch t)
+  (condition-case err
+      (todo-write-socket--open)
+    (todo-write-error
+     (todo-write-note--watch nil)
+     (setq todo-write-mcp-mode nil)
+     (display-warning 'todo-write (cadr err))))
+  (run-hooks 'todo-write-machines--wanted-hook))
 
-(defun todo-write-mcp--begin-mode ()
-  "Open or close the socket for `todo-write-mcp-mode'; the module is loaded."
-  (todo-write-note--watch todo-write-mcp-mode)
-  (if (not todo-write-mcp-mode)
-      (todo-write-socket--close)
-    (condition-case err
-        (todo-write-socket--open)
-      (todo-write-error
-       (todo-write-note--watch nil)
-       (setq todo-write-mcp-mode nil)
-       (display-warning 'todo-write (cadr err)))))
-  (run-hooks 'todo-write-socket--functions))
+(defun todo-write-mcp--switch-off ()
+  "Close the socket."
+  (todo-write-note--watch nil)
+  (todo-write-socket--close)
+  (run-hooks 'todo-write-machines--wanted-hook))
+
+(todo-write-host-define "MCP"
+  :mode 'todo-write-mcp-mode :feature 'todo-write-dyn
+  :switch-on #'todo-write-mcp--switch-on :switch-off #'todo-write-mcp--switch-off
+  :findings (lambda () (list (todo-write-mcp-setup--finding) (todo-write-plugin--finding))))
 
 ;;; Messages
 
@@ -112,11 +110,10 @@ See `todo-write-socket--roles'."
       ('hello (setf (todo-write-mcp--program-hello program) hello
                     (todo-write-mcp--program-connection program) connection
                     (todo-write-mcp--program-broken program) nil)
-              (when (and (bound-and-true-p todo-write-follow-mode)
-                         (not (todo-write-mcp--remote program)))
+              (unless (todo-write-mcp--remote program)
                 (todo-write-follow-sessions--add-home 'claude (plist-get hello :claudeFolder))
                 (todo-write-follow-sessions--add-home 'codex (plist-get hello :codexFolder))
-                (todo-write-follow--send-homes))
+                (run-hooks 'todo-write-follow-sessions--homes-hook))
               (when-let* ((lost (plist-get hello :lost)))
                 (todo-write-mcp--note-lost lost)))
       ((guard (null program))

@@ -178,9 +178,6 @@ that error, and show the user a message with a button."
   (when (called-interactively-p 'any)
     (message "The module is loaded")))
 
-(defvar todo-write-module--loaded-hook nil
-  "Hook of modes that wait for the module, run after it is loaded.")
-
 (defun todo-write-module--load ()
   "Load the module, after getting it if it is missing."
   (unless module-file-suffix
@@ -194,8 +191,7 @@ that error, and show the user a message with a button."
             "The sources of todo-write's module are newer than it."
             (assq-delete-all 'download (todo-write-module--ways "todo-write-dyn"))))
       (todo-write-module--build "todo-write-dyn")))
-    (require 'todo-write-dyn (todo-write-module--find))
-    (run-hooks 'todo-write-module--loaded-hook)))
+    (require 'todo-write-dyn (todo-write-module--find))))
 
 (defun todo-write-module--prepare ()
   "Load the module for a mode that is switched on, and signal no error.

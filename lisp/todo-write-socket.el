@@ -21,7 +21,7 @@
 (require 'todo-write-core)
 (require 'todo-write-hub)
 (require 'todo-write-module)
-(declare-function todo-write-connect--reached-p "todo-write-connect")
+(require 'todo-write-machines)
 
 (defcustom todo-write-socket nil
   "File name of the socket by which agents' programs reach this Emacs.
@@ -74,9 +74,6 @@ open yet.")
 (defvar todo-write-socket--wanted nil
   "Non-nil while the socket is open, or is opened as soon as that is possible.")
 
-(defvar todo-write-socket--functions nil
-  "Hook, run when `todo-write-mcp-mode' was switched on or off.")
-
 (defvar todo-write-socket--shown nil
   "Sentences that the user was shown in this session.")
 
@@ -113,6 +110,7 @@ Signal `todo-write-error' if the socket cannot be opened safely."
   "Open the socket of a hub that has begun in place of an earlier one."
   (when todo-write-socket--wanted
     (mapc #'todo-write-socket--closed todo-write-socket--connections)
+    ;; This is a hook: its other functions are called in any case.
     (with-demoted-errors "todo-write: %S"
       (todo-write-socket--open))))
 
@@ -135,8 +133,7 @@ Signal `todo-write-error' if the socket cannot be opened safely."
 MACHINE is nil for this one."
   (if machine
       (and todo-write-socket--wanted
-           (featurep 'todo-write-connect)
-           (todo-write-connect--reached-p machine))
+           (todo-write-machines-reached-p machine))
     (eq 'open (todo-write-socket--state))))
 
 (defun todo-write-socket--first-pid ()

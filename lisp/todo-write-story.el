@@ -317,16 +317,11 @@ For a tool call, that is its most telling argument."
   "Return LINE without the marks of bold text."
   (replace-regexp-in-string "\\*\\*\\([^*\n]+\\)\\*\\*" "\\1" line))
 
-(defun todo-write-story--input (input)
-  "Return INPUT, the arguments of a tool call, decoded if it is JSON text."
-  ;; Arguments may be plain text.
-  (or (and (stringp input) (ignore-errors (json-parse-string input))) input))
-
 (defun todo-write-story--argument (input project)
   "Return the most telling part of INPUT, the arguments of a call in PROJECT.
 That is the first of the usual arguments, else the first short string,
 else all of INPUT."
-  (let* ((decoded (todo-write-story--input input))
+  (let* ((decoded (todo-write-json--parsed input))
          (fields (todo-write-json--fields decoded))
          (name (seq-find (lambda (name) (todo-write-story--words (cdr (assoc name fields))))
                          '("command" "cmd" "file_path" "notebook_path" "path" "pattern"

@@ -246,8 +246,7 @@ CATEGORY is a symbol with the text properties of its line."
   "Return text that names the machine of THREAD's agent, or nil for this one."
   (when-let* ((host (todo-write-machines--host
                      thread (plist-get (todo-write-about thread) :project))))
-    (let ((lost (and (featurep 'todo-write-connect)
-                     (todo-write-connect--lost-since host))))
+    (let ((lost (todo-write-machines-lost-since host)))
       (concat (propertize (concat "on " (todo-write-row-line host)) 'face 'todo-write-detail)
               (and lost (propertize (format-time-string " (not connected since %H:%M)" lost)
                                     'face 'todo-write-paused))))))

@@ -291,8 +291,9 @@ passed to `display-buffer'."
 
 (defun todo-write-view--to-first-row ()
   "Move point to the first row, also in the windows that show the buffer."
-  (goto-char (point-min))
-  (ignore-errors (todo-write-view-next)) ; There may be no row.
+  ;; There may be no row.
+  (ignore-error user-error
+    (todo-write-view-first))
   (dolist (window (get-buffer-window-list nil nil t))
     (set-window-start window (point-min))
     (set-window-point window (point))

@@ -190,19 +190,19 @@ further variables."
 
 (defun remote-connected-p (name)
   "Return non-nil if the machine NAME is connected."
-  (when-let* ((link (todo-write-connect--link name)))
-    (eq 'connected (todo-write-connect--link-state link))))
+  (when-let* ((link (todo-write-machines-link-to name)))
+    (eq 'connected (todo-write-machines-link-state link))))
 
 (defun remote-connect (name)
   "Connect to the machine NAME and wait for that."
   (todo-write-connect name)
   (todo-write-test-wait (lambda () (remote-connected-p name)) 60
-                        (lambda () (prin1-to-string (todo-write-connect--link name)))))
+                        (lambda () (prin1-to-string (todo-write-machines-link-to name)))))
 
 (defun remote-disconnect ()
   "Disconnect from all machines."
-  (dolist (link todo-write-connect--links)
-    (todo-write-disconnect (todo-write-connect--link-name link)))
+  (dolist (link todo-write-machines-links)
+    (todo-write-disconnect (todo-write-machines-link-name link)))
   (todo-write-follow-stop))
 
 (defun remote-server ()

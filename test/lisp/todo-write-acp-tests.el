@@ -526,7 +526,7 @@ What acp.el would do is done by replaying a record."
       (should (equal responded '("y")))
       ;; agent-shell sends the answer.
       (acp-send-response :client client :response '((:request-id . 7)))
-      (should-not todo-write-acp--responders)
+      (should-not todo-write-agent-shell--responders)
       (todo-write-agent-shell-mode -1)
       (should (eq user agent-shell-permission-responder-function)))))
 
@@ -704,6 +704,20 @@ What acp.el would do is done by replaying a record."
       (advice-add 'acp-send-request :around #'todo-write-acp--send-request)
       (should-error (todo-write-acp-tests--replay client '(send 1 "session/prompt" "s"))))
     (should (equal (todo-write-activity "acp:s") '(failed . "No such program")))))
+
+(ert-deftest todo-write-acp-counts-what-fails-and-lets-the-client-go-on ()
+  (let ((todo-write--host-failures nil) (debug-on-error nil) (warning-minimum-log-level :error))
+    (todo-write-acp-tests--with-client client
+      (todo-write-acp-connect client nil "s")
+      (cl-letf (((symbol-function 'todo-write-acp--update)
+                 (lambda (&rest _) (error "The protocol changed")))
+                ((symbol-function 'todo-write-acp--ask)
+                 (lambda (&rest _) (error "The protocol changed"))))
+        (dolist (handler (alist-get 'notification todo-write-acp-tests--handlers))
+          (funcall handler '((method . "session/update")
+                             (params (sessionId . "s") (update (sessionUpdate . "plan"))))))
+        (todo-write-acp-tests--ask))
+      (should (equal '("ACP" 2 . error) (car todo-write--host-failures))))))
 
 (provide 'todo-write-acp-tests)
 ;;; todo-write-acp-tests.el ends here

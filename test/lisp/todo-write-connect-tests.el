@@ -74,8 +74,8 @@ exec sh -c \"$3\"
          (unwind-protect (progn ,@body)
            (todo-write-follow-mode -1)
            (todo-write-follow-stop)
-           (dolist (link todo-write-connect--links)
-             (todo-write-disconnect (todo-write-connect--link-name link)))
+           (dolist (link todo-write-machines-links)
+             (todo-write-disconnect (todo-write-machines-link-name link)))
            (delete-directory hosts t))))))
 
 (defun todo-write-connect-tests--append (file &rest lines)
@@ -130,8 +130,8 @@ MORE are further fields."
 
 (defun todo-write-connect-tests--connected-p (name)
   "Return non-nil if the machine NAME is connected."
-  (when-let* ((link (todo-write-connect--link name)))
-    (eq 'connected (todo-write-connect--link-state link))))
+  (when-let* ((link (todo-write-machines-link-to name)))
+    (eq 'connected (todo-write-machines-link-state link))))
 
 (defun todo-write-connect-tests--pid (hosts host)
   "Return the id of the process that serves on HOST below HOSTS."
@@ -329,17 +329,17 @@ MORE are further fields."
     (let ((todo-write-machines-reconnect t)
           (todo-write-connect--first-pause 0.05) (todo-write-connect--longest-pause 0.1))
       (todo-write-connect-tests--connect "/ssh:one:")
-      (let ((link (todo-write-connect--link "one"))
+      (let ((link (todo-write-machines-link-to "one"))
             (pid (todo-write-connect-tests--pid hosts "one")))
         (rename-file (expand-file-name "one" hosts) (expand-file-name "gone" hosts))
         (signal-process pid 'KILL)
-        (todo-write-connect-tests--wait (eql 0.1 (todo-write-connect--link-pause link)))
+        (todo-write-connect-tests--wait (eql 0.1 (todo-write-machines-link-pause link)))
         ;; Only the loss is said, not each attempt.
         (should (equal 1 (length warnings)))
         (should (string-suffix-p "; Emacs will try again" (car warnings)))
         (rename-file (expand-file-name "gone" hosts) (expand-file-name "one" hosts))
         (todo-write-connect-tests--wait (todo-write-connect-tests--connected-p "one"))
-        (should-not (todo-write-connect--link-pause link))
+        (should-not (todo-write-machines-link-pause link))
         (should-not (equal pid (todo-write-connect-tests--pid hosts "one")))))))
 
 (ert-deftest todo-write-connect-says-why-a-machine-cannot-be-reached ()
@@ -349,7 +349,7 @@ MORE are further fields."
     (should (string-match-p "nowhere cannot be reached (.*Could not resolve hostname nowhere"
                             (car warnings)))
     (should (string-suffix-p "; M-x todo-write-connect tries again" (car warnings)))
-    (should-error (todo-write-connect--await "/ssh:nowhere:") :type 'user-error)))
+    (should-error (todo-write-follow--reach "/ssh:nowhere:") :type 'user-error)))
 
 (ert-deftest todo-write-connect-says-how-a-missing-program-gets-there ()
   (todo-write-connect-tests--with
@@ -396,14 +396,14 @@ MORE are further fields."
       (should (string-search "its agents already reach ann@desk" (car warnings)))
       (delete-process other)
       (todo-write-connect-tests--wait
-       (progn (unless (todo-write-connect--reached-p "one") (todo-write-connect "one"))
+       (progn (unless (todo-write-machines-reached-p "one") (todo-write-connect "one"))
               (todo-write-connect-tests--connected-p "one"))))))
 
 (ert-deftest todo-write-connect-without-ssh-nothing-is-left ()
   (todo-write-connect-tests--with
     (let ((exec-path nil))
       (should-error (todo-write-connect "/ssh:one:") :type 'user-error)
-      (should-not todo-write-connect--links))))
+      (should-not todo-write-machines-links))))
 
 (ert-deftest todo-write-connect-disconnecting-ends-the-process-and-keeps-the-plans ()
   (todo-write-connect-tests--with
@@ -611,8 +611,8 @@ MORE are further fields."
 (ert-deftest todo-write-connect-the-doctor-asks-no-machine ()
   (let ((todo-write-machines '(("build" :prefix "/ssh:build.invalid:") ("bad" :prefix "x")))
         (todo-write-machines--known nil)
-        (todo-write-connect--links
-         (list (todo-write-connect--make :name "far" :state 'lost :since 0 :reason "it ended"))))
+        (todo-write-machines-links
+         (list (todo-write-machines-make-link :name "far" :state 'lost :since 0 :reason "it ended"))))
     (should (equal '(note note problem) (mapcar #'car (todo-write-connect--findings))))
     (should (assoc "Machines" (todo-write-doctor--findings)))))
 
