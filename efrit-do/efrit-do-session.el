@@ -68,6 +68,10 @@ the session ended before the call was answered.")
   "Return non-nil if SESSION is running."
   (eq (efrit-do-session-status session) 'running))
 
+(defun efrit-do-session-resumable-p (session)
+  "Return non-nil if SESSION can be continued."
+  (memq (efrit-do-session-status session) '(cancelled stopped failed)))
+
 (defun efrit-do-session--trace-id (session)
   "Return the trace id of SESSION, which is new after each start."
   (format "%s.%d" (efrit-do-session-id session) (efrit-do-session-trace session)))

@@ -298,7 +298,7 @@ The text has no words of agents, because a header line is a construct."
                          "It waits for you: a answer  C-c C-k stop  ? menu")
                         ((efrit-do-session-running-p session)
                          "C-c C-k stop  P plan  ? menu")
-                        ((efrit-do--resumable-p session)
+                        ((efrit-do-session-resumable-p session)
                          "c continue  P plan  ? menu")
                         (t "P plan  l log  ? menu"))))
     (force-mode-line-update)))

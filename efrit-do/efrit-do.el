@@ -165,18 +165,14 @@ Abort its request, run no further tool, and pause its list.
     (when (called-interactively-p 'interactive)
       (message "Stopped; M-x efrit-do-continue to continue"))))
 
-(defun efrit-do--resumable-p (session)
-  "Return non-nil if SESSION can be continued."
-  (memq (efrit-do-session-status session) '(cancelled stopped failed)))
-
 ;;;###autoload
 (defun efrit-do-continue (&optional session)
   "Continue SESSION, by default that of this buffer or the newest stopped one.
 Reset the circuit breaker, and return the session.  Signal a `user-error' if
 none can be continued."
   (interactive)
-  (let ((session (or session (efrit-do--session-with #'efrit-do--resumable-p))))
-    (unless (and session (efrit-do--resumable-p session))
+  (let ((session (or session (efrit-do--session-with #'efrit-do-session-resumable-p))))
+    (unless (and session (efrit-do-session-resumable-p session))
       (user-error "No stopped session to continue"))
     (when (efrit-do-session-busy session)
       (user-error "A tool of this session is still running"))
