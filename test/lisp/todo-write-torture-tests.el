@@ -148,10 +148,10 @@ Return the number of calls."
                    (todo-write--event-functions todo-write--event-functions))
                (todo-write-test-warnings ,@body))
            (todo-write-follow-stop)
-           (dolist (mode '(todo-write-mode-line-mode todo-write-header-line-mode
-                           todo-write-tab-bar-mode todo-write-notify-mode
-                           todo-write-auto-show-mode todo-write-follow-mode))
-             (when (and (boundp mode) (symbol-value mode)) (funcall mode -1)))
+           (dolist (mode minor-mode-list)
+             (when (and (string-prefix-p "todo-write-" (symbol-name mode))
+                        (boundp mode) (symbol-value mode))
+               (funcall mode -1)))
            (let (kill-buffer-query-functions)
              (mapc #'kill-buffer (seq-difference (buffer-list) buffers))))))))
 
