@@ -1,9 +1,12 @@
-//! Who refused a call of Claude Code, and why.
+//! How a call of Claude Code ended, and who refused it, and why.
 //!
 //! Newer versions name in the line of the result who denied the call. The lines of subagents and of older
 //! versions have the words for the model only.
 
+use super::Origin;
+use super::line::ToolUseResult;
 use crate::events::payload::{Refusal, RefusedBy};
+use crate::events::work::CallOutcome;
 use crate::text::excerpt;
 
 /// Maximum number of characters of a reason.
@@ -48,4 +51,48 @@ pub(super) fn refusal(content: &str, by: Option<RefusedBy>) -> Option<Refusal> {
     let line = reason.and_then(|reason| reason.trim_start().lines().next());
     let reason = line.map(|line| excerpt(line, LONGEST)).filter(|line| !line.is_empty());
     Some(Refusal { by, reason })
+}
+
+/// Whether a result says that the call never ran.
+fn is_refusal(content: &str) -> bool {
+    let texts = ["The user doesn't want to", "<tool_use_error>", "Permission"];
+    texts.iter().any(|text| content.starts_with(text))
+}
+
+/// How a call ended.
+pub(super) fn outcome(
+    content: &str,
+    fields: &ToolUseResult<'_>,
+    is_error: bool,
+    origin: &Origin<'_>,
+    is_command: bool,
+) -> CallOutcome {
+    let interrupted = fields.interrupted == Some(true);
+    match is_error {
+        false if fields.background_task_id.is_some() => CallOutcome::Background,
+        false if interrupted => CallOutcome::Failed,
+        false => CallOutcome::Ok,
+        // It stays refused, whatever the text says.
+        true if origin.refused_by.is_some() => CallOutcome::Refused,
+        true if interrupted || code_in(content).is_some() => CallOutcome::Failed,
+        true if is_refusal(content) => CallOutcome::Refused,
+        // What the user says in place of an answer stands alone since version 2.
+        true if is_command && origin.is_modern => CallOutcome::Refused,
+        true => CallOutcome::Failed,
+    }
+}
+
+/// The number in `Exit code N` at the beginning of a text.
+fn code_in(content: &str) -> Option<i64> {
+    let rest = content.strip_prefix("Exit code ")?;
+    rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+/// The exit code of a command.
+pub(super) fn exit_code(content: &str, fields: &ToolUseResult<'_>, outcome: CallOutcome) -> Option<i64> {
+    match outcome {
+        CallOutcome::Ok if fields.return_code_interpretation.is_none() => Some(0),
+        CallOutcome::Failed => code_in(content),
+        _ => None,
+    }
 }

@@ -1,0 +1,100 @@
+//! What Claude Code tells of its work in figures: the tokens of responses, and the sums of subagents.
+
+use std::collections::VecDeque;
+
+use super::line::{Message, ToolUseResult};
+use super::{ClaudeReader, ENDED, Origin};
+use crate::agents::events::push_bounded;
+use crate::agents::{Event, EventKind};
+use crate::events::work::{Tokens, Usage};
+
+/// Maximum number of responses whose tokens may still grow.
+const RESPONSES: usize = 256;
+
+/// The newest responses with their tokens.
+#[derive(Debug, Default)]
+pub(super) struct Responses(VecDeque<(String, Usage)>);
+
+impl Responses {
+    /// Adds the figures in one line of a response; returns all of the response if they are news.
+    fn add(&mut self, response: &str, message: &Message<'_>) -> Option<Usage> {
+        let tokens = Tokens::from(message.usage?);
+        let place = self.0.iter().rposition(|(known, _)| known == response);
+        let before = place.and_then(|place| self.0.remove(place)).map(|(_, usage)| usage);
+        let mut usage = before.clone().unwrap_or(Usage { at_least: true, ..Usage::default() });
+        if tokens.sum() > usage.tokens.sum() {
+            usage.tokens = tokens;
+        }
+        usage.model = usage.model.or_else(|| message.model.as_ref().map(|model| model.0.clone()));
+        usage.at_least &= message.stop_reason.is_none();
+        push_bounded(&mut self.0, RESPONSES, (response.to_owned(), usage.clone()));
+        (before.as_ref() != Some(&usage)).then_some(usage)
+    }
+}
+
+/// Sums of the work of subagents that may have no file, by the subagents' ids.
+#[derive(Debug, Default)]
+pub(super) struct SubagentSums(VecDeque<(String, Event)>);
+
+impl ClaudeReader {
+    /// Counts the tokens of a message. Its lines repeat them with growing numbers.
+    pub(super) fn usage(&mut self, origin: &Origin<'_>, message: &Message<'_>, request: &str) {
+        // A fork begins with copies of its session's lines, whose work is counted there.
+        if origin.is_copied || !message.is_of_model() {
+            return;
+        }
+        let response = format!("{} {request}", message.id.unwrap_or_default());
+        if let Some(usage) = self.responses.add(&response, message) {
+            self.emit_work(origin, EventKind::Usage { response, usage });
+        }
+    }
+
+    /// Keeps the sums of a subagent's work until it is known whether the subagent has a file.
+    pub(super) fn keep_sums(
+        &mut self,
+        origin: &Origin<'_>,
+        subagent: &str,
+        call: &str,
+        fields: &ToolUseResult<'_>,
+    ) {
+        let Some(stats) = fields.tool_stats else { return };
+        if stats.edit_file_count == 0 || self.sources.has_subagent(subagent) {
+            return;
+        }
+        let kind = EventKind::OfSubagent {
+            subagent: subagent.to_owned(),
+            call: Some(call.to_owned()),
+            kind: Box::new(EventKind::SubagentSums {
+                added: stats.lines_added,
+                removed: stats.lines_removed,
+                edits: stats.edit_file_count,
+            }),
+        };
+        let place = self.events.place.clone();
+        let event = Event { place, ..origin.event(origin.source.clone(), kind) };
+        push_bounded(&mut self.sums.0, ENDED, (subagent.to_owned(), event));
+    }
+
+    /// Adds the sums of subagents that have no file.
+    pub(crate) fn take_sums(&mut self, has_file: impl Fn(&str) -> bool) {
+        for (subagent, event) in std::mem::take(&mut self.sums.0) {
+            if !has_file(&subagent) && !self.sources.has_subagent(&subagent) {
+                self.events.push_at(event.place.clone(), event);
+            }
+        }
+    }
+
+    /// Emits work, also for the main agent if it is a subagent's.
+    pub(super) fn emit_work(&mut self, origin: &Origin<'_>, kind: EventKind) {
+        let source = &origin.source;
+        let Some(subagent) = source.subagent.clone() else {
+            return self.events.push_work(origin.event(source.clone(), kind));
+        };
+        if let Some(main) = self.sources.main(&source.session) {
+            let call = self.sources.root_call(source);
+            let kind = EventKind::OfSubagent { subagent, call, kind: Box::new(kind.clone()) };
+            self.events.push_work(origin.event(main, kind));
+        }
+        self.sources.hold(origin.event(source.clone(), kind), &mut self.events);
+    }
+}
