@@ -20,13 +20,16 @@ mod job;
 mod machine;
 pub mod pipe;
 mod processes;
+mod project;
 mod queue;
 mod roots;
 mod search;
 #[cfg(unix)]
 pub mod serve;
 mod session;
+mod state;
 mod watch;
+mod workers;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -49,9 +52,11 @@ pub use machine::Connection;
 pub use search::{Choice, Found};
 
 use processes::ProcessesTask;
-use roots::{Followed, Key, Shared, Work};
+use roots::{Key, Work};
 use search::{ChooseTask, HomesTask, SearchTask};
 use session::SessionTask;
+use state::Followed;
+use workers::Shared;
 
 /// The number of a session that is followed.
 pub type SessionId = u64;
@@ -315,7 +320,7 @@ impl Hub {
     /// Sets the folders of agents. Those with a scope are searched for sessions, now and when they change.
     pub fn set_homes(&self, homes: Vec<Home>) {
         let mut state = self.shared.lock();
-        let is_known = |state: &roots::State, home: &Home| state.homes.contains_key(&home.folder);
+        let is_known = |state: &state::State, home: &Home| state.homes.contains_key(&home.folder);
         let gone: Vec<PathBuf> = state
             .homes
             .keys()

@@ -17,7 +17,7 @@ use crate::text::{excerpt, is_blank};
 
 /// Maximum number of homes of a machine, and of processes, sessions and names in one message.
 pub(super) const HOMES: usize = 32;
-pub(super) const MOST: usize = 2_000;
+pub(super) const MOST_ENTRIES: usize = 2_000;
 /// Maximum number of characters of an id, and of a line for the user.
 const ID: usize = 200;
 const LINE: usize = 1_000;
@@ -46,16 +46,20 @@ pub(super) fn bound(
         Message::Processes { home, live, killed, .. } => Message::Processes {
             home: file(home)?,
             machine: Some(machine.name.clone()),
-            live: live.into_iter().take(MOST).filter_map(|process| process_of(machine, process)).collect(),
-            killed: killed.into_iter().take(MOST).filter(|(session, _)| is_id(session)).collect(),
+            live: live
+                .into_iter()
+                .take(MOST_ENTRIES)
+                .filter_map(|process| process_of(machine, process))
+                .collect(),
+            killed: killed.into_iter().take(MOST_ENTRIES).filter(|(session, _)| is_id(session)).collect(),
         },
         Message::Found(found, unnamed) => Message::Found(
-            found.into_iter().take(MOST).filter_map(|one| found_of(machine, one)).collect(),
-            unnamed.into_iter().take(MOST).filter_map(file).collect(),
+            found.into_iter().take(MOST_ENTRIES).filter_map(|one| found_of(machine, one)).collect(),
+            unnamed.into_iter().take(MOST_ENTRIES).filter_map(file).collect(),
         ),
         Message::Choices(round, choices) => Message::Choices(
             round,
-            choices.into_iter().take(MOST).filter_map(|choice| choice_of(machine, choice)).collect(),
+            choices.into_iter().take(MOST_ENTRIES).filter_map(|choice| choice_of(machine, choice)).collect(),
         ),
         Message::Stuck(root, is_stuck) => Message::Stuck(file(root)?, is_stuck),
         Message::Broken(root) => Message::Broken(file(root)?),
@@ -124,7 +128,7 @@ fn is_list(options: &Options, list: &PlanResult) -> bool {
             && plan.cancelled.len() <= options.max_items
             && plan.notices.len() <= options.max_items
             && plan.drafts.iter().chain(&plan.cancelled).all(is_draft)
-    }) || list.as_ref().is_err_and(|problems| problems.len() <= MOST)
+    }) || list.as_ref().is_err_and(|problems| problems.len() <= MOST_ENTRIES)
 }
 
 /// What happened at the socket there. Process ids mean nothing here.

@@ -1,4 +1,4 @@
-//! The folders of agents, and the projects in which these run.
+//! The folders of agents.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,19 +26,6 @@ pub struct Scope {
     pub project: Vec<PathBuf>,
     /// Whether sessions of all projects are searched, those that live or were written lately.
     pub is_all: bool,
-}
-
-/// The names of files and folders at the root of a project.
-const MARKERS: [&str; 9] = [".git", ".jj", ".hg", ".sl", ".svn", ".bzr", "_darcs", ".pijul", ".fslckout"];
-
-/// The root of the project in which a folder is, by names and kinds of files alone.
-pub(super) fn project_of(folder: &Path) -> Option<PathBuf> {
-    let is_marker = |path: &Path| {
-        let kind = fs::symlink_metadata(path).map(|data| data.file_type());
-        kind.is_ok_and(|kind| kind.is_dir() || kind.is_file() || kind.is_symlink()) && path.exists()
-    };
-    let is_root = |folder: &&Path| MARKERS.iter().any(|marker| is_marker(&folder.join(marker)));
-    folder.ancestors().find(is_root).map(Path::to_owned)
 }
 
 /// The name that Claude Code gives the folder of a project's sessions.

@@ -54,6 +54,6 @@ impl Hub {
 
     /// Whether a task in `root` has waited for its file system for so long that this is reported.
     pub fn is_stuck(&self, root: &Path) -> bool {
-        self.shared.lock().is_stuck(root)
+        self.shared.lock().roots.is_stuck(root)
     }
 }

@@ -22,7 +22,8 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use super::bound::{HOMES, bound};
 use super::pipe::{self, Command, Report};
-use super::roots::{Followed, Shared, State};
+use super::state::{Followed, State};
+use super::workers::Shared;
 use super::{ConnectionState, Message, Scope, SessionId};
 use crate::agents::Agent;
 use crate::agents::recorder::Machine;

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::Message;
-use super::roots::{Key, Next, Shared};
+use super::roots::{Key, Next};
+use super::state::State;
 use super::watch::Watches;
+use super::workers::Shared;
 use crate::agents::claude::process_files::{Process, Processes};
 
 /// The live processes, and the sessions and ids of those that were killed.
@@ -66,14 +68,14 @@ impl ProcessesTask {
             let message =
                 Message::Processes { home: self.home.clone(), machine: None, live: now.0, killed: now.1 };
             state.queue.push(message, false);
-            state.hurry(&self.home, &Key::Search);
+            state.roots.hurry(&self.home, &Key::Search);
         }
         state.report_caught_up(&self.home);
         Next::At(Instant::now() + interval)
     }
 
     /// Lets the sessions be read of which a process changed; returns whether there are any.
-    fn hurry_sessions(&self, state: &mut super::roots::State, live: &[Process]) -> bool {
+    fn hurry_sessions(&self, state: &mut State, live: &[Process]) -> bool {
         let before: &[Process] = self.told.as_ref().map_or(&[], |(before, _)| before);
         let is_new = |process: &&Process| !before.contains(process);
         let is_gone = |process: &&Process| !live.contains(process);

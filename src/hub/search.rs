@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Message;
 use super::home::{Home, escape};
-use super::roots::{Key, Next, Shared};
+use super::roots::{Key, Next};
 use super::watch::Watches;
+use super::workers::Shared;
 use crate::agents::claude::process_files::Process;
 use crate::agents::describe::{Description, describe};
 use crate::agents::listing::Wanted;

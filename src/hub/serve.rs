@@ -7,10 +7,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync
 use std::thread;
 use std::time::Instant;
 
-use super::bound::{HOMES, MOST};
+use super::bound::{HOMES, MOST_ENTRIES};
 use super::door::{self, Door};
-use super::home::project_of;
 use super::pipe::{self, Command, Report};
+use super::project::project_of;
 use super::{Home, Hub, Message, Scope, Settings};
 use crate::agents::Agent;
 use crate::protocol::Welcome;
@@ -260,8 +260,8 @@ impl Served {
                 let mut unnamed: Vec<PathBuf> =
                     unnamed.iter().map(|path| path.to_string_lossy().into_owned().into()).collect();
                 found.retain(|one| is_text(&one.path));
-                found.truncate(MOST);
-                unnamed.truncate(MOST);
+                found.truncate(MOST_ENTRIES);
+                unnamed.truncate(MOST_ENTRIES);
                 Message::Found(found, unnamed)
             }
             Message::Choices(round, mut choices) => {

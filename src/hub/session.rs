@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::queue::event_weight;
-use super::roots::{Key, Next, Shared};
+use super::roots::{Key, Next};
 use super::search::begun;
 use super::watch::Watches;
+use super::workers::Shared;
 use super::{Message, Piece, SessionId};
 use crate::agents::describe::describe;
 use crate::agents::follower::{Appended, Follower};
@@ -217,9 +218,9 @@ impl SessionTask {
         let has_processes = is_told && folder.is_some_and(|folder| folder.is_dir());
         let mut state = shared.lock();
         state.sessions.entry(self.id).and_modify(|one| one.has_processes = has_processes);
-        if state.has(root, &Key::Processes) {
+        if state.roots.has(root, &Key::Processes) {
             state.caught_up.push(self.id);
-            state.hurry(root, &Key::Processes);
+            state.roots.hurry(root, &Key::Processes);
         } else {
             state.report_ready(self.id);
         }

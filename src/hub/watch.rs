@@ -7,7 +7,9 @@ use std::sync::{Arc, Weak};
 use notify::event::{EventKind, ModifyKind};
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
 
-use super::roots::{Key, Shared, State};
+use super::roots::Key;
+use super::state::State;
+use super::workers::Shared;
 
 /// The watcher of a root. Only the worker in that root uses it, since watching a folder may hang.
 #[derive(Debug)]
@@ -86,8 +88,8 @@ fn changed(root: &Path, shared: &Weak<Shared>, event: notify::Result<Event>) {
     let mut state = shared.lock();
     let mut is_any = event.need_rescan();
     if is_any {
-        state.mark_now(root, &Key::Search);
-        state.mark_now(root, &Key::Processes);
+        state.roots.mark(root, &Key::Search);
+        state.roots.mark(root, &Key::Processes);
     }
     for path in &event.paths {
         is_any |= note(&mut state, root, path);
@@ -104,13 +106,13 @@ fn note(state: &mut State, root: &Path, path: &Path) -> bool {
     }
     let is_of = |name: &str| path.parent().is_some_and(|folder| folder == root.join(name));
     if is_of("sessions") && path.extension().is_some_and(|extension| extension == "json") {
-        state.mark_now(root, &Key::Processes);
+        state.roots.mark(root, &Key::Processes);
         return true;
     }
     // A transcript that is not followed, or a folder.
     let is_searched = path.extension().is_none_or(|extension| extension == "jsonl");
     if is_searched {
-        state.mark_now(root, &Key::Search);
+        state.roots.mark(root, &Key::Search);
     }
     is_searched
 }

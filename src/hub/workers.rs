@@ -1,0 +1,238 @@
+//! The workers of a hub, which run the tasks of its roots.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::project::{mount_of, project_of};
+use super::roots::{BARRED, Fate, Key, Next, Work};
+use super::state::State;
+use super::watch::Watches;
+use super::{Bell, Message, SessionId, Settings};
+
+/// Maximum number of workers.
+const WORKERS: usize = 16;
+
+/// The state of a hub, for its workers and its owner.
+#[derive(Debug)]
+pub(super) struct Shared {
+    state: Mutex<State>,
+    /// Something may be due.
+    pub(super) work: Condvar,
+    /// Messages were taken, or a project was found.
+    pub(super) room: Condvar,
+}
+
+impl Shared {
+    pub(super) fn start(settings: Settings, bell: Bell) -> Arc<Shared> {
+        let state = State::new(settings, bell);
+        let shared =
+            Arc::new(Shared { state: Mutex::new(state), work: Condvar::new(), room: Condvar::new() });
+        shared.employ(&mut shared.lock());
+        shared
+    }
+
+    /// A poisoned lock is safe: nothing that may panic runs while it is held.
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a task, which is due now.
+    pub(super) fn add(&self, state: &mut State, root: PathBuf, key: Key, work: Work) {
+        state.roots.add(root, key, work);
+        self.work.notify_one();
+    }
+
+    /// Adds a task, or lets the one of this key run again.
+    pub(super) fn add_or_look(&self, state: &mut State, root: &Path, key: Key, work: impl FnOnce() -> Work) {
+        if state.roots.has(root, &key) {
+            state.roots.hurry(root, &key);
+            self.work.notify_one();
+        } else {
+            self.add(state, root.to_owned(), key, work());
+        }
+    }
+
+    pub(super) fn look_at_task(&self, state: &mut State, root: &Path, key: &Key) {
+        state.roots.hurry(root, key);
+        self.work.notify_one();
+    }
+
+    pub(super) fn look_at_all(&self, state: &mut State) {
+        state.roots.hurry_all();
+        self.work.notify_all();
+    }
+
+    /// Sends a message from a worker in `root`, once there is room. Returns false if its session is no
+    /// longer followed, or the hub is closed.
+    pub(super) fn send(&self, root: &Path, id: SessionId, message: Message, is_history: bool) -> bool {
+        let mut state = self.lock();
+        state.roots.set_waiting(root, true);
+        while state.queue.is_full() && !state.is_closed && state.sessions.contains_key(&id) {
+            state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.roots.set_waiting(root, false);
+        let is_wanted = !state.is_closed && state.sessions.contains_key(&id);
+        if is_wanted {
+            state.queue.push(message, is_history);
+        }
+        is_wanted
+    }
+
+    /// The root of the project of a local folder, for a worker in `root`. `None` if it has no
+    /// project, or if the file system does not answer in time.
+    pub(super) fn project_of(self: &Arc<Self>, root: &Path, folder: &Path) -> Option<PathBuf> {
+        let mut state = self.lock();
+        if let Some(known) = state.projects.get(folder) {
+            return known.clone();
+        }
+        let mount = mount_of(folder);
+        if mount == root {
+            drop(state);
+            let found = project_of(folder);
+            self.lock().projects.remember(folder, found.clone());
+            return found;
+        }
+        let key = Key::Project(folder.to_owned());
+        self.add_or_look(&mut state, &mount, key, || Work::Project(folder.to_owned()));
+        self.employ_if_needed(&mut state);
+        state.roots.set_waiting(root, true);
+        let end = Instant::now() + BARRED;
+        while state.projects.get(folder).is_none() && !state.is_closed && !state.roots.is_barred(&mount) {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            state = self.room.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.roots.set_waiting(root, false);
+        state.projects.get(folder).and_then(Clone::clone)
+    }
+
+    fn employ_if_needed(self: &Arc<Self>, state: &mut State) {
+        if state.idle == 0 && state.workers < WORKERS {
+            self.employ(state);
+        }
+    }
+
+    pub(super) fn employ(self: &Arc<Self>, state: &mut State) {
+        let shared = Arc::clone(self);
+        let worker = thread::Builder::new().name("todo-write-hub".into());
+        if worker.spawn(move || shared.serve()).is_ok() {
+            state.workers += 1;
+        }
+    }
+
+    /// Runs tasks until the hub is closed.
+    fn serve(self: Arc<Self>) {
+        let mut state = self.lock();
+        while !state.is_closed {
+            state.report_stuck();
+            let now = Instant::now();
+            match state.roots.next(now) {
+                Ok((root, key)) => {
+                    self.employ_if_needed(&mut state);
+                    let Some(begun) = state.roots.begin(&root, &key, now) else { continue };
+                    drop(state);
+                    let mut watches = begun.watches.unwrap_or_else(|| Watches::new(&root, &self));
+                    if let Some(left) = begun.left {
+                        watches.keep(|key| left.contains(key));
+                    }
+                    let done = self.run(&root, begun.work, &mut watches);
+                    state = self.lock();
+                    self.end(&mut state, &root, &key, done, watches);
+                }
+                Err(due) => {
+                    let most = Duration::from_secs(if state.roots.has_busy() { 1 } else { 3_600 });
+                    let left = due.map_or(most, |due| due.saturating_duration_since(now).min(most));
+                    state.idle += 1;
+                    state = self.work.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+                    state.idle -= 1;
+                }
+            }
+        }
+        state.workers -= 1;
+    }
+
+    /// Runs a task; None if it panicked.
+    fn run(self: &Arc<Self>, root: &Path, mut work: Work, watches: &mut Watches) -> Option<(Work, Next)> {
+        let next = catch_unwind(AssertUnwindSafe(|| match &mut work {
+            Work::Session(task) => task.run(self, root, watches),
+            Work::Processes(task) => task.run(self, watches),
+            Work::Search(task) => task.run(self, root, watches),
+            Work::Choose(task) => task.run(self, root),
+            Work::Homes(task) => task.run(self),
+            Work::Job(job) => {
+                if job.run() {
+                    Next::At(Instant::now())
+                } else {
+                    Next::Over
+                }
+            }
+            Work::Project(folder) => {
+                let found = project_of(folder);
+                self.lock().projects.remember(folder, found);
+                self.room.notify_all();
+                Next::Over
+            }
+        }));
+        next.ok().map(|next| (work, next))
+    }
+
+    fn end(&self, state: &mut State, root: &Path, key: &Key, done: Option<(Work, Next)>, watches: Watches) {
+        let (fate, was_stuck) = state.roots.end(root, key, done, watches);
+        match fate {
+            Fate::Settled => {}
+            Fate::Over => state.remove(root, key),
+            Fate::Failed => state.fail(root, key),
+        }
+        if was_stuck {
+            state.queue.push(Message::Stuck(root.to_owned(), false), false);
+        }
+        // Other tasks of this root may be due.
+        self.work.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::hub::search::HomesTask;
+
+    fn state(shared: &Shared) -> MutexGuard<'_, State> {
+        let mut state = shared.lock();
+        // No worker runs what a test adds.
+        state.is_closed = true;
+        state
+    }
+
+    #[test]
+    fn nothing_waits_for_a_task_that_panicked() {
+        let shared = Shared::start(Settings::default(), Box::new(|| {}));
+        let mut state = state(&shared);
+        let home = PathBuf::from("/home");
+        state.found.insert(home.clone(), None);
+        state.rounds.insert(1, (HashMap::from([(home.clone(), false)]), Vec::new()));
+        for key in [Key::Homes, Key::Search, Key::Choose(1, home.clone())] {
+            let work = Work::Homes(Box::new(HomesTask { sandbox: None }));
+            shared.add(&mut state, home.clone(), key.clone(), work);
+            state.roots.begin(&home, &key, Instant::now());
+            let watches = Watches::new(&home, &shared);
+            shared.end(&mut state, &home, &key, None, watches);
+            assert!(!state.roots.has(&home, &key));
+            let answer = state.queue.take();
+            let is_answer = match key {
+                Key::Homes => matches!(answer, Some(Message::Homes(_))),
+                Key::Search => matches!(answer, Some(Message::Found(..))),
+                _ => matches!(answer, Some(Message::Choices(1, _))),
+            };
+            assert!(is_answer, "{answer:?}");
+            assert!(matches!(state.queue.take(), Some(Message::Broken(root)) if root == home));
+        }
+    }
+}
