@@ -50,7 +50,7 @@ pub struct GitOperation {
 }
 
 /// Maximum number of operations of a command.
-const MOST: usize = 20;
+const MOST_OPERATIONS: usize = 20;
 /// Maximum number of characters of each text.
 const LONGEST: usize = 200;
 /// The parts of a command and of what it printed that are read, in bytes.
@@ -134,7 +134,7 @@ pub fn operations(command: &str, output: &str) -> Vec<GitOperation> {
         };
         found.extend(lines().find_map(created));
     }
-    found.truncate(MOST);
+    found.truncate(MOST_OPERATIONS);
     found
 }
 
@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn what_is_read_and_kept_is_bounded() {
         let many = "[m 699336a] x\n".repeat(10_000);
-        assert_eq!(operations("git commit", &many).len(), MOST);
+        assert_eq!(operations("git commit", &many).len(), MOST_OPERATIONS);
         let long = operations("git commit", &format!("[m 699336a] {}", "x".repeat(60_000)));
         assert!(long[0].title.as_ref().unwrap().chars().count() <= LONGEST + 1);
         let late = format!("{}\n[m 699336a] x", "\u{fc}".repeat(READ));
