@@ -342,14 +342,17 @@ MISSING is non-nil if the program was not found there."
                    (ignore-error user-error
                      (todo-write-machines-setup--copy-line name)))))
     (concat ".  The program todo-write-mcp is missing there.  "
-            (if line
-                (format "If it is a machine of this kind, this line in a shell copies it there:
+            (cond
+             (line (format "If it is a machine of this kind, this line in a shell copies it there:
 
   %s
 
-Otherwise, M-x todo-write-mcp-setup in %s shows what to do." line
-(todo-write-machines--prefix name))
-              "Check the :command of the machine in `todo-write-machines'."))))
+Otherwise, M-x todo-write-mcp-setup in %s shows what to do."
+                           line (todo-write-machines--prefix name)))
+             ((todo-write-machines--get name :command)
+              "Check the :command of the machine in `todo-write-machines'.")
+             (t (format "M-x todo-write-mcp-setup in %s shows what to do."
+                        (todo-write-machines--prefix name)))))))
 
 (defun todo-write-connect--set-timer (link timer)
   "Let TIMER, or none if nil, take LINK up again."

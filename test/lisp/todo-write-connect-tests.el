@@ -44,6 +44,7 @@ exec sh -c \"$3\"
   `(let* ((hosts (file-name-as-directory (make-temp-file "hosts" t)))
           (bin (expand-file-name "bin" hosts))
           (program (todo-write-mcp-helper-program))
+          (todo-write-mcp-program program)
           (process-environment (append (list (concat "HOSTS=" (directory-file-name hosts))
                                              (concat "PATH=" bin ":/usr/bin:/bin"))
                                        process-environment))

@@ -16,8 +16,15 @@
 (require 'todo-write-socket-helper)
 (require 'todo-write-user-helper)
 
-(defconst todo-write-large-tests--block 1
+(defconst todo-write-large-tests--block 2
   "The longest block in seconds; it is much less on a machine without other load.")
+
+(defmacro todo-write-large-tests--brief (form)
+  "Fail unless FORM, whose value is a block, is brief in one of five tries.
+What is wrong takes too long each time; what others do on the machine
+does not."
+  (declare (indent 0) (debug t))
+  `(should (cl-loop repeat 5 thereis (> todo-write-large-tests--block ,form))))
 
 (defvar todo-write-large-tests--folder nil "The project of the agent.")
 
@@ -91,33 +98,33 @@ non-nil, while the request is open."
   (todo-write-large-tests--with nil
     (let ((file (todo-write-large-tests--file 1000000)))
       (dolist (size '(100 400))
-        (should (> todo-write-large-tests--block
-                   (todo-write-large-tests--ask
-                    "Edit" (list :file_path file :old_string "a" :replace_all t
-                                 :new_string (make-string size ?b))))))
-      (should (> todo-write-large-tests--block
-                 (todo-write-large-tests--ask
-                  "MultiEdit" (list :file_path file
-                                    :edits (todo-write-large-tests--many
-                                            200 :old_string "a" :new_string "b%d"))))))))
+        (todo-write-large-tests--brief
+          (todo-write-large-tests--ask
+           "Edit" (list :file_path file :old_string "a" :replace_all t
+                        :new_string (make-string size ?b)))))
+      (todo-write-large-tests--brief
+        (todo-write-large-tests--ask
+         "MultiEdit" (list :file_path file
+                           :edits (todo-write-large-tests--many
+                                   200 :old_string "a" :new_string "b%d")))))))
 
 (ert-deftest todo-write-large-questions-do-not-block ()
   (todo-write-large-tests--with nil
     (dolist (count '(4000 20000))
-      (should (> todo-write-large-tests--block
-                 (todo-write-large-tests--ask
-                  "AskUserQuestion"
-                  (list :questions (todo-write-large-tests--many count :question "Q%d"))))))
+      (todo-write-large-tests--brief
+        (todo-write-large-tests--ask
+         "AskUserQuestion"
+         (list :questions (todo-write-large-tests--many count :question "Q%d")))))
     (dolist (count '(10000 60000))
-      (should (> todo-write-large-tests--block
-                 (todo-write-large-tests--ask "Other" (todo-write-large-tests--fields count)))))
-    (should (> todo-write-large-tests--block
-               (todo-write-large-tests--ask
-                "Bash" '(:command "ls")
-                (list :permission_suggestions
-                      (todo-write-large-tests--many
-                       7500 :type "addRules" :behavior "allow" :destination "session"
-                       :rules [(:toolName "Bash" :ruleContent "ls")])))))))
+      (todo-write-large-tests--brief
+        (todo-write-large-tests--ask "Other" (todo-write-large-tests--fields count))))
+    (todo-write-large-tests--brief
+      (todo-write-large-tests--ask
+       "Bash" '(:command "ls")
+       (list :permission_suggestions
+             (todo-write-large-tests--many
+              7500 :type "addRules" :behavior "allow" :destination "session"
+              :rules [(:toolName "Bash" :ruleContent "ls")]))))))
 
 (defun todo-write-large-tests--look ()
   "Let the user look at the request; return the end of what is shown."
@@ -136,9 +143,10 @@ non-nil, while the request is open."
       (todo-write-large-tests--ask
        "Write" (list :file_path file :content (funcall lines ?c)) nil
        (lambda ()
-         (let ((start (float-time)))
-           (should (string-search "Yes  (once)" (todo-write-large-tests--look)))
-           (should (> (* 3 todo-write-large-tests--block) (- (float-time) start)))))))))
+         (todo-write-large-tests--brief
+           (let ((start (float-time)))
+             (should (string-search "Yes  (once)" (todo-write-large-tests--look)))
+             (/ (- (float-time) start) 3))))))))
 
 (ert-deftest todo-write-a-large-edit-does-not-kill-an-emacs-with-little-memory ()
   (todo-write-large-tests--with '("sh" "-c" "ulimit -v 3500000; exec \"$@\"" "sh")
