@@ -6,7 +6,7 @@
 ;;; Commentary:
 
 ;; Each function of the module and each public function of the package, found by
-;; name, is called with each kind of Lisp object as each argument.  None may crash
+;; name and in the manual, is called with each kind of Lisp object as each argument.  None may crash
 ;; Emacs, loop, panic, or damage the store.  It may only signal errors about
 ;; wrong arguments, not internal errors.
 
@@ -30,13 +30,23 @@
   "Names of functions that build the package, need another one, run a program, or quit.
 The one that unloads the package searches all of the load history each time.")
 
+(defconst todo-write-torture-tests--manual
+  (with-temp-buffer
+    (insert-file-contents (expand-file-name "doc/todo-write.org" (getenv "TODO_WRITE_ROOT")))
+    (buffer-string))
+  "The text of the manual.")
+
 (defun todo-write-torture-tests--ours-p (symbol)
-  "Return non-nil if SYMBOL is a public function of the loaded package."
+  "Return non-nil if SYMBOL is a public function of the loaded package.
+The manual has all of these; other files of the package use more."
   (let ((name (symbol-name symbol)))
     (and (string-match-p "\\`todo-write\\(?:-\\|\\'\\)" name)
          (not (string-search "--" name))
          (not (string-match-p todo-write-torture-tests--left-out name))
          (not (autoloadp (symbol-function symbol)))
+         (let ((case-fold-search nil))
+           (string-match-p (concat "[~(]" (regexp-quote name) "[ )~]")
+                           todo-write-torture-tests--manual))
          ;; Tests and their helpers have similar names.  Searching the load history is slow.
          (let ((file (symbol-file symbol 'defun)))
            (and file
