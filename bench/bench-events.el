@@ -29,7 +29,7 @@
             (bench-way-call ours)
             (lambda (status) (todo-write-edit bench-thread 'status id status))))
     (setf (bench-way-call redrawn)
-          (lambda (_status) (todo-write-view--draw)))
+          (lambda (_status) (todo-write-view-draw-all)))
     (setf (bench-way-call plain)
           (lambda (status)
             (setf (bench-plain-item-status (nth place bench-plain-items))

@@ -43,7 +43,7 @@ It exits when its input ends."
   (make-bench-way :begin #'ignore
                   :call (lambda (_) (todo-write-show thread))
                   :settle (lambda ()
-                            (mapc #'kill-buffer todo-write-view--buffers)
+                            (mapc #'kill-buffer todo-write-view-draw-buffers)
                             (when before (funcall before)))))
 
 (defun bench-held--journal ()

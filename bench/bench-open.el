@@ -77,11 +77,11 @@
           bench-open--thread (todo-write-follow file)
           bench-open--id (plist-get (aref (todo-write-items bench-open--thread) 0) :id))
     (bench--show (todo-write-show bench-open--thread))
-    (todo-write-view--goto bench-open--id)))
+    (todo-write-view-move-goto bench-open--id)))
 
 (defun bench-open--end ()
   "Forget the plan."
-  (mapc #'kill-buffer todo-write-view--buffers)
+  (mapc #'kill-buffer todo-write-view-draw-buffers)
   (todo-write-follow-stop)
   (todo-write-forget bench-open--thread))
 
@@ -98,7 +98,7 @@
 (defun bench-open--close-diff ()
   "Kill the diff, and show the plan."
   (kill-buffer "*todo-write-diff*")
-  (bench--show (car todo-write-view--buffers)))
+  (bench--show (car todo-write-view-draw-buffers)))
 
 (defun bench-open--check ()
   "Signal an error unless the row has all entries, and the diff all hunks."

@@ -21,7 +21,7 @@
 
 ;;; todo_write, session_complete
 
-(defun efrit-do--todo-write (input)
+(defun efrit-do-builtin--todo-write (input)
   "Write INPUT to the list of `efrit-do-thread'."
   (let ((outcome (todo-write (or efrit-do-thread
                                  (concat (todo-write--project) "#efrit-do"))
@@ -29,14 +29,14 @@
     (list :content (plist-get outcome :result)
           :is-error (not (plist-get outcome :ok)))))
 
-(defun efrit-do--session-complete (message)
+(defun efrit-do-builtin--session-complete (message)
   "End the session with MESSAGE after the other tools of this turn."
   (list :content "The session ends here." :is-error nil
         :complete (substring-no-properties message)))
 
 ;;; eval_sexp
 
-(defun efrit-do--eval-sexp (expr)
+(defun efrit-do-builtin--eval-sexp (expr)
   "Evaluate the single expression in EXPR in `efrit-do-origin'.
 Return its value and its output as text."
   (pcase-let ((`(,form . ,end)
@@ -67,7 +67,7 @@ Return its value and its output as text."
 
 ;;; shell_exec
 
-(defun efrit-do--keep-ends (process text)
+(defun efrit-do-builtin--keep-ends (process text)
   "Insert TEXT, output of PROCESS, and delete the middle of long output.
 So a command that prints forever does not exhaust the memory."
   (when (buffer-live-p (process-buffer process))
@@ -81,7 +81,7 @@ So a command that prints forever does not exhaust the memory."
             (process-put process 'cut (+ (or (process-get process 'cut) 0) (- to from)))
             (delete-region from to)))))))
 
-(defun efrit-do--shell-exec (command)
+(defun efrit-do-builtin--shell-exec (command)
   "Run the shell COMMAND in the session's directory and return its output."
   (with-temp-buffer
     (let* ((process-environment (append '("TERM=dumb" "PAGER=cat" "GIT_PAGER=cat")
@@ -90,7 +90,7 @@ So a command that prints forever does not exhaust the memory."
                      :name "efrit-do-shell" :buffer (current-buffer)
                      :command (list shell-file-name shell-command-switch command)
                      :connection-type 'pipe :noquery t :file-handler t
-                     :filter #'efrit-do--keep-ends :sentinel #'ignore))
+                     :filter #'efrit-do-builtin--keep-ends :sentinel #'ignore))
            (end (+ (float-time) efrit-do-time-limit)))
       (unwind-protect
           (let ((inhibit-quit nil))
@@ -100,11 +100,11 @@ So a command that prints forever does not exhaust the memory."
                             (accept-process-output process 0))
                         (< (float-time) end))
               (accept-process-output process 0.1))
-            (efrit-do--shell-outcome process))
+            (efrit-do-builtin--shell-outcome process))
         (when (process-live-p process)
           (delete-process process))))))
 
-(defun efrit-do--shell-outcome (process)
+(defun efrit-do-builtin--shell-outcome (process)
   "Return the outcome of PROCESS, which has exited or exceeded its time."
   (let* ((output (with-current-buffer (process-buffer process)
                    (efrit-do-clip (buffer-string) (process-get process 'cut))))
@@ -121,7 +121,7 @@ So a command that prints forever does not exhaust the memory."
 
 ;;; buffer_create, read_file
 
-(defun efrit-do--mode (name)
+(defun efrit-do-builtin--mode (name)
   "Return the major mode called NAME, or nil if it is not safe.
 NAME comes from a model, and calling a mode runs code.  Safe are modes for
 text and programs, and those in `auto-mode-alist'."
@@ -138,7 +138,7 @@ text and programs, and those in `auto-mode-alist'."
                              auto-mode-alist)))
       mode)))
 
-(defun efrit-do--buffer-create (name content &optional mode)
+(defun efrit-do-builtin--buffer-create (name content &optional mode)
   "Make a buffer called NAME with CONTENT in major MODE and offer it to the user.
 If there is one of that name, the new one gets another name."
   (let ((buffer (generate-new-buffer (todo-write-row-plain name)))
@@ -146,7 +146,7 @@ If there is one of that name, the new one gets another name."
     (with-current-buffer buffer
       ;; Before inserting CONTENT: some modes, such as Org, obey settings in the text.
       (let ((enable-local-variables nil)
-            (function (efrit-do--mode mode)))
+            (function (efrit-do-builtin--mode mode)))
         (when function (funcall function)))
       (setq default-directory directory)
       (when content
@@ -156,11 +156,11 @@ If there is one of that name, the new one gets another name."
     (list :content
           (format "Made buffer %s (%d characters)%s" (buffer-name buffer)
                   (buffer-size buffer)
-                  (if (or (not mode) (efrit-do--mode mode)) ""
+                  (if (or (not mode) (efrit-do-builtin--mode mode)) ""
                     (format "; there is no mode `%s' for it" mode)))
           :is-error nil :buffer (buffer-name buffer))))
 
-(defun efrit-do--check-readable (file)
+(defun efrit-do-builtin--check-readable (file)
   "Signal `todo-write-error' with the reason if FILE cannot be read as text."
   (let ((problem
          (cond ((file-directory-p file) "is a directory")
@@ -175,18 +175,18 @@ it another way"
     (when problem
       (signal 'todo-write-error (list (format "%s %s" file problem))))))
 
-(defun efrit-do--insert-file (file)
+(defun efrit-do-builtin--insert-file (file)
   "Insert the text of FILE.
 The module reads a local one: a pipe may have taken its place."
   (if (file-remote-p file)
       (let ((format-alist nil)
             (after-insert-file-functions nil))
         (insert-file-contents file))
-    (insert (or (todo-write--file-bytes file efrit-do-read-limit)
+    (insert (or (todo-write-core-file-bytes file efrit-do-read-limit)
                 (signal 'todo-write-error (list (format "%s cannot be read" file)))))
     (decode-coding-region (point-min) (point-max) 'undecided)))
 
-(defun efrit-do--read-file (path &optional first last)
+(defun efrit-do-builtin--read-file (path &optional first last)
   "Return the text of the file PATH, or its lines FIRST to LAST.
 PATH comes from a model.  Unless the session's directory is remote, it is
 treated as a local file: no file name handler fetches it from another host,
@@ -196,9 +196,9 @@ decrypts or decompresses it."
          (file (expand-file-name path)))
     (unless (member (file-remote-p file) (list nil host))
       (signal 'todo-write-error (list (format "%s is on another host" file))))
-    (efrit-do--check-readable file)
+    (efrit-do-builtin--check-readable file)
     (with-temp-buffer
-      (efrit-do--insert-file file)
+      (efrit-do-builtin--insert-file file)
       (goto-char (point-min))
       (when (search-forward "\0" (min (point-max) 8192) t)
         (signal 'todo-write-error (list (format "%s is a binary file" file))))
@@ -216,26 +216,26 @@ decrypts or decompresses it."
 (efrit-do-register-tool
  :name "todo_write" :raw t
  :description "Show the user your plan: pass the complete task list each time."
- :args #'todo-write-tool-arguments :function #'efrit-do--todo-write)
+ :args #'todo-write-tool-arguments :function #'efrit-do-builtin--todo-write)
 
 (efrit-do-register-tool
  :name "session_complete"
  :description "End the session when everything asked for is done."
  :args '((:name "message" :type "string"
           :description "What was done, for the user."))
- :function #'efrit-do--session-complete)
+ :function #'efrit-do-builtin--session-complete)
 
 (efrit-do-register-tool
  :name "eval_sexp" :confirm t :format 'lisp
  :description "Evaluate one Emacs Lisp expression and return its value."
  :args '((:name "expr" :type "string" :description "The expression."))
- :function #'efrit-do--eval-sexp)
+ :function #'efrit-do-builtin--eval-sexp)
 
 (efrit-do-register-tool
  :name "shell_exec" :confirm t :format 'shell
  :description "Run a shell command in the project and return its output."
  :args '((:name "command" :type "string" :description "The command."))
- :function #'efrit-do--shell-exec)
+ :function #'efrit-do-builtin--shell-exec)
 
 (efrit-do-register-tool
  :name "buffer_create"
@@ -244,7 +244,7 @@ decrypts or decompresses it."
          (:name "content" :type "string" :description "Its text.")
          (:name "mode" :type "string" :optional t
           :description "A major mode, such as org-mode."))
- :function #'efrit-do--buffer-create)
+ :function #'efrit-do-builtin--buffer-create)
 
 (efrit-do-register-tool
  :name "read_file"
@@ -255,7 +255,7 @@ decrypts or decompresses it."
           :description "First line to return, from 1.")
          (:name "last_line" :type "integer" :optional t
           :description "Last line to return."))
- :function #'efrit-do--read-file)
+ :function #'efrit-do-builtin--read-file)
 
 (provide 'efrit-do-builtin)
 ;;; efrit-do-builtin.el ends here

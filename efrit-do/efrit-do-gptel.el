@@ -224,7 +224,7 @@ after gptel has returned, and only if the request has not failed."
          (tokens (plist-get info :tokens)))
     (when tokens
       (efrit-do-session-record
-       session "USAGE" (todo-write-calls--usage tokens (plist-get info :model))))
+       session "USAGE" (todo-write-calls-usage tokens (plist-get info :model))))
     (efrit-do-session-answered
      session `(:model ,(format "%s" (plist-get info :model))
                ,@(and (stringp reason) (list :stopReason reason))))))

@@ -80,7 +80,7 @@ the session ended before the call was answered.")
   "Record CONTENT as an observation of TYPE in the thread of SESSION.
 METADATA are keywords and values."
   (apply #'todo-write-observe (efrit-do-session-thread session) type
-         (if (stringp content) (todo-write--plain content) content)
+         (if (stringp content) (todo-write-core-plain content) content)
          :trace-id (efrit-do-session--trace-id session)
          :sessionId (efrit-do-session-id session)
          metadata))
@@ -193,7 +193,7 @@ not count.  Nil means no limit."
   "Return the results of SESSION since it was started or continued, newest first."
   (cl-ldiff (efrit-do-session-results session) (efrit-do-session-past session)))
 
-(defun efrit-do--call-key (name input)
+(defun efrit-do-session--call-key (name input)
   "Return a value that is equal for identical calls of NAME with INPUT.
 The order of the arguments does not count."
   (let ((text (efrit-do-input-text input)))
@@ -202,7 +202,7 @@ The order of the arguments does not count."
                          (lambda (a b) (string< (car a) (car b))))
                  (error text)))))
 
-(defun efrit-do--error-key (result)
+(defun efrit-do-session--error-key (result)
   "Return a value that is equal for the same error in RESULT, or nil if none."
   (and (plist-get result :is-error)
        (cons (plist-get result :name)
@@ -221,7 +221,7 @@ The order of the arguments does not count."
 (defun efrit-do-session--call-limit (session name input)
   "Return the reason if SESSION must not call NAME with INPUT, or nil."
   (let ((recent (efrit-do-session--recent session))
-        (key (efrit-do--call-key name input)))
+        (key (efrit-do-session--call-key name input)))
     (cond
      ((and efrit-do-max-calls (>= (length recent) efrit-do-max-calls))
       (format "the agent made %d %s, the limit of a session (`efrit-do-max-calls')"
@@ -229,7 +229,7 @@ The order of the arguments does not count."
               (ngettext "tool call" "tool calls" efrit-do-max-calls)))
      ((and efrit-do-max-identical-calls
            (>= (cl-loop for result in recent
-                        while (equal key (efrit-do--call-key
+                        while (equal key (efrit-do-session--call-key
                                           (plist-get result :name)
                                           (plist-get result :input)))
                         count t)
@@ -241,10 +241,10 @@ The order of the arguments does not count."
   "Return the reason to end SESSION after its newest result, or nil."
   (let* ((recent (efrit-do-session--recent session))
          (name (plist-get (car recent) :name))
-         (key (efrit-do--error-key (car recent)))
+         (key (efrit-do-session--error-key (car recent)))
          (errors (and key efrit-do-max-same-errors
                       (cl-loop for result in recent
-                               for other = (efrit-do--error-key result)
+                               for other = (efrit-do-session--error-key result)
                                ;; Successes of other tools do not count.
                                while (if other (equal other key)
                                        (not (equal name (plist-get result :name))))
@@ -371,7 +371,7 @@ A backend may report calls from a process filter, where tools must not run."
            :input (let ((efrit-do-output-limit 2000))
                     (efrit-do-clip (efrit-do-input-text input))))
      :call-id (concat (efrit-do-session--trace-id session) id))
-    (todo-write-calls--watch efrit-do-thread id input)
+    (todo-write-calls-watch efrit-do-thread id input)
     (efrit-do-call-tool
      name input
      (lambda (outcome)
@@ -389,13 +389,13 @@ The tool NAME ran with INPUT for SECONDS."
      session "TOOL_EXECUTION"
      `( :id ,id :name ,name :content ,content :isError ,(if failed t :false)
         ,@(when-let* ((buffer (plist-get outcome :buffer)))
-            (list :buffer (todo-write--plain buffer))))
+            (list :buffer (todo-write-core-plain buffer))))
      :durationMs (round (* 1000 seconds))
      :call-id (concat (efrit-do-session--trace-id session) id)
      :outcome (cond ((not failed) 'ok)
                     ((plist-get outcome :refused) 'refused)
                     (t 'failed))
-     :files (todo-write-calls--changes (efrit-do-session-thread session) id)
+     :files (todo-write-calls-changes (efrit-do-session-thread session) id)
      :exit-code (and (equal name "shell_exec")
                      (if failed
                          (and (string-match "\\[exit code \\([0-9]+\\)\\]\\'" content)
@@ -440,21 +440,21 @@ an earlier Emacs left unfinished in that folder, else a new one."
     (signal 'todo-write-input-error '("The command is empty")))
   (let* ((directory (file-name-as-directory
                      (expand-file-name (or (plist-get options :directory)
-                                           (todo-write--project-root)))))
+                                           (todo-write-core-project-root)))))
          (id (format "%s-%04x" (format-time-string "%Y%m%dT%H%M%S") (random #x10000)))
          (session (efrit-do-session--make
                    :id id :command (substring-no-properties command)
                    :directory directory :origin (current-buffer)
                    :thread (or (plist-get options :thread)
-                               (efrit-do-session--unfinished (todo-write--plain directory))
-                               (format "%s#%s" (todo-write--plain directory) id))
+                               (efrit-do-session--unfinished (todo-write-core-plain directory))
+                               (format "%s#%s" (todo-write-core-plain directory) id))
                    :backend backend :options options)))
     (setf (efrit-do-session-notice session) (efrit-do-backend-notice backend session))
     (setq efrit-do-sessions (seq-take (cons session efrit-do-sessions) 20))
-    (add-hook 'kill-emacs-hook #'efrit-do--cancel-all)
+    (add-hook 'kill-emacs-hook #'efrit-do-session--cancel-all)
     session))
 
-(defmacro efrit-do-session--end-on-error (session &rest body)
+(defmacro efrit-do-session-end-on-error (session &rest body)
   "Evaluate BODY; an error or quit ends SESSION and is signaled again."
   (declare (indent 1) (debug t))
   `(condition-case problem
@@ -466,7 +466,7 @@ an earlier Emacs left unfinished in that folder, else a new one."
 (defun efrit-do-session-start (session)
   "Start SESSION and return it.
 An error or quit of the backend ends SESSION and is signaled again."
-  (efrit-do-session--end-on-error session
+  (efrit-do-session-end-on-error session
     (let* ((backend (efrit-do-session-backend session))
            (command (efrit-do-session-command session))
            (title (or (efrit-do-backend-title backend session)
@@ -487,7 +487,7 @@ pause a list with open tasks."
   (when (efrit-do-session-running-p session)
     (setf (efrit-do-session-status session) status
           (efrit-do-session-reason session) reason)
-    (todo-write-calls--drop (efrit-do-session-thread session))
+    (todo-write-calls-drop (efrit-do-session-thread session))
     ;; Each step must run even if another fails.
     (with-demoted-errors "Ending a session: %S"
       (todo-write-end-turn (efrit-do-session-thread session)
@@ -519,7 +519,7 @@ pause a list with open tasks."
                                (or (efrit-do-session-answer session)
                                    "The agent gave no answer.")))))
 
-(defun efrit-do--cancel-all ()
+(defun efrit-do-session--cancel-all ()
   "Cancel all sessions, because Emacs exits."
   (dolist (session efrit-do-sessions)
     (efrit-do-session-end session 'cancelled "Emacs was closed")))

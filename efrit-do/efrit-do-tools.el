@@ -52,7 +52,7 @@ The middle of a longer result is replaced by the number of characters left out."
   :type 'natnum
   :package-version '(efrit-do . "0.2.0"))
 
-(cl-defstruct (efrit-do-tool (:constructor efrit-do-tool--make) (:copier nil))
+(cl-defstruct (efrit-do-tool (:constructor efrit-do-tools--make) (:copier nil))
   "A tool that the agent may call."
   (name nil :documentation "A string in snake_case.")
   (description nil :documentation "What it does, for the model, in a line or two.")
@@ -90,7 +90,7 @@ A session binds it to the buffer in which the command was given.")
 SLOTS are keywords and values for `efrit-do-tool'; `:name' and `:function' are
 required.  It replaces a tool of the same name.  Signal `todo-write-error' if
 one of the two is missing."
-  (let* ((tool (apply #'efrit-do-tool--make slots))
+  (let* ((tool (apply #'efrit-do-tools--make slots))
          (name (efrit-do-tool-name tool))
          (old (and (stringp name) (efrit-do-get-tool name))))
     (unless (and (stringp name) (functionp (efrit-do-tool-function tool)))
@@ -116,7 +116,7 @@ one of the two is missing."
 
 ;;; Input
 
-(defun efrit-do--input-fields (input)
+(defun efrit-do-tools--input-fields (input)
   "Return the fields of INPUT as an alist with strings as keys.
 INPUT is a JSON text, hash table, plist or alist.  Values are not converted.
 Signal `todo-write-input-error' if INPUT is not one of these."
@@ -131,9 +131,9 @@ Signal `todo-write-input-error' if INPUT is not one of these."
                 (and (proper-list-p object)
                      (or (keywordp (car object)) (seq-every-p #'consp object))))
       (signal 'todo-write-input-error '("The arguments are not an object")))
-    (todo-write-json--fields object)))
+    (todo-write-json-fields object)))
 
-(defun efrit-do--fits-p (value type)
+(defun efrit-do-tools--fits-p (value type)
   "Return non-nil if VALUE is of the JSON TYPE."
   (pcase (format "%s" type)
     ("string" (stringp value))
@@ -144,13 +144,13 @@ Signal `todo-write-input-error' if INPUT is not one of these."
     ("array" (or (vectorp value) (listp value)))
     (_ t)))
 
-(defun efrit-do--read-arguments (tool input)
+(defun efrit-do-tools--read-arguments (tool input)
   "Return the argument values of TOOL from INPUT, in order.
 Signal `todo-write-input-error' with all arguments that are missing or have the
 wrong type."
   (if (efrit-do-tool-raw tool)
       (list input)
-    (let ((fields (efrit-do--input-fields input)) problems values)
+    (let ((fields (efrit-do-tools--input-fields input)) problems values)
       (dolist (spec (efrit-do-tool-arguments tool))
         (let* ((name (plist-get spec :name))
                (type (plist-get spec :type))
@@ -159,7 +159,7 @@ wrong type."
           (cond ((and (null value) (plist-get spec :optional)))
                 ((and (null value) (not (equal (format "%s" type) "boolean")))
                  (push (format "`%s' (%s) is missing" name type) problems))
-                ((not (efrit-do--fits-p value type))
+                ((not (efrit-do-tools--fits-p value type))
                  (push (format "`%s' is not of type %s" name type) problems))
                 ;; JSON does not tell 2 from 2.0.
                 ((and (floatp value) (equal (format "%s" type) "integer"))
@@ -177,20 +177,20 @@ wrong type."
         ((null input) "{}")
         (t (condition-case nil
                (todo-write-to-json input)
-             (todo-write-error (efrit-do--print input))))))
+             (todo-write-error (efrit-do-tools--print input))))))
 
-(defun efrit-do--print (value)
+(defun efrit-do-tools--print (value)
   "Return VALUE printed; it may be circular."
   (let ((print-circle t)) (prin1-to-string value)))
 
-(defmacro efrit-do--failing (&rest body)
+(defmacro efrit-do-tools--failing (&rest body)
   "Return the value of BODY, or the outcome of its failure if it signals."
   (declare (indent 0) (debug t))
   `(condition-case problem
        (progn ,@body)
      (efrit-do-refused
-      (append (efrit-do--failure (efrit-do-error-text problem)) '(:refused t)))
-     (error (efrit-do--failure (efrit-do-error-text problem)))))
+      (append (efrit-do-tools--failure (efrit-do-error-text problem)) '(:refused t)))
+     (error (efrit-do-tools--failure (efrit-do-error-text problem)))))
 
 ;;; Consent
 
@@ -220,22 +220,22 @@ again in this session) or `quit' (stop the session); any other value means
 (defvar efrit-do-allowed-tools nil
   "Names of the tools that the user allowed for the rest of a session.")
 
-(defvar efrit-do-allow-function #'efrit-do--allow
+(defvar efrit-do-allow-function #'efrit-do-tools--allow
   "Function that notes that the user allowed the tool NAME for a session.")
 
-(defun efrit-do--allow (name)
+(defun efrit-do-tools--allow (name)
   "Add NAME to `efrit-do-allowed-tools'."
   (cl-pushnew name efrit-do-allowed-tools :test #'equal))
 
 (defvar efrit-do-unattended nil
   "Non-nil while Lisp waits for a call: nobody could answer a question then.")
 
-(defvar efrit-do--asked 0
+(defvar efrit-do-tools--asked 0
   "Number of questions asked in this Emacs.")
 
 (define-error 'efrit-do-refused "The user refused" 'todo-write-error)
 
-(defun efrit-do--call-text (values)
+(defun efrit-do-tools--call-text (values)
   "Return the argument VALUES of a call as text for the user."
   (mapconcat (lambda (value) (if (stringp value) value (format "%S" value)))
              (delq nil (copy-sequence values)) "\n"))
@@ -253,13 +253,13 @@ while Lisp waits for the call."
                             "Emacs waits for this call")))))
   (let ((tool (efrit-do-get-tool name))
         (thread (or efrit-do-thread (concat (todo-write--project) "#efrit-do")))
-        (id (format "efrit-do-%d" (cl-incf efrit-do--asked)))
+        (id (format "efrit-do-%d" (cl-incf efrit-do-tools--asked)))
         (given nil))
     (letrec ((closed
               (lambda (its-thread what its-id)
                 (when (and (eq what 'request) (equal its-thread thread) (equal its-id id)
-                           (not (todo-write-request--get thread id)))
-                  (remove-hook 'todo-write--event-functions closed)
+                           (not (todo-write-request-get thread id)))
+                  (remove-hook 'todo-write-events-functions closed)
                   ;; The tool runs when the user's key has done its work.
                   (if given (run-at-time 0 nil then given)
                     (funcall then 'withdrawn))))))
@@ -278,11 +278,11 @@ while Lisp waits for the call."
          (:kind other :value quit :label "Stop the session"))
        :answer (lambda (value message)
                  (setq given (if message (cons value message) value))))
-      (add-hook 'todo-write--event-functions closed)
+      (add-hook 'todo-write-events-functions closed)
       (message "%s waits for your consent; M-x todo-write-answer shows it"
                (todo-write-row-line name)))))
 
-(defun efrit-do--confirm-p (tool input values)
+(defun efrit-do-tools--confirm-p (tool input values)
   "Return non-nil if the user must be asked before TOOL runs.
 INPUT comes from the model, and VALUES are the arguments in it."
   (let ((name (efrit-do-tool-name tool))
@@ -295,13 +295,13 @@ INPUT comes from the model, and VALUES are the arguments in it."
            ((pred functionp) (funcall efrit-do-confirm name input))
            ((pred listp) (member name efrit-do-confirm))))))
 
-(defun efrit-do--ask (tool values then)
+(defun efrit-do-tools--ask (tool values then)
   "Ask whether TOOL may run with VALUES, with the agent waiting.
 Run it if so, and call THEN with the outcome, now or when the user has
 answered; it runs with what is bound now."
   (let* ((thread efrit-do-thread)
-         (text (efrit-do--call-text values))
-         (go-on (efrit-do--go-on tool values then))
+         (text (efrit-do-tools--call-text values))
+         (go-on (efrit-do-tools--go-on tool values then))
          (answers nil)
          (waits nil)
          (refused nil))
@@ -310,7 +310,7 @@ answered; it runs with what is bound now."
                                (concat "permission: " (efrit-do-tool-name tool))))
     (unwind-protect
         (setq refused
-              (efrit-do--failing
+              (efrit-do-tools--failing
                 (funcall efrit-do-confirm-function (efrit-do-tool-name tool)
                          ;; `efrit-do-ask' shows what is hidden; other functions need not.
                          (if (eq efrit-do-confirm-function #'efrit-do-ask) text
@@ -324,11 +324,12 @@ answered; it runs with what is bound now."
       (when (and thread (not waits))
         (todo-write-set-activity thread 'working)))
     (cond (refused (funcall then refused))
-          (answers (efrit-do--answered tool values (car answers) then)))))
+          (answers (efrit-do-tools--answered tool values (car answers) then)))))
 
-(defun efrit-do--go-on (tool values then)
-  "Return a function of the user's answer that goes on as `efrit-do--ask' says.
-TOOL, VALUES and THEN are as there.  A timer or another command calls it."
+(defun efrit-do-tools--go-on (tool values then)
+  "Return a function of the user's answer that goes on after it.
+TOOL, VALUES and THEN are as in `efrit-do-tools--ask'.  A timer or another
+command calls it."
   (let ((thread efrit-do-thread)
         (origin efrit-do-origin)
         (allow efrit-do-allow-function)
@@ -342,19 +343,19 @@ TOOL, VALUES and THEN are as there.  A timer or another command calls it."
             (default-directory directory))
         (condition-case nil
             (let ((inhibit-quit nil))
-              (efrit-do--answered tool values answer then))
-          (quit (funcall then (append (efrit-do--failure "interrupted by the user")
+              (efrit-do-tools--answered tool values answer then))
+          (quit (funcall then (append (efrit-do-tools--failure "interrupted by the user")
                                       '(:quit t)))))))))
 
-(defun efrit-do--answered (tool values answer then)
+(defun efrit-do-tools--answered (tool values answer then)
   "Run TOOL with VALUES if ANSWER allows it; call THEN with the outcome.
 The outcome has :quit if the user stops the session."
   (let ((name (efrit-do-tool-name tool)))
     (when (eq answer 'always)
       (funcall efrit-do-allow-function name))
     (if (memq answer '(yes always))
-        (efrit-do--run tool values then)
-      (funcall then `( ,@(efrit-do--failure
+        (efrit-do-tools--run tool values then)
+      (funcall then `( ,@(efrit-do-tools--failure
                           (concat (format "the user did not allow this call of %s" name)
                                   (pcase answer
                                     (`(no . ,message) (concat ": " message)))))
@@ -362,14 +363,14 @@ The outcome has :quit if the user stops the session."
 
 ;;; Running
 
-(defalias 'efrit-do-error-text #'todo-write--error-text
+(defalias 'efrit-do-error-text #'todo-write-core-error-text
   "Return the message of the argument, an error caught by `condition-case'.")
 
 (defun efrit-do-clip (text &optional cut)
   "Return TEXT without its middle if it exceeds `efrit-do-output-limit'.
 CUT is the number of characters already removed from its middle, or nil.
 Bytes that are not text become U+FFFD, since no model takes them."
-  (let* ((text (todo-write--plain text))
+  (let* ((text (todo-write-core-plain text))
          (half (/ efrit-do-output-limit 2))
          (length (length text))
          (over (+ (- length (* 2 half)) (or cut 0))))
@@ -379,7 +380,7 @@ Bytes that are not text become U+FFFD, since no model takes them."
               (format "\n[… %d characters left out …]\n" over)
               (substring text (- length half))))))
 
-(defun efrit-do--outcome (value)
+(defun efrit-do-tools--outcome (value)
   "Return VALUE of a tool as an outcome, a plist of `:content' and `:is-error'.
 An outcome is returned unchanged."
   (if (and (consp value) (eq (car value) :content))
@@ -387,14 +388,14 @@ An outcome is returned unchanged."
     (list :content (efrit-do-clip
                     (if (stringp value)
                         (substring-no-properties value)
-                      (efrit-do--print value)))
+                      (efrit-do-tools--print value)))
           :is-error nil)))
 
-(defun efrit-do--failure (text)
+(defun efrit-do-tools--failure (text)
   "Return the outcome of a call that failed for the reason TEXT."
   (list :content (efrit-do-clip (concat "Error: " text)) :is-error t))
 
-(defun efrit-do--call-async (tool values then)
+(defun efrit-do-tools--call-async (tool values then)
   "Call TOOL, an asynchronous one, with VALUES; call THEN with the outcome.
 THEN is called once, with the answer or at the time limit."
   (let* (timer done
@@ -407,19 +408,19 @@ THEN is called once, with the answer or at the time limit."
                  efrit-do-time-limit nil
                  (lambda ()
                    (funcall answer
-                            (efrit-do--failure
+                            (efrit-do-tools--failure
                              (format "no answer within %s seconds"
                                      efrit-do-time-limit))))))
     (apply (efrit-do-tool-function tool)
-           (lambda (value) (funcall answer (efrit-do--outcome value)))
+           (lambda (value) (funcall answer (efrit-do-tools--outcome value)))
            values)))
 
-(defun efrit-do--run (tool values then)
+(defun efrit-do-tools--run (tool values then)
   "Call TOOL with VALUES, and THEN with the outcome."
-  (let ((outcome (efrit-do--failing
+  (let ((outcome (efrit-do-tools--failing
                    (if (efrit-do-tool-async tool)
-                       (progn (efrit-do--call-async tool values then) nil)
-                     (efrit-do--outcome (apply (efrit-do-tool-function tool) values))))))
+                       (progn (efrit-do-tools--call-async tool values then) nil)
+                     (efrit-do-tools--outcome (apply (efrit-do-tool-function tool) values))))))
     (when outcome (funcall then outcome))))
 
 (defun efrit-do-call-tool (name input then)
@@ -429,17 +430,17 @@ asynchronous or waits for the user's consent, THEN is called before this
 returns.  A quit is not caught."
   (let* ((tool nil) (values nil) (ask nil)
          (problem
-          (efrit-do--failing
+          (efrit-do-tools--failing
             (setq tool (or (efrit-do-get-tool name)
                            (signal 'todo-write-error
                                    (list (format "There is no tool `%s'; there is: %s" name
                                                  (string-join (efrit-do-tool-names) ", ")))))
-                  values (efrit-do--read-arguments tool input)
-                  ask (efrit-do--confirm-p tool input values))
+                  values (efrit-do-tools--read-arguments tool input)
+                  ask (efrit-do-tools--confirm-p tool input values))
             nil)))
     (cond (problem (funcall then problem))
-          (ask (efrit-do--ask tool values then))
-          (t (efrit-do--run tool values then)))))
+          (ask (efrit-do-tools--ask tool values then))
+          (t (efrit-do-tools--run tool values then)))))
 
 (defun efrit-do-execute-tool (name input)
   "Run the tool NAME with INPUT and return its outcome.

@@ -111,14 +111,14 @@ Because of `window-point-insertion-type', so do the points of windows."
 
 (defun efrit-do-view--heading (body shape label text face)
   "Return the heading of the part with overlay BODY, a line in FACE.
-It has SHAPE, as for `todo-write-row--shape', LABEL and as much of TEXT
+It has SHAPE, as for `todo-write-text-shape', LABEL and as much of TEXT
 as fits."
-  (todo-write-row--button (propertize (format "%s %s %s" (todo-write-row--shape shape)
-                                              (todo-write-row-line label)
-                                              (efrit-do-view--one-line text label))
-                                      'face face)
-                          'efrit-do-part "RET, mouse-1: open or fold this part"
-                          'efrit-do-part body))
+  (todo-write-row-button (propertize (format "%s %s %s" (todo-write-text-shape shape)
+                                             (todo-write-row-line label)
+                                             (efrit-do-view--one-line text label))
+                                     'face face)
+                         'efrit-do-part "RET, mouse-1: open or fold this part"
+                         'efrit-do-part body))
 
 (defun efrit-do-view--part (label text face)
   "Begin a foldable part under a heading of LABEL and TEXT in FACE.
@@ -246,7 +246,7 @@ ALIST is as for `display-buffer'."
   (efrit-do-view--close-thought)
   (efrit-do-view--appending
     (efrit-do-view--fresh-line)
-    (efrit-do-view--insert (format "%s %s\n" (todo-write-row--shape shape) text) face)))
+    (efrit-do-view--insert (format "%s %s\n" (todo-write-text-shape shape) text) face)))
 
 (defun efrit-do-view--show (event)
   "Show EVENT, an observation or a stream event, in the current buffer."
@@ -305,7 +305,7 @@ The text has no words of agents, because a header line is a construct."
 
 (defun efrit-do-view--on-event (thread what _data)
   "Show in the headers of THREAD if WHAT is that its agent asks, or was answered.
-For `todo-write--event-functions'."
+For `todo-write-events-functions'."
   (when (eq what 'request)
     (dolist (buffer (buffer-list))
       (when (and (eq 'efrit-do-view-mode (buffer-local-value 'major-mode buffer))
@@ -341,7 +341,7 @@ That is a new one if another session is running in *efrit-do*."
                      (widen)
                      (efrit-do-view--show event)))))
              :thread (efrit-do-session-thread session)))
-      (add-hook 'todo-write--event-functions #'efrit-do-view--on-event)
+      (add-hook 'todo-write-events-functions #'efrit-do-view--on-event)
       (add-to-invisibility-spec 'efrit-do)
       (with-silent-modifications
         (erase-buffer)

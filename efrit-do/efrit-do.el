@@ -184,7 +184,7 @@ none can be continued."
             (efrit-do-session-requests session) 0
             (efrit-do-session-past session) (efrit-do-session-results session))
       (cl-incf (efrit-do-session-trace session))
-      (efrit-do-session--end-on-error session
+      (efrit-do-session-end-on-error session
         (todo-write-set-activity (efrit-do-session-thread session) 'working)
         (efrit-do-session-record session "AGENT_RESUMED" reason)
         (unless calls

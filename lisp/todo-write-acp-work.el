@@ -16,11 +16,11 @@
 (require 'todo-write)
 (require 'todo-write-calls)
 
-(defun todo-write-acp-work--turn-ended (thread response)
+(defun todo-write-acp-work-turn-ended (thread response)
   "Record the tokens in RESPONSE to a prompt of THREAD, if it has any.
 They are those of the whole turn, so they belong to no task."
-  (when-let* ((usage (todo-write-json--get response "usage")))
-    (cl-flet ((number (name) (let ((value (todo-write-json--get usage name)))
+  (when-let* ((usage (todo-write-json-get response "usage")))
+    (cl-flet ((number (name) (let ((value (todo-write-json-get usage name)))
                                (if (natnump value) value 0))))
       (todo-write-observe thread "USAGE"
                           (list :input (number "inputTokens")
@@ -29,13 +29,13 @@ They are those of the whole turn, so they belong to no task."
                                 :cacheWrite (number "cachedWriteTokens"))
                           :ofSession t))))
 
-(defun todo-write-acp-work--update (calls thread update)
+(defun todo-write-acp-work-update (calls thread update)
   "Record the tool call that UPDATE reports in THREAD when it has ended.
 CALLS is a hash table from ids of calls to what is known of them, an
 alist of names and values."
-  (let ((id (todo-write-json--get update "toolCallId")))
+  (let ((id (todo-write-json-get update "toolCallId")))
     (when (and (stringp id)
-               (member (todo-write-json--get update "sessionUpdate")
+               (member (todo-write-json-get update "sessionUpdate")
                        '("tool_call" "tool_call_update"))
                ;; A repeated report of an ended call says nothing new.
                (not (eq 'recorded (gethash id calls))))
@@ -56,14 +56,14 @@ What the agent's tool itself answered comes in an update of its own."
                              ("title" "title") ("kind" "kind") ("status" "status")
                              ("name" "name") ("content" "content") ("rawInput" "rawInput")
                              ("rawOutput" "rawOutput"))
-                        for value = (apply #'todo-write-json--get update path)
+                        for value = (apply #'todo-write-json-get update path)
                         unless (memq value '(nil :null))
                         collect (cons name value))))
     (append found (seq-remove (lambda (field) (assoc (car field) found)) call))))
 
 (defun todo-write-acp-work--field (call name &rest names)
   "Return the value at the path NAME, NAMES of CALL."
-  (apply #'todo-write-json--get (cdr (assoc name call)) names))
+  (apply #'todo-write-json-get (cdr (assoc name call)) names))
 
 (defun todo-write-acp-work--record (thread id call)
   "Record CALL with ID, which has ended, in THREAD."
@@ -77,13 +77,13 @@ What the agent's tool itself answered comes in an update of its own."
          (code (todo-write-acp-work--exit-code call))
          (output (todo-write-acp-work--output call))
          (outcome (todo-write-acp-work--outcome call code output)))
-    (unless (member name todo-write-calls--plan-tools)
-      (todo-write-calls--observe-begin
+    (unless (member name todo-write-calls-plan-tools)
+      (todo-write-calls-observe-begin
        thread id name
-       (if (todo-write-json--fields input)
-           (todo-write-json--plist input)
+       (if (todo-write-json-fields input)
+           (todo-write-json-plist input)
          (list :title (if (stringp title) title ""))))
-      (todo-write-calls--observe-end
+      (todo-write-calls-observe-end
        thread id name output outcome
        :command (if command t :false)
        :exit-code (and command (natnump code) code)
@@ -120,10 +120,10 @@ What the agent's tool itself answered comes in an update of its own."
   (let ((raw (todo-write-acp-work--field call "rawOutput")))
     (or (seq-find #'stringp
                   (list raw
-                        (todo-write-json--get raw "formatted_output")
-                        (todo-write-json--get raw "output")
-                        (todo-write-json--get raw "stdout")))
-        (string-join (delq nil (mapcar #'todo-write-acp-work--text
+                        (todo-write-json-get raw "formatted_output")
+                        (todo-write-json-get raw "output")
+                        (todo-write-json-get raw "stdout")))
+        (string-join (delq nil (mapcar #'todo-write-acp-work-text
                                        (append (todo-write-acp-work--field call "content") nil)))
                      "\n"))))
 
@@ -134,8 +134,8 @@ protocol are parts of files, which the agent may show with other tabs."
   (or (todo-write-acp-work--claude-file (todo-write-acp-work--field call "toolResponse"))
       (let (files)
         (seq-doseq (part (todo-write-acp-work--field call "content"))
-          (let ((path (todo-write-json--get part "path")))
-            (when (and (equal "diff" (todo-write-json--get part "type")) (stringp path))
+          (let ((path (todo-write-json-get part "path")))
+            (when (and (equal "diff" (todo-write-json-get part "type")) (stringp path))
               (push (todo-write-acp-work--texts part)
                     (alist-get path files nil nil #'equal)))))
         (mapcar (pcase-lambda (`(,path . ,parts))
@@ -144,11 +144,11 @@ protocol are parts of files, which the agent may show with other tabs."
 
 (defun todo-write-acp-work--texts (part)
   "Return (OLD . NEW) of PART of a content, a diff.  Nil stands for no file."
-  (let ((old (todo-write-json--get part "oldText"))
-        (new (todo-write-json--get part "newText")))
+  (let ((old (todo-write-json-get part "oldText"))
+        (new (todo-write-json-get part "newText")))
     (cons (and (stringp old) old)
           (and (stringp new)
-               (not (equal "delete" (todo-write-json--get part "_meta" "kind")))
+               (not (equal "delete" (todo-write-json-get part "_meta" "kind")))
                new))))
 
 (defun todo-write-acp-work--file (path parts)
@@ -163,27 +163,27 @@ PARTS are (OLD . NEW), the texts of its changed parts in order."
 
 (defun todo-write-acp-work--claude-file (response)
   "Return the file in RESPONSE, the answer of Claude's own tool, as a list, or nil."
-  (let ((path (todo-write-json--get response "filePath"))
-        (old (todo-write-json--get response "originalFile"))
-        (content (todo-write-json--get response "content"))
-        (from (todo-write-json--get response "oldString"))
-        (to (todo-write-json--get response "newString"))
-        (all (eq t (todo-write-json--get response "replaceAll"))))
+  (let ((path (todo-write-json-get response "filePath"))
+        (old (todo-write-json-get response "originalFile"))
+        (content (todo-write-json-get response "content"))
+        (from (todo-write-json-get response "oldString"))
+        (to (todo-write-json-get response "newString"))
+        (all (eq t (todo-write-json-get response "replaceAll"))))
     (when (stringp path)
-      (cond ((and (stringp content) (equal "create" (todo-write-json--get response "type")))
+      (cond ((and (stringp content) (equal "create" (todo-write-json-get response "type")))
              (list (list :path path :newText content)))
             ((and (stringp content) (stringp old))
              (list (list :path path :oldText old :newText content)))
             ((and (stringp old) (stringp from) (stringp to) (not (string-empty-p from)))
-             (pcase (todo-write--call todo-write-dyn--text-edited
-                                      (todo-write--plain old) (list (todo-write--plain from))
-                                      (list (todo-write--plain to)) (list all))
+             (pcase (todo-write-core-call todo-write-dyn--text-edited
+                      (todo-write-core-plain old) (list (todo-write-core-plain from))
+                      (list (todo-write-core-plain to)) (list all))
                ('too-large (list (list :path path :oldText from :newText to :inexact t)))
                ((and new (pred identity)) (list (list :path path :oldText old :newText new)))))))))
 
-(defun todo-write-acp-work--text (part)
+(defun todo-write-acp-work-text (part)
   "Return the text of PART of a content, or nil."
-  (let ((text (todo-write-json--get part "content" "text")))
+  (let ((text (todo-write-json-get part "content" "text")))
     (and (stringp text) text)))
 
 (provide 'todo-write-acp-work)

@@ -55,7 +55,7 @@ the id of the tool call that started it.
 Signal `todo-write-input-error' if THREAD is not a string or UPDATE is
 not one of these."
   (unless (or (consp update) (hash-table-p update) (vectorp update))
-    (todo-write--wrong "update" update "an ACP session update"))
+    (todo-write-core-wrong "update" update "an ACP session update"))
   (cdr (todo-write-acp--write thread update (or source "acp"))))
 
 (defun todo-write-acp--write (thread update source)
@@ -64,7 +64,7 @@ Return (KEY . OUTCOME), where KEY is the thread written to, or nil if
 UPDATE has no plan."
   (when-let* ((plan (todo-write-acp--plan update))
               (key (todo-write-acp--thread thread plan)))
-    (let ((entries (todo-write-json--get plan "entries")))
+    (let ((entries (todo-write-json-get plan "entries")))
       ;; Copilot sends an empty plan whatever its list is.
       (unless (and (equal entries [])
                    (not (todo-write-acp--written-p key source)))
@@ -79,28 +79,28 @@ UPDATE has no plan."
 (defun todo-write-acp--plan (update)
   "Return the object in UPDATE that has the entries, or nil.
 A removed plan becomes a plan without entries."
-  (let ((kind (todo-write-json--get update "sessionUpdate"))
-        (inner (or (todo-write-json--get update "params")
-                   (todo-write-json--get update "update"))))
+  (let ((kind (todo-write-json-get update "sessionUpdate"))
+        (inner (or (todo-write-json-get update "params")
+                   (todo-write-json-get update "update"))))
     (cond ((vectorp update) (list :entries update))
           (inner (todo-write-acp--plan inner))
           ((equal kind "plan_removed")
-           (list :planId (todo-write-json--get update "planId") :entries []))
+           (list :planId (todo-write-json-get update "planId") :entries []))
           ((equal kind "plan_update")
-           (todo-write-acp--plan (todo-write-json--get update "plan")))
+           (todo-write-acp--plan (todo-write-json-get update "plan")))
           ((equal kind "plan") update)
           ((and (equal kind "tool_call_update")
-                (equal (todo-write-json--get update "title") "todowrite"))
-           (when-let* ((todos (todo-write-json--get update "rawInput" "todos")))
+                (equal (todo-write-json-get update "title") "todowrite"))
+           (when-let* ((todos (todo-write-json-get update "rawInput" "todos")))
              (list :entries todos)))
           (kind nil)
-          ((member (todo-write-json--get update "type") '(nil "items"))
-           (and (todo-write-json--get update "entries") update)))))
+          ((member (todo-write-json-get update "type") '(nil "items"))
+           (and (todo-write-json-get update "entries") update)))))
 
 (defun todo-write-acp--thread (thread plan)
   "Return the key of the thread for PLAN in the session of THREAD."
-  (let ((call (todo-write-json--get plan "_meta" "claudeCode" "parentToolUseId"))
-        (id (todo-write-json--get plan "planId"))
+  (let ((call (todo-write-json-get plan "_meta" "claudeCode" "parentToolUseId"))
+        (id (todo-write-json-get plan "planId"))
         (own (gethash thread todo-write-acp--plans)))
     (cond ((stringp call) (todo-write-acp--subagent-thread thread call plan))
           ((not (stringp id)) thread)
@@ -115,7 +115,7 @@ all agents of a session share the list of THREAD."
   (let ((key (format "%s/%s" thread call)))
     (cond ((todo-write-revisions key) key)
           ((todo-write-acp--same-list-p (todo-write-items thread)
-                                        (todo-write-json--get plan "entries"))
+                                        (todo-write-json-get plan "entries"))
            thread)
           (t (todo-write-begin
               key :parent thread
@@ -124,7 +124,7 @@ all agents of a session share the list of THREAD."
 
 (defun todo-write-acp--same-list-p (items entries)
   "Return non-nil if ENTRIES contain at least half of ITEMS."
-  (let ((texts (seq-map (lambda (entry) (todo-write-json--get entry "content"))
+  (let ((texts (seq-map (lambda (entry) (todo-write-json-get entry "content"))
                         (and (seqp entries) entries))))
     (and (> (length items) 0)
          (<= (length items)
@@ -141,7 +141,7 @@ Anything but a list of objects is returned unchanged: the store refuses it."
       (todo-write-acp--with-known-texts
        (todo-write-items key)
        (cl-loop for entry in (append entries nil)
-                unless (equal (todo-write-json--get entry "status") "cancelled")
+                unless (equal (todo-write-json-get entry "status") "cancelled")
                 collect (todo-write-acp--todo entry)))
     entries))
 
@@ -190,12 +190,12 @@ new one.  PROPERTY with VALUE completes the todo that has TEXT."
 (defun todo-write-acp--todo (entry)
   "Return ENTRY as a todo for `todo-write'.
 An entry has only one text, which is used as the active form, too."
-  (let ((content (or (todo-write-json--get entry "content")
+  (let ((content (or (todo-write-json-get entry "content")
                      ;; Codex uses this name.
-                     (todo-write-json--get entry "step")))
-        (priority (todo-write-json--get entry "priority")))
+                     (todo-write-json-get entry "step")))
+        (priority (todo-write-json-get entry "priority")))
     (append (list :content content
-                  :status (todo-write-json--get entry "status")
+                  :status (todo-write-json-get entry "status")
                   :activeForm content)
             (and priority (list :priority priority)))))
 
@@ -230,7 +230,7 @@ Each plan that CLIENT receives is written to the thread.  The agent works
 from a prompt to its response, and waits while a permission request is
 open.  Call this after CLIENT has its own subscriptions.
 `todo-write-acp-disconnect' undoes it."
-  (todo-write-module--prepare)
+  (todo-write-module-prepare)
   (let ((buffer (or buffer (current-buffer)))
         (link (gethash client todo-write-acp--links)))
     (unless link
@@ -240,19 +240,19 @@ open.  Call this after CLIENT has its own subscriptions.
       (acp-subscribe-to-notifications
        :client client :buffer buffer
        :on-notification (lambda (message)
-                          (todo-write--for-host "ACP"
+                          (todo-write-core-for-host "ACP"
                             (todo-write-acp--handle-notification link message))))
       (acp-subscribe-to-requests
        :client client :buffer buffer
        :on-request (lambda (message)
-                     (todo-write--for-host "ACP"
+                     (todo-write-core-for-host "ACP"
                        (todo-write-acp--handle-request client link message)))))
     (setf (todo-write-acp--link-buffer link) buffer)
     (with-current-buffer buffer
       (add-hook 'kill-buffer-hook #'todo-write-acp--buffer-killed nil t))
     (when session
       (todo-write-acp--attach link (todo-write-acp--key link session)))
-    (todo-write-acp--advise)))
+    (todo-write-acp-advise)))
 
 (defun todo-write-acp-disconnect (client &optional reason)
   "Disconnect CLIENT, which `todo-write-acp-connect' connected.
@@ -270,7 +270,7 @@ Its plans stay and are paused for REASON, a string."
         (remove-hook 'kill-buffer-hook #'todo-write-acp--buffer-killed t)
         (kill-local-variable 'todo-write-view-thread)))
     (setf (todo-write-acp--link-buffer link) nil)
-    (todo-write-acp--advise)))
+    (todo-write-acp-advise)))
 
 (defun todo-write-acp--pid (thread)
   "Return the process id of the agent that has a turn of THREAD, or nil."
@@ -287,13 +287,13 @@ Its plans stay and are paused for REASON, a string."
                       '(note "ACP: acp.el is not installed"))))
   :pid #'todo-write-acp--pid)
 
-(defvar todo-write-acp--send-functions nil
+(defvar todo-write-acp-send-functions nil
   "Functions called with a client and a request that it is about to send.
 A host whose clients are its own connects them here.")
 
-(defun todo-write-acp--advise ()
+(defun todo-write-acp-advise ()
   "Advise acp.el, which has no hooks, while this package needs to hear of it."
-  (if (or todo-write-acp--send-functions (todo-write-acp-clients))
+  (if (or todo-write-acp-send-functions (todo-write-acp-clients))
       (progn
         (advice-add 'acp-send-request :around #'todo-write-acp--send-request)
         (advice-add 'acp-send-response :after #'todo-write-acp--response-sent))
@@ -320,13 +320,13 @@ The adapters of Claude Code and Codex use the ids of their transcripts."
 
 (defun todo-write-acp--session (link params)
   "Return the key of the thread for the session in PARAMS, of a message to LINK."
-  (todo-write-acp--key link (or (todo-write-json--get params "sessionId")
+  (todo-write-acp--key link (or (todo-write-json-get params "sessionId")
                                 (buffer-name (todo-write-acp--link-buffer link)))))
 
 (defun todo-write-acp--agent (client)
   "Return the name of CLIENT's agent according to its command line."
-  (let* ((command (todo-write-json--get client "command"))
-         (words (cons command (append (todo-write-json--get client "command-params") nil))))
+  (let* ((command (todo-write-json-get client "command"))
+         (words (cons command (append (todo-write-json-get client "command-params") nil))))
     (or (seq-some (lambda (word)
                     (and (stringp word)
                          ;; For example, claude-agent-acp and @zed-industries/codex-acp.
@@ -351,15 +351,15 @@ The adapters of Claude Code and Codex use the ids of their transcripts."
 
 (defun todo-write-acp--send-request (send &rest args)
   "Call SEND, `acp-send-request', with ARGS; track the turn if it is a prompt."
-  (todo-write--for-host "ACP"
-    (run-hook-with-args 'todo-write-acp--send-functions
+  (todo-write-core-for-host "ACP"
+    (run-hook-with-args 'todo-write-acp-send-functions
                         (plist-get args :client) (plist-get args :request)))
   (let ((link (todo-write-acp--link (plist-get args :client)))
         (request (plist-get args :request)))
     (if (and link (not (plist-get args :sync))
-             (equal (todo-write-json--get request "method") "session/prompt"))
+             (equal (todo-write-json-get request "method") "session/prompt"))
         (apply #'todo-write-acp--send-prompt link
-               (todo-write-acp--session link (todo-write-json--get request "params"))
+               (todo-write-acp--session link (todo-write-json-get request "params"))
                send args)
       (apply send args))))
 
@@ -369,12 +369,12 @@ The adapters of Claude Code and Codex use the ids of their transcripts."
   "Begin a turn of THREAD and call SEND with ARGS; the response ends the turn.
 LINK is that of CLIENT, and REQUEST the prompt.  ON-SUCCESS and ON-FAILURE
 are its callbacks."
-  (todo-write--for-host "ACP"
+  (todo-write-core-for-host "ACP"
     (todo-write-acp--attach link thread)
     (push thread (todo-write-acp--link-turns link))
     (todo-write-set-activity thread 'working)
     (todo-write-acp--record-prompt thread request)
-    (todo-write-acp--watch-process link (todo-write-json--get client "process")))
+    (todo-write-acp--watch-process link (todo-write-json-get client "process")))
   (condition-case problem
       (apply send
              :on-success
@@ -382,9 +382,9 @@ are its callbacks."
                ;; The host's own callback must not wait for the drawing of a plan.
                (unwind-protect
                    (when on-success (funcall on-success response))
-                 (todo-write--for-host "ACP"
+                 (todo-write-core-for-host "ACP"
                    (unless (todo-write-acp--followed-p thread)
-                     (todo-write-acp-work--turn-ended thread response)))
+                     (todo-write-acp-work-turn-ended thread response)))
                  (todo-write-acp--end-turn link thread (todo-write-acp--stop-reason response))))
              ;; acp.el checks the arity of this function.
              :on-failure
@@ -395,7 +395,7 @@ are its callbacks."
                          (funcall on-failure problem)
                        (funcall on-failure problem message)))
                  (todo-write-acp--end-turn
-                  link thread (todo-write-row--reason (todo-write-json--get problem "message")) t)))
+                  link thread (todo-write-text-reason (todo-write-json-get problem "message")) t)))
              args)
     (error
      (todo-write-acp--end-turn link thread (error-message-string problem) t)
@@ -403,24 +403,24 @@ are its callbacks."
 
 (defun todo-write-acp--followed-p (thread)
   "Return non-nil if the transcript of THREAD is followed, which tells more."
-  (todo-write--call todo-write-dyn--hub-follows-p thread))
+  (todo-write-core-call todo-write-dyn--hub-follows-p thread))
 
 (defun todo-write-acp--record-prompt (thread request)
   "Record the text in REQUEST, a prompt of THREAD, if it has any."
-  (let* ((blocks (todo-write-json--get request "params" "prompt"))
-         (texts (mapcar (lambda (block) (todo-write-json--get block "text"))
+  (let* ((blocks (todo-write-json-get request "params" "prompt"))
+         (texts (mapcar (lambda (block) (todo-write-json-get block "text"))
                         (and (not (stringp blocks)) (sequencep blocks) blocks)))
          (text (string-trim (string-join (seq-filter #'stringp texts) "\n"))))
     (unless (or (string-empty-p text) (todo-write-acp--followed-p thread))
       (todo-write-observe thread "INTENT"
-                          (todo-write--plain (truncate-string-to-width text 8000))))))
+                          (todo-write-core-plain (truncate-string-to-width text 8000))))))
 
 (defun todo-write-acp--stop-reason (response)
   "Return the stop reason in RESPONSE as a line, or nil for a normal end."
-  (let ((reason (todo-write-json--get response "stopReason")))
+  (let ((reason (todo-write-json-get response "stopReason")))
     (and (stringp reason)
          (not (equal reason "end_turn"))
-         (todo-write-row--reason (string-replace "_" " " reason)))))
+         (todo-write-text-reason (string-replace "_" " " reason)))))
 
 (defun todo-write-acp--end-turns (link reason &optional failed)
   "End all turns of LINK for REASON.
@@ -441,7 +441,7 @@ a prompt can be sent before the response to the previous one."
             (todo-write-acp--link-calls link)
             (cl-delete thread (todo-write-acp--link-calls link) :key #'caar :test #'equal))
       (remhash thread (todo-write-acp--link-work link))
-      (todo-write--for-host "ACP"
+      (todo-write-core-for-host "ACP"
         (pcase-dolist (`(,child . ,_) (todo-write-children thread))
           (todo-write-end-turn child reason))
         (todo-write-end-turn thread reason failed)))))
@@ -464,16 +464,16 @@ acp.el before version 0.13 does not call back in that case."
 (defun todo-write-acp--handle-request (client link request)
   "Let the user answer REQUEST, a message to LINK of CLIENT.
 Requests for other things than a permission are ignored."
-  (let ((id (todo-write-json--get request "id")))
+  (let ((id (todo-write-json-get request "id")))
     (cond ((not (and (todo-write-acp--link-buffer link)
-                     (equal (todo-write-json--get request "method")
+                     (equal (todo-write-json-get request "method")
                             "session/request_permission"))))
           ;; The client's own handler may have answered it already.
           ((member id (todo-write-acp--link-answered link))
            (setf (todo-write-acp--link-answered link)
                  (delete id (todo-write-acp--link-answered link))))
           (t
-           (let* ((params (todo-write-json--get request "params"))
+           (let* ((params (todo-write-json-get request "params"))
                   (thread (todo-write-acp--session link params)))
              (push (cons id thread) (todo-write-acp--link-asked link))
              (todo-write-acp--ask client link thread id params))))))
@@ -481,8 +481,8 @@ Requests for other things than a permission are ignored."
 (defun todo-write-acp--ask (client link thread id params)
   "Make a request of THREAD from PARAMS of the permission request ID.
 LINK is that of CLIENT."
-  (let* ((call (todo-write-json--get params "toolCall"))
-         (title (todo-write-json--get call "title"))
+  (let* ((call (todo-write-json-get params "toolCall"))
+         (title (todo-write-json-get call "title"))
          (buffer (todo-write-acp--link-buffer link)))
     (apply #'todo-write-request
            thread
@@ -490,7 +490,7 @@ LINK is that of CLIENT."
            :title (if (stringp title) title "permission")
            :visit (lambda () (pop-to-buffer buffer))
            (append (todo-write-acp--detail call)
-                   (list :options (todo-write-acp--options (todo-write-json--get params "options"))
+                   (list :options (todo-write-acp--options (todo-write-json-get params "options"))
                          :answer (lambda (option _text)
                                    (todo-write-acp--respond client link id option)))))))
 
@@ -500,12 +500,12 @@ LINK is that of CLIENT."
 
 (defun todo-write-acp--options (options)
   "Return OPTIONS of a permission request as those of a request."
-  (cl-loop for option in (todo-write-request--first options 'options)
-           for label = (todo-write-json--get option "name")
-           for value = (todo-write-json--get option "optionId")
+  (cl-loop for option in (todo-write-request-first options 'options)
+           for label = (todo-write-json-get option "name")
+           for value = (todo-write-json-get option "optionId")
            when (and (stringp label) (stringp value))
            collect (list :label label :value value
-                         :kind (pcase (todo-write-json--get option "kind")
+                         :kind (pcase (todo-write-json-get option "kind")
                                  ("allow_once" 'allow)
                                  ("allow_always" 'always)
                                  ("reject_once" 'deny)
@@ -514,16 +514,16 @@ LINK is that of CLIENT."
 (defun todo-write-acp--detail (call)
   "Return what a request about CALL, a tool call, is about, a plist.
 It has the kind, the format and the detail, as for `todo-write-request'."
-  (let* ((input (todo-write-json--get call "rawInput"))
-         (fields (todo-write-json--fields input))
-         (content (todo-write-request--first (todo-write-json--get call "content") 'fields))
-         (diffs (seq-filter (lambda (part) (equal "diff" (todo-write-json--get part "type")))
+  (let* ((input (todo-write-json-get call "rawInput"))
+         (fields (todo-write-json-fields input))
+         (content (todo-write-request-first (todo-write-json-get call "content") 'fields))
+         (diffs (seq-filter (lambda (part) (equal "diff" (todo-write-json-get part "type")))
                             content))
          (format (cond ((stringp (cdr (assoc "plan" fields))) 'markdown)
                        (diffs 'diff)
                        ((stringp (cdr (assoc "command" fields))) 'shell)
                        (t 'text))))
-    `( ,@(todo-write-request--excess (max (length fields) (length content)) 'fields)
+    `( ,@(todo-write-request-excess (max (length fields) (length content)) 'fields)
        :kind ,(if (eq format 'markdown) 'plan 'permission)
        :format ,format
        :detail ,(lambda () (todo-write-acp--text format input content diffs)))))
@@ -532,32 +532,32 @@ It has the kind, the format and the detail, as for `todo-write-request'."
   "Return what a tool call with INPUT and CONTENT is about, as FORMAT.
 DIFFS are those parts of CONTENT that are diffs."
   (let* (;; Some agents repeat a field of the input as text.
-         (texts (seq-difference (delq nil (mapcar #'todo-write-acp-work--text content))
-                                (mapcar #'cdr (todo-write-json--fields input))))
+         (texts (seq-difference (delq nil (mapcar #'todo-write-acp-work-text content))
+                                (mapcar #'cdr (todo-write-json-fields input))))
          (others (and texts `(("text" . ,(string-join texts "\n"))))))
     (cl-flet ((with-fields (name before)
-                (concat (todo-write-json--get input name)
-                        (todo-write-request--fields input before name)
-                        (todo-write-request--fields others before))))
+                (concat (todo-write-json-get input name)
+                        (todo-write-request-fields input before name)
+                        (todo-write-request-fields others before))))
       (pcase format
         ('markdown (with-fields "plan" "\n"))
         ('shell (with-fields "command" "\n# "))
         ('diff (concat (todo-write-acp--diffs diffs input)
-                       (todo-write-request--fields others "\n")))
+                       (todo-write-request-fields others "\n")))
         (_ (string-trim-left
-            (string-join (cons (todo-write-request--fields input "\n") texts) "\n")))))))
+            (string-join (cons (todo-write-request-fields input "\n") texts) "\n")))))))
 
 (defun todo-write-acp--diffs (parts input)
   "Return PARTS of a tool call's content, diffs, and the other fields of its INPUT."
   (let ((texts (mapcar (lambda (part)
                          (mapcar (lambda (name)
-                                   (let ((text (todo-write-json--get part name)))
-                                     (if (stringp text) (todo-write--plain text) "")))
+                                   (let ((text (todo-write-json-get part name)))
+                                     (if (stringp text) (todo-write-core-plain text) "")))
                                  '("path" "oldText" "newText")))
                        parts)))
-    (concat (todo-write-request--diff texts)
-            (apply #'todo-write-request--fields input "\n"
-                   (cl-loop for (name . value) in (todo-write-json--fields input)
+    (concat (todo-write-request-diff texts)
+            (apply #'todo-write-request-fields input "\n"
+                   (cl-loop for (name . value) in (todo-write-json-fields input)
                             ;; Agents name the file and the texts of an edit in their own ways.
                             when (member value (apply #'append texts))
                             collect name)))))
@@ -580,14 +580,14 @@ LINK is that of CLIENT.  A host that shows a dialog of its own answers."
 (cl-defun todo-write-acp--response-sent (&key client response &allow-other-keys)
   "Withdraw the request that RESPONSE of CLIENT answers."
   (when-let* ((link (todo-write-acp--link client)))
-    (let* ((id (todo-write-json--get response "request-id"))
+    (let* ((id (todo-write-json-get response "request-id"))
            (asked (assoc id (todo-write-acp--link-asked link))))
       (if (not asked)
           (setf (todo-write-acp--link-answered link)
                 (seq-take (cons id (todo-write-acp--link-answered link)) 20))
         (setf (todo-write-acp--link-asked link)
               (delq asked (todo-write-acp--link-asked link)))
-        (todo-write--for-host "ACP"
+        (todo-write-core-for-host "ACP"
           (todo-write-withdraw (cdr asked) (todo-write-acp--request-id id)))))))
 
 (defun todo-write-acp--handle-notification (link notification)
@@ -595,18 +595,18 @@ LINK is that of CLIENT.  A host that shows a dialog of its own answers."
 It is ignored if the transcript of the session is followed: there, a task
 has both texts."
   (when (and (todo-write-acp--link-buffer link)
-             (equal (todo-write-json--get notification "method") "session/update"))
-    (let* ((params (todo-write-json--get notification "params"))
-           (update (todo-write-json--get params "update"))
+             (equal (todo-write-json-get notification "method") "session/update"))
+    (let* ((params (todo-write-json-get notification "params"))
+           (update (todo-write-json-get params "update"))
            (thread (todo-write-acp--session link params)))
       (unless (todo-write-acp--followed-p thread)
-        (if (equal (todo-write-json--get update "sessionUpdate") "session_info_update")
-            (todo-write-acp--set-title thread (todo-write-json--get update "title"))
+        (if (equal (todo-write-json-get update "sessionUpdate") "session_info_update")
+            (todo-write-acp--set-title thread (todo-write-json-get update "title"))
           (todo-write-acp--update link thread update))))))
 
 (defun todo-write-acp--set-title (thread title)
   "Make TITLE the title of THREAD, unless it has that title."
-  (when-let* ((title (todo-write-row--reason title)))
+  (when-let* ((title (todo-write-text-reason title)))
     (unless (member title (list "" (plist-get (todo-write-summary thread) :title)))
       (todo-write-observe thread "TITLE" title))))
 
@@ -618,7 +618,7 @@ The protocol has no way to report that to the agent."
           ;; A session that is loaded repeats its calls before the first prompt.
           (when (or (member thread (todo-write-acp--link-turns link))
                     (todo-write-revisions thread))
-            (todo-write-acp-work--update (todo-write-acp--work link thread) thread update)))
+            (todo-write-acp-work-update (todo-write-acp--work link thread) thread update)))
     ((and `(,key . ,outcome) (guard (plist-get outcome :ok)))
      (todo-write-acp--attach link thread)
      (unless (equal key thread)
@@ -637,14 +637,14 @@ LINK is that of THREAD."
 (defun todo-write-acp--follow-subagent (link thread update)
   "Record the title or the end of a subagent of THREAD according to UPDATE.
 LINK is that of THREAD."
-  (let ((id (todo-write-json--get update "toolCallId")))
+  (let ((id (todo-write-json-get update "toolCallId")))
     (when (and (stringp id)
-               (member (todo-write-json--get update "_meta" "claudeCode" "toolName")
+               (member (todo-write-json-get update "_meta" "claudeCode" "toolName")
                        '("Agent" "Task")))
-      (when-let* ((title (todo-write-json--get update "title")))
+      (when-let* ((title (todo-write-json-get update "title")))
         (setf (alist-get (cons thread id) (todo-write-acp--link-calls link) nil nil #'equal)
               title))
-      (when (member (todo-write-json--get update "status") '("completed" "failed"))
+      (when (member (todo-write-json-get update "status") '("completed" "failed"))
         (let ((child (format "%s/%s" thread id)))
           (when (assoc child (todo-write-children thread))
             (todo-write-end-turn child)))))))

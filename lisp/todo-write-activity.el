@@ -21,35 +21,35 @@
 (require 'todo-write-core)
 (require 'todo-write-events)
 
-(defun todo-write-activity--get (thread)
+(defun todo-write-activity-get (thread)
   "Return what the agent of THREAD does as a plist, or nil if nothing was reported.
 Its keys are :activity, which is `suspended', too, :reason, :inferred,
 :since, :background (the number of commands in its background), :left and
 :process; see `todo-write-dyn--activity'."
   (and (featurep 'todo-write-dyn)
-       (todo-write--call todo-write-dyn--activity thread)))
+       (todo-write-core-call todo-write-dyn--activity thread)))
 
 (defun todo-write-activity (thread)
   "Return what the agent of THREAD does as (ACTIVITY . REASON), or nil.
 nil means that it is idle, or that its host reported nothing; see
 `todo-write-set-activity'."
-  (let ((known (todo-write-activity--get thread)))
+  (let ((known (todo-write-activity-get thread)))
     (pcase (plist-get known :activity)
       ((and activity (or 'working 'waiting 'failed))
        (cons activity (plist-get known :reason))))))
 
 (defun todo-write-activity--suspended-p (thread)
   "Return non-nil if the process of THREAD's agent is stopped, as by SIGSTOP."
-  (eq 'suspended (plist-get (todo-write-activity--get thread) :activity)))
+  (eq 'suspended (plist-get (todo-write-activity-get thread) :activity)))
 
 (defun todo-write-activity-since (thread)
   "Return the time of THREAD's last transition of activity, or nil.
 It is in milliseconds since the epoch."
-  (plist-get (todo-write-activity--get thread) :since))
+  (plist-get (todo-write-activity-get thread) :since))
 
 (defun todo-write-activity-inferred-p (thread)
   "Return non-nil if the host of THREAD guessed its activity."
-  (plist-get (todo-write-activity--get thread) :inferred))
+  (plist-get (todo-write-activity-get thread) :inferred))
 
 ;;; Spinner
 
@@ -62,10 +62,10 @@ It is in milliseconds since the epoch."
 (defvar todo-write-activity--timer nil
   "Timer that turns the spinner, or nil.")
 
-(defun todo-write-activity--spinner (thread)
+(defun todo-write-activity-spinner (thread)
   "Return the spinner's frame if the agent of THREAD works, else nil.
 It turns as long as each frame is asked for; the event `spinner' of
-`todo-write--event-functions' says when."
+`todo-write-events-functions' says when."
   (when (and thread (eq (car (todo-write-activity thread)) 'working))
     (setq todo-write-activity--shown t)
     (unless todo-write-activity--timer
@@ -80,21 +80,21 @@ It turns as long as each frame is asked for; the event `spinner' of
     (setq todo-write-activity--shown nil)
     (cl-incf todo-write-activity--frame)
     (let ((inhibit-quit t))
-      (todo-write--dispatch nil 'spinner)))
+      (todo-write-events-dispatch nil 'spinner)))
   (unless todo-write-activity--shown
     (cancel-timer todo-write-activity--timer)
     (setq todo-write-activity--timer nil)))
 
 ;;; Reports
 
-(defun todo-write--publish-report (changed)
+(defun todo-write-activity-publish (changed)
   "Dispatch what became of a report, CHANGED, as the module returned it."
   (let ((thread (plist-get changed :thread)))
-    (todo-write--warn (plist-get changed :warnings))
+    (todo-write-events-warn (plist-get changed :warnings))
     (when-let* ((state (plist-get changed :state)))
-      (todo-write--dispatch thread 'state state))
+      (todo-write-events-dispatch thread 'state state))
     (when (plist-get changed :transition)
-      (todo-write--dispatch thread 'activity (todo-write-activity thread)))))
+      (todo-write-events-dispatch thread 'activity (todo-write-activity thread)))))
 
 (provide 'todo-write-activity)
 ;;; todo-write-activity.el ends here

@@ -43,8 +43,8 @@ line if `todo-write-header-line-mode' is on."
 
 (defun todo-write-agent-shell--switch-on ()
   "Connect the shells that are open, and those that are opened later."
-  (add-hook 'todo-write-acp--send-functions #'todo-write-agent-shell--connect)
-  (todo-write-acp--advise)
+  (add-hook 'todo-write-acp-send-functions #'todo-write-agent-shell--connect)
+  (todo-write-acp-advise)
   (todo-write-agent-shell--chain)
   (advice-add 'agent-shell--update-header-and-mode-line :after
               #'todo-write-agent-shell--add-plan)
@@ -53,8 +53,8 @@ line if `todo-write-header-line-mode' is on."
 
 (defun todo-write-agent-shell--switch-off ()
   "Take away what `todo-write-agent-shell--switch-on' added."
-  (remove-hook 'todo-write-acp--send-functions #'todo-write-agent-shell--connect)
-  (todo-write-acp--advise)
+  (remove-hook 'todo-write-acp-send-functions #'todo-write-agent-shell--connect)
+  (todo-write-acp-advise)
   (todo-write-agent-shell--unchain)
   (advice-remove 'agent-shell--update-header-and-mode-line
                  #'todo-write-agent-shell--add-plan)
@@ -102,9 +102,9 @@ A function takes the id of an option.")
   "Keep the way to answer PERMISSION, and ask the user's own function.
 This never answers by itself: agent-shell shows its dialog, and the answer
 that comes first counts.  For `agent-shell-permission-responder-function'."
-  (todo-write--for-host "agent-shell"
-    (let ((id (todo-write-json--get permission "tool-call" "permission-request-id"))
-          (respond (todo-write-json--get permission "respond")))
+  (todo-write-core-for-host "agent-shell"
+    (let ((id (todo-write-json-get permission "tool-call" "permission-request-id"))
+          (respond (todo-write-json-get permission "respond")))
       (when (and id (functionp respond))
         (setf (alist-get id todo-write-agent-shell--responders nil nil #'equal) respond)
         ;; The dialog may have answered the older ones.
@@ -135,9 +135,9 @@ given no way to answer."
 (defun todo-write-agent-shell--connect (client request)
   "Connect CLIENT if it belongs to a shell and REQUEST is about a session.
 By then, CLIENT has its own subscriptions.  For
-`todo-write-acp--send-functions'."
-  (let ((buffer (todo-write-json--get client "context-buffer")))
-    (when (and (string-prefix-p "session/" (todo-write-json--get request "method"))
+`todo-write-acp-send-functions'."
+  (let ((buffer (todo-write-json-get client "context-buffer")))
+    (when (and (string-prefix-p "session/" (todo-write-json-get request "method"))
                (todo-write-agent-shell--p buffer)
                (not (memq client (todo-write-acp-clients buffer))))
       (todo-write-acp-connect client buffer))))
@@ -146,8 +146,8 @@ By then, CLIENT has its own subscriptions.  For
   "Connect the client of SHELL if it has a session."
   (with-current-buffer shell
     (todo-write-agent-shell--set-header-host)
-    (let ((client (todo-write-json--get agent-shell--state "client"))
-          (session (todo-write-json--get agent-shell--state "session" "id")))
+    (let ((client (todo-write-json-get agent-shell--state "client"))
+          (session (todo-write-json-get agent-shell--state "session" "id")))
       (when (and client session)
         (todo-write-acp-connect client shell session)))))
 
@@ -168,7 +168,7 @@ By then, CLIENT has its own subscriptions.  For
   "Put the plan before the header line that agent-shell has just set."
   (when todo-write-header-line-mode
     (setq header-line-format
-          (list "" 'todo-write-header-line--string " " header-line-format))))
+          (list "" 'todo-write-header-line-string " " header-line-format))))
 
 (provide 'todo-write-agent-shell)
 ;;; todo-write-agent-shell.el ends here

@@ -163,10 +163,10 @@ A variable watcher."
 (defun todo-write-agents--track (on)
   "Track agents and which of them are visible if ON is non-nil, else stop."
   (when on
-    (setq todo-write-agents--began (todo-write--now))
+    (setq todo-write-agents--began (todo-write-core-now))
     (todo-write-agents--update-all))
   (pcase-dolist (`(,hook . ,function)
-                 '((todo-write--event-functions . todo-write-agents--on-event)
+                 '((todo-write-events-functions . todo-write-agents--on-event)
                    (window-buffer-change-functions . todo-write-agents--look)
                    (window-selection-change-functions . todo-write-agents--look)))
     (funcall (if on #'add-hook #'remove-hook) hook function))
@@ -178,7 +178,7 @@ A variable watcher."
   "Update all agents; changes while nothing watched count as seen."
   (let ((keys (and (featurep 'todo-write-dyn)
                    (seq-union (todo-write-threads-loaded)
-                              (todo-write--call todo-write-dyn--reported)))))
+                              (todo-write-core-call todo-write-dyn--reported)))))
     (setq todo-write-agents--records
           (seq-filter (lambda (entry) (member (car entry) keys)) todo-write-agents--records))
     (todo-write-agents--update-silently keys)))
@@ -191,7 +191,7 @@ A variable watcher."
 
 (defun todo-write-agents--on-event (thread what data)
   "Update the agent of THREAD after the event WHAT with DATA.
-For `todo-write--event-functions'."
+For `todo-write-events-functions'."
   (pcase what
     ('forgotten
      (when-let* ((record (todo-write-agents--record thread)))
@@ -199,7 +199,7 @@ For `todo-write--event-functions'."
              (assoc-delete-all thread todo-write-agents--records))
        (todo-write-agents--tell thread (todo-write-agents--record-plist record) nil)))
     ('change
-     (todo-write-agents--update thread (todo-write--summary-after thread data)))
+     (todo-write-agents--update thread (todo-write-events-summary-after thread data)))
     ('state
      ;; A session may move to another project.
      (when-let* ((record (todo-write-agents--record thread)))
@@ -238,7 +238,7 @@ RECORD is that of the agent of THREAD, SUMMARY is that of its plan."
   "Tell `todo-write-agent-functions' that the agent of THREAD was OLD and is NEW."
   (unless todo-write-agents--silent
     (let ((inhibit-quit t))
-      (todo-write--run-functions 'todo-write-agent-functions (list thread old new)))))
+      (todo-write-events-run-functions 'todo-write-agent-functions (list thread old new)))))
 
 (defun todo-write-agents--describe (record thread summary)
   "Return the plist of RECORD, that of the agent of THREAD.
@@ -249,7 +249,7 @@ SUMMARY is that of its plan."
     (list :thread thread
           :agent (plist-get about :agent)
           :project project
-          :machine (todo-write-machines--host thread project)
+          :machine (todo-write-machines-host thread project)
           :title (plist-get summary :title)
           :activity (unless (eq activity 'rest) activity)
           :reason (todo-write-agents--record-reason record)
@@ -285,9 +285,9 @@ SUMMARY is that of its plan."
 (defun todo-write-agents--note (record thread summary)
   "Note in RECORD whether the agent of THREAD made a transition.
 SUMMARY is that of its plan."
-  (let* ((reported (todo-write-activity--get thread))
+  (let* ((reported (todo-write-activity-get thread))
          (reason (plist-get reported :reason))
-         (activity (todo-write--call todo-write-dyn--agent-activity thread))
+         (activity (todo-write-core-call todo-write-dyn--agent-activity thread))
          (ending (todo-write-agents--stopped (plist-get summary :ending)
                                              (plist-get summary :state))))
     (setf (todo-write-agents--record-background record) (or (plist-get reported :background) 0)
@@ -303,7 +303,7 @@ SUMMARY is that of its plan."
             (todo-write-agents--record-since record)
             (or (plist-get reported :since)
                 (plist-get (car (last (todo-write-revisions thread))) :timestamp)
-                (todo-write--now))
+                (todo-write-core-now))
             (todo-write-agents--record-unseen record)
             (if (and (eq activity 'rest) (todo-write-agents--worked-p record))
                 (not (or (plist-get (todo-write-agents--about record thread) :unattended)
@@ -409,7 +409,7 @@ RECORD is that of the agent."
 (defun todo-write-agents-pid (thread)
   "Return the process id of THREAD's agent, or that of a program of it, or nil.
 That is nil if it runs on another machine: the number is another process here."
-  (or (plist-get (todo-write-activity--get thread) :process)
+  (or (plist-get (todo-write-activity-get thread) :process)
       (todo-write-host-process thread)))
 
 (provide 'todo-write-agents)

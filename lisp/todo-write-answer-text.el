@@ -29,12 +29,12 @@
   "Runs of the same invisible character longer than this are counted.")
 
 (defconst todo-write-answer-text--unseen
-  (string-replace "\u0000-\u001f" "\u0000-\b\v-\u001f" todo-write-row--unseen)
+  (string-replace "\u0000-\u001f" "\u0000-\b\v-\u001f" todo-write-text-unseen)
   "Regexp of invisible characters but line feeds and tabs.")
 
 (defconst todo-write-answer-text--hiding
   (format "[ \t]\\{%d\\}\\|\u3000\\|%s\\|%s" (1+ todo-write-answer-text--blanks)
-          todo-write-row--kept todo-write-answer-text--unseen)
+          todo-write-text-kept todo-write-answer-text--unseen)
   "Regexp of long runs of blanks and of invisible characters.
 It also matches what keeps these, and only the beginning of a run.")
 
@@ -144,7 +144,7 @@ Escaping each of a million takes too long, and no person reads that.")
 (defun todo-write-answer-text--escape-run (start char)
   "Escape the run of CHAR, an invisible character, at START."
   (goto-char start)
-  (let* ((escape (todo-write-row--escape char))
+  (let* ((escape (todo-write-text-escape char))
          (end (progn (while (eq char (char-after)) (forward-char)) (point)))
          (count (- end start)))
     (todo-write-answer-text--mark

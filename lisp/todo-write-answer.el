@@ -130,7 +130,7 @@ button and its release are one key."
 DENY t means that it allows nothing, `confirm' that it is the one that
 confirms what would be allowed always: no other one answers then."
   (unless (and todo-write-answer--request
-               (todo-write-request--open-p todo-write-answer--request))
+               (todo-write-request-open-p todo-write-answer--request))
     (user-error "This is no longer asked"))
   (unless todo-write-answer--counts
     (user-error "Wait: a key counts half a second after the last one"))
@@ -179,7 +179,7 @@ confirms what would be allowed always: no other one answers then."
 
 (defun todo-write-answer--killed ()
   "Stop what runs only while this buffer exists."
-  (remove-hook 'todo-write--event-functions #'todo-write-answer--on-event)
+  (remove-hook 'todo-write-events-functions #'todo-write-answer--on-event)
   (when todo-write-answer--timer
     (cancel-timer todo-write-answer--timer)
     (setq todo-write-answer--timer nil)))
@@ -201,7 +201,7 @@ confirms what would be allowed always: no other one answers then."
             todo-write-answer--chosen nil
             todo-write-answer--end-seen nil)
       (todo-write-answer--draw))
-    (add-hook 'todo-write--event-functions #'todo-write-answer--on-event)
+    (add-hook 'todo-write-events-functions #'todo-write-answer--on-event)
     (pop-to-buffer buffer '((display-buffer-reuse-window todo-write-answer--display)
                             (window-height . todo-write-answer--fit)))
     (todo-write-answer--reset-window)
@@ -257,7 +257,7 @@ Keys that were typed before it was on the screen are not for it."
   (let ((inhibit-read-only t)
         (request todo-write-answer--request))
     (erase-buffer)
-    (if (not (and request (todo-write-request--open-p request)))
+    (if (not (and request (todo-write-request-open-p request)))
         (insert "\n This is no longer asked.\n")
       (todo-write-answer--insert-who request)
       (insert " " (todo-write-answer-text (plist-get request :title)
@@ -276,9 +276,9 @@ Keys that were typed before it was on the screen are not for it."
 
 (defun todo-write-answer--redraw (&rest _)
   "Draw the request again, at the same place."
-  (todo-write-page--keep (lambda (position &optional _start) position)
-                         (lambda (position) (min position (point-max)))
-                         #'todo-write-answer--draw))
+  (todo-write-page-keep (lambda (position &optional _start) position)
+                        (lambda (position) (min position (point-max)))
+                        #'todo-write-answer--draw))
 
 (defun todo-write-answer--header ()
   "Return the header line, which has no words of agents."
@@ -311,7 +311,7 @@ Keys that were typed before it was on the screen are not for it."
   "Insert a line that says who asks REQUEST, since when, and for which task."
   (let* ((thread (plist-get request :thread))
          (about (todo-write-about thread))
-         (agent (todo-write-attention--agent-of thread))
+         (agent (todo-write-attention-agent-of thread))
          (task (plist-get (todo-write-summary thread) :current)))
     (insert " "
             (propertize
@@ -320,12 +320,12 @@ Keys that were typed before it was on the screen are not for it."
                     (list (todo-write-row-line
                            (or (plist-get about :agent) "an agent") 30)
                           (and (plist-get about :project) (todo-write-agent-folder agent))
-                          (let ((age (todo-write-row--age
+                          (let ((age (todo-write-text-age
                                       (/ (plist-get request :since) 1000.0))))
                             (if (equal age "now") "asks now" (concat "asked " age " ago")))
-                          (and task (todo-write-row--truncate
-                                     (todo-write-row--text task 'in_progress) 60))))
-              (concat " " (todo-write-row--shape 'dot) " "))
+                          (and task (todo-write-text-truncate
+                                     (todo-write-row-text task 'in_progress) 60))))
+              (concat " " (todo-write-text-shape 'dot) " "))
              'face 'todo-write-time)
             "\n")))
 
@@ -373,7 +373,7 @@ Both texts are shown whole."
     (insert "   ")
     (insert-text-button (cond ((stringp key) key)
                               ((< key 10) (number-to-string key))
-                              (t (todo-write-row--shape 'dot)))
+                              (t (todo-write-text-shape 'dot)))
                         'face 'todo-write-answer-key
                         'follow-link t
                         'action (lambda (_)
@@ -406,7 +406,7 @@ Both texts are shown whole."
 (defun todo-write-answer--insert-question ()
   "Insert the questions answered so far, the next one, and its choices."
   (pcase-dolist (`(,question . ,answer) (reverse todo-write-answer--answers))
-    (insert " " (todo-write-row--shape 'completed) " "
+    (insert " " (todo-write-text-shape 'completed) " "
             (propertize (concat (todo-write-row-line question 200) "  "
                                 (todo-write-row-line (string-join (ensure-list answer) ", ") 200))
                         'face 'todo-write-completed)
@@ -501,7 +501,7 @@ Both texts are shown whole."
 It may have been answered elsewhere while the user typed."
   (unless (and (buffer-live-p buffer)
                (eq request (buffer-local-value 'todo-write-answer--request buffer))
-               (todo-write-request--open-p request))
+               (todo-write-request-open-p request))
     (user-error "This was answered elsewhere"))
   (set-buffer buffer))
 
@@ -571,12 +571,12 @@ It may have been answered elsewhere while the user typed."
   (let ((request (or todo-write-answer--request (user-error "This is no longer asked"))))
     (if (plist-get request :visit)
         (funcall (plist-get request :visit))
-      (todo-write-attention--visit-agent-of (plist-get request :thread)))))
+      (todo-write-attention-visit-agent-of (plist-get request :thread)))))
 
 (defun todo-write-answer-leave ()
   "Leave the request open, or take back an \"always\" that is not confirmed."
   (interactive nil todo-write-answer-mode)
-  (todo-write-menu--require 'todo-write-answer-mode)
+  (todo-write-menu-require 'todo-write-answer-mode)
   (if (not todo-write-answer--always)
       (progn (quit-window)
              (message "Left open; M-x todo-write-answer shows it again"))
@@ -589,7 +589,7 @@ THREAD is the key of the agent's thread; by default, that of the row at
 point in the overview, else that of this buffer's plan, else the agent
 that has waited longest.  After an answer, the next request is shown."
   (interactive)
-  (let ((thread (or thread (todo-write-list--thread-here))))
+  (let ((thread (or thread (todo-write-here-thread-here))))
     (if-let* ((request (or (car (todo-write-answer--requests thread))
                            (and (not (todo-write-answer--waits-p thread))
                                 (car (todo-write-requests))))))
@@ -630,7 +630,7 @@ If one waits elsewhere, say where.  THREAD may be nil."
     (user-error
      "%s"
      (cond ((and agent (eq 'waiting (todo-write-agent-state agent)))
-            (concat (todo-write-attention--line agent) "; answer it there"
+            (concat (todo-write-attention-line agent) "; answer it there"
                     (todo-write-answer--place agent)))
            ((and silent own)
             (concat silent " does not tell what it asks; look there"
@@ -641,7 +641,7 @@ If one waits elsewhere, say where.  THREAD may be nil."
   "Return where AGENT can be answered, in words.
 If that is a buffer of this Emacs, name the key that goes there, too."
   (concat
-   (if-let* ((place (todo-write-attention--place agent))) (concat ", in " place) "")
+   (if-let* ((place (todo-write-attention-place agent))) (concat ", in " place) "")
    (substitute-command-keys
     (cond ((null (todo-write-agent-buffer (plist-get agent :thread) t)) "")
           ((derived-mode-p 'todo-write-list-mode)
@@ -656,13 +656,13 @@ If that is a buffer of this Emacs, name the key that goes there, too."
 
 (defun todo-write-answer--on-event (thread what id)
   "Show what follows when the request ID of THREAD was closed.
-WHAT is as in `todo-write--event-functions'."
+WHAT is as in `todo-write-events-functions'."
   (when (eq what 'request)
     (when-let* ((buffer (get-buffer todo-write-answer--buffer))
                 (request (buffer-local-value 'todo-write-answer--request buffer))
                 ((equal id (plist-get request :id)))
                 ((equal thread (plist-get request :thread)))
-                ((not (todo-write-request--open-p request))))
+                ((not (todo-write-request-open-p request))))
       ;; Return from the answer first: the next question may be asked by then.
       (run-at-time 0 nil #'todo-write-answer--follow request))))
 

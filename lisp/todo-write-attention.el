@@ -51,7 +51,7 @@ On another machine, it is HOST:FOLDER."
          (concat (and host (concat (todo-write-row-line host) ":"))
                  (todo-write-row-line
                   (file-name-nondirectory
-                   (directory-file-name (todo-write-machines--local-name project))))))))
+                   (directory-file-name (todo-write-machines-local-name project))))))))
 
 (defun todo-write-agent-place (agent)
   "Return the name of AGENT's project, or nil.
@@ -82,7 +82,7 @@ The answer is kept, since it is displayed often."
 There, .git is a file that names REPOSITORY/.git/worktrees/NAME."
   (let (file-name-handler-alist)
     (when-let* (((stringp project))
-                (bytes (todo-write--file-bytes (expand-file-name ".git" project) 4096))
+                (bytes (todo-write-core-file-bytes (expand-file-name ".git" project) 4096))
                 ((string-match "\\`gitdir: \\(.+\\)/\\.git/worktrees/[^/\n]+\n?\\'" bytes)))
       (decode-coding-string (file-name-nondirectory (match-string 1 bytes)) 'utf-8))))
 
@@ -100,7 +100,7 @@ There, .git is a file that names REPOSITORY/.git/worktrees/NAME."
   "Return the title of AGENT, else the key of its thread."
   (todo-write-row-line (or (plist-get agent :title) (plist-get agent :thread))))
 
-(defun todo-write-attention--line (agent)
+(defun todo-write-attention-line (agent)
   "Return the name of AGENT and what it needs, in one line."
   (let ((state (todo-write-agent-state agent)) (reason (plist-get agent :reason)))
     (format "%s: %s" (todo-write-agent-name agent)
@@ -110,7 +110,7 @@ There, .git is a file that names REPOSITORY/.git/worktrees/NAME."
 
 ;;; Going there
 
-(defun todo-write-attention--place (agent)
+(defun todo-write-attention-place (agent)
   "Return where AGENT runs, in words, or nil if that is unknown."
   (let* ((thread (plist-get agent :thread))
          (buffer (todo-write-agent-buffer thread))
@@ -124,7 +124,7 @@ There, .git is a file that names REPOSITORY/.git/worktrees/NAME."
           (pid (format "process %d" pid))
           (machine (format "a terminal of %s" (todo-write-row-line machine))))))
 
-(defun todo-write-attention--visit (agent)
+(defun todo-write-attention-visit (agent)
   "Go to the buffer of AGENT, else show its plan and say where it runs."
   (let ((thread (plist-get agent :thread)))
     (if-let* ((buffer (todo-write-agent-buffer thread t)))
@@ -143,22 +143,22 @@ There, .git is a file that names REPOSITORY/.git/worktrees/NAME."
                          (and folder (concat " in " folder))))))
     (todo-write-agent-see thread)))
 
-(defun todo-write-attention--agent-of (thread)
+(defun todo-write-attention-agent-of (thread)
   "Return the agent of THREAD, a plist, also if that is not in memory."
   (or (todo-write-agent thread)
       (let ((project (plist-get (todo-write-about thread) :project)))
         (list :thread thread :project project
-              :machine (todo-write-machines--host thread project)))))
+              :machine (todo-write-machines-host thread project)))))
 
-(defun todo-write-attention--visit-agent-of (thread)
-  "Go to the buffer of the agent of THREAD; see `todo-write-attention--visit'."
-  (todo-write-attention--visit (todo-write-attention--agent-of thread)))
+(defun todo-write-attention-visit-agent-of (thread)
+  "Go to the buffer of the agent of THREAD; see `todo-write-attention-visit'."
+  (todo-write-attention-visit (todo-write-attention-agent-of thread)))
 
-(defun todo-write-attention--attend (agent)
+(defun todo-write-attention-attend (agent)
   "Show what AGENT asks, to answer it; if it asks nothing, go to it."
   (if (> (plist-get agent :requests) 0)
       (todo-write-answer (plist-get agent :thread))
-    (todo-write-attention--visit agent)))
+    (todo-write-attention-visit agent)))
 
 (defvar todo-write-attention--tour nil
   "The agents visited by `todo-write-next-waiting', or nil.
@@ -172,7 +172,7 @@ Called again from there, go to the next; after the last, back to where
 you were.  With a prefix argument CHOOSE, read any agent with completion."
   (interactive "P")
   (if choose
-      (todo-write-attention--visit-agent-of (todo-write-read-thread "Go to: "))
+      (todo-write-attention-visit-agent-of (todo-write-read-thread "Go to: "))
     (unless (eq (current-buffer) (nth 1 todo-write-attention--tour))
       (setq todo-write-attention--tour nil))
     (pcase-let* ((`(,before ,_ . ,visited) todo-write-attention--tour)
@@ -183,7 +183,7 @@ you were.  With a prefix argument CHOOSE, read any agent with completion."
       (setq todo-write-attention--tour nil)
       (cond (next
              (let ((before (or before (current-window-configuration))))
-               (todo-write-attention--visit next)
+               (todo-write-attention-visit next)
                (setq todo-write-attention--tour
                      `(,before ,(current-buffer) ,(plist-get next :thread) ,@visited))))
             (before

@@ -60,15 +60,15 @@ stays until the next one."
   :global t
   :group 'todo-write-view
   (when todo-write-auto-show-mode
-    (todo-write-module--prepare))
+    (todo-write-module-prepare))
   (setq todo-write-auto-show--shown nil)
   (if todo-write-auto-show-mode
-      (add-hook 'todo-write--event-functions #'todo-write-auto-show--on-event)
-    (remove-hook 'todo-write--event-functions #'todo-write-auto-show--on-event)))
+      (add-hook 'todo-write-events-functions #'todo-write-auto-show--on-event)
+    (remove-hook 'todo-write-events-functions #'todo-write-auto-show--on-event)))
 
 (defun todo-write-auto-show--on-event (thread what data)
   "Show or hide the plan of THREAD after the event WHAT with DATA.
-For `todo-write--event-functions'."
+For `todo-write-events-functions'."
   (pcase what
     ('change (todo-write-auto-show--changed thread data))
     ;; A new list under the same key shows itself again.
@@ -101,7 +101,7 @@ OUTCOME is that of its last change."
     (and (not (plist-get (todo-write-about thread) :parent))
          (pcase todo-write-auto-show
            ('any t)
-           ('project (todo-write-view--of-project-p thread))
+           ('project (todo-write-here-of-project-p thread))
            (function (funcall function thread)))
          ;; A visible plan stays until it is done.
          (or (null showing) (equal showing thread)

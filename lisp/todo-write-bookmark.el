@@ -16,12 +16,12 @@
 
 (declare-function bookmark-prop-get "bookmark" (bookmark-name-or-record prop))
 
-(defun todo-write-bookmark--find (key)
+(defun todo-write-bookmark-find (key)
   "Load the thread KEY, or signal a `user-error' if it is gone."
   (unless (todo-write-restore key)
     (user-error "There is no longer a plan of %s" (todo-write-row-plain key))))
 
-(defun todo-write-bookmark--record ()
+(defun todo-write-bookmark-record ()
   "Return a bookmark of the plan in this buffer.
 Signal a `user-error' if the buffer shows no plan."
   (let ((key (or todo-write-view-thread (user-error "There is no plan here yet"))))
@@ -34,13 +34,13 @@ Signal a `user-error' if the buffer shows no plan."
 (defun todo-write-bookmark-jump (bookmark)
   "Show the plan of BOOKMARK, with point at its task."
   (let ((key (bookmark-prop-get bookmark 'thread)))
-    (todo-write-bookmark--find key)
+    (todo-write-bookmark-find key)
     ;; The caller displays the buffer.
     (set-buffer (save-window-excursion (todo-write-show key)))
-    (todo-write-view--goto-any (bookmark-prop-get bookmark 'item))))
+    (todo-write-view-move-goto-any (bookmark-prop-get bookmark 'item))))
 (put 'todo-write-bookmark-jump 'bookmark-handler-type "Plan")
 
-(defun todo-write-bookmark--desktop (_folder)
+(defun todo-write-bookmark-desktop (_folder)
   "Return the thread of this buffer, for a desktop file."
   todo-write-view-thread)
 

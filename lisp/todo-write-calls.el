@@ -17,7 +17,7 @@
 (require 'todo-write-events)
 (require 'todo-write-json)
 
-(defconst todo-write-calls--plan-tools
+(defconst todo-write-calls-plan-tools
   '("todo_write" "TodoWrite" "todowrite" "update_plan" "write_todos"
     "TaskCreate" "TaskUpdate" "TaskList" "TaskGet")
   "Names of tools that only change the plan, which is no work.")
@@ -37,30 +37,30 @@ A text is nil for a file that does not exist."))
 (defvar todo-write-calls--states (make-hash-table :test #'equal)
   "States of the threads that have open calls, by key.")
 
-(defun todo-write-calls--begin (thread id name input)
+(defun todo-write-calls-begin (thread id name input)
   "Record that a call of the tool NAME with INPUT begins in THREAD.
 ID is a string that no other call of THREAD has.  INPUT is decoded JSON.
 Calls that only change the plan are ignored."
-  (unless (member name todo-write-calls--plan-tools)
-    (todo-write-calls--watch thread id input)
-    (todo-write-calls--observe-begin thread id name (todo-write-json--plist input))))
+  (unless (member name todo-write-calls-plan-tools)
+    (todo-write-calls-watch thread id input)
+    (todo-write-calls-observe-begin thread id name (todo-write-json-plist input))))
 
-(defun todo-write-calls--end (thread id name result outcome &optional exit-code)
+(defun todo-write-calls-end (thread id name result outcome &optional exit-code)
   "Record that the call ID of the tool NAME in THREAD ended with RESULT, a string.
 OUTCOME and EXIT-CODE are as for `todo-write-observe'."
-  (unless (member name todo-write-calls--plan-tools)
-    (todo-write-calls--observe-end thread id name result outcome
-                                   :exit-code exit-code
-                                   :files (todo-write-calls--changes thread id))))
+  (unless (member name todo-write-calls-plan-tools)
+    (todo-write-calls-observe-end thread id name result outcome
+                                  :exit-code exit-code
+                                  :files (todo-write-calls-changes thread id))))
 
-(defun todo-write-calls--observe-begin (thread id name input)
+(defun todo-write-calls-observe-begin (thread id name input)
   "Observe in THREAD that the call ID of the tool NAME begins.
 INPUT is JSON with plists."
   (todo-write-observe thread "TOOL_CALL"
                       (list :id id :name name :input (todo-write-calls--clip input))
                       :title name :call-id id))
 
-(defun todo-write-calls--observe-end (thread id name result outcome &rest more)
+(defun todo-write-calls-observe-end (thread id name result outcome &rest more)
   "Observe in THREAD that the call ID of the tool NAME ended.
 RESULT is its text.  OUTCOME and MORE, keywords and values, are for
 `todo-write-observe'."
@@ -69,13 +69,13 @@ RESULT is its text.  OUTCOME and MORE, keywords and values, are for
                :isError (if (memq outcome '(failed refused)) t :false))
          :title name :call-id id :outcome outcome more))
 
-(defun todo-write-calls--drop (thread)
+(defun todo-write-calls-drop (thread)
   "Forget the open calls of THREAD; return their ids."
   (when-let* ((state (gethash thread todo-write-calls--states)))
     (remhash thread todo-write-calls--states)
     (mapcar #'car (todo-write-calls--state-paths state))))
 
-(defun todo-write-calls--usage (tokens model)
+(defun todo-write-calls-usage (tokens model)
   "Return the content of a USAGE for TOKENS of a response of MODEL.
 TOKENS is a plist as gptel has it: what was written to the cache is part
 of its input."
@@ -101,7 +101,7 @@ refused by `todo-write-observe'."
 
 (defun todo-write-calls--clip-string (string)
   "Return STRING as text without its middle if it is very long."
-  (let* ((text (todo-write--plain (substring-no-properties string)))
+  (let* ((text (todo-write-core-plain (substring-no-properties string)))
          (half (/ todo-write-calls--longest-text 2)))
     (if (<= (length text) todo-write-calls--longest-text)
         text
@@ -112,14 +112,14 @@ refused by `todo-write-observe'."
 
 ;;; Files
 
-(defun todo-write-calls--watch (thread id input)
+(defun todo-write-calls-watch (thread id input)
   "Note the texts of the files that the call ID of THREAD names in INPUT.
 INPUT is decoded JSON or JSON text.  File names in it are relative to
 `default-directory'."
   (let ((state (or (gethash thread todo-write-calls--states)
                    (puthash thread (make-todo-write-calls--state)
                             todo-write-calls--states)))
-        (paths (todo-write-calls--paths (todo-write-json--parsed input))))
+        (paths (todo-write-calls--paths (todo-write-json-parsed input))))
     (push (cons id paths) (todo-write-calls--state-paths state))
     (dolist (path paths)
       (unless (assoc path (todo-write-calls--state-texts state))
@@ -132,7 +132,7 @@ Call this if the user may have changed them since the calls began."
     (dolist (path (mapcar #'car (todo-write-calls--state-texts state)))
       (todo-write-calls--note-text state path))))
 
-(defun todo-write-calls--changes (thread id)
+(defun todo-write-calls-changes (thread id)
   "Return the files that the call ID of THREAD changed, and forget the call.
 The value is a list for `:files' of `todo-write-observe'."
   (when-let* ((state (gethash thread todo-write-calls--states)))
@@ -165,7 +165,7 @@ Files on other machines are left out."
 
 (defun todo-write-calls--name (input field)
   "Return the value of FIELD of INPUT if it may name a file, else nil."
-  (let ((value (todo-write-json--get input field)))
+  (let ((value (todo-write-json-get input field)))
     (and (stringp value)
          (< 0 (length value) 1000)
          (not (string-search "\0" value))
@@ -180,10 +180,10 @@ Files on other machines are left out."
 
 (defun todo-write-calls--text (path)
   "Return the text of the file PATH, nil if it cannot be read, or `long'."
-  (when-let* ((bytes (todo-write--file-bytes path (1+ todo-write-calls--longest-file))))
+  (when-let* ((bytes (todo-write-core-file-bytes path (1+ todo-write-calls--longest-file))))
     (if (> (length bytes) todo-write-calls--longest-file)
         'long
-      (todo-write--plain (decode-coding-string bytes 'utf-8-unix t)))))
+      (todo-write-core-plain (decode-coding-string bytes 'utf-8-unix t)))))
 
 (defun todo-write-calls--note-text (state path)
   "Note the present text of the file PATH in STATE."

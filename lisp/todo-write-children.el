@@ -27,14 +27,14 @@
 (defconst todo-write-children--indent 4
   "Columns by which a subagent's list is indented.")
 
-(defun todo-write-children--by-item (thread)
+(defun todo-write-children-by-item (thread)
   "Return the threads of THREAD's subagents, an alist of (ITEM-ID . KEYS).
 ITEM-ID is nil for threads whose item is not in the list."
   (mapcar (pcase-lambda (`(,id . ,children)) (cons id (mapcar #'car children)))
           (seq-group-by (pcase-lambda (`(,_ . ,id)) (and id (todo-write-item thread id) id))
                         (todo-write-children thread))))
 
-(defun todo-write-children--ancestors (thread)
+(defun todo-write-children-ancestors (thread)
   "Return the parents of THREAD, a list of (KEY . ITEM-ID), the nearest first."
   (cl-loop repeat todo-write-children--deepest
            for parent = (todo-write-parent thread)
@@ -42,7 +42,7 @@ ITEM-ID is nil for threads whose item is not in the list."
            collect parent
            do (setq thread (car parent))))
 
-(defun todo-write-children--insert (keys width &optional open depth)
+(defun todo-write-children-insert (keys width &optional open depth)
   "Insert the lists of the threads KEYS as lines of WIDTH columns.
 Non-nil OPEN shows completed lists in full, too.  DEPTH is the level of
 nesting, from 1."
@@ -58,34 +58,34 @@ nesting, from 1."
 
 (defun todo-write-children--insert-header (key summary width depth)
   "Insert the line above the list of the thread KEY, whose summary is SUMMARY.
-WIDTH and DEPTH are as in `todo-write-children--insert'."
-  (insert (todo-write-row--button
-           (todo-write-row--fit
+WIDTH and DEPTH are as in `todo-write-children-insert'."
+  (insert (todo-write-row-button
+           (todo-write-row-fit
             (concat (make-string (* depth todo-write-children--indent) ?\s)
-                    (propertize (todo-write-row--shape 'child) 'face 'todo-write-detail)
+                    (propertize (todo-write-text-shape 'child) 'face 'todo-write-detail)
                     " "
                     (propertize (todo-write-row-plain (or (plist-get summary :title) key))
                                 'face 'todo-write-child))
-            (propertize (todo-write-row--progress summary)
-                        'face (todo-write-row--progress-face (plist-get summary :state)))
+            (propertize (todo-write-row-progress summary)
+                        'face (todo-write-row-progress-face (plist-get summary :state)))
             width)
            'todo-write-child "RET, mouse-1: show this list" 'todo-write-child key)
           "\n"))
 
 (defun todo-write-children--insert-rows (key paused width open depth)
   "Insert the lines of the items of the thread KEY, which may be PAUSED.
-WIDTH, OPEN and DEPTH are as in `todo-write-children--insert'."
+WIDTH, OPEN and DEPTH are as in `todo-write-children-insert'."
   (let* ((items (todo-write-items key))
-         (shown (todo-write-row--excerpt items todo-write-children-rows))
+         (shown (todo-write-row-excerpt items todo-write-children-rows))
          (hidden (- (length items) (length shown)))
          (indent (* depth todo-write-children--indent))
          (below (and (< depth todo-write-children--deepest)
-                     (todo-write-children--by-item key))))
+                     (todo-write-children-by-item key))))
     (seq-doseq (item shown)
       (let ((id (plist-get item :id)))
-        (todo-write-row--insert item (todo-write-row--kind item paused)
-                               (todo-write--spent key id) width indent)
-        (todo-write-children--insert (cdr (assoc id below)) width open (1+ depth))))
+        (todo-write-row-insert item (todo-write-row-kind item paused)
+                               (todo-write-plan-spent key id) width indent)
+        (todo-write-children-insert (cdr (assoc id below)) width open (1+ depth))))
     (when (> hidden 0)
       (insert (propertize (format "%s%d more\n" (make-string (+ indent 3) ?\s) hidden)
                           'face 'todo-write-detail)))))

@@ -31,7 +31,7 @@
 (defconst todo-write-commands--functions
   '((todo-write-agents . todo-write-agents-watch)
     (todo-write-list-read . todo-write-read-thread)
-    (todo-write-machines-setup . todo-write-machines-setup--run)
+    (todo-write-machines-setup . todo-write-machines-setup-run)
     (todo-write-unload . todo-write-unload-function))
   "The files of other functions that are called from below, (FILE . FUNCTION).
 They read what a command is about, show what another machine needs, and

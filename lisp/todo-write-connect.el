@@ -36,7 +36,7 @@
 (declare-function tramp-file-name-host "tramp")
 (declare-function tramp-file-name-port "tramp")
 (declare-function tramp-file-name-hop "tramp")
-(autoload 'todo-write-machines-setup--copy-line "todo-write-machines-setup")
+(autoload 'todo-write-machines-setup-copy-line "todo-write-machines-setup")
 (defvar todo-write-remotes)
 
 (defcustom todo-write-machines-reconnect nil
@@ -71,22 +71,22 @@ Nothing of the user's is in it.")
 If that machine has no name in `todo-write-machines', it is made of the
 user and host.  Signal a `user-error' for anything else."
   (todo-write-connect--take-old)
-  (cond ((and (todo-write-machines--name-p machine) (todo-write-machines--prefix machine))
+  (cond ((and (todo-write-machines-name-p machine) (todo-write-machines-prefix machine))
          machine)
-        ((todo-write-machines--of machine))
+        ((todo-write-machines-of machine))
         ((file-remote-p machine)
          (let* ((prefix (file-remote-p machine))
                 (parts (delq nil (list (file-remote-p prefix 'user) (file-remote-p prefix 'host))))
                 (method (file-remote-p prefix 'method))
                 (name (replace-regexp-in-string
                        "[^A-Za-z0-9._]+" "-"
-                       (string-join (if (todo-write-machines--ssh-p method) parts
+                       (string-join (if (todo-write-machines-ssh-p method) parts
                                       (cons method parts))
                                     "-"))))
-           (when (or (not (todo-write-machines--name-p name))
-                     (todo-write-machines--prefix name))
+           (when (or (not (todo-write-machines-name-p name))
+                     (todo-write-machines-prefix name))
              (user-error "Give the machine of %s a name in `todo-write-machines'" prefix))
-           (push (list name :prefix prefix) todo-write-machines--known)
+           (push (list name :prefix prefix) todo-write-machines-known)
            name))
         (t (user-error "%s is neither in `todo-write-machines' nor a remote folder" machine))))
 
@@ -111,17 +111,17 @@ and M-x todo-write-connect" todo-write-machines))))
   "Return the current folder, if it is on another machine, or read a machine."
   (todo-write-connect--take-old)
   (or (file-remote-p default-directory)
-      (let ((names (mapcar #'car (todo-write-machines--all))))
+      (let ((names (mapcar #'car (todo-write-machines-all))))
         (completing-read "Connect to machine (name, or prefix as in /ssh:HOST:): "
                          names nil nil nil nil (car names)))))
 
 (defun todo-write-connect--command (name)
   "Return the program and arguments that connect to the machine NAME.
 The program is an absolute name."
-  (let* ((command (or (todo-write-machines--get name :command)
+  (let* ((command (or (todo-write-machines-get name :command)
                       (todo-write-connect--tramp-command
-                       (todo-write-machines--prefix name)
-                       (or (todo-write-machines--get name :program) "todo-write-mcp"))))
+                       (todo-write-machines-prefix name)
+                       (or (todo-write-machines-get name :program) "todo-write-mcp"))))
          ;; That of a remote folder would be on that machine.
          (default-directory (expand-file-name "~/"))
          (program (executable-find (car command))))
@@ -132,7 +132,7 @@ The program is an absolute name."
 (defun todo-write-connect--tramp-command (prefix program)
   "Return the command that runs PROGRAM where PREFIX leads.
 Signal a `user-error' if only TRAMP can get there."
-  (unless (todo-write-machines--prefix-p prefix)
+  (unless (todo-write-machines-prefix-p prefix)
     (user-error "%s is no prefix of remote files" prefix))
   (require 'tramp)
   (let* ((name (tramp-dissect-file-name prefix))
@@ -140,11 +140,11 @@ Signal a `user-error' if only TRAMP can get there."
          (user (tramp-file-name-user name))
          (host (tramp-file-name-host name))
          (port (tramp-file-name-port name))
-         (container (todo-write-machines--container-program method)))
+         (container (todo-write-machines-container-program method)))
     (cond ((tramp-file-name-hop name)
            (user-error "%s leads over another machine: set its :command in `todo-write-machines'"
                        prefix))
-          ((todo-write-machines--ssh-p method)
+          ((todo-write-machines-ssh-p method)
            `("ssh" "-T" "-o" "BatchMode=yes" "-o" "ControlMaster=no" "-o" "ConnectTimeout=15"
              "-o" "ServerAliveInterval=15" "-o" "RemoteCommand=none"
              ,@(and user (list "-l" user)) ,@(and port (list "-p" (format "%s" port)))
@@ -161,7 +161,7 @@ Signal a `user-error' if only TRAMP can get there."
 (defun todo-write-connect--homes (name)
   "Return the folders of agents on the machine NAME in place of the usual ones.
 A list of vectors [AGENT FOLDER] from `todo-write-follow-agents'."
-  (let ((prefix (todo-write-machines--prefix name)))
+  (let ((prefix (todo-write-machines-prefix name)))
     (cl-loop for (agent . folder) in todo-write-follow-agents
              when (and (stringp folder) (string-prefix-p prefix folder))
              collect (vector (symbol-name agent)
@@ -173,9 +173,9 @@ A list of vectors [AGENT FOLDER] from `todo-write-follow-agents'."
   "Connect to the machine NAME unless it is connected, and say what is wanted.
 Signal a `user-error' if it cannot be begun."
   (let ((reason
-         (todo-write--call todo-write-dyn--hub-connect
+         (todo-write-core-call todo-write-dyn--hub-connect
            (list :name name
-                 :prefix (todo-write-machines--prefix name)
+                 :prefix (todo-write-machines-prefix name)
                  :command (todo-write-connect--command name)
                  :environment (seq-remove (lambda (variable)
                                             (string-match-p "[^\0-\x10ffff]" variable))
@@ -184,7 +184,7 @@ Signal a `user-error' if it cannot be begun."
                  :who (format "%s@%s, process %d" (user-login-name) (system-name) (emacs-pid))
                  :homes (todo-write-connect--homes name)
                  :project (todo-write-follow-project-on name)
-                 :door (and todo-write-socket--wanted
+                 :door (and todo-write-socket-wanted
                             (list :version todo-write-version :emacs emacs-version
                                   :process (emacs-pid)))))))
     (when reason
@@ -229,14 +229,14 @@ current folder, or else read one."
   "Begin a connection to the machine NAME unless there is one; return it."
   (let ((link (or (todo-write-machines-link-to name) (todo-write-machines-make-link :name name))))
     (unless (memq (todo-write-machines-link-state link) '(connecting connected))
-      (todo-write-module--prepare)
-      (todo-write-follow--connect)
-      (add-hook 'todo-write-hub--functions #'todo-write-connect--receive)
-      (add-hook 'todo-write-hub--begin-hook #'todo-write-connect--begin-again)
-      (add-hook 'todo-write-machines--wanted-hook #'todo-write-connect--send-all)
+      (todo-write-module-prepare)
+      (todo-write-follow-connect)
+      (add-hook 'todo-write-hub-functions #'todo-write-connect--receive)
+      (add-hook 'todo-write-hub-begin-hook #'todo-write-connect--begin-again)
+      (add-hook 'todo-write-machines-wanted-hook #'todo-write-connect--send-all)
       (todo-write-connect--send name)
-      (setf (alist-get name todo-write-machines--known nil nil #'equal)
-            (cdr (assoc name (todo-write-machines--all))))
+      (setf (alist-get name todo-write-machines-known nil nil #'equal)
+            (cdr (assoc name (todo-write-machines-all))))
       (todo-write-connect--set-timer link nil)
       (setf (todo-write-machines-link-state link) 'connecting
             (todo-write-machines-link-since link) (float-time))
@@ -267,9 +267,9 @@ read MACHINE if there are several."
     (setq todo-write-machines-links (delq link todo-write-machines-links))
     (todo-write-connect--set-timer link nil)
     (todo-write-follow-end-machine machine)
-    (when (todo-write-hub--live-p)
-      (todo-write--call todo-write-dyn--hub-disconnect machine))
-    (todo-write-socket--lose machine)
+    (when (todo-write-hub-live-p)
+      (todo-write-core-call todo-write-dyn--hub-disconnect machine))
+    (todo-write-socket-lose machine)
     (message "Disconnected from %s" machine)))
 
 ;;; News
@@ -292,10 +292,10 @@ read MACHINE if there are several."
           (todo-write-machines-link-pause link) nil
           (todo-write-machines-link-note link) note)
     (todo-write-follow-reach-machine name)
-    (todo-write-note--tell-machine name)
+    (todo-write-note-tell-machine name)
     (todo-write-connect--redraw name)
     (message "Connected to %s%s%s" name
-             (if todo-write-socket--wanted ""
+             (if todo-write-socket-wanted ""
                "; calls of agents there reach this Emacs while `todo-write-mcp-mode' is on")
              (if note (concat "; " (todo-write-row-line note 200)) ""))))
 
@@ -310,7 +310,7 @@ MISSING is non-nil if the program was not found there."
           (todo-write-machines-link-reason link) reason)
     (unless known
       (setf (todo-write-machines-link-since link) (float-time)))
-    (todo-write-socket--lose name)
+    (todo-write-socket-lose name)
     (todo-write-connect--redraw name)
     (when retry
       (todo-write-connect--retry-later link))
@@ -332,15 +332,15 @@ MISSING is non-nil if the program was not found there."
   "Draw the headers of the plans of the machine NAME, which say if it is lost."
   (dolist (buffer (buffer-list))
     (when-let* ((thread (buffer-local-value 'todo-write-view-thread buffer)))
-      (when (equal name (todo-write-machines--of-thread thread))
-        (todo-write--dispatch thread 'state (todo-write-state thread))))))
+      (when (equal name (todo-write-machines-of-thread thread))
+        (todo-write-events-dispatch thread 'state (todo-write-state thread))))))
 
 (defun todo-write-connect--missing (name)
   "Return what to do if the program is missing on the machine NAME."
-  (let ((line (and (not (todo-write-machines--get name :command))
+  (let ((line (and (not (todo-write-machines-get name :command))
                    ;; TRAMP may reach it in a way for which no line is known.
                    (ignore-error user-error
-                     (todo-write-machines-setup--copy-line name)))))
+                     (todo-write-machines-setup-copy-line name)))))
     (concat ".  The program todo-write-mcp is missing there.  "
             (cond
              (line (format "If it is a machine of this kind, this line in a shell copies it there:
@@ -348,11 +348,11 @@ MISSING is non-nil if the program was not found there."
   %s
 
 Otherwise, M-x todo-write-mcp-setup in %s shows what to do."
-                           line (todo-write-machines--prefix name)))
-             ((todo-write-machines--get name :command)
+                           line (todo-write-machines-prefix name)))
+             ((todo-write-machines-get name :command)
               "Check the :command of the machine in `todo-write-machines'.")
              (t (format "M-x todo-write-mcp-setup in %s shows what to do."
-                        (todo-write-machines--prefix name)))))))
+                        (todo-write-machines-prefix name)))))))
 
 (defun todo-write-connect--set-timer (link timer)
   "Let TIMER, or none if nil, take LINK up again."
@@ -380,10 +380,10 @@ Otherwise, M-x todo-write-mcp-setup in %s shows what to do."
 
 ;;; For the doctor
 
-(defun todo-write-connect--findings ()
+(defun todo-write-connect-findings ()
   "Return the doctor's findings about the machines, none of which is asked."
   (mapcar #'todo-write-connect--finding
-          (seq-uniq (append (mapcar #'car (todo-write-machines--all))
+          (seq-uniq (append (mapcar #'car (todo-write-machines-all))
                             (mapcar #'todo-write-machines-link-name todo-write-machines-links)))))
 
 (defun todo-write-connect--finding (name)
@@ -391,7 +391,7 @@ Otherwise, M-x todo-write-mcp-setup in %s shows what to do."
   (let ((link (todo-write-machines-link-to name)))
     (pcase (and link (todo-write-machines-link-state link))
       ('connected
-       (if todo-write-socket--wanted
+       (if todo-write-socket-wanted
            (list 'ok (format "%s: connected" name))
          (list 'note (format "%s: connected; calls of agents there do not reach this Emacs" name)
                "M-x todo-write-mcp-mode")))

@@ -170,7 +170,7 @@ reported and the others are still called.")
 (define-error 'todo-write-journal-error "Todo-write, journal" 'todo-write-error)
 (define-error 'todo-write-panic "Todo-write, bug" 'todo-write-error)
 
-(defun todo-write--wrong (what received expected)
+(defun todo-write-core-wrong (what received expected)
   "Signal that RECEIVED was passed as argument WHAT instead of EXPECTED.
 RECEIVED may be any object, even a circular one."
   (let ((print-circle t) (print-level 4) (print-length 8))
@@ -179,7 +179,7 @@ RECEIVED may be any object, even a circular one."
                           (truncate-string-to-width (format "%S" received) 200 nil nil t)
                           expected)))))
 
-(defun todo-write--error-text (problem)
+(defun todo-write-core-error-text (problem)
   "Return the words of PROBLEM, an error caught by `condition-case'.
 Unlike `error-message-string', leave out the quotes of a Lisp string."
   (if (and (stringp (cadr problem))
@@ -187,7 +187,7 @@ Unlike `error-message-string', leave out the quotes of a Lisp string."
       (cadr problem)
     (error-message-string problem)))
 
-(defun todo-write--plain (string)
+(defun todo-write-core-plain (string)
   "Return STRING with U+FFFD for each byte that is not part of a character.
 The module and JSON take no such bytes, but files and programs have them."
   (let ((text (string-to-multibyte string)))
@@ -195,7 +195,7 @@ The module and JSON take no such bytes, but files and programs have them."
         (concat (mapcar (lambda (char) (if (> char #x3fff7f) #xfffd char)) text))
       text)))
 
-(defun todo-write--now ()
+(defun todo-write-core-now ()
   "Return the time in milliseconds since the epoch."
   (truncate (* 1000 (float-time))))
 
@@ -209,66 +209,66 @@ The module and JSON take no such bytes, but files and programs have them."
   (cl-loop for key being the hash-keys of table using (hash-values value)
            collect (cons key value)))
 
-(defvar todo-write--configured nil
+(defvar todo-write-core-configured nil
   "Non-nil if the module has the options, `stale' if they changed since.")
 ;; A file that is loaded again may be of another version than the module.
-(setq todo-write--configured nil)
+(setq todo-write-core-configured nil)
 
-(defvar todo-write--token-runs (make-hash-table :test #'equal)
+(defvar todo-write-core-token-runs (make-hash-table :test #'equal)
   "For each thread whose last stream event was a token, (EVENT . REST).
 EVENT is the plist from the host.  REST is the tail of the completed
 event, which the next tokens of the run share.")
 
-(defconst todo-write--options
+(defconst todo-write-core--options
   '(todo-write-directory
     todo-write-durability todo-write-history-limit todo-write-max-items
     todo-write-max-length todo-write-strict todo-write-several-in-progress
     todo-write-keep-completed todo-write-record-patches todo-write-record-excluded)
   "The options for the module.")
 
-(defun todo-write--options-changed (&rest _)
+(defun todo-write-core--options-changed (&rest _)
   "Have the next call pass the options to the module; a variable watcher."
-  (when todo-write--configured
-    (setq todo-write--configured 'stale)))
+  (when todo-write-core-configured
+    (setq todo-write-core-configured 'stale)))
 
-(defun todo-write--option-value (option)
+(defun todo-write-core--option-value (option)
   "Return the default value of OPTION, with absolute names of files."
   (let ((value (default-value option)))
     (pcase option
       ((and 'todo-write-directory (guard (stringp value))) (expand-file-name value))
       (_ value))))
 
-(defun todo-write--configure ()
+(defun todo-write-core-configure ()
   "Pass the options to the module if they changed since the last call.
 The first call loads it.  Buffer-local values are ignored, since agents
 call from any buffer."
-  (unless (eq todo-write--configured t)
+  (unless (eq todo-write-core-configured t)
     (todo-write-module-load)
     (todo-write-dyn--configure
-     (cl-loop for option in todo-write--options
-              append (list option (todo-write--option-value option))))
-    (unless todo-write--configured
-      (dolist (option todo-write--options)
-        (add-variable-watcher option #'todo-write--options-changed))
+     (cl-loop for option in todo-write-core--options
+              append (list option (todo-write-core--option-value option))))
+    (unless todo-write-core-configured
+      (dolist (option todo-write-core--options)
+        (add-variable-watcher option #'todo-write-core--options-changed))
       ;; Once in a session, before any journal is read: work on the folder keeps its order.
       (todo-write-dyn--prune todo-write-journal-days todo-write-journal-count t))
     ;; Another folder has other threads.
-    (clrhash todo-write--token-runs)
-    (setq todo-write--configured t)))
+    (clrhash todo-write-core-token-runs)
+    (setq todo-write-core-configured t)))
 
-(defmacro todo-write--call (function &rest args)
+(defmacro todo-write-core-call (function &rest args)
   "Call FUNCTION of the module, an unquoted symbol, with ARGS.
-To inhibit quitting, call `todo-write--configure' first, since that may
+To inhibit quitting, call `todo-write-core-configure' first, since that may
 build the module."
   (declare (indent 1) (debug (symbolp &rest form)))
   `(progn
      (declare-function ,function "ext:todo-write-dyn")
-     (todo-write--configure)
+     (todo-write-core-configure)
      (,function ,@args)))
 
 ;;; Waiting for journals
 
-(defvar todo-write--wait-words "Reading the plan"
+(defvar todo-write-core-wait-words "Reading the plan"
   "What Emacs does while it waits for the module, a string.")
 
 (defun todo-write--wait-a-moment (seconds percent)
@@ -278,7 +278,7 @@ time.  Say so from 0.3 seconds on, with PERCENT, how much is done, unless
 that is nil.  `C-g' quits, also where quitting is inhibited: the call that
 waits has changed nothing yet."
   (when (and (> seconds 0.3) (not noninteractive))
-    (let ((text (format (if percent "%s...%d%%" "%s...") todo-write--wait-words percent))
+    (let ((text (format (if percent "%s...%d%%" "%s...") todo-write-core-wait-words percent))
           message-log-max)
       (unless (equal text (current-message))
         (message "%s" text))))
@@ -286,18 +286,18 @@ waits has changed nothing yet."
     (save-match-data
       (accept-process-output nil 0.01))))
 
-(defun todo-write--file-bytes (file limit)
+(defun todo-write-core-file-bytes (file limit)
   "Return the first LIMIT bytes of the local FILE as a unibyte string, or nil.
 Return nil if FILE is no regular file, which is never waited for."
   (let ((bytes (ignore-error todo-write-input-error
-                 (todo-write--call todo-write-dyn--file-bytes file limit))))
+                 (todo-write-core-call todo-write-dyn--file-bytes file limit))))
     (and bytes (encode-coding-string bytes 'latin-1))))
 
-(defconst todo-write--project-markers
+(defconst todo-write-core--project-markers
   '(".git" ".jj" ".hg" ".sl" ".svn" ".bzr" "_darcs" ".pijul" ".fslckout")
   "Names of files and folders at the root of a project.")
 
-(defun todo-write--project-root ()
+(defun todo-write-core-project-root ()
   "Return the root of the current project, else the current folder.
 Only the names of files are examined: other people may have made the
 folder, where `project-current' evaluates directory variables (Emacs 28)
@@ -307,10 +307,10 @@ and waits for a pipe named .git."
          (file-name-handler-alist (and (file-remote-p default-directory)
                                        file-name-handler-alist)))
     (expand-file-name (or (locate-dominating-file default-directory
-                                                  #'todo-write--project-root-p)
+                                                  #'todo-write-core--project-root-p)
                           default-directory))))
 
-(defun todo-write--project-root-p (folder)
+(defun todo-write-core--project-root-p (folder)
   "Return non-nil if FOLDER is the root of a project.
 A linked worktree and a submodule, where .git is a file, are projects of
 their own."
@@ -319,20 +319,20 @@ their own."
                 (and (file-exists-p file)
                      (string-match-p "\\`[-dl]"
                                      (file-attribute-modes (file-attributes file))))))
-            todo-write--project-markers))
+            todo-write-core--project-markers))
 
 (defun todo-write--project ()
-  "Return `todo-write--project-root' as text.
+  "Return `todo-write-core-project-root' as text.
 A write must not fail because of the folder's name."
-  (todo-write--plain (todo-write--project-root)))
+  (todo-write-core-plain (todo-write-core-project-root)))
 
-(defun todo-write--sandbox ()
+(defun todo-write-core-sandbox ()
   "Return the folder that keeps tests apart from this machine, or nil.
 The usual socket lies in it, and only processes that have the same
 TODO_WRITE_SANDBOX in their environment are seen."
   (getenv "TODO_WRITE_SANDBOX"))
 
-(defun todo-write--agent-folder (agent)
+(defun todo-write-core-agent-folder (agent)
   "Return the folder of settings and sessions of AGENT, `claude' or `codex'.
 The environment of this Emacs may name another one than the usual."
   (pcase-let* ((`(,variable . ,usual) (pcase-exhaustive agent
@@ -343,24 +343,24 @@ The environment of this Emacs may name another one than the usual."
 
 ;;; Calls by other packages
 
-(defvar todo-write--host-failures nil
+(defvar todo-write-core-host-failures nil
   "Alist of hosts and (COUNT . ERROR): our functions that failed in their calls.")
 
-(defmacro todo-write--for-host (host &rest body)
+(defmacro todo-write-core-for-host (host &rest body)
   "Evaluate BODY, which the package HOST, a string, calls by a hook or an advice.
 An error in it must not end the work of that package: it is counted for
 the doctor, the first one is shown, and the value is nil."
   (declare (indent 1) (debug t))
   `(condition-case-unless-debug problem
        (progn ,@body)
-     (error (todo-write--count-host-failure ,host problem))))
+     (error (todo-write-core--count-host-failure ,host problem))))
 
-(defun todo-write--count-host-failure (host problem)
+(defun todo-write-core--count-host-failure (host problem)
   "Count PROBLEM, an error, for HOST, and return nil."
-  (let ((known (assoc host todo-write--host-failures)))
+  (let ((known (assoc host todo-write-core-host-failures)))
     (if known
         (setcdr known (cons (1+ (cadr known)) (car problem)))
-      (push (cons host (cons 1 (car problem))) todo-write--host-failures)
+      (push (cons host (cons 1 (car problem))) todo-write-core-host-failures)
       (display-warning 'todo-write
                        (format-message "What %s reports cannot be used: %s" host
                                        (error-message-string problem)))))

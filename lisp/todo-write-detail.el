@@ -49,12 +49,12 @@ further lines are indented.  A paragraph with the property
 (defvar todo-write-detail--shown nil
   "The text of the row above, or nil if the row may be truncated.")
 
-(defun todo-write-detail--string (thread item width)
+(defun todo-write-detail-string (thread item width)
   "Return the lines below the open row of ITEM of THREAD, filled to WIDTH."
-  (let* ((text (todo-write-row--text item (todo-write-row--kind item)))
+  (let* ((text (todo-write-row-text item (todo-write-row-kind item)))
          (todo-write-detail--shown
           ;; The shape takes three columns; all else gives way to the text.
-          (and (<= (todo-write-row--width text) (- width 3)) text)))
+          (and (<= (todo-write-text-width text) (- width 3)) text)))
     (with-temp-buffer
       (dolist (function todo-write-detail-functions)
         (dolist (paragraph (condition-case-unless-debug err
@@ -82,7 +82,7 @@ further lines are indented.  A paragraph with the property
                            (- width 10))
                       ?\s)))
     (when (text-property-any 0 (length paragraph) 'todo-write-cut t paragraph)
-      (setq paragraph (todo-write-row--truncate paragraph (- width 5))))
+      (setq paragraph (todo-write-text-truncate paragraph (- width 5))))
     (insert "     " paragraph "\n")
     (when (> (string-width paragraph) (- width 5))
       (fill-region-as-paragraph start (point) nil t)
@@ -127,7 +127,7 @@ priority, its owner and its blockers."
 
 ;;; Its history
 
-(defun todo-write-detail--changes (thread id)
+(defun todo-write-detail-changes (thread id)
   "Return the changes of the item ID of THREAD as a list of (TIME . TEXT)."
   (cl-loop
    for (revision . changes) in (todo-write-item-changes thread id)
@@ -150,7 +150,7 @@ dropped."
         ((equal (plist-get (plist-get change :previousItem) :status) "completed") "cleared")
         (t "dropped")))
 
-(defun todo-write-detail--departure (thread id)
+(defun todo-write-detail-departure (thread id)
   "Return how ID left the list of THREAD; see `todo-write-detail--removal'."
   (pcase-let ((`(,revision . ,changes) (car (last (todo-write-item-changes thread id)))))
     (todo-write-detail--removal (car (last changes)) revision)))
@@ -159,14 +159,14 @@ dropped."
   "Return strings that describe CHANGE, a plist, of an item of THREAD.
 REVISION, a plist, made it."
   (let* ((type (plist-get change :type))
-         (mark (concat (todo-write-detail--mark type) " "))
+         (mark (concat (todo-write-detail-mark type) " "))
          (item (plist-get change :item)))
     (pcase type
-      ("added" (list (concat mark "added " (todo-write-detail--shape item t))))
+      ("added" (list (concat mark "added " (todo-write-detail-shape item t))))
       ("removed"
        (let ((how (todo-write-detail--removal change revision)))
          (list (concat (if (equal how "dropped") mark
-                         (concat (todo-write-row--shape 'minus) " "))
+                         (concat (todo-write-text-shape 'minus) " "))
                        how))))
       ("reordered" (list (format "%smoved from %d to %d" mark
                                  (1+ (plist-get change :previousPosition))
@@ -182,11 +182,11 @@ Most renames change the active form together with the content, so its
 change is shown only if the content is unchanged."
   (let ((old (plist-get previous key))
         (new (plist-get item key))
-        (mark (concat (todo-write-detail--mark "modified") " ")))
+        (mark (concat (todo-write-detail-mark "modified") " ")))
     (unless (equal old new)
       (pcase key
-        (:status (concat (todo-write-detail--shape previous) " " (todo-write-row--shape 'arrow)
-                         " " (todo-write-detail--shape item t)))
+        (:status (concat (todo-write-detail-shape previous) " " (todo-write-text-shape 'arrow)
+                         " " (todo-write-detail-shape item t)))
         (:blockedBy (concat mark "after: "
                             (or (todo-write-detail--blockers thread item) "none")))
         (:content (concat mark (todo-write-detail--reworded old new)))
@@ -197,11 +197,11 @@ change is shown only if the content is unchanged."
 
 (defun todo-write-detail--reworded (old new)
   "Return the words of both OLD and NEW, texts of a task, with changes marked."
-  (todo-write-words--string (todo-write-words--diff (todo-write-row-plain old)
+  (todo-write-words-string (todo-write-words-diff (todo-write-row-plain old)
                                                   (todo-write-row-plain new))
                            '(same removed added)))
 
-(defun todo-write-detail--mark (type)
+(defun todo-write-detail-mark (type)
   "Return the mark of a change of TYPE, a string with a shape."
   (pcase-let ((`(,shape ,face)
                (pcase type
@@ -210,12 +210,12 @@ change is shown only if the content is unchanged."
                  ("status_changed" '(arrow todo-write-moved))
                  ("reordered" '(moved todo-write-moved))
                  ("removed" '(minus todo-write-removed-shape)))))
-    (propertize (todo-write-row--shape shape) 'face face)))
+    (propertize (todo-write-text-shape shape) 'face face)))
 
-(defun todo-write-detail--shape (item &optional status)
+(defun todo-write-detail-shape (item &optional status)
   "Return the shape of ITEM, with its status in words if STATUS is non-nil."
-  (let ((kind (todo-write-row--kind item)))
-    (concat (propertize (todo-write-row--shape kind) 'face (todo-write-row--shape-face kind))
+  (let ((kind (todo-write-row-kind item)))
+    (concat (propertize (todo-write-text-shape kind) 'face (todo-write-row-shape-face kind))
             (and status (concat " " (string-replace "_" " " (plist-get item :status)))))))
 
 (provide 'todo-write-detail)

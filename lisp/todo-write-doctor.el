@@ -45,13 +45,13 @@
      '(problem "It is built without support for modules."
                "Install an Emacs that was configured with --with-modules."))
    (list 'ok (format "todo-write %s in %s" todo-write-version
-                     (todo-write-doctor--file todo-write-module--lisp)))))
+                     (todo-write-doctor--file todo-write-module-lisp)))))
 
 (defun todo-write-doctor--module ()
   "Return findings about the module."
-  (let* ((file (todo-write-module--find))
-         (version (and file (todo-write-module--file-version file)))
-         (remedy (concat (todo-write-module--remedy "todo-write-dyn") ".")))
+  (let* ((file (todo-write-module-find))
+         (version (and file (todo-write-module-file-version file)))
+         (remedy (concat (todo-write-module-remedy "todo-write-dyn") ".")))
     (list
      (cond
       ((not file) (list 'problem "The module is missing." remedy))
@@ -70,16 +70,16 @@
 
 (defun todo-write-doctor--sources ()
   "Return findings about the sources of a module."
-  (let ((listed (todo-write-module--listed "todo-write-dyn"))
-        (problem (todo-write-module--build-problem)))
+  (let ((listed (todo-write-module-listed "todo-write-dyn"))
+        (problem (todo-write-module-build-problem)))
     (list
      (if listed (list 'ok (format "It can be downloaded: %s" (car listed)))
        (list 'note (format "This package lists no module to download for %s."
-                           (todo-write-module--machine))))
+                           (todo-write-module-machine))))
      (if problem (list 'note (format "It cannot be built here: %s." problem))
        (list 'ok (format "cargo %s can build it from %s"
-                         (todo-write-module--cargo-version (todo-write-module--cargo))
-                         (todo-write-doctor--file (todo-write-module--sources))))))))
+                         (todo-write-module-cargo-version (todo-write-module-cargo))
+                         (todo-write-doctor--file (todo-write-module-sources))))))))
 
 (defun todo-write-doctor--journals ()
   "Return the finding about the folder of the journals."
@@ -138,7 +138,7 @@
                   (format "%s: %d of its calls failed here, the last one with %s"
                           host count error)
                   "A later version of it may have changed; report it with its version."))
-          todo-write--host-failures))
+          todo-write-core-host-failures))
 
 (defun todo-write-doctor--findings ()
   "Return what is found, an alist of (TITLE . FINDINGS).
@@ -151,8 +151,8 @@ is merely off or missing, or `problem'; REMEDY is a sentence, nil or left out."
     ("Journals" ,(todo-write-doctor--journals))
     ("Hosts" ,@(todo-write-doctor--hosts)
      ,@(todo-write-doctor--failures))
-    ,@(and (todo-write-machines--all)
-           `(("Machines" ,@(todo-write-connect--findings))))
+    ,@(and (todo-write-machines-all)
+           `(("Machines" ,@(todo-write-connect-findings))))
     ("Display" ,(if (bound-and-true-p todo-write-mode-line-mode)
                     '(ok "Mode line: on")
                   '(note "Mode line: off" "M-x todo-write-mode-line-mode")))))
@@ -196,7 +196,7 @@ is merely off or missing, or `problem'; REMEDY is a sentence, nil or left out."
 (defun todo-write-doctor-copy ()
   "Copy the report, for a bug report."
   (interactive nil todo-write-doctor-mode)
-  (todo-write-menu--require 'todo-write-doctor-mode)
+  (todo-write-menu-require 'todo-write-doctor-mode)
   (kill-new (buffer-string))
   (message "Copied, for a bug report"))
 

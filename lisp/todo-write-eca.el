@@ -64,7 +64,7 @@ In a chat, \\[todo-write-show] shows its own plan."
 
 (defun todo-write-eca--write-tasks (content)
   "Write the tasks in CONTENT, a call of ECA's tool, to the thread of this chat."
-  (todo-write--for-host "ECA"
+  (todo-write-core-for-host "ECA"
     (when-let* ((details (plist-get content :details)))
       (unless todo-write-eca--thread
         (add-hook 'kill-buffer-hook #'todo-write-eca--end-turn nil t)
@@ -88,7 +88,7 @@ In a chat, \\[todo-write-show] shows its own plan."
 
 (defun todo-write-eca--status-changed (session)
   "Set the activity of the agents in the chats of SESSION."
-  (todo-write--for-host "ECA"
+  (todo-write-core-for-host "ECA"
     (dolist (buffer (eca-chat-buffers session))
       (with-current-buffer buffer
         (when todo-write-eca--thread
@@ -96,7 +96,7 @@ In a chat, \\[todo-write-show] shows its own plan."
 
 (defun todo-write-eca--sessions-changed ()
   "Set the agents whose server has exited during a turn to failed."
-  (todo-write--for-host "ECA"
+  (todo-write-core-for-host "ECA"
     (let ((live (seq-mapcat (lambda (entry) (eca-chat-buffers (cdr entry))) eca--sessions)))
       (dolist (buffer (buffer-list))
         (let ((thread (buffer-local-value 'todo-write-eca--thread buffer)))
@@ -121,7 +121,7 @@ In a chat, \\[todo-write-show] shows its own plan."
 
 (defun todo-write-eca--end-turn (&optional reason)
   "Pause the plan of this chat for REASON; by default, the chat was closed."
-  (todo-write--for-host "ECA"
+  (todo-write-core-for-host "ECA"
     (todo-write-end-turn todo-write-eca--thread (or reason "the chat was closed"))))
 
 (provide 'todo-write-eca)

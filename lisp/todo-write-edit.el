@@ -23,7 +23,7 @@
   "Call FUNCTION with ARGS; turn an error of the store into a `user-error'."
   (condition-case err
       (apply function args)
-    (todo-write-error (user-error "%s" (todo-write--error-text err)))))
+    (todo-write-error (user-error "%s" (todo-write-core-error-text err)))))
 
 (defun todo-write-edit--say (format &rest args)
   "Say what an edit changed, with FORMAT and ARGS, and how to undo it."
@@ -42,10 +42,10 @@ ONE is what to say of one item, MANY a format for the number of several."
 
 (defun todo-write-edit--item ()
   "Return the item whose row is at point, or signal a `user-error'."
-  (let* ((id (todo-write-view--id-at-point))
+  (let* ((id (todo-write-view-move-id-at-point))
          (item (or (todo-write-item (todo-write-edit--thread) id)
                    (user-error "This task is gone; g refreshes the list"))))
-    (unless (todo-write-view--on-row-p (point))
+    (unless (todo-write-view-move-on-row-p (point))
       (user-error "This is part of “%s”; the keys that edit work on its own row"
                   (todo-write-edit--name item)))
     item))
@@ -66,9 +66,9 @@ Signal a `user-error' if there are no rows, or if some are folded."
       (goto-char (region-beginning))
       (forward-line 0)
       (while (and (< (point) end) (not (eobp)))
-        (when (todo-write-fold--at (point))
+        (when (todo-write-fold-at (point))
           (user-error "RET unfolds these tasks first"))
-        (when-let* ((id (if (todo-write-view--on-row-p (point))
+        (when-let* ((id (if (todo-write-view-move-on-row-p (point))
                             (get-text-property (point) 'todo-write-id)
                           (get-text-property (point) 'todo-write-dropped))))
           (push id ids))
@@ -105,7 +105,7 @@ Signal a `user-error' if there are no rows, or if some are folded."
          ;; The buffer can show another plan by the time the text is read.
          (thread todo-write-view-thread)
          (old (plist-get item :content))
-         (new (todo-write-edit--read "Task: " (todo-write-row--editable old))))
+         (new (todo-write-edit--read "Task: " (todo-write-text-editable old))))
     (unless (equal old new)
       (todo-write-edit--do #'todo-write-edit thread 'rename (plist-get item :id) new)
       (todo-write-edit--say "Renamed"))))
@@ -125,7 +125,7 @@ Above all rows, add it at the beginning; elsewhere outside, at the end."
     (when-let* ((added (seq-find (lambda (change) (equal (plist-get change :type) "added"))
                                  (plist-get (plist-get outcome :changes) :changes))))
       (when (equal thread todo-write-view-thread)
-        (todo-write-view--goto (plist-get added :itemId)))
+        (todo-write-view-move-goto (plist-get added :itemId)))
       (todo-write-edit--say "Added"))))
 
 (defun todo-write-edit-delete ()
@@ -201,14 +201,14 @@ cancels it."
            (user-error "RET shows the dropped tasks; R restores the one at point"))
           (t (user-error "No dropped task here")))
     (todo-write-edit--each items (lambda (id) (todo-write-edit thread 'restore id)))
-    (todo-write-view--goto (car ids))
+    (todo-write-view-move-goto (car ids))
     (todo-write-edit--say-of items "Restored; it is yours now"
                              "Restored %d tasks, which are yours now")))
 
 (defun todo-write-edit--dropped-p (id)
   "Return non-nil if the task ID has left the list, as the plan shows it."
-  (or (member id todo-write-view--ghosts)
-      (seq-some (lambda (item) (equal id (plist-get item :id))) todo-write-view--dropped)))
+  (or (member id todo-write-view-rows-ghosts)
+      (seq-some (lambda (item) (equal id (plist-get item :id))) todo-write-view-rows-dropped)))
 
 (defvar todo-write-edit--may-undo-writes nil
   "The command that last undid a write of the agent, or nil.

@@ -20,7 +20,7 @@
 
 ;;; Scripts
 
-(defun todo-write-effect--commands (script)
+(defun todo-write-effect-commands (script)
   "Return the commands in SCRIPT of Codex's code mode, or nil if it has none.
 Of a long script, only the beginning is read; a line shows no more."
   (let ((script (substring script 0 (min 4000 (length script))))
@@ -38,20 +38,20 @@ Of a long script, only the beginning is read; a line shows no more."
 
 ;;; Files
 
-(defun todo-write-effect--remarks (result)
+(defun todo-write-effect-remarks (result)
   "Return what there is to say of the files that a call with RESULT changed.
 RESULT is an observation or nil, the value a list of strings."
   (let ((metadata (plist-get result :metadata)))
     (delq nil (list (when (seq-some (lambda (file) (plist-get file :byCommand))
                                     (plist-get metadata :files))
                       "files changed by command")
-                    (when (plist-get metadata :moreFiles) todo-write-row--more-files)
+                    (when (plist-get metadata :moreFiles) todo-write-row-more-files)
                     (when (plist-get metadata :othersWrote)
                       "others wrote files at that time")))))
 
 ;;; Git
 
-(defun todo-write-effect--git (observation)
+(defun todo-write-effect-git (observation)
   "Return what the call with the result OBSERVATION did in Git.
 The value is a list of (TEXT . URL); TEXT is one line, and URL is a string
 or nil."
@@ -91,7 +91,7 @@ or nil."
 
 ;;; Refusals
 
-(defun todo-write-effect--refusal (result)
+(defun todo-write-effect-refusal (result)
   "Return who refused the call with RESULT and why, as one line, or nil.
 RESULT is an observation or nil."
   (let* ((refusal (plist-get (plist-get result :metadata) :refusal))
@@ -104,14 +104,14 @@ RESULT is an observation or nil."
     (when words
       (todo-write-row-line (if (stringp reason) (concat words ": " reason) words) 200))))
 
-(defun todo-write-effect--rule (thread call)
+(defun todo-write-effect-rule (thread call)
   "Return the rule that allows CALL in the settings of THREAD's agent.
 CALL is the observation of a call or nil.  Signal a `user-error' if no
 rule can name it."
   (let* ((content (plist-get call :content))
          (name (plist-get content :name))
          (input (plist-get content :input))
-         (fields (todo-write-json--fields (todo-write-json--parsed input)))
+         (fields (todo-write-json-fields (todo-write-json-parsed input)))
          (argument (lambda (&rest keys)
                      (seq-some (lambda (key)
                                  (let ((value (cdr (assoc key fields))))

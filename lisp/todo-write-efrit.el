@@ -97,7 +97,7 @@ the same name; restart Emacs to use Efrit"))
 (defun todo-write-efrit--switch-on ()
   "Advise what is loaded of Efrit, and what is loaded of it later."
   (add-hook 'after-load-functions #'todo-write-efrit--enable)
-  (add-hook 'todo-write--event-functions #'todo-write-efrit--on-event)
+  (add-hook 'todo-write-events-functions #'todo-write-efrit--on-event)
   (todo-write-efrit--enable))
 
 (defun todo-write-efrit--enable (&optional file)
@@ -106,7 +106,7 @@ Ignore files of others.  Calling this again is harmless.  Advice of a
 function that is not loaded would hide that it is missing, and would keep
 its autoload from being defined."
   (when (or (not file) (string-prefix-p "efrit" (file-name-nondirectory file)))
-    (todo-write--for-host "Efrit"
+    (todo-write-core-for-host "Efrit"
       (todo-write-efrit--put-folder-first)
       (pcase-dolist (`(,function ,how ,advice . ,properties) todo-write-efrit--advice)
         (when (and (fboundp function)
@@ -140,7 +140,7 @@ its autoload from being defined."
 (defun todo-write-efrit--switch-off ()
   "Remove all advice, and restore the load path."
   (remove-hook 'after-load-functions #'todo-write-efrit--enable)
-  (remove-hook 'todo-write--event-functions #'todo-write-efrit--on-event)
+  (remove-hook 'todo-write-events-functions #'todo-write-efrit--on-event)
   (pcase-dolist (`(,function ,_ ,advice . ,_) todo-write-efrit--advice)
     (advice-remove function advice))
   (when todo-write-efrit--folder
@@ -171,16 +171,16 @@ Record the other calls in the session's thread once it has a plan."
   (if (equal name "todo_write")
       (todo-write-efrit--write input)
     (let (thread id result)
-      (todo-write--for-host "Efrit"
+      (todo-write-core-for-host "Efrit"
         (setq thread (car (todo-write-efrit--session)))
         (when (todo-write-revisions thread)
           (setq id (format "efrit-%s" (cl-incf todo-write-efrit--calls)))
-          (todo-write-calls--begin thread id name input)))
+          (todo-write-calls-begin thread id name input)))
       (unwind-protect
           (setq result (apply dispatch name input more))
         (when id
-          (todo-write--for-host "Efrit"
-            (todo-write-calls--end thread id name (if (stringp result) result "")
+          (todo-write-core-for-host "Efrit"
+            (todo-write-calls-end thread id name (if (stringp result) result "")
                                    (todo-write-efrit--outcome name result))))))))
 
 (defun todo-write-efrit--outcome (name result)
@@ -197,7 +197,7 @@ RESULT is nil if it signalled.  Efrit does not report exit codes."
 
 (defun todo-write-efrit--schema (schema)
   "Return SCHEMA, Efrit's vector of tool definitions, with our todo_write."
-  (or (todo-write--for-host "Efrit"
+  (or (todo-write-core-for-host "Efrit"
         (vconcat (seq-remove (lambda (tool) (equal (cdr (assoc "name" tool)) "todo_write"))
                              schema)
                  (list (todo-write-tool-schema))))
@@ -217,7 +217,7 @@ RESULT is nil if it signalled.  Efrit does not report exit codes."
 (defun todo-write-efrit--write (input)
   "Write INPUT, which Efrit's agent sent, and return the result text.
 Efrit recognizes the text of a refusal as an error."
-  (let* ((outcome (todo-write--for-host "Efrit"
+  (let* ((outcome (todo-write-core-for-host "Efrit"
                     (pcase-let* ((`(,thread . ,title) (todo-write-efrit--session))
                                  (outcome (let ((todo-write-efrit--writing t))
                                             (todo-write thread input "efrit"))))
@@ -299,7 +299,7 @@ THREAD is the key of its thread.  TITLE may be nil."
 
 (defun todo-write-efrit--on-event (thread what _data)
   "Copy THREAD to Efrit's list if WHAT is a change by the user.
-For `todo-write--event-functions'."
+For `todo-write-events-functions'."
   (when (and (eq what 'change)
              (equal thread todo-write-efrit--current)
              (not todo-write-efrit--writing))
@@ -313,7 +313,7 @@ For `todo-write--event-functions'."
                   (todo-write-items thread))
           efrit-do--todo-counter (length efrit-do--current-todos))
     (when (advice-member-p 'efrit-agent--on-todo-update 'efrit-do--handle-todo-write)
-      (todo-write--for-host "Efrit"
+      (todo-write-core-for-host "Efrit"
         (efrit-agent--on-todo-update)))))
 
 (defun todo-write-efrit--item (thread item)
@@ -341,7 +341,7 @@ For `todo-write--event-functions'."
 
 (defun todo-write-efrit--clear (&rest _)
   "Delete all tasks of the list that Efrit's agent wrote most recently."
-  (todo-write--for-host "Efrit"
+  (todo-write-core-for-host "Efrit"
     (todo-write-efrit--clear-completed t)))
 
 (defun todo-write-efrit--clear-completed (&optional all)
@@ -361,29 +361,29 @@ Non-nil ALL deletes the other tasks, too.  These are edits by the user."
 
 (defun todo-write-efrit--works (session &rest _)
   "Set the agent of SESSION to working."
-  (todo-write--for-host "Efrit"
+  (todo-write-core-for-host "Efrit"
     (when session
       (todo-write-set-activity (todo-write-efrit--thread session) 'working))))
 
 (defun todo-write-efrit--asked (session question &rest _)
   "Set the agent of SESSION to waiting for the answer to QUESTION."
-  (todo-write--for-host "Efrit"
+  (todo-write-core-for-host "Efrit"
     (when session
       (todo-write-set-activity (todo-write-efrit--thread session) 'waiting
-                               (todo-write-row--reason question "question")))))
+                               (todo-write-text-reason question "question")))))
 
 (defun todo-write-efrit--set-active (session)
   "Set the agent of SESSION to working; for nil, set the active one to failed."
-  (todo-write--for-host "Efrit"
+  (todo-write-core-for-host "Efrit"
     (if session
         (todo-write-efrit--works session)
       (when-let* ((active (efrit-session-active))
-                  (reason (todo-write-row--reason (efrit-session-last-error active))))
+                  (reason (todo-write-text-reason (efrit-session-last-error active))))
         (todo-write-end-turn (todo-write-efrit--thread active) reason t)))))
 
 (defun todo-write-efrit--set-status (session status)
   "Set the activity of SESSION, a conversation, according to STATUS."
-  (todo-write--for-host "Efrit"
+  (todo-write-core-for-host "Efrit"
     (pcase status
       ('working (todo-write-efrit--works session))
       ('waiting (todo-write-efrit--asked
@@ -392,18 +392,18 @@ Non-nil ALL deletes the other tasks, too.  These are edits by the user."
 (defun todo-write-efrit--confirming (function args)
   "Call FUNCTION with ARGS, with the agent waiting for a confirmation."
   (let ((thread nil) (before nil))
-    (todo-write--for-host "Efrit"
+    (todo-write-core-for-host "Efrit"
       (setq thread (car (todo-write-efrit--session))
             before (car (todo-write-activity thread)))
       (todo-write-set-activity thread 'waiting
-                               (todo-write-row--reason (alist-get 'action args) "permission")))
+                               (todo-write-text-reason (alist-get 'action args) "permission")))
     (unwind-protect (funcall function args)
-      (todo-write--for-host "Efrit"
+      (todo-write-core-for-host "Efrit"
         (todo-write-set-activity thread before)))))
 
 (defun todo-write-efrit--ended (session &optional reason)
   "End the turn of SESSION for REASON, which Efrit gives, or may be an answer."
-  (todo-write--for-host "Efrit"
+  (todo-write-core-for-host "Efrit"
     (when (and session (not (equal reason "waiting-for-user")))
       (let ((failed (and (member reason todo-write-efrit--failures) t)))
         (todo-write-end-turn
@@ -424,7 +424,7 @@ Non-nil ALL deletes the other tasks, too.  These are edits by the user."
             (apply function args)
           (quit (setq reason "interrupted")
                 (signal 'quit nil)))
-      (todo-write--for-host "Efrit"
+      (todo-write-core-for-host "Efrit"
         (let ((thread (car (todo-write-efrit--session))))
           (when (or reason (eq 'working (car (todo-write-activity thread))))
             (todo-write-end-turn thread reason)))))))

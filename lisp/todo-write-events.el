@@ -8,7 +8,7 @@
 ;; Users are told of changed lists by `todo-write-change-functions', of what agents do
 ;; by `todo-write-agent-functions', and of observations and streams by
 ;; `todo-write-subscribe'.  Our own buffers and hosts are told of everything that
-;; happens to threads by `todo-write--event-functions'.
+;; happens to threads by `todo-write-events-functions'.
 
 ;;; Code:
 
@@ -20,34 +20,34 @@
 ;; Every caller here inhibits it too, so that C-g cannot keep the remaining
 ;; functions from being called after a change that is already saved.
 
-(defvar todo-write--left nil
-  "The elements of `todo-write--call-each' whose calls have not ended.")
-(defvar todo-write--left-call nil "The CALL of `todo-write--call-each'.")
-(defvar todo-write--left-arg nil "The ARG of `todo-write--call-each'.")
-(defvar todo-write--left-thrown nil "The THROWN of `todo-write--call-each'.")
+(defvar todo-write-events--left nil
+  "The elements of `todo-write-events-call-each' whose calls have not ended.")
+(defvar todo-write-events--left-call nil "The CALL of `todo-write-events-call-each'.")
+(defvar todo-write-events--left-arg nil "The ARG of `todo-write-events-call-each'.")
+(defvar todo-write-events--left-thrown nil "The THROWN of `todo-write-events-call-each'.")
 
-(defun todo-write--call-each (call list arg &optional thrown)
+(defun todo-write-events-call-each (call list arg &optional thrown)
   "Call CALL with each element of LIST and ARG, even if a call throws.
 The throw continues after the last call.  THROWN is called with the
 element whose call threw."
   ;; Each token passes here, so there is one `unwind-protect' for all elements,
   ;; and no closure: its handler takes all from dynamic variables.
   (when list
-    (let ((todo-write--left list)
-          (todo-write--left-call call)
-          (todo-write--left-arg arg)
-          (todo-write--left-thrown thrown))
+    (let ((todo-write-events--left list)
+          (todo-write-events--left-call call)
+          (todo-write-events--left-arg arg)
+          (todo-write-events--left-thrown thrown))
       (unwind-protect
-          (while todo-write--left
-            (funcall call (car todo-write--left) arg)
-            (pop todo-write--left))
-        (when todo-write--left
-          (when todo-write--left-thrown
-            (funcall todo-write--left-thrown (car todo-write--left)))
-          (todo-write--call-each todo-write--left-call (cdr todo-write--left)
-                                 todo-write--left-arg todo-write--left-thrown))))))
+          (while todo-write-events--left
+            (funcall call (car todo-write-events--left) arg)
+            (pop todo-write-events--left))
+        (when todo-write-events--left
+          (when todo-write-events--left-thrown
+            (funcall todo-write-events--left-thrown (car todo-write-events--left)))
+          (todo-write-events-call-each todo-write-events--left-call (cdr todo-write-events--left)
+                                       todo-write-events--left-arg todo-write-events--left-thrown))))))
 
-(defun todo-write--call-function (function args)
+(defun todo-write-events--call-function (function args)
   "Apply FUNCTION to ARGS, a list, and report it if it signals."
   (condition-case-unless-debug err
       (apply function args)
@@ -57,18 +57,18 @@ element whose call threw."
                       (format-message "Function `%s' failed: %s"
                                       function (error-message-string err))))))
 
-(defun todo-write--run-functions (hook args)
+(defun todo-write-events-run-functions (hook args)
   "Apply each function of HOOK, a symbol, to ARGS, a list.
 If one signals, report it; all others are still called."
   (let (functions)
     (run-hook-wrapped hook (lambda (function) (push function functions) nil))
-    (todo-write--call-each #'todo-write--call-function (nreverse functions) args)))
+    (todo-write-events-call-each #'todo-write-events--call-function (nreverse functions) args)))
 
-(defun todo-write--run-change-functions (thread _what outcome)
+(defun todo-write-events--run-change-functions (thread _what outcome)
   "Call the functions of `todo-write-change-functions' with THREAD and OUTCOME."
-  (todo-write--run-functions 'todo-write-change-functions (list thread outcome)))
+  (todo-write-events-run-functions 'todo-write-change-functions (list thread outcome)))
 
-(defvar todo-write--event-functions nil
+(defvar todo-write-events-functions nil
   "Abnormal hook of our own buffers and hosts, run whenever something happens.
 Each function is called with THREAD, WHAT and DATA, where WHAT is one of:
   `change'    the list changed; DATA is the outcome, see `todo-write'
@@ -84,79 +84,79 @@ Each function is called with THREAD, WHAT and DATA, where WHAT is one of:
 
 If one signals, the error is reported and the others are still called.")
 
-(defvar todo-write--newest-outcome nil
+(defvar todo-write-events-newest-outcome nil
   "The outcome of the last change, or nil if a thread changed otherwise since.")
 
-(defun todo-write--dispatch (thread what &optional data)
+(defun todo-write-events-dispatch (thread what &optional data)
   "Report that WHAT happened to THREAD, with DATA.
-See `todo-write--event-functions'; the users' own functions come last.
+See `todo-write-events-functions'; the users' own functions come last.
 The caller inhibits quitting."
   (when (memq what '(state activity observed forgotten))
-    (setq todo-write--newest-outcome nil))
-  (todo-write--call-each #'todo-write--call-function
-                         (if (and (eq what 'change) todo-write-change-functions)
-                             (append todo-write--event-functions
-                                     '(todo-write--run-change-functions))
-                           todo-write--event-functions)
-                         (list thread what data)))
+    (setq todo-write-events-newest-outcome nil))
+  (todo-write-events-call-each #'todo-write-events--call-function
+                               (if (and (eq what 'change) todo-write-change-functions)
+                                   (append todo-write-events-functions
+                                           '(todo-write-events--run-change-functions))
+                                 todo-write-events-functions)
+                               (list thread what data)))
 
-(defun todo-write--summary-after (thread outcome)
+(defun todo-write-events-summary-after (thread outcome)
   "Return the `todo-write-summary' of THREAD after the change with OUTCOME.
 That in OUTCOME is outdated if a function that was called earlier has
 changed a thread since."
-  (if (eq outcome todo-write--newest-outcome)
+  (if (eq outcome todo-write-events-newest-outcome)
       (plist-get outcome :summary)
-    (todo-write--call todo-write-dyn--summary thread)))
+    (todo-write-core-call todo-write-dyn--summary thread)))
 
-(defun todo-write--dispatch-state (thread answer)
+(defun todo-write-events-dispatch-state (thread answer)
   "Dispatch the state of THREAD if it changed, and return it.
 ANSWER is what the module returned, a plist :state :changed :warnings.
 The caller inhibits quitting."
   (let ((state (plist-get answer :state)))
     (when (plist-get answer :changed)
-      (todo-write--dispatch thread 'state state))
-    (todo-write--warn (plist-get answer :warnings))
+      (todo-write-events-dispatch thread 'state state))
+    (todo-write-events-warn (plist-get answer :warnings))
     state))
 
 ;;; Drawing once
 
-(defvar todo-write--together nil
+(defvar todo-write-events--together nil
   "Non-nil while many events are dispatched that are drawn once.")
 
-(defvar todo-write--undrawn nil
+(defvar todo-write-events--undrawn nil
   "The functions that draw what happened meanwhile, the last one first.")
 
-(defun todo-write--draw-later (function)
+(defun todo-write-events-draw-later (function)
   "If events are to be drawn once, call FUNCTION after them and return non-nil.
 Otherwise return nil: the caller draws the event itself."
-  (when todo-write--together
-    (cl-pushnew function todo-write--undrawn)
+  (when todo-write-events--together
+    (cl-pushnew function todo-write-events--undrawn)
     t))
 
-(defun todo-write--draw-now ()
-  "Call the functions of `todo-write--undrawn'."
-  (let ((inhibit-quit t) todo-write--together)
-    (todo-write--call-each #'todo-write--call-function
-                           (nreverse (cl-shiftf todo-write--undrawn nil)) nil)))
+(defun todo-write-events--draw-now ()
+  "Call the functions of `todo-write-events--undrawn'."
+  (let ((inhibit-quit t) todo-write-events--together)
+    (todo-write-events-call-each #'todo-write-events--call-function
+                                 (nreverse (cl-shiftf todo-write-events--undrawn nil)) nil)))
 
-(defmacro todo-write--drawing-once (&rest body)
+(defmacro todo-write-events-drawing-once (&rest body)
   "Evaluate BODY; draw the events of all agents once, afterwards."
   (declare (indent 0) (debug t))
-  `(unwind-protect (let ((todo-write--together t)) ,@body)
-     (unless todo-write--together
-       (todo-write--draw-now))))
+  `(unwind-protect (let ((todo-write-events--together t)) ,@body)
+     (unless todo-write-events--together
+       (todo-write-events--draw-now))))
 
 ;;; Observations
 
-(cl-defstruct (todo-write--subscriber (:constructor todo-write--make-subscriber))
+(cl-defstruct (todo-write-events--subscriber (:constructor todo-write-events--make-subscriber))
   "A subscription to events.
 FILTER is an alist of filter keys and the strings that an event must
 have for them.  FAILURES is the number of successive calls of FUNCTION
 that signaled or threw."
   function filter (failures 0))
 
-(defvar todo-write--subscribers nil
-  "List of `todo-write--subscriber' structures.")
+(defvar todo-write-events--subscribers nil
+  "List of `todo-write-events--subscriber' structures.")
 
 (defun todo-write-subscribe (function &rest filter)
   "Call FUNCTION with each event that matches FILTER; return a handle.
@@ -175,33 +175,33 @@ subscribers are still called.  Quitting is inhibited while it runs, as
 in timers; see `with-local-quit'.  Signal `todo-write-input-error' if
 FUNCTION is not a function, and for an unknown key."
   (unless (functionp function)
-    (todo-write--wrong "subscriber" function "a function"))
-  (let ((subscriber (todo-write--make-subscriber
+    (todo-write-core-wrong "subscriber" function "a function"))
+  (let ((subscriber (todo-write-events--make-subscriber
                      :function function
-                     :filter (todo-write--compile-filter filter))))
+                     :filter (todo-write-events--compile-filter filter))))
     ;; The module keeps observations until a subscriber takes them.
-    (when (and todo-write--configured (not todo-write--subscribers))
-      (dolist (thread (todo-write--call todo-write-dyn--loaded))
-        (todo-write--call todo-write-dyn--skip-observations thread)))
-    (setq todo-write--subscribers
-          (append todo-write--subscribers (list subscriber)))
+    (when (and todo-write-core-configured (not todo-write-events--subscribers))
+      (dolist (thread (todo-write-core-call todo-write-dyn--loaded))
+        (todo-write-core-call todo-write-dyn--skip-observations thread)))
+    (setq todo-write-events--subscribers
+          (append todo-write-events--subscribers (list subscriber)))
     subscriber))
 
 (defun todo-write-unsubscribe (handle)
   "End the subscription HANDLE, which `todo-write-subscribe' returned."
-  (setq todo-write--subscribers (remq handle todo-write--subscribers)))
+  (setq todo-write-events--subscribers (remq handle todo-write-events--subscribers)))
 
-(defun todo-write--compile-filter (filter)
+(defun todo-write-events--compile-filter (filter)
   "Return FILTER, a plist, as an alist of keys and strings."
   (cl-loop for (key value) on filter by #'cddr
            unless (memq key '(:kind :thread :type :phase :token-type :step))
-           do (todo-write--wrong "filter" key "a known key")
+           do (todo-write-core-wrong "filter" key "a known key")
            unless (or (stringp value) (symbolp value))
-           do (todo-write--wrong "filter" value "a string or a symbol")
+           do (todo-write-core-wrong "filter" value "a string or a symbol")
            when value
            collect (cons key (format "%s" value))))
 
-(defun todo-write--event-value (event key)
+(defun todo-write-events--event-value (event key)
   "Return the value of EVENT that the filter KEY is compared with."
   (let ((metadata (plist-get event :metadata)))
     (pcase key
@@ -214,29 +214,29 @@ FUNCTION is not a function, and for an unknown key."
                        (plist-get metadata :tokenType)))
       (:step (or (plist-get event :stepId) (plist-get event :parentId))))))
 
-(defun todo-write--emit (event)
+(defun todo-write-events--emit (event)
   "Give EVENT to the subscribers whose filter it matches, and return it."
-  (todo-write--call-each #'todo-write--give todo-write--subscribers event
-                         (lambda (subscriber)
-                           (todo-write--count-failure subscriber "it was left by a throw")))
+  (todo-write-events-call-each #'todo-write-events--give todo-write-events--subscribers event
+                               (lambda (subscriber)
+                                 (todo-write-events--count-failure subscriber "it was left by a throw")))
   event)
 
-(defun todo-write--give (subscriber event)
+(defun todo-write-events--give (subscriber event)
   "Give EVENT to SUBSCRIBER if it matches its filter."
   ;; An earlier subscriber may have ended the subscription of a later one.
-  (when (and (memq subscriber todo-write--subscribers)
-             (cl-loop for (key . value) in (todo-write--subscriber-filter subscriber)
-                      always (equal value (todo-write--event-value event key))))
+  (when (and (memq subscriber todo-write-events--subscribers)
+             (cl-loop for (key . value) in (todo-write-events--subscriber-filter subscriber)
+                      always (equal value (todo-write-events--event-value event key))))
     (condition-case-unless-debug err
-        (progn (funcall (todo-write--subscriber-function subscriber) event)
-               (setf (todo-write--subscriber-failures subscriber) 0))
+        (progn (funcall (todo-write-events--subscriber-function subscriber) event)
+               (setf (todo-write-events--subscriber-failures subscriber) 0))
       (quit (setq quit-flag t))
-      (error (todo-write--count-failure subscriber (error-message-string err))))))
+      (error (todo-write-events--count-failure subscriber (error-message-string err))))))
 
-(defun todo-write--count-failure (subscriber reason)
+(defun todo-write-events--count-failure (subscriber reason)
   "Count a failure of SUBSCRIBER for REASON; report the first, act on the third."
-  (let ((failures (cl-incf (todo-write--subscriber-failures subscriber)))
-        (function (todo-write--subscriber-function subscriber)))
+  (let ((failures (cl-incf (todo-write-events--subscriber-failures subscriber)))
+        (function (todo-write-events--subscriber-function subscriber)))
     (when (= failures 1)
       (display-warning 'todo-write
                        (format-message "Subscriber %S failed: %s"
@@ -247,12 +247,12 @@ FUNCTION is not a function, and for an unknown key."
                        (format-message "Subscriber %S is removed after %d failures"
                                        function failures)))))
 
-(defun todo-write--deliver (thread)
+(defun todo-write-events-deliver (thread)
   "Give the new observations of THREAD to the subscribers."
-  (when todo-write--subscribers
-    (todo-write--call-each
-     (lambda (event _) (todo-write--emit event))
-     (append (todo-write--call todo-write-dyn--take-observations thread) nil)
+  (when todo-write-events--subscribers
+    (todo-write-events-call-each
+     (lambda (event _) (todo-write-events--emit event))
+     (append (todo-write-core-call todo-write-dyn--take-observations thread) nil)
      nil)))
 
 (defun todo-write-observe (thread type content &rest metadata)
@@ -284,12 +284,12 @@ The value is a plist :id :type :threadId :traceId :parentId :timestamp
 :title :content :metadata.  Signal `todo-write-input-error' for an
 unknown TYPE or phase, and for a value without a JSON form, such as a
 buffer or a string with bytes that are not text."
-  (todo-write--open thread)
+  (todo-write-events-open thread)
   (let ((inhibit-quit t))
-    (prog1 (todo-write--call todo-write-dyn--observe thread type content metadata)
+    (prog1 (todo-write-core-call todo-write-dyn--observe thread type content metadata)
       (unwind-protect
-          (todo-write--deliver thread)
-        (todo-write--dispatch thread 'observed type)))))
+          (todo-write-events-deliver thread)
+        (todo-write-events-dispatch thread 'observed type)))))
 
 (defun todo-write-observations (thread &rest filter)
   "Return recorded observations of THREAD as a vector, newest last.
@@ -302,7 +302,7 @@ Memory holds the newest `todo-write-history-limit' of a thread."
     (cl-loop for (key value) on filter by #'cddr
              unless (memq key '(:kind :thread))
              do (setq wanted (plist-put wanted key value)))
-    (todo-write--call todo-write-dyn--observations thread wanted)))
+    (todo-write-core-call todo-write-dyn--observations thread wanted)))
 
 ;;; Streams
 
@@ -314,7 +314,7 @@ for thoughts, nil for the response.
 
   :phase       `planning', `execution', `synthesis' or nil
   :token-type  such as \"PLANNING_LLM_THINKING\", or \"LLM_THINKING\""
-  (todo-write--call todo-write-dyn--token-context call-context thinking))
+  (todo-write-core-call todo-write-dyn--token-context call-context thinking))
 
 (defun todo-write-stream (thread &rest event)
   "Give the stream event EVENT of THREAD to subscribers; return it completed.
@@ -333,85 +333,85 @@ structure, so do not modify them.
 Successive thoughts are recorded as one THOUGHTS observation when they
 end.  Signal `todo-write-input-error' for an unknown type, and for a
 token that is not a string."
-  (todo-write--configure)
+  (todo-write-core-configure)
   (let* ((inhibit-quit t)
          (data (plist-get event :data))
-         (run (gethash thread todo-write--token-runs))
-         (time (and run (todo-write--alike-p event (car run))
-                    (todo-write--call todo-write-dyn--stream-next thread data))))
+         (run (gethash thread todo-write-core-token-runs))
+         (time (and run (todo-write-events--alike-p event (car run))
+                    (todo-write-core-call todo-write-dyn--stream-next thread data))))
     (if time
-        (todo-write--emit `(:data ,data :timestamp ,time . ,(cdr run)))
-      (todo-write--stream-first thread event))))
+        (todo-write-events--emit `(:data ,data :timestamp ,time . ,(cdr run)))
+      (todo-write-events--stream-first thread event))))
 
-(defun todo-write--alike-p (a b)
+(defun todo-write-events--alike-p (a b)
   "Return non-nil if the stream events A and B differ at most in their data."
   (cl-loop for key in '(:type :thinking :call-context :trace-id :session-id)
            always (equal (plist-get a key) (plist-get b key))))
 
-(defun todo-write--stream-first (thread event)
+(defun todo-write-events--stream-first (thread event)
   "Give EVENT of THREAD, which continues no run of tokens, to the subscribers."
-  (todo-write--open thread)
-  (remhash thread todo-write--token-runs)
+  (todo-write-events-open thread)
+  (remhash thread todo-write-core-token-runs)
   (pcase-let* ((data (plist-get event :data))
                (`(,time ,recorded . ,rest)
-                (todo-write--call todo-write-dyn--stream
+                (todo-write-core-call todo-write-dyn--stream
                   thread (plist-get event :type) data (plist-get event :thinking)
                   (plist-get event :call-context) (plist-get event :trace-id)
                   (plist-get event :session-id)))
                (emitted `(:data ,data :timestamp ,time . ,rest)))
     (when (equal (plist-get emitted :type) "TOKEN")
-      (puthash thread (cons event rest) todo-write--token-runs))
+      (puthash thread (cons event rest) todo-write-core-token-runs))
     (unwind-protect
         (when recorded
           (unwind-protect
-              (todo-write--deliver thread)
-            (todo-write--dispatch thread 'observed "THOUGHTS")))
-      (todo-write--emit emitted))
+              (todo-write-events-deliver thread)
+            (todo-write-events-dispatch thread 'observed "THOUGHTS")))
+      (todo-write-events--emit emitted))
     emitted))
 
 ;;; Plans that cannot be saved
 
-(defun todo-write--open (thread &optional about)
+(defun todo-write-events-open (thread &optional about)
   "Load THREAD, or begin it with the plist ABOUT; see `todo-write-begin'."
-  (todo-write--warn (todo-write--call todo-write-dyn--open thread about)))
+  (todo-write-events-warn (todo-write-core-call todo-write-dyn--open thread about)))
 
-(defvar todo-write--save-timer nil
+(defvar todo-write-events--save-timer nil
   "Timer that tries to save the plans that could not be saved, or nil.")
 
-(defun todo-write--warn (warnings)
+(defun todo-write-events-warn (warnings)
   "Show WARNINGS, strings from the module."
   (dolist (warning warnings)
     (display-warning 'todo-write warning))
-  (when (and warnings (not todo-write--save-timer))
-    (todo-write--save-again)))
+  (when (and warnings (not todo-write-events--save-timer))
+    (todo-write-events--save-again)))
 
-(defconst todo-write--save-seconds 600
+(defconst todo-write-events--save-seconds 600
   "Seconds after which unsaved plans are tried and mentioned again.")
 
-(defun todo-write--save-again ()
+(defun todo-write-events--save-again ()
   "Try to save the plans that could not be saved; return those that still are not.
-While there are any, do so every `todo-write--save-seconds', and before
+While there are any, do so every `todo-write-events--save-seconds', and before
 Emacs exits.  The value is a list of keys."
-  (pcase-let ((`(,saved . ,unsaved) (todo-write--call todo-write-dyn--save-again)))
-    (cond ((and unsaved (not todo-write--save-timer))
-           (setq todo-write--save-timer
-                 (run-at-time todo-write--save-seconds todo-write--save-seconds
-                              #'todo-write--warn-unsaved))
-           (add-hook 'kill-emacs-query-functions #'todo-write--leave-p)
+  (pcase-let ((`(,saved . ,unsaved) (todo-write-core-call todo-write-dyn--save-again)))
+    (cond ((and unsaved (not todo-write-events--save-timer))
+           (setq todo-write-events--save-timer
+                 (run-at-time todo-write-events--save-seconds todo-write-events--save-seconds
+                              #'todo-write-events--warn-unsaved))
+           (add-hook 'kill-emacs-query-functions #'todo-write-events--leave-p)
            ;; A signal ends Emacs without a question.
-           (add-hook 'kill-emacs-hook #'todo-write--save-again))
-          ((and todo-write--save-timer (not unsaved))
-           (cancel-timer todo-write--save-timer)
-           (setq todo-write--save-timer nil)
-           (remove-hook 'kill-emacs-query-functions #'todo-write--leave-p)
-           (remove-hook 'kill-emacs-hook #'todo-write--save-again)))
+           (add-hook 'kill-emacs-hook #'todo-write-events--save-again))
+          ((and todo-write-events--save-timer (not unsaved))
+           (cancel-timer todo-write-events--save-timer)
+           (setq todo-write-events--save-timer nil)
+           (remove-hook 'kill-emacs-query-functions #'todo-write-events--leave-p)
+           (remove-hook 'kill-emacs-hook #'todo-write-events--save-again)))
     (dolist (thread saved)
-      (todo-write--dispatch thread 'state nil))
+      (todo-write-events-dispatch thread 'state nil))
     unsaved))
 
-(defun todo-write--warn-unsaved ()
+(defun todo-write-events--warn-unsaved ()
   "Warn of the plans that still cannot be saved."
-  (when-let* ((unsaved (todo-write--save-again)))
+  (when-let* ((unsaved (todo-write-events--save-again)))
     (display-warning 'todo-write
                      (format (ngettext
                               "%d plan is not saved, since its journal cannot be written"
@@ -419,10 +419,10 @@ Emacs exits.  The value is a list of keys."
                               (length unsaved))
                              (length unsaved)))))
 
-(defun todo-write--leave-p ()
+(defun todo-write-events--leave-p ()
   "Try to save the unsaved plans; return non-nil if Emacs may exit.
 If some cannot be saved, ask."
-  (let ((unsaved (todo-write--save-again)))
+  (let ((unsaved (todo-write-events--save-again)))
     (or (null unsaved)
         ;; Users replace this primitive, and native code would call it all the same.
         (funcall (symbol-function 'yes-or-no-p)

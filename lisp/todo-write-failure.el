@@ -6,7 +6,7 @@
 ;;; Commentary:
 
 ;; A failed command prints many lines, and one of them says what is wrong.
-;; `todo-write-failure--line' finds it by what compilers and test runners print.
+;; `todo-write-failure-line' finds it by what compilers and test runners print.
 
 ;;; Code:
 
@@ -47,7 +47,7 @@ An element (last REGEXP) takes the last match instead of the first.")
 (defconst todo-write-failure--limit 65536
   "The number of characters at the end of an output that are searched.")
 
-(defun todo-write-failure--line (output)
+(defun todo-write-failure-line (output)
   "Return the line of OUTPUT that says why a command failed, or nil.
 OUTPUT is what the command printed, a string; its end is searched if it is
 long.  If no pattern matches, return the last line that is not blank."

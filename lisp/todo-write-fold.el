@@ -27,42 +27,42 @@
   "Face of the line that replaces folded tasks."
   :group 'todo-write-faces)
 
-(defconst todo-write-fold--least 3
+(defconst todo-write-fold-least 3
   "Minimum number of successive completed tasks to fold.")
 
-(defconst todo-write-fold--most 8
+(defconst todo-write-fold-most 8
   "Maximum number of folds, of the longest runs.
 Each costs time whenever a row is drawn, and a screen shows few.")
 
-(defvar-local todo-write-fold--choice 'option
+(defvar-local todo-write-fold-choice 'option
   "Whether to fold in this buffer: t, nil, or `option' to use the option.")
 
-(defvar-local todo-write-fold--overlays nil
+(defvar-local todo-write-fold-overlays nil
   "The overlays over the folded rows.")
 
-(defun todo-write-fold--wanted-p (option lines windows)
+(defun todo-write-fold-wanted-p (option lines windows)
   "Return non-nil if completed tasks should be folded in WINDOWS.
 OPTION is as for `todo-write-view-fold-completed'.  LINES is the number
 of lines of the buffer without folds."
-  (pcase (if (eq todo-write-fold--choice 'option) option todo-write-fold--choice)
+  (pcase (if (eq todo-write-fold-choice 'option) option todo-write-fold-choice)
     ('auto (cl-loop for window in windows
                     thereis (> lines (window-body-height window))))
     (choice choice)))
 
-(defun todo-write-fold--update (runs)
+(defun todo-write-fold-update (runs)
   "Fold RUNS, a list of (START END . COUNT), and no other rows.
 COUNT is the number of rows from START to END, both positions."
-  (let ((spare todo-write-fold--overlays))
-    (setq todo-write-fold--overlays nil)
+  (let ((spare todo-write-fold-overlays))
+    (setq todo-write-fold-overlays nil)
     (pcase-dolist (`(,start ,end . ,count) runs)
       (push (todo-write-fold--cover (pop spare) start end count)
-            todo-write-fold--overlays))
+            todo-write-fold-overlays))
     (mapc #'delete-overlay spare)))
 
-(defun todo-write-fold--clear ()
+(defun todo-write-fold-clear ()
   "Delete all folds."
-  (mapc #'delete-overlay todo-write-fold--overlays)
-  (setq todo-write-fold--overlays nil))
+  (mapc #'delete-overlay todo-write-fold-overlays)
+  (setq todo-write-fold-overlays nil))
 
 (defun todo-write-fold--cover (overlay start end count)
   "Fold COUNT rows from START to END with OVERLAY, or a new one; return it."
@@ -76,21 +76,21 @@ COUNT is the number of rows from START to END, both positions."
 
 (defun todo-write-fold--line (count)
   "Return the line that replaces COUNT completed tasks."
-  (let ((line (format " %s +%d done\n" (todo-write-row--shape 'completed) count)))
+  (let ((line (format " %s +%d done\n" (todo-write-text-shape 'completed) count)))
     (put-text-property 0 2 'face 'todo-write-completed-shape line)
     (put-text-property 2 (length line) 'face 'todo-write-fold line)
     line))
 
-(defun todo-write-fold--at (position)
+(defun todo-write-fold-at (position)
   "Return the overlay that folds the text at POSITION, or nil."
-  (and todo-write-fold--overlays
+  (and todo-write-fold-overlays
        (cl-find-if (lambda (overlay) (overlay-get overlay 'todo-write-count))
                    (overlays-at position))))
 
-(defun todo-write-fold--unseen-lines (start end)
+(defun todo-write-fold-unseen-lines (start end)
   "Return the number of lines between START and END that folds hide.
 Each fold displays one line."
-  (cl-loop for fold in todo-write-fold--overlays
+  (cl-loop for fold in todo-write-fold-overlays
            when (<= start (overlay-start fold) (overlay-end fold) end)
            sum (1- (overlay-get fold 'todo-write-count))))
 

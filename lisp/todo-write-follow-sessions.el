@@ -19,8 +19,8 @@
 (require 'todo-write-text)
 
 (defcustom todo-write-follow-agents
-  (list (cons 'claude (todo-write--agent-folder 'claude))
-        (cons 'codex (todo-write--agent-folder 'codex)))
+  (list (cons 'claude (todo-write-core-agent-folder 'claude))
+        (cons 'codex (todo-write-core-agent-folder 'codex)))
   "Agents whose sessions are followed, as a list of (AGENT . FOLDER).
 AGENT is `claude' for Claude Code or `codex' for Codex; FOLDER is its
 folder of settings and sessions.  An agent may have several folders.
@@ -40,14 +40,14 @@ this one.")
   "Folders that running agents use beside `todo-write-follow-agents'.
 A list of (AGENT . FOLDER).")
 
-(defvar todo-write-follow-sessions--homes-hook nil
+(defvar todo-write-follow-sessions-homes-hook nil
   "Hook, run when a running agent has said which folders it uses.")
 
-(defun todo-write-follow-sessions--note-homes (homes)
+(defun todo-write-follow-sessions-note-homes (homes)
   "Note HOMES, (VARIABLE . FOLDER) of this user's running agents.
 Return non-nil if they are news."
   (let* ((known (mapcar (lambda (home) (directory-file-name (expand-file-name (cdr home))))
-                        (todo-write-follow-sessions--given-homes)))
+                        (todo-write-follow-sessions-given-homes)))
          (found (cl-loop for (name . folder) in homes
                          unless (member (directory-file-name folder) known)
                          collect (cons (if (equal name "CODEX_HOME") 'codex 'claude) folder))))
@@ -55,7 +55,7 @@ Return non-nil if they are news."
       (setq todo-write-follow-sessions--found found)
       t)))
 
-(defun todo-write-follow-sessions--add-home (agent folder)
+(defun todo-write-follow-sessions-add-home (agent folder)
   "Note that a running AGENT, a symbol, says that it uses FOLDER.
 The hub finds out whether FOLDER is there, since Emacs would wait for it."
   (let (file-name-handler-alist)
@@ -64,20 +64,20 @@ The hub finds out whether FOLDER is there, since Emacs would wait for it."
                (not (member (directory-file-name folder)
                             (mapcar (lambda (home)
                                       (directory-file-name (expand-file-name (cdr home))))
-                                    (todo-write-follow-sessions--homes)))))
+                                    (todo-write-follow-sessions-homes)))))
       (push (cons agent folder) todo-write-follow-sessions--found))))
 
-(defun todo-write-follow-sessions--given-homes ()
+(defun todo-write-follow-sessions-given-homes ()
   "Return the elements of `todo-write-follow-agents' on this machine."
   (seq-remove (lambda (home) (file-remote-p (cdr home))) todo-write-follow-agents))
 
-(defun todo-write-follow-sessions--homes ()
+(defun todo-write-follow-sessions-homes ()
   "Return the agents and their folders here, given and found, as (AGENT . FOLDER)."
-  (append (todo-write-follow-sessions--given-homes) todo-write-follow-sessions--found))
+  (append (todo-write-follow-sessions-given-homes) todo-write-follow-sessions--found))
 
 ;;; Transcripts
 
-(defun todo-write-follow-sessions--searched (homes &optional scope names)
+(defun todo-write-follow-sessions-searched (homes &optional scope names)
   "Return HOMES, a list of (AGENT . FOLDER), as the module takes them.
 SCOPE is \"all\" or \"project\", by default \"none\"; NAMES are those of
 the project's root."
@@ -97,7 +97,7 @@ the project's root."
                        (list project (let (file-name-handler-alist)
                                        (file-truename project))))))
 
-(defun todo-write-follow-sessions--project-names (project)
+(defun todo-write-follow-sessions-project-names (project)
   "Return the names of PROJECT's root here.
 There are none if it is on another machine."
   (unless (file-remote-p project)
@@ -106,15 +106,15 @@ There are none if it is on another machine."
 
 (defun todo-write-follow-sessions--files ()
   "Return the transcripts as a list of (TIME . FILE), newest first."
-  (let ((listing (todo-write--call todo-write-dyn--transcripts-in
-                   (todo-write-follow-sessions--searched (todo-write-follow-sessions--homes)))))
-    (todo-write-follow-sessions--skip-names (plist-get listing :skipped))
+  (let ((listing (todo-write-core-call todo-write-dyn--transcripts-in
+                   (todo-write-follow-sessions-searched (todo-write-follow-sessions-homes)))))
+    (todo-write-follow-sessions-skip-names (plist-get listing :skipped))
     (plist-get listing :files)))
 
-(defun todo-write-follow-sessions--skip-names (skipped)
+(defun todo-write-follow-sessions-skip-names (skipped)
   "Say that the files SKIPPED, a list of names, are skipped."
   (when skipped
-    (todo-write-follow-sessions--skip
+    (todo-write-follow-sessions-skip
      (car skipped) (if (cdr skipped)
                        (format "its name and that of %d others is not text"
                                (length (cdr skipped)))
@@ -123,28 +123,28 @@ There are none if it is on another machine."
 (defun todo-write-follow-sessions--text-p (folder)
   "Return non-nil if the module can name FOLDER."
   (or (not (string-match-p "[^\0-\x10ffff]" folder))
-      (todo-write-follow-sessions--skip folder "its name is not text")))
+      (todo-write-follow-sessions-skip folder "its name is not text")))
 
 (defvar todo-write-follow-sessions--skipped (make-hash-table :test #'equal)
   "The files that the user knows are skipped, and why.")
 
-(defun todo-write-follow-sessions--skip (file reason)
+(defun todo-write-follow-sessions-skip (file reason)
   "Say that FILE is skipped for REASON, unless the user knows.  Return nil."
   (unless (equal reason (gethash file todo-write-follow-sessions--skipped))
     (when (> (hash-table-count todo-write-follow-sessions--skipped) 1000)
       (clrhash todo-write-follow-sessions--skipped))
     (puthash file reason todo-write-follow-sessions--skipped)
     (message "todo-write skips %s: %s"
-             (todo-write-row-line (todo-write-follow-sessions--shown file))
+             (todo-write-row-line (todo-write-follow-sessions-shown file))
              (todo-write-row-line reason))
     nil))
 
-(defun todo-write-follow-sessions--shown (file)
+(defun todo-write-follow-sessions-shown (file)
   "Return FILE, abbreviated.  Nothing is asked of another machine."
   (let (file-name-handler-alist)
     (abbreviate-file-name file)))
 
-(defun todo-write-follow-sessions--project ()
+(defun todo-write-follow-sessions-project ()
   "Return the root of the current project.
 In a remote folder, return that: TRAMP is not asked, since it would wait
 for the machine."
@@ -154,7 +154,7 @@ for the machine."
 
 ;; Claude Code keeps sessions/PID.json while it runs.  The hub reads these files.
 
-(defun todo-write-follow-sessions--note-processes (live)
+(defun todo-write-follow-sessions-note-processes (live)
   "Note that LIVE, a list of plists, are the live processes."
   (clrhash todo-write-follow-sessions--processes)
   (dolist (process live)
@@ -170,22 +170,22 @@ Its `:state' is `alive' or `suspended'."
 
 (defun todo-write-follow-sessions--session (thread)
   "Return the id of THREAD's session of Claude Code."
-  (string-remove-prefix "claude:" (todo-write-machines--bare-key thread)))
+  (string-remove-prefix "claude:" (todo-write-machines-bare-key thread)))
 
-(defun todo-write-follow-sessions--process-of (thread)
+(defun todo-write-follow-sessions-process-of (thread)
   "Return the plist of the live process of THREAD's session, or nil."
-  (todo-write-follow-sessions--live (todo-write-machines--of-thread thread)
+  (todo-write-follow-sessions--live (todo-write-machines-of-thread thread)
                                     (todo-write-follow-sessions--session thread)))
 
-(defun todo-write-follow-sessions--process-in (file)
+(defun todo-write-follow-sessions-process-in (file)
   "Return the plist of the live process of the session in FILE, or nil."
-  (todo-write-follow-sessions--process-of
-   (todo-write-machines--key (todo-write-machines--of file)
+  (todo-write-follow-sessions-process-of
+   (todo-write-machines-key (todo-write-machines-of file)
                            (concat "claude:" (file-name-base file)))))
 
 ;;; Reading a session in the minibuffer
 
-(defun todo-write-follow-sessions--title (thread folder)
+(defun todo-write-follow-sessions-title (thread folder)
   "Return the title in the transcript of THREAD, or nil.
 Its agent runs in FOLDER.  Nothing remote is asked."
   (save-match-data
@@ -195,7 +195,7 @@ Its agent runs in FOLDER.  Nothing remote is asked."
              file-name-handler-alist
              (file (if (eq agent 'codex)
                        (todo-write-follow-sessions--rollout session)
-                     (cl-loop for (each . home) in (todo-write-follow-sessions--homes)
+                     (cl-loop for (each . home) in (todo-write-follow-sessions-homes)
                               thereis (and (eq each agent)
                                            (todo-write-follow-sessions--claude-file
                                             home folder session))))))
@@ -214,12 +214,12 @@ The agent runs in FOLDER."
                    (string-suffix-p (format "-%s.jsonl" session) file))
                  (todo-write-follow-sessions--files))))
 
-(defun todo-write-follow-sessions--describe (file time head)
+(defun todo-write-follow-sessions-describe (file time head)
   "Return a choice for the transcript FILE, modified at TIME.
 HEAD is its description.  A choice is a list (TITLE FILE TIME NOTE).
 NOTE has the working directory, the agent and what its process says."
-  (let ((process (todo-write-follow-sessions--process-in file))
-        (machine (todo-write-machines--of file))
+  (let ((process (todo-write-follow-sessions-process-in file))
+        (machine (todo-write-machines-of file))
         (folder (plist-get head :folder)))
     (list (todo-write-row-line (or (plist-get head :title) "(nothing asked yet)") 100)
           file time
@@ -244,19 +244,19 @@ NOTE has the working directory, the agent and what its process says."
          (if (stringp reason) (concat status ": " (todo-write-row-line reason)) status)))
       (_ (and process "unknown")))))
 
-(defun todo-write-follow-sessions--choices (found)
+(defun todo-write-follow-sessions-choices (found)
   "Return the choices of the newest 300 sessions in FOUND, the project's first.
 FOUND is a list of plists, as from the module."
   (let* ((newest (seq-take found 300))
          (here (seq-filter (lambda (one) (plist-get one :ofProject)) newest)))
     (mapcar (lambda (one)
-              (todo-write-follow-sessions--describe
+              (todo-write-follow-sessions-describe
                (plist-get one :file) (plist-get one :time) (plist-get one :description)))
             (append here (seq-difference newest here #'eq)))))
 
-(defun todo-write-follow-sessions--complete (prompt choices)
+(defun todo-write-follow-sessions-complete (prompt choices)
   "Read one of CHOICES in the minibuffer with PROMPT; return its file.
-CHOICES are as from `todo-write-follow-sessions--describe', the best first."
+CHOICES are as from `todo-write-follow-sessions-describe', the best first."
   (let (table)
     (pcase-dolist (`(,title ,file . ,more) (delq nil choices))
       (when (assoc title table)
@@ -265,7 +265,7 @@ CHOICES are as from `todo-write-follow-sessions--describe', the best first."
     (setq table (nreverse table))
     (nth 1 (assoc (completing-read
                    prompt
-                   (todo-write--completion-table
+                   (todo-write-text-completion-table
                     table 'todo-write-session
                     `(affixation-function
                       . ,(lambda (titles)
@@ -280,7 +280,7 @@ CHOICES are as from `todo-write-follow-sessions--describe', the best first."
   "Return TITLE with the age of CHOICE as prefix and its note as suffix."
   (pcase-let ((`(,_ ,time ,note) choice))
     (list title
-          (propertize (format "%8s  " (todo-write-row--age time)) 'face 'completions-annotations)
+          (propertize (format "%8s  " (todo-write-text-age time)) 'face 'completions-annotations)
           (propertize (concat "  " note) 'face 'completions-annotations))))
 
 (provide 'todo-write-follow-sessions)

@@ -66,14 +66,14 @@ read.  STATE is nil until all that FILE has was read, `ready' afterwards,
 `check' while that is asked again.  FAILED is why it cannot be read."
   file id thread grew automatic (bytes 0) show state failed)
 
-(defvar todo-write-follow--sessions nil
+(defvar todo-write-follow--followed nil
   "The sessions that are followed, the newest first.")
 
 (defvar todo-write-follow--files (make-hash-table :test #'equal)
-  "The sessions of `todo-write-follow--sessions' by their files.")
+  "The sessions of `todo-write-follow--followed' by their files.")
 
 (defvar todo-write-follow--ids (make-hash-table)
-  "The sessions of `todo-write-follow--sessions' by the hub's numbers.")
+  "The sessions of `todo-write-follow--followed' by the hub's numbers.")
 
 (defvar todo-write-follow--stopped nil
   "Transcripts that the mode no longer picks, because the user stopped them.")
@@ -103,11 +103,11 @@ are read in the minibuffer.  Then the machine is connected first; see
   "Connect to the machine of FILE, a remote name; return that machine's name.
 Wait until it is connected; a quit ends the wait.  Signal a `user-error'
 if it cannot be reached."
-  (let* ((known (todo-write-machines--of file))
+  (let* ((known (todo-write-machines-of file))
          (name (if (and known (todo-write-machines-reached-p known)) known
                  (todo-write-connect file)))
          (link (todo-write-machines-link-to name)))
-    (todo-write-hub--wait
+    (todo-write-hub-wait
      (lambda () (not (eq 'connecting (todo-write-machines-link-state link)))))
     (when (eq 'lost (todo-write-machines-link-state link))
       (user-error "%s cannot be reached: %s" name (todo-write-machines-link-reason link)))
@@ -117,15 +117,15 @@ if it cannot be reached."
   "Read a session in the minibuffer; return its transcript."
   (let* ((machine (and (file-remote-p default-directory)
                        (todo-write-follow--reach default-directory)))
-         (project (todo-write-follow-sessions--project))
-         (choices (todo-write-follow-sessions--choices
+         (project (todo-write-follow-sessions-project))
+         (choices (todo-write-follow-sessions-choices
                    (todo-write-follow--offered project machine))))
     (unless choices
       (user-error "No session %s"
                   (if machine (concat "on " machine)
                     (concat "in " (mapconcat (lambda (agent) (abbreviate-file-name (cdr agent)))
-                                             (todo-write-follow-sessions--homes) ", ")))))
-    (todo-write-follow-sessions--complete "Follow session: " choices)))
+                                             (todo-write-follow-sessions-homes) ", ")))))
+    (todo-write-follow-sessions-complete "Follow session: " choices)))
 
 (defvar todo-write-follow--homes nil
   "Non-nil once the folders of running agents were looked for.")
@@ -143,23 +143,23 @@ if it cannot be reached."
   "Return what the hub says of the newest sessions, a list of plists.
 PROJECT is the root of the current project.  MACHINE is the name of the
 machine to ask, which is connected, or nil for this one."
-  (todo-write-follow--connect)
+  (todo-write-follow-connect)
   (unwind-protect
       (let ((todo-write-follow--homes nil))
         (unless machine
           ;; Their processes are read, too, and the folders of running agents.
           (todo-write-follow--send-homes t)
-          (todo-write--call todo-write-dyn--hub-search (todo-write--sandbox))
-          (todo-write-hub--wait (lambda () todo-write-follow--homes)))
+          (todo-write-core-call todo-write-dyn--hub-search (todo-write-core-sandbox))
+          (todo-write-hub-wait (lambda () todo-write-follow--homes)))
         (setq todo-write-follow--round
               (list (if machine
-                        (todo-write--call todo-write-dyn--hub-choose-there
+                        (todo-write-core-call todo-write-dyn--hub-choose-there
                           machine (list (directory-file-name (file-local-name project))))
-                      (todo-write--call todo-write-dyn--hub-choose
-                        (todo-write-follow-sessions--searched
-                         (todo-write-follow-sessions--homes) "project"
-                         (todo-write-follow-sessions--project-names project))))))
-        (todo-write-hub--wait (lambda () (cdr todo-write-follow--round)))
+                      (todo-write-core-call todo-write-dyn--hub-choose
+                        (todo-write-follow-sessions-searched
+                         (todo-write-follow-sessions-homes) "project"
+                         (todo-write-follow-sessions-project-names project))))))
+        (todo-write-hub-wait (lambda () (cdr todo-write-follow--round)))
         (cadr todo-write-follow--round))
     (setq todo-write-follow--round nil)
     (todo-write-follow--send-homes)))
@@ -173,7 +173,7 @@ SHOW is as for `todo-write-follow'."
     (todo-write-follow--drop-forgotten file))
   (let ((session (if file (todo-write-follow--begin file)
                    (todo-write-follow-mode)
-                   (todo-write-hub--wait (lambda () todo-write-follow--searched))
+                   (todo-write-hub-wait (lambda () todo-write-follow--searched))
                    (car (todo-write-follow--automatic)))))
     (when session
       (when file
@@ -190,19 +190,19 @@ If SHOW is non-nil, wait only until its plan can be shown.  Signal
 `todo-write-input-error' if it cannot be read."
   (when (eq 'ready (todo-write-follow--session-state session))
     (setf (todo-write-follow--session-state session) 'check)
-    (todo-write--call todo-write-dyn--hub-check (todo-write-follow--session-id session)))
-  (todo-write-hub--wait
+    (todo-write-core-call todo-write-dyn--hub-check (todo-write-follow--session-id session)))
+  (todo-write-hub-wait
    (lambda ()
      (or (eq 'ready (todo-write-follow--session-state session))
-         (not (memq session todo-write-follow--sessions))
+         (not (memq session todo-write-follow--followed))
          (when-let* ((thread (and show (todo-write-follow--session-thread session))))
            (> (length (todo-write-items thread)) 0))
          (ignore
           (when (and show (> (todo-write-follow--session-bytes session) 0))
             (message "Reading the session…"))))))
   (when-let* ((reason (todo-write-follow--session-failed session)))
-    (todo-write--wrong "transcript" (todo-write-follow--session-file session)
-                       (format "an existing file of yours (%s)" reason))))
+    (todo-write-core-wrong "transcript" (todo-write-follow--session-file session)
+                           (format "an existing file of yours (%s)" reason))))
 
 (defvar todo-write-follow--project nil
   "Root of the project whose newest session is followed.")
@@ -224,7 +224,7 @@ machine; see `todo-write-connect'."
   :global t
   :group 'todo-write-hosts
   (setq todo-write-follow--project (and todo-write-follow-mode
-                                        (todo-write-follow-sessions--project))
+                                        (todo-write-follow-sessions-project))
         todo-write-follow--known (make-hash-table :test #'equal)
         todo-write-follow--stopped nil
         todo-write-follow--began (float-time)
@@ -234,11 +234,11 @@ machine; see `todo-write-connect'."
 (defun todo-write-follow--switch-on ()
   "Follow what `todo-write-follow-mode' asks for.
 The mode may have been on already, perhaps for another project."
-  (todo-write-follow--connect)
+  (todo-write-follow-connect)
   (todo-write-follow--send-homes)
   (add-hook 'todo-write-list-refresh-hook #'todo-write-follow--search-again)
-  (add-hook 'todo-write-follow-sessions--homes-hook #'todo-write-follow--send-homes)
-  (run-hooks 'todo-write-machines--wanted-hook)
+  (add-hook 'todo-write-follow-sessions-homes-hook #'todo-write-follow--send-homes)
+  (run-hooks 'todo-write-machines-wanted-hook)
   (when (file-remote-p todo-write-follow--project)
     (condition-case err
         (todo-write-connect todo-write-follow--project)
@@ -252,13 +252,13 @@ The mode may have been on already, perhaps for another project."
   (todo-write-follow--each #'todo-write-follow--end (todo-write-follow--automatic))
   (todo-write-follow--send-homes)
   (remove-hook 'todo-write-list-refresh-hook #'todo-write-follow--search-again)
-  (remove-hook 'todo-write-follow-sessions--homes-hook #'todo-write-follow--send-homes)
-  (run-hooks 'todo-write-machines--wanted-hook))
+  (remove-hook 'todo-write-follow-sessions-homes-hook #'todo-write-follow--send-homes)
+  (run-hooks 'todo-write-machines-wanted-hook))
 
 (defun todo-write-follow--installed-p ()
   "Return non-nil if this machine has a folder of an agent that can be followed."
   (seq-some (lambda (agent) (file-directory-p (cdr agent)))
-            (todo-write-follow-sessions--given-homes)))
+            (todo-write-follow-sessions-given-homes)))
 
 (todo-write-host-define "Claude Code and Codex"
   :mode 'todo-write-follow-mode :feature 'todo-write-dyn
@@ -274,17 +274,17 @@ several; with a prefix argument, stop all.  Stopping all, or the one that
 `todo-write-follow-all', only stopping all does.  A machine stays
 connected; see `todo-write-disconnect'."
   (interactive
-   (list (let ((files (mapcar #'todo-write-follow--session-file todo-write-follow--sessions)))
+   (list (let ((files (mapcar #'todo-write-follow--session-file todo-write-follow--followed)))
            (cond ((null files) (user-error "No session is followed"))
                  (current-prefix-arg nil)
                  ((cdr files)
-                  (todo-write-follow-sessions--complete
+                  (todo-write-follow-sessions-complete
                    "Stop following: " (mapcar #'todo-write-follow--choice files)))
                  (todo-write-follow-all (car files))))))
   (let ((sessions (if file
                       (ensure-list (todo-write-follow--find file))
-                    todo-write-follow--sessions)))
-    (cond ((and file (or todo-write-follow-all (todo-write-machines--of file)))
+                    todo-write-follow--followed)))
+    (cond ((and file (or todo-write-follow-all (todo-write-machines-of file)))
            (cl-pushnew (todo-write-follow--name file) todo-write-follow--stopped :test #'equal))
           ((not todo-write-follow-mode))
           ((or (null file) (seq-some #'todo-write-follow--session-automatic sessions))
@@ -298,7 +298,7 @@ connected; see `todo-write-disconnect'."
   "Return a choice for FILE, the transcript of a session that is followed."
   (let* ((session (todo-write-follow--find file))
          (thread (todo-write-follow--session-thread session)))
-    (todo-write-follow-sessions--describe
+    (todo-write-follow-sessions-describe
      file (or (todo-write-follow--session-grew session) (float-time))
      (list :title (and thread (plist-get (todo-write-summary thread) :title))
            :folder (and thread (plist-get (todo-write-about thread) :project))
@@ -309,34 +309,34 @@ connected; see `todo-write-disconnect'."
 (defvar todo-write-follow--hub nil
   "The process of the hub that follows the sessions, or nil.")
 
-(defun todo-write-follow--connect ()
+(defun todo-write-follow-connect ()
   "Start the hub unless it runs; a new one follows the sessions again."
-  (todo-write-hub--ensure)
-  (unless (eq todo-write-follow--hub todo-write-hub--process)
-    (setq todo-write-follow--hub todo-write-hub--process)
-    (todo-write--call todo-write-dyn--hub-set todo-write-follow-interval todo-write-follow-quiet)
-    (add-hook 'todo-write-hub--functions #'todo-write-follow--receive)
+  (todo-write-hub-ensure)
+  (unless (eq todo-write-follow--hub todo-write-hub-process)
+    (setq todo-write-follow--hub todo-write-hub-process)
+    (todo-write-core-call todo-write-dyn--hub-set todo-write-follow-interval todo-write-follow-quiet)
+    (add-hook 'todo-write-hub-functions #'todo-write-follow--receive)
     (dolist (option '(todo-write-follow-interval todo-write-follow-quiet))
       (add-variable-watcher option #'todo-write-follow--set-option))
     (clrhash todo-write-follow--ids)
     (setq todo-write-follow--sent nil)
-    (mapc #'todo-write-follow--register todo-write-follow--sessions)))
+    (mapc #'todo-write-follow--register todo-write-follow--followed)))
 
 (defun todo-write-follow--set-option (symbol value &rest _)
   "Tell the hub that the option SYMBOL has VALUE now."
-  (when (todo-write-hub--live-p)
+  (when (todo-write-hub-live-p)
     (let ((values (list (cons 'todo-write-follow-interval todo-write-follow-interval)
                         (cons 'todo-write-follow-quiet todo-write-follow-quiet))))
       (setf (alist-get symbol values) value)
       (pcase-let ((`((,_ . ,interval) (,_ . ,quiet)) values))
-        (todo-write--call todo-write-dyn--hub-set interval quiet)))))
+        (todo-write-core-call todo-write-dyn--hub-set interval quiet)))))
 
 (defun todo-write-follow--register (session)
   "Have the hub follow SESSION from its beginning."
   (let* ((file (todo-write-follow--session-file session))
-         (machine (todo-write-machines--of file))
-         (id (todo-write--call todo-write-dyn--hub-follow
-               file (and machine (list machine (todo-write-machines--prefix machine))))))
+         (machine (todo-write-machines-of file))
+         (id (todo-write-core-call todo-write-dyn--hub-follow
+               file (and machine (list machine (todo-write-machines-prefix machine))))))
     (setf (todo-write-follow--session-id session) id
           (todo-write-follow--session-state session) nil)
     (when id
@@ -345,32 +345,32 @@ connected; see `todo-write-disconnect'."
 (defun todo-write-follow--send-homes (&optional all)
   "Tell the hub which folders of agents it watches and searches.
 There are none while nothing is followed, unless ALL is non-nil."
-  (when (todo-write-hub--live-p)
-    (let ((homes (and (or all todo-write-follow-mode todo-write-follow--sessions)
-                      (todo-write-follow-sessions--searched
-                       (todo-write-follow-sessions--homes)
+  (when (todo-write-hub-live-p)
+    (let ((homes (and (or all todo-write-follow-mode todo-write-follow--followed)
+                      (todo-write-follow-sessions-searched
+                       (todo-write-follow-sessions-homes)
                        (and todo-write-follow-mode
                             (cond (todo-write-follow-all "all")
-                                  ((todo-write-follow-sessions--project-names
+                                  ((todo-write-follow-sessions-project-names
                                     todo-write-follow--project)
                                    "project")))
                        (and todo-write-follow-mode
-                            (todo-write-follow-sessions--project-names
+                            (todo-write-follow-sessions-project-names
                              todo-write-follow--project))))))
       (unless (equal (list homes) todo-write-follow--sent)
-        (todo-write--call todo-write-dyn--hub-set-homes homes)
+        (todo-write-core-call todo-write-dyn--hub-set-homes homes)
         (setq todo-write-follow--sent (list homes))))))
 
 (defun todo-write-follow--receive (message)
   "Handle MESSAGE of the hub, and dispatch what it changed of agents."
   (let ((inhibit-quit t))
     (todo-write-follow--handle message)
-    (mapc #'todo-write--publish-report (plist-get message :changes))))
+    (mapc #'todo-write-activity-publish (plist-get message :changes))))
 
 (defun todo-write-follow--handle (message)
   "Handle MESSAGE of the hub."
   (pcase (plist-get message :kind)
-    ('processes (todo-write-follow-sessions--note-processes (plist-get message :processes)))
+    ('processes (todo-write-follow-sessions-note-processes (plist-get message :processes)))
     ('found (todo-write-follow--receive-found (plist-get message :files)
                                               (plist-get message :skipped)))
     ('choices (when (eql (plist-get message :round) (car todo-write-follow--round))
@@ -396,21 +396,21 @@ There are none while nothing is followed, unless ALL is non-nil."
 (defun todo-write-follow--receive-homes (homes)
   "Handle HOMES, the folders of running agents by the variables that name them."
   (setq todo-write-follow--homes t)
-  (when (todo-write-follow-sessions--note-homes homes)
+  (when (todo-write-follow-sessions-note-homes homes)
     (todo-write-follow--send-homes)))
 
 (defun todo-write-follow--receive-stuck (root over)
   "Say that the folder ROOT does not answer, or does again if OVER is non-nil."
   (message (if over "%s answers again: todo-write goes on with what is there"
              "%s does not answer: todo-write waits for it, and goes on with all else")
-           (todo-write-row-line (todo-write-follow-sessions--shown root))))
+           (todo-write-row-line (todo-write-follow-sessions-shown root))))
 
 (defun todo-write-follow--receive-broken (root)
   "Warn that what read the folder ROOT failed."
   (display-warning 'todo-write
                    (format "What reads the sessions of agents %sfailed; please report this"
                            (if (string-empty-p root) ""
-                             (format "in %s " (todo-write-follow-sessions--shown root))))))
+                             (format "in %s " (todo-write-follow-sessions-shown root))))))
 
 (defun todo-write-follow--lose-file (session reason)
   "End following SESSION, whose transcript cannot be read for REASON.
@@ -422,14 +422,14 @@ Say so, unless a caller waits for it and signals."
                           (format "%s is no longer followed: %s"
                                   (todo-write-follow--session-file session) reason)))
         ((todo-write-follow--session-automatic session)
-         (todo-write-follow-sessions--skip (todo-write-follow--session-file session) reason))))
+         (todo-write-follow-sessions-skip (todo-write-follow--session-file session) reason))))
 
 ;;; Following
 
 (defun todo-write-follow--name (file)
   "Return the name under which the transcript FILE is known.
 The hub's name of a file on another machine is taken as it is."
-  (if (todo-write-machines--of file) file (expand-file-name file)))
+  (if (todo-write-machines-of file) file (expand-file-name file)))
 
 (defun todo-write-follow--find (file)
   "Return the session whose transcript is FILE, or nil."
@@ -439,17 +439,17 @@ The hub's name of a file on another machine is taken as it is."
 (defun todo-write-follow--remove (session &optional moved)
   "Remove SESSION from those that are followed; the hub reads it no more.
 MOVED non-nil means that it is followed on from another file."
-  (setq todo-write-follow--sessions (delq session todo-write-follow--sessions))
+  (setq todo-write-follow--followed (delq session todo-write-follow--followed))
   (remhash (todo-write-follow--session-file session) todo-write-follow--files)
   (when-let* ((id (todo-write-follow--session-id session))
               (inhibit-quit t))
     (remhash id todo-write-follow--ids)
-    (mapc #'todo-write--publish-report (todo-write--call todo-write-dyn--hub-stop id moved))))
+    (mapc #'todo-write-activity-publish (todo-write-core-call todo-write-dyn--hub-stop id moved))))
 
 (defun todo-write-follow--automatic ()
   "Return the sessions that `todo-write-follow-mode' follows."
   (seq-filter (lambda (session) (eq t (todo-write-follow--session-automatic session)))
-              todo-write-follow--sessions))
+              todo-write-follow--followed))
 
 (defun todo-write-follow--drop-forgotten (file)
   "Stop following FILE if its thread was forgotten, so as to read all of it again."
@@ -464,11 +464,11 @@ AUTOMATIC is that of `todo-write-follow--session'.  It is read later."
   (or (todo-write-follow--find file)
       (let* ((file (todo-write-follow--name file))
              (session (todo-write-follow--make-session :file file :automatic automatic)))
-        (todo-write-follow--connect)
-        (push session todo-write-follow--sessions)
+        (todo-write-follow-connect)
+        (push session todo-write-follow--followed)
         (puthash file session todo-write-follow--files)
         ;; Processes are read in their homes, which the hub knows if it reads others.
-        (unless (and (cdr todo-write-follow--sessions) todo-write-follow--sent)
+        (unless (and (cdr todo-write-follow--followed) todo-write-follow--sent)
           (todo-write-follow--send-homes))
         (unwind-protect
             (todo-write-follow--register session)
@@ -482,32 +482,32 @@ AUTOMATIC is that of `todo-write-follow--session'.  It is read later."
 Its plan is paused, unless something else tells of its agent."
   (todo-write-follow--remove session))
 
-(cl-defun todo-write-follow--each (function &optional (sessions todo-write-follow--sessions))
+(cl-defun todo-write-follow--each (function &optional (sessions todo-write-follow--followed))
   "Call FUNCTION with each of SESSIONS, by default all that are followed.
 An error with one of them is reported, and does not stop the others."
-  (todo-write--drawing-once
+  (todo-write-events-drawing-once
     (dolist (session sessions)
       (condition-case-unless-debug err
           (funcall function session)
-        (error (todo-write-follow-sessions--skip (todo-write-follow--session-file session)
-                                                 (todo-write--error-text err)))))))
+        (error (todo-write-follow-sessions-skip (todo-write-follow--session-file session)
+                                                 (todo-write-core-error-text err)))))))
 
 (defun todo-write-follow--search-again ()
   "Search for running agents and their sessions now."
-  (when (todo-write-hub--live-p)
-    (todo-write--call todo-write-dyn--hub-search (todo-write--sandbox))))
+  (when (todo-write-hub-live-p)
+    (todo-write-core-call todo-write-dyn--hub-search (todo-write-core-sandbox))))
 
 ;;; Sessions of another machine
 
 (defun todo-write-follow--sessions-on (machine)
   "Return the sessions on MACHINE, a name, that are followed."
   (seq-filter (lambda (session)
-                (equal machine (todo-write-machines--of (todo-write-follow--session-file session))))
-              todo-write-follow--sessions))
+                (equal machine (todo-write-machines-of (todo-write-follow--session-file session))))
+              todo-write-follow--followed))
 
 (defun todo-write-follow-project-on (machine)
   "Return the folder of the mode's project on MACHINE, a name, in a list, or nil."
-  (let ((prefix (todo-write-machines--prefix machine)))
+  (let ((prefix (todo-write-machines-prefix machine)))
     (and todo-write-follow-mode
          (string-prefix-p prefix todo-write-follow--project)
          (list (directory-file-name
@@ -516,7 +516,7 @@ An error with one of them is reported, and does not stop the others."
 (defun todo-write-follow-machine (machine)
   "Follow all live sessions of MACHINE, a name, also those that were stopped."
   (setq todo-write-follow--stopped
-        (seq-remove (lambda (file) (equal machine (todo-write-machines--of file)))
+        (seq-remove (lambda (file) (equal machine (todo-write-machines-of file)))
                     todo-write-follow--stopped))
   (todo-write-follow--search-again))
 
@@ -536,17 +536,17 @@ A new hub had not known it when they were begun."
 (defun todo-write-follow--receive-read (session message)
   "Handle MESSAGE, that the transcript of SESSION was read to its end."
   (when (> (plist-get message :skipped) 0)
-    (todo-write-follow-sessions--skip
+    (todo-write-follow-sessions-skip
      (todo-write-follow--session-file session)
      "a line over 16 MiB, or all but its last 512 MiB"))
-  (todo-write--warn (plist-get message :warnings))
+  (todo-write-events-warn (plist-get message :warnings))
   (setf (todo-write-follow--session-thread session) (plist-get message :thread)
         (todo-write-follow--session-grew session) (plist-get message :grew))
   (dolist (update (plist-get message :updates))
     (let ((thread (plist-get update :thread)))
-      (todo-write--publish thread (plist-get update :outcome))
+      (todo-write-plan-publish thread (plist-get update :outcome))
       (when-let* ((state (plist-get update :state)))
-        (todo-write--dispatch thread 'state state)))))
+        (todo-write-events-dispatch thread 'state state)))))
 
 (defun todo-write-follow--receive-ready (session)
   "Note that all is read of SESSION and of its processes."
@@ -569,7 +569,7 @@ A new hub had not known it when they were begun."
   "Follow the sessions in FOUND that are to be followed.
 FOUND is a list of plists, the newest first; SKIPPED are the names of
 files that are not text."
-  (todo-write-follow-sessions--skip-names skipped)
+  (todo-write-follow-sessions-skip-names skipped)
   (pcase-let ((`(,here . ,there) (todo-write-follow--split found)))
     (when todo-write-follow-mode
       (if todo-write-follow-all
@@ -584,12 +584,12 @@ files that are not text."
   "Return (HERE . THERE): the sessions in FOUND here, and on other machines."
   (let (here there)
     (dolist (one found)
-      (if (todo-write-machines--of (plist-get one :file)) (push one there) (push one here)))
+      (if (todo-write-machines-of (plist-get one :file)) (push one there) (push one here)))
     (cons (nreverse here) (nreverse there))))
 
 (defun todo-write-follow--of-machine-p (one)
   "Return non-nil if ONE, on another machine, lives and all there are followed."
-  (and (todo-write-machines-follows-p (todo-write-machines--of (plist-get one :file)))
+  (and (todo-write-machines-follows-p (todo-write-machines-of (plist-get one :file)))
        (todo-write-follow--live-p one)))
 
 (defun todo-write-follow--begin-all (found automatic)
@@ -623,7 +623,7 @@ picked or stopped stay as they are."
 (defun todo-write-follow--live-p (one)
   "Return non-nil if the session ONE, a plist from the hub, is live."
   (let ((file (plist-get one :file)) (time (plist-get one :time)))
-    (or (todo-write-follow-sessions--process-in file)
+    (or (todo-write-follow-sessions-process-in file)
         (and (< (- (float-time) time) (or todo-write-follow-quiet 600))
              (or (todo-write-follow--find file)
                  ;; One that was over when the mode began is not live.
@@ -666,8 +666,8 @@ Unless the current session is quiet, only a new file replaces it."
                 (and current (equal newest (todo-write-follow--session-file current))))
       (if-let* ((session (todo-write-follow--find newest)))
           ;; The newest comes first.
-          (setq todo-write-follow--sessions
-                (cons session (delq session todo-write-follow--sessions)))
+          (setq todo-write-follow--followed
+                (cons session (delq session todo-write-follow--followed)))
         (todo-write-follow--begin newest t)))))
 
 (defun todo-write-follow--end-automatic ()
@@ -677,9 +677,9 @@ Unless the current session is quiet, only a new file replaces it."
       (let ((thread (todo-write-follow--session-thread session)))
         (unless (or (null (todo-write-follow--session-state session))
                     (and thread
-                         (or (todo-write-follow-sessions--process-of thread)
+                         (or (todo-write-follow-sessions-process-of thread)
                              ;; Codex keeps no files of processes; its turns tell.
-                             (and (string-prefix-p "codex:" (todo-write-machines--bare-key thread))
+                             (and (string-prefix-p "codex:" (todo-write-machines-bare-key thread))
                                   (todo-write-activity thread)))))
           (todo-write-follow--end session))))))
 

@@ -20,17 +20,17 @@
 (require 'todo-write-story)
 (require 'todo-write-text)
 
-(cl-defstruct (todo-write-footer--parts (:constructor todo-write-footer--make) (:copier nil))
+(cl-defstruct (todo-write-footer--parts (:constructor todo-write-footer-make) (:copier nil))
   "What the last line of a plan is about.
 DROPPED and CLEARED are items; LISTS is a value of
-`todo-write--earlier-lists'; OUTSIDE says what was done outside any task,
+`todo-write-plan-earlier-lists'; OUTSIDE says what was done outside any task,
 a string, or nil.  OPEN is a list of what is open: `dropped', `cleared',
 `lists', `outside', numbers of revisions that began a list, and ids of
 items.  WHOLE and EARLIER are as the arguments OPEN and EARLIER of
-`todo-write-story--insert', EARLIER a list of ids."
+`todo-write-story-insert', EARLIER a list of ids."
   dropped cleared lists outside open whole earlier)
 
-(defun todo-write-footer--outside (thread)
+(defun todo-write-footer-outside (thread)
   "Return what the agent of THREAD did outside any task in a few words, or nil."
   (let* ((work (todo-write-work thread 'outside))
          (commands (plist-get work :commands))
@@ -43,14 +43,14 @@ items.  WHOLE and EARLIER are as the arguments OPEN and EARLIER of
                      (list (when (> files 0)
                              (concat (todo-write-text-count files "file")
                                      (and (plist-get work :moreFiles) " and more") " "
-                                     (todo-write-story--lines (plist-get work :added)
+                                     (todo-write-story-lines (plist-get work :added)
                                                              (plist-get work :removed))))
                            (when (> run 0) (todo-write-text-count run "command"))
                            (when (> (plist-get commands :failed) 0)
                              (format "%d failed" (plist-get commands :failed)))))
                ", ")))))
 
-(defun todo-write-footer--insert (footer thread width)
+(defun todo-write-footer-insert (footer thread width)
   "Insert the lines of FOOTER of THREAD, WIDTH columns wide."
   (let* ((dropped (todo-write-footer--parts-dropped footer))
          (cleared (todo-write-footer--parts-cleared footer))
@@ -91,18 +91,18 @@ items.  WHOLE and EARLIER are as the arguments OPEN and EARLIER of
   "Return TEXT as a part that opens KEY; HELP says what RET does."
   (let ((text (copy-sequence text)))
     (add-face-text-property 0 (length text) 'todo-write-detail t text)
-    (todo-write-row--button text 'todo-write-part (concat "RET, mouse-1: " help)
-                            'todo-write-toggle key
-                            'todo-write-part (and (eq key 'outside) key))))
+    (todo-write-row-button text 'todo-write-part (concat "RET, mouse-1: " help)
+                           'todo-write-toggle key
+                           'todo-write-part (and (eq key 'outside) key))))
 
 (defun todo-write-footer--insert-parts (parts width)
   "Insert PARTS, strings, in lines of WIDTH columns."
-  (let ((separator (propertize (format " %s " (todo-write-row--shape 'dot))
+  (let ((separator (propertize (format " %s " (todo-write-text-shape 'dot))
                                'face 'todo-write-detail))
         (column 0))
     (dolist (part parts)
-      (let* ((part (todo-write-row--truncate part (- width 2)))
-             (size (todo-write-row--width part)))
+      (let* ((part (todo-write-text-truncate part (- width 2)))
+             (size (todo-write-text-width part)))
         (when (and (> column 0) (> (+ column 3 size) width))
           (insert "\n")
           (setq column 0))
@@ -115,20 +115,20 @@ items.  WHOLE and EARLIER are as the arguments OPEN and EARLIER of
   "Insert the rows of ITEMS, which were dropped, as lines of WIDTH columns."
   (dolist (item items)
     (let ((start (point)))
-      (todo-write-row--insert item 'removed nil width 2)
-      (todo-write-row--make-button start (point) 'todo-write-dropped "R: bring it back"
-                                   'todo-write-dropped (plist-get item :id)))))
+      (todo-write-row-insert item 'removed nil width 2)
+      (todo-write-row-make-button start (point) 'todo-write-dropped "R: bring it back"
+                                  'todo-write-dropped (plist-get item :id)))))
 
 (defun todo-write-footer--insert-list (list footer thread width)
   "Insert LIST, an element of the lists of FOOTER, of THREAD.
 WIDTH is the number of columns."
-  (let* ((items (todo-write--earlier-items thread list))
+  (let* ((items (todo-write-plan-earlier-items thread list))
          (open (memql (car list) (todo-write-footer--parts-open footer)))
          (start (point)))
     (todo-write-footer--insert-heading items open thread width)
-    (todo-write-row--make-button start (point) 'todo-write-part
-                                 "RET, mouse-1: show or hide its tasks"
-                                 'todo-write-toggle (car list))
+    (todo-write-row-make-button start (point) 'todo-write-part
+                                "RET, mouse-1: show or hide its tasks"
+                                'todo-write-toggle (car list))
     (when open
       (seq-doseq (item items)
         (todo-write-footer--insert-item item footer thread width)))))
@@ -138,23 +138,23 @@ WIDTH is the number of columns."
 WIDTH is the number of columns."
   (let* ((completed (seq-count (lambda (item) (equal (plist-get item :status) "completed"))
                                items))
-         (work (todo-write--lines-of thread (seq-map (lambda (item) (plist-get item :id)) items)))
-         (lines (todo-write-row--lines (car work) (cadr work)))
-         (head (format "   %s " (todo-write-row--shape (if open 'opened 'tool))))
+         (work (todo-write-plan-lines-of thread (seq-map (lambda (item) (plist-get item :id)) items)))
+         (lines (todo-write-row-lines (car work) (cadr work)))
+         (head (format "   %s " (todo-write-text-shape (if open 'opened 'tool))))
          (text (todo-write-row-plain (plist-get (elt items 0) :content)))
          (parts (delq nil (list lines (todo-write-footer--span items thread)
                                 (format "%d/%d" completed (length items)))))
-         (room (- width (todo-write-row--width head) (todo-write-row--width text) 2))
+         (room (- width (todo-write-text-width head) (todo-write-text-width text) 2))
          (start (point))
          (end nil))
     ;; As in rows, figures are left out before the text is cut.
-    (while (and (cdr parts) (> (todo-write-row--width (string-join parts "  ")) room))
+    (while (and (cdr parts) (> (todo-write-text-width (string-join parts "  ")) room))
       (pop parts))
-    (setq end (todo-write-row--insert-line head text (string-join parts "  ") width "\n"))
+    (setq end (todo-write-row-insert-line head text (string-join parts "  ") width "\n"))
     (put-text-property start end 'face 'todo-write-child)
     (put-text-property end (point) 'face 'todo-write-time)
     (when lines
-      (todo-write-row--mark-work end))))
+      (todo-write-row-mark-work end))))
 
 (defun todo-write-footer--span (items thread)
   "Return when ITEMS of THREAD were worked on, as in 17:29–18:01, or nil."
@@ -165,19 +165,19 @@ WIDTH is the number of columns."
                           times))
          (ends (seq-mapcat (lambda (times) (mapcar #'cdr (plist-get times :intervals))) times)))
     (when all
-      (todo-write-story--clock-span (apply #'min all) (apply #'max (append all ends))))))
+      (todo-write-story-clock-span (apply #'min all) (apply #'max (append all ends))))))
 
 (defun todo-write-footer--insert-item (item footer thread width)
   "Insert the row of ITEM, which left the list of THREAD, WIDTH columns wide.
 If it is open in FOOTER, its story follows."
   (let ((id (plist-get item :id))
         (start (point)))
-    (todo-write-row--insert item
+    (todo-write-row-insert item
                            (if (equal (plist-get item :status) "completed") 'completed 'removed)
-                           (todo-write--spent thread id) width 4 nil
-                           (todo-write--row-work thread id))
-    (todo-write-row--make-button start (point) 'todo-write-part
-                                 (todo-write-row--help
+                           (todo-write-plan-spent thread id) width 4 nil
+                           (todo-write-plan-row-work thread id))
+    (todo-write-row-make-button start (point) 'todo-write-part
+                                 (todo-write-text-help
                                   (todo-write-row-plain (plist-get item :content)))
                                  'todo-write-toggle id 'todo-write-part id)
     (when (member id (todo-write-footer--parts-open footer))
@@ -187,7 +187,7 @@ If it is open in FOOTER, its story follows."
   "Insert the story of ID of THREAD, which is open in FOOTER.
 ID is that of an item, or `outside'; WIDTH is the number of columns."
   (let ((start (point)))
-    (todo-write-story--insert thread id width (todo-write-footer--parts-whole footer)
+    (todo-write-story-insert thread id width (todo-write-footer--parts-whole footer)
                              (member id (todo-write-footer--parts-earlier footer)))
     (put-text-property start (point) 'todo-write-part id)))
 

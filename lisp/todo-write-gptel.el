@@ -144,7 +144,7 @@ gptel is not loaded yet, do this when it is, and return nil.  Turning off
   (pcase-dolist (`(,hook . ,function) todo-write-gptel--hooks)
     (remove-hook hook function))
   (todo-write-gptel--remove-tool)
-  (remove-hook 'todo-write--event-functions #'todo-write-gptel--on-event)
+  (remove-hook 'todo-write-events-functions #'todo-write-gptel--on-event)
   (dolist (chat (seq-filter #'buffer-live-p todo-write-gptel--chats))
     (with-current-buffer chat
       (todo-write-gptel--leave-chat)))
@@ -209,12 +209,12 @@ A chat that visits a file has the same key in later sessions of Emacs."
     (setq-local todo-write-view-thread todo-write-gptel-thread)
     (add-hook 'kill-buffer-hook #'todo-write-gptel--buffer-killed nil t))
   (cl-pushnew (current-buffer) todo-write-gptel--chats)
-  (add-hook 'todo-write--event-functions #'todo-write-gptel--on-event)
+  (add-hook 'todo-write-events-functions #'todo-write-gptel--on-event)
   todo-write-gptel-thread)
 
 (defun todo-write-gptel--on-event (thread what _data)
   "Update the chat of THREAD if WHAT is a change of its list or state.
-For `todo-write--event-functions'."
+For `todo-write-events-functions'."
   (when (memq what '(change state))
     (dolist (buffer todo-write-gptel--chats)
       (when (equal thread (todo-write-gptel--thread-of buffer))
@@ -234,7 +234,7 @@ For `todo-write--event-functions'."
 (defun todo-write-gptel--request-begins (request)
   "Set the chat of REQUEST, gptel's state machine, to working.
 The current buffer is a copy of the chat, which ends with the prompt."
-  (todo-write--for-host "gptel"
+  (todo-write-core-for-host "gptel"
     (let* ((info (gptel-fsm-info request))
            (prompt (todo-write-gptel--last-prompt))
            (buffer (plist-get info :buffer)))
@@ -264,7 +264,7 @@ gptel marks all else by a text property."
   "Record the prompt of this chat, once it has a thread."
   (when (and todo-write-gptel-thread todo-write-gptel--prompt)
     (todo-write-observe todo-write-gptel-thread "INTENT"
-                        (todo-write--plain (cl-shiftf todo-write-gptel--prompt nil)))))
+                        (todo-write-core-plain (cl-shiftf todo-write-gptel--prompt nil)))))
 
 (defun todo-write-gptel--works ()
   "Set this chat to working, because its model answers next."
@@ -274,12 +274,12 @@ gptel marks all else by a text property."
 (defun todo-write-gptel--request-ended (&rest _)
   "End the turn of this chat, whose request ended."
   (when todo-write-gptel-thread
-    (todo-write--for-host "gptel"
+    (todo-write-core-for-host "gptel"
       (let ((request todo-write-gptel--request))
         (todo-write-gptel--note-tokens)
         (when (memq (and request (gptel-fsm-state request)) '(DONE ERRS ABRT))
           (setq todo-write-gptel--calls nil)
-          (todo-write-calls--drop todo-write-gptel-thread))
+          (todo-write-calls-drop todo-write-gptel-thread))
         (pcase (and request (gptel-fsm-state request))
           ('ERRS (todo-write-end-turn todo-write-gptel-thread
                                       (todo-write-gptel--error (gptel-fsm-info request)) t))
@@ -289,9 +289,9 @@ gptel marks all else by a text property."
 (defun todo-write-gptel--error (info)
   "Return the error in INFO, of a request, as a short line."
   (let ((problem (plist-get info :error)))
-    (todo-write-row--reason
+    (todo-write-text-reason
      (format "%s" (or (and (stringp problem) problem)
-                      (todo-write-json--get problem "message")
+                      (todo-write-json-get problem "message")
                       (plist-get info :status)
                       "error")))))
 
@@ -299,7 +299,7 @@ gptel marks all else by a text property."
   "Set CHAT to waiting if gptel asks the user whether its calls may run.
 gptel has no hook for that, and none for the user's answer: the chat waits
 until the calls have ended, or the next request begins."
-  (todo-write--for-host "gptel"
+  (todo-write-core-for-host "gptel"
     (when-let* ((thread (todo-write-gptel--thread-of chat))
                 (request (buffer-local-value 'todo-write-gptel--request chat))
                 (info (gptel-fsm-info request))
@@ -308,7 +308,7 @@ until the calls have ended, or the next request begins."
                                    (plist-get info :tool-use))))
       (todo-write-set-activity
        thread 'waiting
-       (todo-write-row--reason (mapconcat (lambda (call) (plist-get call :name)) calls ", ")
+       (todo-write-text-reason (mapconcat (lambda (call) (plist-get call :name)) calls ", ")
                                "permission")))))
 
 (defun todo-write-gptel--asks-p (call info)
@@ -325,8 +325,8 @@ Unless its tool is asynchronous, it would have a result otherwise."
 (defun todo-write-gptel--buffer-killed ()
   "Pause the plan of the current buffer, which is being killed."
   (setq todo-write-gptel--chats (delq (current-buffer) todo-write-gptel--chats))
-  (todo-write--for-host "gptel"
-    (todo-write-calls--drop todo-write-gptel-thread)
+  (todo-write-core-for-host "gptel"
+    (todo-write-calls-drop todo-write-gptel-thread)
     (todo-write-end-turn todo-write-gptel-thread "the chat was closed")))
 
 ;;; The work
@@ -345,14 +345,14 @@ Unless its tool is asynchronous, it would have a result otherwise."
     (when (and todo-write-gptel-thread (not (eq tokens todo-write-gptel--tokens)))
       (setq todo-write-gptel--tokens tokens)
       (todo-write-observe todo-write-gptel-thread "USAGE"
-                          (todo-write-calls--usage tokens (plist-get info :model))))))
+                          (todo-write-calls-usage tokens (plist-get info :model))))))
 
 (defun todo-write-gptel--call-begins (call)
   "Record that CALL, gptel's plist, begins in this chat.
 For `gptel-pre-tool-call-functions', which may be called again for a call.
 A value other than nil changes CALL: the list of gptel-agent may be
 answered here."
-  (todo-write--for-host "gptel"
+  (todo-write-core-for-host "gptel"
     (let ((answer (todo-write-gptel--agent-call call)))
       (when todo-write-gptel-thread
         (todo-write-gptel--note-tokens)
@@ -367,7 +367,7 @@ answered here."
         (name (plist-get call :name))
         (arguments (plist-get call :args)))
     (push (list id name arguments) todo-write-gptel--calls)
-    (todo-write-calls--begin todo-write-gptel-thread id name arguments)
+    (todo-write-calls-begin todo-write-gptel-thread id name arguments)
     id))
 
 (defun todo-write-gptel--open (call)
@@ -381,7 +381,7 @@ gptel passes on no ids of calls, but their own arguments."
   "Record that CALL, gptel's plist, ended in this chat, whose model answers next.
 For `gptel-post-tool-call-functions', which is called when all calls of a
 response have ended."
-  (todo-write--for-host "gptel"
+  (todo-write-core-for-host "gptel"
     (when todo-write-gptel-thread
       (let* ((known (todo-write-gptel--open call))
              ;; A hook may have changed its arguments.
@@ -390,7 +390,7 @@ response have ended."
              (text (if (stringp result) result (format "%s" result))))
         (setq todo-write-gptel--calls (assoc-delete-all id todo-write-gptel--calls))
         (pcase-let ((`(,outcome . ,code) (todo-write-gptel--outcome text)))
-          (todo-write-calls--end todo-write-gptel-thread id (plist-get call :name)
+          (todo-write-calls-end todo-write-gptel-thread id (plist-get call :name)
                                  text outcome code))
         (todo-write-gptel--works))
       ;; A value other than nil would change the call.
@@ -455,14 +455,14 @@ aligns the third to the right, so the plan is put before the third."
 
 (defun todo-write-gptel--header-string (thread)
   "Return the text of the plan of THREAD for the header line, or nil."
-  (when-let* ((words (todo-write-mode-line--words thread todo-write-gptel-header-width 'still)))
+  (when-let* ((words (todo-write-mode-line-words thread todo-write-gptel-header-width 'still)))
     (concat
      " "
      (propertize
-      words 'face (todo-write-row--progress-face (todo-write-state thread))
+      words 'face (todo-write-row-progress-face (todo-write-state thread))
       'mouse-face 'highlight
       'help-echo "mouse-1: show the plan"
-      'local-map todo-write-header-line--map))))
+      'local-map todo-write-header-line-map))))
 
 ;;; In the chat
 
@@ -510,12 +510,12 @@ aligns the third to the right, so the plan is put before the third."
          (width 72)
          (items (and todo-write-gptel--unfolded
                      (todo-write-items todo-write-gptel-thread))))
-    (todo-write-row--string
+    (todo-write-row-string
       (unless bol (insert "\n"))
-      (todo-write-row--insert-header summary width (plist-get summary :reason))
+      (todo-write-row-insert-header summary width (plist-get summary :reason))
       (insert "\n")
       (seq-doseq (item items)
-        (todo-write-row--insert item (todo-write-row--kind item paused) nil width)))))
+        (todo-write-row-insert item (todo-write-row-kind item paused) nil width)))))
 
 (defun todo-write-gptel-toggle ()
   "Fold or unfold the plan in this chat.

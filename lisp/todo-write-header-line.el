@@ -28,13 +28,13 @@ thread whose key is the buffer's name, else the one written last.")
   "Function that draws the header line of this buffer's host, or nil.
 It is called without arguments when `todo-write-header-line-mode' is
 turned on or off.  While that is on, it includes the value of
-`todo-write-header-line--string'.")
+`todo-write-header-line-string'.")
 
-(defvar-local todo-write-header-line--string nil
+(defvar-local todo-write-header-line-string nil
   "What the header line shows: a string, or nil for nothing.")
-(put 'todo-write-header-line--string 'risky-local-variable t)
+(put 'todo-write-header-line-string 'risky-local-variable t)
 
-(defconst todo-write-header-line--format '("" todo-write-header-line--string)
+(defconst todo-write-header-line--format '("" todo-write-header-line-string)
   "The header line; like a mode line, it shows the variable's value literally.")
 
 ;;;###autoload
@@ -49,21 +49,21 @@ turned on or off.  While that is on, it includes the value of
                     (equal header-line-format todo-write-header-line--format))
           (setq todo-write-header-line-mode nil)
           (user-error "This buffer has a header line already"))
-        (todo-write-module--prepare)
+        (todo-write-module-prepare)
         (unless todo-write-header-line-host
           (setq header-line-format todo-write-header-line--format))
-        (add-hook 'todo-write--event-functions #'todo-write-header-line--on-event)
+        (add-hook 'todo-write-events-functions #'todo-write-header-line--on-event)
         (todo-write-header-line--make)
-        (todo-write-mode-line--redraw))
+        (todo-write-mode-line-redraw))
     (when (equal header-line-format todo-write-header-line--format)
       (setq header-line-format nil))
-    (setq todo-write-header-line--string nil)
+    (setq todo-write-header-line-string nil)
     (unless (todo-write-header-line--buffers)
-      (remove-hook 'todo-write--event-functions #'todo-write-header-line--on-event)))
+      (remove-hook 'todo-write-events-functions #'todo-write-header-line--on-event)))
   (when todo-write-header-line-host
     (funcall todo-write-header-line-host)))
 
-(defvar todo-write-header-line--map
+(defvar todo-write-header-line-map
   (let ((map (make-sparse-keymap)))
     (define-key map [header-line mouse-1] #'todo-write-header-line-show)
     map)
@@ -90,27 +90,27 @@ turned on or off.  While that is on, it includes the value of
 
 (defun todo-write-header-line--on-event (_thread what _data)
   "Update all header lines after the event WHAT.
-For `todo-write--event-functions'."
+For `todo-write-events-functions'."
   (when (memq what '(change state activity forgotten spinner))
     (let ((buffers (todo-write-header-line--buffers)))
       (dolist (buffer buffers)
         (with-current-buffer buffer
           (todo-write-header-line--make)))
       (if buffers
-          (todo-write-mode-line--redraw)
+          (todo-write-mode-line-redraw)
         ;; Buffers may be killed without running their hooks.
-        (remove-hook 'todo-write--event-functions #'todo-write-header-line--on-event)))))
+        (remove-hook 'todo-write-events-functions #'todo-write-header-line--on-event)))))
 
 (defun todo-write-header-line--make ()
   "Update the header line of the current buffer."
-  (let ((words (todo-write-mode-line--words (todo-write-header-line--thread))))
-    (setq todo-write-header-line--string
+  (let ((words (todo-write-mode-line-words (todo-write-header-line--thread))))
+    (setq todo-write-header-line-string
           (and words
                (propertize
                 (concat " " words)
                 'mouse-face 'highlight
                 'help-echo "mouse-1: show the plan"
-                'local-map todo-write-header-line--map)))))
+                'local-map todo-write-header-line-map)))))
 
 (provide 'todo-write-header-line)
 ;;; todo-write-header-line.el ends here

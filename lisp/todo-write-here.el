@@ -15,35 +15,35 @@
 (require 'todo-write)
 (require 'todo-write-children)
 
-(defun todo-write-list--thread-here ()
+(defun todo-write-here-thread-here ()
   "Return the key of the thread at point in the overview or of this buffer, or nil."
   (or todo-write-view-thread
       (and (derived-mode-p 'todo-write-list-mode) (tabulated-list-get-id))))
 
-(defun todo-write-list--thread ()
+(defun todo-write-here-thread ()
   "Return the key of the thread that a command is about.
 That is the one at point in the overview or of this buffer, by default
 the one that `todo-write-show' shows.  Signal a `user-error' if there is
 no thread."
-  (or (todo-write-list--thread-here) (todo-write-view--default-thread)
-      (todo-write-list--signal-none)))
+  (or (todo-write-here-thread-here) (todo-write-here-default-thread)
+      (todo-write-here-signal-none)))
 
-(defun todo-write-list--signal-none ()
+(defun todo-write-here-signal-none ()
   "Signal a `user-error' that says where plans come from."
   (user-error "There is no plan yet; an agent begins one with todo_write"))
 
-(defun todo-write-view--default-thread ()
+(defun todo-write-here-default-thread ()
   "Return the newest thread of the current project, else the one written last.
 The value is a key, or nil.  For a subagent's thread, return that of the
 agent that it works for."
   (let* ((current (todo-write-current-thread (todo-write--project)))
-         (key (or (and current (todo-write-view--of-project-p current) current)
-                  (todo-write--newest-of-project)
+         (key (or (and current (todo-write-here-of-project-p current) current)
+                  (todo-write-plan-newest-of-project)
                   current
                   (car (todo-write-threads)))))
-    (or (caar (last (and key (todo-write-children--ancestors key)))) key)))
+    (or (caar (last (and key (todo-write-children-ancestors key)))) key)))
 
-(defun todo-write-view--of-project-p (thread)
+(defun todo-write-here-of-project-p (thread)
   "Return non-nil if THREAD belongs to the current project."
   (equal (plist-get (todo-write-about thread) :project) (todo-write--project)))
 

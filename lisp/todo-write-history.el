@@ -40,7 +40,7 @@
   "Major mode of the buffer that shows one revision of a plan."
   :interactive nil
   (todo-write-menu-begin-mode)
-  (todo-write-page--set-up #'todo-write-history--draw))
+  (todo-write-page-set-up #'todo-write-history--draw))
 
 (define-key todo-write-history-mode-map "[" #'todo-write-history-older)
 (define-key todo-write-history-mode-map "]" #'todo-write-history-newer)
@@ -58,12 +58,12 @@
   "Show the revision NUMBER of THREAD, and its changes since BASE.
 BASE is the number of a revision, by default the one before.  Return the
 buffer."
-  (prog1 (todo-write-page--pop-to
+  (prog1 (todo-write-page-pop-to
           (format "%s history" todo-write-view-buffer-name) 'todo-write-history-mode thread
           '((display-buffer-reuse-window display-buffer-same-window)))
     (todo-write-history--show number base)))
 
-(defun todo-write-history--open-of (thread id)
+(defun todo-write-history-open-of (thread id)
   "Show the revision of THREAD that removed the task ID before its list ended."
   (todo-write-history--open
    thread (plist-get (caar (last (todo-write-item-changes thread id))) :revision)))
@@ -95,7 +95,7 @@ buffer."
 
 (defun todo-write-history--numbers ()
   "Return the numbers of the revisions; a damaged journal leaves gaps."
-  (todo-write-menu--require 'todo-write-history-mode)
+  (todo-write-menu-require 'todo-write-history-mode)
   (mapcar (lambda (revision) (plist-get revision :revision))
           (todo-write-revisions todo-write-view-thread)))
 
@@ -110,7 +110,7 @@ BASE is the number of a revision, by default the one before."
 
 (defun todo-write-history--draw (&rest _)
   "Draw the revision shown, or the newest if it is gone."
-  (setq todo-write-page--width (todo-write-page--fitting-width))
+  (setq todo-write-page-width (todo-write-page-fitting-width))
   (let* ((thread todo-write-view-thread)
          (revisions (todo-write-revisions thread))
          (newest (car (last revisions)))
@@ -126,7 +126,7 @@ BASE is the number of a revision, by default the one before."
                                          :changes)))
          (by-id (seq-group-by (lambda (change) (plist-get change :itemId)) changes)))
     (setq todo-write-history--revision number)
-    (todo-write-page--with-new-text
+    (todo-write-page-with-new-text
       (when revision
         (insert (todo-write-history--header revision (plist-get newest :revision) items) "\n"))
       (when (seq-empty-p items)
@@ -134,7 +134,7 @@ BASE is the number of a revision, by default the one before."
                             'face 'todo-write-detail)))
       (seq-doseq (item items)
         (todo-write-history--insert-row item (cdr (assoc (plist-get item :id) by-id))
-                                        (todo-write-row--note item items)))
+                                        (todo-write-row-note item items)))
       (seq-doseq (change changes)
         (when (equal (plist-get change :type) "removed")
           (todo-write-history--insert-row (plist-get change :previousItem) (list change)))))))
@@ -146,13 +146,13 @@ BASE is the number of a revision, by default the one before."
          (origin (list (if (equal (plist-get revision :author) "user") "you" "agent")
                        (plist-get revision :operation)
                        (and source (todo-write-row-plain source))
-                       (todo-write-row--clock (plist-get revision :timestamp))))
+                       (todo-write-text-clock (plist-get revision :timestamp))))
          (completed (seq-count (lambda (item) (equal (plist-get item :status) "completed"))
                                items))
-         (width todo-write-page--width)
+         (width todo-write-page-width)
          (bar (min 20 (/ width 4))))
     (concat
-     (todo-write-row--fit
+     (todo-write-row-fit
       (concat " " (propertize (todo-write-row-plain (or title "Plan"))
                               'face 'todo-write-title))
       (propertize (if todo-write-history--base
@@ -162,14 +162,14 @@ BASE is the number of a revision, by default the one before."
                   'face 'todo-write-count)
       width)
      "\n"
-     (todo-write-row--fit
+     (todo-write-row-fit
       (concat " " (propertize (string-join (delq nil origin)
-                                           (format " %s " (todo-write-row--shape 'dot)))
+                                           (format " %s " (todo-write-text-shape 'dot)))
                               'face 'todo-write-time))
       (concat (format "%d/%d" completed (length items))
               (when (>= bar 8)
-                (concat "  " (todo-write-row--string
-                               (todo-write-row--insert-bar completed (length items) bar)))))
+                (concat "  " (todo-write-row-string
+                               (todo-write-row-insert-bar completed (length items) bar)))))
       width)
      "\n")))
 
@@ -177,33 +177,33 @@ BASE is the number of a revision, by default the one before."
   "Insert the row of ITEM, with NOTE, a string or nil, at its end.
 CHANGES are the plists of the changes that the revision made to it."
   (let* ((type (plist-get (car changes) :type))
-         (kind (if (equal type "removed") 'removed (todo-write-row--kind item)))
-         (face (todo-write-row--face kind))
+         (kind (if (equal type "removed") 'removed (todo-write-row-kind item)))
+         (face (todo-write-row-face kind))
          (previous (or (seq-some (lambda (change) (plist-get change :previousItem)) changes)
                        item))
          (text (todo-write-row-plain (plist-get item :content)))
          (was (todo-write-row-plain (plist-get previous :content)))
-         (steps (unless (equal was text) (todo-write-words--diff was text)))
+         (steps (unless (equal was text) (todo-write-words-diff was text)))
          (start (point)))
-    (insert (todo-write-row--fit
-             (concat " " (if type (todo-write-detail--mark type) " ") " "
-                     (propertize (todo-write-row--shape (todo-write-row--kind item))
-                                 'face (todo-write-row--shape-face kind))
+    (insert (todo-write-row-fit
+             (concat " " (if type (todo-write-detail-mark type) " ") " "
+                     (propertize (todo-write-text-shape (todo-write-row-kind item))
+                                 'face (todo-write-row-shape-face kind))
                      " "
                      (if steps
-                         (todo-write-words--string steps '(same added) face)
+                         (todo-write-words-string steps '(same added) face)
                        (propertize text 'face face)))
              (todo-write-history--notes item previous changes note)
-             todo-write-page--width)
+             todo-write-page-width)
             "\n")
     (when steps
-      (insert (todo-write-row--truncate
+      (insert (todo-write-text-truncate
                (concat (propertize "     was: " 'face 'todo-write-previous-text)
-                       (todo-write-words--string steps '(same removed)
+                       (todo-write-words-string steps '(same removed)
                                                 'todo-write-previous-text))
-               todo-write-page--width)
+               todo-write-page-width)
               "\n"))
-    (add-text-properties start (point) `(help-echo ,(todo-write-row--help text)))
+    (add-text-properties start (point) `(help-echo ,(todo-write-text-help text)))
     (when changes
       (put-text-property start (point) 'todo-write-changed t))))
 
@@ -216,7 +216,7 @@ NOTE, a string or nil, is about dependencies and the owner."
     (string-join
      (delq nil
            (list (when moved
-                   (propertize (format "%s from %d" (todo-write-row--shape 'moved)
+                   (propertize (format "%s from %d" (todo-write-text-shape 'moved)
                                        (1+ (plist-get moved :previousPosition)))
                                'face 'todo-write-moved))
                  (unless (equal (plist-get previous :priority) priority)
@@ -225,10 +225,10 @@ NOTE, a string or nil, is about dependencies and the owner."
                  (when note
                    (propertize note 'face 'todo-write-time))
                  (unless (equal (plist-get previous :status) (plist-get item :status))
-                   (concat (todo-write-detail--shape previous)
-                           (propertize (format " %s " (todo-write-row--shape 'arrow))
+                   (concat (todo-write-detail-shape previous)
+                           (propertize (format " %s " (todo-write-text-shape 'arrow))
                                        'face 'todo-write-time)
-                           (todo-write-detail--shape item)))))
+                           (todo-write-detail-shape item)))))
      "  ")))
 
 ;;; The index
@@ -274,10 +274,10 @@ A line below them shows all others."
 THREAD is a key, by default the one at point or of this buffer, else that
 of `todo-write-show'."
   (interactive)
-  (let ((thread (or thread (todo-write-list--thread))))
+  (let ((thread (or thread (todo-write-here-thread))))
     (unless (todo-write-revisions thread)
       (user-error "This plan has no history yet"))
-    (prog1 (todo-write-page--pop-to
+    (prog1 (todo-write-page-pop-to
             "*todo-write-history*" 'todo-write-history-index-mode thread
             '((display-buffer-reuse-window display-buffer-same-window)))
       (setq todo-write-history--marked nil
@@ -287,13 +287,13 @@ of `todo-write-show'."
 
 (defun todo-write-history--draw-index (&rest _)
   "Draw the index; point and windows stay at their revisions."
-  (todo-write-menu--require 'todo-write-history-index-mode)
+  (todo-write-menu-require 'todo-write-history-index-mode)
   (let* ((revisions (reverse (todo-write-revisions todo-write-view-thread)))
          (hidden (if todo-write-history--all 0
                    (max 0 (- (length revisions) todo-write-history-index-limit)))))
     (setq tabulated-list-entries (todo-write-history--entries revisions hidden)
           tabulated-list-format
-          (vector (list "Time" (todo-write-page--column-width "Time" tabulated-list-entries 0))
+          (vector (list "Time" (todo-write-page-column-width "Time" tabulated-list-entries 0))
                   '("Who" 5) '("Rev" 4 nil :right-align t) '("What changed" 0))
           mode-line-process
           (list " " (string-replace "%" "%%" (todo-write-row-line
@@ -303,8 +303,8 @@ of `todo-write-show'."
                                                   "")
                                               40))))
     (tabulated-list-init-header)
-    (todo-write-page--keep #'todo-write-page--row #'todo-write-page--of-row
-                           #'todo-write-history--print-index)))
+    (todo-write-page-keep #'todo-write-page-row #'todo-write-page-of-row
+                          #'todo-write-history--print-index)))
 
 (defun todo-write-history--print-index ()
   "Print the index and the marks in it."
@@ -335,7 +335,7 @@ for the line of the earlier ones."
 (defun todo-write-history--heading (revision)
   "Return the line below REVISION, which began a list."
   (propertize
-   (format "%s %s" (todo-write-row--shape 'edge)
+   (format "%s %s" (todo-write-text-shape 'edge)
            (if (plist-get revision :replaces)
                (format "a new list began, with %s"
                        (todo-write-text-count
@@ -352,12 +352,12 @@ for the line of the earlier ones."
                 (plist-get (todo-write-changes-between todo-write-view-thread previous number)
                            :changes))))
     (list number
-          (vector (propertize (todo-write-row--clock (plist-get revision :timestamp))
+          (vector (propertize (todo-write-text-clock (plist-get revision :timestamp))
                               'face 'todo-write-time)
                   (propertize (if (equal (plist-get revision :author) "user") "you" "agent")
                               'face 'todo-write-time)
                   (propertize (number-to-string number) 'face 'todo-write-time)
-                  (todo-write-row--helped
+                  (todo-write-text-helped
                    text (concat text "\nRET, mouse-1: show this revision"))))))
 
 (defun todo-write-history--changes-text (changes)
@@ -367,7 +367,7 @@ New tasks are counted; other changes show the task."
     (string-join
      (append
       (cond ((> added 3)
-             (list (concat (todo-write-detail--mark "added") " "
+             (list (concat (todo-write-detail-mark "added") " "
                            (todo-write-text-count added "task")))))
       (delq nil (seq-map (lambda (change)
                            (unless (and (> added 3) (equal (plist-get change :type) "added"))
@@ -381,8 +381,8 @@ New tasks are counted; other changes show the task."
          (item (or (plist-get change :item) (plist-get change :previousItem)
                    (todo-write-item todo-write-view-thread (plist-get change :itemId)))))
     (concat (if (equal type "status_changed")
-                (todo-write-detail--shape item)
-              (todo-write-detail--mark type))
+                (todo-write-detail-shape item)
+              (todo-write-detail-mark type))
             " " (todo-write-row-plain (or (plist-get item :content) "")))))
 
 (defun todo-write-history--revision-at-point ()

@@ -63,7 +63,7 @@ Load the module first.  Return what the host returns, or nil if it waits
 for its feature."
   (let ((host (todo-write-host-named name)))
     (when on
-      (todo-write-module--prepare))
+      (todo-write-module-prepare))
     (prog1 (cond (on (setf (todo-write-host-state host)
                            (or (todo-write-host-state host) 'waiting))
                      (todo-write-host--try host))

@@ -15,46 +15,46 @@
 (require 'todo-write-core)
 (require 'todo-write-events)
 
-(defvar todo-write-hub--process nil
+(defvar todo-write-hub-process nil
   "The pipe process to which the hub writes, or nil.")
 
 (defvar todo-write-hub--inside nil
   "Non-nil while messages of the hub are dispatched.")
 
-(defvar todo-write-hub--functions nil
+(defvar todo-write-hub-functions nil
   "Abnormal hook, called with each message of the hub, a plist.
 See `todo-write-dyn--hub-take'.")
 
-(defvar todo-write-hub--call-functions nil
+(defvar todo-write-hub-call-functions nil
   "Abnormal hook, called with each message of the socket, a plist.
 See `todo-write-dyn--door-take'.  While a message is handled, those of
 other programs may come.")
 
-(defvar todo-write-hub--ring-hook nil
+(defvar todo-write-hub-ring-hook nil
   "Hook, run when the hub rings, before what it has is taken.
 It also rings when a journal is open that a function asked for.")
 
-(defvar todo-write-hub--begin-hook nil
+(defvar todo-write-hub-begin-hook nil
   "Hook, run when a hub has begun; an earlier one has ended.")
 
 (defconst todo-write-hub--slice 0.005
   "Seconds for which messages of the socket are handled at once.")
 
-(defun todo-write-hub--live-p ()
+(defun todo-write-hub-live-p ()
   "Return non-nil if the hub runs."
-  (and (process-live-p todo-write-hub--process)
-       (todo-write--call todo-write-dyn--hub-live-p)))
+  (and (process-live-p todo-write-hub-process)
+       (todo-write-core-call todo-write-dyn--hub-live-p)))
 
-(defun todo-write-hub--ensure ()
+(defun todo-write-hub-ensure ()
   "Start the hub unless it runs; signal `todo-write-error' if it cannot."
-  (unless (todo-write-hub--live-p)
+  (unless (todo-write-hub-live-p)
     (todo-write-hub--begin)
-    (run-hooks 'todo-write-hub--begin-hook)))
+    (run-hooks 'todo-write-hub-begin-hook)))
 
 (defun todo-write-hub--begin ()
   "Start the hub."
-  (todo-write-hub--end)
-  (add-hook 'kill-emacs-hook #'todo-write-hub--end)
+  (todo-write-hub-end)
+  (add-hook 'kill-emacs-hook #'todo-write-hub-end)
   (let* (;; Otherwise, Emacs would wait for more after each byte.
          process-adaptive-read-buffering
          (process (make-pipe-process :name "todo-write-hub" :noquery t :coding 'binary
@@ -65,53 +65,53 @@ It also rings when a journal is open that a function asked for.")
     (kill-buffer buffer)
     (condition-case err
         ;; Who follows sessions sets other times.
-        (todo-write--call todo-write-dyn--hub-begin process 2 nil)
+        (todo-write-core-call todo-write-dyn--hub-begin process 2 nil)
       (error (delete-process process)
              (signal (car err) (cdr err))))
-    (setq todo-write-hub--process process)))
+    (setq todo-write-hub-process process)))
 
-(defun todo-write-hub--end ()
+(defun todo-write-hub-end ()
   "End the hub.
 Its threads stop writing first: in batch Emacs, writing to a closed pipe
 would be fatal."
-  (when todo-write-hub--process
-    (todo-write--call todo-write-dyn--hub-end)
-    (delete-process (cl-shiftf todo-write-hub--process nil))))
+  (when todo-write-hub-process
+    (todo-write-core-call todo-write-dyn--hub-end)
+    (delete-process (cl-shiftf todo-write-hub-process nil))))
 
 (defun todo-write-hub--filter (process _bytes)
   "Take and dispatch what the hub has for PROCESS, calls of programs first."
-  (when (eq process todo-write-hub--process)
+  (when (eq process todo-write-hub-process)
     (let ((inhibit-quit t))
-      (run-hooks 'todo-write-hub--ring-hook)
+      (run-hooks 'todo-write-hub-ring-hook)
       (if todo-write-hub--inside
           (todo-write-hub--take-calls nil)
         (unwind-protect
-            (todo-write--drawing-once
+            (todo-write-events-drawing-once
               (todo-write-hub--take-calls (+ (float-time) todo-write-hub--slice))
               (todo-write-hub--take))
-          (todo-write--call todo-write-dyn--hub-ring))))))
+          (todo-write-core-call todo-write-dyn--hub-ring))))))
 
 (defun todo-write-hub--take-calls (end)
   "Take and dispatch messages of the socket, until the time END if that is non-nil."
   (let (message)
     (while (and (or (null end) (< (float-time) end))
-                (setq message (todo-write--call todo-write-dyn--door-take)))
-      (todo-write-hub--dispatch 'todo-write-hub--call-functions message))))
+                (setq message (todo-write-core-call todo-write-dyn--door-take)))
+      (todo-write-hub--dispatch 'todo-write-hub-call-functions message))))
 
 (defun todo-write-hub--take ()
   "Take and dispatch what the hub has read."
   (let ((todo-write-hub--inside t))
-    (dolist (message (todo-write--call todo-write-dyn--hub-take))
-      (todo-write-hub--dispatch 'todo-write-hub--functions message))))
+    (dolist (message (todo-write-core-call todo-write-dyn--hub-take))
+      (todo-write-hub--dispatch 'todo-write-hub-functions message))))
 
 (defun todo-write-hub--dispatch (hook message)
   "Call the functions of HOOK with MESSAGE, and show an error in one of them."
   (condition-case-unless-debug err
       (run-hook-with-args hook message)
     ;; `C-g' may end the wait for a journal; what follows is dispatched all the same.
-    ((error quit) (message "todo-write: %s" (todo-write--error-text err)))))
+    ((error quit) (message "todo-write: %s" (todo-write-core-error-text err)))))
 
-(defun todo-write-hub--wait (condition)
+(defun todo-write-hub-wait (condition)
   "Wait until CONDITION, a function, returns non-nil; return that.
 It is called again after each dispatch.  A quit ends the wait, not what
 the hub does.  Signal `todo-write-error' if called during a dispatch."
@@ -119,9 +119,9 @@ the hub does.  Signal `todo-write-error' if called during a dispatch."
     (while (not (setq value (funcall condition)))
       (when todo-write-hub--inside
         (signal 'todo-write-error '("A function that is called with news cannot wait for more")))
-      (unless (todo-write-hub--live-p)
+      (unless (todo-write-hub-live-p)
         (signal 'todo-write-error '("The threads that follow sessions have ended")))
-      (accept-process-output todo-write-hub--process 0.1))
+      (accept-process-output todo-write-hub-process 0.1))
     value))
 
 (provide 'todo-write-hub)

@@ -14,7 +14,7 @@
 (require 'seq)
 (require 'subr-x)
 
-(defun todo-write-json--fields (object)
+(defun todo-write-json-fields (object)
   "Return the fields of OBJECT, decoded JSON, as an alist (NAME . VALUE).
 Names are strings, values are unchanged.  Other values have no fields,
 and a key that is neither a string nor a symbol is no name."
@@ -31,31 +31,31 @@ and a key that is neither a string nor a symbol is no name."
                     append (field key value)))
           (t (cl-loop for (key value) on object by #'cddr append (field key value))))))
 
-(defun todo-write-json--get (object &rest names)
+(defun todo-write-json-get (object &rest names)
   "Return the value at the path NAMES in OBJECT, decoded JSON, or nil."
   (dolist (name names object)
-    (setq object (cdr (assoc name (todo-write-json--fields object))))))
+    (setq object (cdr (assoc name (todo-write-json-fields object))))))
 
-(defun todo-write-json--parsed (input)
+(defun todo-write-json-parsed (input)
   "Return INPUT, the arguments of a tool call, decoded if it is JSON text."
   ;; Arguments may be plain text, or JSON that is still coming in.
   (or (and (stringp input) (ignore-errors (json-parse-string input))) input))
 
-(defun todo-write-json--plist (value &optional depth)
+(defun todo-write-json-plist (value &optional depth)
   "Return a deep copy of VALUE, decoded JSON, with plists as objects.
 Arrays must be vectors.  VALUE is within DEPTH other values; what lies
 deeper than 32, as in a circular value, is left as it is."
   (let ((depth (1+ (or depth 0))))
     (cond ((> depth 33) value)
           ((vectorp value)
-           (vconcat (mapcar (lambda (value) (todo-write-json--plist value depth)) value)))
+           (vconcat (mapcar (lambda (value) (todo-write-json-plist value depth)) value)))
           ((or (consp value) (hash-table-p value))
-           (cl-loop for (name . field) in (todo-write-json--fields value)
+           (cl-loop for (name . field) in (todo-write-json-fields value)
                     append (list (intern (concat ":" name))
-                                 (todo-write-json--plist field depth))))
+                                 (todo-write-json-plist field depth))))
           (t value))))
 
-(defun todo-write-json--text (value &rest arguments)
+(defun todo-write-json-text (value &rest arguments)
   "Return VALUE as JSON text; ARGUMENTS are further ones of `json-serialize'."
   (decode-coding-string (apply #'json-serialize value arguments) 'utf-8))
 

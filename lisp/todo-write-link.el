@@ -42,11 +42,11 @@
   "Show the plan of the thread in PATH, a link without its type.
 Signal `todo-write-input-error' if PATH is not a string."
   (unless (stringp path)
-    (todo-write--wrong "link" path "a string"))
+    (todo-write-core-wrong "link" path "a string"))
   (pcase-let ((`(,key . ,id) (todo-write-link--split path)))
-    (todo-write-bookmark--find key)
+    (todo-write-bookmark-find key)
     (with-current-buffer (todo-write-show key t)
-      (when id (todo-write-view--goto-any id)))))
+      (when id (todo-write-view-move-goto-any id)))))
 
 (defun todo-write-link--path (key &optional id)
   "Return the path of a link to the item ID of the thread KEY.
@@ -63,7 +63,7 @@ KEY is encoded because brackets and blanks would end the link."
         (org-link-store-props
          :type "todo-write"
          :link (concat "todo-write:" (todo-write-link--path key (and item id)))
-         :description (todo-write-org--plain
+         :description (todo-write-org-plain
                        (or (plist-get item :content)
                            (plist-get (todo-write-summary key) :title) key)))))))
 

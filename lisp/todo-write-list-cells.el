@@ -19,7 +19,7 @@
 (require 'todo-write-row)
 (require 'todo-write-text)
 
-(defun todo-write-list--known-agents ()
+(defun todo-write-list-cells-known-agents ()
   "Return the sorted agents, those of earlier sessions last."
   (let* ((agents (todo-write-agents))
          (threads (make-hash-table :test #'equal)))
@@ -30,17 +30,17 @@
                      for about = (plist-get kept :about)
                      unless (or (gethash (plist-get kept :key) threads)
                                 (plist-get about :parent))
-                     collect (todo-write-list--kept-agent kept about)))))
+                     collect (todo-write-list-cells--kept-agent kept about)))))
 
-(defun todo-write-list--kept-agent (kept about)
+(defun todo-write-list-cells--kept-agent (kept about)
   "Return the agent of an earlier session, a plist as in `todo-write-agents'.
 KEPT is as from `todo-write-threads-kept', ABOUT is in it."
   (let ((thread (plist-get kept :key)) (project (plist-get about :project)))
     (list :thread thread :agent (plist-get about :agent) :project project
-          :machine (todo-write-machines--host thread project)
+          :machine (todo-write-machines-host thread project)
           :attention 'idle :since (plist-get kept :modified))))
 
-(defconst todo-write-list--states
+(defconst todo-write-list-cells--states
   '((waiting "!" todo-write-attention)
     (failed removed todo-write-removed-shape)
     (done completed todo-write-done)
@@ -50,26 +50,26 @@ KEPT is as from `todo-write-threads-kept', ABOUT is in it."
     (idle pending todo-write-time)
     (unknown "?" todo-write-time))
   "Alist of (STATE SHAPE FACE).
-SHAPE is a string or as for `todo-write-row--shape'.")
+SHAPE is a string or as for `todo-write-text-shape'.")
 
-(defun todo-write-list--state (agent)
+(defun todo-write-list-cells-state (agent)
   "Return the state of AGENT as a shape and a word."
   (pcase-let* ((state (todo-write-agent-state agent))
-               (`(,shape ,face) (alist-get state todo-write-list--states)))
-    (propertize (format "%s %s" (if (stringp shape) shape (todo-write-row--shape shape)) state)
+               (`(,shape ,face) (alist-get state todo-write-list-cells--states)))
+    (propertize (format "%s %s" (if (stringp shape) shape (todo-write-text-shape shape)) state)
                 'face (if (plist-get agent :dismissed) 'todo-write-time face))))
 
-(defun todo-write-list--ending (agent)
+(defun todo-write-list-cells-ending (agent)
   "Return how AGENT stopped, in parentheses, or nil."
   (when-let* ((words (todo-write-agent-ending-words agent)))
     (format "(%s)" words)))
 
-(defun todo-write-list--age (agent)
+(defun todo-write-list-cells-age (agent)
   "Return for how long AGENT has been in its state."
-  (propertize (todo-write-row--age (/ (plist-get agent :since) 1000.0))
+  (propertize (todo-write-text-age (/ (plist-get agent :since) 1000.0))
               'face 'todo-write-time))
 
-(defun todo-write-list--program (agent)
+(defun todo-write-list-cells-program (agent)
   "Return the name of AGENT's program, or an empty string if it is unknown."
   (let ((name (or (plist-get agent :agent)
                   (pcase (split-string (plist-get agent :thread) ":")
@@ -80,27 +80,27 @@ SHAPE is a string or as for `todo-write-row--shape'.")
       ("codex" "Codex")
       (_ (todo-write-row-line name)))))
 
-(defun todo-write-list--title (agent others)
+(defun todo-write-list-cells-title (agent others)
   "Return the title of AGENT.
 If one of OTHERS has the same title and folder name, the branch precedes
 it, or a short id if the branches are equal or unknown."
-  (let* ((alike (todo-write-list--alike agent others))
+  (let* ((alike (todo-write-list-cells--alike agent others))
          (project (plist-get agent :project))
          ;; The branch of a project that two agents share tells them apart no better.
          (branch (and alike
                       (not (seq-some (lambda (other)
                                        (equal (plist-get other :project) project))
                                      alike))
-                      (todo-write-list--branch agent)))
+                      (todo-write-list-cells--branch agent)))
          (mark (cond ((null alike) "")
                      ((or (null branch)
-                          (member branch (mapcar #'todo-write-list--branch alike)))
+                          (member branch (mapcar #'todo-write-list-cells--branch alike)))
                       (todo-write-row-line
                        (car (last (split-string (plist-get agent :thread) ":"))) 7))
                      (t (todo-write-row-line branch 16)))))
     (concat mark (and alike " ") (todo-write-agent-label agent))))
 
-(defun todo-write-list--alike (agent others)
+(defun todo-write-list-cells--alike (agent others)
   "Return those of OTHERS with the title and the folder name of AGENT."
   (when-let* ((title (plist-get agent :title)))
     (let ((project (plist-get agent :project)) folder)
@@ -113,32 +113,32 @@ it, or a short id if the branches are equal or unknown."
                                         (setq folder (todo-write-agent-folder agent)))))))
                   others))))
 
-(defun todo-write-list--branch (agent)
+(defun todo-write-list-cells--branch (agent)
   "Return the Git branch that is checked out in AGENT's project, or nil."
   (let* (file-name-handler-alist
          (project (or (plist-get agent :project) "/"))
          ;; In a linked worktree, a file names the folder.
-         (folder (or (todo-write-list--line-after "gitdir: " (expand-file-name ".git" project))
+         (folder (or (todo-write-list-cells--line-after "gitdir: " (expand-file-name ".git" project))
                      ".git")))
-    (todo-write-list--line-after "ref: refs/heads/"
-                                 (expand-file-name (concat folder "/HEAD") project))))
+    (todo-write-list-cells--line-after "ref: refs/heads/"
+                                       (expand-file-name (concat folder "/HEAD") project))))
 
-(defun todo-write-list--line-after (prefix file)
+(defun todo-write-list-cells--line-after (prefix file)
   "Return the rest of the first line of FILE if that begins with PREFIX."
-  (when-let* ((bytes (todo-write--file-bytes file 4096))
+  (when-let* ((bytes (todo-write-core-file-bytes file 4096))
               (line (car (split-string (decode-coding-string bytes 'utf-8) "\n"))))
     (and (string-prefix-p prefix line)
          (substring line (length prefix)))))
 
-(defun todo-write-list--now (agent summary)
+(defun todo-write-list-cells-now (agent summary)
   "Return why AGENT waits, failed or stopped, else the task in progress.
 SUMMARY is that of its plan."
   (let ((reason (plist-get agent :reason))
-        (ending (todo-write-list--ending agent))
+        (ending (todo-write-list-cells-ending agent))
         (current (plist-get summary :current)))
     (cond (reason (todo-write-row-line reason))
           (ending)
-          (current (todo-write-row--text current 'in_progress))
+          (current (todo-write-row-text current 'in_progress))
           (t ""))))
 
 (provide 'todo-write-list-cells)

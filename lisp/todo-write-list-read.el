@@ -27,14 +27,14 @@ They are grouped by state, with progress, agent, age and project beside
 them.  The text property `todo-write-key' of a candidate is its key.
 If NEW, a string, is non-nil, other input is the key of a new thread, by
 default NEW; otherwise signal a `user-error' if there is no thread."
-  (let* ((agents (todo-write-list--titled
-                  (or (todo-write-list--known-agents)
-                      (unless new (todo-write-list--signal-none)))))
+  (let* ((agents (todo-write-list-read--titled
+                  (or (todo-write-list-cells-known-agents)
+                      (unless new (todo-write-here-signal-none)))))
          (input (progn
-                  (todo-write-list--offer-actions)
+                  (todo-write-list-read--offer-actions)
                   (completing-read
                    prompt
-                   (todo-write--completion-table
+                   (todo-write-text-completion-table
                     agents 'todo-write-plan
                     `(group-function
                       . ,(lambda (title transform)
@@ -42,13 +42,13 @@ default NEW; otherwise signal a `user-error' if there is no thread."
                              (symbol-name (todo-write-agent-state (cdr (assoc title agents)))))))
                     `(affixation-function
                       . ,(lambda (titles)
-                           (todo-write-list--affix
+                           (todo-write-list-read--affix
                             (mapcar (lambda (title) (assoc title agents)) titles)))))
                    nil (not new) nil nil (or new (caar agents)))))
          (agent (cdr (assoc input agents))))
     (if agent (plist-get agent :thread) input)))
 
-(defun todo-write-list--titled (agents)
+(defun todo-write-list-read--titled (agents)
   "Return AGENTS as an alist of (TITLE . AGENT), with different titles.
 A title is plain text; where two are alike, the key or a number follows."
   (let (titled)
@@ -67,61 +67,61 @@ A title is plain text; where two are alike, the key or a number follows."
         (push (cons (propertize unique 'todo-write-key key) agent) titled)))
     (nreverse titled)))
 
-(defun todo-write-list--affix (agents)
+(defun todo-write-list-read--affix (agents)
   "Return AGENTS, an alist of (TITLE . AGENT), with annotations in columns.
 The value is as for `affixation-function'."
-  (let* ((rows (mapcar (lambda (agent) (todo-write-list--cells (cdr agent))) agents))
-         (title (apply #'max 0 (mapcar (lambda (agent) (todo-write-row--width (car agent)))
+  (let* ((rows (mapcar (lambda (agent) (todo-write-list-read--cells (cdr agent))) agents))
+         (title (apply #'max 0 (mapcar (lambda (agent) (todo-write-text-width (car agent)))
                                        agents)))
          (widths (apply #'cl-mapcar
-                        (lambda (&rest cells) (apply #'max (mapcar #'todo-write-row--width cells)))
+                        (lambda (&rest cells) (apply #'max (mapcar #'todo-write-text-width cells)))
                         (or rows '(nil)))))
     (cl-mapcar
      (lambda (agent row)
        (list (car agent) ""
              (propertize
-              (concat (make-string (- (+ 2 title) (todo-write-row--width (car agent))) ?\s)
+              (concat (make-string (- (+ 2 title) (todo-write-text-width (car agent))) ?\s)
                       (string-trim-right
                        (mapconcat #'identity
                                   (cl-mapcar (lambda (cell width)
                                                (concat cell (make-string
-                                                             (- width (todo-write-row--width cell))
+                                                             (- width (todo-write-text-width cell))
                                                              ?\s)))
                                              row widths)
                                   "  ")))
               'face 'completions-annotations)))
      agents rows)))
 
-(defun todo-write-list--cells (agent)
+(defun todo-write-list-read--cells (agent)
   "Return what stands beside the title of AGENT in completion, a list of strings."
   (let ((summary (or (plist-get agent :plan)
                      (todo-write-summary (plist-get agent :thread)))))
-    (mapcar (lambda (cell) (todo-write-row--truncate cell 30))
-            (list (todo-write-row--count summary)
-                  (concat (todo-write-list--state agent)
-                          (when-let* ((ending (todo-write-list--ending agent)))
+    (mapcar (lambda (cell) (todo-write-text-truncate cell 30))
+            (list (todo-write-row-count summary)
+                  (concat (todo-write-list-cells-state agent)
+                          (when-let* ((ending (todo-write-list-cells-ending agent)))
                             (concat " " ending)))
-                  (todo-write-list--program agent)
-                  (todo-write-list--age agent)
+                  (todo-write-list-cells-program agent)
+                  (todo-write-list-cells-age agent)
                   (todo-write-row-line (or (todo-write-agent-place agent) ""))))))
 
 ;;; Embark
 
-(defun todo-write-list--candidate-key (title)
+(defun todo-write-list-read--candidate-key (title)
   "Return the key of the plan with TITLE, a candidate of `todo-write-read-thread'."
   (or (get-text-property 0 'todo-write-key title)
-      (when-let* ((agent (cdr (assoc title (todo-write-list--titled
-                                            (todo-write-list--known-agents))))))
+      (when-let* ((agent (cdr (assoc title (todo-write-list-read--titled
+                                            (todo-write-list-cells-known-agents))))))
         (plist-get agent :thread))
       (user-error "There is no such plan any more")))
 
 (defun todo-write-list-visit-plan (title)
   "Go to the buffer of the agent whose plan has TITLE, a completion candidate."
-  (todo-write-attention--visit-agent-of (todo-write-list--candidate-key title)))
+  (todo-write-attention-visit-agent-of (todo-write-list-read--candidate-key title)))
 
 (defun todo-write-list-forget-plan (title)
   "Forget the plan with TITLE, a completion candidate, after a question."
-  (let ((key (todo-write-list--candidate-key title)))
+  (let ((key (todo-write-list-read--candidate-key title)))
     (when (yes-or-no-p (format "Forget the plan %s and its history? " title))
       (todo-write-forget key))))
 
@@ -134,7 +134,7 @@ The value is as for `affixation-function'."
 
 (defvar embark-keymap-alist)
 
-(defun todo-write-list--offer-actions ()
+(defun todo-write-list-read--offer-actions ()
   "Give Embark, if it is loaded, the keymap of plans in completion."
   (when (boundp 'embark-keymap-alist)
     (add-to-list 'embark-keymap-alist '(todo-write-plan . todo-write-list-plan-map))))

@@ -98,7 +98,7 @@ session for another one."
         show-trailing-whitespace nil)
   (setq-local revert-buffer-function #'todo-write-list--revert
               ;; Emacs 28 never forgets an `add-hook' with a depth.
-              context-menu-functions (list t #'todo-write-menu--context))
+              context-menu-functions (list t #'todo-write-menu-context))
   (add-hook 'todo-write-agent-functions #'todo-write-list--on-agent)
   (unless todo-write-list--timer
     (setq todo-write-list--timer (run-at-time 30 30 #'todo-write-list--tick)))
@@ -141,36 +141,36 @@ a narrow WIDTH omits others."
                        ;; Otherwise the tooltip is the cell, with keys replaced.
                        (if (or (consp cell) (get-text-property 0 'help-echo cell))
                            cell
-                         (todo-write-row--helped cell))))
+                         (todo-write-text-helped cell))))
                    tabulated-list-format)))))
 
 (defun todo-write-list--cell (name width agent summary others)
   "Return the text of AGENT in the column NAME, which has WIDTH.
 SUMMARY is that of its plan; its title distinguishes it from OTHERS."
   (pcase name
-    ("State" (todo-write-list--state agent))
-    ("Since" (todo-write-list--age agent))
-    ("Agent" (todo-write-list--program agent))
-    ("Project" (todo-write-row--helped (or (todo-write-agent-place agent) "")
+    ("State" (todo-write-list-cells-state agent))
+    ("Since" (todo-write-list-cells-age agent))
+    ("Agent" (todo-write-list-cells-program agent))
+    ("Project" (todo-write-text-helped (or (todo-write-agent-place agent) "")
                                       (todo-write-agent-path agent)))
-    ("Plan" (list (todo-write-list--title agent others)
+    ("Plan" (list (todo-write-list-cells-title agent others)
                   'face 'todo-write-title 'follow-link t
                   'help-echo "RET, mouse-1: show this plan"
                   'action #'todo-write-list-show))
     ("Done" (if (memq (plist-get summary :state) '(nil empty)) ""
-              (todo-write-row--count summary)))
-    ("Now" (todo-write-row--truncate (todo-write-list--now agent summary) width))))
+              (todo-write-row-count summary)))
+    ("Now" (todo-write-text-truncate (todo-write-list-cells-now agent summary) width))))
 
 (defun todo-write-list--place (position &optional start)
-  "Return the place of POSITION for `todo-write-page--keep'.
+  "Return the place of POSITION for `todo-write-page-keep'.
 Points stay at their agents; the START of a window stays at its line."
   (if start (list nil 0 (line-number-at-pos position))
-    (todo-write-page--row position)))
+    (todo-write-page-row position)))
 
 (defun todo-write-list--keep (draw)
   "Call DRAW, which edits the buffer; keep windows at their agents' rows."
   (let ((inhibit-read-only t))
-    (todo-write-page--keep #'todo-write-list--place #'todo-write-page--of-row draw)))
+    (todo-write-page-keep #'todo-write-list--place #'todo-write-page-of-row draw)))
 
 (defvar todo-write-list-refresh-hook nil
   "Hook, run before `g' lists the agents again, as to look for new ones.")
@@ -184,7 +184,7 @@ Points stay at their agents; the START of a window stays at its line."
   "Print all rows, sorted; windows stay where they are, at their agents' rows."
   (let* ((window (get-buffer-window nil t))
          (agents (seq-group-by (lambda (agent) (and (todo-write-list--folded-p agent) t))
-                               (todo-write-list--known-agents)))
+                               (todo-write-list-cells-known-agents)))
          (shown (mapcar #'todo-write-list--complete (cdr (assq nil agents)))))
     (setq todo-write-list--older (mapcar (lambda (agent) (plist-get agent :thread))
                                          (cdr (assq t agents)))
@@ -240,7 +240,7 @@ For `todo-write-agent-functions'."
     (cond ((null (get-buffer todo-write-list--buffer))
            ;; Buffers may be killed without running their hooks.
            (todo-write-list--stop))
-          ((todo-write--draw-later #'todo-write-list--draw)
+          ((todo-write-events-draw-later #'todo-write-list--draw)
            (let ((before (cdr (alist-get thread todo-write-list--undrawn nil nil #'equal))))
              (setf (alist-get thread todo-write-list--undrawn nil nil #'equal)
                    (cons (or new old) (if (eq what 'change) (or before what) what)))))
@@ -268,7 +268,7 @@ WHAT is `transition', `gone' or, if only something else differs, `change'.
 The row keeps its place while the selected window shows the overview."
   (let* ((key (plist-get agent :thread))
          (shown (gethash key todo-write-list--agents))
-         (start (and shown (todo-write-page--find-row (plist-get shown :thread))))
+         (start (and shown (todo-write-page-find-row (plist-get shown :thread))))
          (place (pcase what
                   ('change start)
                   ((and 'transition (guard (and start (eq (current-buffer) (window-buffer)))))
@@ -339,7 +339,7 @@ PLACE nil stands for where AGENT sorts now; GONE non-nil means no new row."
     (save-excursion
       (goto-char (point-min))
       (while (tabulated-list-get-id)
-        (tabulated-list-set-col "Since" (todo-write-list--age (todo-write-list--agent)))
+        (tabulated-list-set-col "Since" (todo-write-list-cells-age (todo-write-list--agent)))
         (forward-line)))))
 
 (defun todo-write-list--fit (window)
@@ -353,7 +353,7 @@ PLACE nil stands for where AGENT sorts now; GONE non-nil means no new row."
   "List all agents and what they do; return the buffer."
   (interactive)
   ;; Redisplay draws this buffer and could not get the module.
-  (todo-write--configure)
+  (todo-write-core-configure)
   (let ((buffer (get-buffer-create todo-write-list--buffer))
         (folder default-directory))
     (pop-to-buffer buffer)
@@ -367,7 +367,7 @@ PLACE nil stands for where AGENT sorts now; GONE non-nil means no new row."
 
 (defun todo-write-list--agent ()
   "Return the agent at point, or signal a `user-error'."
-  (todo-write-menu--require 'todo-write-list-mode)
+  (todo-write-menu-require 'todo-write-list-mode)
   (or (gethash (tabulated-list-get-id) todo-write-list--agents)
       (user-error "No agent here")))
 
@@ -385,14 +385,14 @@ On the count, show older agents."
 (defun todo-write-list-toggle-older ()
   "Show the agents that have been idle for `todo-write-list-hours', or hide them."
   (interactive nil todo-write-list-mode)
-  (todo-write-menu--require 'todo-write-list-mode)
+  (todo-write-menu-require 'todo-write-list-mode)
   (setq todo-write-list--unfolded (not todo-write-list--unfolded))
   (todo-write-list--print))
 
 (defun todo-write-list-visit ()
   "Go to the buffer of the agent at point."
   (interactive nil todo-write-list-mode)
-  (todo-write-attention--visit (todo-write-list--agent)))
+  (todo-write-attention-visit (todo-write-list--agent)))
 
 (defun todo-write-list-look ()
   "Display the buffer of the agent at point, else its plan; stay here."

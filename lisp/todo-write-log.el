@@ -88,15 +88,15 @@ File names are relative to PROJECT."
   (let* ((metadata (plist-get observation :metadata))
          (content (plist-get observation :content))
          (name (and (consp content) (plist-get content :name)))
-         (text (todo-write-story--text content project))
+         (text (todo-write-story-text content project))
          (text (concat (and (stringp name) (concat name " "))
-                       (when-let* ((refusal (todo-write-effect--refusal observation)))
-                         (concat (todo-write-row--shape 'refused) " " refusal ": "))
+                       (when-let* ((refusal (todo-write-effect-refusal observation)))
+                         (concat (todo-write-text-shape 'refused) " " refusal ": "))
                        text
                        (mapconcat (lambda (operation)
                                     (format " (%s)" (car operation)))
-                                  (todo-write-effect--git observation) "")
-                       (todo-write-story--excluded observation " (" ")")))
+                                  (todo-write-effect-git observation) "")
+                       (todo-write-story-excluded observation " (" ")")))
          (timestamp (plist-get observation :timestamp)))
     (list (plist-get observation :id)
           (cl-loop
@@ -104,18 +104,18 @@ File names are relative to PROJECT."
            vconcat
            (list
             (pcase column
-              ("Time" (propertize (string-pad (todo-write-row--clock timestamp) width nil t)
+              ("Time" (propertize (string-pad (todo-write-text-clock timestamp) width nil t)
                                   'todo-write-timestamp timestamp))
               ("Type" (todo-write-log--type (plist-get observation :type)))
               ("Phase" (format "%s" (or (plist-get metadata :phase) "")))
-              ("Task" (todo-write-row--helped
+              ("Task" (todo-write-text-helped
                        (todo-write-row-line
                         (or (plist-get metadata :stepDescription)
                             (todo-write-log--task (plist-get observation :parentId))
                             ""))))
-              (_ (todo-write-row--helped
-                  (if (member name todo-write-story--command-tools)
-                      (todo-write-row--command text 300)
+              (_ (todo-write-text-helped
+                  (if (member name todo-write-story-command-tools)
+                      (todo-write-text-command text 300)
                     (todo-write-row-line text 300))))))))))
 
 (defun todo-write-log--before-p (entry other)
@@ -151,7 +151,7 @@ File names are relative to PROJECT."
          (project (plist-get (todo-write-about todo-write-view-thread) :project))
          ;; The times of today have no date.
          (time (apply #'max 5 (mapcar (lambda (observation)
-                                        (length (todo-write-row--clock
+                                        (length (todo-write-text-clock
                                                  (plist-get observation :timestamp))))
                                       observations))))
     (setq tabulated-list-format
@@ -167,10 +167,10 @@ File names are relative to PROJECT."
 
 (defun todo-write-log--draw ()
   "Redraw this buffer; windows stay at its end, or else at their observations."
-  (todo-write-menu--require 'todo-write-log-mode)
+  (todo-write-menu-require 'todo-write-log-mode)
   (todo-write-log--set-up (get-buffer-window nil t))
-  (todo-write-page--keep #'todo-write-page--row #'todo-write-page--of-row
-                         #'tabulated-list-print))
+  (todo-write-page-keep #'todo-write-page-row #'todo-write-page-of-row
+                        #'tabulated-list-print))
 
 (defun todo-write-log--fit (window)
   "Redraw the log in WINDOW if other columns fit it now."
@@ -218,7 +218,7 @@ of `todo-write-show'; interactively, a prefix argument asks for one.
 Signal a `user-error' if there is no thread."
   (interactive (list (and current-prefix-arg
                           (todo-write-read-thread "Log of thread: "))))
-  (let ((thread (or thread (todo-write-list--thread)))
+  (let ((thread (or thread (todo-write-here-thread)))
         (buffer (get-buffer-create "*todo-write-log*")))
     (with-current-buffer buffer
       (todo-write-log-mode)
@@ -234,7 +234,7 @@ Signal a `user-error' if there is no thread."
 
 (defun todo-write-log--thread ()
   "Return the key of the thread of this log; signal a `user-error' elsewhere."
-  (todo-write-menu--require 'todo-write-log-mode)
+  (todo-write-menu-require 'todo-write-log-mode)
   todo-write-view-thread)
 
 (defun todo-write-log--narrow (key value)
@@ -295,13 +295,13 @@ Signal a `user-error' if there is no thread."
     (unless observation
       (user-error "This observation is no longer kept"))
     (when input
-      (plist-put content :input (todo-write-json--parsed input)))
+      (plist-put content :input (todo-write-json-parsed input)))
     (with-current-buffer (get-buffer-create "*todo-write-observation*")
       (let ((inhibit-read-only t))
         (erase-buffer)
         (insert (todo-write-row-plain-lines
                  (if (stringp content) content
-                   (todo-write-row--string
+                   (todo-write-row-string
                      (insert (todo-write-to-json observation))
                      ;; This decodes escapes of invisible characters, too.
                      (json-pretty-print-buffer)))))

@@ -48,10 +48,10 @@ folder."
 Signal a `user-error' if no line for a shell can be made from these."
   (pcase-let (((cl-struct tramp-file-name method user host port hop)
                (tramp-dissect-file-name folder)))
-    (let ((container (todo-write-machines--container-program method)))
+    (let ((container (todo-write-machines-container-program method)))
       (when hop
         (user-error "%s is reached by way of another machine; run the setup in an Emacs there" name))
-      (unless (or container (todo-write-machines--ssh-p method))
+      (unless (or container (todo-write-machines-ssh-p method))
         (user-error "%s is reached by %s; lines are known for ssh, Docker and Podman only"
                     name method))
       ;; It becomes a part of lines that the user gives to a shell.
@@ -65,13 +65,13 @@ Signal a `user-error' if no line for a shell can be made from these."
 
 (defun todo-write-machines-setup--name (folder)
   "Return the name of the machine of FOLDER, and add it to the option if it is new."
-  (or (car (assoc (todo-write-machines--of folder) todo-write-machines))
+  (or (car (assoc (todo-write-machines-of folder) todo-write-machines))
       (let* ((prefix (file-remote-p folder))
              (host (replace-regexp-in-string "[^A-Za-z0-9._-]" "-"
                                              (file-remote-p folder 'host)))
              (name (read-string (format-prompt "Name of this machine in Emacs" host)
                                 nil nil host)))
-        (unless (todo-write-machines--name-p name)
+        (unless (todo-write-machines-name-p name)
           (user-error "A name has ASCII letters, digits, `.', `_' and `-'"))
         (when (assoc name todo-write-machines)
           (user-error "%s is the name of another machine" name))
@@ -112,8 +112,8 @@ Signal a `user-error' if no line for a shell can be made from these."
   "Return the lines that bring the program to the machine THERE."
   (let* ((ssh (todo-write-machines-setup--ssh there))
          (folder (todo-write-machines-setup--folder there))
-         (program (todo-write-mcp-setup--program))
-         (sources (or (todo-write-module--sources) "."))
+         (program (todo-write-mcp-setup-program))
+         (sources (or (todo-write-module-sources) "."))
          (same (equal (todo-write-machines-setup--there-system there)
                       (todo-write-machines-setup--system))))
     (concat
@@ -126,13 +126,13 @@ Signal a `user-error' if no line for a shell can be made from these."
                (shell-quote-argument (directory-file-name (expand-file-name sources))) ssh
                folder folder ssh folder folder)))))
 
-(defun todo-write-machines-setup--copy-line (name)
+(defun todo-write-machines-setup-copy-line (name)
   "Return the line for a shell that copies the program to the machine NAME.
 That must be of this kind.  Return nil if there is no program here."
-  (when-let* ((program (todo-write-mcp-setup--program)))
+  (when-let* ((program (todo-write-mcp-setup-program)))
     (format "%s 'umask 077; mkdir -p ~/.todo-write/bin && cat >~/.todo-write/bin/todo-write-mcp && chmod 700 ~/.todo-write/bin/todo-write-mcp' <%s"
             (todo-write-machines-setup--ssh
-             (todo-write-machines-setup--there name (concat (todo-write-machines--prefix name) "/")
+             (todo-write-machines-setup--there name (concat (todo-write-machines-prefix name) "/")
                                                "" "/"))
             (shell-quote-argument program))))
 
@@ -146,14 +146,14 @@ todo-write-mcp for its kind from the release, and put it to the same place."))
 
 ;;; The command
 
-(defun todo-write-machines-setup--run (agent &optional remove)
+(defun todo-write-machines-setup-run (agent &optional remove)
   "Show how AGENT gets the tool on the machine of the current folder.
 AGENT and REMOVE are as in `todo-write-mcp-setup', which calls this."
   (let* ((folder default-directory)
          (name (todo-write-machines-setup--name folder)))
     (let* ((there (todo-write-machines-setup--look name folder))
            (server (todo-write-machines-setup--server there)))
-      (todo-write-mcp-setup--show
+      (todo-write-mcp-setup-show
        (and (file-executable-p (concat (file-remote-p folder) (car server)))
             `(,(car server) "setup" ,agent ,@(and remove '("--remove")) ,@(cdr server)))
        (unless remove (todo-write-machines-setup--sections there))))))

@@ -37,7 +37,7 @@ A list of (NAME . PLIST).  NAME is what users read: ASCII letters, digits,
                                              (:command (repeat string)))))
   :package-version '(todo-write . "0.2.0"))
 
-(defvar todo-write-machines--known nil
+(defvar todo-write-machines-known nil
   "Machines to which the user has connected, in the form of `todo-write-machines'.
 They stay known if that changes, and may be known by the prefix of their
 files alone.")
@@ -45,15 +45,15 @@ files alone.")
 (defconst todo-write-machines--name-regexp "[A-Za-z0-9][A-Za-z0-9._-]*"
   "Regexp that matches the name of a machine.")
 
-(defun todo-write-machines--all ()
+(defun todo-write-machines-all ()
   "Return the machines that are known, an alist like `todo-write-machines'."
-  (append todo-write-machines todo-write-machines--known))
+  (append todo-write-machines todo-write-machines-known))
 
-(defun todo-write-machines--get (name key)
+(defun todo-write-machines-get (name key)
   "Return the value of KEY for the machine NAME, or nil."
-  (plist-get (cdr (assoc name (todo-write-machines--all))) key))
+  (plist-get (cdr (assoc name (todo-write-machines-all))) key))
 
-(defun todo-write-machines--name-p (name)
+(defun todo-write-machines-name-p (name)
   "Return non-nil if NAME can name a machine."
   (and (stringp name) (< (length name) 60)
        (let (case-fold-search)
@@ -61,52 +61,52 @@ files alone.")
 
 ;;; Files
 
-(defun todo-write-machines--prefix-p (prefix)
+(defun todo-write-machines-prefix-p (prefix)
   "Return non-nil if PREFIX is that of remote files, such as \"/ssh:build:\"."
   (and (stringp prefix) (string-match-p "\\`/[^/:|]+:[^/]+:\\'" prefix)))
 
-(defun todo-write-machines--prefix (name)
+(defun todo-write-machines-prefix (name)
   "Return the prefix of the files of the machine NAME, or nil."
-  (and (assoc name (todo-write-machines--all))
-       (or (todo-write-machines--get name :prefix) (format "/ssh:%s:" name))))
+  (and (assoc name (todo-write-machines-all))
+       (or (todo-write-machines-get name :prefix) (format "/ssh:%s:" name))))
 
-(defun todo-write-machines--of (file)
+(defun todo-write-machines-of (file)
   "Return the name of the machine whose prefix FILE has, or nil."
   (and (stringp file)
        (string-prefix-p "/" file)
        (car (seq-find (pcase-lambda (`(,name . ,_))
-                        (let ((prefix (todo-write-machines--prefix name)))
-                          (and (todo-write-machines--name-p name)
-                               (todo-write-machines--prefix-p prefix)
+                        (let ((prefix (todo-write-machines-prefix name)))
+                          (and (todo-write-machines-name-p name)
+                               (todo-write-machines-prefix-p prefix)
                                (string-prefix-p prefix file))))
-                      (todo-write-machines--all)))))
+                      (todo-write-machines-all)))))
 
 ;;; How TRAMP reaches a machine
 
-(defun todo-write-machines--ssh-p (method)
+(defun todo-write-machines-ssh-p (method)
   "Return non-nil if TRAMP's METHOD reaches its host by ssh."
   (member method '("ssh" "sshx" "scp" "scpx" "rsync")))
 
-(defun todo-write-machines--container-program (method)
+(defun todo-write-machines-container-program (method)
   "Return the program that TRAMP's METHOD runs in a container by, or nil."
   (cdr (assoc method '(("docker" . "docker") ("dockercp" . "docker")
                        ("podman" . "podman") ("podmancp" . "podman")))))
 
 ;;; Threads
 
-(defun todo-write-machines--key (name key)
+(defun todo-write-machines-key (name key)
   "Return the key of the thread that is KEY on the machine NAME.
 NAME is nil for this machine."
   (if name (concat name "/" key) key))
 
-(defun todo-write-machines--of-thread (thread)
+(defun todo-write-machines-of-thread (thread)
   "Return the name of the machine of THREAD, or nil for this one."
   (and (string-match (concat "\\`\\(" todo-write-machines--name-regexp "\\)/[a-z]+:") thread)
        (match-string 1 thread)))
 
-(defun todo-write-machines--bare-key (thread)
+(defun todo-write-machines-bare-key (thread)
   "Return the key that THREAD would have if its agent ran on this machine."
-  (if-let* ((name (todo-write-machines--of-thread thread)))
+  (if-let* ((name (todo-write-machines-of-thread thread)))
       (substring thread (1+ (length name)))
     thread))
 
@@ -117,20 +117,20 @@ NAME is nil for this machine."
       (? (any "#%") (* (not (any "/:|")))) ":")
   "Regexp that matches the beginning of a remote file's name; group 1 is the host.")
 
-(defun todo-write-machines--host (thread project)
+(defun todo-write-machines-host (thread project)
   "Return the name of the machine of THREAD's agent, or nil for this one.
 PROJECT is the thread's.  If its machine has no name, return the host in
 PROJECT.  No connection is opened."
-  (or (todo-write-machines--of-thread thread)
+  (or (todo-write-machines-of-thread thread)
       (and (stringp project)
-           (or (todo-write-machines--of project)
+           (or (todo-write-machines-of project)
                (and (string-match todo-write-machines--host-regexp project)
                     (match-string 1 project))))))
 
-(defun todo-write-machines--local-name (file)
+(defun todo-write-machines-local-name (file)
   "Return FILE without the prefix of its machine, if that is known."
-  (if-let* ((name (todo-write-machines--of file)))
-      (string-remove-prefix "/:" (string-remove-prefix (todo-write-machines--prefix name) file))
+  (if-let* ((name (todo-write-machines-of file)))
+      (string-remove-prefix "/:" (string-remove-prefix (todo-write-machines-prefix name) file))
     file))
 
 ;;; Connections
@@ -149,7 +149,7 @@ of the next one, or nil."
 (defvar todo-write-machines-links nil
   "The connections to machines, also those that were lost.")
 
-(defvar todo-write-machines--wanted-hook nil
+(defvar todo-write-machines-wanted-hook nil
   "Hook, run when connected machines must be told what is wanted of them.
 That depends on the modes that follow sessions and that take calls.")
 

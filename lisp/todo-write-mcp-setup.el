@@ -23,7 +23,7 @@
 (require 'todo-write-text)
 
 (defvar todo-write-mcp-mode)
-(autoload 'todo-write-machines-setup--run "todo-write-machines-setup")
+(autoload 'todo-write-machines-setup-run "todo-write-machines-setup")
 
 (defcustom todo-write-mcp-program nil
   "File name of the program `todo-write-mcp'.
@@ -34,13 +34,13 @@ If nil, it is searched beside the Lisp files and in variable `exec-path'."
 
 ;;; The program
 
-(defun todo-write-mcp-setup--program ()
+(defun todo-write-mcp-setup-program ()
   "Return the file name of the program `todo-write-mcp', or nil."
   (if todo-write-mcp-program
       (let ((file (expand-file-name todo-write-mcp-program)))
         (and (file-executable-p file) file))
     (locate-file "todo-write-mcp"
-                 (append (list (todo-write-module--folder) todo-write-module--lisp) exec-path)
+                 (append (list (todo-write-module-folder) todo-write-module-lisp) exec-path)
                  exec-suffixes 'file-executable-p)))
 
 (defun todo-write-mcp-setup--folder ()
@@ -52,23 +52,23 @@ the user has named is not copied."
 
 (defun todo-write-mcp-setup--socket ()
   "Return the options that name the socket if it is not the usual one."
-  (and todo-write-socket (list "--socket" (todo-write-socket--file))))
+  (and todo-write-socket (list "--socket" (todo-write-socket-file))))
 
-(defun todo-write-mcp-setup--server ()
+(defun todo-write-mcp-setup-server ()
   "Return the command of the MCP server that agents start, a list."
   (let* ((folder (todo-write-mcp-setup--folder))
          (copy (and folder (expand-file-name "todo-write-mcp" folder))))
-    (cons (if (and copy (file-executable-p copy)) copy (todo-write-mcp-setup--program))
+    (cons (if (and copy (file-executable-p copy)) copy (todo-write-mcp-setup-program))
           (todo-write-mcp-setup--socket))))
 
 (defun todo-write-mcp-setup--get ()
   "Return the file name of the program, after getting it if it is missing."
-  (or (todo-write-mcp-setup--program)
+  (or (todo-write-mcp-setup-program)
       (if todo-write-mcp-program
           (user-error "`todo-write-mcp-program' is %s, which cannot be run" todo-write-mcp-program)
-        (let ((todo-write-module--declined nil))
-          (todo-write-module--get "todo-write-mcp" "The program todo-write-mcp is missing."))
-        (todo-write-mcp-setup--program))))
+        (let ((todo-write-module-declined nil))
+          (todo-write-module-get "todo-write-mcp" "The program todo-write-mcp is missing."))
+        (todo-write-mcp-setup-program))))
 
 (defun todo-write-mcp-setup--agents ()
   "Return the names of the agents that the program knows, a list."
@@ -76,7 +76,7 @@ the user has named is not copied."
     (call-process (todo-write-mcp-setup--get) nil t nil "setup" "--list")
     (or (delq nil (mapcar (lambda (line) (nth 1 (split-string line "\t")))
                           (split-string (buffer-string) "\n" t)))
-        (user-error "%s is older than this package" (todo-write-mcp-setup--program)))))
+        (user-error "%s is older than this package" (todo-write-mcp-setup-program)))))
 
 ;;; The command
 
@@ -95,19 +95,19 @@ machine needs."
                           (todo-write-mcp-setup--agents) nil t)
          current-prefix-arg))
   (if (file-remote-p default-directory)
-      (todo-write-machines-setup--run agent remove)
+      (todo-write-machines-setup-run agent remove)
     (let ((program (todo-write-mcp-setup--get))
           (folder (todo-write-mcp-setup--folder)))
       (unless remove
         (todo-write-mcp-setup--switch-on))
-      (todo-write-mcp-setup--show
+      (todo-write-mcp-setup-show
        `(,program "setup" ,agent ,@(and remove '("--remove"))
                   ,@(and folder (list "--folder" folder))
                   ,@(todo-write-mcp-setup--socket))))))
 
 (defun todo-write-mcp-setup--switch-on ()
   "Switch `todo-write-mcp-mode' on; signal a `user-error' if it stays off."
-  (unless (todo-write-socket--state)
+  (unless (todo-write-socket-state)
     (todo-write-mcp-mode)
     (unless todo-write-mcp-mode
       (user-error "Nothing was set up, since no agent could reach this Emacs; see *Warnings*"))))
@@ -126,7 +126,7 @@ machine needs."
 (defvar-local todo-write-mcp-setup--copied nil
   "Non-nil once the commands or settings of this page were copied.")
 
-(defun todo-write-mcp-setup--show (command &optional sections)
+(defun todo-write-mcp-setup-show (command &optional sections)
   "Show the page that COMMAND prints, a list, with SECTIONS before it.
 COMMAND runs on the machine of `default-directory'.  If it is nil, show
 only SECTIONS, lists (TITLE TEXT)."
@@ -206,7 +206,7 @@ Point stays in its section."
          (is-here (not (or (file-remote-p default-directory)
                            (member "--remove" todo-write-mcp-setup--command))))
          (open (append (plist-get page :open)
-                       (and is-here user-init-file (not (todo-write-mcp-setup--kept-p))
+                       (and is-here user-init-file (not (todo-write-mcp-setup-kept-p))
                             '("keep `todo-write-mcp-mode' on in later sessions")))))
     (erase-buffer)
     (pcase-dolist (`(,title ,text) todo-write-mcp-setup--sections)
@@ -251,7 +251,7 @@ Point stays in its section."
 
 ;;; Later sessions
 
-(defun todo-write-mcp-setup--kept-p ()
+(defun todo-write-mcp-setup-kept-p ()
   "Return non-nil if later sessions of Emacs switch `todo-write-mcp-mode' on."
   (or (get 'todo-write-mcp-mode 'saved-value)
       (and user-init-file
@@ -262,7 +262,7 @@ Point stays in its section."
 
 (defun todo-write-mcp-setup--insert-later ()
   "Insert the section about this Emacs and its later sessions."
-  (let ((kept (todo-write-mcp-setup--kept-p)))
+  (let ((kept (todo-write-mcp-setup-kept-p)))
     (todo-write-mcp-setup--insert
      "This Emacs"
      (concat "Agents reach this Emacs while `todo-write-mcp-mode' is on"
@@ -294,31 +294,31 @@ that the program prints."
       (while (accept-process-output process 0))
       (string-trim (buffer-string)))))
 
-(defun todo-write-mcp-setup--finding ()
+(defun todo-write-mcp-setup-finding ()
   "Return the doctor's finding about calls from agents to this Emacs."
-  (let ((program (todo-write-mcp-setup--program))
+  (let ((program (todo-write-mcp-setup-program))
         (remedy "M-x todo-write-mcp-setup"))
     (cond
      ((not program) (list 'note "MCP: todo-write-mcp is missing" remedy))
-     ((not (todo-write-socket--state))
+     ((not (todo-write-socket-state))
       (list 'note "MCP: off, so that no agent reaches this Emacs" "M-x todo-write-mcp-mode"))
-     ((eq (todo-write-socket--state) 'client)
+     ((eq (todo-write-socket-state) 'client)
       (list 'note (format "MCP: agents reach another Emacs%s; this one takes over when that ends"
-                          (if-let* ((pid (todo-write-socket--first-pid)))
+                          (if-let* ((pid (todo-write-socket-first-pid)))
                               (format ", process %d" pid) ""))
             "Quit the other Emacs, or switch its todo-write-mcp-mode off"))
-     (todo-write-socket--outdated-programs
+     (todo-write-socket-outdated-programs
       (list 'problem (format "MCP: an agent's todo-write-mcp %s"
-                             (string-join todo-write-socket--outdated-programs ", and "))
+                             (string-join todo-write-socket-outdated-programs ", and "))
             remedy))
-     (t (todo-write-mcp-setup--finding-of-call (car (todo-write-mcp-setup--server)))))))
+     (t (todo-write-mcp-setup--finding-of-call (car (todo-write-mcp-setup-server)))))))
 
 (defun todo-write-mcp-setup--finding-of-call (program)
   "Return the doctor's finding about a call through PROGRAM to this Emacs."
-  (let ((answer (todo-write-mcp-setup--check (todo-write-mcp-setup--server)))
+  (let ((answer (todo-write-mcp-setup--check (todo-write-mcp-setup-server)))
         (program (abbreviate-file-name program)))
     (if (string-match-p (format ", process %d," (emacs-pid)) answer)
-        (if (or noninteractive (todo-write-mcp-setup--kept-p))
+        (if (or noninteractive (todo-write-mcp-setup-kept-p))
             (list 'ok (format "MCP: a call through %s reached this Emacs" program))
           (list 'note (format "MCP: a call through %s reached this Emacs; on for this session only"
                               program)

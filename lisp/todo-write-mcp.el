@@ -67,65 +67,65 @@ that ends."
   :global t
   :group 'todo-write-hosts
   (todo-write-host-switch "MCP" todo-write-mcp-mode)
-  (when (and todo-write-mcp-mode (todo-write-socket--state) (called-interactively-p 'any)
-             (not (todo-write-mcp-setup--kept-p)))
+  (when (and todo-write-mcp-mode (todo-write-socket-state) (called-interactively-p 'any)
+             (not (todo-write-mcp-setup-kept-p)))
     (message "On for this session; for later ones, put %s into your init file"
              "(todo-write-mcp-mode)")))
 
 (defun todo-write-mcp--switch-on ()
   "Open the socket, and watch for what agents must be told."
-  (todo-write-note--watch t)
+  (todo-write-note-watch t)
   (condition-case err
-      (todo-write-socket--open)
+      (todo-write-socket-open)
     (todo-write-error
-     (todo-write-note--watch nil)
+     (todo-write-note-watch nil)
      (setq todo-write-mcp-mode nil)
      (display-warning 'todo-write (cadr err))))
-  (run-hooks 'todo-write-machines--wanted-hook))
+  (run-hooks 'todo-write-machines-wanted-hook))
 
 (defun todo-write-mcp--switch-off ()
   "Close the socket."
-  (todo-write-note--watch nil)
-  (todo-write-socket--close)
-  (run-hooks 'todo-write-machines--wanted-hook))
+  (todo-write-note-watch nil)
+  (todo-write-socket-close)
+  (run-hooks 'todo-write-machines-wanted-hook))
 
 (todo-write-host-define "MCP"
   :mode 'todo-write-mcp-mode :feature 'todo-write-dyn
   :switch-on #'todo-write-mcp--switch-on :switch-off #'todo-write-mcp--switch-off
-  :findings (lambda () (list (todo-write-mcp-setup--finding) (todo-write-plugin--finding))))
+  :findings (lambda () (list (todo-write-mcp-setup-finding) (todo-write-plugin-finding))))
 
 ;;; Messages
 
 (defun todo-write-mcp--receive (connection message)
   "Handle MESSAGE of the program of CONNECTION.
 See `todo-write-socket--roles'."
-  (let* ((hello (todo-write-socket--connection-hello connection))
-         (key (cons (todo-write-socket--connection-remote connection) (plist-get hello :id)))
+  (let* ((hello (todo-write-socket-connection-hello connection))
+         (key (cons (todo-write-socket-connection-remote connection) (plist-get hello :id)))
          (type (plist-get message :type))
-         (program (or (gethash key todo-write-mcp--programs)
+         (program (or (gethash key todo-write-program-all)
                       (when (eq type 'hello)
-                        (puthash key (todo-write-mcp--make-program)
-                                 todo-write-mcp--programs)))))
+                        (puthash key (todo-write-program-make)
+                                 todo-write-program-all)))))
     (pcase type
-      ('hello (setf (todo-write-mcp--program-hello program) hello
-                    (todo-write-mcp--program-connection program) connection
-                    (todo-write-mcp--program-broken program) nil)
-              (unless (todo-write-mcp--remote program)
-                (todo-write-follow-sessions--add-home 'claude (plist-get hello :claudeFolder))
-                (todo-write-follow-sessions--add-home 'codex (plist-get hello :codexFolder))
-                (run-hooks 'todo-write-follow-sessions--homes-hook))
+      ('hello (setf (todo-write-program-hello program) hello
+                    (todo-write-program-connection program) connection
+                    (todo-write-program-broken program) nil)
+              (unless (todo-write-program-remote program)
+                (todo-write-follow-sessions-add-home 'claude (plist-get hello :claudeFolder))
+                (todo-write-follow-sessions-add-home 'codex (plist-get hello :codexFolder))
+                (run-hooks 'todo-write-follow-sessions-homes-hook))
               (when-let* ((lost (plist-get hello :lost)))
                 (todo-write-mcp--note-lost lost)))
       ((guard (null program))
        (when (eq type 'call)
-         (todo-write-socket--answer connection message nil "This program has said goodbye.")))
+         (todo-write-socket-answer connection message nil "This program has said goodbye.")))
       ('call (pcase-let ((`(,ok . ,text) (todo-write-mcp--write program message)))
-               (todo-write-socket--answer connection message ok text)))
+               (todo-write-socket-answer connection message ok text)))
       ('activity (todo-write-mcp--note-activity program message))
       ('bye (if (plist-get message :killed)
                 (todo-write-mcp--end-program program "killed" 'killed)
               (todo-write-mcp--end-program program "session ended" 'session-ended)))
-      ('closed (when (eq connection (todo-write-mcp--program-connection program))
+      ('closed (when (eq connection (todo-write-program-connection program))
                  (todo-write-mcp--break program))))))
 
 (defun todo-write-mcp--note-lost (time)
@@ -144,7 +144,7 @@ See `todo-write-socket--roles'."
 
 (defun todo-write-mcp--write (program call)
   "Write the list in CALL of PROGRAM; return (OK . TEXT)."
-  (let* ((session (todo-write-mcp--thread program call))
+  (let* ((session (todo-write-program-thread program call))
          (subagent (plist-get call :subagent))
          (thread (if subagent (todo-write-mcp--subthread session subagent) session)))
     (when (equal (plist-get call :source) "process")
@@ -152,24 +152,24 @@ See `todo-write-socket--roles'."
     (todo-write-mcp--begin program session)
     (when subagent
       (todo-write-mcp--begin-subagent program thread session (plist-get call :task)))
-    (let ((outcome (todo-write--write thread (or (plist-get call :arguments) "null")
-                                      (todo-write-mcp--client program) nil
-                                      (or (plist-get call :id)
-                                          (todo-write-mcp--followable-p program call)))))
+    (let ((outcome (todo-write-plan-write thread (or (plist-get call :arguments) "null")
+                                          (todo-write-program-client program) nil
+                                          (or (plist-get call :id)
+                                              (todo-write-mcp--followable-p program call)))))
       (cons (plist-get outcome :ok)
             (string-join (delq nil (list (plist-get outcome :result)
                                          (unless subagent
-                                           (todo-write-note--take session))))
+                                           (todo-write-note-take session))))
                          "\n")))))
 
 (defun todo-write-mcp--needed-threads (connection message)
   "Return the threads that MESSAGE of CONNECTION may change.
 Their journals must be open then."
-  (let* ((key (cons (todo-write-socket--connection-remote connection)
-                    (plist-get (todo-write-socket--connection-hello connection) :id)))
-         (program (gethash key todo-write-mcp--programs))
+  (let* ((key (cons (todo-write-socket-connection-remote connection)
+                    (plist-get (todo-write-socket-connection-hello connection) :id)))
+         (program (gethash key todo-write-program-all))
          (session (and (plist-get message :session)
-                       (todo-write-mcp--thread (todo-write-mcp--program-of connection) message)))
+                       (todo-write-program-thread (todo-write-program-of connection) message)))
          (subagent (plist-get message :subagent)))
     (append (and session (list session))
             (and session subagent (list (todo-write-mcp--subthread session subagent)))
@@ -177,20 +177,20 @@ Their journals must be open then."
             (and program
                  (or (memq (plist-get message :type) '(bye closed activity))
                      (equal "process" (plist-get message :source)))
-                 (mapcar #'car (todo-write-mcp--program-sessions program))))))
+                 (mapcar #'car (todo-write-program-sessions program))))))
 
 ;;; The session
 
 (defun todo-write-mcp--followable-p (program call)
   "Return t if the transcript of the session of CALL of PROGRAM may be followed."
   (and (plist-get call :session)
-       (nth 2 (assoc (todo-write-mcp--hello-string program :client) todo-write-mcp--clients))
+       (nth 2 (assoc (todo-write-program-hello-string program :client) todo-write-program-clients))
        t))
 
 (defun todo-write-mcp--subthread (session subagent)
   "Return the key of the thread of SUBAGENT, an id, in the thread SESSION.
 `todo-write-follow' has the same."
-  (concat session "/" (todo-write-mcp--key-part subagent)))
+  (concat session "/" (todo-write-program-key-part subagent)))
 
 (defun todo-write-mcp--of-session-p (thread session)
   "Return non-nil if THREAD is the thread SESSION or that of a subagent."
@@ -200,25 +200,25 @@ Their journals must be open then."
   "End the sessions of PROGRAM other than the thread SESSION.
 Its agent has one at a time: the user called /clear or /resume."
   (let ((left (seq-remove (lambda (thread) (todo-write-mcp--of-session-p thread session))
-                          (mapcar #'car (todo-write-mcp--program-sessions program)))))
+                          (mapcar #'car (todo-write-program-sessions program)))))
     (dolist (thread left)
       (todo-write-mcp--forget-session program thread))
     (todo-write-mcp--end-sessions left "left" "session ended")))
 
 (defun todo-write-mcp--forget-session (program thread)
   "Let PROGRAM no longer serve THREAD."
-  (setf (alist-get thread (todo-write-mcp--program-sessions program) nil t #'equal) nil))
+  (setf (alist-get thread (todo-write-program-sessions program) nil t #'equal) nil))
 
 (defun todo-write-mcp--begin (program thread)
   "Set the agent of THREAD, for which PROGRAM makes a call, to working.
 At its first call, or if the user forgot THREAD, set its project and title."
-  (let ((before (todo-write-mcp--serving thread)))
+  (let ((before (todo-write-program-serving thread)))
     (unless (and (eq before program)
-                 (todo-write--call todo-write-dyn--loaded-p thread)
+                 (todo-write-core-call todo-write-dyn--loaded-p thread)
                  (plist-get (todo-write-summary thread) :title))
       (unless (memq before (list nil program))
         (todo-write-mcp--forget-session before thread))
-      (todo-write-begin thread :project (todo-write-mcp--project program))
+      (todo-write-begin thread :project (todo-write-program-project program))
       (todo-write-mcp--set-title program thread 10))
     (todo-write-mcp--note-call program thread)))
 
@@ -228,16 +228,16 @@ Without one, name the agent and the project.  The agent may not have
 written it yet, so look up to TRIES times more, once a second."
   (when (member thread (todo-write-threads-loaded))
     (let ((title (plist-get (todo-write-summary thread) :title))
-          (name (format "%s in %s" (todo-write-mcp--client program)
+          (name (format "%s in %s" (todo-write-program-client program)
                         (let (file-name-handler-alist)
                           (file-name-nondirectory
-                           (directory-file-name (todo-write-mcp--project program)))))))
+                           (directory-file-name (todo-write-program-project program)))))))
       (when (member title (list nil name))
-        (let ((found (todo-write-mcp--title program thread)))
+        (let ((found (todo-write-program-title program thread)))
           (when (or found (null title))
             (todo-write-observe thread "TITLE" (or found name)))
           (unless (or found (= tries 0) (string-prefix-p "mcp:" thread)
-                      (todo-write-mcp--remote program))
+                      (todo-write-program-remote program))
             (todo-write-mcp--set-title-later program thread (1- tries))))))))
 
 (defun todo-write-mcp--set-title-later (program thread tries)
@@ -245,7 +245,7 @@ written it yet, so look up to TRIES times more, once a second."
 That is done once for a THREAD, however many programs begin to serve it."
   (unless todo-write-mcp--untitled
     (run-with-timer 1 nil (lambda ()
-                            (todo-write-socket--each
+                            (todo-write-socket-each
                              (pcase-lambda (`(,thread ,program ,tries))
                                (todo-write-mcp--set-title program thread tries))
                              (prog1 todo-write-mcp--untitled
@@ -260,18 +260,18 @@ That is done once for a THREAD, however many programs begin to serve it."
 (defun todo-write-mcp--report (thread word &optional reason ending)
   "Report that the program that serves THREAD says WORD of its agent.
 See `todo-write-dyn--report-program', also for REASON and ENDING."
-  (todo-write--configure)
+  (todo-write-core-configure)
   (let ((inhibit-quit t))
-    (todo-write--publish-report
-     (todo-write--call todo-write-dyn--report-program
+    (todo-write-activity-publish
+     (todo-write-core-call todo-write-dyn--report-program
        thread word reason ending (todo-write-mcp--pid thread)))))
 
 (defun todo-write-mcp--serve (program thread)
   "Let PROGRAM serve THREAD from now on."
-  (setf (alist-get thread (todo-write-mcp--program-sessions program) nil nil #'equal)
+  (setf (alist-get thread (todo-write-program-sessions program) nil nil #'equal)
         (float-time))
-  (when (length> (todo-write-mcp--program-sessions program) todo-write-mcp--session-limit)
-    (let ((oldest (car (car (seq-sort-by #'cdr #'< (todo-write-mcp--program-sessions program))))))
+  (when (length> (todo-write-program-sessions program) todo-write-mcp--session-limit)
+    (let ((oldest (car (car (seq-sort-by #'cdr #'< (todo-write-program-sessions program))))))
       (todo-write-mcp--forget-session program oldest)
       (todo-write-mcp--report oldest "lost" "no call for a while")))
   (todo-write-mcp--set-timer))
@@ -280,10 +280,10 @@ See `todo-write-dyn--report-program', also for REASON and ENDING."
   "Begin THREAD, of a subagent that works for the thread SESSION of PROGRAM.
 TASK describes its work, a string or nil.  Its list is shown below the item
 that resembles TASK, else below the item in progress."
-  (unless (assoc thread (todo-write-mcp--program-sessions program))
+  (unless (assoc thread (todo-write-program-sessions program))
     (todo-write-begin
-     thread :project (todo-write-mcp--project program) :parent session
-     :parent-item (or (and task (todo-write--call todo-write-dyn--item-like session task))
+     thread :project (todo-write-program-project program) :parent session
+     :parent-item (or (and task (todo-write-core-call todo-write-dyn--item-like session task))
                       (plist-get (plist-get (todo-write-summary session) :current) :id)))
     (when (and task (not (plist-get (todo-write-summary thread) :title)))
       (todo-write-observe thread "TITLE" task)))
@@ -296,35 +296,35 @@ that resembles TASK, else below the item in progress."
 
 (defun todo-write-mcp--pid (thread)
   "Return the process id of the program for the agent of THREAD, or nil."
-  (when-let* ((program (todo-write-mcp--serving thread)))
-    (todo-write-mcp--program-pid program)))
+  (when-let* ((program (todo-write-program-serving thread)))
+    (todo-write-program-pid program)))
 
 ;;; Activity
 
 (defun todo-write-mcp--note-activity (program message)
   "Note the activity of the agent of PROGRAM, which MESSAGE reports."
-  (let* ((session (todo-write-mcp--thread program message))
+  (let* ((session (todo-write-program-thread program message))
          (subagent (plist-get message :subagent))
          (thread (if subagent (todo-write-mcp--subthread session subagent) session)))
     (cond
      (subagent
-      (when (assoc thread (todo-write-mcp--program-sessions program))
+      (when (assoc thread (todo-write-program-sessions program))
         (todo-write-mcp--forget-session program thread)
         (todo-write-mcp--end-session thread "ended" "the subagent returned" 'end-of-turn)))
      (t
       (todo-write-mcp--leave-others program session)
-      (setf (todo-write-mcp--program-reports-activity program)
+      (setf (todo-write-program-reports-activity program)
             (not (equal (plist-get message :activity) "unknown")))
       ;; The user may have resumed an old session, or it has no plan.
-      (when (or (assoc thread (todo-write-mcp--program-sessions program))
+      (when (or (assoc thread (todo-write-program-sessions program))
                 (todo-write-mcp--take-up program thread))
         (todo-write-mcp--set-activity thread message))))))
 
 (defun todo-write-mcp--take-up (program thread)
   "Let PROGRAM serve THREAD if there is a plan of that key."
-  (when (and (not (todo-write-mcp--serving thread))
+  (when (and (not (todo-write-program-serving thread))
              ;; If it had a journal, that is open by now.
-             (todo-write--call todo-write-dyn--loaded-p thread))
+             (todo-write-core-call todo-write-dyn--loaded-p thread))
     (todo-write-mcp--serve program thread)
     t))
 
@@ -343,14 +343,14 @@ that resembles TASK, else below the item in progress."
 (defun todo-write-mcp--break (program)
   "Note that the connection of PROGRAM closed without a goodbye.
 What its agents do is unknown, and their time stops."
-  (setf (todo-write-mcp--program-broken program) (float-time))
-  (if (null (todo-write-mcp--program-sessions program))
+  (setf (todo-write-program-broken program) (float-time))
+  (if (null (todo-write-program-sessions program))
       (todo-write-mcp--end-program program nil nil)
-    (todo-write-socket--each (lambda (thread)
-                               ;; It may be back.
-                               (when (todo-write-mcp--program-broken program)
-                                 (todo-write-mcp--report thread "lost")))
-                             (mapcar #'car (todo-write-mcp--program-sessions program)))
+    (todo-write-socket-each (lambda (thread)
+                              ;; It may be back.
+                              (when (todo-write-program-broken program)
+                                (todo-write-mcp--report thread "lost")))
+                            (mapcar #'car (todo-write-program-sessions program)))
     (todo-write-mcp--lose-oldest)
     (todo-write-mcp--set-timer)
     ;; A killed process closes its files before its id is free.
@@ -358,19 +358,19 @@ What its agents do is unknown, and their time stops."
 
 (defun todo-write-mcp--lose-oldest ()
   "Lose the program whose connection broke first if there are too many of them."
-  (let ((broken (seq-filter #'todo-write-mcp--program-broken
-                            (hash-table-values todo-write-mcp--programs))))
+  (let ((broken (seq-filter #'todo-write-program-broken
+                            (hash-table-values todo-write-program-all))))
     (when (length> broken todo-write-mcp--broken-limit)
       (todo-write-mcp--lose-program
-       (car (seq-sort-by #'todo-write-mcp--program-broken #'< broken))))))
+       (car (seq-sort-by #'todo-write-program-broken #'< broken))))))
 
 (defun todo-write-mcp--forget-program (program)
   "Forget PROGRAM; return the keys of its threads."
-  (remhash (cons (todo-write-mcp--remote program)
-                 (plist-get (todo-write-mcp--program-hello program) :id))
-           todo-write-mcp--programs)
-  (prog1 (mapcar #'car (todo-write-mcp--program-sessions program))
-    (setf (todo-write-mcp--program-sessions program) nil)))
+  (remhash (cons (todo-write-program-remote program)
+                 (plist-get (todo-write-program-hello program) :id))
+           todo-write-program-all)
+  (prog1 (mapcar #'car (todo-write-program-sessions program))
+    (setf (todo-write-program-sessions program) nil)))
 
 (defun todo-write-mcp--end-program (program reason ending)
   "End the sessions of PROGRAM for REASON, and forget it.
@@ -380,12 +380,12 @@ ENDING is as for `todo-write-end-turn'."
 (defun todo-write-mcp--lose-program (program)
   "Pause the plans of PROGRAM, which has had no connection for a while.
 Its agents may work on; they go on with their plans when it is back."
-  (let ((reason (if (todo-write-mcp--remote program)
-                    (format "no connection to %s" (todo-write-mcp--remote program))
+  (let ((reason (if (todo-write-program-remote program)
+                    (format "no connection to %s" (todo-write-program-remote program))
                   "not connected for a minute")))
-    (todo-write-socket--each
+    (todo-write-socket-each
      (lambda (thread)
-       (when (and (not (todo-write-mcp--serving thread))
+       (when (and (not (todo-write-program-serving thread))
                   (todo-write-restore thread))
          (todo-write-mcp--report thread "lost" reason)))
      (todo-write-mcp--forget-program program))))
@@ -393,10 +393,10 @@ Its agents may work on; they go on with their plans when it is back."
 (defun todo-write-mcp--end-sessions (threads word reason &optional ending)
   "Report of THREADS, which no program serves, WORD, REASON and ENDING.
 See `todo-write-dyn--report-program'."
-  (todo-write-socket--each
+  (todo-write-socket-each
    (lambda (thread)
      ;; Another program may have begun to.
-     (unless (todo-write-mcp--serving thread)
+     (unless (todo-write-program-serving thread)
        (todo-write-mcp--end-session thread word reason ending)))
    threads))
 
@@ -408,16 +408,16 @@ See `todo-write-dyn--report-program'."
 
 (defun todo-write-mcp--check-programs ()
   "Check all programs; stop the timer if none serves a session."
-  (let ((programs (hash-table-values todo-write-mcp--programs)))
-    (if (seq-some #'todo-write-mcp--program-sessions programs)
-        (todo-write-socket--each #'todo-write-mcp--check-program programs)
+  (let ((programs (hash-table-values todo-write-program-all)))
+    (if (seq-some #'todo-write-program-sessions programs)
+        (todo-write-socket-each #'todo-write-mcp--check-program programs)
       (when todo-write-mcp--timer
         (cancel-timer todo-write-mcp--timer)
         (setq todo-write-mcp--timer nil)))))
 
 (defun todo-write-mcp--check-program (program)
   "End the sessions of PROGRAM if it is dead, and note those that are quiet."
-  (let ((broken (todo-write-mcp--program-broken program)))
+  (let ((broken (todo-write-program-broken program)))
     (cond
      ((null broken) (todo-write-mcp--check-quiet program))
      ((todo-write-mcp--dead-p program)
@@ -428,14 +428,14 @@ See `todo-write-dyn--report-program'."
 
 (defun todo-write-mcp--dead-p (program)
   "Return non-nil if the process of PROGRAM is known to be dead."
-  (when-let* ((process (todo-write-mcp--program-pid program)))
-    (eq 'dead (todo-write--call todo-write-dyn--process-state process nil))))
+  (when-let* ((process (todo-write-program-pid program)))
+    (eq 'dead (todo-write-core-call todo-write-dyn--process-state process nil))))
 
 (defun todo-write-mcp--check-quiet (program)
   "Note which sessions of PROGRAM have made no call for a while.
 A program that reports what its agent does needs no guess."
-  (unless (todo-write-mcp--program-reports-activity program)
-    (pcase-dolist (`(,thread . ,time) (copy-sequence (todo-write-mcp--program-sessions program)))
+  (unless (todo-write-program-reports-activity program)
+    (pcase-dolist (`(,thread . ,time) (copy-sequence (todo-write-program-sessions program)))
       (let ((quiet (- (float-time) time)))
         (cond
          ((> quiet todo-write-mcp--quiet)
@@ -446,7 +446,7 @@ A program that reports what its agent does needs no guess."
           (todo-write-mcp--report thread "unknown")))))))
 
 (todo-write-socket-define-role "tool" #'todo-write-mcp--receive)
-(setq todo-write-socket--needed-function #'todo-write-mcp--needed-threads)
+(setq todo-write-socket-needed-function #'todo-write-mcp--needed-threads)
 
 (provide 'todo-write-mcp)
 ;;; todo-write-mcp.el ends here

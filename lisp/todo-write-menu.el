@@ -42,7 +42,7 @@ the user has set for the mode stays."
              (not (evil-initial-state major-mode)))
     (evil-set-initial-state major-mode 'emacs)))
 
-(defun todo-write-menu--require (mode)
+(defun todo-write-menu-require (mode)
   "Signal a `user-error' unless the current buffer is in MODE, one of ours.
 By its name, a command can be called in any buffer, which it would draw over."
   (unless (derived-mode-p mode)
@@ -103,7 +103,7 @@ bar.  Everywhere, `a' answers an agent and `?' shows the menu."
             t))
     prefix))
 
-(defun todo-write-menu--context (menu click)
+(defun todo-write-menu-context (menu click)
   "Add to MENU what can be done with the task or plan at CLICK, and return it.
 For `context-menu-functions'."
   (save-excursion

@@ -62,7 +62,7 @@ inert.")
 ;; Without this mark the mode line would drop the mouse and help properties.
 (put 'todo-write-mode-line-string 'risky-local-variable t)
 
-(defvar todo-write-tab-bar--text nil
+(defvar todo-write-mode-line--tab-bar-text nil
   "What the tab bar shows, or nil.")
 
 (defvar todo-write-mode-line--thread nil
@@ -107,23 +107,23 @@ A cons, as from `todo-write-mode-line--selected'.")
   "Keep the text up to date while the mode line or the tab bar shows it."
   (let ((on (or todo-write-mode-line-mode todo-write-tab-bar-mode)))
     (when on
-      (todo-write-module--prepare))
+      (todo-write-module-prepare))
     (pcase-dolist (`(,hook . ,function)
-                   '((todo-write--event-functions . todo-write-mode-line--on-event)
+                   '((todo-write-events-functions . todo-write-mode-line--on-event)
                      (todo-write-agent-functions . todo-write-mode-line--on-agent)
-                     (todo-write-view--shown-hook . todo-write-mode-line--update)
+                     (todo-write-view-shown-hook . todo-write-mode-line--update)
                      (window-buffer-change-functions . todo-write-mode-line--look)
                      (window-selection-change-functions . todo-write-mode-line--look)))
       (funcall (if on #'add-hook #'remove-hook) hook function))
     (setq-default todo-write-mode-line-string nil)
-    (setq todo-write-tab-bar--text nil
+    (setq todo-write-mode-line--tab-bar-text nil
           todo-write-mode-line--agents
           (and on (mapcar (lambda (agent) (cons (plist-get agent :thread) agent))
                           (todo-write-agents))))
     (todo-write-mode-line--update)
-    (todo-write-mode-line--redraw)))
+    (todo-write-mode-line-redraw)))
 
-(defun todo-write-mode-line--redraw ()
+(defun todo-write-mode-line-redraw ()
   "Redisplay all mode lines, header lines and tab bars."
   ;; Redisplay lays out each line of the current buffer, too, and the minibuffer
   ;; has only one.
@@ -132,11 +132,11 @@ A cons, as from `todo-write-mode-line--selected'.")
 
 (defun todo-write-mode-line--on-event (thread what data)
   "Update the text after the event WHAT of THREAD with DATA.
-For `todo-write--event-functions'."
+For `todo-write-events-functions'."
   (when (pcase what
           ((or 'spinner 'forgotten 'change 'state) t)
           ('activity (equal thread todo-write-mode-line--thread)))
-    (unless (todo-write--draw-later #'todo-write-mode-line--update)
+    (unless (todo-write-events-draw-later #'todo-write-mode-line--update)
       (todo-write-mode-line--update thread (and (eq what 'change) data)))))
 
 (defun todo-write-mode-line--on-agent (thread old new)
@@ -149,7 +149,7 @@ For `todo-write-agent-functions'."
                 (t (nconc todo-write-mode-line--agents (list (cons thread new)))))))
   ;; Other changes are also changes of its thread.
   (when (todo-write-agent-transition-p old new)
-    (unless (todo-write--draw-later #'todo-write-mode-line--update)
+    (unless (todo-write-events-draw-later #'todo-write-mode-line--update)
       (todo-write-mode-line--update))))
 
 (defun todo-write-mode-line--count (&optional thread)
@@ -208,23 +208,23 @@ of any agent.  Agents that have ended come last."
 OUTCOME is that of the change of THREAD, if the caller has it."
   (setq todo-write-mode-line--place (todo-write-mode-line--selected)
         todo-write-mode-line--thread (todo-write-mode-line--choose))
-  (pcase-let* ((summary (and outcome (todo-write--summary-after thread outcome)))
+  (pcase-let* ((summary (and outcome (todo-write-events-summary-after thread outcome)))
                (`(,text . ,needed) (todo-write-mode-line--make
                                     todo-write-mode-line--thread thread summary))
                (changed (not (equal text (default-value 'todo-write-mode-line-string)))))
     ;; Comparing the text suffices: the properties follow from it.
     (when changed
       (setq-default todo-write-mode-line-string (todo-write-mode-line--dress text needed))
-      (setq todo-write-tab-bar--text
+      (setq todo-write-mode-line--tab-bar-text
             (and text todo-write-tab-bar-mode
                  (apply #'propertize (concat " " text)
                         (and needed '(face todo-write-attention))))))
-    (dolist (buffer (todo-write-view--live-buffers))
+    (dolist (buffer (todo-write-view-draw-live-buffers))
       (with-current-buffer buffer
         (when (todo-write-mode-line--update-plan thread summary)
           (setq changed t))))
     (when changed
-      (todo-write-mode-line--redraw))))
+      (todo-write-mode-line-redraw))))
 
 (defun todo-write-mode-line--update-plan (thread summary)
   "Update the text in the mode line of this plan; return non-nil if it changed.
@@ -263,27 +263,27 @@ NEEDED is as in `todo-write-mode-line--text'."
 If an agent needs the user, NEEDED is non-nil and TEXT is about the one
 that has waited longest.  Otherwise TEXT is the plan of THREAD and the
 numbers of other agents that work, or are done and unseen.  SUMMARY is
-as for `todo-write-mode-line--words'."
+as for `todo-write-mode-line-words'."
   (pcase-let* ((`(,first ,count ,working ,unseen) (todo-write-mode-line--count thread)))
     (if first
         (cons (concat "["
-                      (todo-write-row--truncate
+                      (todo-write-text-truncate
                        (format "!%s %s" (if (> count 1) count "")
-                               (todo-write-attention--line first))
+                               (todo-write-attention-line first))
                        width)
                       "] ")
               t)
       (let* ((done (if (> unseen 0)
-                       (format " %s%d" (todo-write-row--shape 'completed) unseen)
+                       (format " %s%d" (todo-write-text-shape 'completed) unseen)
                      ""))
              (marks (if (> working 0) (concat (format " +%d" working) done) done))
              (after (if (equal marks "") "] " (concat marks "] ")))
-             (words (todo-write-mode-line--words thread (- width (length marks)) nil summary
-                                                 "[" after)))
+             (words (todo-write-mode-line-words thread (- width (length marks)) nil summary
+                                                "[" after)))
         (cond (words (list words))
               ((> unseen 0) (list (concat "[" (substring done 1) "] "))))))))
 
-(defun todo-write-mode-line--words (thread &optional width still summary before after)
+(defun todo-write-mode-line-words (thread &optional width still summary before after)
   "Return the count and the current task of THREAD as text, or nil for no tasks.
 The task is cut so that the text fits WIDTH columns.  A spinner precedes
 it while the agent of THREAD works, unless STILL is non-nil.  SUMMARY is
@@ -293,19 +293,19 @@ AFTER are texts to add, which do not count for WIDTH."
          (state (plist-get summary :state))
          (current (plist-get summary :current)))
     (unless (memq state '(nil empty))
-      (let* ((spinner (and (not still) (todo-write-activity--spinner thread)))
+      (let* ((spinner (and (not still) (todo-write-activity-spinner thread)))
              (mark (pcase state
-                     ('done (todo-write-row--shape 'completed))
-                     ('paused (todo-write-row--shape 'paused))))
-             (count (todo-write-row--count summary))
+                     ('done (todo-write-text-shape 'completed))
+                     ('paused (todo-write-text-shape 'paused))))
+             (count (todo-write-row-count summary))
              (count (if (or spinner mark)
                         (concat spinner (and spinner " ") count (and mark " ") mark)
                       count))
-             (task (and current (todo-write-row--text current 'in_progress)))
-             (room (and width (- width (todo-write-row--width count) 1))))
+             (task (and current (todo-write-row-text current 'in_progress)))
+             (room (and width (- width (todo-write-text-width count) 1))))
         (if (or (null task) (and room (< room 3)))
             (concat before count after)
-          (concat before count " " (if room (todo-write-row--truncate task room) task)
+          (concat before count " " (if room (todo-write-text-truncate task room) task)
                   after))))))
 
 (defun todo-write-mode-line--thread-in (window)
@@ -319,7 +319,7 @@ AFTER are texts to add, which do not count for WIDTH."
   "Return the tooltip in WINDOW: the agents that need the user, else the tasks."
   (propertize
    (if-let* ((needed (todo-write-mode-line--needed)))
-       (concat (mapconcat #'todo-write-attention--line needed "\n") "\nmouse-1: show what it asks, or where it runs")
+       (concat (mapconcat #'todo-write-attention-line needed "\n") "\nmouse-1: show what it asks, or where it runs")
      (if-let* ((thread (todo-write-mode-line--thread-in window)))
          (todo-write-mode-line--tasks thread)
        "mouse-1: show the plan"))
@@ -330,11 +330,11 @@ AFTER are texts to add, which do not count for WIDTH."
   (let* ((summary (todo-write-summary thread))
          (paused (eq (plist-get summary :state) 'paused))
          (items (todo-write-items thread))
-         (shown (todo-write-row--excerpt items todo-write-mode-line-help-lines)))
-    (todo-write-row--string
+         (shown (todo-write-row-excerpt items todo-write-mode-line-help-lines)))
+    (todo-write-row-string
       (insert (todo-write-row-plain (or (plist-get summary :title) "Plan")) "\n")
       (seq-doseq (item shown)
-        (todo-write-row--insert item (todo-write-row--kind item paused) nil 72))
+        (todo-write-row-insert item (todo-write-row-kind item paused) nil 72))
       (when (> (length items) (length shown))
         (insert (format "   %d more\n" (- (length items) (length shown)))))
       (insert "mouse-1: show the plan"))))
@@ -344,7 +344,7 @@ AFTER are texts to add, which do not count for WIDTH."
   (interactive (list last-nonmenu-event))
   (let ((window (posn-window (event-start event))))
     (if-let* ((agent (car (todo-write-mode-line--needed))))
-        (todo-write-attention--attend agent)
+        (todo-write-attention-attend agent)
       ;; A tab bar belongs to a frame.
       (with-selected-window (if (windowp window) window (selected-window))
         (todo-write-show (todo-write-mode-line--thread-in window))))))
@@ -366,8 +366,8 @@ AFTER are texts to add, which do not count for WIDTH."
 
 (defun todo-write-tab-bar ()
   "Return the item of the tab bar, for `tab-bar-format'."
-  (when todo-write-tab-bar--text
-    `((todo-write menu-item ,todo-write-tab-bar--text todo-write-mode-line-show
+  (when todo-write-mode-line--tab-bar-text
+    `((todo-write menu-item ,todo-write-mode-line--tab-bar-text todo-write-mode-line-show
                   :help "Go to the agent that needs you, or show the plan"))))
 
 (provide 'todo-write-mode-line)

@@ -46,7 +46,7 @@ nil: signal an error that names the remedy."
                  (const :tag "Signal an error" nil))
   :package-version '(todo-write . "0.2.0"))
 
-(defconst todo-write-module--lisp
+(defconst todo-write-module-lisp
   (file-name-directory (or (macroexp-file-name) default-directory))
   "Folder of the Lisp files.")
 
@@ -65,7 +65,7 @@ the installed file, and BUILT the name of cargo's file.")
 (defvar todo-write-module--loaded-version nil
   "Version of the module in this Emacs, which the module sets, or nil.")
 
-(defvar todo-write-module--declined nil
+(defvar todo-write-module-declined nil
   "Non-nil once the user has declined to get the module in this session.")
 
 (defvar todo-write-module--asking nil
@@ -92,21 +92,21 @@ the installed file, and BUILT the name of cargo's file.")
 Some package managers install links to the Lisp files of a checkout."
   (expand-file-name name (file-name-directory
                           (file-truename (expand-file-name "todo-write-module.el"
-                                                           todo-write-module--lisp)))))
+                                                           todo-write-module-lisp)))))
 
-(defun todo-write-module--folder ()
+(defun todo-write-module-folder ()
   "Return the folder for a new module."
   (file-name-as-directory
    (expand-file-name (or todo-write-module-directory (todo-write-module--file "./")))))
 
-(defun todo-write-module--find ()
+(defun todo-write-module-find ()
   "Return the file name of the module, or nil if it is missing."
   (locate-file "todo-write-dyn"
-               (append (list (todo-write-module--folder) todo-write-module--lisp)
+               (append (list (todo-write-module-folder) todo-write-module-lisp)
                        load-path)
                (list module-file-suffix)))
 
-(defun todo-write-module--file-version (file)
+(defun todo-write-module-file-version (file)
   "Return the version of FILE, a module or todo-write-mcp, or nil.
 FILE is read, not loaded, because Emacs cannot unload a module."
   (with-temp-buffer
@@ -116,7 +116,7 @@ FILE is read, not loaded, because Emacs cannot unload a module."
           "todo-write-\\(?:dyn\\|mcp\\) version \\([0-9][-+.0-9A-Za-z]*\\);" nil t)
          (match-string 1))))
 
-(defun todo-write-module--sources ()
+(defun todo-write-module-sources ()
   "Return the folder of the sources of the module, or nil.
 A package has the Lisp files beside the sources, a checkout below them."
   (seq-find (lambda (folder)
@@ -129,11 +129,11 @@ A package has the Lisp files beside the sources, a checkout below them."
   (file-name-as-directory
    (expand-file-name (nth 1 (assoc name todo-write-module--products))
                      (expand-file-name (or (getenv "CARGO_TARGET_DIR") "target")
-                                       (todo-write-module--sources)))))
+                                       (todo-write-module-sources)))))
 
 (defun todo-write-module--outdated-p (file)
   "Return non-nil if FILE was built here and its sources are newer."
-  (when-let* ((sources (todo-write-module--sources))
+  (when-let* ((sources (todo-write-module-sources))
               ((file-directory-p (todo-write-module--target "todo-write-dyn"))))
     (seq-some (lambda (source) (file-newer-than-file-p source file))
               (cons (expand-file-name "Cargo.toml" sources)
@@ -145,9 +145,9 @@ A package has the Lisp files beside the sources, a checkout below them."
   (cond
    ((not file) "The module of todo-write is missing.")
    ((and (file-newer-than-file-p (todo-write-module--file "todo-write-module.el") file)
-         (not (equal todo-write-version (todo-write-module--file-version file))))
+         (not (equal todo-write-version (todo-write-module-file-version file))))
     (format "The module of todo-write is version %s, the Lisp files are %s."
-            (or (todo-write-module--file-version file) "unknown")
+            (or (todo-write-module-file-version file) "unknown")
             todo-write-version))))
 
 ;;; Loading
@@ -167,7 +167,7 @@ redisplay, in a timer and in a process filter, do not load it: signal
 that error, and show the user a message with a button."
   (interactive)
   (when (called-interactively-p 'any)
-    (setq todo-write-module--declined nil))
+    (setq todo-write-module-declined nil))
   (unless (featurep 'todo-write-dyn)
     (when (todo-write-module--busy-p)
       (todo-write-module--warn-missing "The module of todo-write is not loaded.")
@@ -182,18 +182,18 @@ that error, and show the user a message with a button."
   "Load the module, after getting it if it is missing."
   (unless module-file-suffix
     (todo-write-module--error "This Emacs is built without support for modules"))
-  (let* ((file (todo-write-module--find))
+  (let* ((file (todo-write-module-find))
          (unfit (todo-write-module--unfit file)))
     (cond
-     (unfit (todo-write-module--get "todo-write-dyn" unfit))
+     (unfit (todo-write-module-get "todo-write-dyn" unfit))
      ((and (todo-write-module--can-ask-p) (todo-write-module--outdated-p file)
            (todo-write-module--choose
             "The sources of todo-write's module are newer than it."
             (assq-delete-all 'download (todo-write-module--ways "todo-write-dyn"))))
       (todo-write-module--build "todo-write-dyn")))
-    (require 'todo-write-dyn (todo-write-module--find))))
+    (require 'todo-write-dyn (todo-write-module-find))))
 
-(defun todo-write-module--prepare ()
+(defun todo-write-module-prepare ()
   "Load the module for a mode that is switched on, and signal no error.
 If it is missing, ask how to get it if the user has called a command;
 otherwise, as in the init file, show a message with a button."
@@ -224,10 +224,10 @@ otherwise, as in the init file, show a message with a button."
     (todo-write-module--error
      "The loaded module is version %s, the Lisp files are %s; %srestart Emacs"
      (or todo-write-module--loaded-version "unknown") todo-write-version
-     (if (when-let ((file (todo-write-module--find)))
-           (equal todo-write-version (todo-write-module--file-version file)))
+     (if (when-let ((file (todo-write-module-find)))
+           (equal todo-write-version (todo-write-module-file-version file)))
          ""
-       (concat (todo-write-module--remedy "todo-write-dyn") " and ")))))
+       (concat (todo-write-module-remedy "todo-write-dyn") " and ")))))
 
 ;;; Getting
 
@@ -242,10 +242,10 @@ otherwise, as in the init file, show a message with a button."
   "Return the ways to get NAME on this machine, an alist (WAY . QUESTION).
 WAY is `download' or `build'."
   (append
-   (when-let ((listed (todo-write-module--listed name)))
+   (when-let ((listed (todo-write-module-listed name)))
      `((download . ,(format "Download it from %s"
                             (nth 2 (split-string (car listed) "/"))))))
-   (unless (todo-write-module--build-problem)
+   (unless (todo-write-module-build-problem)
      '((build . "Build it now, with cargo")))))
 
 (defun todo-write-module--choose (reason ways)
@@ -253,32 +253,32 @@ WAY is `download' or `build'."
 Obey `todo-write-module-source'.  A question begins with REASON.  Once
 the user has declined all ways, do not ask again."
   (if (eq todo-write-module-source 'ask)
-      (and ways (todo-write-module--can-ask-p) (not todo-write-module--declined)
+      (and ways (todo-write-module--can-ask-p) (not todo-write-module-declined)
            (let ((todo-write-module--asking t))
              (or (car (seq-find (lambda (way) (y-or-n-p (format "%s  %s? " reason (cdr way))))
                                 ways))
-                 (ignore (setq todo-write-module--declined t)))))
+                 (ignore (setq todo-write-module-declined t)))))
     (car (assq todo-write-module-source ways))))
 
-(defun todo-write-module--get (name reason)
+(defun todo-write-module-get (name reason)
   "Download or build NAME, or signal an error that names the remedy.
 REASON is a sentence that says why it is needed."
   (pcase (if (todo-write-module--process name) 'build
            (todo-write-module--choose reason (todo-write-module--ways name)))
     ('download (todo-write-module--download name))
     ('build (todo-write-module--build name))
-    (_ (todo-write-module--error "%s  %s" reason (todo-write-module--remedy name)))))
+    (_ (todo-write-module--error "%s  %s" reason (todo-write-module-remedy name)))))
 
-(defun todo-write-module--remedy (name)
+(defun todo-write-module-remedy (name)
   "Return how the user can get NAME, a sentence without its period."
   (let ((ways (todo-write-module--ways name)))
     (cond
      ((not ways)
       (format-message
        "There is no download for %s, and it cannot be built here: %s.  Put a prebuilt %s into %s"
-       (todo-write-module--machine) (todo-write-module--build-problem)
+       (todo-write-module-machine) (todo-write-module-build-problem)
        (file-name-nondirectory (todo-write-module--installed name))
-       (abbreviate-file-name (todo-write-module--folder))))
+       (abbreviate-file-name (todo-write-module-folder))))
      ((equal name "todo-write-mcp") "Get it with M-x todo-write-mcp-setup")
      (t (mapconcat (lambda (way)
                      (format "%s it with M-x todo-write-module-%s"
@@ -288,7 +288,7 @@ REASON is a sentence that says why it is needed."
 (defun todo-write-module--installed (name)
   "Return the name of the installed file of NAME."
   (expand-file-name (concat name (nth 2 (assoc name todo-write-module--products)))
-                    (todo-write-module--folder)))
+                    (todo-write-module-folder)))
 
 (defun todo-write-module--install (name write)
   "Install NAME by calling WRITE with the name of the file to write.
@@ -318,7 +318,7 @@ Leave no file behind if WRITE signals an error."
 
 ;;; Downloading
 
-(defun todo-write-module--machine ()
+(defun todo-write-module-machine ()
   "Return the name that a release's files have for this machine."
   (let ((cpu (car (split-string system-configuration "-"))))
     (format "%s-%s"
@@ -326,10 +326,10 @@ Leave no file behind if WRITE signals an error."
             (if (string-suffix-p "-linux-gnu" system-configuration) "linux" system-type)
             (if (equal cpu "arm64") "aarch64" cpu))))
 
-(defun todo-write-module--listed (name)
+(defun todo-write-module-listed (name)
   "Return the listed (ADDRESS . SHA-256) of NAME for this machine, or nil."
   (let ((list (todo-write-module--file "todo-write-modules.sha256"))
-        (file (format "%s-%s%s" name (todo-write-module--machine)
+        (file (format "%s-%s%s" name (todo-write-module-machine)
                       (or (nth 2 (assoc name todo-write-module--products)) ""))))
     (when (file-readable-p list)
       (with-temp-buffer
@@ -348,9 +348,9 @@ Leave no file behind if WRITE signals an error."
   "Download NAME and install it, or signal `todo-write-error'.
 Its SHA-256 must be the one listed in the package."
   (pcase-let ((`(,address . ,sum)
-               (or (todo-write-module--listed name)
+               (or (todo-write-module-listed name)
                    (todo-write-module--error "This package lists no %s to download for %s"
-                                             name (todo-write-module--machine)))))
+                                             name (todo-write-module-machine)))))
     (message "Downloading %s" address)
     (let ((bytes (todo-write-module--retrieve address)))
       (unless (equal sum (secure-hash 'sha256 bytes))
@@ -362,7 +362,7 @@ Its SHA-256 must be the one listed in the package."
          (let ((coding-system-for-write 'no-conversion))
            (write-region bytes nil new nil 'silent))
          (set-file-modes new (default-file-modes))
-         (let ((version (todo-write-module--file-version new)))
+         (let ((version (todo-write-module-file-version new)))
            (unless (equal version todo-write-version)
              (todo-write-module--error "%s is version %s, the Lisp files are %s"
                                        address (or version "unknown") todo-write-version))))))))
@@ -450,7 +450,7 @@ UNTIL is the time at which it is too late."
 
 ;;; Building
 
-(defun todo-write-module--cargo ()
+(defun todo-write-module-cargo ()
   "Return the file name of cargo, or nil.
 Emacs started from a desktop may lack the folder of rustup in its path."
   (locate-file "cargo"
@@ -458,7 +458,7 @@ Emacs started from a desktop may lack the folder of rustup in its path."
                        (list (expand-file-name "bin" (or (getenv "CARGO_HOME") "~/.cargo"))))
                exec-suffixes #'file-executable-p))
 
-(defun todo-write-module--cargo-version (cargo)
+(defun todo-write-module-cargo-version (cargo)
   "Return the version of CARGO, a file name, or else its first line of output."
   (let* ((default-directory temporary-file-directory)
          (line (or (car (process-lines-ignore-status cargo "--version")) "")))
@@ -473,12 +473,12 @@ Emacs started from a desktop may lack the folder of rustup in its path."
     (re-search-forward "^rust-version = \"\\([0-9.]+\\)\"")
     (match-string 1)))
 
-(defun todo-write-module--build-problem ()
+(defun todo-write-module-build-problem ()
   "Return why cargo cannot build here, part of a sentence, or nil."
-  (let* ((sources (todo-write-module--sources))
-         (cargo (and sources (todo-write-module--cargo)))
+  (let* ((sources (todo-write-module-sources))
+         (cargo (and sources (todo-write-module-cargo)))
          (needed (and cargo (todo-write-module--rust-needed sources)))
-         (version (and cargo (todo-write-module--cargo-version cargo))))
+         (version (and cargo (todo-write-module-cargo-version cargo))))
     (cond
      ((not sources)
       "its Rust sources are not beside the Lisp files")
@@ -489,9 +489,9 @@ Emacs started from a desktop may lack the folder of rustup in its path."
      ((version< version needed)
       (format "Rust is %s and must be %s or later; see https://rustup.rs"
               version needed))
-     ((not (file-writable-p (todo-write-module--folder)))
+     ((not (file-writable-p (todo-write-module-folder)))
       (format "%s cannot be written; set todo-write-module-directory"
-              (abbreviate-file-name (todo-write-module--folder)))))))
+              (abbreviate-file-name (todo-write-module-folder)))))))
 
 ;;;###autoload
 (defun todo-write-module-build ()
@@ -502,7 +502,7 @@ Emacs started from a desktop may lack the folder of rustup in its path."
 
 (defun todo-write-module--build (name)
   "Build NAME with cargo and install it, or signal `todo-write-error'."
-  (when-let ((problem (todo-write-module--build-problem)))
+  (when-let ((problem (todo-write-module-build-problem)))
     (todo-write-module--error "%s cannot be built: %s" name problem))
   (let ((process (or (todo-write-module--process name) (todo-write-module--start name))))
     (todo-write-module--wait process)
@@ -529,9 +529,9 @@ Emacs started from a desktop may lack the folder of rustup in its path."
 
 (defun todo-write-module--start (name)
   "Start to build NAME; return the process."
-  (let* ((cargo (todo-write-module--cargo))
+  (let* ((cargo (todo-write-module-cargo))
          (default-directory (expand-file-name (nth 1 (assoc name todo-write-module--products))
-                                              (todo-write-module--sources)))
+                                              (todo-write-module-sources)))
          (compilation-scroll-output t)
          (compilation-environment
           (list "CARGO_TERM_COLOR=never" "CARGO_TERM_PROGRESS_WHEN=never"

@@ -29,13 +29,13 @@
 (defvar todo-write-note--messages (make-hash-table :test #'equal)
   "The user's undelivered messages to agents, lists by thread, oldest first.")
 
-(defvar todo-write-note--waiting nil
+(defvar todo-write-note-waiting nil
   "Threads whose hook must ask for another reason, a list.
-What their hooks say then is passed to `todo-write-note--said-functions'.")
+What their hooks say then is passed to `todo-write-note-said-functions'.")
 
-(defvar todo-write-note--said-functions nil
+(defvar todo-write-note-said-functions nil
   "Abnormal hook, called with a thread and what its agent's hook says it did.
-Its key is in `todo-write-note--waiting'.")
+Its key is in `todo-write-note-waiting'.")
 
 (defvar todo-write-note--hook-machines nil
   "Other machines whose hooks have asked, a list of names.")
@@ -57,18 +57,18 @@ Its key is in `todo-write-note--waiting'.")
 (defun todo-write-note--deliver (thread function)
   "Call FUNCTION with the undelivered text for the agent of THREAD, or nil.
 If it returns non-nil, the text counts as delivered."
-  (let* ((edits (todo-write--call todo-write-dyn--untold-edits thread))
+  (let* ((edits (todo-write-core-call todo-write-dyn--untold-edits thread))
          (messages (gethash thread todo-write-note--messages))
          (delivered (funcall function (todo-write-note--text edits messages))))
     (when delivered
       (remhash thread todo-write-note--messages)
-      (when (and edits (todo-write--call todo-write-dyn--take-untold thread))
+      (when (and edits (todo-write-core-call todo-write-dyn--take-untold thread))
         ;; Rows say of the user's tasks whether the agent knows them.
         (let ((inhibit-quit t))
-          (todo-write--dispatch thread 'state (todo-write-state thread)))))
+          (todo-write-events-dispatch thread 'state (todo-write-state thread)))))
     delivered))
 
-(defun todo-write-note--take (thread)
+(defun todo-write-note-take (thread)
   "Return the undelivered text for the agent of THREAD, or nil.
 It counts as delivered."
   (todo-write-note--deliver thread #'identity))
@@ -78,29 +78,29 @@ It counts as delivered."
 (defun todo-write-note--session (thread)
   "Return the id of the session of THREAD if a hook can ask for it, or nil.
 Only the main agents of Claude Code have one."
-  (let ((key (todo-write-machines--bare-key thread)) case-fold-search)
+  (let ((key (todo-write-machines-bare-key thread)) case-fold-search)
     (and (string-match "\\`claude:\\([^/]+\\)\\'" key)
          (match-string 1 key))))
 
-(defun todo-write-note--update (thread)
+(defun todo-write-note-update (thread)
   "Let the hook of THREAD's agent ask this Emacs while there is something to say."
-  (when-let* ((session (and (todo-write-socket--reached-p (todo-write-machines--of-thread thread))
+  (when-let* ((session (and (todo-write-socket-reached-p (todo-write-machines-of-thread thread))
                             (todo-write-note--session thread))))
-    (todo-write--call todo-write-dyn--door-tell
-      (todo-write-machines--of-thread thread) session
+    (todo-write-core-call todo-write-dyn--door-tell
+      (todo-write-machines-of-thread thread) session
       (or (gethash thread todo-write-note--messages)
-          (member thread todo-write-note--waiting)
-          (todo-write--call todo-write-dyn--untold-edits thread)))))
+          (member thread todo-write-note-waiting)
+          (todo-write-core-call todo-write-dyn--untold-edits thread)))))
 
 (defun todo-write-note--on-event (thread what _data)
   "Update the file for the hook of THREAD soon if WHAT is a change of its list.
 If THREAD was forgotten, forget its messages: it may be begun again.
-For `todo-write--event-functions'."
+For `todo-write-events-functions'."
   (when (eq what 'forgotten)
     (remhash thread todo-write-note--messages))
   (when (and (eq what 'change)
-             (string-prefix-p "claude:" (todo-write-machines--bare-key thread))
-             (todo-write-socket--reached-p (todo-write-machines--of-thread thread))
+             (string-prefix-p "claude:" (todo-write-machines-bare-key thread))
+             (todo-write-socket-reached-p (todo-write-machines-of-thread thread))
              (not (member thread todo-write-note--changed)))
     (unless todo-write-note--changed
       (run-at-time 0.2 nil #'todo-write-note--look))
@@ -110,20 +110,20 @@ For `todo-write--event-functions'."
   "Update the files of the threads that changed."
   (let ((threads todo-write-note--changed))
     (setq todo-write-note--changed nil)
-    (mapc #'todo-write-note--update threads)))
+    (mapc #'todo-write-note-update threads)))
 
-(defun todo-write-note--tell-machine (machine)
+(defun todo-write-note-tell-machine (machine)
   "Let the hooks on MACHINE, which is connected again, ask this Emacs."
   (dolist (thread (seq-uniq (append (hash-table-keys todo-write-note--messages)
-                                    todo-write-note--waiting
+                                    todo-write-note-waiting
                                     (todo-write-threads-loaded))))
-    (when (equal machine (todo-write-machines--of-thread thread))
-      (todo-write-note--update thread))))
+    (when (equal machine (todo-write-machines-of-thread thread))
+      (todo-write-note-update thread))))
 
-(defun todo-write-note--watch (on)
+(defun todo-write-note-watch (on)
   "Watch for edits if ON is non-nil, else stop."
   (funcall (if on #'add-hook #'remove-hook)
-           'todo-write--event-functions #'todo-write-note--on-event))
+           'todo-write-events-functions #'todo-write-note--on-event))
 
 ;;; The hook
 
@@ -131,29 +131,29 @@ For `todo-write--event-functions'."
   "Answer MESSAGE of the hook of CONNECTION with the text for its agent.
 See `todo-write-socket--roles'."
   (when (eq 'call (plist-get message :type))
-    (let* ((program (todo-write-mcp--program-of connection))
-           (thread (todo-write-mcp--thread program message)))
-      (when-let* ((remote (todo-write-mcp--remote program)))
+    (let* ((program (todo-write-program-of connection))
+           (thread (todo-write-program-thread program message)))
+      (when-let* ((remote (todo-write-program-remote program)))
         (cl-pushnew remote todo-write-note--hook-machines :test #'equal))
-      (when (member thread todo-write-note--waiting)
+      (when (member thread todo-write-note-waiting)
         (run-hook-with-args
-         'todo-write-note--said-functions thread (json-parse-string (or (plist-get message :arguments) "{}")
+         'todo-write-note-said-functions thread (json-parse-string (or (plist-get message :arguments) "{}")
                                    :null-object nil :false-object nil)))
       (todo-write-note--deliver
        thread (lambda (text)
                 ;; If the hook has exited before, the text is delivered the next time.
-                (todo-write-socket--answer connection message t (or text ""))))
-      (todo-write-note--update thread))))
+                (todo-write-socket-answer connection message t (or text ""))))
+      (todo-write-note-update thread))))
 
 ;;; The user's command
 
 (defun todo-write-note--channel (thread)
   "Return how a message reaches the agent of THREAD, `result', `hook' or nil."
-  (cond ((todo-write-mcp--serving thread) 'result)
-        ((not (todo-write-socket--reached-p (todo-write-machines--of-thread thread))) nil)
-        ((todo-write-machines--of-thread thread)
-         (and (member (todo-write-machines--of-thread thread) todo-write-note--hook-machines) 'hook))
-        ((and (todo-write-note--session thread) (todo-write-plugin--installed-p)) 'hook)))
+  (cond ((todo-write-program-serving thread) 'result)
+        ((not (todo-write-socket-reached-p (todo-write-machines-of-thread thread))) nil)
+        ((todo-write-machines-of-thread thread)
+         (and (member (todo-write-machines-of-thread thread) todo-write-note--hook-machines) 'hook))
+        ((and (todo-write-note--session thread) (todo-write-plugin-installed-p)) 'hook)))
 
 ;;;###autoload
 (defun todo-write-tell (thread message)
@@ -162,7 +162,7 @@ It arrives with the next result of `todo_write', or by the plugin for
 Claude Code after its next tool call or at the end of its turn.  No
 message reaches other agents."
   (interactive
-   (let ((thread (todo-write-list--thread)))
+   (let ((thread (todo-write-here-thread)))
      (todo-write-note--check thread)
      (list thread (read-string "Message to the agent: "))))
   (let ((channel (todo-write-note--check thread))
@@ -171,7 +171,7 @@ message reaches other agents."
       (user-error "The message is empty"))
     (puthash thread (append (gethash thread todo-write-note--messages) (list message))
              todo-write-note--messages)
-    (todo-write-note--update thread)
+    (todo-write-note-update thread)
     (message "The agent gets the message %s%s"
              (if (eq channel 'result) "with the next result of todo_write"
                "after its next tool call, or at the end of its turn")

@@ -67,12 +67,12 @@ In seconds since the epoch.")
   :global t
   :group 'todo-write-attention
   (when todo-write-notify-mode
-    (todo-write-module--prepare))
+    (todo-write-module-prepare))
   (if todo-write-notify-mode
       (add-hook 'todo-write-agent-functions #'todo-write-notify--on-agent)
     (remove-hook 'todo-write-agent-functions #'todo-write-notify--on-agent))
   (setq todo-write-notify--due nil
-        todo-write-notify--began (todo-write--now))
+        todo-write-notify--began (todo-write-core-now))
   ;; Those of a desktop stay until they are withdrawn.
   (dolist (thread (seq-mapcat #'cdr todo-write-notify--open))
     (todo-write-notify--withdraw thread)))
@@ -109,7 +109,7 @@ OLD and NEW are as for `todo-write-agent-functions'."
       (let ((threads (mapcar (lambda (agent) (plist-get agent :thread)) agents)))
         (push (cons (funcall todo-write-notify-function (car threads)
                              (todo-write-notify--title agents)
-                             (mapconcat #'todo-write-attention--line agents "\n"))
+                             (mapconcat #'todo-write-attention-line agents "\n"))
                     threads)
               todo-write-notify--open)))))
 
@@ -151,7 +151,7 @@ Return a function that withdraws the notification, or nil."
   "Go to the agent of THREAD if it still exists."
   (when-let* ((agent (todo-write-agent thread)))
     (select-frame-set-input-focus (selected-frame))
-    (todo-write-attention--attend agent)))
+    (todo-write-attention-attend agent)))
 
 (defun todo-write-notify--body (text)
   "Return TEXT as the body of a notification.

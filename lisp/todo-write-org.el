@@ -37,7 +37,7 @@ notes, targets, and dates: an agenda evaluates <%%(FORM)>."
           "\\|\\<\\(?:src\\|call\\)_\\|\\<"
           (regexp-opt (seq-difference (org-link-types) '("http" "https"))) ":"))
 
-(defun todo-write-org--plain (text)
+(defun todo-write-org-plain (text)
   "Return TEXT, an agent's, without active Org syntax.
 A zero-width space, Org's escape character, breaks such syntax.  TEXT
 cannot contain one: `todo-write-row-plain' shows it as an escape."
@@ -58,12 +58,12 @@ files and lines that each task changed, and those changed outside any
 task.  The tasks that a task waits for and its owner stand at its end, in
 parentheses."
   (let* ((markdown (memq format '(markdown work)))
-         (plain (if markdown #'todo-write-row-plain #'todo-write-org--plain))
+         (plain (if markdown #'todo-write-row-plain #'todo-write-org-plain))
          (items (todo-write-items thread))
          (outside (if (eq format 'work) (todo-write-org--work thread 'outside) "")))
     (concat
      (mapconcat (lambda (item)
-                  (let ((note (todo-write-row--note item items)))
+                  (let ((note (todo-write-row-note item items)))
                     (format "- [%s] %s%s\n%s"
                             (pcase (plist-get item :status)
                               ("completed" (if markdown "x" "X"))
@@ -91,7 +91,7 @@ ID is as in `todo-write-work'."
      (mapconcat (lambda (file)
                   (format "  - `%s` +%d −%d%s\n"
                           (string-replace "`" "'" (todo-write-row-plain
-                                                   (todo-write-story--relative
+                                                   (todo-write-story-relative
                                                     (plist-get file :path) project)))
                           (plist-get file :added) (plist-get file :removed)
                           (if (plist-get file :byCommand) ", by command" "")))
@@ -109,7 +109,7 @@ Interactively, a prefix argument selects the other format.  On the entry
 of a refused call, copy the rule that would allow it instead, in the form
 of the agent's settings."
   (interactive
-   (list (todo-write-list--thread)
+   (list (todo-write-here-thread)
          (if current-prefix-arg
              (if (eq todo-write-copy-format 'org) 'markdown 'org)
            todo-write-copy-format)))
@@ -117,8 +117,8 @@ of the agent's settings."
         (total (length (todo-write-items thread)))
         (refused (and (called-interactively-p 'any) (todo-write-org--refused))))
     (cond (refused
-           (let ((rule (todo-write-effect--rule todo-write-view-thread
-                                               (todo-write-story--entry-call refused))))
+           (let ((rule (todo-write-effect-rule todo-write-view-thread
+                                               (todo-write-story-entry-call refused))))
              (kill-new rule)
              (message "Copied the rule that allows it, unless another one forbids it: %s"
                       (todo-write-row-line rule))))
@@ -132,15 +132,15 @@ of the agent's settings."
   "Return the entry of a refused call at point in a plan, or nil."
   (let ((entry (and (derived-mode-p 'todo-write-view-mode)
                     (get-text-property (point) 'todo-write-entry))))
-    (and (todo-write-story--entry-p entry)
-         (eq 'refused (todo-write-story--outcome entry))
+    (and (todo-write-story-entry-p entry)
+         (eq 'refused (todo-write-story-outcome entry))
          entry)))
 
 (defun todo-write-copy-as (thread format)
   "Copy the plan of THREAD as a check list in FORMAT.
 FORMAT is `org', `markdown', or `work' for Markdown with files and lines."
   (interactive
-   (list (todo-write-list--thread)
+   (list (todo-write-here-thread)
          (pcase (completing-read "Copy as: " '("Markdown" "Markdown with files and lines" "Org")
                                 nil t nil nil "Markdown")
            ("Org" 'org)
@@ -154,13 +154,13 @@ FORMAT is `org', `markdown', or `work' for Markdown with files and lines."
 In an Org buffer, put it under a heading with the plan's title and a
 statistics cookie.  Interactively, a prefix argument asks for THREAD."
   (interactive (list (if current-prefix-arg (todo-write-read-thread "Insert the plan of: ")
-                       (todo-write-list--thread))))
+                       (todo-write-here-thread))))
   (barf-if-buffer-read-only)
   (let ((summary (todo-write-summary thread)))
     (unless (bolp) (insert "\n"))
     (when (derived-mode-p 'org-mode)
       (insert (make-string (1+ (or (org-current-level) 0)) ?*) " "
-              (todo-write-org--plain (or (plist-get summary :title) "Plan"))
+              (todo-write-org-plain (or (plist-get summary :title) "Plan"))
               (format " [%d/%d]\n" (plist-get summary :completed)
                       (+ (plist-get summary :total) (plist-get summary :yours)))))
     (insert (todo-write-check-list thread))))

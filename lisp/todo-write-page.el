@@ -22,16 +22,16 @@
   :group 'todo-write-view
   :package-version '(todo-write . "0.2.0"))
 
-(defvar-local todo-write-page--width nil
+(defvar-local todo-write-page-width nil
   "Columns the rows were last drawn for.")
 
-(defun todo-write-page--fitting-width ()
+(defun todo-write-page-fitting-width ()
   "Return the number of columns that fits every window of the current buffer."
   (let ((windows (get-buffer-window-list nil nil t))
         (most (or todo-write-view-max-width most-positive-fixnum)))
     (if windows
         (max 10 (apply #'min most (mapcar #'todo-write-page--columns windows)))
-      (or todo-write-page--width (min 80 most)))))
+      (or todo-write-page-width (min 80 most)))))
 
 (defun todo-write-page--columns (window)
   "Return the number of columns that a row has in WINDOW.
@@ -45,7 +45,7 @@ The font may be scaled, and line numbers take some."
        0)
      1))
 
-(defun todo-write-page--set-up (draw &optional fit)
+(defun todo-write-page-set-up (draw &optional fit)
   "Set up the current buffer as a read-only page as wide as its windows.
 DRAW draws it, also for `revert-buffer'.  FIT is called with a window that
 has changed its size; by default, it calls DRAW if the width differs."
@@ -59,7 +59,7 @@ has changed its size; by default, it calls DRAW if the width differs."
             (or fit
                 (lambda (window)
                   (with-current-buffer (window-buffer window)
-                    (unless (eql todo-write-page--width (todo-write-page--fitting-width))
+                    (unless (eql todo-write-page-width (todo-write-page-fitting-width))
                       (funcall draw)))))
             nil t))
 
@@ -78,7 +78,7 @@ has changed its size; by default, it calls DRAW if the width differs."
 
 ;;; Drawing
 
-(defun todo-write-page--keep (place find draw &rest args)
+(defun todo-write-page-keep (place find draw &rest args)
   "Apply DRAW to ARGS; keep point, the mark and all windows in their places.
 PLACE returns the place of a position, and FIND the position of a place in
 the new text.  Where one of them returns nil, drawing decides.  PLACE is
@@ -103,7 +103,7 @@ called with a second argument, t, for the start of a window."
           (set-window-start window position t))))))
 
 (defun todo-write-page--line (position &optional _start)
-  "Return the number of the line at POSITION, a place for `todo-write-page--keep'."
+  "Return the number of the line at POSITION, a place for `todo-write-page-keep'."
   (line-number-at-pos position))
 
 (defun todo-write-page--of-line (line)
@@ -115,7 +115,7 @@ called with a second argument, t, for the start of a window."
 
 ;; Places in a tabulated list.
 
-(defun todo-write-page--row (position &optional _start)
+(defun todo-write-page-row (position &optional _start)
   "Return the place of POSITION in a tabulated list.
 It is t at the end, else a list (ID COLUMN LINE): the row or, without one,
 the line counts."
@@ -124,17 +124,17 @@ the line counts."
     (or (eobp)
         (list (tabulated-list-get-id) (current-column) (line-number-at-pos)))))
 
-(defun todo-write-page--of-row (place)
-  "Return the position of PLACE, a value of `todo-write-page--row'."
+(defun todo-write-page-of-row (place)
+  "Return the position of PLACE, a value of `todo-write-page-row'."
   (pcase place
     ('t (point-max))
     (`(,id ,column ,line)
      (save-excursion
-       (goto-char (or (and id (todo-write-page--find-row id)) (todo-write-page--of-line line)))
+       (goto-char (or (and id (todo-write-page-find-row id)) (todo-write-page--of-line line)))
        (move-to-column column)
        (point)))))
 
-(defun todo-write-page--find-row (id)
+(defun todo-write-page-find-row (id)
   "Return the position of the row of ID in a tabulated list, or nil."
   ;; Most rows have the very object, for which Emacs looks much faster.
   (or (text-property-any (point-min) (point-max) 'tabulated-list-id id)
@@ -144,21 +144,21 @@ the line counts."
           (forward-line))
         (unless (eobp) (point)))))
 
-(defun todo-write-page--column-width (name entries index)
+(defun todo-write-page-column-width (name entries index)
   "Return the width of the column NAME, number INDEX in ENTRIES of a list."
   (apply #'max (length name)
          (mapcar (lambda (entry) (string-width (aref (cadr entry) index))) entries)))
 
-(defmacro todo-write-page--with-new-text (&rest body)
+(defmacro todo-write-page-with-new-text (&rest body)
   "Replace the text of this buffer by what BODY inserts; keep point on its line.
 The windows that show it stay at their lines, too."
   (declare (indent 0) (debug t))
   `(let ((inhibit-read-only t))
-     (todo-write-page--keep #'todo-write-page--line #'todo-write-page--of-line
-                            (lambda () (erase-buffer) ,@body))
+     (todo-write-page-keep #'todo-write-page--line #'todo-write-page--of-line
+                           (lambda () (erase-buffer) ,@body))
      (set-buffer-modified-p nil)))
 
-(defun todo-write-page--pop-to (name mode thread &optional action)
+(defun todo-write-page-pop-to (name mode thread &optional action)
   "Display the buffer NAME in MODE for THREAD; return it.
 ACTION is passed to `pop-to-buffer'."
   ;; It signals for what is no key, before a buffer has it.

@@ -53,8 +53,8 @@ See `todo-write-socket--roles'."
 
 (defun todo-write-permission--ask (connection message)
   "Make a request of MESSAGE of CONNECTION."
-  (let* ((program (todo-write-mcp--program-of connection))
-         (thread (todo-write-mcp--thread program message))
+  (let* ((program (todo-write-program-of connection))
+         (thread (todo-write-program-thread program message))
          (input (json-parse-string (or (plist-get message :arguments) "null")
                                    :null-object nil :false-object nil))
          (call (todo-write-permission--make-call
@@ -66,18 +66,18 @@ See `todo-write-socket--roles'."
                 :subagent (plist-get message :subagent)))
          (request (todo-write-permission--request
                    (if (hash-table-p input) input (error "The question is not an object"))
-                   (todo-write-mcp--project program)
-                   (null (todo-write-socket--connection-remote connection)))))
+                   (todo-write-program-project program)
+                   (null (todo-write-socket-connection-remote connection)))))
     (todo-write-permission--begin thread program)
     (todo-write-permission--supersede call)
     (push call todo-write-permission--calls)
-    (add-hook 'todo-write--event-functions #'todo-write-permission--on-event)
+    (add-hook 'todo-write-events-functions #'todo-write-permission--on-event)
     (unless (equal "process" (plist-get message :source))
       (todo-write-permission--await call input))
-    (todo-write-request--add
+    (todo-write-request-add
      thread
      `( :id ,(todo-write-permission--call-id call)
-        :process ,(todo-write-mcp--program-pid program)
+        :process ,(todo-write-program-pid program)
         :answer ,(and (plist-get request :answerable)
                       (lambda (value text)
                         (todo-write-permission--answer call value text)))
@@ -89,9 +89,9 @@ See `todo-write-socket--roles'."
   "Set the project and title of THREAD if they are unknown.
 PROGRAM asks for its agent."
   (unless (plist-get (todo-write-about thread) :project)
-    (todo-write-begin thread :project (todo-write-mcp--project program)))
+    (todo-write-begin thread :project (todo-write-program-project program)))
   (unless (plist-get (todo-write-summary thread) :title)
-    (when-let* ((title (todo-write-mcp--title program thread)))
+    (when-let* ((title (todo-write-program-title program thread)))
       (todo-write-observe thread "TITLE" title))))
 
 (defun todo-write-permission--supersede (call)
@@ -107,49 +107,49 @@ Its dialogs come one after the other, so the terminal has answered it."
 
 (defun todo-write-permission--on-event (thread what id)
   "End the hook whose request ID of THREAD was withdrawn.
-WHAT is as in `todo-write--event-functions'."
+WHAT is as in `todo-write-events-functions'."
   (when (eq what 'request)
     (dolist (call todo-write-permission--calls)
       (when (and (equal id (todo-write-permission--call-id call))
                  (equal thread (todo-write-permission--call-thread call))
-                 (not (todo-write-request--get thread id)))
+                 (not (todo-write-request-get thread id)))
         (todo-write-permission--forget call)
-        (todo-write-socket--answer (todo-write-permission--call-connection call)
-                                   (todo-write-permission--call-message call)
-                                   nil "Withdrawn.")))))
+        (todo-write-socket-answer (todo-write-permission--call-connection call)
+                                  (todo-write-permission--call-message call)
+                                  nil "Withdrawn.")))))
 
 (defun todo-write-permission--forget (call)
   "Let CALL no longer wait."
   (setq todo-write-permission--calls (delq call todo-write-permission--calls))
   (when (todo-write-permission--call-input call)
     ;; Another subagent of the same thread may still wait.
-    (setq todo-write-note--waiting
+    (setq todo-write-note-waiting
           (mapcar #'todo-write-permission--call-thread
                   (seq-filter #'todo-write-permission--call-input todo-write-permission--calls)))
-    (todo-write-note--update (todo-write-permission--call-thread call)))
+    (todo-write-note-update (todo-write-permission--call-thread call)))
   (unless todo-write-permission--calls
-    (remove-hook 'todo-write-note--said-functions #'todo-write-permission--withdraw-answered)
-    (remove-hook 'todo-write--event-functions #'todo-write-permission--on-event)))
+    (remove-hook 'todo-write-note-said-functions #'todo-write-permission--withdraw-answered)
+    (remove-hook 'todo-write-events-functions #'todo-write-permission--on-event)))
 
 (defun todo-write-permission--await (call input)
   "Have the hook `note' of CALL's agent report when the terminal has answered.
 The hook of CALL cannot detect that.  INPUT is its input."
   (setf (todo-write-permission--call-input call)
-        (cons (todo-write-json--get input "tool_name")
-              (todo-write-request--json (todo-write-json--get input "tool_input"))))
-  (add-hook 'todo-write-note--said-functions #'todo-write-permission--withdraw-answered)
-  (push (todo-write-permission--call-thread call) todo-write-note--waiting)
-  (todo-write-note--update (todo-write-permission--call-thread call)))
+        (cons (todo-write-json-get input "tool_name")
+              (todo-write-request-json (todo-write-json-get input "tool_input"))))
+  (add-hook 'todo-write-note-said-functions #'todo-write-permission--withdraw-answered)
+  (push (todo-write-permission--call-thread call) todo-write-note-waiting)
+  (todo-write-note-update (todo-write-permission--call-thread call)))
 
 (defun todo-write-permission--withdraw-answered (thread event)
   "Withdraw the requests of THREAD that its agent no longer waits for.
 EVENT is from the hook `note'.  The end of a turn answers all requests,
 a tool call its own."
-  (let ((made (cons (todo-write-json--get event "tool_name")
-                    (todo-write-request--json (todo-write-json--get event "tool_input")))))
+  (let ((made (cons (todo-write-json-get event "tool_name")
+                    (todo-write-request-json (todo-write-json-get event "tool_input")))))
     (dolist (call todo-write-permission--calls)
       (when (and (equal thread (todo-write-permission--call-thread call))
-                 (or (equal "Stop" (todo-write-json--get event "event"))
+                 (or (equal "Stop" (todo-write-json-get event "event"))
                      (equal made (todo-write-permission--call-input call))))
         (todo-write-withdraw thread (todo-write-permission--call-id call))))))
 
@@ -157,20 +157,20 @@ a tool call its own."
   "Answer CALL by VALUE, a plist for the hook or an alist of answers, and TEXT."
   (let ((connection (todo-write-permission--call-connection call)))
     (todo-write-permission--forget call)
-    (unless (todo-write-socket--live-p connection)
+    (unless (todo-write-socket-live-p connection)
       (signal 'todo-write-error '("The agent no longer waits for this")))
-    (todo-write-socket--answer
+    (todo-write-socket-answer
      connection (todo-write-permission--call-message call) t "Answered."
      (cond ((consp (car value))
             (list :behavior "allow" :answers (todo-write-permission--answers value)))
-           (text (append value (list :message (todo-write-socket--unicode text))))
+           (text (append value (list :message (todo-write-socket-unicode text))))
            (t value)))))
 
 (defun todo-write-permission--answers (value)
   "Return VALUE, an alist of questions and answers, as an object for the hook."
   (let ((object (make-hash-table :test #'equal)))
     (pcase-dolist (`(,question . ,answer) value)
-      (puthash question (todo-write-socket--unicode (string-join (ensure-list answer) ", "))
+      (puthash question (todo-write-socket-unicode (string-join (ensure-list answer) ", "))
                object))
     object))
 
@@ -182,31 +182,31 @@ It is as for `todo-write-request', with `:answerable', which is nil if
 only the terminal can answer.  PROJECT is the root of the project; unless
 LOCAL is nil, files in it can be read."
   (let* ((tool (todo-write-permission--string input "tool_name"))
-         (given (todo-write-json--get input "tool_input"))
+         (given (todo-write-json-get input "tool_input"))
          (request (pcase tool
                     ("AskUserQuestion" (todo-write-permission--question given))
                     ("ExitPlanMode" (todo-write-permission--plan given))
                     (_ (todo-write-permission--permission
-                        tool given (todo-write-json--get input "permission_suggestions")
+                        tool given (todo-write-json-get input "permission_suggestions")
                         project local))))
-         (agent (and (todo-write-json--get input "agent_id")
+         (agent (and (todo-write-json-get input "agent_id")
                      (concat "subagent " (todo-write-permission--string input "agent_type")
                              ": "))))
     (plist-put request :title (concat agent (plist-get request :title)))))
 
 (defun todo-write-permission--string (object &rest names)
   "Return the string at the path NAMES in OBJECT, or an empty one."
-  (let ((value (apply #'todo-write-json--get object names)))
+  (let ((value (apply #'todo-write-json-get object names)))
     (if (stringp value) value "")))
 
 (defun todo-write-permission--question (given)
   "Return the request for GIVEN, the input of AskUserQuestion."
   (let ((questions
-         (cl-loop for question in (todo-write-request--first
-                                   (todo-write-json--get given "questions") 'questions)
+         (cl-loop for question in (todo-write-request-first
+                                   (todo-write-json-get given "questions") 'questions)
                   collect (list :question (todo-write-permission--string question "question")
                                 :header (todo-write-permission--string question "header")
-                                :multiple (and (todo-write-json--get question "multiSelect") t)
+                                :multiple (and (todo-write-json-get question "multiSelect") t)
                                 :options (todo-write-permission--choices question)))))
     (list :kind 'question
           :title (if questions (plist-get (car questions) :question) "A question")
@@ -220,8 +220,8 @@ LOCAL is nil, files in it can be read."
 
 (defun todo-write-permission--choices (question)
   "Return the options of QUESTION as those of a request."
-  (cl-loop for option in (todo-write-request--first (todo-write-json--get question "options")
-                                                    'options)
+  (cl-loop for option in (todo-write-request-first (todo-write-json-get question "options")
+                                                   'options)
            for label = (todo-write-permission--string option "label")
            unless (string-empty-p label)
            collect (list :label label
@@ -230,7 +230,7 @@ LOCAL is nil, files in it can be read."
 (defun todo-write-permission--plan (given)
   "Return the request for GIVEN, the input of ExitPlanMode.
 A plan without its text can be approved only in the terminal."
-  (let ((plan (todo-write-json--get given "plan")))
+  (let ((plan (todo-write-json-get given "plan")))
     (list :kind 'plan :title "Approve the plan?"
           :detail (if (stringp plan) plan "The plan is only in the terminal.")
           :format 'markdown
@@ -249,16 +249,16 @@ A plan without its text can be approved only in the terminal."
 SUGGESTIONS are Claude Code's for what to allow always.  PROJECT and LOCAL
 are as in `todo-write-permission--request'."
   (let ((excess (or (and (hash-table-p given)
-                         (todo-write-request--excess (hash-table-count given) 'fields))
-                    (todo-write-request--excess
-                     (length (todo-write-request--first (todo-write-json--get given "edits")
-                                                        'fields))
+                         (todo-write-request-excess (hash-table-count given) 'fields))
+                    (todo-write-request-excess
+                     (length (todo-write-request-first (todo-write-json-get given "edits")
+                                                       'fields))
                      'fields))))
     (pcase-let ((`(,what ,format ,detail)
                  (unless excess (todo-write-permission--detail tool given project local))))
       `( ,@excess :kind permission
          :title ,(cond ((null what) tool)
-                       ((eq format 'shell) (concat tool ": " (todo-write-row--command what 200)))
+                       ((eq format 'shell) (concat tool ": " (todo-write-text-command what 200)))
                        (t (concat tool ": " (todo-write-row-line what 200))))
          :detail ,detail :format ,format
          :options ((:label "Yes" :value (:behavior "allow") :kind allow)
@@ -271,7 +271,7 @@ are as in `todo-write-permission--request'."
 (defun todo-write-permission--always (suggestions)
   "Return options that allow always what SUGGESTIONS, a vector, say.
 A suggestion that has no words here is left out."
-  (cl-loop for suggestion in (todo-write-request--first suggestions 'options)
+  (cl-loop for suggestion in (todo-write-request-first suggestions 'options)
            for number from 0
            for words = (todo-write-permission--words suggestion)
            when words
@@ -281,8 +281,8 @@ A suggestion that has no words here is left out."
 (defun todo-write-permission--words (suggestion)
   "Return what SUGGESTION allows always, in words, or nil if that is unknown.
 That of too many parts to be read has no words, either."
-  (cl-flet ((parts (name) (todo-write-request--first (todo-write-json--get suggestion name)
-                                                     'options)))
+  (cl-flet ((parts (name) (todo-write-request-first (todo-write-json-get suggestion name)
+                                                    'options)))
     (let* ((place (todo-write-permission--place
                    (todo-write-permission--string suggestion "destination")))
            (parts (pcase (todo-write-permission--string suggestion "type")
@@ -299,13 +299,13 @@ That of too many parts to be read has no words, either."
                        ("acceptEdits" '("Accept" "all edits of files in the project"))
                        ("bypassPermissions" '("Allow" "everything, without any question")))))))
       (and place (cdr parts) (not (memq nil parts))
-           (not (todo-write-request--excess (length (cdr parts)) 'options))
+           (not (todo-write-request-excess (length (cdr parts)) 'options))
            (format "%s %s %s" (car parts) (string-join (cdr parts) ", ") place)))))
 
 (defun todo-write-permission--rule (rule)
   "Return what RULE allows, in words, or nil."
   (let ((tool (todo-write-permission--string rule "toolName"))
-        (content (todo-write-json--get rule "ruleContent")))
+        (content (todo-write-json-get rule "ruleContent")))
     (cond ((string-empty-p tool) nil)
           ((null content) (format "each call of %s" tool))
           ((not (stringp content)) nil)
@@ -326,19 +326,19 @@ That of too many parts to be read has no words, either."
   "Return (WHAT FORMAT DETAIL) of a call of TOOL with the input GIVEN.
 WHAT is a string or nil, DETAIL is as for `todo-write-request', and
 PROJECT and LOCAL are as in `todo-write-permission--request'."
-  (let ((command (todo-write-json--get given "command"))
-        (file (or (todo-write-json--get given "file_path")
-                  (todo-write-json--get given "notebook_path"))))
+  (let ((command (todo-write-json-get given "command"))
+        (file (or (todo-write-json-get given "file_path")
+                  (todo-write-json-get given "notebook_path"))))
     (cond ((and (stringp command) (member tool '("Bash" "PowerShell")))
            (list command 'shell
-                 (concat command (todo-write-request--fields given "\n# " "command"))))
+                 (concat command (todo-write-request-fields given "\n# " "command"))))
           ((and (stringp file) (todo-write-permission--change-p tool given))
            ;; The change of a large file takes a while, which nothing but its reader may wait for.
            (list file 'diff
                  (lambda () (todo-write-permission--change tool given file project local))))
-          (t (list (seq-find #'stringp (mapcar #'cdr (todo-write-json--fields given)))
+          (t (list (seq-find #'stringp (mapcar #'cdr (todo-write-json-fields given)))
                    'text
-                   (string-trim-left (todo-write-request--fields given "\n")))))))
+                   (string-trim-left (todo-write-request-fields given "\n")))))))
 
 ;;; Changes of files
 
@@ -355,23 +355,23 @@ PROJECT and LOCAL are as in `todo-write-permission--request'."
   "Return non-nil if EDITS is an array of edits with texts."
   (and (vectorp edits)
        (seq-every-p (lambda (edit)
-                      (and (stringp (todo-write-json--get edit "old_string"))
-                           (stringp (todo-write-json--get edit "new_string"))))
+                      (and (stringp (todo-write-json-get edit "old_string"))
+                           (stringp (todo-write-json-get edit "new_string"))))
                     edits)))
 
 (defun todo-write-permission--change-p (tool given)
   "Return non-nil if a diff shows all that TOOL changes with the input GIVEN."
   (when-let* ((fields (cdr (assoc tool todo-write-permission--changed))))
     (cl-loop for (name . type) in fields
-             always (funcall type (todo-write-json--get given name)))))
+             always (funcall type (todo-write-json-get given name)))))
 
 (defun todo-write-permission--change (tool given file project local)
   "Return the diff of GIVEN, with which TOOL changes FILE.
 PROJECT and LOCAL are as in `todo-write-permission--request'."
   (let* ((used (mapcar #'car (cdr (assoc tool todo-write-permission--changed))))
-         (content (and (member "content" used) (todo-write-json--get given "content")))
+         (content (and (member "content" used) (todo-write-json-get given "content")))
          (edits (cond (content nil)
-                      ((member "edits" used) (append (todo-write-json--get given "edits") nil))
+                      ((member "edits" used) (append (todo-write-json-get given "edits") nil))
                       (t (list given))))
          (known (and local (todo-write-permission--file-text file project)))
          (old (if (eq known 'new) "" known))
@@ -379,13 +379,13 @@ PROJECT and LOCAL are as in `todo-write-permission--request'."
     (concat
      (cond
       ((and old (stringp new))
-       (concat (todo-write-request--diff `((,file ,old ,new)))
+       (concat (todo-write-request-diff `((,file ,old ,new)))
                (if (eq known 'new) "\nThe file is new."
                  (and (equal old new) "\nNothing changes."))))
-      (content (concat (todo-write-request--diff `((,file "" ,content)))
+      (content (concat (todo-write-request-diff `((,file "" ,content)))
                        "\nThe whole new text; what it replaces is not shown."))
       (t (concat
-          (todo-write-request--diff
+          (todo-write-request-diff
            (mapcar (lambda (edit)
                      (list file (todo-write-permission--string edit "old_string")
                            (todo-write-permission--string edit "new_string")))
@@ -393,15 +393,15 @@ PROJECT and LOCAL are as in `todo-write-permission--request'."
           (if (eq new 'too-large)
               "\nThe old and the new text; the result is too large to be compared with the file."
             "\nThe old and the new text; the file was not compared."))))
-     (apply #'todo-write-request--fields given "\n" "file_path" used))))
+     (apply #'todo-write-request-fields given "\n" "file_path" used))))
 
 (defun todo-write-permission--edited (text edits)
   "Return TEXT after EDITS, a list of objects.
 Return nil if one of them does not apply, and `too-large' if they are
 too many or their result is too large."
   (cl-flet ((all (name) (mapcar (lambda (edit) (todo-write-permission--string edit name)) edits)))
-    (todo-write--call todo-write-dyn--text-edited text (all "old_string") (all "new_string")
-                      (mapcar (lambda (edit) (todo-write-json--get edit "replace_all")) edits))))
+    (todo-write-core-call todo-write-dyn--text-edited text (all "old_string") (all "new_string")
+                          (mapcar (lambda (edit) (todo-write-json-get edit "replace_all")) edits))))
 
 (defun todo-write-permission--file-text (file project)
   "Return the text of FILE, which is in PROJECT, `new' if there is no file, or nil.
@@ -415,7 +415,7 @@ opened."
     (when (and true (string-prefix-p root true))
       (if (not (or (file-exists-p true) (file-symlink-p file)))
           'new
-        (when-let* ((bytes (todo-write--file-bytes true (1+ todo-write-permission--file-limit)))
+        (when-let* ((bytes (todo-write-core-file-bytes true (1+ todo-write-permission--file-limit)))
                     ((<= (length bytes) todo-write-permission--file-limit)))
           (let ((text (decode-coding-string bytes 'utf-8-unix)))
             (and (not (string-match-p "[\x3fff80-\x3fffff\0]" text))

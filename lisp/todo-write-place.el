@@ -23,23 +23,23 @@
 
 ;;; Rows
 
-(defvar-local todo-write-place--ewoc nil
+(defvar-local todo-write-place-ewoc nil
   "The ewoc of the rows.")
 
-(defvar-local todo-write-place--nodes nil
+(defvar-local todo-write-place-nodes nil
   "Hash table from item id to ewoc node, ghosts included.")
 
-(defvar-local todo-write-place--header-length 0
+(defvar-local todo-write-place-header-length 0
   "Number of characters of the header, without the newline after it.")
 
-(defun todo-write-place--start (id)
+(defun todo-write-place-start (id)
   "Return the position of the row of ID, or nil."
-  (when-let* ((node (and id (gethash id todo-write-place--nodes))))
+  (when-let* ((node (and id (gethash id todo-write-place-nodes))))
     (marker-position (ewoc-location node))))
 
 ;;; Staying
 
-(defun todo-write-place--at (position &optional _start)
+(defun todo-write-place-at (position &optional _start)
   "Return the place of POSITION, or nil in the header.
 It is a list (ID OFFSET KEY COLUMN): OFFSET is from the start of the row
 of ID and, within the entry KEY, COLUMN is from the start of the entry.
@@ -50,16 +50,16 @@ Below the rows, ID is t, and on a button of an empty plan it is `button'."
                         (todo-write-place--below-rows-p position))
                     t)))
          (start (pcase id
-                  ('t (todo-write-place--footer-start))
+                  ('t (todo-write-place-footer-start))
                   ('button (point-min))
-                  (_ (todo-write-place--start id))))
+                  (_ (todo-write-place-start id))))
          (entry (get-text-property position 'todo-write-entry)))
     (and start
          (cons id (cons (- position start)
                         (when entry
-                          (let ((key (todo-write-story--entry-key entry)))
+                          (let ((key (todo-write-story-entry-key entry)))
                             (list key (- position
-                                         (todo-write-place--entry-start start key))))))))))
+                                         (todo-write-place-entry-start start key))))))))))
 
 (defun todo-write-place--welcome-p (position)
   "Return non-nil if POSITION is on a button of an empty plan."
@@ -67,28 +67,28 @@ Below the rows, ID is t, and on a button of an empty plan it is `button'."
 
 (defun todo-write-place--below-rows-p (position)
   "Return non-nil if there are rows and POSITION is below them."
-  (and todo-write-place--ewoc
-       (ewoc-nth todo-write-place--ewoc -1)
-       (>= position (todo-write-place--footer-start))))
+  (and todo-write-place-ewoc
+       (ewoc-nth todo-write-place-ewoc -1)
+       (>= position (todo-write-place-footer-start))))
 
-(defun todo-write-place--footer-start ()
+(defun todo-write-place-footer-start ()
   "Return the position after the rows."
-  (if-let* ((last (and todo-write-place--ewoc (ewoc-nth todo-write-place--ewoc -1))))
+  (if-let* ((last (and todo-write-place-ewoc (ewoc-nth todo-write-place-ewoc -1))))
       (next-single-property-change (ewoc-location last) 'todo-write-id nil (point-max))
-    (+ (point-min) todo-write-place--header-length 1)))
+    (+ (point-min) todo-write-place-header-length 1)))
 
-(defun todo-write-place--entry-start (start key)
+(defun todo-write-place-entry-start (start key)
   "Return the position of the entry KEY below the row at START, or nil."
   (let ((end (next-single-property-change start 'todo-write-id nil (point-max)))
         found)
     (while (and start (not found) (< start end))
       (let ((entry (get-text-property start 'todo-write-entry)))
-        (if (and entry (equal key (todo-write-story--entry-key entry)))
+        (if (and entry (equal key (todo-write-story-entry-key entry)))
             (setq found start)
           (setq start (next-single-property-change start 'todo-write-entry nil end)))))
     found))
 
-(defun todo-write-place--position (place)
+(defun todo-write-place-position (place)
   "Return the position of PLACE, or nil if its row is gone.
 A marker there is then at the row that followed."
   (pcase-let ((`(,id ,offset ,key ,column) place))
@@ -96,9 +96,9 @@ A marker there is then at the row that followed."
         ;; Point must not stay below the first tasks.
         (let ((position (min (point-max) (+ (point-min) offset))))
           (if (todo-write-place--welcome-p position) position (point-min)))
-      (when-let* ((start (if (eq id t) (todo-write-place--footer-start)
-                           (todo-write-place--start id))))
-        (if-let* ((entry (and key (todo-write-place--entry-start start key))))
+      (when-let* ((start (if (eq id t) (todo-write-place-footer-start)
+                           (todo-write-place-start id))))
+        (if-let* ((entry (and key (todo-write-place-entry-start start key))))
             (+ entry column)
           (min (+ start offset)
                (if (eq id t) (point-max)
@@ -107,7 +107,7 @@ A marker there is then at the row that followed."
 
 ;;; Following
 
-(defun todo-write-place--following-p (window current)
+(defun todo-write-place-following-p (window current)
   "Return non-nil if WINDOW follows CURRENT, the id of a task or nil.
 It does while point is where it was placed last, or on that task."
   (let ((point (window-point window)))
@@ -117,22 +117,22 @@ It does while point is where it was placed last, or on that task."
           (and (eq buffer (current-buffer)) (= noted point)
                ;; The wheel can scroll without moving point.
                (or (= start (window-start window))
-                   (let ((position (todo-write-place--start current)))
+                   (let ((position (todo-write-place-start current)))
                      (or (null position)
                          (todo-write-place--visible-p window position)))))))))
 
-(defun todo-write-place--follow (window current)
+(defun todo-write-place-follow (window current)
   "Let WINDOW show the task CURRENT, an id or nil, and note its new place.
 In the selected window, point moves only to scroll."
-  (when-let* ((position (todo-write-place--start current)))
+  (when-let* ((position (todo-write-place-start current)))
     (let ((visible (todo-write-place--visible-p window position)))
       (unless (and visible (eq window (selected-window)))
         (set-window-point window position))
       (unless visible
         (set-window-start window (todo-write-place--start-for window position) t))))
-  (todo-write-place--note window))
+  (todo-write-place-note window))
 
-(defun todo-write-place--note (window)
+(defun todo-write-place-note (window)
   "Note point and start of WINDOW, to detect later whether the user moved."
   (set-window-parameter window 'todo-write-places
                         (list (current-buffer) (window-point window) (window-start window))))
@@ -140,13 +140,13 @@ In the selected window, point moves only to scroll."
 (defun todo-write-place--visible-p (window position)
   "Return non-nil if WINDOW shows the row at POSITION."
   (let* ((start (window-start window))
-         (fold (todo-write-fold--at start))
+         (fold (todo-write-fold-at start))
          (start (if fold (overlay-start fold) start)))
     (and (>= position start)
          (save-excursion
            (goto-char position)
            (forward-line (- 1 (window-body-height window)
-                            (todo-write-fold--unseen-lines start position)))
+                            (todo-write-fold-unseen-lines start position)))
            (<= (point) start)))))
 
 (defun todo-write-place--start-for (window position)
@@ -157,7 +157,7 @@ In the selected window, point moves only to scroll."
       (while (and (> rows 0) (= 0 (forward-line -1)))
         (unless (invisible-p (point))
           (cl-decf rows))))
-    (when-let* ((fold (todo-write-fold--at (point))))
+    (when-let* ((fold (todo-write-fold-at (point))))
       (goto-char (overlay-start fold)))
     ;; Near the top, show the header too.
     (if (<= (count-lines (point-min) (point)) 3) (point-min) (point))))

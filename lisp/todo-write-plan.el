@@ -17,122 +17,122 @@
 
 ;;; Writing
 
-(defun todo-write--write (thread input source unanswered call)
+(defun todo-write-plan-write (thread input source unanswered call)
   "Replace the list of THREAD by INPUT; see `todo-write'.
 SOURCE and UNANSWERED are as there.  CALL is the id that this call has in
 the transcript of the agent's session, t if the host does not know it, or
 nil if no transcript has it."
-  (todo-write--configure)
+  (todo-write-core-configure)
   (let ((inhibit-quit t))
-    (todo-write--publish thread (todo-write--call todo-write-dyn--write
+    (todo-write-plan-publish thread (todo-write-core-call todo-write-dyn--write
                                   thread input source unanswered call)
-                         '(todo-write--deliver-new todo-write--dispatch-changes
-                                                   todo-write--dispatch-state-after
-                                                   todo-write--clear-failure
-                                                   todo-write--dispatch-refusal))))
+                         '(todo-write-plan--deliver-new todo-write-plan--dispatch-changes
+                                                   todo-write-plan--dispatch-state-after
+                                                   todo-write-plan--clear-failure
+                                                   todo-write-plan--dispatch-refusal))))
 
-(defun todo-write--publish (thread outcome &optional functions)
+(defun todo-write-plan-publish (thread outcome &optional functions)
   "Publish OUTCOME of THREAD to subscribers and by dispatch, and return it.
 The caller inhibits quitting, since the change is already saved.
 FUNCTIONS, if any, are called with a cons, THREAD and OUTCOME, in place of
 those of any change."
-  (setq todo-write--newest-outcome outcome)
-  (todo-write--call-each #'funcall
-                         (or functions
-                             '(todo-write--deliver-new todo-write--dispatch-changes
-                                                       todo-write--dispatch-state-after))
-                         (cons thread outcome))
-  (todo-write--warn (plist-get outcome :warnings))
+  (setq todo-write-events-newest-outcome outcome)
+  (todo-write-events-call-each #'funcall
+                               (or functions
+                                   '(todo-write-plan--deliver-new todo-write-plan--dispatch-changes
+                                                                  todo-write-plan--dispatch-state-after))
+                               (cons thread outcome))
+  (todo-write-events-warn (plist-get outcome :warnings))
   outcome)
 
-(defun todo-write--deliver-new (change)
+(defun todo-write-plan--deliver-new (change)
   "Give the observations of CHANGE, a thread and an outcome, to the subscribers."
-  (todo-write--deliver (car change)))
+  (todo-write-events-deliver (car change)))
 
-(defun todo-write--dispatch-changes (change)
+(defun todo-write-plan--dispatch-changes (change)
   "Dispatch what changed in CHANGE, a thread and an outcome."
   (when (plist-get (cdr change) :changes)
-    (todo-write--dispatch (car change) 'change (cdr change))))
+    (todo-write-events-dispatch (car change) 'change (cdr change))))
 
-(defun todo-write--dispatch-state-after (change)
+(defun todo-write-plan--dispatch-state-after (change)
   "Dispatch the state of the thread of CHANGE, a thread and an outcome.
 It was paused before, or the agent knows more tasks now."
   (when (or (plist-get (cdr change) :resumed) (plist-get (cdr change) :told))
-    (todo-write--dispatch (car change) 'state (plist-get (cdr change) :state))))
+    (todo-write-events-dispatch (car change) 'state (plist-get (cdr change) :state))))
 
-(defun todo-write--clear-failure (change)
+(defun todo-write-plan--clear-failure (change)
   "Note that the agent of CHANGE, a thread and an outcome, has not failed.
 It has written its list."
   (when (and (plist-get (cdr change) :ok)
              (eq (car (todo-write-activity (car change))) 'failed))
-    (todo-write--publish-report
-     (todo-write--call todo-write-dyn--clear-failure (car change)))))
+    (todo-write-activity-publish
+     (todo-write-core-call todo-write-dyn--clear-failure (car change)))))
 
-(defun todo-write--dispatch-refusal (change)
+(defun todo-write-plan--dispatch-refusal (change)
   "Dispatch that the write of CHANGE, a thread and an outcome, was refused.
 That the one before was refused no longer counts is dispatched, too."
   (when (or (plist-get (cdr change) :errors) (plist-get (cdr change) :mended))
-    (todo-write--dispatch (car change) 'observed "STATE_UPDATE")))
+    (todo-write-events-dispatch (car change) 'observed "STATE_UPDATE")))
 
 ;;; Asking
 
-(defun todo-write--previous-id (thread id)
+(defun todo-write-plan-previous-id (thread id)
   "Return the id of the item just before item ID of THREAD, or nil."
-  (todo-write--call todo-write-dyn--previous-id thread id))
+  (todo-write-core-call todo-write-dyn--previous-id thread id))
 
-(defun todo-write--spent (thread id)
+(defun todo-write-plan-spent (thread id)
   "Return the :spent of `todo-write-times' for item ID of THREAD, or nil."
-  (todo-write--call todo-write-dyn--spent thread id))
+  (todo-write-core-call todo-write-dyn--spent thread id))
 
-(defun todo-write--items-cleared (thread)
+(defun todo-write-plan-items-cleared (thread)
   "Return the completed items that the agent of THREAD took off its list.
 The value is like that of `todo-write-items-dropped'."
-  (todo-write--call todo-write-dyn--items-cleared thread))
+  (todo-write-core-call todo-write-dyn--items-cleared thread))
 
-(defun todo-write--earlier-lists (thread)
+(defun todo-write-plan-earlier-lists (thread)
   "Return the lists that THREAD had before its current one, oldest first.
 The value is a list of (FIRST . LAST), numbers of revisions; LAST is the
 last one in which the list was not empty."
-  (todo-write--call todo-write-dyn--earlier-lists thread))
+  (todo-write-core-call todo-write-dyn--earlier-lists thread))
 
-(defun todo-write--earlier-items (thread list)
-  "Return the items of LIST, one of `todo-write--earlier-lists' of THREAD.
+(defun todo-write-plan-earlier-items (thread list)
+  "Return the items of LIST, one of `todo-write-plan-earlier-lists' of THREAD.
 They are a list of plists: first the completed ones that the agent took
 off the list, then those of its last revision."
-  (todo-write--call todo-write-dyn--earlier-items thread (car list) (cdr list)))
+  (todo-write-core-call todo-write-dyn--earlier-items thread (car list) (cdr list)))
 
-(defun todo-write--lines-of (thread ids)
+(defun todo-write-plan-lines-of (thread ids)
   "Return the numbers of lines added and removed for the items IDS of THREAD.
 The value is a list.  Work that several of them share counts once."
-  (todo-write--call todo-write-dyn--lines-of thread ids))
+  (todo-write-core-call todo-write-dyn--lines-of thread ids))
 
-(defun todo-write--completed-runs (thread least most breaks)
+(defun todo-write-plan-completed-runs (thread least most breaks)
   "Return the MOST longest runs of at least LEAST completed items of THREAD.
 The value is a list of (FIRST-ID LAST-ID . COUNT) in list order.  A run
 has at least two items, and none whose id is in the list BREAKS."
-  (todo-write--call todo-write-dyn--completed-runs thread least most breaks))
+  (todo-write-core-call todo-write-dyn--completed-runs thread least most breaks))
 
-(defun todo-write--row-work (thread &optional id)
+(defun todo-write-plan-row-work (thread &optional id)
   "Return what the row of item ID of THREAD shows of its work, or nil.
 The value is a list (ADDED REMOVED FAILED MORE REFUSED): numbers of lines
 and of failed commands, 1 if commands changed more files, else 0, and the
 number of refused calls.  Without ID, return an alist of (ID . FIGURES)
 for the items of the list that have any."
-  (todo-write--call todo-write-dyn--row-work thread id))
+  (todo-write-core-call todo-write-dyn--row-work thread id))
 
-(defun todo-write--patches (thread id path)
+(defun todo-write-plan-patches (thread id path)
   "Return the recorded changes of THREAD as a list of (FILE . PATCH).
 FILE is the absolute name of a file, and PATCH a diff of it alone.  ID
 and PATH are as in `todo-write-patch'."
-  (todo-write--call todo-write-dyn--patches thread id path))
+  (todo-write-core-call todo-write-dyn--patches thread id path))
 
-(defun todo-write--newest-of-project ()
+(defun todo-write-plan-newest-of-project ()
   "Return the key of the newest kept thread of the current project, or nil."
   (let ((project (todo-write--project)))
     (plist-get (cl-find-if (lambda (kept)
                              (equal project
                                     (plist-get (plist-get kept :about) :project)))
-                           (todo-write--call todo-write-dyn--kept))
+                           (todo-write-core-call todo-write-dyn--kept))
                :key)))
 
 (provide 'todo-write-plan)

@@ -22,7 +22,7 @@
 (defun todo-write-plugin--settings ()
   "Return the user's settings of Claude Code, an alist, nil if there are none.
 What is not JSON is none, too: Claude Code ignores it."
-  (let ((file (expand-file-name "settings.json" (todo-write--agent-folder 'claude))))
+  (let ((file (expand-file-name "settings.json" (todo-write-core-agent-folder 'claude))))
     (when (file-regular-p file)
       (condition-case nil
           (with-temp-buffer
@@ -31,7 +31,7 @@ What is not JSON is none, too: Claude Code ignores it."
               (and (listp settings) settings)))
         (json-error nil)))))
 
-(defun todo-write-plugin--installed-p ()
+(defun todo-write-plugin-installed-p ()
   "Return non-nil if the user's settings of Claude Code enable the plugin."
   (let-alist (todo-write-plugin--settings)
     (eq t .enabledPlugins.todo-write@todo-write)))
@@ -57,7 +57,7 @@ Return a sentence about what went wrong, or nil."
                 :name "todo-write-mcp" :buffer output :noquery t :sentinel #'ignore
                 :connection-type 'pipe
                 :command `(,(todo-write-plugin--program) "permission"
-                           ,@(cdr (todo-write-mcp-setup--server))))))
+                           ,@(cdr (todo-write-mcp-setup-server))))))
     (unwind-protect
         (progn
           (process-send-string
@@ -93,20 +93,20 @@ Return nil after 5 seconds, or if HOOK exits before."
       (accept-process-output nil 0.02))
     (or value (funcall condition))))
 
-(defun todo-write-plugin--finding ()
+(defun todo-write-plugin-finding ()
   "Return the doctor's finding about the plugin."
   (let* ((program (todo-write-plugin--program))
          (version (and program (file-exists-p program)
-                       (todo-write-module--file-version program)))
+                       (todo-write-module-file-version program)))
          (remedy "M-x todo-write-mcp-setup"))
     (cond
-     ((not (todo-write-plugin--installed-p))
+     ((not (todo-write-plugin-installed-p))
       (list 'note "Claude Code's plugin: not installed" remedy))
      ((not (equal version todo-write-version))
       (list 'problem (format "Claude Code's plugin: its program is %s"
                              (if version (concat "version " version) "missing"))
             remedy))
-     ((not (eq 'open (todo-write-socket--state)))
+     ((not (eq 'open (todo-write-socket-state)))
       (list 'note "Claude Code's plugin: no question reaches this Emacs"
             "M-x todo-write-mcp-mode"))
      (t (let ((problem (todo-write-plugin--check)))

@@ -18,7 +18,7 @@
 (require 'todo-write-machines)
 (require 'todo-write-socket)
 
-(defconst todo-write-mcp--clients
+(defconst todo-write-program-clients
   '(("claude-code" "Claude Code" "claude")
     ("codex-mcp-client" "Codex" "codex")
     ("copilot-cli" "Copilot CLI")
@@ -30,8 +30,8 @@
 NAME is what the client calls itself, and LABEL what users read.  PREFIX is
 that of the thread keys, for clients whose transcripts can be followed.")
 
-(cl-defstruct (todo-write-mcp--program (:constructor todo-write-mcp--make-program)
-                                       (:copier nil))
+(cl-defstruct (todo-write-program (:constructor todo-write-program-make)
+                                  (:copier nil))
   "A program that serves an agent.
 HELLO is its last greeting, CONNECTION its connection, and BROKEN the time
 when that closed without a goodbye, or nil.  SESSIONS is an alist of the
@@ -39,93 +39,93 @@ threads that it serves and the times of their last calls.  REPORTS-ACTIVITY
 is non-nil if it reports what its agent does."
   hello connection broken sessions reports-activity)
 
-(defun todo-write-mcp--program-of (connection)
+(defun todo-write-program-of (connection)
   "Return the program of CONNECTION, which serves no session."
-  (todo-write-mcp--make-program :hello (todo-write-socket--connection-hello connection)
-                                :connection connection))
+  (todo-write-program-make :hello (todo-write-socket-connection-hello connection)
+                           :connection connection))
 
-(defvar todo-write-mcp--programs (make-hash-table :test #'equal)
+(defvar todo-write-program-all (make-hash-table :test #'equal)
   "The programs that serve agents, by (MACHINE . ID); ID is random.")
 
 ;;; Its machine and process
 
-(defun todo-write-mcp--remote (program)
+(defun todo-write-program-remote (program)
   "Return the name of the machine of PROGRAM, or nil for this one."
-  (todo-write-socket--connection-remote (todo-write-mcp--program-connection program)))
+  (todo-write-socket-connection-remote (todo-write-program-connection program)))
 
-(defun todo-write-mcp--program-pid (program)
+(defun todo-write-program-pid (program)
   "Return the process id of PROGRAM, or nil if it runs elsewhere.
 That is on another machine, or in a container."
-  (let ((hello (todo-write-mcp--program-hello program)))
-    (and (not (todo-write-mcp--remote program))
+  (let ((hello (todo-write-program-hello program)))
+    (and (not (todo-write-program-remote program))
          (not (plist-get hello :elsewhere))
          (plist-get hello :process))))
 
 ;;; Its agent
 
-(defun todo-write-mcp--client (program)
+(defun todo-write-program-client (program)
   "Return the name of the agent of PROGRAM that users read."
-  (let ((name (todo-write-mcp--hello-string program :client)))
-    (or (cadr (assoc name todo-write-mcp--clients))
-        (todo-write-mcp--key-part name))))
+  (let ((name (todo-write-program-hello-string program :client)))
+    (or (cadr (assoc name todo-write-program-clients))
+        (todo-write-program-key-part name))))
 
-(defun todo-write-mcp--hello-string (program key)
+(defun todo-write-program-hello-string (program key)
   "Return the string KEY in the greeting of PROGRAM, or an empty one."
-  (or (plist-get (todo-write-mcp--program-hello program) key) ""))
+  (or (plist-get (todo-write-program-hello program) key) ""))
 
-(defun todo-write-mcp--key-part (text)
+(defun todo-write-program-key-part (text)
   "Return TEXT, which a client sent, as a part of a thread key."
   (truncate-string-to-width
    (replace-regexp-in-string "[^[:alnum:]._-]" "-" text) 100))
 
 ;;; Threads
 
-(defun todo-write-mcp--thread (program call)
+(defun todo-write-program-thread (program call)
   "Return the key of the thread of CALL of PROGRAM.
 It begins with the machine that the program is on."
-  (todo-write-machines--key (todo-write-mcp--remote program)
-                          (todo-write-mcp--bare-thread program call)))
+  (todo-write-machines-key (todo-write-program-remote program)
+                          (todo-write-program--bare-thread program call)))
 
-(defun todo-write-mcp--bare-thread (program call)
+(defun todo-write-program--bare-thread (program call)
   "Return the key of the thread of CALL of PROGRAM on its machine.
 Each process of a client that does not name its session has its own thread."
-  (let* ((client (todo-write-mcp--hello-string program :client))
+  (let* ((client (todo-write-program-hello-string program :client))
          (session (plist-get call :session))
-         (hello (todo-write-mcp--program-hello program))
-         (prefix (nth 2 (assoc client todo-write-mcp--clients))))
+         (hello (todo-write-program-hello program))
+         (prefix (nth 2 (assoc client todo-write-program-clients))))
     (cond
-     ((and session prefix) (concat prefix ":" (todo-write-mcp--key-part session)))
-     (session (format "mcp:%s:%s" (todo-write-mcp--key-part client)
-                      (todo-write-mcp--key-part session)))
-     (t (format "mcp:%s:%s-%s" (todo-write-mcp--key-part client)
+     ((and session prefix) (concat prefix ":" (todo-write-program-key-part session)))
+     (session (format "mcp:%s:%s" (todo-write-program-key-part client)
+                      (todo-write-program-key-part session)))
+     (t (format "mcp:%s:%s-%s" (todo-write-program-key-part client)
                 (plist-get hello :process) (plist-get hello :started))))))
 
-(defun todo-write-mcp--serving (thread)
+(defun todo-write-program-serving (thread)
   "Return the program that serves THREAD, or nil."
-  (cl-loop for program being the hash-values of todo-write-mcp--programs
-           when (assoc thread (todo-write-mcp--program-sessions program))
+  (cl-loop for program being the hash-values of todo-write-program-all
+           when (assoc thread (todo-write-program-sessions program))
            return program))
 
-(defun todo-write-mcp--title (program thread)
+(defun todo-write-program-title (program thread)
   "Return the title of THREAD, which PROGRAM serves, in its transcript, or nil.
 A transcript on another machine is not looked for."
-  (unless (todo-write-mcp--remote program)
-    (todo-write-follow-sessions--title thread (todo-write-mcp--hello-string program :project))))
+  (unless (todo-write-program-remote program)
+    (todo-write-follow-sessions-title thread (todo-write-program-hello-string program :project))))
 
 ;;; Projects
 
-(defun todo-write-mcp--project (program)
+(defun todo-write-program-project (program)
   "Return the root of the project in which the agent of PROGRAM works.
 The program sent the name, so it is never treated as a remote file.  On
 another machine, it is the folder that the program names there, to which
 the hub gave the machine's prefix; no file is looked up."
-  (let ((folder (todo-write-mcp--hello-string program :project))
-        (remote (todo-write-mcp--remote program)))
-    (cond ((null remote) (todo-write-mcp--local-project folder))
-          ((string-empty-p folder) (concat (todo-write-machines--prefix remote) "/"))
+  (let ((folder (todo-write-program-hello-string program :project))
+        (remote (todo-write-program-remote program)))
+    (cond ((null remote) (todo-write-program--local-project folder))
+          ((string-empty-p folder) (concat (todo-write-machines-prefix remote) "/"))
           (t (concat (string-remove-suffix "/" folder) "/")))))
 
-(defun todo-write-mcp--local-project (folder)
+(defun todo-write-program--local-project (folder)
   "Return the root of the project of FOLDER, which a program named."
   (let* ((file-name-handler-alist nil)
          (default-directory (if (and (file-name-absolute-p folder)

@@ -69,9 +69,9 @@ The agent is `waiting' for the request's title until it is answered or
 withdrawn.  The end of its turn withdraws its requests; for other reasons
 use `todo-write-withdraw'.  Signal `todo-write-input-error' if REQUEST is
 not such a plist."
-  (todo-write-request--add thread request t))
+  (todo-write-request-add thread request t))
 
-(defun todo-write-request--add (thread request turn)
+(defun todo-write-request-add (thread request turn)
   "Open REQUEST, a plist, of the agent of THREAD; return its id.
 See `todo-write-request'; its `:process' is the id of the process on this
 machine that asks, or nil.  TURN is non-nil if the host that asks knows
@@ -82,20 +82,20 @@ that a turn runs until it reports its end."
     (todo-write-withdraw thread id)
     (setq todo-write-request--open
           (append todo-write-request--open
-                  (list `( :thread ,thread :since ,(todo-write--now)
+                  (list `( :thread ,thread :since ,(todo-write-core-now)
                            ,@(todo-write-request--too-large request) ,@request))))
-    (add-hook 'todo-write--event-functions #'todo-write-request--on-event)
+    (add-hook 'todo-write-events-functions #'todo-write-request--on-event)
     (todo-write-request--report thread turn)
-    (todo-write--dispatch thread 'request id)
+    (todo-write-events-dispatch thread 'request id)
     id))
 
 (defun todo-write-request--check (thread request)
   "Signal `todo-write-input-error' unless THREAD is a key and REQUEST a request."
   (unless (and (proper-list-p request) (cl-evenp (length request)))
-    (todo-write--wrong "request" request "keywords and values"))
+    (todo-write-core-wrong "request" request "keywords and values"))
   (cl-flet ((check (what value predicate expected)
               (unless (funcall predicate value)
-                (todo-write--wrong what value expected))))
+                (todo-write-core-wrong what value expected))))
     (check "thread" thread #'stringp "a string")
     (cl-loop
      for (what predicate expected) in
@@ -139,7 +139,7 @@ that a turn runs until it reports its end."
   "How many parts of a request a person can be expected to read.
 What has more of them takes too long to be shown, too.")
 
-(defun todo-write-request--first (sequence what)
+(defun todo-write-request-first (sequence what)
   "Return the first elements of SEQUENCE, questions or other parts, as a list.
 There is one more than the limit of WHAT if there are more.  Anything
 else than a vector or a list has none."
@@ -148,7 +148,7 @@ else than a vector or a list has none."
                   ((proper-list-p sequence) (seq-take sequence most)))
             nil)))
 
-(defun todo-write-request--excess (count what)
+(defun todo-write-request-excess (count what)
   "Return fields of a request that is too large, or nil.
 It is if COUNT is above the limit of WHAT.  The fields say so, and leave
 it to the agent's own dialog."
@@ -159,8 +159,8 @@ it to the agent's own dialog."
 
 (defun todo-write-request--too-large (request)
   "Return fields that replace those of REQUEST if it is too large, else nil."
-  (or (todo-write-request--excess (length (plist-get request :questions)) 'questions)
-      (todo-write-request--excess
+  (or (todo-write-request-excess (length (plist-get request :questions)) 'questions)
+      (todo-write-request-excess
        (apply #'max
               (seq-count (lambda (option) (not (memq (plist-get option :kind) '(allow deny))))
                          (plist-get request :options))
@@ -181,14 +181,14 @@ modify them."
                   todo-write-request--open)
     (copy-sequence todo-write-request--open)))
 
-(defun todo-write-request--get (thread id)
+(defun todo-write-request-get (thread id)
   "Return the open request ID of THREAD, or nil."
   (seq-find (lambda (request)
               (and (equal id (plist-get request :id))
                    (equal thread (plist-get request :thread))))
             todo-write-request--open))
 
-(defun todo-write-request--open-p (request)
+(defun todo-write-request-open-p (request)
   "Return non-nil if REQUEST, a value of `todo-write-requests', is still open."
   (memq request todo-write-request--open))
 
@@ -202,27 +202,27 @@ takes a while, which \\[keyboard-quit] ends."
 
 ;;; The text of a call
 
-(defun todo-write-request--fields (object before &rest except)
+(defun todo-write-request-fields (object before &rest except)
   "Return the fields of OBJECT, decoded JSON, as text, each after BEFORE.
 Leave out those named in EXCEPT.  No text of a field looks like another
 field.  Any other value than an object or null is one text, as JSON."
-  (let ((fields (todo-write-json--fields object)))
+  (let ((fields (todo-write-json-fields object)))
     (if (or fields (memq object '(nil :null)) (hash-table-p object))
         (mapconcat (pcase-lambda (`(,name . ,value))
                      (concat before (todo-write-row-line name) ": "
                              (if (and (stringp value) (equal before "\n"))
                                  (string-replace "\n" "\n    " value)
-                               (todo-write-request--json value))))
+                               (todo-write-request-json value))))
                    (seq-remove (lambda (field) (member (car field) except)) fields)
                    "")
-      (concat before (todo-write-request--json object)))))
+      (concat before (todo-write-request-json object)))))
 
-(defun todo-write-request--diff (changes)
+(defun todo-write-request-diff (changes)
   "Return CHANGES, a list of (FILE OLD NEW), as a diff.
 OLD and NEW are texts.  If they are too many or too large to be compared,
 the diff has all of both, and says so."
-  (let ((hunks (todo-write--call todo-write-dyn--text-diffs
-                                 (mapcar #'cadr changes) (mapcar #'caddr changes))))
+  (let ((hunks (todo-write-core-call todo-write-dyn--text-diffs
+                 (mapcar #'cadr changes) (mapcar #'caddr changes))))
     (concat
      (string-join
       (cl-loop for (file old new) in changes
@@ -244,13 +244,13 @@ the diff has all of both, and says so."
     (concat sign (string-replace "\n" (concat "\n" sign) (string-remove-suffix "\n" text)) "\n"
             (unless (string-suffix-p "\n" text) "\\ No newline at end of file\n"))))
 
-(defun todo-write-request--json (value)
+(defun todo-write-request-json (value)
   "Return VALUE, decoded JSON, as JSON text."
   (pcase value
     ('nil "false")
     ('t "true")
     (_ (condition-case nil
-           (substring (todo-write-json--text (vector value) :null-object nil :false-object :false)
+           (substring (todo-write-json-text (vector value) :null-object nil :false-object :false)
                       1 -1)
          ;; Hosts decode it in their own ways.
          (error (format "%S" value))))))
@@ -262,7 +262,7 @@ the diff has all of both, and says so."
   "Close the request ID of THREAD without an answer, if it is open.
 Hosts call this when it was answered elsewhere, or its agent no longer
 waits for it."
-  (when-let* ((request (todo-write-request--get thread id)))
+  (when-let* ((request (todo-write-request-get thread id)))
     (let ((inhibit-quit t))
       (todo-write-request--close request "withdrawn"))
     nil))
@@ -275,7 +275,7 @@ otherwise nil, and then do nothing.  Signal `todo-write-input-error' for
 a VALUE or TEXT that is no answer to it, and `todo-write-error' if it can
 only be answered elsewhere.  If its `:answer' signals, it is withdrawn,
 and the error is passed on."
-  (when-let* ((request (todo-write-request--get thread id)))
+  (when-let* ((request (todo-write-request-get thread id)))
     (pcase-let* ((inhibit-quit t)
                  (`(,outcome . ,answer) (todo-write-request--meaning request value text))
                  (function (plist-get request :answer))
@@ -299,7 +299,7 @@ or TEXT is no answer."
          (option (seq-find (lambda (option) (equal value (plist-get option :value)))
                            (plist-get request :options))))
     (unless (or (null text) (and (stringp text) (plist-get option :text)))
-      (todo-write--wrong "text" text (if option "no message with this option" "no message")))
+      (todo-write-core-wrong "text" text (if option "no message with this option" "no message")))
     (cond (option
            (cons (pcase (plist-get option :kind)
                    ('allow "allowed") ('always "always") ('deny "denied") (_ "answered"))
@@ -310,7 +310,7 @@ or TEXT is no answer."
                                     (list :question question
                                           :answer (if (listp answer) (vconcat answer) answer)))
                                   value))))
-          (t (todo-write--wrong "value" value "the value of an option, or answers")))))
+          (t (todo-write-core-wrong "value" value "the value of an option, or answers")))))
 
 (defun todo-write-request--answers-p (value questions)
   "Return non-nil if VALUE is an alist with an answer to each of QUESTIONS."
@@ -338,13 +338,13 @@ If OUTCOME is nil, record nothing.  ANSWER and TEXT are the user's; see
             (when outcome
               (todo-write-request--record request outcome answer text)))
         (unless todo-write-request--open
-          (remove-hook 'todo-write--event-functions #'todo-write-request--on-event))
-        (todo-write--dispatch thread 'request (plist-get request :id)))))
+          (remove-hook 'todo-write-events-functions #'todo-write-request--on-event))
+        (todo-write-events-dispatch thread 'request (plist-get request :id)))))
   t)
 
 (defun todo-write-request--record (request outcome answer text)
   "Record that REQUEST ended by OUTCOME with ANSWER and TEXT."
-  (cl-flet ((plain (string) (todo-write--plain (substring-no-properties string))))
+  (cl-flet ((plain (string) (todo-write-core-plain (substring-no-properties string))))
     (todo-write-observe
      (plist-get request :thread) "STATE_UPDATE"
      (list :request
@@ -361,16 +361,16 @@ If OUTCOME is nil, record nothing.  ANSWER and TEXT are the user's; see
 
 (defun todo-write-request--report (thread &optional turn)
   "Report that the agent of THREAD waits for its oldest open request, if any.
-TURN is as for `todo-write-request--add'."
-  (todo-write--configure)
+TURN is as for `todo-write-request-add'."
+  (todo-write-core-configure)
   (let ((oldest (car (todo-write-requests thread))))
-    (todo-write--publish-report
-     (todo-write--call todo-write-dyn--report-request
+    (todo-write-activity-publish
+     (todo-write-core-call todo-write-dyn--report-request
        thread (plist-get oldest :title) turn (plist-get oldest :process)))))
 
 (defun todo-write-request--on-event (thread what data)
   "Withdraw the requests of THREAD if WHAT with DATA ended its turn.
-For `todo-write--event-functions'."
+For `todo-write-events-functions'."
   (when (or (eq what 'forgotten)
             (and (eq what 'activity)
                  (not (eq (car data) 'waiting))))

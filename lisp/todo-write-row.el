@@ -9,7 +9,7 @@
 ;; mode line and the chats share: a task, and the header with count and bar.
 ;; Nothing here knows about windows or threads.
 ;; Lines are inserted at point, since strings with properties allocate far more;
-;; `todo-write-row--string' makes one where it is needed.
+;; `todo-write-row-string' makes one where it is needed.
 ;;
 ;; Every state has its own shape, so that a plan reads well without colors, and
 ;; every shape has an ASCII fallback for terminals that cannot display it.  Text
@@ -94,7 +94,7 @@
 
 ;;; Shapes
 
-(defun todo-write-row--kind (item &optional paused)
+(defun todo-write-row-kind (item &optional paused)
   "Return the kind of ITEM, a symbol: its status, or paused.
 Non-nil PAUSED means that the agent is stopped."
   (pcase (plist-get item :status)
@@ -102,7 +102,7 @@ Non-nil PAUSED means that the agent is stopped."
     ("in_progress" (if paused 'paused 'in_progress))
     (_ 'pending)))
 
-(defun todo-write-row--face (kind)
+(defun todo-write-row-face (kind)
   "Return the face of the text of a task of KIND."
   (pcase kind
     ('completed 'todo-write-completed)
@@ -111,24 +111,24 @@ Non-nil PAUSED means that the agent is stopped."
     ('removed 'todo-write-removed)
     (_ 'todo-write-pending)))
 
-(defun todo-write-row--shape-face (kind)
+(defun todo-write-row-shape-face (kind)
   "Return the face of the shape of a task of KIND."
   (pcase kind
     ('completed 'todo-write-completed-shape)
     ('in_progress 'todo-write-in-progress-shape)
     ('removed 'todo-write-removed-shape)
-    (_ (todo-write-row--face kind))))
+    (_ (todo-write-row-face kind))))
 
 ;;; Text
 
-(defun todo-write-row--text (item kind)
+(defun todo-write-row-text (item kind)
   "Return the text of ITEM in a row of KIND, the active form if in progress."
   (let ((active (plist-get item :activeForm)))
     (todo-write-row-plain (if (and active (memq kind '(in_progress paused)))
                               active
                             (plist-get item :content)))))
 
-(defun todo-write-row--make-button (start end type help &rest properties)
+(defun todo-write-row-make-button (start end type help &rest properties)
   "Make the text from START to END a button of TYPE with HELP and PROPERTIES.
 The buffer that shows the text says by TYPE what pressing it does; see
 `define-button-type'."
@@ -136,22 +136,22 @@ The buffer that shows the text says by TYPE what pressing it does; see
          ;; Emacs highlights adjacent lines together if they share the list.
          'mouse-face (list 'highlight) properties))
 
-(defun todo-write-row--button (text type help &rest properties)
+(defun todo-write-row-button (text type help &rest properties)
   "Return TEXT as a button of TYPE with HELP and PROPERTIES.
-See `todo-write-row--make-button'."
-  (apply #'todo-write-row--make-button (copy-sequence text) nil type help properties))
+See `todo-write-row-make-button'."
+  (apply #'todo-write-row-make-button (copy-sequence text) nil type help properties))
 
-(defvar todo-write-row--scale 1
+(defvar todo-write-row-scale 1
   "The width of a column of the buffer's font, as a multiple of the frame's.")
 
-(defmacro todo-write-row--string (&rest body)
+(defmacro todo-write-row-string (&rest body)
   "Return what BODY inserts, as a string."
   (declare (indent 0) (debug t))
   (let ((scale (make-symbol "scale")))
-    `(let ((,scale todo-write-row--scale))
+    `(let ((,scale todo-write-row-scale))
        (with-temp-buffer
          (unless (eql ,scale 1)
-           (setq-local todo-write-row--scale ,scale))
+           (setq-local todo-write-row-scale ,scale))
          ,@body
          (buffer-string)))))
 
@@ -159,25 +159,25 @@ See `todo-write-row--make-button'."
   "Alist of columns and the display properties of gaps that end there.
 Rows that are drawn the same have identical properties.")
 
-(defun todo-write-row--insert-line (head text tail width &optional end)
+(defun todo-write-row-insert-line (head text tail width &optional end)
   "Insert a line of WIDTH columns: HEAD, TEXT truncated to fit, and TAIL.
 TAIL, unless empty, ends at the last column; END, a string or nil, follows.
 Return the position after TEXT."
-  (let* ((used (todo-write-row--width head))
-         (column (max 0 (- width (todo-write-row--width tail) 1)))
+  (let* ((used (todo-write-text-width head))
+         (column (max 0 (- width (todo-write-text-width tail) 1)))
          (alone (string-empty-p tail))
-         (shown (todo-write-row--truncate text (max 0 (- (if alone width (1- column)) used))))
-         (text (todo-write-row--with-rest text shown))
+         (shown (todo-write-text-truncate text (max 0 (- (if alone width (1- column)) used))))
+         (text (todo-write-text-with-rest text shown))
          (middle (+ (point) (length head) (length text))))
     ;; One insertion: each moves the markers of all rows, and makes an interval.
     (insert (concat head text (unless alone " ") tail end))
     (unless alone
       (let ((rest (- (point) middle))
-            (stop (if (eql todo-write-row--scale 1) column
-                    (* column todo-write-row--scale))))
+            (stop (if (eql todo-write-row-scale 1) column
+                    (* column todo-write-row-scale))))
         ;; The gap ends before the last blank, which stays in wider fonts.
         (goto-char middle)
-        (insert-char ?\s (max 1 (- column used (todo-write-row--width shown))))
+        (insert-char ?\s (max 1 (- column used (todo-write-text-width shown))))
         ;; This aligns fonts in which some characters do not have their nominal
         ;; width, and keeps right-to-left text from moving the digits.
         (put-text-property middle (point) 'display
@@ -187,15 +187,15 @@ Return the position after TEXT."
         (forward-char rest)))
     middle))
 
-(defun todo-write-row--fit (left right width)
+(defun todo-write-row-fit (left right width)
   "Return LEFT and RIGHT as one line of WIDTH columns, LEFT truncated to fit.
 RIGHT ends at the last column; if it is empty, the line ends after LEFT."
-  (todo-write-row--seen
-   (todo-write-row--string (todo-write-row--insert-line "" left right width))))
+  (todo-write-text-seen
+   (todo-write-row-string (todo-write-row-insert-line "" left right width))))
 
 ;;; Tasks
 
-(defun todo-write-row--note (item items &optional summary)
+(defun todo-write-row-note (item items &optional summary)
   "Return the note at the end of the row of ITEM, a string, or nil.
 It names the positions in ITEMS, a sequence, of the open tasks that ITEM
 waits for, and its owner.  With SUMMARY, the `todo-write-summary' of its
@@ -231,36 +231,36 @@ SUMMARY is that of its thread."
         (push place places)))
     (nreverse places)))
 
-(defun todo-write-row--insert (item kind spent width &optional indent note work category)
+(defun todo-write-row-insert (item kind spent width &optional indent note work category)
   "Insert the line for ITEM of KIND, WIDTH columns.
 SPENT is the time it has been in progress, in milliseconds; nil or less
 than a second shows nothing unless the task is in progress.  INDENT is
 the number of columns to leave free at the left.  NOTE, a string, and
-WORK, as from `todo-write--row-work', stand before the time; see
-`todo-write-row--note'.  Parts that do not fit are left out, the note
+WORK, as from `todo-write-plan-row-work', stand before the time; see
+`todo-write-row-note'.  Parts that do not fit are left out, the note
 first, before the text is cut.  CATEGORY, a symbol, has the properties of
 the line; it gets the face of the text."
   (let* ((head (todo-write-row--head kind indent))
-         (text (todo-write-row--text item kind))
+         (text (todo-write-row-text item kind))
          (time (and spent (or (>= spent 1000) (memq kind '(in_progress paused)))
-                    (todo-write-row--time spent)))
+                    (todo-write-text-time spent)))
          (tail (todo-write-row--tail
                 note work time
-                (- width (todo-write-row--width head) (todo-write-row--width text) 2)))
+                (- width (todo-write-text-width head) (todo-write-text-width text) 2)))
          (start (point))
          (middle (+ start (length head)))
-         (end (todo-write-row--insert-line head text tail width "\n")))
-    (put-text-property start middle 'face (todo-write-row--shape-face kind))
+         (end (todo-write-row-insert-line head text tail width "\n")))
+    (put-text-property start middle 'face (todo-write-row-shape-face kind))
     (unless (string-empty-p tail)
       (put-text-property end (point) 'face 'todo-write-time))
     (if category
         (progn
-          (put category 'face (todo-write-row--face kind))
+          (put category 'face (todo-write-row-face kind))
           (put-text-property start (point) 'category category))
       (put-text-property middle (if (string-empty-p tail) (point) end)
-                         'face (todo-write-row--face kind)))
+                         'face (todo-write-row-face kind)))
     (when work
-      (todo-write-row--mark-work end))
+      (todo-write-row-mark-work end))
     (when (eq kind 'removed)
       ;; A struck newline would show as a stroke behind the text.
       (put-text-property (1- (point)) (point) 'face 'todo-write-pending))))
@@ -270,13 +270,13 @@ the line; it gets the face of the text."
 
 (defun todo-write-row--head (kind indent)
   "Return the text before a task of KIND, after INDENT columns or nil."
-  (let* ((shape (todo-write-row--shape kind))
+  (let* ((shape (todo-write-text-shape kind))
          (head (or (alist-get shape todo-write-row--heads nil nil #'equal)
                    (setf (alist-get shape todo-write-row--heads nil nil #'equal)
                          (concat " " shape " ")))))
     (if indent (concat (make-string indent ?\s) head) head)))
 
-(defconst todo-write-row--more-files "and more files"
+(defconst todo-write-row-more-files "and more files"
   "What is said where commands changed files in a way that is not told.")
 
 (defun todo-write-row--tail (note work time room)
@@ -285,15 +285,15 @@ It has NOTE, WORK and TIME, or as many of them as fit, the last ones, in
 columns if there is room for these.  Each may be nil."
   (if (not (or note work))
       (if (and time (<= (length time) room)) time "")
-    (let* ((lines (todo-write-row--lines (car work) (cadr work)))
+    (let* ((lines (todo-write-row-lines (car work) (cadr work)))
            (more (and (eql 1 (nth 3 work))
-                      (if lines (concat lines " " todo-write-row--more-files)
-                        todo-write-row--more-files)))
+                      (if lines (concat lines " " todo-write-row-more-files)
+                        todo-write-row-more-files)))
            (parts (list note (or more lines)
                         (todo-write-row--failed (nth 2 work) (nth 4 work)) (or time "")))
            tail)
       (while (and parts (not tail))
-        (setq tail (seq-find (lambda (tail) (<= (todo-write-row--width tail) room))
+        (setq tail (seq-find (lambda (tail) (<= (todo-write-text-width tail) room))
                              (list (todo-write-row--in-columns parts)
                                    (string-join (seq-remove (lambda (part) (member part '(nil "")))
                                                             parts)
@@ -311,36 +311,36 @@ columns if there is room for these.  Each may be nil."
             (and (or lines failed) (string-pad (or failed "") 5))
             (if (or lines failed) (format "%7s" time) time))))
 
-(defun todo-write-row--lines (added removed)
+(defun todo-write-row-lines (added removed)
   "Return the numbers of lines ADDED and REMOVED, as in +80 −109, or nil if none."
   (when (or (> (or added 0) 0) (> (or removed 0) 0))
-    (format "+%d %s%d" added (todo-write-row--shape 'minus) removed)))
+    (format "+%d %s%d" added (todo-write-text-shape 'minus) removed)))
 
 (defun todo-write-row--failed (failed refused)
   "Return how many commands FAILED and calls were REFUSED, as in ✗2 ⊘1, or nil."
   (let ((failed (and (> (or failed 0) 0)
-                     (format "%s%d" (todo-write-row--shape 'removed) failed)))
+                     (format "%s%d" (todo-write-text-shape 'removed) failed)))
         (refused (and (> (or refused 0) 0)
-                      (format "%s%d" (todo-write-row--shape 'refused) refused))))
+                      (format "%s%d" (todo-write-text-shape 'refused) refused))))
     (if (and failed refused) (concat failed " " refused) (or failed refused))))
 
-(defun todo-write-row--mark-work (start)
+(defun todo-write-row-mark-work (start)
   "Put faces on the lines changed and failed commands between START and point."
-  (let ((minus (regexp-quote (todo-write-row--shape 'minus)))
+  (let ((minus (regexp-quote (todo-write-text-shape 'minus)))
         (end (point)))
     (save-excursion
       (goto-char start)
       (when (re-search-forward (concat " \\(\\+[0-9]+\\) \\(" minus "[0-9]+\\)") end t)
         (put-text-property (match-beginning 1) (match-end 1) 'face 'todo-write-lines-added)
         (put-text-property (match-beginning 2) (match-end 2) 'face 'todo-write-lines-removed))
-      (when (re-search-forward (let ((failed (regexp-quote (todo-write-row--shape 'removed)))
-                                     (refused (regexp-quote (todo-write-row--shape 'refused))))
+      (when (re-search-forward (let ((failed (regexp-quote (todo-write-text-shape 'removed)))
+                                     (refused (regexp-quote (todo-write-text-shape 'refused))))
                                  (format " \\(\\(?:%s\\|%s\\)[0-9]+\\(?: %s[0-9]+\\)?\\)[ \n]"
                                          failed refused refused))
                                end t)
         (put-text-property (match-beginning 1) (match-end 1) 'face 'todo-write-failed)))))
 
-(defun todo-write-row--excerpt (items limit)
+(defun todo-write-row-excerpt (items limit)
   "Return at most LIMIT of ITEMS, a vector, starting before the first open one."
   (let* ((count (min limit (length items)))
          (open (or (cl-position-if-not (lambda (item)
@@ -352,79 +352,79 @@ columns if there is room for these.  Each may be nil."
 
 ;;; Header
 
-(defun todo-write-row--count (summary)
+(defun todo-write-row-count (summary)
   "Return the number of completed and of all tasks of SUMMARY, as in 2/4.
 Tasks of the user that the agent cannot be told of are counted apart:
 5/5 + 1 yours."
   (or (plist-get summary :count) "0/0"))
 
-(defun todo-write-row--progress (summary)
+(defun todo-write-row-progress (summary)
   "Return the state and the count of SUMMARY as a short string."
-  (let ((count (todo-write-row--count summary)))
+  (let ((count (todo-write-row-count summary)))
     (pcase (plist-get summary :state)
       ((or 'nil 'empty) "no tasks")
-      ('done (concat (todo-write-row--shape 'completed) " done " count))
-      ('paused (concat (todo-write-row--shape 'paused) " paused " count))
+      ('done (concat (todo-write-text-shape 'completed) " done " count))
+      ('paused (concat (todo-write-text-shape 'paused) " paused " count))
       (_ count))))
 
-(defun todo-write-row--progress-face (state)
-  "Return the face of the `todo-write-row--progress' of a plan in STATE."
+(defun todo-write-row-progress-face (state)
+  "Return the face of the `todo-write-row-progress' of a plan in STATE."
   (pcase state
     ((or 'nil 'empty) 'todo-write-time)
     ('done 'todo-write-done)
     ('paused 'todo-write-paused)
     (_ 'todo-write-count)))
 
-(defun todo-write-row--insert-bar (completed total width)
+(defun todo-write-row-insert-bar (completed total width)
   "Insert a bar of WIDTH columns for COMPLETED of TOTAL tasks."
-  (let* ((full (todo-write-row--shape 'full))
+  (let* ((full (todo-write-text-shape 'full))
          (cells (/ width (string-width full)))
          (filled (if (> total 0) (/ (* completed cells) total) 0))
          (start (point)))
     (insert-char (aref full 0) filled)
     (put-text-property start (point) 'face 'todo-write-bar)
     (setq start (point))
-    (insert-char (aref (todo-write-row--shape 'rest) 0) (- cells filled))
+    (insert-char (aref (todo-write-text-shape 'rest) 0) (- cells filled))
     (put-text-property start (point) 'face 'todo-write-bar-rest)))
 
-(defun todo-write-row--insert-header (summary width &optional note work)
+(defun todo-write-row-insert-header (summary width &optional note work)
   "Insert the header line of WIDTH columns for SUMMARY, without a newline.
 SUMMARY is the value of `todo-write-summary', or nil for no plan.  NOTE,
 a string or nil, follows the title.  WORK is a list (ADDED REMOVED) of
 numbers of lines, or nil.  The numbers and the bar are left out before
 the title is cut."
   (let* ((total (or (plist-get summary :total) 0))
-         (progress (todo-write-row--progress summary))
+         (progress (todo-write-row-progress summary))
          (note (if (plist-get summary :unsaved)
                    (concat "not saved" (and note "; ") note)
                  note))
          (note (if note (format "(%s)" (todo-write-row-line note 60)) ""))
          (title (todo-write-row-plain (or (plist-get summary :title) "Plan")))
-         (room (- width (todo-write-row--width progress) 3))
-         (free (- room (todo-write-row--width title)
-                  (if (equal note "") 0 (+ 2 (todo-write-row--width note)))))
+         (room (- width (todo-write-text-width progress) 3))
+         (free (- room (todo-write-text-width title)
+                  (if (equal note "") 0 (+ 2 (todo-write-text-width note)))))
          (bar (min 20 (/ width 4)))
          (bar (if (and (> total 0) (>= bar 8) (>= free (+ 2 bar))) (+ 2 bar) 0))
-         (lines (and work (todo-write-row--lines (car work) (cadr work))))
-         (lines (if (and lines (>= (- free bar) (+ 3 (todo-write-row--width lines))))
+         (lines (and work (todo-write-row-lines (car work) (cadr work))))
+         (lines (if (and lines (>= (- free bar) (+ 3 (todo-write-text-width lines))))
                     (concat "   " lines)
                   ""))
-         (right (+ bar (todo-write-row--width lines)))
+         (right (+ bar (todo-write-text-width lines)))
          (text (todo-write-row--title-and-note title note (max 0 (- room right))))
          (start (point))
-         (end (todo-write-row--insert-line
+         (end (todo-write-row-insert-line
                " " text progress (- width right) (and (> bar 0) "  "))))
     (put-text-property start end 'face 'todo-write-title)
     (put-text-property end (point) 'face
-                       (todo-write-row--progress-face (plist-get summary :state)))
+                       (todo-write-row-progress-face (plist-get summary :state)))
     (when (> bar 0)
-      (todo-write-row--insert-bar (plist-get summary :completed) total (- bar 2)))
+      (todo-write-row-insert-bar (plist-get summary :completed) total (- bar 2)))
     (unless (string-empty-p lines)
       (setq start (point))
       (insert lines)
-      (todo-write-row--mark-work start))))
+      (todo-write-row-mark-work start))))
 
-(defun todo-write-row--update-header (summary drawn)
+(defun todo-write-row-update-header (summary drawn)
   "Turn the header line of the buffer, drawn for DRAWN, into one for SUMMARY.
 Only digits and the bar can be changed in place: that is what most writes
 need, and a new line is much garbage.  Return nil for any other change."
@@ -433,8 +433,8 @@ need, and a new line is much garbage.  Return nil for any other change."
     (and (cl-loop for key in '(:title :state :total :yours :unsaved :refused)
                   always (equal (plist-get summary key) (plist-get drawn key)))
          (= (length before) (length count))
-         (= (string-bytes (todo-write-row--shape 'full))
-            (string-bytes (todo-write-row--shape 'rest)))
+         (= (string-bytes (todo-write-text-shape 'full))
+            (string-bytes (todo-write-text-shape 'rest)))
          (or (equal before count)
              (progn
                (goto-char (point-min))
@@ -452,8 +452,8 @@ need, and a new line is much garbage.  Return nil for any other change."
 
 (defun todo-write-row--move-bar (before completed total)
   "Make the bar at point, drawn for BEFORE of TOTAL tasks, one for COMPLETED."
-  (let ((full (aref (todo-write-row--shape 'full) 0))
-        (rest (aref (todo-write-row--shape 'rest) 0))
+  (let ((full (aref (todo-write-text-shape 'full) 0))
+        (rest (aref (todo-write-text-shape 'rest) 0))
         (start (point)))
     (while (or (eq (char-after) full) (eq (char-after) rest))
       (forward-char))
@@ -468,11 +468,11 @@ need, and a new line is much garbage.  Return nil for any other change."
 (defun todo-write-row--title-and-note (title note room)
   "Return TITLE and NOTE, both strings, in ROOM columns.
 TITLE is truncated first, and dropped if it has less than 8 columns left."
-  (let ((left (- room (todo-write-row--width note) 2)))
-    (cond ((equal note "") (todo-write-row--truncate title room))
-          ((>= left (min 8 (todo-write-row--width title)))
-           (concat (todo-write-row--truncate title left) "  " note))
-          (t (todo-write-row--truncate note room)))))
+  (let ((left (- room (todo-write-text-width note) 2)))
+    (cond ((equal note "") (todo-write-text-truncate title room))
+          ((>= left (min 8 (todo-write-text-width title)))
+           (concat (todo-write-text-truncate title left) "  " note))
+          (t (todo-write-text-truncate note room)))))
 
 (provide 'todo-write-row)
 ;;; todo-write-row.el ends here

@@ -69,9 +69,9 @@ newest first.  Say which journals cannot be read.  `C-g' quits."
   (if thread
       (mapcar (lambda (place) `(:thread ,thread :title ,thread . ,place))
               (todo-write-matches thread text todo-write-search--limit))
-    (pcase-let* ((todo-write--wait-words "Searching all plans")
+    (pcase-let* ((todo-write-core-wait-words "Searching all plans")
                  (`(,places . ,unreadable)
-                  (todo-write--call todo-write-dyn--search-all text todo-write-search--limit)))
+                  (todo-write-core-call todo-write-dyn--search-all text todo-write-search--limit)))
       (dolist (problem unreadable)
         (message "%s" problem))
       (dolist (place places places)
@@ -112,7 +112,7 @@ Signal a `user-error' if TEXT is blank or nothing is found."
 
 (defun todo-write-search--revert (&rest _)
   "Search again."
-  (todo-write-menu--require 'todo-write-search-mode)
+  (todo-write-menu-require 'todo-write-search-mode)
   (todo-write-search--show-places
    (todo-write-search--find todo-write-search--text todo-write-view-thread)))
 
@@ -126,7 +126,7 @@ Signal a `user-error' if TEXT is blank or nothing is found."
           tabulated-list-format
           (vconcat '(("Age" 6 todo-write-search--newer-p))
                    (unless todo-write-view-thread
-                     `(("Plan" ,(min 30 (todo-write-page--column-width
+                     `(("Plan" ,(min 30 (todo-write-page-column-width
                                          "Plan" tabulated-list-entries 1))
                         t)))
                    '(("What" 7 t) ("Text" 0)))
@@ -134,8 +134,8 @@ Signal a `user-error' if TEXT is blank or nothing is found."
           (format ": %s%s" (todo-write-text-count (length places) "place")
                   (if (< (length places) todo-write-search--limit) "" ", the newest")))
     (tabulated-list-init-header)
-    (todo-write-page--keep #'todo-write-page--row #'todo-write-page--of-row
-                           #'tabulated-list-print)))
+    (todo-write-page-keep #'todo-write-page-row #'todo-write-page-of-row
+                          #'tabulated-list-print)))
 
 (defun todo-write-search--newer-p (entry other)
   "Return non-nil if the place of ENTRY is newer than that of OTHER."
@@ -152,16 +152,16 @@ Signal a `user-error' if TEXT is blank or nothing is found."
       (setq from (match-end 0)))
     (list place
           (vconcat
-           (list (propertize (todo-write-row--age (/ (plist-get place :timestamp) 1000.0))
+           (list (propertize (todo-write-text-age (/ (plist-get place :timestamp) 1000.0))
                              'face 'todo-write-time))
            (unless todo-write-view-thread
-             (list (todo-write-row--helped (propertize title 'face 'bold))))
+             (list (todo-write-text-helped (propertize title 'face 'bold))))
            (list (propertize (alist-get (plist-get place :type) todo-write-search--words
                                         "said" nil #'equal)
                              'face 'todo-write-time)
-                 (todo-write-row--helped
+                 (todo-write-text-helped
                   line (format "%s\n%s\nRET, mouse-1: go there"
-                               (todo-write-row--clock (plist-get place :timestamp)) line)))))))
+                               (todo-write-text-clock (plist-get place :timestamp)) line)))))))
 
 ;;; Going there
 
@@ -174,12 +174,12 @@ Signal a `user-error' if TEXT is blank or nothing is found."
     (when (and select window)
       (select-window window))
     (with-current-buffer buffer
-      (let ((found (and id (todo-write-view--goto-any id))))
+      (let ((found (and id (todo-write-view-move-goto-any id))))
         (cond ((or (and (plist-get place :type) (todo-write-search--goto-entry place)) found)
                (when window
                  (set-window-point window (point))))
               ((and select id)
-               (todo-write-history--open-of thread id)))))))
+               (todo-write-history-open-of thread id)))))))
 
 (defun todo-write-search--goto-entry (place)
   "Show what was said or run at PLACE in its story, in full, and move there.
@@ -189,10 +189,10 @@ Return nil if the story does not have it."
                             (seq-some (lambda (event)
                                         (eql (plist-get place :timestamp)
                                              (plist-get event :timestamp)))
-                                      (list (todo-write-story--entry-call entry)
-                                            (todo-write-story--entry-result entry))))
-                          (todo-write-story--entries todo-write-view-thread part))))
-    (when (and entry (todo-write-view--goto-entry part (todo-write-story--entry-key entry)))
+                                      (list (todo-write-story-entry-call entry)
+                                            (todo-write-story-entry-result entry))))
+                          (todo-write-story-entries todo-write-view-thread part))))
+    (when (and entry (todo-write-view-move-goto-entry part (todo-write-story-entry-key entry)))
       ;; Below the line of the entry, its output has the line itself.
       (when (search-forward (plist-get place :line)
                             (next-single-property-change (point) 'button nil (point-max)) t)

@@ -40,9 +40,9 @@ gives the programs the new name."
 A function is called with a connection of that role and a message, a
 plist as from `todo-write-dyn--door-take'.  Its `:type' is `hello' when
 the connection begins, and `closed' when it has ended.  Each `call' must
-be answered, at once or later, by `todo-write-socket--answer'.")
+be answered, at once or later, by `todo-write-socket-answer'.")
 
-(defvar todo-write-socket--needed-function #'ignore
+(defvar todo-write-socket-needed-function #'ignore
   "Function that returns the threads whose journals a message needs.
 It is called with a connection and a message, as for a role.")
 
@@ -50,7 +50,7 @@ It is called with a connection and a message, as for a role.")
   "Let FUNCTION handle the messages of programs that have ROLE, a string."
   (setf (alist-get role todo-write-socket--roles nil nil #'equal) function))
 
-(cl-defstruct (todo-write-socket--connection
+(cl-defstruct (todo-write-socket-connection
                (:constructor todo-write-socket--make-connection) (:copier nil))
   "A connection of a program.
 ID is its number, HELLO the program's first message, and REMOTE the name
@@ -71,23 +71,23 @@ open yet.")
 (defconst todo-write-socket--park-limit 64
   "Number of parked messages of a connection from which on reports are not heard.")
 
-(defvar todo-write-socket--wanted nil
+(defvar todo-write-socket-wanted nil
   "Non-nil while the socket is open, or is opened as soon as that is possible.")
 
 (defvar todo-write-socket--shown nil
   "Sentences that the user was shown in this session.")
 
-(defvar todo-write-socket--outdated-programs nil
+(defvar todo-write-socket-outdated-programs nil
   "Why programs that connected must be set up again, a list of phrases.")
 
 ;;; Opening and closing
 
-(defun todo-write-socket--file ()
+(defun todo-write-socket-file ()
   "Return the name of the socket's file."
   (let ((file-name-handler-alist nil)
         (run (format "/run/user/%d" (user-uid))))
     (cond (todo-write-socket (expand-file-name todo-write-socket))
-          ((todo-write--sandbox) (concat (todo-write--sandbox) "/socket"))
+          ((todo-write-core-sandbox) (concat (todo-write-core-sandbox) "/socket"))
           ((let ((attributes (file-attributes run 'integer)))
              (and (eq t (file-attribute-type attributes))
                   (eql (file-attribute-user-id attributes) (user-uid))
@@ -95,55 +95,55 @@ open yet.")
            (concat run "/todo-write/socket"))
           (t (format "/tmp/todo-write-%d/socket" (user-uid))))))
 
-(defun todo-write-socket--open ()
+(defun todo-write-socket-open ()
   "Accept connections, or become a client of the Emacs that does.
 Signal `todo-write-error' if the socket cannot be opened safely."
-  (unless (todo-write-socket--state)
-    (todo-write-hub--ensure)
-    (todo-write--call todo-write-dyn--door-open
-      (todo-write-socket--file) emacs-version (emacs-pid)))
-  (setq todo-write-socket--wanted t)
-  (add-hook 'todo-write-hub--call-functions #'todo-write-socket--receive)
-  (add-hook 'todo-write-hub--begin-hook #'todo-write-socket--open-again))
+  (unless (todo-write-socket-state)
+    (todo-write-hub-ensure)
+    (todo-write-core-call todo-write-dyn--door-open
+      (todo-write-socket-file) emacs-version (emacs-pid)))
+  (setq todo-write-socket-wanted t)
+  (add-hook 'todo-write-hub-call-functions #'todo-write-socket--receive)
+  (add-hook 'todo-write-hub-begin-hook #'todo-write-socket--open-again))
 
 (defun todo-write-socket--open-again ()
   "Open the socket of a hub that has begun in place of an earlier one."
-  (when todo-write-socket--wanted
+  (when todo-write-socket-wanted
     (mapc #'todo-write-socket--closed todo-write-socket--connections)
     ;; This is a hook: its other functions are called in any case.
     (with-demoted-errors "todo-write: %S"
-      (todo-write-socket--open))))
+      (todo-write-socket-open))))
 
-(defun todo-write-socket--close ()
+(defun todo-write-socket-close ()
   "Close the socket and all connections."
-  (setq todo-write-socket--wanted nil)
-  (remove-hook 'todo-write-hub--begin-hook #'todo-write-socket--open-again)
-  (remove-hook 'todo-write-hub--call-functions #'todo-write-socket--receive)
-  (when (todo-write-hub--live-p)
-    (todo-write--call todo-write-dyn--door-close))
+  (setq todo-write-socket-wanted nil)
+  (remove-hook 'todo-write-hub-begin-hook #'todo-write-socket--open-again)
+  (remove-hook 'todo-write-hub-call-functions #'todo-write-socket--receive)
+  (when (todo-write-hub-live-p)
+    (todo-write-core-call todo-write-dyn--door-close))
   (mapc #'todo-write-socket--closed todo-write-socket--connections))
 
-(defun todo-write-socket--state ()
+(defun todo-write-socket-state ()
   "Return `open' if programs reach this Emacs, `client' if another, or nil."
   (let ((state (plist-get (todo-write-socket--door) :state)))
     (and (memq state '(open client)) state)))
 
-(defun todo-write-socket--reached-p (machine)
+(defun todo-write-socket-reached-p (machine)
   "Return non-nil if programs on MACHINE, a name, reach this Emacs.
 MACHINE is nil for this one."
   (if machine
-      (and todo-write-socket--wanted
+      (and todo-write-socket-wanted
            (todo-write-machines-reached-p machine))
-    (eq 'open (todo-write-socket--state))))
+    (eq 'open (todo-write-socket-state))))
 
-(defun todo-write-socket--first-pid ()
+(defun todo-write-socket-first-pid ()
   "Return the process id of the Emacs that has the socket, if known."
   (plist-get (todo-write-socket--door) :process))
 
 (defun todo-write-socket--door ()
   "Return the state of the socket as from `todo-write-dyn--door-state'."
-  (and (todo-write-hub--live-p)
-       (todo-write--call todo-write-dyn--door-state)))
+  (and (todo-write-hub-live-p)
+       (todo-write-core-call todo-write-dyn--door-state)))
 
 ;;; Messages
 
@@ -153,7 +153,7 @@ MACHINE is nil for this one."
         (machine (plist-get message :machine)))
     (pcase (plist-get message :type)
       ;; A message of a machine may wait while its connection is lost.
-      ((guard (not (or (null machine) (todo-write-socket--reached-p machine)))))
+      ((guard (not (or (null machine) (todo-write-socket-reached-p machine)))))
       ('hello (let ((connection (todo-write-socket--make-connection
                                  :id id :remote machine :hello message)))
                 (push connection todo-write-socket--connections)
@@ -170,8 +170,8 @@ MACHINE is nil for this one."
 (defun todo-write-socket--find (machine id)
   "Return the connection of number ID on MACHINE, nil for this one."
   (seq-find (lambda (connection)
-              (and (eql id (todo-write-socket--connection-id connection))
-                   (equal machine (todo-write-socket--connection-remote connection))))
+              (and (eql id (todo-write-socket-connection-id connection))
+                   (equal machine (todo-write-socket-connection-remote connection))))
             todo-write-socket--connections))
 
 (defun todo-write-socket--closed (connection)
@@ -179,17 +179,17 @@ MACHINE is nil for this one."
   (setq todo-write-socket--connections (delq connection todo-write-socket--connections))
   (todo-write-socket--pass connection '(:type closed)))
 
-(defun todo-write-socket--lose (machine)
+(defun todo-write-socket-lose (machine)
   "Forget the connections from MACHINE, which is not connected any more."
   (dolist (connection todo-write-socket--connections)
-    (when (equal machine (todo-write-socket--connection-remote connection))
+    (when (equal machine (todo-write-socket-connection-remote connection))
       (todo-write-socket--closed connection))))
 
 (defun todo-write-socket--pass (connection message)
   "Dispatch MESSAGE of CONNECTION, once the journals that it needs are open.
 Until then it is parked.  Messages of a connection keep their order."
   (let ((threads (todo-write-socket--unready
-                  (funcall todo-write-socket--needed-function connection message))))
+                  (funcall todo-write-socket-needed-function connection message))))
     (if (or threads (assq connection todo-write-socket--parked))
         (todo-write-socket--park connection message threads)
       (todo-write-socket--dispatch connection message))))
@@ -197,7 +197,7 @@ Until then it is parked.  Messages of a connection keep their order."
 (defun todo-write-socket--unready (threads)
   "Return those of THREADS whose journals must be opened, and begin to."
   (and threads
-       (todo-write--call todo-write-dyn--door-unready threads)))
+       (todo-write-core-call todo-write-dyn--door-unready threads)))
 
 (defun todo-write-socket--park (connection message threads)
   "Let MESSAGE of CONNECTION wait until the journals of THREADS are open.
@@ -208,7 +208,7 @@ What a program says of its agent again and again meanwhile is not heard."
                    todo-write-socket--park-limit))
     (setq todo-write-socket--parked
           (append todo-write-socket--parked (list (cons connection (cons message threads)))))
-    (add-hook 'todo-write-hub--ring-hook #'todo-write-socket--unpark)
+    (add-hook 'todo-write-hub-ring-hook #'todo-write-socket--unpark)
     (unless todo-write-socket--park-timer
       (setq todo-write-socket--park-timer
             (run-at-time 0.5 0.5 #'todo-write-socket--unpark)))))
@@ -227,7 +227,7 @@ What a program says of its agent again and again meanwhile is not heard."
           (todo-write-socket--park-timer
            (cancel-timer todo-write-socket--park-timer)
            (setq todo-write-socket--park-timer nil)
-           (remove-hook 'todo-write-hub--ring-hook #'todo-write-socket--unpark)))))
+           (remove-hook 'todo-write-hub-ring-hook #'todo-write-socket--unpark)))))
 
 (defun todo-write-socket--next-parked ()
   "Return the first parked message that need not wait any more, or nil."
@@ -253,43 +253,43 @@ nothing more of its connection is read before that."
   (cond ((not (eq 'call (plist-get message :type)))
          (todo-write-socket--dispatch connection message))
         ((todo-write-socket--late-p message)
-         (todo-write-socket--answer connection message nil
-                                    "The journal of the plan could not be opened in time."))
-        ((todo-write-socket--live-p connection)
+         (todo-write-socket-answer connection message nil
+                                   "The journal of the plan could not be opened in time."))
+        ((todo-write-socket-live-p connection)
          (todo-write-socket--dispatch connection message))))
 
 (defun todo-write-socket--dispatch (connection message)
   "Pass MESSAGE to the functions of CONNECTION's roles, a call to that of its role."
   (dolist (role (if-let* ((role (plist-get message :role))) (list role)
-                  (plist-get (todo-write-socket--connection-hello connection) :roles)))
+                  (plist-get (todo-write-socket-connection-hello connection) :roles)))
     (condition-case err
         (funcall (or (cdr (assoc role todo-write-socket--roles)) #'todo-write-socket--receive-other)
                  connection message)
       (error
        (if (eq (plist-get message :type) 'call)
-           (todo-write-socket--answer connection message nil (error-message-string err))
+           (todo-write-socket-answer connection message nil (error-message-string err))
          (display-warning 'todo-write (error-message-string err)))))))
 
 (defun todo-write-socket--receive-other (connection message)
   "Answer MESSAGE of CONNECTION, of a role that has no function."
   (when (eq (plist-get message :type) 'call)
-    (todo-write-socket--answer connection message nil "This Emacs does not know that role.")))
+    (todo-write-socket-answer connection message nil "This Emacs does not know that role.")))
 
-(defun todo-write-socket--answer (connection call ok text &optional decision)
+(defun todo-write-socket-answer (connection call ok text &optional decision)
   "Answer CALL, a message of CONNECTION, with TEXT.
 OK is nil for an error.  DECISION is a plist as for `json-serialize', or
 nil.  Return nil if the program has closed CONNECTION."
-  (todo-write--call todo-write-dyn--door-answer
-    (todo-write-socket--connection-remote connection) (todo-write-socket--connection-id connection) (plist-get call :call) ok
-    (todo-write-socket--unicode text) (and decision (json-serialize decision))))
+  (todo-write-core-call todo-write-dyn--door-answer
+    (todo-write-socket-connection-remote connection) (todo-write-socket-connection-id connection) (plist-get call :call) ok
+    (todo-write-socket-unicode text) (and decision (json-serialize decision))))
 
-(defun todo-write-socket--live-p (connection)
+(defun todo-write-socket-live-p (connection)
   "Return non-nil if CONNECTION is open, as far as that is known."
-  (if (todo-write-socket--connection-remote connection)
+  (if (todo-write-socket-connection-remote connection)
       (memq connection todo-write-socket--connections)
-    (todo-write--call todo-write-dyn--door-live-p (todo-write-socket--connection-id connection))))
+    (todo-write-core-call todo-write-dyn--door-live-p (todo-write-socket-connection-id connection))))
 
-(defun todo-write-socket--unicode (text)
+(defun todo-write-socket-unicode (text)
   "Return TEXT with characters replaced that JSON cannot represent."
   (if (= (length text) (string-bytes text))
       text
@@ -300,11 +300,11 @@ nil.  Return nil if the program has closed CONNECTION."
 (defun todo-write-socket--receive-check (connection message)
   "Answer MESSAGE of CONNECTION, whose program only checks the connection."
   (when (eq (plist-get message :type) 'call)
-    (todo-write-socket--answer
+    (todo-write-socket-answer
      connection message t (format "Emacs %s, process %d, answers with todo-write %s."
                                   emacs-version (emacs-pid) todo-write-version))))
 
-(defun todo-write-socket--each (function list)
+(defun todo-write-socket-each (function list)
   "Call FUNCTION with each element of LIST, in slices of 8 ms.
 Between these, Emacs reads keys.  An error with one of them does not stop
 the others."
@@ -312,9 +312,9 @@ the others."
     (while (and list (< (float-time) end))
       (condition-case-unless-debug err
           (funcall function (pop list))
-        (error (display-warning 'todo-write (todo-write--error-text err)))))
+        (error (display-warning 'todo-write (todo-write-core-error-text err)))))
     (when list
-      (run-at-time 0.002 nil #'todo-write-socket--each function list))))
+      (run-at-time 0.002 nil #'todo-write-socket-each function list))))
 
 ;;; What the user is told
 
@@ -345,7 +345,7 @@ the others."
 (defun todo-write-socket--note-outdated (reason)
   "Tell the user, once, that a program must be set up again.
 REASON is a phrase about the program."
-  (cl-pushnew reason todo-write-socket--outdated-programs :test #'equal)
+  (cl-pushnew reason todo-write-socket-outdated-programs :test #'equal)
   (todo-write-socket--show-once
    "An agent's todo-write-mcp %s; run M-x todo-write-mcp-setup again" reason))
 

@@ -34,24 +34,24 @@ A line above them opens the earlier ones."
   "Face of what the agent says between its calls."
   :group 'todo-write-faces)
 
-(defconst todo-write-story--events
+(defconst todo-write-story-events
   '("MESSAGE" "THOUGHTS" "TOOL_CALL" "TOOL_EXECUTION" "ERROR" "STATE_UPDATE")
   "Types of the observations that become entries.")
 
 (defconst todo-write-story--plan-tools
-  (concat "\\`\\(?:mcp__.*__\\)?" (regexp-opt todo-write-calls--plan-tools) "\\'")
+  (concat "\\`\\(?:mcp__.*__\\)?" (regexp-opt todo-write-calls-plan-tools) "\\'")
   "Regexp of the names of tools that only change the plan.")
 
 (defconst todo-write-story--edit-tools
   '("Edit" "MultiEdit" "Write" "NotebookEdit" "apply_patch" "edit" "write" "replace" "write_file")
   "Names of tools that change files.")
 
-(defconst todo-write-story--command-tools
+(defconst todo-write-story-command-tools
   '("Bash" "bash" "shell" "exec_command" "shell_command" "shell_exec" "local_shell"
     "run_shell_command" "PowerShell" "exec")
   "Names of tools that run commands.")
 
-(cl-defstruct (todo-write-story--entry (:constructor todo-write-story--make-entry) (:copier nil))
+(cl-defstruct (todo-write-story-entry (:constructor todo-write-story--make-entry) (:copier nil))
   "An entry of a story.
 KEY is a string that names it as long as the thread lives.  KIND is
 `said', `thought', `command', `edit', `call', `error', `wait', `git' or
@@ -62,7 +62,7 @@ nil.  URL is the address of the page that the entry is about, or nil."
 
 ;;; Entries
 
-(defun todo-write-story--entries (thread id)
+(defun todo-write-story-entries (thread id)
   "Return the entries of item ID of THREAD, oldest first.
 ID `outside' stands for what was done while no item was in progress."
   (let* ((project (plist-get (todo-write-about thread) :project))
@@ -76,8 +76,8 @@ ID `outside' stands for what was done while no item was in progress."
     ;; before the events during it, and its end after them.
     (let ((changes (and (stringp id) (todo-write-story--changes thread id))))
       (sort (append (seq-take changes 1) entries (seq-drop changes 1))
-            (lambda (a b) (< (todo-write-story--entry-time a)
-                             (todo-write-story--entry-time b)))))))
+            (lambda (a b) (< (todo-write-story-entry-time a)
+                             (todo-write-story-entry-time b)))))))
 
 (defun todo-write-story--merge (entries)
   "Return ENTRIES with one in place of successive thoughts that continue it.
@@ -86,17 +86,17 @@ Codex repeats what it thought before each further thought."
     (dolist (entry entries (nreverse merged))
       (let ((last (car merged)))
         (if (and last
-                 (eq 'thought (todo-write-story--entry-kind last))
-                 (eq 'thought (todo-write-story--entry-kind entry))
-                 (string-prefix-p (todo-write-story--entry-text last)
-                                  (todo-write-story--entry-text entry)))
-            (setf (todo-write-story--entry-text last) (todo-write-story--entry-text entry)
-                  (todo-write-story--entry-call last) (todo-write-story--entry-call entry))
+                 (eq 'thought (todo-write-story-entry-kind last))
+                 (eq 'thought (todo-write-story-entry-kind entry))
+                 (string-prefix-p (todo-write-story-entry-text last)
+                                  (todo-write-story-entry-text entry)))
+            (setf (todo-write-story-entry-text last) (todo-write-story-entry-text entry)
+                  (todo-write-story-entry-call last) (todo-write-story-entry-call entry))
           (push entry merged))))))
 
 (defun todo-write-story--observations (thread id)
   "Return the observations of THREAD that belong to the story of ID, a list."
-  (append (apply #'todo-write-observations thread :types todo-write-story--events
+  (append (apply #'todo-write-observations thread :types todo-write-story-events
                  (if (stringp id) (list :step id) '(:outside t)))
           nil))
 
@@ -119,12 +119,12 @@ of a call becomes part of the entry of the call."
       (or (todo-write-story--wait observation (todo-write-story--request fields))
           (todo-write-story--note observation (plist-get fields :text))))
      ((and entry (equal type "TOOL_EXECUTION"))
-      (setf (todo-write-story--entry-result entry) observation)
-      (when (and (memq (todo-write-story--entry-kind entry) '(call edit))
-                 (todo-write-story--files entry))
-        (setf (todo-write-story--entry-kind entry) 'edit
-              (todo-write-story--entry-text entry)
-              (todo-write-story--files-text (todo-write-story--files entry) project)))
+      (setf (todo-write-story-entry-result entry) observation)
+      (when (and (memq (todo-write-story-entry-kind entry) '(call edit))
+                 (todo-write-story-files entry))
+        (setf (todo-write-story-entry-kind entry) 'edit
+              (todo-write-story-entry-text entry)
+              (todo-write-story--files-text (todo-write-story-files entry) project)))
       nil)
      (t
       (setq entry (todo-write-story--make observation type fields project))
@@ -140,8 +140,8 @@ CALLS is as in `todo-write-story--read'."
               (todo-write-story--make-entry
                :key (format "%s/git%d" (plist-get observation :id) (cl-incf number))
                :kind 'git :time (plist-get observation :timestamp) :text text :url url
-               :call (and entry (todo-write-story--entry-call entry)) :result observation))
-            (todo-write-effect--git observation))))
+               :call (and entry (todo-write-story-entry-call entry)) :result observation))
+            (todo-write-effect-git observation))))
 
 (defun todo-write-story--make (observation type fields project)
   "Return an entry of OBSERVATION of TYPE, whose content has FIELDS.
@@ -154,23 +154,23 @@ File names are relative to PROJECT."
                  ("THOUGHTS" 'thought)
                  ("ERROR" 'error)
                  ((guard (or files (member name todo-write-story--edit-tools))) 'edit)
-                 ((guard (member name todo-write-story--command-tools)) 'command)
+                 ((guard (member name todo-write-story-command-tools)) 'command)
                  (_ 'call)))
          (text (if files
                    (todo-write-story--files-text files project)
-                 (todo-write-story--text content project)))
-         (excluded (todo-write-story--excluded observation " (" ")"))
+                 (todo-write-story-text content project)))
+         (excluded (todo-write-story-excluded observation " (" ")"))
          (line (pcase kind
                  ((and 'call (guard (not (equal name ""))))
                   (todo-write-row-line (concat name " " text excluded) 400))
-                 ('command (todo-write-row--command
-                            (concat (or (todo-write-effect--commands text) text) excluded) 400))
+                 ('command (todo-write-text-command
+                            (concat (or (todo-write-effect-commands text) text) excluded) 400))
                  (_ (todo-write-row-line (concat text excluded) 400)))))
     (todo-write-story--make-entry
      :key (plist-get observation :id)
      :kind kind
      :time (plist-get observation :timestamp)
-     :text (if (memq kind '(said thought)) (todo-write-story--unmark line) line)
+     :text (if (memq kind '(said thought)) (todo-write-story-unmark line) line)
      :call (unless (equal type "TOOL_EXECUTION") observation)
      :result (when (equal type "TOOL_EXECUTION") observation))))
 
@@ -180,7 +180,7 @@ See `todo-write-request'.  Hosts may have requests of other kinds."
   (let ((request (plist-get content :request)))
     (and (consp request) (numberp (plist-get request :since)) request)))
 
-(defun todo-write-story--excluded (observation &optional before after)
+(defun todo-write-story-excluded (observation &optional before after)
   "Return that not all of OBSERVATION is recorded, between BEFORE and AFTER.
 Return nil if it is."
   (let ((metadata (plist-get observation :metadata)))
@@ -229,49 +229,49 @@ Return nil if it is."
   "Return VALUE if it is a string, else an empty one."
   (if (stringp value) value ""))
 
-(defun todo-write-story--relative (path project)
+(defun todo-write-story-relative (path project)
   "Return PATH relative to PROJECT if it is below that.
 The agent chose the name, so no file name handler may see it."
-  (string-remove-prefix (file-name-as-directory (todo-write-machines--local-name (or project "/")))
+  (string-remove-prefix (file-name-as-directory (todo-write-machines-local-name (or project "/")))
                         path))
 
 (defun todo-write-story--files-text (files project)
   "Return the names of FILES, a list of plists, relative to PROJECT."
-  (let ((path (todo-write-story--relative (plist-get (car files) :path) project)))
+  (let ((path (todo-write-story-relative (plist-get (car files) :path) project)))
     (if (cdr files) (format "%s and %d more" path (length (cdr files))) path)))
 
-(defun todo-write-story--call-p (entry)
+(defun todo-write-story-call-p (entry)
   "Return non-nil if ENTRY is a call, which has something to visit."
-  (memq (todo-write-story--entry-kind entry) '(command edit call git)))
+  (memq (todo-write-story-entry-kind entry) '(command edit call git)))
 
-(defun todo-write-story--files (entry)
+(defun todo-write-story-files (entry)
   "Return the files that the call of ENTRY changed, a list of plists."
-  (unless (eq 'git (todo-write-story--entry-kind entry))
-    (append (plist-get (plist-get (todo-write-story--entry-result entry) :metadata) :files) nil)))
+  (unless (eq 'git (todo-write-story-entry-kind entry))
+    (append (plist-get (plist-get (todo-write-story-entry-result entry) :metadata) :files) nil)))
 
-(defun todo-write-story--outcome (entry)
+(defun todo-write-story-outcome (entry)
   "Return the outcome of the call of ENTRY, a symbol, or nil if it has none."
-  (let* ((result (todo-write-story--entry-result entry))
+  (let* ((result (todo-write-story-entry-result entry))
          (outcome (plist-get (plist-get result :metadata) :outcome)))
-    (cond ((eq (todo-write-story--entry-kind entry) 'error) 'failed)
+    (cond ((eq (todo-write-story-entry-kind entry) 'error) 'failed)
           (outcome (intern-soft outcome))
           ((null result) nil)
           ((eq t (plist-get (plist-get result :content) :isError)) 'failed)
           (t 'ok))))
 
-(defun todo-write-story--output (entry)
+(defun todo-write-story-output (entry)
   "Return what the call of ENTRY returned, a string, or nil."
-  (let* ((result (todo-write-story--entry-result entry))
+  (let* ((result (todo-write-story-entry-result entry))
          (content (plist-get result :content))
          (output (if (consp content)
                      (or (plist-get content :content) (plist-get content :text)
                          (plist-get content :result))
                    content)))
-    (if (stringp output) output (todo-write-story--excluded result))))
+    (if (stringp output) output (todo-write-story-excluded result))))
 
 ;;; Texts
 
-(defun todo-write-story--text (content project)
+(defun todo-write-story-text (content project)
   "Return the text of CONTENT, of an observation in PROJECT.
 For a tool call, that is its most telling argument."
   (cond ((stringp content) content)
@@ -313,7 +313,7 @@ For a tool call, that is its most telling argument."
                      when text collect (concat (substring (symbol-name key) 1) ": " text))
             ", ")))))
 
-(defun todo-write-story--unmark (line)
+(defun todo-write-story-unmark (line)
   "Return LINE without the marks of bold text."
   (replace-regexp-in-string "\\*\\*\\([^*\n]+\\)\\*\\*" "\\1" line))
 
@@ -321,14 +321,14 @@ For a tool call, that is its most telling argument."
   "Return the most telling part of INPUT, the arguments of a call in PROJECT.
 That is the first of the usual arguments, else the first short string,
 else all of INPUT."
-  (let* ((decoded (todo-write-json--parsed input))
-         (fields (todo-write-json--fields decoded))
+  (let* ((decoded (todo-write-json-parsed input))
+         (fields (todo-write-json-fields decoded))
          (name (seq-find (lambda (name) (todo-write-story--words (cdr (assoc name fields))))
                          '("command" "cmd" "file_path" "notebook_path" "path" "pattern"
                            "query" "url" "description" "prompt" "input" "code" "chars")))
          (text (todo-write-story--words (cdr (assoc name fields)))))
     (cond ((member name '("file_path" "notebook_path" "path"))
-           (concat (todo-write-story--relative text project)
+           (concat (todo-write-story-relative text project)
                    (todo-write-story--range (cdr (assoc "offset" fields))
                                             (cdr (assoc "limit" fields)))))
           (text)
@@ -362,29 +362,29 @@ else all of INPUT."
 
 ;;; The summary
 
-(defun todo-write-story--lines (added removed)
+(defun todo-write-story-lines (added removed)
   "Return the numbers of lines ADDED and REMOVED as a string, such as +80 −109."
   (concat (propertize (format "+%d" added) 'face 'todo-write-lines-added)
           " "
-          (propertize (format "%s%d" (todo-write-row--shape 'minus) removed)
+          (propertize (format "%s%d" (todo-write-text-shape 'minus) removed)
                       'face 'todo-write-lines-removed)))
 
 (defun todo-write-story--span (times)
   "Return when a task with TIMES was in progress, or nil."
   (pcase-let ((`(,started ,completed ,created)
                (mapcar (lambda (key) (plist-get times key)) '(:started :completed :created))))
-    (cond ((and started completed) (todo-write-story--clock-span started completed))
+    (cond ((and started completed) (todo-write-story-clock-span started completed))
           ((and created completed)
            (pcase-let ((`(,from ,to)
-                        (split-string (todo-write-story--clock-span created completed) "–")))
+                        (split-string (todo-write-story-clock-span created completed) "–")))
              (format "added %s, completed %s" from to)))
-          (completed (concat "completed " (todo-write-row--clock completed)))
-          (started (concat "since " (todo-write-row--clock started)))
-          (created (concat "added " (todo-write-row--clock created))))))
+          (completed (concat "completed " (todo-write-text-clock completed)))
+          (started (concat "since " (todo-write-text-clock started)))
+          (created (concat "added " (todo-write-text-clock created))))))
 
-(defun todo-write-story--clock-span (from to)
+(defun todo-write-story-clock-span (from to)
   "Return the time from FROM to TO, milliseconds, with the date where it is needed."
-  (concat (todo-write-row--clock from) "–" (todo-write-row--clock to from)))
+  (concat (todo-write-text-clock from) "–" (todo-write-text-clock to from)))
 
 (defun todo-write-story--work (work)
   "Return WORK, as from `todo-write-work', as a list of strings."
@@ -413,7 +413,7 @@ else all of INPUT."
     (format "new %s, out %s%s, re-read %s"
             (todo-write-text-number (+ (plist-get tokens :input)
                                          (plist-get tokens :cacheWrite)))
-            (if (plist-get tokens :atLeast) (todo-write-row--shape 'at-least) "")
+            (if (plist-get tokens :atLeast) (todo-write-text-shape 'at-least) "")
             (todo-write-text-number (plist-get tokens :output))
             (todo-write-text-number (plist-get tokens :cacheRead)))))
 
@@ -424,32 +424,32 @@ else all of INPUT."
 
 ;;; Lines
 
-(defun todo-write-story--insert (thread id width &optional open earlier)
+(defun todo-write-story-insert (thread id width &optional open earlier)
   "Insert the story of item ID of THREAD as lines of WIDTH columns.
 OPEN is a list of the keys of entries that are shown in full.  Unless
 EARLIER is non-nil, only the last `todo-write-story-limit' are shown."
   (let* (;; Hundreds of entries need several collections, of which one is enough.
          (gc-cons-threshold (max gc-cons-threshold 10000000))
-         (entries (todo-write-story--entries thread id))
+         (entries (todo-write-story-entries thread id))
          (hidden (if earlier 0 (max 0 (- (length entries) todo-write-story-limit))))
          (shown (nthcdr hidden entries))
          (room (todo-write-story--room shown width)))
     (todo-write-story--insert-summary thread id width)
     (when (> hidden 0)
-      (insert (todo-write-row--button (propertize (format "     %d earlier" hidden)
-                                                  'face 'todo-write-detail)
-                                      'todo-write-earlier "RET, mouse-1: show them"
-                                      'todo-write-earlier id)
+      (insert (todo-write-row-button (propertize (format "     %d earlier" hidden)
+                                                 'face 'todo-write-detail)
+                                     'todo-write-earlier "RET, mouse-1: show them"
+                                     'todo-write-earlier id)
               "\n"))
     (todo-write-story--insert-entries shown width room open)))
 
 (defun todo-write-story--insert-entries (entries width room open)
   "Insert ENTRIES as lines of WIDTH columns, with ROOM for their texts.
-OPEN is as in `todo-write-story--insert'."
+OPEN is as in `todo-write-story-insert'."
   (let (day)
     (dolist (entry entries)
-      (let ((date (format-time-string "%F" (/ (todo-write-story--entry-time entry) 1000)))
-            (key (todo-write-story--entry-key entry)))
+      (let ((date (format-time-string "%F" (/ (todo-write-story-entry-time entry) 1000)))
+            (key (todo-write-story-entry-key entry)))
         (unless (equal date (or day (format-time-string "%F")))
           (insert (propertize (concat "     " date "\n") 'face 'todo-write-time)))
         (setq day date)
@@ -467,16 +467,16 @@ OPEN is as in `todo-write-story--insert'."
      (mapcar (lambda (part) (propertize part 'face 'todo-write-detail))
              (append (ensure-list (todo-write-story--span times))
                      (todo-write-story--work work)))
-     (propertize (format " %s " (todo-write-row--shape 'dot)) 'face 'todo-write-detail)
+     (propertize (format " %s " (todo-write-text-shape 'dot)) 'face 'todo-write-detail)
      width)
     (todo-write-story--insert-flow
      (mapcar (lambda (file)
                (let ((path (plist-get file :path)))
-                 (todo-write-row--button
-                  (concat (todo-write-row--truncate-start
-                           (todo-write-row-line (todo-write-story--relative path project))
+                 (todo-write-row-button
+                  (concat (todo-write-text-truncate-start
+                           (todo-write-row-line (todo-write-story-relative path project))
                            (max 10 (- width (if (plist-get file :byCommand) 32 20))))
-                          "  " (todo-write-story--lines (plist-get file :added)
+                          "  " (todo-write-story-lines (plist-get file :added)
                                                        (plist-get file :removed))
                           (and (plist-get file :byCommand)
                                (propertize "  by command" 'face 'todo-write-detail)))
@@ -486,15 +486,15 @@ OPEN is as in `todo-write-story--insert'."
      "     " width)
     (when (plist-get work :moreFiles)
       (todo-write-story--insert-flow
-       (list (propertize todo-write-row--more-files 'face 'todo-write-detail))
+       (list (propertize todo-write-row-more-files 'face 'todo-write-detail))
        "" width))))
 
 (defun todo-write-story--insert-flow (parts separator width)
   "Insert PARTS, strings, with SEPARATOR between them, in lines of WIDTH columns."
   (let ((column 0))
     (dolist (part parts)
-      (let* ((part (todo-write-row--truncate part (max 5 (- width 5))))
-             (size (todo-write-row--width part)))
+      (let* ((part (todo-write-text-truncate part (max 5 (- width 5))))
+             (size (todo-write-text-width part)))
         (when (> (+ column (length separator) size) (- width 5))
           (insert "\n")
           (setq column 0))
@@ -526,15 +526,15 @@ The reasons of failures need some room to the right."
 
 (defun todo-write-story--reason (entry)
   "Return the line that says why the call of ENTRY failed, or nil."
-  (or (todo-write-effect--refusal (todo-write-story--entry-result entry))
-      (when-let* ((output (and (memq (todo-write-story--outcome entry) '(failed refused))
-                               (todo-write-story--output entry)))
-                  (line (todo-write-failure--line output)))
+  (or (todo-write-effect-refusal (todo-write-story-entry-result entry))
+      (when-let* ((output (and (memq (todo-write-story-outcome entry) '(failed refused))
+                               (todo-write-story-output entry)))
+                  (line (todo-write-failure-line output)))
         (todo-write-row-line line 200))))
 
 (defun todo-write-story--mark (entry)
   "Return the shape and the face of ENTRY, and its outcome in words, a list."
-  (pcase (cons (todo-write-story--entry-kind entry) (todo-write-story--outcome entry))
+  (pcase (cons (todo-write-story-entry-kind entry) (todo-write-story-outcome entry))
     (`(said . ,_) '(nil nil "said"))
     (`(thought . ,_) '(thought todo-write-thought "thought"))
     (`(wait . ,_) '(paused todo-write-paused "waited for you"))
@@ -550,7 +550,7 @@ The reasons of failures need some room to the right."
 (defun todo-write-story--insert-entry (entry width room)
   "Insert ENTRY as a line of WIDTH columns, with ROOM for its text."
   (pcase-let* ((`(,shape ,face ,words) (todo-write-story--mark entry))
-               (whole (memq (todo-write-story--entry-kind entry) '(said thought change wait git)))
+               (whole (memq (todo-write-story-entry-kind entry) '(said thought change wait git)))
                (right (if (or whole (< width todo-write-story--least)) ""
                         (todo-write-story--right entry)))
                (end (+ todo-write-story--head room todo-write-story--end))
@@ -562,69 +562,69 @@ The reasons of failures need some room to the right."
                                   ;; Nothing else stands in this line.
                                   ((string-empty-p right) (- width todo-write-story--head))
                                   (t (- end todo-write-story--head
-                                        (todo-write-row--width right) 2)))))
+                                        (todo-write-text-width right) 2)))))
                (start (point)))
     (insert "     "
-            (propertize (format-time-string "%R  " (/ (todo-write-story--entry-time entry) 1000))
+            (propertize (format-time-string "%R  " (/ (todo-write-story-entry-time entry) 1000))
                         'face 'todo-write-time)
-            (if shape (concat (propertize (todo-write-row--shape shape) 'face face) " ") "")
+            (if shape (concat (propertize (todo-write-text-shape shape) 'face face) " ") "")
             text)
     (unless (string-empty-p right)
-      (todo-write-story--insert-gap start (- end (todo-write-row--width right)))
+      (todo-write-story--insert-gap start (- end (todo-write-text-width right)))
       (insert right))
     (when beside
       (todo-write-story--insert-gap start (+ end 3))
-      (insert (propertize (todo-write-row--truncate reason (- width end 3))
+      (insert (propertize (todo-write-text-truncate reason (- width end 3))
                           'face 'todo-write-failed)))
     (insert "\n")
-    (todo-write-row--make-button start (point) 'todo-write-entry
-                                 (todo-write-row--help (todo-write-story--help entry words reason))
-                                 'todo-write-entry entry)))
+    (todo-write-row-make-button start (point) 'todo-write-entry
+                                (todo-write-text-help (todo-write-story--help entry words reason))
+                                'todo-write-entry entry)))
 
 (defun todo-write-story--insert-gap (start column)
   "Insert blanks from the end of the line at START up to COLUMN, in any font."
-  (let ((count (- column (todo-write-row--width
-                          (todo-write-row--seen (buffer-substring start (point)))))))
+  (let ((count (- column (todo-write-text-width
+                          (todo-write-text-seen (buffer-substring start (point)))))))
     (when (> count 1)
       (insert (propertize (make-string (1- count) ?\s)
-                          'display `(space :align-to ,(* (1- column) todo-write-row--scale)))))
+                          'display `(space :align-to ,(* (1- column) todo-write-row-scale)))))
     ;; In wider fonts, this one stays.
     (insert " ")))
 
 (defun todo-write-story--shown-text (entry width)
   "Return the text of ENTRY in its face, cut to WIDTH columns."
-  (let ((text (todo-write-story--entry-text entry)))
-    (pcase (todo-write-story--entry-kind entry)
-      ('said (propertize (concat (todo-write-row--shape 'quote)
+  (let ((text (todo-write-story-entry-text entry)))
+    (pcase (todo-write-story-entry-kind entry)
+      ('said (propertize (concat (todo-write-text-shape 'quote)
                                  (todo-write-story--cut text (- width 2))
-                                 (todo-write-row--shape 'unquote))
+                                 (todo-write-text-shape 'unquote))
                          'face 'todo-write-said))
       ('thought (propertize (todo-write-story--cut text width) 'face 'todo-write-thought))
-      ('edit (todo-write-row--with-rest text (todo-write-row--truncate-start text width) t))
+      ('edit (todo-write-text-with-rest text (todo-write-text-truncate-start text width) t))
       (_ (todo-write-story--cut text width)))))
 
 (defun todo-write-story--cut (text width)
   "Return TEXT truncated to WIDTH columns, with the rest for Isearch."
-  (todo-write-row--with-rest text (todo-write-row--truncate text width)))
+  (todo-write-text-with-rest text (todo-write-text-truncate text width)))
 
 (defun todo-write-story--help (entry words reason)
   "Return the help text of ENTRY: its text, its outcome in WORDS, and REASON."
-  (let* ((metadata (plist-get (todo-write-story--entry-result entry) :metadata))
+  (let* ((metadata (plist-get (todo-write-story-entry-result entry) :metadata))
          (code (plist-get metadata :exitCode)))
-    (concat (todo-write-story--entry-text entry) "\n" words
+    (concat (todo-write-story-entry-text entry) "\n" words
             (and code (not (eql code 0)) (format ", exit code %s" code))
             (mapconcat (lambda (remark) (concat ", " remark))
-                       (todo-write-effect--remarks (todo-write-story--entry-result entry)) "")
+                       (todo-write-effect-remarks (todo-write-story-entry-result entry)) "")
             (and reason (concat ": " reason)))))
 
 (defun todo-write-story--right (entry)
   "Return the end of the line of ENTRY: lines changed, or how long it took."
-  (let* ((files (todo-write-story--files entry))
-         (call (todo-write-story--entry-call entry))
-         (metadata (plist-get (or (todo-write-story--entry-result entry) call) :metadata))
+  (let* ((files (todo-write-story-files entry))
+         (call (todo-write-story-entry-call entry))
+         (metadata (plist-get (or (todo-write-story-entry-result entry) call) :metadata))
          (duration (plist-get metadata :durationMs)))
     (cond (files
-           (todo-write-story--lines (apply #'+ (mapcar (lambda (file) (plist-get file :added)) files))
+           (todo-write-story-lines (apply #'+ (mapcar (lambda (file) (plist-get file :added)) files))
                                    (apply #'+ (mapcar (lambda (file) (plist-get file :removed))
                                                       files))))
           ((and (numberp duration) (>= duration 1000))
@@ -632,35 +632,35 @@ The reasons of failures need some room to the right."
           (t ""))))
 
 (defun todo-write-story--duration (milliseconds)
-  "Return MILLISECONDS as seconds, or as `todo-write-row--time' from a minute on."
+  "Return MILLISECONDS as seconds, or as `todo-write-text-time' from a minute on."
   (if (< milliseconds 60000)
       (format "%d s" (/ milliseconds 1000))
-    (todo-write-row--time milliseconds)))
+    (todo-write-text-time milliseconds)))
 
 (defun todo-write-story--insert-whole (entry button)
   "Insert all of ENTRY with its line breaks: the call, its patches and its output.
 It belongs to BUTTON, the value of that property in the line of ENTRY."
   (let* ((start (point))
-         (call (todo-write-story--entry-call entry))
-         (content (if (eq (todo-write-story--entry-kind entry) 'wait)
-                      (todo-write-story--entry-text entry)
+         (call (todo-write-story-entry-call entry))
+         (content (if (eq (todo-write-story-entry-kind entry) 'wait)
+                      (todo-write-story-entry-text entry)
                     (plist-get call :content)))
          (texts (delq nil (append
-                           (list (and call (todo-write-story--text content nil)))
+                           (list (and call (todo-write-story-text content nil)))
                            (mapcar (lambda (file) (plist-get file :patch))
-                                   (todo-write-story--files entry))
-                           (when-let* ((remarks (todo-write-effect--remarks
-                                                 (todo-write-story--entry-result entry))))
+                                   (todo-write-story-files entry))
+                           (when-let* ((remarks (todo-write-effect-remarks
+                                                 (todo-write-story-entry-result entry))))
                              (list (string-join remarks ", ")))
                            ;; What an edit returns repeats what it changed.
-                           (when (or (null (todo-write-story--files entry))
-                                     (eq (todo-write-story--entry-kind entry) 'command))
-                             (list (todo-write-story--output entry)))))))
+                           (when (or (null (todo-write-story-files entry))
+                                     (eq (todo-write-story-entry-kind entry) 'command))
+                             (list (todo-write-story-output entry)))))))
     (dolist (text texts)
       (dolist (line (split-string (string-trim-right (todo-write-row-plain-lines text)) "\n"))
         (insert (make-string todo-write-story--head ?\s) line "\n")))
-    (todo-write-row--make-button start (point) 'todo-write-entry nil
-                                 'todo-write-entry entry 'face 'todo-write-detail)
+    (todo-write-row-make-button start (point) 'todo-write-entry nil
+                                'todo-write-entry entry 'face 'todo-write-detail)
     ;; Pressing it is pressing the line; moving stops only there.
     (put-text-property start (point) 'button button)))
 
@@ -672,7 +672,7 @@ It belongs to BUTTON, the value of that property in the line of ENTRY."
     (mapcar (pcase-lambda (`(,time . ,text))
               (todo-write-story--make-entry :key (format "%s/%d" id (cl-incf number))
                                             :kind 'change :time time :text text))
-            (todo-write-detail--changes thread id))))
+            (todo-write-detail-changes thread id))))
 
 (provide 'todo-write-story)
 ;;; todo-write-story.el ends here

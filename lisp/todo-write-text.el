@@ -17,7 +17,7 @@
 
 ;;; Shapes
 
-(defconst todo-write-row--shapes
+(defconst todo-write-text--shapes
   '((completed ?✓ "x")
     (in_progress ?● ">")
     (pending ?○ "o")
@@ -48,27 +48,27 @@
     (newline ?⏎ "\\n"))
   "Alist of (KIND CHARACTER ASCII-STRING).")
 
-(defun todo-write-row--forget-shapes ()
+(defun todo-write-text-forget-shapes ()
   "Forget which shapes each terminal can display."
   (dolist (terminal (terminal-list))
     (set-terminal-parameter terminal 'todo-write-shapes nil)))
 
-(defun todo-write-row--shape (kind)
+(defun todo-write-text-shape (kind)
   "Return the shape of KIND, a string that the terminal can display.
 KIND is completed, in_progress, pending, paused, removed, added,
 modified, moved, minus, arrow, full, rest, ellipsis, dot, child, thought,
-tool or another one of `todo-write-row--shapes'."
+tool or another one of `todo-write-text--shapes'."
   ;; On a graphical display, `char-displayable-p' is slower than drawing a row.
   (let ((known (terminal-parameter nil 'todo-write-shapes)))
     (or (plist-get known kind)
-        (pcase-let* ((`(,char ,ascii) (alist-get kind todo-write-row--shapes))
+        (pcase-let* ((`(,char ,ascii) (alist-get kind todo-write-text--shapes))
                      (shape (if (char-displayable-p char) (char-to-string char) ascii)))
           (set-terminal-parameter nil 'todo-write-shapes `(,kind ,shape ,@known))
           shape))))
 
 ;;; Text
 
-(defconst todo-write-row--unseen
+(defconst todo-write-text-unseen
   (concat "[\u0000-\u001f\u007f-\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5"
           "\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u2d7f\u3164\ufdd0-\ufdef"
           "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U0001107f\U00013430-\U00013442"
@@ -86,7 +86,7 @@ hieroglyphs, a note without a head, fillers and joiners.  Not among them
 are U+3000, which Chinese and Japanese texts use, and the format
 characters that are drawn, such as the Arabic sign of a number.")
 
-(defconst todo-write-row--kept
+(defconst todo-write-text-kept
   (let ((emoji (concat "[\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u27bf"
                        "\u2900-\u297f\u2b00-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]"))
         (letter (concat "[\u0620-\u065f\u066e-\u06d3\u0700-\u0dff\u1000-\u109f\u1780-\u17b3"
@@ -99,11 +99,11 @@ An emoji may have a variation selector, and joiners make one of several;
 a joiner or non-joiner shapes the letters on both sides of it in scripts
 whose letters join, as Arabic and those of India.")
 
-(defconst todo-write-row--plain (concat todo-write-row--kept "\\|" todo-write-row--unseen)
+(defconst todo-write-text--plain (concat todo-write-text-kept "\\|" todo-write-text-unseen)
   "Regexp that matches what `todo-write-row-plain' may have to escape.
 That is an unseen character, or a longer text that stays.")
 
-(defun todo-write-row--escape (char)
+(defun todo-write-text-escape (char)
   "Return CHAR as an escape: U+202E is \\u202e."
   (format (if (> char #xffff) "\\U%08x" "\\u%04x") char))
 
@@ -116,23 +116,23 @@ characters, other blanks and the like; U+202E becomes \\u202e."
         (string (if (or (text-properties-at 0 string) (next-property-change 0 string))
                     (substring-no-properties string)
                   string)))
-    (if (not (string-match-p todo-write-row--unseen string))
+    (if (not (string-match-p todo-write-text-unseen string))
         string
       (replace-regexp-in-string
-       todo-write-row--plain
+       todo-write-text--plain
        (lambda (match)
-         (if (> (length match) 1) match (todo-write-row--escape (aref match 0))))
+         (if (> (length match) 1) match (todo-write-text-escape (aref match 0))))
        string t t))))
 
-(defun todo-write-row--editable (string)
+(defun todo-write-text-editable (string)
   "Return STRING to be edited: its unseen characters are displayed as escapes.
 They stay in the text, and other properties do not."
   (let ((text (substring-no-properties string)) (case-fold-search nil) (start 0))
-    (while (string-match todo-write-row--plain text start)
+    (while (string-match todo-write-text--plain text start)
       (setq start (match-end 0))
       (when (= start (1+ (match-beginning 0)))
         (put-text-property (1- start) start
-                           'display (todo-write-row--escape (aref text (1- start))) text)))
+                           'display (todo-write-text-escape (aref text (1- start))) text)))
     text))
 
 (defun todo-write-row-plain-lines (string)
@@ -140,76 +140,76 @@ They stay in the text, and other properties do not."
   (replace-regexp-in-string "[^\n\t]+" #'todo-write-row-plain
                             (substring-no-properties string) t t))
 
-(defun todo-write-row--start (string width)
+(defun todo-write-text--start (string width)
   "Return STRING, or the beginning of it that surely fills WIDTH columns.
 WIDTH nil means all of it.  A text may be huge, and its line is short."
   (if (or (null width) (<= (length string) (* 8 width)))
       string
-    (concat (substring string 0 (* 8 width)) (todo-write-row--shape 'ellipsis))))
+    (concat (substring string 0 (* 8 width)) (todo-write-text-shape 'ellipsis))))
 
 (defun todo-write-row-line (string &optional width)
   "Return STRING as `todo-write-row-plain' does, with single spaces.
 Non-nil WIDTH truncates it to that number of columns."
   (let ((line (todo-write-row-plain
                (string-trim (replace-regexp-in-string "[ \t\n\r\f]+" " "
-                                                      (todo-write-row--start string width))))))
-    (if width (todo-write-row--truncate line width) line)))
+                                                      (todo-write-text--start string width))))))
+    (if width (todo-write-text-truncate line width) line)))
 
-(defun todo-write-row--command (command &optional width)
+(defun todo-write-text-command (command &optional width)
   "Return COMMAND as `todo-write-row-line' does, with its line breaks marked.
 COMMAND may be a script, whose lines are commands of their own.  WIDTH is
 as there."
   (todo-write-row-line
    (replace-regexp-in-string "[ \t\r\f]*\n[ \t\n\r\f]*"
-                             (concat " " (todo-write-row--shape 'newline) " ")
-                             (string-trim (todo-write-row--start command width)) t t)
+                             (concat " " (todo-write-text-shape 'newline) " ")
+                             (string-trim (todo-write-text--start command width)) t t)
    width))
 
-(defun todo-write-row--help (text)
+(defun todo-write-text-help (text)
   "Return TEXT as a tooltip that Emacs shows literally.
 Emacs would replace key descriptions in it, as in documentation."
   (propertize (substring-no-properties text) 'help-echo-inhibit-substitution t))
 
-(defun todo-write-row--helped (text &optional help)
+(defun todo-write-text-helped (text &optional help)
   "Return TEXT with the tooltip HELP, by default TEXT itself, shown literally."
-  (propertize text 'help-echo (todo-write-row--help (or help text))))
+  (propertize text 'help-echo (todo-write-text-help (or help text))))
 
-(defun todo-write-row--reason (text &optional label)
+(defun todo-write-text-reason (text &optional label)
   "Return TEXT as a short line after LABEL, for `todo-write-set-activity'.
 If TEXT is not a string, return LABEL."
   (if (stringp text)
       (todo-write-row-line (if label (concat label ": " text) text) 60)
     label))
 
-(defsubst todo-write-row--width (string)
+(defsubst todo-write-text-width (string)
   "Return the width of STRING, which has no control character, in columns."
   ;; `string-width' is slow on a graphical display.
   (if (= (length string) (string-bytes string)) (length string) (string-width string)))
 
-(defun todo-write-row--truncate (string width)
+(defun todo-write-text-truncate (string width)
   "Return STRING truncated to WIDTH columns, ending in an ellipsis if cut."
-  (if (<= (todo-write-row--width string) width)
+  (if (<= (todo-write-text-width string) width)
       string
-    (let ((ellipsis (todo-write-row--shape 'ellipsis)))
+    (let ((ellipsis (todo-write-text-shape 'ellipsis)))
       (if (< width (string-width ellipsis))
           ""
         (truncate-string-to-width string width 0 nil ellipsis)))))
 
-(defun todo-write-row--truncate-start (string width)
+(defun todo-write-text-truncate-start (string width)
   "Return STRING truncated to WIDTH columns, beginning with an ellipsis if cut.
 The end of a file's name tells more than its beginning."
-  (let ((ellipsis (todo-write-row--shape 'ellipsis))
-        (whole (todo-write-row--width string)))
+  (let ((ellipsis (todo-write-text-shape 'ellipsis))
+        (whole (todo-write-text-width string)))
     (cond ((<= whole width) string)
           ((< width (string-width ellipsis)) "")
           (t (concat ellipsis (truncate-string-to-width
                                string whole (- (+ whole (string-width ellipsis)) width)))))))
 
-(defun todo-write-row--with-rest (string shown &optional at-start)
+(defun todo-write-text-with-rest (string shown &optional at-start)
   "Return STRING, of which SHOWN is a truncation, so that it looks like that.
 The rest stays in the text, where Isearch finds it: the ellipsis is
 displayed in its place.  AT-START means that the beginning was truncated."
-  (let ((kept (- (length shown) (length (todo-write-row--shape 'ellipsis))))
+  (let ((kept (- (length shown) (length (todo-write-text-shape 'ellipsis))))
         (length (length string)))
     (if (or (eq string shown) (< kept 0))
         shown
@@ -217,11 +217,11 @@ displayed in its place.  AT-START means that the beginning was truncated."
             (from (if at-start 0 kept))
             (to (if at-start (- length kept) length)))
         (add-text-properties from to `( todo-write-ellipsis t
-                                        display ,(todo-write-row--shape 'ellipsis))
+                                        display ,(todo-write-text-shape 'ellipsis))
                              text)
         text))))
 
-(defun todo-write-row--seen (string)
+(defun todo-write-text-seen (string)
   "Return STRING with ellipses in place of what they stand for."
   (let ((start 0) parts)
     (while (< start (length string))
@@ -235,7 +235,7 @@ displayed in its place.  AT-START means that the beginning was truncated."
 
 ;;; Times
 
-(defun todo-write-row--time (milliseconds)
+(defun todo-write-text-time (milliseconds)
   "Return MILLISECONDS as m:ss, or h:mm:ss from an hour on."
   (let ((seconds (/ milliseconds 1000)))
     (cond ((= seconds 0) "0:00") ; Each task begins with it.
@@ -243,7 +243,7 @@ displayed in its place.  AT-START means that the beginning was truncated."
           (t (format "%d:%02d:%02d"
                      (/ seconds 3600) (% (/ seconds 60) 60) (% seconds 60))))))
 
-(defun todo-write-row--clock (milliseconds &optional before)
+(defun todo-write-text-clock (milliseconds &optional before)
   "Return MILLISECONDS since the epoch as time of day.
 The date precedes it unless BEFORE, by default now, is on the same day."
   (let ((time (/ milliseconds 1000)))
@@ -252,7 +252,7 @@ The date precedes it unless BEFORE, by default now, is on the same day."
                             "%R" "%F %R")
                         time)))
 
-(defun todo-write-row--age (time)
+(defun todo-write-text-age (time)
   "Return the age of TIME, in seconds since the epoch, as a short string."
   (let ((minutes (max 0 (floor (- (float-time) time) 60))))
     (cond ((< minutes 1) "now")
@@ -276,7 +276,7 @@ The date precedes it unless BEFORE, by default now, is on the same day."
 
 ;;; Completion
 
-(defun todo-write--completion-table (candidates category &rest metadata)
+(defun todo-write-text-completion-table (candidates category &rest metadata)
   "Return a completion table of CANDIDATES, which are in the best order.
 CATEGORY and METADATA, an alist, describe them."
   (lambda (string predicate action)

@@ -39,10 +39,10 @@
 (defun todo-write-timeline--rows (thread)
   "Return the tasks of THREAD that have started, in the order of their start.
 Tasks that have left the list are included.  The value is a list of
-plists: `:item', `:kind' as for `todo-write-row--shape', `:spent' in
+plists: `:item', `:kind' as for `todo-write-text-shape', `:spent' in
 milliseconds, and `:intervals', a list of (FROM . TO) in milliseconds
 since the epoch."
-  (let ((now (todo-write--now)))
+  (let ((now (todo-write-core-now)))
     (seq-sort-by
      (lambda (row) (caar (plist-get row :intervals))) #'<
      (cl-loop
@@ -50,7 +50,7 @@ since the epoch."
       for id = (plist-get item :id)
       for times = (todo-write-times thread id)
       for intervals = (todo-write-timeline--intervals times now)
-      for kind = (todo-write-row--kind item (not (plist-get times :running)))
+      for kind = (todo-write-row-kind item (not (plist-get times :running)))
       when intervals
       collect (list :item item :intervals intervals :spent (plist-get times :spent)
                     :kind (if (or (eq kind 'completed) (todo-write-item thread id)) kind
@@ -115,9 +115,9 @@ The original ones are then under :times."
 (defun todo-write-timeline-bar (row span width)
   "Return the bar of ROW as WIDTH columns of text.
 SPAN is the time span of all rows."
-  (let* ((bar (make-vector width (propertize (todo-write-row--shape 'dot)
+  (let* ((bar (make-vector width (propertize (todo-write-text-shape 'dot)
                                              'face 'todo-write-bar-rest)))
-         (full (propertize (todo-write-row--shape 'full)
+         (full (propertize (todo-write-text-shape 'full)
                            'face (todo-write-timeline--face row)))
          (from (car span))
          (scale (/ (float width) (- (cdr span) from))))
@@ -139,24 +139,24 @@ SPAN is the time span of all rows."
     (when (and (display-graphic-p) (image-type-available-p 'svg))
       (put-text-property 0 (length bar) 'display
                          (todo-write-timeline--svg-bar row span columns) bar))
-    (insert (todo-write-row--fit
-             (concat (todo-write-row--fit
+    (insert (todo-write-row-fit
+             (concat (todo-write-row-fit
                       (concat " "
-                              (propertize (todo-write-row--shape kind)
-                                          'face (todo-write-row--shape-face kind))
-                              " " (propertize text 'face (todo-write-row--face kind)))
+                              (propertize (todo-write-text-shape kind)
+                                          'face (todo-write-row-shape-face kind))
+                              " " (propertize text 'face (todo-write-row-face kind)))
                       " " label)
                      " " bar)
-             (propertize (todo-write-row--time (plist-get row :spent)) 'face 'todo-write-time)
+             (propertize (todo-write-text-time (plist-get row :spent)) 'face 'todo-write-time)
              (+ label columns 12))
             "\n")
-    (todo-write-row--make-button
+    (todo-write-row-make-button
      start (point) 'todo-write-button
-     (todo-write-row--help
+     (todo-write-text-help
       (concat text
               (mapconcat (pcase-lambda (`(,from . ,to))
-                           (format "\n%s – %s" (todo-write-row--clock from)
-                                   (todo-write-row--clock to from)))
+                           (format "\n%s – %s" (todo-write-text-clock from)
+                                   (todo-write-text-clock to from)))
                          (or (plist-get row :times) (plist-get row :intervals)) "")
               "\nRET, mouse-1: go to the task"))
      'todo-write-id (plist-get item :id))))
@@ -189,7 +189,7 @@ begin at Y and are HEIGHT high."
   "Major mode of the buffer that shows which task was in progress when."
   :interactive nil
   (todo-write-menu-begin-mode)
-  (todo-write-page--set-up #'todo-write-timeline--draw))
+  (todo-write-page-set-up #'todo-write-timeline--draw))
 
 (define-key todo-write-timeline-mode-map [mouse-1] #'todo-write-page-click)
 (define-key todo-write-timeline-mode-map "n" #'next-line)
@@ -204,21 +204,21 @@ begin at Y and are HEIGHT high."
 
 (defun todo-write-timeline--draw (&rest _)
   "Draw the timeline."
-  (setq todo-write-page--width (todo-write-page--fitting-width))
+  (setq todo-write-page-width (todo-write-page-fitting-width))
   (let* ((thread todo-write-view-thread)
          (rows (todo-write-timeline--rows thread))
          (waits (todo-write-timeline--waits rows))
-         (width (max 40 todo-write-page--width))
+         (width (max 40 todo-write-page-width))
          (longest (apply #'max 0 (mapcar (lambda (row)
-                                           (todo-write-row--width
+                                           (todo-write-text-width
                                             (todo-write-row-plain
                                              (plist-get (plist-get row :item) :content))))
                                          rows)))
          (label (max 12 (min (/ width 3) (+ 4 longest))))
          (columns (max 10 (- width label 12))))
-    (todo-write-page--with-new-text
+    (todo-write-page-with-new-text
       (let ((summary (todo-write-summary thread)))
-        (todo-write-row--insert-header summary todo-write-page--width
+        (todo-write-row-insert-header summary todo-write-page-width
                                       (plist-get summary :reason)))
       (insert "\n")
       (if (null rows)
@@ -233,17 +233,17 @@ begin at Y and are HEIGHT high."
 (defun todo-write-timeline--insert-scale (span waits label columns)
   "Insert the line above the bars: when SPAN begins and ends, and its WAITS.
 LABEL and COLUMNS are the columns before and of the bars."
-  (let* ((left (todo-write-row--clock (car span)))
-         (right (todo-write-row--clock (cdr span) (car span)))
+  (let* ((left (todo-write-text-clock (car span)))
+         (right (todo-write-text-clock (cdr span) (car span)))
          (folded (apply #'+ (mapcar (lambda (wait) (- (cdr wait) (car wait))) waits)))
          (note (if waits
                    (format "  %s folded, %s" (todo-write-text-count (length waits) "wait")
-                           (todo-write-row--time folded))
+                           (todo-write-text-time folded))
                  ""))
          (room (- columns (length left) (length right) 1)))
     (insert (propertize
              (concat (make-string (1+ label) ?\s) left
-                     (string-pad (todo-write-row--truncate note (max 0 room)) (max 1 (1+ room)))
+                     (string-pad (todo-write-text-truncate note (max 0 room)) (max 1 (1+ room)))
                      right "\n")
              'face 'todo-write-time))))
 
@@ -254,8 +254,8 @@ THREAD is a key, by default the one at point or of this buffer, else that
 of `todo-write-show'.  Tasks that left the list uncompleted are marked as
 such.  Signal a `user-error' if there is no thread."
   (interactive)
-  (prog1 (todo-write-page--pop-to "*todo-write-timeline*" 'todo-write-timeline-mode
-                                 (or thread (todo-write-list--thread)))
+  (prog1 (todo-write-page-pop-to "*todo-write-timeline*" 'todo-write-timeline-mode
+                                 (or thread (todo-write-here-thread)))
     (todo-write-timeline--draw)
     (goto-char (point-min))
     (forward-line 2)))
@@ -265,8 +265,8 @@ such.  Signal a `user-error' if there is no thread."
   (interactive nil todo-write-timeline-mode)
   (let ((id (or (get-text-property (point) 'todo-write-id) (user-error "No task here"))))
     (with-current-buffer (todo-write-show todo-write-view-thread t)
-      (or (todo-write-view--goto-any id)
-          (todo-write-history--open-of todo-write-view-thread id)))))
+      (or (todo-write-view-move-goto-any id)
+          (todo-write-history-open-of todo-write-view-thread id)))))
 
 ;;; Times as files
 
@@ -286,13 +286,13 @@ Signal a `user-error' if no task has started."
     (svg-rectangle svg 0 0 "100%" "100%" :fill "white")
     (funcall write (todo-write-row-plain title) 10 22 black
              :font-weight "bold" :font-size 15)
-    (funcall write (todo-write-row--clock (car span)) 300 40 gray)
-    (funcall write (todo-write-row--clock (cdr span) (car span)) 830 40 gray :text-anchor "end")
+    (funcall write (todo-write-text-clock (car span)) 300 40 gray)
+    (funcall write (todo-write-text-clock (cdr span) (car span)) 830 40 gray :text-anchor "end")
     (dolist (row rows)
       (let* ((item (plist-get row :item))
              (lines (nth 1 (todo-write-timeline--work thread item))))
         (svg-line svg 300 (+ y 9) 830 (+ y 9) :stroke "#dddddd")
-        (funcall write (todo-write-row--truncate
+        (funcall write (todo-write-text-truncate
                         (todo-write-row-plain (plist-get item :content))
                         (if (equal lines "") 40 28))
                  10 (+ y 13) black)
@@ -300,7 +300,7 @@ Signal a `user-error' if no task has started."
         (todo-write-timeline--bars
          svg row span 300 (+ y 2) 530 14
          (if (eq (plist-get row :kind) 'completed) "#2e7d32" "#1565c0"))
-        (funcall write (todo-write-row--time (plist-get row :spent)) 890 (+ y 13) gray
+        (funcall write (todo-write-text-time (plist-get row :spent)) 890 (+ y 13) gray
                  :text-anchor "end")
         (setq y (+ y 24))))
     (with-temp-buffer
@@ -312,7 +312,7 @@ Signal a `user-error' if no task has started."
 Signal a `user-error' if no task has started."
   (concat
    (format "#+title: %s\n\n"
-           (todo-write-org--plain
+           (todo-write-org-plain
             (or (plist-get (todo-write-summary thread) :title) "Plan")))
    "| Task | Status | From | To | In progress | Files | Lines | Failed |\n|-\n"
    (mapconcat
@@ -323,14 +323,14 @@ Signal a `user-error' if no task has started."
                      (format "| %s | %s | %s | %s | %s | %s |\n"
                              ;; A vertical bar would end the cell.
                              (string-replace "|" "\\vert{}"
-                                             (todo-write-org--plain
+                                             (todo-write-org-plain
                                               (plist-get item :content)))
                              (if (eq (plist-get row :kind) 'removed)
-                                 (todo-write-detail--departure thread (plist-get item :id))
+                                 (todo-write-detail-departure thread (plist-get item :id))
                                (plist-get item :status))
                              (format-time-string "%F %T" (/ from 1000))
                              (format-time-string "%F %T" (/ to 1000))
-                             (todo-write-row--time (- to from))
+                             (todo-write-text-time (- to from))
                              ;; The work of a task is known as a whole only.
                              (string-join (or (prog1 work (setq work nil)) '("" "" ""))
                                           " | ")))
@@ -360,7 +360,7 @@ Signal a `user-error' if no task has started."
 FILE ends in .svg for an image or in .org for a table; signal a
 `user-error' for any other name."
   (interactive
-   (list (todo-write-list--thread)
+   (list (todo-write-here-thread)
          (read-file-name "Save timeline as (.svg or .org): " nil nil nil "timeline.svg")))
   (let ((text (pcase (file-name-extension file)
                 ("svg" (todo-write-timeline--svg thread))

@@ -18,7 +18,7 @@
 (declare-function file-dependents "loadhist")
 (declare-function feature-file "loadhist")
 (declare-function org-link-get-parameter "ol" (type key))
-(declare-function todo-write-hub--end "todo-write-hub")
+(declare-function todo-write-hub-end "todo-write-hub")
 (defvar org-link-parameters)
 (defvar embark-keymap-alist)
 (defvar todo-write-agent-functions)
@@ -87,8 +87,8 @@
 
 (defun todo-write-unload--kill ()
   "Kill the buffers, processes and timers of this package."
-  (when (fboundp 'todo-write-hub--end)
-    (todo-write-hub--end))
+  (when (fboundp 'todo-write-hub-end)
+    (todo-write-hub-end))
   (dolist (buffer (buffer-list))
     (when (or (todo-write-unload--ours-p (buffer-local-value 'major-mode buffer))
               (string-match-p "\\` ?\\*todo-write" (buffer-name buffer)))

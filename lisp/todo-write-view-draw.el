@@ -45,54 +45,54 @@ The highlight ends when the times are updated next."
 
 ;;; The whole buffer
 
-(defun todo-write-view--draw-all ()
+(defun todo-write-view-draw--draw-all ()
   "Draw the whole buffer from the store."
   (let ((thread todo-write-view-thread))
-    (todo-write-view--set-scale)
-    (setq todo-write-page--width (todo-write-page--fitting-width)
-          todo-write-view--summary (and thread (todo-write-summary thread))
-          todo-write-view--children (and thread (todo-write-children--by-item thread))
-          todo-write-view--ghosts nil
-          todo-write-view--header nil
-          todo-write-place--header-length 0
-          todo-write-view--running nil
-          todo-write-view--blocked nil)
-    (todo-write-view--read-work)
-    (todo-write-view--read-lists)
-    (todo-write-view--release-markers)
+    (todo-write-view-rows-set-scale)
+    (setq todo-write-page-width (todo-write-page-fitting-width)
+          todo-write-view-rows-summary (and thread (todo-write-summary thread))
+          todo-write-view-rows-children (and thread (todo-write-children-by-item thread))
+          todo-write-view-rows-ghosts nil
+          todo-write-view-rows-header nil
+          todo-write-place-header-length 0
+          todo-write-view-rows-running nil
+          todo-write-view-rows-blocked nil)
+    (todo-write-view-rows-read-work)
+    (todo-write-view-rows-read-lists)
+    (todo-write-view-draw--release-markers)
     (erase-buffer)
-    (clrhash todo-write-place--nodes)
+    (clrhash todo-write-place-nodes)
     (insert "\n")
-    (todo-write-view--draw-header)
+    (todo-write-view-rows-draw-header)
     (goto-char (point-max))
-    (setq todo-write-place--ewoc (ewoc-create #'todo-write-view--print
-                                              "" (todo-write-view--footer) t))
+    (setq todo-write-place-ewoc (ewoc-create #'todo-write-view-rows-print
+                                             "" (todo-write-view-rows-footer) t))
     (when thread
       ;; Thousands of rows would otherwise cause many garbage collections.
       (let ((gc-cons-threshold (max gc-cons-threshold (* 64 1024 1024)))
-            (todo-write-view--times (make-hash-table :test #'equal)))
+            (todo-write-view-rows-times (make-hash-table :test #'equal)))
         (pcase-dolist (`(,id . ,times) (todo-write-times thread))
-          (puthash id times todo-write-view--times))
-        (pcase-dolist (`(,id . ,figures) (todo-write--row-work thread))
-          (puthash (list id) figures todo-write-view--times))
+          (puthash id times todo-write-view-rows-times))
+        (pcase-dolist (`(,id . ,figures) (todo-write-plan-row-work thread))
+          (puthash (list id) figures todo-write-view-rows-times))
         (seq-doseq (item (todo-write-items thread))
-          (todo-write-view--enter (todo-write-view--row item)))
-        (when (todo-write-view--enter-ghosts (todo-write-view--last-removed))
-          (ewoc-set-hf todo-write-place--ewoc "" (todo-write-view--footer)))
+          (todo-write-view-draw--enter (todo-write-view-rows-row item)))
+        (when (todo-write-view-draw--enter-ghosts (todo-write-view-draw--last-removed))
+          (ewoc-set-hf todo-write-place-ewoc "" (todo-write-view-rows-footer)))
         ;; A task can wait for tasks below it.
-        (todo-write-view--draw-rows todo-write-view--blocked)))))
+        (todo-write-view-draw--draw-rows todo-write-view-rows-blocked)))))
 
-(defun todo-write-view--release-markers ()
+(defun todo-write-view-draw--release-markers ()
   "Release the markers of all rows, which would slow down every insertion."
   (let (markers)
-    (maphash (lambda (_ node) (push (ewoc-location node) markers)) todo-write-place--nodes)
+    (maphash (lambda (_ node) (push (ewoc-location node) markers)) todo-write-place-nodes)
     ;; The buffer finds the newest first.
     (dolist (marker markers)
       (set-marker marker nil))))
 
-(defun todo-write-view--last-removed ()
+(defun todo-write-view-draw--last-removed ()
   "Return the `removed' changes of the last revision."
-  (let ((revision (plist-get todo-write-view--summary :revision)))
+  (let ((revision (plist-get todo-write-view-rows-summary :revision)))
     (when (> revision 1)
       (seq-filter (lambda (change) (equal (plist-get change :type) "removed"))
                   (plist-get (todo-write-changes-between todo-write-view-thread
@@ -101,29 +101,29 @@ The highlight ends when the times are updated next."
 
 ;;; Rows that come and go
 
-(defun todo-write-view--enter (row &optional node)
+(defun todo-write-view-draw--enter (row &optional node)
   "Enter ROW before NODE, or last if that is nil."
-  (puthash (todo-write-view--row-id row)
+  (puthash (todo-write-view-rows-row-id row)
            (if node
-               (ewoc-enter-before todo-write-place--ewoc node row)
-             (ewoc-enter-last todo-write-place--ewoc row))
-           todo-write-place--nodes))
+               (ewoc-enter-before todo-write-place-ewoc node row)
+             (ewoc-enter-last todo-write-place-ewoc row))
+           todo-write-place-nodes))
 
-(defun todo-write-view--enter-in-list (row)
+(defun todo-write-view-draw--enter-in-list (row)
   "Enter ROW at the position of its task in the current list.
 All rows before it must be in place already."
-  (let* ((previous (todo-write--previous-id todo-write-view-thread
-                                            (todo-write-view--row-id row)))
-         (node (and previous (gethash previous todo-write-place--nodes))))
-    (todo-write-view--enter row (if node
-                                    (ewoc-next todo-write-place--ewoc node)
-                                  (ewoc-nth todo-write-place--ewoc 0)))))
+  (let* ((previous (todo-write-plan-previous-id todo-write-view-thread
+                                                (todo-write-view-rows-row-id row)))
+         (node (and previous (gethash previous todo-write-place-nodes))))
+    (todo-write-view-draw--enter row (if node
+                                         (ewoc-next todo-write-place-ewoc node)
+                                       (ewoc-nth todo-write-place-ewoc 0)))))
 
-(defun todo-write-view--enter-ghosts (removed)
+(defun todo-write-view-draw--enter-ghosts (removed)
   "Enter a ghost for each unfinished task of REMOVED, where its task was.
 REMOVED is a sequence of `removed' changes.  Tasks that were completed or
 that the agent cancelled get no ghost.  Return the ids of the ghosts."
-  (let ((node (ewoc-nth todo-write-place--ewoc 0))
+  (let ((node (ewoc-nth todo-write-place-ewoc 0))
         (index 0)
         (gone 0))
     (seq-doseq (change (seq-sort-by (lambda (change) (plist-get change :previousPosition))
@@ -134,80 +134,80 @@ that the agent cancelled get no ghost.  Return the ids of the ghosts."
                 (equal (plist-get item :status) "completed"))
             (cl-incf gone)
           (while (and node (< index at))
-            (setq node (ewoc-next todo-write-place--ewoc node))
+            (setq node (ewoc-next todo-write-place-ewoc node))
             (cl-incf index))
-          (push (plist-get item :id) todo-write-view--ghosts)
-          (todo-write-view--enter (todo-write-view--row item t) node)
+          (push (plist-get item :id) todo-write-view-rows-ghosts)
+          (todo-write-view-draw--enter (todo-write-view-rows-row item t) node)
           (cl-incf index)))))
-  todo-write-view--ghosts)
+  todo-write-view-rows-ghosts)
 
-(defun todo-write-view--take-out (id)
+(defun todo-write-view-draw--take-out (id)
   "Delete the row of ID, if it exists, and return it."
-  (when-let* ((node (gethash id todo-write-place--nodes)))
-    (remhash id todo-write-place--nodes)
-    (setq todo-write-view--running (delete id todo-write-view--running)
-          todo-write-view--blocked (delete id todo-write-view--blocked))
+  (when-let* ((node (gethash id todo-write-place-nodes)))
+    (remhash id todo-write-place-nodes)
+    (setq todo-write-view-rows-running (delete id todo-write-view-rows-running)
+          todo-write-view-rows-blocked (delete id todo-write-view-rows-blocked))
     (prog1 (ewoc-data node)
-      (ewoc-delete todo-write-place--ewoc node))))
+      (ewoc-delete todo-write-place-ewoc node))))
 
 ;;; What changed
 
-(defun todo-write-view--draw-rows (ids &optional around)
+(defun todo-write-view-draw--draw-rows (ids &optional around)
   "Draw the rows of IDS that exist; if AROUND, also the header and the footer."
   (let (nodes)
     (dolist (id ids)
-      (when-let* ((node (gethash id todo-write-place--nodes)))
+      (when-let* ((node (gethash id todo-write-place-nodes)))
         (cl-pushnew node nodes)))
-    (apply #'ewoc-invalidate todo-write-place--ewoc nodes))
+    (apply #'ewoc-invalidate todo-write-place-ewoc nodes))
   (when around
-    (todo-write-view--draw-around)))
+    (todo-write-view-draw--draw-around)))
 
-(defun todo-write-view--draw-around ()
+(defun todo-write-view-draw--draw-around ()
   "Draw the header and the footer."
-  (todo-write-view--draw-header)
-  (let ((footer (todo-write-view--footer)))
+  (todo-write-view-rows-draw-header)
+  (let ((footer (todo-write-view-rows-footer)))
     ;; Comparing the text suffices: the faces follow from it.
-    (unless (equal footer (cdr (ewoc-get-hf todo-write-place--ewoc)))
-      (ewoc-set-hf todo-write-place--ewoc "" footer))))
+    (unless (equal footer (cdr (ewoc-get-hf todo-write-place-ewoc)))
+      (ewoc-set-hf todo-write-place-ewoc "" footer))))
 
-(defun todo-write-view--draw-changes (changes summary)
+(defun todo-write-view-draw--draw-changes (changes summary)
   "Draw the rows that CHANGES, a vector, made out of date, and SUMMARY."
-  (let ((paused (todo-write-view--paused-p))
-        (yours (plist-get todo-write-view--summary :yours)))
-    (setq todo-write-view--summary summary)
+  (let ((paused (todo-write-view-rows-paused-p))
+        (yours (plist-get todo-write-view-rows-summary :yours)))
+    (setq todo-write-view-rows-summary summary)
     ;; Most writes add and drop nothing.
     (when (cl-loop for change across changes
                    thereis (member (plist-get change :type) '("added" "removed")))
-      (todo-write-view--read-lists))
-    (todo-write-view--flash changes)
+      (todo-write-view-rows-read-lists))
+    (todo-write-view-draw--flash changes)
     ;; A removed or restored task moves the list of its subagent.
-    (when todo-write-view--children
-      (setq todo-write-view--children (todo-write-children--by-item todo-write-view-thread)))
-    (mapc #'todo-write-view--take-out todo-write-view--ghosts)
-    (setq todo-write-view--ghosts nil)
-    (todo-write-view--draw-rows
-     (append (unless (eq paused (todo-write-view--paused-p))
-               todo-write-view--running)
-             (todo-write-view--apply changes)
+    (when todo-write-view-rows-children
+      (setq todo-write-view-rows-children (todo-write-children-by-item todo-write-view-thread)))
+    (mapc #'todo-write-view-draw--take-out todo-write-view-rows-ghosts)
+    (setq todo-write-view-rows-ghosts nil)
+    (todo-write-view-draw--draw-rows
+     (append (unless (eq paused (todo-write-view-rows-paused-p))
+               todo-write-view-rows-running)
+             (todo-write-view-draw--apply changes)
              (unless (eql yours (plist-get summary :yours))
-               (todo-write-view--update-yours))
-             todo-write-view--blocked)
+               (todo-write-view-draw-update-yours))
+             todo-write-view-rows-blocked)
      t)))
 
-(defun todo-write-view--update-yours ()
+(defun todo-write-view-draw-update-yours ()
   "Update the items of the user's rows, and return their ids.
 Whether the agent was told of a task is no change of the task."
   (let (ids)
     (maphash (lambda (id node)
                (let ((row (ewoc-data node)))
-                 (when-let* (((equal (plist-get (todo-write-view--row-item row) :addedBy) "user"))
+                 (when-let* (((equal (plist-get (todo-write-view-rows-row-item row) :addedBy) "user"))
                              (item (todo-write-item todo-write-view-thread id)))
-                   (setf (todo-write-view--row-item row) item)
+                   (setf (todo-write-view-rows-row-item row) item)
                    (push id ids))))
-             todo-write-place--nodes)
+             todo-write-place-nodes)
     ids))
 
-(defun todo-write-view--apply (changes)
+(defun todo-write-view-draw--apply (changes)
   "Update the items of the rows and their order with CHANGES.
 Return the ids of the rows to draw, which changed in place.  All moving
 rows are deleted before any is entered, so that each finds its
@@ -218,171 +218,171 @@ predecessor in place."
      for id = (plist-get change :itemId)
      for item = (plist-get change :item)
      do (pcase (plist-get change :type)
-          ("added" (push (todo-write-view--row item) entering))
-          ("removed" (todo-write-view--take-out id) (push change removed))
+          ("added" (push (todo-write-view-rows-row item) entering))
+          ("removed" (todo-write-view-draw--take-out id) (push change removed))
           ("reordered"
            ;; If the item changed too, that change comes just before.
            (when (equal id (car stale))
              (pop stale))
-           (push (todo-write-view--take-out id) entering))
-          (_ (setf (todo-write-view--row-item (ewoc-data (gethash id todo-write-place--nodes)))
+           (push (todo-write-view-draw--take-out id) entering))
+          (_ (setf (todo-write-view-rows-row-item (ewoc-data (gethash id todo-write-place-nodes)))
                    item)
              (push id stale))))
-    (mapc #'todo-write-view--enter-in-list (nreverse entering))
+    (mapc #'todo-write-view-draw--enter-in-list (nreverse entering))
     (when removed
-      (todo-write-view--enter-ghosts removed))
+      (todo-write-view-draw--enter-ghosts removed))
     stale))
 
-(defun todo-write-view--flash (changes)
+(defun todo-write-view-draw--flash (changes)
   "Let exactly the rows of CHANGES, a vector, flash if a window shows the buffer.
-See `todo-write-view--place-flashes'."
-  (setq todo-write-view--flash-ticks (1+ (ceiling todo-write-flash-seconds))
-        todo-write-view--flashing
+See `todo-write-view-draw--place-flashes'."
+  (setq todo-write-view-rows-flash-ticks (1+ (ceiling todo-write-flash-seconds))
+        todo-write-view-rows-flashing
         (and (> todo-write-flash-seconds 0) (get-buffer-window nil t) changes)))
 
-(defun todo-write-view--place-flashes ()
+(defun todo-write-view-draw--place-flashes ()
   "Highlight the rows that flash, and no others."
-  (let ((spare todo-write-view--flashes))
-    (cl-loop for change across (or todo-write-view--flashing [])
-             for start = (todo-write-place--start (plist-get change :itemId))
+  (let ((spare todo-write-view-rows-flashes))
+    (cl-loop for change across (or todo-write-view-rows-flashing [])
+             for start = (todo-write-place-start (plist-get change :itemId))
              when start
              do (goto-char start)
-             (move-overlay (or (pop spare) (todo-write-view--make-flash))
+             (move-overlay (or (pop spare) (todo-write-view-draw--make-flash))
                            start (line-beginning-position 2)))
     (mapc #'delete-overlay spare)))
 
-(defun todo-write-view--make-flash ()
+(defun todo-write-view-draw--make-flash ()
   "Return a new overlay for a row that flashes."
   (let ((overlay (make-overlay 1 1)))
     (overlay-put overlay 'face 'todo-write-flash)
-    (push overlay todo-write-view--flashes)
+    (push overlay todo-write-view-rows-flashes)
     overlay))
 
 ;;; Folds
 
-(defun todo-write-view--update-folds (windows)
+(defun todo-write-view-draw--update-folds (windows)
   "Update the folds for WINDOWS."
-  (todo-write-fold--update
+  (todo-write-fold-update
    (and todo-write-view-thread
-        (todo-write-fold--wanted-p
+        (todo-write-fold-wanted-p
          todo-write-view-fold-completed
-         (+ 2 (or (plist-get todo-write-view--summary :total) 0)) windows)
+         (+ 2 (or (plist-get todo-write-view-rows-summary :total) 0)) windows)
         (cl-loop for (first last . count)
-                 in (todo-write--completed-runs todo-write-view-thread
-                                                todo-write-fold--least todo-write-fold--most
-                                                (todo-write-view--breaks))
-                 for start = (todo-write-place--start first)
-                 for end = (todo-write-place--start last)
+                 in (todo-write-plan-completed-runs todo-write-view-thread
+                                                    todo-write-fold-least todo-write-fold-most
+                                                    (todo-write-view-draw--breaks))
+                 for start = (todo-write-place-start first)
+                 for end = (todo-write-place-start last)
                  ;; If an event function wrote meanwhile, the store is newer than the rows.
                  when (and start end (< start end))
                  collect `(,start ,end . ,(1- count))))))
 
-(defun todo-write-view--breaks ()
+(defun todo-write-view-draw--breaks ()
   "Return the ids of tasks that must not be folded.
 Those are open rows, rows with a subagent's list, and rows after a ghost."
-  (append (seq-filter #'stringp todo-write-view--open)
-          (delq nil (mapcar #'car todo-write-view--children))
-          (cl-loop for id in todo-write-view--ghosts
-                   for node = (gethash id todo-write-place--nodes)
-                   for next = (and node (ewoc-next todo-write-place--ewoc node))
-                   when next collect (todo-write-view--row-id (ewoc-data next)))))
+  (append (seq-filter #'stringp todo-write-view-rows-open)
+          (delq nil (mapcar #'car todo-write-view-rows-children))
+          (cl-loop for id in todo-write-view-rows-ghosts
+                   for node = (gethash id todo-write-place-nodes)
+                   for next = (and node (ewoc-next todo-write-place-ewoc node))
+                   when next collect (todo-write-view-rows-row-id (ewoc-data next)))))
 
 ;;; Staying and following
 
-(defun todo-write-view--keep-places (draw &rest args)
+(defun todo-write-view-draw--keep-places (draw &rest args)
   "Call DRAW, a function, with ARGS; keep point, mark and all windows in place.
 Windows that follow the task in progress go to it."
   (save-restriction
     ;; Rows outside a narrowed region change, too.
     (widen)
     (let* ((windows (get-buffer-window-list nil nil t))
-           (current (todo-write-view--current-id))
+           (current (todo-write-view-rows-current-id))
            (following (and todo-write-view-follow
                            (cl-loop for window in windows
-                                    when (todo-write-place--following-p window current)
+                                    when (todo-write-place-following-p window current)
                                     collect window)))
            (inhibit-read-only t)
            ;; A row that is half drawn cannot be redrawn.
            (inhibit-quit t)
            (inhibit-modification-hooks t))
-      (todo-write-page--keep #'todo-write-place--at #'todo-write-place--position
-                             #'todo-write-view--draw-parts windows draw args)
+      (todo-write-page-keep #'todo-write-place-at #'todo-write-place-position
+                            #'todo-write-view-draw--draw-parts windows draw args)
       (restore-buffer-modified-p nil)
       (dolist (window following)
-        (todo-write-place--follow window (todo-write-view--current-id))))))
+        (todo-write-place-follow window (todo-write-view-rows-current-id))))))
 
-(defun todo-write-view--draw-parts (windows draw args)
+(defun todo-write-view-draw--draw-parts (windows draw args)
   "Call DRAW with ARGS, and draw what depends on the rows in WINDOWS."
   (apply draw args)
-  (todo-write-view--update-folds windows)
-  (todo-write-view--place-flashes))
+  (todo-write-view-draw--update-folds windows)
+  (todo-write-view-draw--place-flashes))
 
 ;;; Buffers and their timer
 
-(defvar todo-write-view--buffers nil
+(defvar todo-write-view-draw-buffers nil
   "The buffers in `todo-write-view-mode'.")
 
-(defun todo-write-view--live-buffers ()
+(defun todo-write-view-draw-live-buffers ()
   "Return the buffers in `todo-write-view-mode'."
   ;; Temporary buffers are killed without running their hooks.
-  (unless (cl-every #'buffer-live-p todo-write-view--buffers)
-    (setq todo-write-view--buffers (seq-filter #'buffer-live-p todo-write-view--buffers)))
-  todo-write-view--buffers)
+  (unless (cl-every #'buffer-live-p todo-write-view-draw-buffers)
+    (setq todo-write-view-draw-buffers (seq-filter #'buffer-live-p todo-write-view-draw-buffers)))
+  todo-write-view-draw-buffers)
 
-(defmacro todo-write-view--in-buffers (condition &rest body)
+(defmacro todo-write-view-draw-in-buffers (condition &rest body)
   "Run BODY in each buffer in which CONDITION, a form, returns non-nil."
   (declare (indent 1) (debug t))
-  `(dolist (buffer (todo-write-view--live-buffers))
+  `(dolist (buffer (todo-write-view-draw-live-buffers))
      (with-current-buffer buffer
        (when ,condition
          ,@body))))
 
-(defun todo-write-view--draw (&optional changes summary)
+(defun todo-write-view-draw-all (&optional changes summary)
   "Draw the rows that CHANGES made out of date, or without it the whole buffer.
 CHANGES is a vector of change plists that led to SUMMARY."
   ;; If this fails half way, the next change draws the whole buffer.
-  (setq todo-write-view--drawn nil)
+  (setq todo-write-view-rows-drawn nil)
   (if changes
-      (todo-write-view--keep-places #'todo-write-view--draw-changes changes summary)
-    (todo-write-view--keep-places #'todo-write-view--draw-all))
-  (setq todo-write-view--drawn (plist-get todo-write-view--summary :revision))
-  (todo-write-view--set-timer))
+      (todo-write-view-draw--keep-places #'todo-write-view-draw--draw-changes changes summary)
+    (todo-write-view-draw--keep-places #'todo-write-view-draw--draw-all))
+  (setq todo-write-view-rows-drawn (plist-get todo-write-view-rows-summary :revision))
+  (todo-write-view-draw-set-timer))
 
-(defun todo-write-view--redraw (ids &optional around)
+(defun todo-write-view-draw-redraw (ids &optional around)
   "Draw the rows of IDS; if AROUND is non-nil, also the header and the footer."
-  (todo-write-view--keep-places #'todo-write-view--draw-rows ids around)
-  (todo-write-view--set-timer))
+  (todo-write-view-draw--keep-places #'todo-write-view-draw--draw-rows ids around)
+  (todo-write-view-draw-set-timer))
 
-(defvar todo-write-view--timer nil
+(defvar todo-write-view-draw--timer nil
   "Timer that updates times and ends flashes, or nil.")
 
-(defun todo-write-view--ticking-p (buffer)
+(defun todo-write-view-draw--ticking-p (buffer)
   "Return non-nil while rows flash in BUFFER, or a time runs in a visible window."
   (with-current-buffer buffer
-    (or todo-write-view--flashing
-        (and (or (and todo-write-view--running (not (todo-write-view--paused-p)))
+    (or todo-write-view-rows-flashing
+        (and (or (and todo-write-view-rows-running (not (todo-write-view-rows-paused-p)))
                  (and todo-write-view-thread (todo-write-activity todo-write-view-thread)))
              (get-buffer-window nil 0)))))
 
-(defun todo-write-view--set-timer ()
+(defun todo-write-view-draw-set-timer ()
   "Run the timer if a buffer needs it, else stop it."
-  (if (cl-some #'todo-write-view--ticking-p (todo-write-view--live-buffers))
-      (unless todo-write-view--timer
-        (setq todo-write-view--timer (run-at-time 1 1 #'todo-write-view--tick)))
-    (when todo-write-view--timer
-      (cancel-timer todo-write-view--timer)
-      (setq todo-write-view--timer nil))))
+  (if (cl-some #'todo-write-view-draw--ticking-p (todo-write-view-draw-live-buffers))
+      (unless todo-write-view-draw--timer
+        (setq todo-write-view-draw--timer (run-at-time 1 1 #'todo-write-view-draw--tick)))
+    (when todo-write-view-draw--timer
+      (cancel-timer todo-write-view-draw--timer)
+      (setq todo-write-view-draw--timer nil))))
 
-(defun todo-write-view--tick ()
+(defun todo-write-view-draw--tick ()
   "Draw the rows whose time runs, and end expired flashes."
-  (todo-write-view--in-buffers (todo-write-view--ticking-p (current-buffer))
-    (when (and todo-write-view--flashing (= 0 (cl-decf todo-write-view--flash-ticks)))
-      (setq todo-write-view--flashing nil))
-    (todo-write-view--keep-places
+  (todo-write-view-draw-in-buffers (todo-write-view-draw--ticking-p (current-buffer))
+    (when (and todo-write-view-rows-flashing (= 0 (cl-decf todo-write-view-rows-flash-ticks)))
+      (setq todo-write-view-rows-flashing nil))
+    (todo-write-view-draw--keep-places
      (lambda ()
-       (todo-write-view--draw-rows todo-write-view--running)
-       (todo-write-view--draw-header))))
-  (todo-write-view--set-timer))
+       (todo-write-view-draw--draw-rows todo-write-view-rows-running)
+       (todo-write-view-rows-draw-header))))
+  (todo-write-view-draw-set-timer))
 
 (provide 'todo-write-view-draw)
 ;;; todo-write-view-draw.el ends here

@@ -31,33 +31,33 @@
 (defun todo-write-view-next (&optional count)
   "Move to the next row; with COUNT, that many rows forward."
   (interactive "p" todo-write-view-mode)
-  (todo-write-view--move (or count 1)))
+  (todo-write-view-move--move (or count 1)))
 
 (defun todo-write-view-previous (&optional count)
   "Move to the previous row; with COUNT, that many rows back."
   (interactive "p" todo-write-view-mode)
-  (todo-write-view--move (- (or count 1))))
+  (todo-write-view-move--move (- (or count 1))))
 
 (defun todo-write-view-first ()
   "Move to the first row."
   (interactive nil todo-write-view-mode)
   (goto-char (point-min))
-  (todo-write-view--move 1))
+  (todo-write-view-move--move 1))
 
 (defun todo-write-view-last ()
   "Move to the last row."
   (interactive nil todo-write-view-mode)
   (goto-char (point-max))
-  (todo-write-view--move -1))
+  (todo-write-view-move--move -1))
 
-(defun todo-write-view--move (count)
+(defun todo-write-view-move--move (count)
   "Move point COUNT rows forward, to the start of the row.
 A row starts with a blank, so that the cursor does not hide the shape."
   (dotimes (_ (abs count))
-    (goto-char (or (todo-write-view--neighbor (> count 0))
+    (goto-char (or (todo-write-view-move--neighbor (> count 0))
                    (user-error (if (> count 0) "No further task" "No task before this one"))))))
 
-(defun todo-write-view--neighbor (forward)
+(defun todo-write-view-move--neighbor (forward)
   "Return the start of the next button that is shown, or nil.
 If FORWARD is nil, return that of the previous one.  Folded rows are one."
   (let ((button (point)))
@@ -65,7 +65,7 @@ If FORWARD is nil, return that of the previous one.  Folded rows are one."
                 (invisible-p (setq button (button-start button)))))
     button))
 
-(defun todo-write-view--id-at-point ()
+(defun todo-write-view-move-id-at-point ()
   "Return the id of the task at point.
 Signal a `user-error' if there is none, if it was dropped or is folded, or
 in the list of a subagent, whose lines have the id of the task above."
@@ -73,107 +73,107 @@ in the list of a subagent, whose lines have the id of the task above."
     (cond ((not (derived-mode-p 'todo-write-view-mode))
            (user-error "This works in the buffer that `todo-write-show' shows"))
           ((null id)
-           (user-error (if (> (hash-table-count todo-write-place--nodes) 0)
+           (user-error (if (> (hash-table-count todo-write-place-nodes) 0)
                            "No task here; n and p move between tasks"
                          "The list is empty; + adds a task")))
-          ((member id todo-write-view--ghosts)
+          ((member id todo-write-view-rows-ghosts)
            (user-error "This task was %s; R brings it back"
-                       (todo-write-detail--departure todo-write-view-thread id)))
-          ((todo-write-fold--at (point))
+                       (todo-write-detail-departure todo-write-view-thread id)))
+          ((todo-write-fold-at (point))
            (user-error "RET unfolds these tasks first"))
           ((get-text-property (point) 'todo-write-subagent)
            (user-error "This is a subagent's list; RET on its title shows it"))
           (t id))))
 
-(defun todo-write-view--on-row-p (position)
+(defun todo-write-view-move-on-row-p (position)
   "Return non-nil if POSITION is on the line of a task, not on what is below it."
-  (when-let* ((node (todo-write-view--node-at position)))
+  (when-let* ((node (todo-write-view-rows-node-at position)))
     (eq (get-text-property position 'category)
-        (todo-write-view--row-category (ewoc-data node)))))
+        (todo-write-view-rows-row-category (ewoc-data node)))))
 
-(defun todo-write-view--goto (id)
+(defun todo-write-view-move-goto (id)
   "Move point to the row of the task ID; return nil if there is none."
-  (when-let* ((start (todo-write-place--start id)))
+  (when-let* ((start (todo-write-place-start id)))
     (goto-char start)))
 
-(defun todo-write-view--goto-any (id)
+(defun todo-write-view-move-goto-any (id)
   "Move point to the task ID, which may have left the list.
 Unfold it, and widen if it is outside the narrowed region.  Return nil if
 the plan does not show it."
   (when-let* ((position (save-restriction
                           (widen)
-                          (or (todo-write-view--goto id) (todo-write-view--goto-former id)))))
+                          (or (todo-write-view-move-goto id) (todo-write-view-move--goto-former id)))))
     (unless (and (<= (point-min) position) (< position (point-max)))
       (widen))
     (goto-char position)
-    (todo-write-view--unfold-here)
+    (todo-write-view-move-unfold-here)
     position))
 
-(defun todo-write-view--goto-former (id)
+(defun todo-write-view-move--goto-former (id)
   "Move point to the line of the task ID, which left the list.
 Open what it is in.  Return nil if there is no such task."
   (let ((list (seq-find (lambda (list)
-                          (todo-write-view--has-p
-                           (todo-write--earlier-items todo-write-view-thread list) id))
-                        todo-write-view--lists))
-        (dropped (todo-write-view--has-p (todo-write-view--dropped-before) id)))
-    (when (or list dropped (todo-write-view--has-p todo-write-view--cleared id))
-      (setq todo-write-view--open
-            (seq-union todo-write-view--open
+                          (todo-write-view-move--has-p
+                           (todo-write-plan-earlier-items todo-write-view-thread list) id))
+                        todo-write-view-rows-lists))
+        (dropped (todo-write-view-move--has-p (todo-write-view-rows-dropped-before) id)))
+    (when (or list dropped (todo-write-view-move--has-p todo-write-view-rows-cleared id))
+      (setq todo-write-view-rows-open
+            (seq-union todo-write-view-rows-open
                        (cond (list (list 'lists (car list)))
                              (dropped '(dropped))
                              (t '(cleared)))))
-      (todo-write-view--redraw nil t)
-      (goto-char (todo-write-place--footer-start))
+      (todo-write-view-draw-redraw nil t)
+      (goto-char (todo-write-place-footer-start))
       (when-let* ((match (text-property-search-forward
                           (if dropped 'todo-write-dropped 'todo-write-toggle) id #'equal)))
         (goto-char (prop-match-beginning match))))))
 
-(defun todo-write-view--goto-entry (part key)
+(defun todo-write-view-move-goto-entry (part key)
   "Show the entry KEY of the story of PART in full, and move point to it.
 PART is the id of a task, or `outside'.  Return nil if it is not shown."
-  (cl-pushnew part todo-write-view--open :test #'equal)
-  (cl-pushnew part todo-write-view--earlier :test #'equal)
-  (cl-pushnew key todo-write-view--whole :test #'equal)
-  (todo-write-view--redraw (list part) t)
-  (when-let* ((start (todo-write-place--entry-start
-                      (or (todo-write-place--start part) (todo-write-place--footer-start)) key)))
+  (cl-pushnew part todo-write-view-rows-open :test #'equal)
+  (cl-pushnew part todo-write-view-rows-earlier :test #'equal)
+  (cl-pushnew key todo-write-view-rows-whole :test #'equal)
+  (todo-write-view-draw-redraw (list part) t)
+  (when-let* ((start (todo-write-place-entry-start
+                      (or (todo-write-place-start part) (todo-write-place-footer-start)) key)))
     (goto-char start)))
 
-(defun todo-write-view--has-p (items id)
+(defun todo-write-view-move--has-p (items id)
   "Return non-nil if one of ITEMS, a list of plists, has ID."
   (seq-some (lambda (item) (equal id (plist-get item :id))) items))
 
 (defun todo-write-view-to-current ()
   "Move to the task in progress and follow it from now on."
   (interactive nil todo-write-view-mode)
-  (unless (todo-write-view--goto-any (todo-write-view--current-id))
+  (unless (todo-write-view-move-goto-any (todo-write-view-rows-current-id))
     (user-error "No task is in progress"))
   (when (eq (current-buffer) (window-buffer))
     (set-window-point nil (point))
-    (todo-write-place--note (selected-window))))
+    (todo-write-place-note (selected-window))))
 
 (defun todo-write-view-to-parent ()
   "Show the plan of the agent that this subagent works for."
   (interactive nil todo-write-view-mode)
   (pcase (and todo-write-view-thread
-              (car (todo-write-children--ancestors todo-write-view-thread)))
+              (car (todo-write-children-ancestors todo-write-view-thread)))
     (`(,parent . ,id) (with-current-buffer (todo-write-show parent t)
-                        (todo-write-view--goto-any id)))
+                        (todo-write-view-move-goto-any id)))
     (_ (user-error "This plan's agent works for no other"))))
 
 (defun todo-write-view-visit-agent ()
   "Go to the buffer in which you talk to the agent of this plan.
 If it has no buffer, say where the agent runs."
   (interactive nil todo-write-view-mode)
-  (todo-write-attention--visit-agent-of
+  (todo-write-attention-visit-agent-of
    (or todo-write-view-thread (user-error "There is no plan here yet"))))
 
 ;; What the buttons in the text of a plan do: `action' is for RET and clicks,
 ;; `todo-write-fold' for TAB.
 
 (define-button-type 'todo-write-task :supertype 'todo-write-button
-  'action #'todo-write-view--toggle-row)
+  'action #'todo-write-view-move--toggle-row)
 
 (define-button-type 'todo-write-fold :supertype 'todo-write-button
   'mouse-face 'highlight 'action (lambda (_) (todo-write-view-toggle-fold)))
@@ -183,27 +183,27 @@ If it has no buffer, say where the agent runs."
 
 (define-button-type 'todo-write-file :supertype 'todo-write-button
   'action (lambda (button)
-            (todo-write-visit--open-file todo-write-view-thread
-                                         (button-get button 'todo-write-file)))
-  'todo-write-fold #'todo-write-view--toggle-row)
+            (todo-write-visit-open-file todo-write-view-thread
+                                        (button-get button 'todo-write-file)))
+  'todo-write-fold #'todo-write-view-move--toggle-row)
 
 (define-button-type 'todo-write-entry :supertype 'todo-write-button
   'action (lambda (button)
             (let ((entry (button-get button 'todo-write-entry)))
-              (if (todo-write-story--call-p entry)
-                  (todo-write-visit--entry todo-write-view-thread entry)
-                (todo-write-view--toggle-entry button))))
-  'todo-write-fold #'todo-write-view--toggle-entry)
+              (if (todo-write-story-call-p entry)
+                  (todo-write-visit-entry todo-write-view-thread entry)
+                (todo-write-view-move--toggle-entry button))))
+  'todo-write-fold #'todo-write-view-move--toggle-entry)
 
 (define-button-type 'todo-write-earlier :supertype 'todo-write-button
   'action (lambda (button)
-            (todo-write-view--toggle-in 'todo-write-view--earlier
-                                        (button-get button 'todo-write-earlier) button)))
+            (todo-write-view-move--toggle-in 'todo-write-view-rows-earlier
+                                             (button-get button 'todo-write-earlier) button)))
 
 (define-button-type 'todo-write-part :supertype 'todo-write-button
   'action (lambda (button)
-            (todo-write-view--toggle-in 'todo-write-view--open
-                                        (button-get button 'todo-write-toggle) button)))
+            (todo-write-view-move--toggle-in 'todo-write-view-rows-open
+                                             (button-get button 'todo-write-toggle) button)))
 
 (define-button-type 'todo-write-dropped :supertype 'todo-write-button
   'action (lambda (_) (user-error "R brings this task back")))
@@ -212,126 +212,126 @@ If it has no buffer, say where the agent runs."
   "Visit what is at point: a file, the output of a command, another plan.
 On a task, open or close its story; on folded tasks, unfold them."
   (interactive nil todo-write-view-mode)
-  (todo-write-view--press nil))
+  (todo-write-view-move--press nil))
 
 (defun todo-write-view-toggle ()
   "Open or fold what is at point: a task, an entry, a part of the last line.
 On folded tasks, unfold them; on a subagent's list, show that."
   (interactive nil todo-write-view-mode)
-  (todo-write-view--press 'todo-write-fold))
+  (todo-write-view-move--press 'todo-write-fold))
 
-(defun todo-write-view--press (property)
+(defun todo-write-view-move--press (property)
   "Press the button at point, or that of the task above.
 PROPERTY has what that does if the button has it."
-  (todo-write-menu--require 'todo-write-view-mode)
+  (todo-write-menu-require 'todo-write-view-mode)
   (if-let* ((button (or (button-at (point))
-                        (todo-write-place--start (get-text-property (point) 'todo-write-id)))))
+                        (todo-write-place-start (get-text-property (point) 'todo-write-id)))))
       (funcall (or (button-get button property) (button-get button 'action)) button)
-    (todo-write-view--id-at-point)))
+    (todo-write-view-move-id-at-point)))
 
-(defun todo-write-view--toggle-row (button)
+(defun todo-write-view-move--toggle-row (button)
   "Open or close the story of the task of BUTTON."
   (let ((id (button-get button 'todo-write-id)))
-    (todo-write-view--toggle-in 'todo-write-view--open
-                                (or id (button-get button 'todo-write-part)) button)))
+    (todo-write-view-move--toggle-in 'todo-write-view-rows-open
+                                     (or id (button-get button 'todo-write-part)) button)))
 
-(defun todo-write-view--toggle-entry (button)
+(defun todo-write-view-move--toggle-entry (button)
   "Show the entry of BUTTON in full, or as a line."
-  (todo-write-view--toggle-in 'todo-write-view--whole
-                              (todo-write-story--entry-key (button-get button 'todo-write-entry))
-                              button))
+  (todo-write-view-move--toggle-in 'todo-write-view-rows-whole
+                                   (todo-write-story-entry-key (button-get button 'todo-write-entry))
+                                   button))
 
-(defun todo-write-view--toggle-in (variable element button)
+(defun todo-write-view-move--toggle-in (variable element button)
   "Add ELEMENT to the list in VARIABLE, or remove it, and draw around BUTTON.
 That is the row of its task or, if it has none, what is below the rows."
   (let ((id (button-get button 'todo-write-id)))
     (set variable (if (member element (symbol-value variable))
                       (remove element (symbol-value variable))
                     (cons element (symbol-value variable))))
-    (todo-write-view--redraw (and id (list id)) (not id))))
+    (todo-write-view-draw-redraw (and id (list id)) (not id))))
 
 (defun todo-write-view-toggle-all ()
   "Open the details of all rows and all below them, or close all if any is open."
   (interactive nil todo-write-view-mode)
-  (todo-write-menu--require 'todo-write-view-mode)
-  (let ((ids (hash-table-keys todo-write-place--nodes)))
-    (setq todo-write-view--open
-          (unless todo-write-view--open
+  (todo-write-menu-require 'todo-write-view-mode)
+  (let ((ids (hash-table-keys todo-write-place-nodes)))
+    (setq todo-write-view-rows-open
+          (unless todo-write-view-rows-open
             (append ids
-                    (and (todo-write-view--dropped-before) '(dropped))
-                    (and todo-write-view--cleared '(cleared))
-                    (and todo-write-view--outside '(outside))
-                    (and todo-write-view--lists
-                         (cons 'lists (mapcar #'car todo-write-view--lists)))))
-          todo-write-view--whole nil)
-    (todo-write-view--redraw ids t)))
+                    (and (todo-write-view-rows-dropped-before) '(dropped))
+                    (and todo-write-view-rows-cleared '(cleared))
+                    (and todo-write-view-rows-outside '(outside))
+                    (and todo-write-view-rows-lists
+                         (cons 'lists (mapcar #'car todo-write-view-rows-lists)))))
+          todo-write-view-rows-whole nil)
+    (todo-write-view-draw-redraw ids t)))
 
 (defun todo-write-view-toggle-fold ()
   "Fold or unfold the completed tasks of this buffer.
 See `todo-write-view-fold-completed'."
   (interactive nil todo-write-view-mode)
-  (todo-write-menu--require 'todo-write-view-mode)
-  (setq todo-write-fold--choice (not todo-write-fold--overlays))
-  (todo-write-view--redraw nil)
-  (unless (or todo-write-fold--overlays (not todo-write-fold--choice))
-    (message "No %d successive tasks are completed" todo-write-fold--least)))
+  (todo-write-menu-require 'todo-write-view-mode)
+  (setq todo-write-fold-choice (not todo-write-fold-overlays))
+  (todo-write-view-draw-redraw nil)
+  (unless (or todo-write-fold-overlays (not todo-write-fold-choice))
+    (message "No %d successive tasks are completed" todo-write-fold-least)))
 
-(defun todo-write-view--unfold-here ()
+(defun todo-write-view-move-unfold-here ()
   "Show the completed tasks if point is on a folded one."
-  (when (todo-write-fold--at (point))
-    (setq todo-write-fold--choice nil)
-    (todo-write-fold--clear)))
+  (when (todo-write-fold-at (point))
+    (setq todo-write-fold-choice nil)
+    (todo-write-fold-clear)))
 
-(defun todo-write-view--unfold-found ()
+(defun todo-write-view-move-unfold-found ()
   "Show the completed tasks if Isearch found a folded one.
 At the start of the fold, point may be where the search began."
-  (when-let* ((fold (todo-write-fold--at (point)))
+  (when-let* ((fold (todo-write-fold-at (point)))
               ((< (overlay-start fold) (point))))
-    (todo-write-view--unfold-here)))
+    (todo-write-view-move-unfold-here)))
 
-(defun todo-write-view--open-found ()
+(defun todo-write-view-move-open-found ()
   "If Isearch ends at a match in text that was cut, open what shows all of it."
   (when-let* ((other (and (not isearch-mode-end-hook-quit) isearch-other-end))
               (cut (text-property-any (min (point) other) (max (point) other) 'todo-write-ellipsis t))
               (button (button-at cut)))
     (pcase (button-type button)
       ('todo-write-entry
-       (unless (member (todo-write-story--entry-key (button-get button 'todo-write-entry))
-                       todo-write-view--whole)
-         (todo-write-view--toggle-entry button)))
+       (unless (member (todo-write-story-entry-key (button-get button 'todo-write-entry))
+                       todo-write-view-rows-whole)
+         (todo-write-view-move--toggle-entry button)))
       ((or 'todo-write-task 'todo-write-part)
        (unless (member (or (button-get button 'todo-write-id)
                            (button-get button 'todo-write-toggle))
-                       todo-write-view--open)
+                       todo-write-view-rows-open)
          (funcall (button-get button 'action) button))))))
 
-(defun todo-write-view--undisplayed (text)
+(defun todo-write-view-move-undisplayed (text)
   "Return TEXT, which was copied from a plan, without ellipses and aligned gaps."
   (remove-text-properties 0 (length text) '(display nil) text)
   text)
 
-(defun todo-write-view--imenu-index ()
+(defun todo-write-view-move-imenu-index ()
   "Return the tasks, and those of earlier lists, for imenu."
   (append
    (when todo-write-view-thread
      (seq-map (lambda (item)
                 (cons (todo-write-row-plain (plist-get item :content))
-                      (todo-write-place--start (plist-get item :id))))
+                      (todo-write-place-start (plist-get item :id))))
               (todo-write-items todo-write-view-thread)))
-   (when todo-write-view--lists
+   (when todo-write-view-rows-lists
      (list (cons "Earlier lists"
                  (seq-mapcat
                   (lambda (list)
                     (mapcar (lambda (item)
                               (list (todo-write-row-plain (plist-get item :content))
-                                    (todo-write-place--footer-start)
-                                    #'todo-write-view--imenu-former (plist-get item :id)))
-                            (todo-write--earlier-items todo-write-view-thread list)))
-                  todo-write-view--lists))))))
+                                    (todo-write-place-footer-start)
+                                    #'todo-write-view-move--imenu-former (plist-get item :id)))
+                            (todo-write-plan-earlier-items todo-write-view-thread list)))
+                  todo-write-view-rows-lists))))))
 
-(defun todo-write-view--imenu-former (_name _position id)
+(defun todo-write-view-move--imenu-former (_name _position id)
   "Move to the task ID of an earlier list, for imenu."
-  (todo-write-view--goto-former id))
+  (todo-write-view-move--goto-former id))
 
 (provide 'todo-write-view-move)
 ;;; todo-write-view-move.el ends here

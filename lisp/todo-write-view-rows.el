@@ -28,117 +28,117 @@
 
 ;;; State
 
-(defvar-local todo-write-view--running nil
+(defvar-local todo-write-view-rows-running nil
   "Ids of the tasks in progress.")
 
-(defvar-local todo-write-view--open nil
+(defvar-local todo-write-view-rows-open nil
   "Ids of the rows that show their detail, and what is open below the rows.
 See `todo-write-footer'.")
 
-(defvar-local todo-write-view--whole nil
+(defvar-local todo-write-view-rows-whole nil
   "Keys of the entries that are shown in full.")
 
-(defvar-local todo-write-view--earlier nil
+(defvar-local todo-write-view-rows-earlier nil
   "Ids of the rows that show their earlier entries, too.")
 
-(defvar-local todo-write-view--ghosts nil
+(defvar-local todo-write-view-rows-ghosts nil
   "Ids of dropped tasks, whose rows the next change removes.")
 
-(defvar-local todo-write-view--dropped nil
+(defvar-local todo-write-view-rows-dropped nil
   "The tasks that the agent dropped; see `todo-write-items-dropped'.")
 
-(defvar-local todo-write-view--cleared nil
-  "The completed tasks that left the list; see `todo-write--items-cleared'.")
+(defvar-local todo-write-view-rows-cleared nil
+  "The completed tasks that left the list; see `todo-write-plan-items-cleared'.")
 
-(defvar-local todo-write-view--lists nil
-  "The earlier lists; see `todo-write--earlier-lists'.")
+(defvar-local todo-write-view-rows-lists nil
+  "The earlier lists; see `todo-write-plan-earlier-lists'.")
 
-(defvar-local todo-write-view--outside nil
-  "Description of the work outside any task; see `todo-write-footer--outside'.")
+(defvar-local todo-write-view-rows-outside nil
+  "Description of the work outside any task; see `todo-write-footer-outside'.")
 
-(defvar-local todo-write-view--work nil
+(defvar-local todo-write-view-rows--work nil
   "The numbers of lines that the agent added and removed, a list, or nil.")
 
-(defvar-local todo-write-view--message nil
+(defvar-local todo-write-view-rows--message nil
   "The newest thing that the agent said, a string, or nil.")
 
-(defvar-local todo-write-view--header nil
+(defvar-local todo-write-view-rows-header nil
   "What the header shows, (SUMMARY WIDTH WORK AGENT), or nil before it is drawn.")
 
-(defvar-local todo-write-view--host nil
+(defvar-local todo-write-view-rows-host nil
   "Text that names the machine of the agent, or nil for this one.")
 
-(defvar-local todo-write-view--flashing nil
+(defvar-local todo-write-view-rows-flashing nil
   "The changes whose rows flash, a vector, or nil.")
 
-(defvar-local todo-write-view--flashes nil
+(defvar-local todo-write-view-rows-flashes nil
   "The overlays on rows that flash, and deleted ones for later use.")
 
-(defvar-local todo-write-view--flash-ticks nil
+(defvar-local todo-write-view-rows-flash-ticks nil
   "Number of ticks of the timer until the flash ends.")
 
-(defvar-local todo-write-view--blocked nil
+(defvar-local todo-write-view-rows-blocked nil
   "Ids of the rows of tasks that wait for other tasks.")
 
-(defvar-local todo-write-view--children nil
+(defvar-local todo-write-view-rows-children nil
   "Alist of item ids and the keys of their subagents' threads.
 The id nil has the threads without a row in this buffer.")
 
-(defvar-local todo-write-view--summary nil
+(defvar-local todo-write-view-rows-summary nil
   "The `todo-write-summary' of the thread when the buffer was last drawn.")
 
-(defvar-local todo-write-view--drawn nil
+(defvar-local todo-write-view-rows-drawn nil
   "Number of the revision that the rows show, or nil while they are drawn.")
 
-(defvar todo-write-view--times nil
+(defvar todo-write-view-rows-times nil
   "While the whole buffer is drawn, a hash table from item id to times.
 It also has the figures of items with work, by (ID).
-See `todo-write-times' and `todo-write--row-work'.  If another Emacs
+See `todo-write-times' and `todo-write-plan-row-work'.  If another Emacs
 holds the journal, each call of the module looks at the file.")
 
-(cl-defstruct (todo-write-view--row
-               (:constructor todo-write-view--row
+(cl-defstruct (todo-write-view-rows-row
+               (:constructor todo-write-view-rows-row
                              (item &optional ghost
                                    &aux (id (plist-get item :id))
-                                   (category (todo-write-view--category id))))
+                                   (category (todo-write-view-rows--category id))))
                (:copier nil))
   "A row of the buffer: a task, or the ghost of one that was dropped.
 CATEGORY is a symbol with the text properties of its line."
   id item ghost category)
 
-(defun todo-write-view--category (id)
+(defun todo-write-view-rows--category (id)
   "Return a new symbol with the text properties of the line of the task ID."
   (let ((category (make-symbol "todo-write-row")))
     (setplist category
               ;; Emacs highlights adjacent lines together if they share the list.
               `( todo-write-id ,id face nil button ,(list t) mouse-face ,(list 'highlight)
-                 help-echo todo-write-view--help
+                 help-echo todo-write-view-rows--help
                  . ,(symbol-plist (get 'todo-write-task 'button-category-symbol))))
     category))
 
-(defun todo-write-view--help (_window buffer position)
+(defun todo-write-view-rows--help (_window buffer position)
   "Return the full text of the row at POSITION of BUFFER."
   (with-current-buffer buffer
-    (when-let* ((node (todo-write-view--node-at position))
-                (item (todo-write-view--row-item (ewoc-data node))))
-      (todo-write-row--help (todo-write-row--text item (todo-write-row--kind item))))))
+    (when-let* ((node (todo-write-view-rows-node-at position))
+                (item (todo-write-view-rows-row-item (ewoc-data node))))
+      (todo-write-text-help (todo-write-row-text item (todo-write-row-kind item))))))
 
-(defun todo-write-view--paused-p ()
+(defun todo-write-view-rows-paused-p ()
   "Return non-nil if the thread was paused when last drawn."
-  (eq (plist-get todo-write-view--summary :state) 'paused))
+  (eq (plist-get todo-write-view-rows-summary :state) 'paused))
 
-(defun todo-write-view--current-id ()
+(defun todo-write-view-rows-current-id ()
   "Return the id of the task that was in progress when last drawn, or nil."
-  (plist-get (plist-get todo-write-view--summary :current) :id))
+  (plist-get (plist-get todo-write-view-rows-summary :current) :id))
 
-(defun todo-write-view--node-at (position)
+(defun todo-write-view-rows-node-at (position)
   "Return the ewoc node of the row at POSITION, or nil."
-  (gethash (get-text-property position 'todo-write-id) todo-write-place--nodes))
+  (gethash (get-text-property position 'todo-write-id) todo-write-place-nodes))
 
-(defun todo-write-view--set-scale ()
-  "Set `todo-write-row--scale' for the font of the buffer."
+(defun todo-write-view-rows-set-scale ()
+  "Set `todo-write-row-scale' for the font of the buffer."
   (let ((window (and face-remapping-alist (get-buffer-window nil t))))
-    (setq-local todo-write-row--scale
+    (setq-local todo-write-row-scale
                 (if (and window (display-graphic-p (window-frame window)))
                     (/ (float (window-font-width window))
                        (frame-char-width (window-frame window)))
@@ -146,193 +146,193 @@ CATEGORY is a symbol with the text properties of its line."
 
 ;;; Text
 
-(defun todo-write-view--print (row)
+(defun todo-write-view-rows-print (row)
   "Insert ROW; the printer of the ewoc."
-  (let* ((id (todo-write-view--row-id row))
-         (item (todo-write-view--row-item row))
-         (ghost (todo-write-view--row-ghost row))
-         (kind (if ghost 'removed (todo-write-row--kind item (todo-write-view--paused-p)))))
-    (todo-write-row--insert item kind (unless ghost (todo-write-view--spent id))
-                           todo-write-page--width nil
-                           (unless ghost (todo-write-view--note id item))
-                           (unless ghost (todo-write-view--row-work id))
-                           (todo-write-view--row-category row))
-    (todo-write-view--insert-below id item)
+  (let* ((id (todo-write-view-rows-row-id row))
+         (item (todo-write-view-rows-row-item row))
+         (ghost (todo-write-view-rows-row-ghost row))
+         (kind (if ghost 'removed (todo-write-row-kind item (todo-write-view-rows-paused-p)))))
+    (todo-write-row-insert item kind (unless ghost (todo-write-view-rows--spent id))
+                           todo-write-page-width nil
+                           (unless ghost (todo-write-view-rows--note id item))
+                           (unless ghost (todo-write-view-rows--row-work id))
+                           (todo-write-view-rows-row-category row))
+    (todo-write-view-rows--insert-below id item)
     (if (memq kind '(in_progress paused))
-        (cl-pushnew id todo-write-view--running :test #'equal)
-      (setq todo-write-view--running (delete id todo-write-view--running)))))
+        (cl-pushnew id todo-write-view-rows-running :test #'equal)
+      (setq todo-write-view-rows-running (delete id todo-write-view-rows-running)))))
 
-(defun todo-write-view--spent (id)
+(defun todo-write-view-rows--spent (id)
   "Return how long the task ID was in progress, in milliseconds, or nil."
-  (if todo-write-view--times
-      (plist-get (gethash id todo-write-view--times) :spent)
-    (todo-write--spent todo-write-view-thread id)))
+  (if todo-write-view-rows-times
+      (plist-get (gethash id todo-write-view-rows-times) :spent)
+    (todo-write-plan-spent todo-write-view-thread id)))
 
-(defun todo-write-view--row-work (id)
+(defun todo-write-view-rows--row-work (id)
   "Return the figures of the work of the row of ID, or nil."
-  (if todo-write-view--times
-      (gethash (list id) todo-write-view--times)
-    (todo-write--row-work todo-write-view-thread id)))
+  (if todo-write-view-rows-times
+      (gethash (list id) todo-write-view-rows-times)
+    (todo-write-plan-row-work todo-write-view-thread id)))
 
-(defun todo-write-view--note (id item)
+(defun todo-write-view-rows--note (id item)
   "Return the note of the row of ITEM, whose id is ID, or nil."
   (let ((blocked (plist-get item :blockedBy)))
     (if blocked
-        (cl-pushnew id todo-write-view--blocked :test #'equal)
-      (setq todo-write-view--blocked (delete id todo-write-view--blocked)))
-    (todo-write-row--note
+        (cl-pushnew id todo-write-view-rows-blocked :test #'equal)
+      (setq todo-write-view-rows-blocked (delete id todo-write-view-rows-blocked)))
+    (todo-write-row-note
      item (and blocked
-               (mapcar #'todo-write-view--row-item
-                       (ewoc-collect todo-write-place--ewoc
-                                     (lambda (row) (not (todo-write-view--row-ghost row))))))
-     todo-write-view--summary)))
+               (mapcar #'todo-write-view-rows-row-item
+                       (ewoc-collect todo-write-place-ewoc
+                                     (lambda (row) (not (todo-write-view-rows-row-ghost row))))))
+     todo-write-view-rows-summary)))
 
-(defun todo-write-view--insert-below (id item)
+(defun todo-write-view-rows--insert-below (id item)
   "Insert the lines below the row of ITEM, whose id is ID."
-  (let ((open (member id todo-write-view--open))
-        (children (cdr (assoc id todo-write-view--children)))
+  (let ((open (member id todo-write-view-rows-open))
+        (children (cdr (assoc id todo-write-view-rows-children)))
         (start (point)))
     (when open
-      (insert (todo-write-detail--string todo-write-view-thread item
-                                        todo-write-page--width))
-      (todo-write-story--insert todo-write-view-thread id todo-write-page--width
-                               todo-write-view--whole (member id todo-write-view--earlier)))
-    (todo-write-children--insert children todo-write-page--width open)
+      (insert (todo-write-detail-string todo-write-view-thread item
+                                        todo-write-page-width))
+      (todo-write-story-insert todo-write-view-thread id todo-write-page-width
+                               todo-write-view-rows-whole (member id todo-write-view-rows-earlier)))
+    (todo-write-children-insert children todo-write-page-width open)
     (put-text-property start (point) 'todo-write-id id)))
 
-(defun todo-write-view--draw-header ()
+(defun todo-write-view-rows-draw-header ()
   "Draw the header if it changed, and show the count in the mode line."
-  (let* ((summary todo-write-view--summary)
-         (width todo-write-page--width)
-         (work todo-write-view--work)
-         (agent (and todo-write-view-thread (todo-write-view--agent-line)))
-         (drawn todo-write-view--header))
+  (let* ((summary todo-write-view-rows-summary)
+         (width todo-write-page-width)
+         (work todo-write-view-rows--work)
+         (agent (and todo-write-view-thread (todo-write-view-rows--agent-line)))
+         (drawn todo-write-view-rows-header))
     ;; Every write comes here, so this makes no list to compare.
     (if (and drawn (equal width (nth 1 drawn)) (equal work (nth 2 drawn))
              (equal agent (nth 3 drawn))
-             (todo-write-row--update-header summary (car drawn)))
+             (todo-write-row-update-header summary (car drawn)))
         (setcar drawn summary)
       ;; The newline after it stays, since the rows begin there.
       (goto-char (point-min))
-      (delete-region (point) (+ (point) todo-write-place--header-length))
-      (todo-write-row--insert-header summary width nil work)
+      (delete-region (point) (+ (point) todo-write-place-header-length))
+      (todo-write-row-insert-header summary width nil work)
       (when agent
-        (insert "\n" (todo-write-row--truncate (concat " " agent) width)))
+        (insert "\n" (todo-write-text-truncate (concat " " agent) width)))
       (when-let* ((refused (plist-get summary :refused)))
-        (insert "\n" (todo-write-row--truncate
+        (insert "\n" (todo-write-text-truncate
                       (propertize (concat " the last list was refused: "
                                           (todo-write-row-line refused))
                                   'face 'todo-write-paused)
                       width)))
-      (setq todo-write-view--header (list summary width work agent)
-            todo-write-place--header-length (- (point) (point-min))))
+      (setq todo-write-view-rows-header (list summary width work agent)
+            todo-write-place-header-length (- (point) (point-min))))
     (cond ((memq (plist-get summary :state) '(nil empty))
            (setq mode-line-process nil))
           (mode-line-process
-           (setcar (cdr mode-line-process) (todo-write-row--count summary)))
-          (t (setq mode-line-process (list " " (todo-write-row--count summary)))))))
+           (setcar (cdr mode-line-process) (todo-write-row-count summary)))
+          (t (setq mode-line-process (list " " (todo-write-row-count summary)))))))
 
-(defun todo-write-view--agent-line ()
+(defun todo-write-view-rows--agent-line ()
   "Return what the agent does, since when, and what it said last, or nil."
-  (let ((activity (todo-write-view--activity)))
+  (let ((activity (todo-write-view-rows--activity)))
     ;; Each write asks, and most plans have no such line.
-    (when (or todo-write-view--host activity todo-write-view--message)
-      (string-join (delq nil (list todo-write-view--host activity
-                                   (todo-write-view--quote todo-write-view--message)))
-                   (propertize (format " %s " (todo-write-row--shape 'dot))
+    (when (or todo-write-view-rows-host activity todo-write-view-rows--message)
+      (string-join (delq nil (list todo-write-view-rows-host activity
+                                   (todo-write-view-rows--quote todo-write-view-rows--message)))
+                   (propertize (format " %s " (todo-write-text-shape 'dot))
                                'face 'todo-write-detail)))))
 
-(defun todo-write-view--read-host (thread)
+(defun todo-write-view-rows-read-host (thread)
   "Return text that names the machine of THREAD's agent, or nil for this one."
-  (when-let* ((host (todo-write-machines--host
+  (when-let* ((host (todo-write-machines-host
                      thread (plist-get (todo-write-about thread) :project))))
     (let ((lost (todo-write-machines-lost-since host)))
       (concat (propertize (concat "on " (todo-write-row-line host)) 'face 'todo-write-detail)
               (and lost (propertize (format-time-string " (not connected since %H:%M)" lost)
                                     'face 'todo-write-paused))))))
 
-(defun todo-write-view--activity ()
+(defun todo-write-view-rows--activity ()
   "Return the activity of the agent, since when and why, or nil if idle.
 For a plan that is paused, return the reason."
   (pcase-let* ((`(,activity . ,reason) (todo-write-activity todo-write-view-thread))
                (since (todo-write-activity-since todo-write-view-thread))
-               (age (and since (todo-write-row--age (/ since 1000))))
+               (age (and since (todo-write-text-age (/ since 1000))))
                (age (if (member age '(nil "now")) "" (concat " " age)))
                (reason (and reason (concat ": " (todo-write-row-line reason)))))
     (pcase activity
       ('working (propertize (concat "working" age) 'face 'todo-write-detail))
       ('waiting (propertize (concat "waits for you" age reason) 'face 'todo-write-paused))
       ('failed (propertize (concat "failed" age reason) 'face 'todo-write-failed))
-      (_ (when-let* ((reason (plist-get todo-write-view--summary :reason)))
+      (_ (when-let* ((reason (plist-get todo-write-view-rows-summary :reason)))
            (propertize (todo-write-row-line reason) 'face 'todo-write-detail))))))
 
-(defun todo-write-view--quote (text)
+(defun todo-write-view-rows--quote (text)
   "Return TEXT, what the agent said, or nil, in quotes as a line."
   (when text
-    (propertize (concat (todo-write-row--shape 'quote) text (todo-write-row--shape 'unquote))
-                'face 'todo-write-said 'help-echo (todo-write-row--help text))))
+    (propertize (concat (todo-write-text-shape 'quote) text (todo-write-text-shape 'unquote))
+                'face 'todo-write-said 'help-echo (todo-write-text-help text))))
 
-(defun todo-write-view--newest-message (thread)
+(defun todo-write-view-rows--newest-message (thread)
   "Return what the agent of THREAD said last as a line, or nil."
   (let* ((found (todo-write-observations thread :type "MESSAGE" :limit 1))
          (content (and (> (length found) 0) (plist-get (aref found 0) :content)))
          (text (if (consp content) (plist-get content :text) content)))
     (when (and (stringp text) (not (string-blank-p text)))
-      (todo-write-story--unmark (todo-write-row-line text 400)))))
+      (todo-write-story-unmark (todo-write-row-line text 400)))))
 
-(defun todo-write-view--read-work ()
+(defun todo-write-view-rows-read-work ()
   "Read what the agent said and did, for the header and the last line."
   (let ((thread todo-write-view-thread))
-    (setq todo-write-view--message (and thread (todo-write-view--newest-message thread))
-          todo-write-view--host (and thread (todo-write-view--read-host thread))
-          todo-write-view--work (and thread (todo-write-view--lines thread))
-          todo-write-view--outside (and thread (todo-write-footer--outside thread)))))
+    (setq todo-write-view-rows--message (and thread (todo-write-view-rows--newest-message thread))
+          todo-write-view-rows-host (and thread (todo-write-view-rows-read-host thread))
+          todo-write-view-rows--work (and thread (todo-write-view-rows--lines thread))
+          todo-write-view-rows-outside (and thread (todo-write-footer-outside thread)))))
 
-(defun todo-write-view--lines (thread)
+(defun todo-write-view-rows--lines (thread)
   "Return the numbers of lines added and removed by the agent of THREAD, or nil."
   (when-let* ((work (todo-write-work thread)))
     (list (plist-get work :added) (plist-get work :removed))))
 
-(defun todo-write-view--read-lists ()
+(defun todo-write-view-rows-read-lists ()
   "Read the tasks that left the list, and the earlier lists."
   (let ((thread todo-write-view-thread))
-    (setq todo-write-view--dropped (and thread (todo-write-items-dropped thread))
-          todo-write-view--cleared (and thread (todo-write--items-cleared thread))
-          todo-write-view--lists (and thread (todo-write--earlier-lists thread)))))
+    (setq todo-write-view-rows-dropped (and thread (todo-write-items-dropped thread))
+          todo-write-view-rows-cleared (and thread (todo-write-plan-items-cleared thread))
+          todo-write-view-rows-lists (and thread (todo-write-plan-earlier-lists thread)))))
 
-(defun todo-write-view--footer ()
+(defun todo-write-view-rows-footer ()
   "Return the text below the rows.
 It has a note if there are no tasks, the lists of subagents that belong
 to no row, and what the rows do not show; see `todo-write-footer'."
   (concat
-   (pcase (and (< 0 (or (plist-get todo-write-view--summary :revision) 0))
-               (plist-get todo-write-view--summary :state))
+   (pcase (and (< 0 (or (plist-get todo-write-view-rows-summary :revision) 0))
+               (plist-get todo-write-view-rows-summary :state))
      ('nil (require 'todo-write-welcome)
-          (todo-write-welcome--string))
+          (todo-write-welcome-string))
      ('empty (propertize " The list is empty.\n" 'face 'todo-write-detail)))
-   (when-let* ((children (cdr (assoc nil todo-write-view--children)))
-               (width todo-write-page--width))
-     (todo-write-row--string (todo-write-children--insert children width)))
-   (let ((dropped (todo-write-view--dropped-before)))
-     (when (or dropped todo-write-view--cleared todo-write-view--lists
-               todo-write-view--outside)
-       (let ((footer (todo-write-footer--make
+   (when-let* ((children (cdr (assoc nil todo-write-view-rows-children)))
+               (width todo-write-page-width))
+     (todo-write-row-string (todo-write-children-insert children width)))
+   (let ((dropped (todo-write-view-rows-dropped-before)))
+     (when (or dropped todo-write-view-rows-cleared todo-write-view-rows-lists
+               todo-write-view-rows-outside)
+       (let ((footer (todo-write-footer-make
                       :dropped dropped
-                      :cleared todo-write-view--cleared
-                      :lists todo-write-view--lists
-                      :outside todo-write-view--outside
-                      :open todo-write-view--open
-                      :whole todo-write-view--whole
-                      :earlier todo-write-view--earlier))
+                      :cleared todo-write-view-rows-cleared
+                      :lists todo-write-view-rows-lists
+                      :outside todo-write-view-rows-outside
+                      :open todo-write-view-rows-open
+                      :whole todo-write-view-rows-whole
+                      :earlier todo-write-view-rows-earlier))
              (thread todo-write-view-thread)
-             (width todo-write-page--width))
-         (todo-write-row--string (todo-write-footer--insert footer thread width)))))))
+             (width todo-write-page-width))
+         (todo-write-row-string (todo-write-footer-insert footer thread width)))))))
 
-(defun todo-write-view--dropped-before ()
+(defun todo-write-view-rows-dropped-before ()
   "Return the dropped tasks that have no row any more."
-  (and todo-write-view--dropped
-       (seq-remove (lambda (item) (member (plist-get item :id) todo-write-view--ghosts))
-                   todo-write-view--dropped)))
+  (and todo-write-view-rows-dropped
+       (seq-remove (lambda (item) (member (plist-get item :id) todo-write-view-rows-ghosts))
+                   todo-write-view-rows-dropped)))
 
 (provide 'todo-write-view-rows)
 ;;; todo-write-view-rows.el ends here

@@ -86,29 +86,29 @@ and \\=✗ gone before it was completed.
 \\{todo-write-view-mode-map}"
   :interactive nil
   (todo-write-menu-begin-mode)
-  (todo-write-page--set-up #'todo-write-view-refresh #'todo-write-view--fit)
+  (todo-write-page-set-up #'todo-write-view-refresh #'todo-write-view--fit)
   ;; Lines are short: finding their ends is faster than a cache of them.
   (setq-local cache-long-scans nil
-              todo-write-place--nodes (make-hash-table :test #'equal)
-              imenu-create-index-function #'todo-write-view--imenu-index
+              todo-write-place-nodes (make-hash-table :test #'equal)
+              imenu-create-index-function #'todo-write-view-move-imenu-index
               outline-regexp " [^ \t\n] "
               outline-level (lambda () 1)
-              bookmark-make-record-function #'todo-write-bookmark--record
-              desktop-save-buffer #'todo-write-bookmark--desktop
+              bookmark-make-record-function #'todo-write-bookmark-record
+              desktop-save-buffer #'todo-write-bookmark-desktop
               ;; Emacs 28 never forgets an `add-hook' with a depth.
-              context-menu-functions (list t #'todo-write-menu--context))
+              context-menu-functions (list t #'todo-write-menu-context))
   (add-function :filter-return (local 'filter-buffer-substring-function)
-                #'todo-write-view--undisplayed)
-  (cl-pushnew (current-buffer) todo-write-view--buffers)
-  (add-hook 'todo-write--event-functions #'todo-write-view--on-event)
+                #'todo-write-view-move-undisplayed)
+  (cl-pushnew (current-buffer) todo-write-view-draw-buffers)
+  (add-hook 'todo-write-events-functions #'todo-write-view--on-event)
   ;; Deleting the narrowest window changes the size of no other one.
   (add-hook 'window-configuration-change-hook #'todo-write-view--fit nil t)
   (dolist (hook '(text-scale-mode-hook display-line-numbers-mode-hook buffer-face-mode-hook))
     (add-hook hook #'todo-write-view--fit-shown nil t))
-  (add-hook 'isearch-update-post-hook #'todo-write-view--unfold-found nil t)
-  (add-hook 'isearch-mode-end-hook #'todo-write-view--open-found nil t)
-  (add-hook 'occur-mode-find-occurrence-hook #'todo-write-view--unfold-here nil t)
-  (add-hook 'imenu-after-jump-hook #'todo-write-view--unfold-here nil t)
+  (add-hook 'isearch-update-post-hook #'todo-write-view-move-unfold-found nil t)
+  (add-hook 'isearch-mode-end-hook #'todo-write-view-move-open-found nil t)
+  (add-hook 'occur-mode-find-occurrence-hook #'todo-write-view-move-unfold-here nil t)
+  (add-hook 'imenu-after-jump-hook #'todo-write-view-move-unfold-here nil t)
   (add-hook 'kill-buffer-hook #'todo-write-view--stop-following nil t)
   (add-hook 'change-major-mode-hook #'todo-write-view--stop-following nil t))
 
@@ -124,14 +124,14 @@ and \\=✗ gone before it was completed.
 
 (defun todo-write-view--stop-following ()
   "Stop following the store with the current buffer."
-  (setq todo-write-view--buffers (delq (current-buffer) todo-write-view--buffers))
-  (mapc #'delete-overlay todo-write-view--flashes)
-  (unless (todo-write-view--live-buffers)
-    (remove-hook 'todo-write--event-functions #'todo-write-view--on-event)
+  (setq todo-write-view-draw-buffers (delq (current-buffer) todo-write-view-draw-buffers))
+  (mapc #'delete-overlay todo-write-view-rows-flashes)
+  (unless (todo-write-view-draw-live-buffers)
+    (remove-hook 'todo-write-events-functions #'todo-write-view--on-event)
     (when todo-write-view--event-timer
       (cancel-timer todo-write-view--event-timer)
       (setq todo-write-view--event-timer nil)))
-  (todo-write-view--set-timer))
+  (todo-write-view-draw-set-timer))
 
 (defun todo-write-view--for-p (thread)
   "Return non-nil if the current buffer shows THREAD.
@@ -142,7 +142,7 @@ A buffer without a thread adopts THREAD, unless that is a subagent's."
 
 (defun todo-write-view--on-event (thread what data)
   "Draw what the event WHAT of THREAD with DATA affects.
-For `todo-write--event-functions'."
+For `todo-write-events-functions'."
   (pcase what
     ('change (todo-write-view--on-change thread data))
     ((or 'state 'activity (and 'observed (guard (member data '("TITLE" "STATE_UPDATE")))))
@@ -155,56 +155,56 @@ For `todo-write--event-functions'."
 (defun todo-write-view--on-change (thread outcome)
   "Draw what OUTCOME of THREAD changed in its buffers."
   (todo-write-view--redraw-for-child thread)
-  (todo-write-view--in-buffers (todo-write-view--for-p thread)
-    (let* ((drawn todo-write-view--drawn)
+  (todo-write-view-draw-in-buffers (todo-write-view--for-p thread)
+    (let* ((drawn todo-write-view-rows-drawn)
            (revision (plist-get outcome :revision))
            (changes (plist-get (plist-get outcome :changes) :changes))
-           (summary (todo-write--summary-after thread outcome))
+           (summary (todo-write-events-summary-after thread outcome))
            (current (plist-get summary :revision)))
       (cond ((and drawn (= revision current (1+ drawn))
                   ;; Drawing the whole buffer is faster for many changes.
                   (<= (* 3 (length changes)) (max 200 (plist-get summary :total))))
-             (todo-write-view--draw changes summary))
+             (todo-write-view-draw-all changes summary))
             ;; Another function wrote meanwhile, and that is drawn already.
             ((and (< revision current) (eql drawn current)))
             ;; The buffer has just got its thread, or revisions were missed.
-            (t (todo-write-view--draw))))))
+            (t (todo-write-view-draw-all))))))
 
 (defun todo-write-view--on-state (thread)
   "Draw the header and the running rows of THREAD in its buffers."
   (todo-write-view--redraw-for-child thread)
-  (todo-write-view--in-buffers (and todo-write-place--ewoc
+  (todo-write-view-draw-in-buffers (and todo-write-place-ewoc
                                     (equal todo-write-view-thread thread))
-    (let ((yours (plist-get todo-write-view--summary :yours)))
-      (setq todo-write-view--summary (todo-write-summary thread)
+    (let ((yours (plist-get todo-write-view-rows-summary :yours)))
+      (setq todo-write-view-rows-summary (todo-write-summary thread)
             ;; Its machine may have been lost.
-            todo-write-view--host (and todo-write-view--host (todo-write-view--read-host thread)))
-      (todo-write-view--redraw
-       (append todo-write-view--running
-               (unless (eql yours (plist-get todo-write-view--summary :yours))
-                 (todo-write-view--update-yours)))
+            todo-write-view-rows-host (and todo-write-view-rows-host (todo-write-view-rows-read-host thread)))
+      (todo-write-view-draw-redraw
+       (append todo-write-view-rows-running
+               (unless (eql yours (plist-get todo-write-view-rows-summary :yours))
+                 (todo-write-view-draw-update-yours)))
        t))))
 
 (defun todo-write-view--on-forget (thread)
   "Draw the buffers that showed THREAD, which was forgotten."
-  (todo-write-view--in-buffers (or (equal todo-write-view-thread thread)
+  (todo-write-view-draw-in-buffers (or (equal todo-write-view-thread thread)
                                    (seq-some (lambda (entry) (member thread (cdr entry)))
-                                             todo-write-view--children))
+                                             todo-write-view-rows-children))
     (if (equal todo-write-view-thread thread)
         ;; Without a thread, the buffer adopts the next plan.
         (todo-write-view--show-thread nil)
-      (todo-write-view--draw))))
+      (todo-write-view-draw-all))))
 
 (defun todo-write-view--on-observe (thread type)
   "Show an event of THREAD of TYPE in its buffers soon."
   (when (and (not todo-write-view--event-timer)
              (seq-some (lambda (buffer)
                          (and (equal thread (buffer-local-value 'todo-write-view-thread buffer))
-                              (member type (if (buffer-local-value 'todo-write-view--open buffer)
-                                               todo-write-story--events
+                              (member type (if (buffer-local-value 'todo-write-view-rows-open buffer)
+                                               todo-write-story-events
                                              ;; What the header and the rows show.
                                              '("MESSAGE" "TOOL_EXECUTION")))))
-                       (todo-write-view--live-buffers)))
+                       (todo-write-view-draw-live-buffers)))
     ;; An agent can record a hundred events a second.
     (setq todo-write-view--event-timer
           (run-at-time 0.1 nil #'todo-write-view--show-events))))
@@ -212,20 +212,20 @@ For `todo-write--event-functions'."
 (defun todo-write-view--show-events ()
   "Draw what the events of the agents have changed."
   (setq todo-write-view--event-timer nil)
-  (todo-write-view--in-buffers todo-write-place--ewoc
-    (todo-write-view--read-work)
-    (todo-write-view--redraw
-     (seq-uniq (append (seq-filter #'stringp todo-write-view--open) todo-write-view--running))
+  (todo-write-view-draw-in-buffers todo-write-place-ewoc
+    (todo-write-view-rows-read-work)
+    (todo-write-view-draw-redraw
+     (seq-uniq (append (seq-filter #'stringp todo-write-view-rows-open) todo-write-view-rows-running))
      t)))
 
 (defun todo-write-view--redraw-for-child (thread)
   "Draw the rows below which THREAD, a subagent's, is shown."
-  (todo-write-view--in-buffers (and todo-write-place--ewoc todo-write-view-thread
+  (todo-write-view-draw-in-buffers (and todo-write-place-ewoc todo-write-view-thread
                                     (not (equal todo-write-view-thread thread)))
     (when-let* ((ancestor (assoc todo-write-view-thread
-                                 (todo-write-children--ancestors thread))))
-      (setq todo-write-view--children (todo-write-children--by-item todo-write-view-thread))
-      (todo-write-view--redraw (list (cdr ancestor)) t))))
+                                 (todo-write-children-ancestors thread))))
+      (setq todo-write-view-rows-children (todo-write-children-by-item todo-write-view-thread))
+      (todo-write-view-draw-redraw (list (cdr ancestor)) t))))
 
 ;;; Time and width
 
@@ -234,15 +234,15 @@ For `todo-write--event-functions'."
 This runs with any buffer current when a window begins to show the buffer
 or changes its size."
   (with-current-buffer (window-buffer window)
-    (if (eql todo-write-page--width (todo-write-page--fitting-width))
+    (if (eql todo-write-page-width (todo-write-page-fitting-width))
         ;; Folds depend on the height.
-        (todo-write-view--redraw nil)
-      (todo-write-view--draw))))
+        (todo-write-view-draw-redraw nil)
+      (todo-write-view-draw-all))))
 
 (defun todo-write-view--fit-shown ()
   "Draw the current buffer again if its font or its line numbers changed."
   (when (get-buffer-window nil t)
-    (todo-write-view--draw)))
+    (todo-write-view-draw-all)))
 
 ;;; Showing
 
@@ -257,8 +257,8 @@ SELECT non-nil, as in interactive use, selects the window.  ACTION is
 passed to `display-buffer'."
   (interactive (list (and current-prefix-arg (todo-write-read-thread "Show the plan of: "))
                      t))
-  (todo-write--configure)
-  (let* ((thread (or thread todo-write-view-thread (todo-write-view--default-thread)))
+  (todo-write-core-configure)
+  (let* ((thread (or thread todo-write-view-thread (todo-write-here-default-thread)))
          ;; It signals for what is no key, before a buffer has it.
          (_ (and thread (todo-write-summary thread)))
          (buffer (get-buffer-create todo-write-view-buffer-name))
@@ -267,7 +267,7 @@ passed to `display-buffer'."
     (with-current-buffer buffer
       (unless (derived-mode-p 'todo-write-view-mode)
         (todo-write-view-mode))
-      (cond ((not (and todo-write-place--ewoc (equal thread todo-write-view-thread)))
+      (cond ((not (and todo-write-place-ewoc (equal thread todo-write-view-thread)))
              (todo-write-view--show-thread thread))
             (window
              (todo-write-view--fit window))))
@@ -275,19 +275,19 @@ passed to `display-buffer'."
       (select-window window))
     buffer))
 
-(defvar todo-write-view--shown-hook nil
+(defvar todo-write-view-shown-hook nil
   "Hook run in the buffer of a plan after it shows another one, or none.")
 
 (defun todo-write-view--show-thread (thread)
   "Show THREAD in the current buffer, with point at its first task."
   (setq todo-write-view-thread thread
-        todo-write-fold--choice 'option
-        todo-write-view--open nil
-        todo-write-view--whole nil
-        todo-write-view--earlier nil)
-  (todo-write-view--draw)
+        todo-write-fold-choice 'option
+        todo-write-view-rows-open nil
+        todo-write-view-rows-whole nil
+        todo-write-view-rows-earlier nil)
+  (todo-write-view-draw-all)
   (todo-write-view--to-first-row)
-  (run-hooks 'todo-write-view--shown-hook))
+  (run-hooks 'todo-write-view-shown-hook))
 
 (defun todo-write-view--to-first-row ()
   "Move point to the first row, also in the windows that show the buffer."
@@ -298,17 +298,17 @@ passed to `display-buffer'."
     (set-window-start window (point-min))
     (set-window-point window (point))
     (if todo-write-view-follow
-        (todo-write-place--follow window (todo-write-view--current-id))
-      (todo-write-place--note window))))
+        (todo-write-place-follow window (todo-write-view-rows-current-id))
+      (todo-write-place-note window))))
 
 (defun todo-write-view-refresh (&rest _)
   "Draw the whole buffer again."
   (interactive nil todo-write-view-mode)
-  (todo-write-menu--require 'todo-write-view-mode)
-  (todo-write-row--forget-shapes)
+  (todo-write-menu-require 'todo-write-view-mode)
+  (todo-write-text-forget-shapes)
   ;; Folds contain shapes, too.
-  (todo-write-fold--clear)
-  (todo-write-view--draw))
+  (todo-write-fold-clear)
+  (todo-write-view-draw-all))
 
 (provide 'todo-write-view)
 ;;; todo-write-view.el ends here

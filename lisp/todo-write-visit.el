@@ -30,7 +30,7 @@
 (defconst todo-write-visit--longest 4096
   "Length of a file name above which no system opens it.")
 
-(defun todo-write-visit--open-file (thread path &optional line)
+(defun todo-write-visit-open-file (thread path &optional line)
   "Visit the file PATH, which the agent of THREAD named, at LINE.
 For an agent on another machine, visit it there.  Signal a `user-error'
 if there is no such file any more."
@@ -63,7 +63,7 @@ PATH is never read as the name of a file on another machine.  Signal a
 
 (defun todo-write-visit--prefix (thread)
   "Return the prefix of the files of THREAD's machine, or nil for this one."
-  (or (todo-write-machines--prefix (todo-write-machines--of-thread thread))
+  (or (todo-write-machines-prefix (todo-write-machines-of-thread thread))
       (file-remote-p (or (plist-get (todo-write-about thread) :project) ""))))
 
 (defun todo-write-visit--line (patch)
@@ -72,14 +72,14 @@ PATH is never read as the name of a file on another machine.  Signal a
     (+ (string-to-number (match-string 1 patch))
        (seq-count (lambda (char) (eq char ?\n)) (match-string 2 patch)))))
 
-(defun todo-write-visit--entry (thread entry)
+(defun todo-write-visit-entry (thread entry)
   "Visit what ENTRY of THREAD is about: a page, the file it changed, or its output."
-  (let ((file (and (not (eq (todo-write-story--entry-kind entry) 'command))
-                   (car (todo-write-story--files entry)))))
-    (cond ((todo-write-story--entry-url entry)
-           (browse-url (todo-write-story--entry-url entry)))
-          (file (todo-write-visit--open-file thread (plist-get file :path)
-                                             (todo-write-visit--line (plist-get file :patch))))
+  (let ((file (and (not (eq (todo-write-story-entry-kind entry) 'command))
+                   (car (todo-write-story-files entry)))))
+    (cond ((todo-write-story-entry-url entry)
+           (browse-url (todo-write-story-entry-url entry)))
+          (file (todo-write-visit-open-file thread (plist-get file :path)
+                                            (todo-write-visit--line (plist-get file :patch))))
           (t (todo-write-visit--output thread entry)))))
 
 ;;; Outputs
@@ -126,8 +126,8 @@ for a name counts as remote."
 
 (defun todo-write-visit--output (thread entry)
   "Show the whole call of ENTRY of THREAD and what it returned."
-  (let ((output (todo-write-story--output entry))
-        (call (plist-get (todo-write-story--entry-call entry) :content))
+  (let ((output (todo-write-story-output entry))
+        (call (plist-get (todo-write-story-entry-call entry) :content))
         (folder (todo-write-visit--folder thread)))
     (unless (or output call)
       (user-error "Nothing more is recorded of this"))
@@ -138,7 +138,7 @@ for a name counts as remote."
         (erase-buffer)
         (todo-write-visit-output-mode)
         (when call
-          (insert (propertize (todo-write-row-plain-lines (todo-write-story--text call nil))
+          (insert (propertize (todo-write-row-plain-lines (todo-write-story-text call nil))
                               'face 'bold)
                   "\n\n"))
         (insert (todo-write-row-plain-lines
@@ -235,13 +235,13 @@ is at point in a plan: an entry, a file or a task.  Elsewhere, show those
 of the whole plan at point or of this buffer, by default of that of
 `todo-write-show'."
   (interactive (todo-write-visit--diff-at-point))
-  (if (todo-write-story--entry-p path)
+  (if (todo-write-story-entry-p path)
       (todo-write-visit--diff thread
                               (mapcar (lambda (file)
                                         (cons (plist-get file :path) (plist-get file :patch)))
-                                      (todo-write-story--files path))
+                                      (todo-write-story-files path))
                               "this entry")
-    (todo-write-visit--diff thread (todo-write--patches thread id path)
+    (todo-write-visit--diff thread (todo-write-plan-patches thread id path)
                             (cond (path (todo-write-row-line path))
                                   ((stringp id)
                                    (todo-write-row-line
@@ -257,8 +257,8 @@ of the whole plan at point or of this buffer, by default of that of
         (id (or (get-text-property (point) 'todo-write-part)
                 (get-text-property (point) 'todo-write-id))))
     (cond ((not (derived-mode-p 'todo-write-view-mode))
-           (list (todo-write-list--thread)))
-          ((and entry (todo-write-story--files entry))
+           (list (todo-write-here-thread)))
+          ((and entry (todo-write-story-files entry))
            (list todo-write-view-thread id entry))
           (t (list todo-write-view-thread id
                    (get-text-property (point) 'todo-write-file))))))

@@ -16,7 +16,7 @@
 
 (define-button-type 'todo-write-welcome :supertype 'todo-write-button)
 
-(defun todo-write-welcome--string ()
+(defun todo-write-welcome-string ()
   "Return the text of a buffer without a plan: what fills it, as buttons."
   (concat
    (propertize " No plan yet.  It appears here as soon as an agent writes one.\n"
@@ -28,9 +28,9 @@
 
 (defun todo-write-welcome--button (label command)
   "Return a line with LABEL as a button that calls COMMAND interactively."
-  (todo-write-row--button (concat (propertize (format "   %s" label) 'face 'link) "\n")
-                          'todo-write-welcome (format "RET, mouse-1: M-x %s" command)
-                          'action (lambda (_) (call-interactively command))))
+  (todo-write-row-button (concat (propertize (format "   %s" label) 'face 'link) "\n")
+                         'todo-write-welcome (format "RET, mouse-1: M-x %s" command)
+                         'action (lambda (_) (call-interactively command))))
 
 (provide 'todo-write-welcome)
 ;;; todo-write-welcome.el ends here

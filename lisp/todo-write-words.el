@@ -12,14 +12,14 @@
 (require 'todo-write-core)
 (require 'todo-write-row)
 
-(defun todo-write-words--diff (old new)
+(defun todo-write-words-diff (old new)
   "Return the difference between OLD and NEW, both strings.
 The value is a list of (KIND . TEXT), where KIND is `same', `removed' or
 `added'; removed text comes before the text that replaces it."
-  (todo-write--call todo-write-dyn--word-diff old new))
+  (todo-write-core-call todo-write-dyn--word-diff old new))
 
-(defun todo-write-words--string (steps kinds &optional face)
-  "Return the text of STEPS, from `todo-write-words--diff', with changes marked.
+(defun todo-write-words-string (steps kinds &optional face)
+  "Return the text of STEPS, from `todo-write-words-diff', with changes marked.
 KINDS are the kinds to show.  FACE is the face of the whole text, below
 the faces of changed words.  If both kinds are shown and the terminal
 cannot strike through, removed words are in [-…-], added ones in {+…+}."

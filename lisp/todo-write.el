@@ -71,7 +71,7 @@ Do not modify the outcome: its tasks are those of earlier outcomes.
 A refused write leaves the list as it is and does not signal.  Signal
 `todo-write-input-error' if THREAD is not a string, and
 `todo-write-panic' for a bug in the module."
-  (todo-write--write thread input source unanswered nil))
+  (todo-write-plan-write thread input source unanswered nil))
 
 (cl-defun todo-write-begin (thread &rest properties
                                    &key project agent parent parent-item &allow-other-keys)
@@ -86,23 +86,23 @@ All are strings; signal `todo-write-input-error' for anything else.
 \(fn THREAD &key PROJECT AGENT PARENT PARENT-ITEM)"
   (cl-loop for (key . value) on properties by #'cddr
            unless (and value (memq key '(:project :agent :parent :parent-item)))
-           do (todo-write--wrong "properties" key
-                                 ":project, :agent, :parent or :parent-item and a string"))
-  (todo-write--open thread
-                    (append (and project
-                                 (list :project (if (stringp project)
-                                                    (todo-write--root project)
-                                                  project)))
-                            (and agent (list :agent agent))
-                            (and parent (list :parent parent))
-                            (and parent-item (list :parentItem parent-item))))
+           do (todo-write-core-wrong "properties" key
+                                     ":project, :agent, :parent or :parent-item and a string"))
+  (todo-write-events-open thread
+                          (append (and project
+                                       (list :project (if (stringp project)
+                                                          (todo-write--root project)
+                                                        project)))
+                                  (and agent (list :agent agent))
+                                  (and parent (list :parent parent))
+                                  (and parent-item (list :parentItem parent-item))))
   thread)
 
 (defun todo-write--root (folder)
   "Return FOLDER as the root of a project: absolute, as text, ending in a slash."
-  (let ((root (todo-write--plain
+  (let ((root (todo-write-core-plain
                ;; Expanding could open a connection.
-               (if (todo-write-machines--of folder) folder (expand-file-name folder)))))
+               (if (todo-write-machines-of folder) folder (expand-file-name folder)))))
     (if (string-suffix-p "/" root) root (concat root "/"))))
 
 (defun todo-write-edit (thread operation &rest args)
@@ -119,19 +119,19 @@ the agent completes or cancels it.  The change is merged with the agent's
 next write, whose result names it.  The value is an outcome; see
 `todo-write'.  Signal `todo-write-input-error' for a wrong argument and an
 unknown ID."
-  (todo-write--configure)
+  (todo-write-core-configure)
   (let ((inhibit-quit t))
-    (todo-write--publish
-     thread (todo-write--call todo-write-dyn--edit thread operation args))))
+    (todo-write-plan-publish
+     thread (todo-write-core-call todo-write-dyn--edit thread operation args))))
 
 (defun todo-write-undo (thread)
   "Undo the last change of THREAD's list, by the agent or the user.
 Further calls go back further.  The restored list is a new revision, and
 counts as an edit by the user.  The value is an outcome; see
 `todo-write'.  Signal `todo-write-error' if there is nothing to undo."
-  (todo-write--configure)
+  (todo-write-core-configure)
   (let ((inhibit-quit t))
-    (todo-write--publish thread (todo-write--call todo-write-dyn--undo thread))))
+    (todo-write-plan-publish thread (todo-write-core-call todo-write-dyn--undo thread))))
 
 (defun todo-write-pause (thread &optional reason)
   "Pause THREAD for REASON, a string; return its state.
@@ -145,10 +145,10 @@ next write resumes it."
 
 (defun todo-write--set-paused (thread reason)
   "Pause THREAD for REASON, or resume it if that is nil."
-  (todo-write--configure)
+  (todo-write-core-configure)
   (let ((inhibit-quit t))
-    (todo-write--dispatch-state
-     thread (todo-write--call todo-write-dyn--pause thread reason))))
+    (todo-write-events-dispatch-state
+     thread (todo-write-core-call todo-write-dyn--pause thread reason))))
 
 ;;; Activity
 
@@ -176,13 +176,13 @@ Callers must report the end of a turn even after an error; see
 `todo-write-end-turn'.
 Signal `todo-write-input-error' for another ACTIVITY or REASON."
   (unless (memq activity '(working waiting failed nil))
-    (todo-write--wrong "activity" activity "working, waiting, failed or nil"))
+    (todo-write-core-wrong "activity" activity "working, waiting, failed or nil"))
   (unless (or (null reason) (stringp reason))
-    (todo-write--wrong "reason" reason "a string or nil"))
-  (todo-write--configure)
+    (todo-write-core-wrong "reason" reason "a string or nil"))
+  (todo-write-core-configure)
   (let ((inhibit-quit t))
-    (todo-write--publish-report
-     (todo-write--call todo-write-dyn--set-activity
+    (todo-write-activity-publish
+     (todo-write-core-call todo-write-dyn--set-activity
        thread activity reason inferred nil))))
 
 ;;;###autoload
@@ -195,10 +195,10 @@ idle then or, if FAILED is non-nil, failed because of it.
 ENDING says how it ended, as in `todo-write-summary'; the default is
 `error' if FAILED is non-nil, else `end-of-turn'.  The first ending of a
 turn counts, but that the agent was killed always does."
-  (todo-write--configure)
+  (todo-write-core-configure)
   (let ((inhibit-quit t))
-    (todo-write--publish-report
-     (todo-write--call todo-write-dyn--end-turn thread reason failed ending))))
+    (todo-write-activity-publish
+     (todo-write-core-call todo-write-dyn--end-turn thread reason failed ending))))
 
 ;;; Reading
 
@@ -211,11 +211,11 @@ add :owner, a string, and :blockedBy, a list of the ids of the tasks that
 must be completed first.  With REVISION, a number, return the list at
 that revision; signal `todo-write-input-error' if there is no such
 revision.  An unknown thread has an empty list."
-  (todo-write--call todo-write-dyn--items thread revision))
+  (todo-write-core-call todo-write-dyn--items thread revision))
 
 (defun todo-write-item (thread id)
   "Return the item ID of THREAD as in `todo-write-items', or nil."
-  (todo-write--call todo-write-dyn--item thread id))
+  (todo-write-core-call todo-write-dyn--item thread id))
 
 (defun todo-write-times (thread &optional id)
   "Return the times of item ID of THREAD as a plist, or nil.
@@ -226,26 +226,26 @@ Its keys are:
   :intervals  list of finished intervals (FROM . TO), milliseconds
 Without ID, return those of all items of the list, in list order, as an
 alist of (ID . TIMES)."
-  (todo-write--call todo-write-dyn--times thread id))
+  (todo-write-core-call todo-write-dyn--times thread id))
 
 (defun todo-write-items-removed (thread)
   "Return the items of THREAD that were started and then removed from the list.
 The value is a list of plists as in `todo-write-items', as of their
 removal, oldest removal first."
-  (todo-write--call todo-write-dyn--items-removed thread))
+  (todo-write-core-call todo-write-dyn--items-removed thread))
 
 (defun todo-write-items-dropped (thread)
   "Return the unfinished items that the agent of THREAD dropped.
 The value is a list of plists as in `todo-write-items', as of their
 removal, oldest removal first.  Items that are back are not in it.  A list
 without any item of the one before begins a new count."
-  (todo-write--call todo-write-dyn--items-dropped thread))
+  (todo-write-core-call todo-write-dyn--items-dropped thread))
 
 (defun todo-write-state (thread)
   "Return the state of THREAD, a symbol.
 `active' if a task is open, `done' if all are completed, `paused' if the
 agent was interrupted, `empty' if there is no list."
-  (todo-write--call todo-write-dyn--state thread))
+  (todo-write-core-call todo-write-dyn--state thread))
 
 (defun todo-write-summary (thread)
   "Return a summary of THREAD without its list, as a plist.
@@ -265,7 +265,7 @@ The keys are:
   :ending     how its agent ended, if its host knows: `end-of-turn';
               `session-ended', its process exited; `killed'; `denied',
               the user denied a permission; `error'"
-  (todo-write--call todo-write-dyn--summary thread))
+  (todo-write-core-call todo-write-dyn--summary thread))
 
 (defun todo-write-current-thread (&optional folder)
   "Return the key of the thread written last, or nil.
@@ -274,8 +274,8 @@ consider only those.  Threads whose agent has ended come last, and those
 of subagents are ignored."
   ;; Modes call this when they are enabled, which must not load the module.
   (when (featurep 'todo-write-dyn)
-    (todo-write--call todo-write-dyn--current
-      (if (stringp folder) (todo-write--plain folder) folder))))
+    (todo-write-core-call todo-write-dyn--current
+      (if (stringp folder) (todo-write-core-plain folder) folder))))
 
 (defun todo-write-threads ()
   "Return the keys of all threads, also of earlier sessions, newest first."
@@ -287,30 +287,30 @@ of subagents are ignored."
 (defun todo-write-threads-loaded ()
   "Return the keys of the threads in memory, in no order."
   (when (featurep 'todo-write-dyn)
-    (todo-write--call todo-write-dyn--loaded)))
+    (todo-write-core-call todo-write-dyn--loaded)))
 
 (defun todo-write-threads-kept ()
   "Return the threads that have a journal, newest first, as a list of plists.
 Their keys are :key, :about as from `todo-write-about', and :modified,
 the time of the last record in milliseconds since the epoch."
-  (todo-write--call todo-write-dyn--kept))
+  (todo-write-core-call todo-write-dyn--kept))
 
 (defun todo-write-parent (thread)
   "Return the thread that the subagent of THREAD works for, or nil.
 The value is a cons (KEY . ITEM-ID), where ITEM-ID may be nil; see
 `todo-write-begin'."
-  (todo-write--call todo-write-dyn--parent thread))
+  (todo-write-core-call todo-write-dyn--parent thread))
 
 (defun todo-write-children (thread)
   "Return the threads of subagents that work for THREAD.
 The value is a list of (KEY . ITEM-ID), where ITEM-ID may be nil; see
 `todo-write-begin'."
-  (todo-write--call todo-write-dyn--children thread))
+  (todo-write-core-call todo-write-dyn--children thread))
 
 (defun todo-write-about (thread)
   "Return what THREAD was begun with, as a plist; see `todo-write-begin'.
 Its keys are :project, :agent and, for a subagent, :parent and :parentItem."
-  (todo-write--call todo-write-dyn--about thread))
+  (todo-write-core-call todo-write-dyn--about thread))
 
 (defun todo-write-revisions (thread)
   "Return the revisions of THREAD, oldest first, as a list of plists.
@@ -324,7 +324,7 @@ Their keys are:
   :restores   after undo, the revision whose list this one has
   :replaces   t if it begins a list without any task of the agent's
               list before, else absent"
-  (todo-write--call todo-write-dyn--revisions thread))
+  (todo-write-core-call todo-write-dyn--revisions thread))
 
 ;;; Work
 
@@ -352,7 +352,7 @@ The value is nil if nothing is known, else a plist:
   :models     list of the names of models
   :shared     t if other tasks were in progress, too, which have the
               same work: never add such figures up"
-  (todo-write--call todo-write-dyn--work thread id))
+  (todo-write-core-call todo-write-dyn--work thread id))
 
 (defun todo-write-turns (thread)
   "Return the turns of THREAD, oldest first, a list of plists.
@@ -368,7 +368,7 @@ A turn is the agent's work from one prompt of the user to the next:
   :commits  the commits made in it, a list of plists :id :title
   :work     what was done in it, as from `todo-write-work', or nil
 The work of a subagent belongs to the turn that sent it out."
-  (todo-write--call todo-write-dyn--turns thread))
+  (todo-write-core-call todo-write-dyn--turns thread))
 
 (defun todo-write-matches (thread text limit)
   "Return the newest LIMIT places of THREAD that have all words of TEXT.
@@ -380,28 +380,28 @@ not count.  The value is a list of plists, newest first:
   :item       the id of its task, or nil
 Signal `todo-write-input-error' if TEXT is blank.  The thread is read
 from its journal and not loaded."
-  (todo-write--call todo-write-dyn--search thread text limit))
+  (todo-write-core-call todo-write-dyn--search thread text limit))
 
 (defun todo-write-patch (thread &optional id path)
   "Return the recorded changes of THREAD as one unified diff, a string.
 Successive edits follow one another, oldest first.  ID is as in
 `todo-write-work'; PATH limits the value to one file, by its absolute
 name.  See `todo-write-record-patches'."
-  (mapconcat #'cdr (todo-write--patches thread id path) ""))
+  (mapconcat #'cdr (todo-write-plan-patches thread id path) ""))
 
 (defun todo-write-item-changes (thread id)
   "Return the changes of item ID of THREAD, oldest first.
 The value is a list of (REVISION . CHANGES), one for each revision that
 changed the item: a plist as from `todo-write-revisions', and a list of
 change plists as from `todo-write-diff'."
-  (todo-write--call todo-write-dyn--item-changes thread id))
+  (todo-write-core-call todo-write-dyn--item-changes thread id))
 
 (defun todo-write-changes-between (thread a b)
   "Return what changed in THREAD from revision A to revision B.
 The value is a single set of changes, as from `todo-write-diff'.
 Revision 0 is the empty list.  Signal `todo-write-input-error' if there
 is no such revision."
-  (todo-write--call todo-write-dyn--changes-between thread a b))
+  (todo-write-core-call todo-write-dyn--changes-between thread a b))
 
 ;;; Lists as data
 
@@ -425,20 +425,20 @@ removed the task by cancelling it).
 
 Signal `todo-write-input-error' if PREVIOUS or CURRENT is not a list of
 items, or has the same id twice."
-  (todo-write--call todo-write-dyn--diff previous current))
+  (todo-write-core-call todo-write-dyn--diff previous current))
 
 (defun todo-write-apply-changes (list changes)
   "Return LIST with CHANGES applied, as a vector of plists.
 CHANGES is the value of `todo-write-diff' for LIST and another list, which
 the value equals.  Signal `todo-write-input-error' if CHANGES has another
 form, changes an item that is not in LIST, or adds one that is."
-  (todo-write--call todo-write-dyn--apply-changes list changes))
+  (todo-write-core-call todo-write-dyn--apply-changes list changes))
 
 (defun todo-write-to-json (value)
   "Return VALUE as JSON text in the wire form, with camelCase keys.
 VALUE is an outcome, a changes plist, an observation, a stream event, or
 the value of `todo-write-work' or `todo-write-patch'."
-  (todo-write--call todo-write-dyn--to-json value))
+  (todo-write-core-call todo-write-dyn--to-json value))
 
 (defun todo-write-tool-schema ()
   "Return the definition of the tool `todo_write' for a model.
@@ -471,7 +471,7 @@ Keep one task in_progress, and mark tasks completed as you finish them.")
   "Return the arguments of the tool `todo_write' as `gptel-make-tool' takes them."
   (cl-loop for (name . property)
            in (alist-get 'properties (alist-get 'input_schema (todo-write-tool-schema)))
-           collect `(:name ,(symbol-name name) ,@(todo-write-json--plist property))))
+           collect `(:name ,(symbol-name name) ,@(todo-write-json-plist property))))
 
 ;;; Keeping and forgetting
 
@@ -481,11 +481,11 @@ Keep one task in_progress, and mark tasks completed as you finish them.")
 Signal `todo-write-journal-error' if a journal cannot be deleted.  If
 another Emacs has one open, nothing is deleted."
   (interactive (list (todo-write-read-thread "Forget thread: ")))
-  (todo-write--configure)
+  (todo-write-core-configure)
   (let ((inhibit-quit t))
-    (remhash thread todo-write--token-runs)
-    (todo-write--call todo-write-dyn--forget thread)
-    (todo-write--dispatch thread 'forgotten)))
+    (remhash thread todo-write-core-token-runs)
+    (todo-write-core-call todo-write-dyn--forget thread)
+    (todo-write-events-dispatch thread 'forgotten)))
 
 ;;;###autoload
 (defun todo-write-forget-project (project)
@@ -515,20 +515,20 @@ Interactively, ask about the current project first."
 `todo-write-journal-days' and `todo-write-journal-count' are the limits.
 This is also done once per session, at the first use of the package."
   (interactive)
-  (todo-write--call todo-write-dyn--prune todo-write-journal-days todo-write-journal-count nil))
+  (todo-write-core-call todo-write-dyn--prune todo-write-journal-days todo-write-journal-count nil))
 
 ;;;###autoload
 (defun todo-write-restore (&optional thread)
   "Load THREAD from its journal; return its key, or nil if it has none.
 THREAD defaults to the newest thread of the current project."
   (interactive)
-  (let ((key (or thread (todo-write--newest-of-project))))
+  (let ((key (or thread (todo-write-plan-newest-of-project))))
     (unless (or (null key) (stringp key))
-      (todo-write--wrong "thread" key "a string"))
-    (when (and key (todo-write--call todo-write-dyn--exists key))
+      (todo-write-core-wrong "thread" key "a string"))
+    (when (and key (todo-write-core-call todo-write-dyn--exists key))
       ;; The journal has the project; no remote folder is asked for the current one.
       (let ((default-directory "~/"))
-        (todo-write--open key))
+        (todo-write-events-open key))
       (when (called-interactively-p 'interactive)
         (message "Restored the plan"))
       key)))
@@ -543,7 +543,7 @@ The value is a plist:
   :begun    milliseconds since the epoch, or nil
   :agent    t for a subagent or a reviewer
   :processes  t if its program keeps files of its processes"
-  (todo-write--call todo-write-dyn--transcript-describe file))
+  (todo-write-core-call todo-write-dyn--transcript-describe file))
 
 ;;; Agents
 

@@ -171,7 +171,7 @@ the last of them is changed.")
   (screenshot-wait 0.06)
   (switch-to-buffer (todo-write-show "login"))
   (delete-other-windows)
-  (todo-write-view--goto (plist-get (screenshot-current) :id))
+  (todo-write-view-move-goto (plist-get (screenshot-current) :id))
   (todo-write-view-visit))
 
 (defun screenshot-current ()
@@ -234,8 +234,8 @@ TITLE is its title.  ACTIVITY began MINUTES ago for the reason WHY; it is
       ('silent)
       ('ended (todo-write-set-activity key 'working)
               (todo-write-end-turn key))
-      (_ (todo-write--publish-report
-          (todo-write--call todo-write-dyn--set-activity key activity why nil since))))))
+      (_ (todo-write-activity-publish
+          (todo-write-core-call todo-write-dyn--set-activity key activity why nil since))))))
 
 (defun screenshot-agents ()
   "Begin eight agents that cover all states."
@@ -356,7 +356,7 @@ palette of 128 colors makes the file a third as big."
 (defun screenshot-stretch-all ()
   "Show all times a hundred times as long."
   (todo-write-module-load)
-  (advice-add 'todo-write--spent :filter-return
+  (advice-add 'todo-write-plan-spent :filter-return
               (lambda (spent) (and spent (* 100 spent))))
   (advice-add 'todo-write-times :filter-return #'screenshot-stretch-times)
   (advice-add 'todo-write-item-changes :filter-return #'screenshot-stretch-stamps)

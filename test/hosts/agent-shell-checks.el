@@ -205,8 +205,8 @@
       (let ((shell (agent-shell-checks-asked)))
         (with-current-buffer shell
           (should (equal " 0/3 Raking the leaves"
-                         (substring-no-properties todo-write-header-line--string)))
-          (should (memq 'todo-write-header-line--string header-line-format))
+                         (substring-no-properties todo-write-header-line-string)))
+          (should (memq 'todo-write-header-line-string header-line-format))
           (should (string-search "Garden" (format "%s" header-line-format)))
           (todo-write-header-line-mode -1)
           (should (stringp header-line-format))

@@ -44,7 +44,7 @@
   (claude-checks-stop)
   (setenv "CLAUDE_CONFIG_DIR" (expand-file-name ".claude" claude-checks-home))
   (should (string-search "It is installed." (answer-checks--setup)))
-  (should (todo-write-plugin--installed-p)))
+  (should (todo-write-plugin-installed-p)))
 
 (defun answer-checks--note (_thread what id)
   "Note the title of the request ID if WHAT says that it is new."
@@ -73,7 +73,7 @@ The keywords are as in `answer-checks-with-claude'."
          (claude-checks-allowed allowed)
          (process-environment (copy-sequence process-environment))
          (user-emacs-directory (file-name-as-directory (make-temp-file "emacs d" t))))
-    (add-hook 'todo-write--event-functions #'answer-checks--note)
+    (add-hook 'todo-write-events-functions #'answer-checks--note)
     (unwind-protect
         (progn
           (when emacs (todo-write-mcp-mode))
@@ -88,7 +88,7 @@ The keywords are as in `answer-checks-with-claude'."
            :environment environment
            :settings (unless plugin
                        (answer-checks--hooks (or program (todo-write-mcp-helper-program))))))
-      (remove-hook 'todo-write--event-functions #'answer-checks--note)
+      (remove-hook 'todo-write-events-functions #'answer-checks--note)
       (todo-write-mcp-mode -1))))
 
 (defun answer-checks--command (command)
@@ -561,7 +561,7 @@ It would begin PID again."
     (answer-checks--answer (answer-checks--request "touch one") 'deny)
     (claude-checks-turn-ends)
     (should (string-search "It is not installed." (answer-checks--setup "--remove")))
-    (should-not (todo-write-plugin--installed-p))))
+    (should-not (todo-write-plugin-installed-p))))
 
 (provide 'answer-checks)
 ;;; answer-checks.el ends here

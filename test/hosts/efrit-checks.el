@@ -380,7 +380,7 @@ the session ended."
   (efrit-checks-with-model
    '((defvar ended nil)
      (defvar doing nil)
-     (add-hook 'todo-write--event-functions
+     (add-hook 'todo-write-events-functions
                (lambda (thread what _data)
                  (when (eq what 'activity)
                    (push (todo-write-activity thread) doing)))))
@@ -444,7 +444,7 @@ the session ended."
         (list all load-path
               (mapcar (lambda (hook) (list hook (symbol-value hook)))
                       '(after-load-functions todo-write-change-functions
-                        todo-write--event-functions)))))
+                        todo-write-events-functions)))))
     (defun same (a b)
       (or (eq a b)
           (and (consp a) (consp b)

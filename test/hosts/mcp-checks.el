@@ -140,7 +140,7 @@ restart."
                                        (lambda ()
                                          (todo-write-edit thread 'add "Weed")
                                          (todo-write-mcp-mode -1)
-                                         (clrhash todo-write-mcp--programs)
+                                         (clrhash todo-write-program-all)
                                          (todo-write-mcp-mode))))))
             t)))
 

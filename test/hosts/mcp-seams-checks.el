@@ -195,7 +195,7 @@ OPTIONS is a list of arguments for `claude-checks-run'."
       (mcp-seams-shows "at work" thread 'active '(working) '("Rake" . "in_progress"))
       ;; Another Emacs forgets what this one knew, but for the journal.
       (todo-write-mcp-mode -1)
-      (clrhash todo-write-mcp--programs)
+      (clrhash todo-write-program-all)
       (claude-checks-wait "the end of the connection" (lambda () (null todo-write-socket--connections)))
       (todo-write-mcp-mode)
       (claude-checks-open "one")

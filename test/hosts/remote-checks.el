@@ -163,7 +163,7 @@ SUBAGENT is a list of the steps of a subagent."
            (claude-checks-wait "the file" (lambda () (file-exists-p (remote-file "garden/one"))))
            (let ((request (remote-checks--request "Bash: touch two")))
              (should (equal '(("Rake" . "in_progress") ("Weed" . "pending")) (remote-checks--rows)))
-             (should-not (todo-write--call todo-write-dyn--untold-edits key))
+             (should-not (todo-write-core-call todo-write-dyn--untold-edits key))
              ;; The dialog stays in the terminal if the connection is lost.
              (signal-process (remote-ssh) 'KILL)
              (claude-checks-wait "the loss" (lambda () (null (todo-write-requests))))
@@ -177,7 +177,7 @@ SUBAGENT is a list of the steps of a subagent."
            (should (equal 1 (length (todo-write-threads))))
            (should-not (todo-write-mcp--pid key))
            (save-window-excursion
-             (todo-write-visit--open-file key (remote-file "garden/two"))
+             (todo-write-visit-open-file key (remote-file "garden/two"))
              (should (equal (concat "/ssh:build:" (remote-file "garden/two")) buffer-file-name))
              (kill-buffer))))))))
 

@@ -130,7 +130,7 @@ The PATH there has no ~/.todo-write/bin, and its login shell is talkative."
                   process-environment))
          (tramp-persistency-file-name nil)
          (todo-write-machines '(("build")))
-         (todo-write-machines--known nil)
+         (todo-write-machines-known nil)
          (todo-write-follow-agents nil)
          (todo-write-follow-sessions--found nil))
     (unwind-protect

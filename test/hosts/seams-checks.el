@@ -224,7 +224,7 @@
   (claude-checks-wait "the newer list"
                       (lambda () (equal (claude-checks-rows) seams-checks-rows)))
   ;; The older list, which the agent has read since, must not come back.
-  (dolist (session todo-write-follow--sessions)
+  (dolist (session todo-write-follow--followed)
     (todo-write-follow (todo-write-follow--session-file session)))
   (should (equal (claude-checks-rows) seams-checks-rows))
   (claude-checks-open "mcp")

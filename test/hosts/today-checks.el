@@ -64,9 +64,9 @@ program."
 
 (defun today-checks--said (thread id)
   "Return what was done in Git during item ID of THREAD, as the story says it."
-  (delq nil (mapcar (lambda (entry) (and (eq 'git (todo-write-story--entry-kind entry))
-                                         (todo-write-story--entry-text entry)))
-                    (todo-write-story--entries thread id))))
+  (delq nil (mapcar (lambda (entry) (and (eq 'git (todo-write-story-entry-kind entry))
+                                         (todo-write-story-entry-text entry)))
+                    (todo-write-story-entries thread id))))
 
 ;;; One session, all of it
 
@@ -119,7 +119,7 @@ program."
          (should (eq t (plist-get after :moreFiles)))
          (should (equal 1 (plist-get after :refused)))
          (should (equal "a rule refused it"
-                        (todo-write-effect--refusal (car (last (today-checks--calls thread))))))))
+                        (todo-write-effect-refusal (car (last (today-checks--calls thread))))))))
      "--disallowedTools" "Bash(shred:*)")
     (delete-directory outside t)))
 

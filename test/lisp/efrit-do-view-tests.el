@@ -31,7 +31,7 @@
                                     :turns (vconcat (mapcar #'vconcat
                                                             ,turns)))))))))
        (set-terminal-coding-system 'utf-8)
-       (todo-write-row--forget-shapes)
+       (todo-write-text-forget-shapes)
        (unwind-protect
            (save-window-excursion
              (with-current-buffer (efrit-do-view-open session)
@@ -42,7 +42,7 @@
                 (lambda () (not (efrit-do-session-running-p session))))
                ,@body))
          (set-terminal-coding-system coding)
-         (todo-write-row--forget-shapes)
+         (todo-write-text-forget-shapes)
          (mapc #'kill-buffer
                (seq-filter (lambda (buffer)
                              (string-prefix-p "*efrit-do" (buffer-name buffer)))
@@ -222,14 +222,14 @@
 
 (ert-deftest efrit-do-view-stops-listening-with-its-buffer ()
   (efrit-do-view-tests--with-session '(((:text "Done.")))
-    (should todo-write--subscribers)
+    (should todo-write-events--subscribers)
     (kill-buffer)
-    (should-not todo-write--subscribers)))
+    (should-not todo-write-events--subscribers)))
 
 (ert-deftest efrit-do-view-stops-listening-in-another-mode ()
   (efrit-do-view-tests--with-session '(((:text "Done.")))
     (text-mode)
-    (should-not todo-write--subscribers)))
+    (should-not todo-write-events--subscribers)))
 
 (ert-deftest efrit-do-view-says-that-it-is-a-demonstration-to-the-end ()
   (todo-write-with-store
@@ -248,7 +248,7 @@
       '(((:tool "todo_write" :input (:todos [(:content "One" :status "completed")])))
         ((:tool "read_file" :input (:path "/no/such/file"))))
     (set-terminal-coding-system 'us-ascii)
-    (todo-write-row--forget-shapes)
+    (todo-write-text-forget-shapes)
     (let ((again (efrit-do-session-begin "Again" 'replay (efrit-do-session-options session))))
       (with-current-buffer (efrit-do-view-open again)
         (efrit-do-session-start again)

@@ -706,7 +706,7 @@ What acp.el would do is done by replaying a record."
     (should (equal (todo-write-activity "acp:s") '(failed . "No such program")))))
 
 (ert-deftest todo-write-acp-counts-what-fails-and-lets-the-client-go-on ()
-  (let ((todo-write--host-failures nil) (debug-on-error nil) (warning-minimum-log-level :error))
+  (let ((todo-write-core-host-failures nil) (debug-on-error nil) (warning-minimum-log-level :error))
     (todo-write-acp-tests--with-client client
       (todo-write-acp-connect client nil "s")
       (cl-letf (((symbol-function 'todo-write-acp--update)
@@ -717,7 +717,7 @@ What acp.el would do is done by replaying a record."
           (funcall handler '((method . "session/update")
                              (params (sessionId . "s") (update (sessionUpdate . "plan"))))))
         (todo-write-acp-tests--ask))
-      (should (equal '("ACP" 2 . error) (car todo-write--host-failures))))))
+      (should (equal '("ACP" 2 . error) (car todo-write-core-host-failures))))))
 
 (provide 'todo-write-acp-tests)
 ;;; todo-write-acp-tests.el ends here

@@ -18,7 +18,7 @@
   "Report UPDATES, lists of a call's id and the fields of an update, in THREAD."
   (let ((calls (make-hash-table :test #'equal)))
     (pcase-dolist (`(,id . ,fields) updates)
-      (todo-write-acp-work--update
+      (todo-write-acp-work-update
        calls thread
        (json-parse-string (json-serialize
                            (append `(:sessionUpdate "tool_call_update" :toolCallId ,id) fields))
@@ -125,7 +125,7 @@ diff --git a/f b/f
 
 (ert-deftest todo-write-acp-counts-tokens-for-the-session-only ()
   (todo-write-acp-work-tests--with-task
-    (todo-write-acp-work--turn-ended
+    (todo-write-acp-work-turn-ended
      "a" '((stopReason . "end_turn")
            (usage (inputTokens . 3) (outputTokens . 5) (cachedReadTokens . 7)
                   (cachedWriteTokens . 11))))

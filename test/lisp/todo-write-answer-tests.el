@@ -58,7 +58,7 @@
                                                  "[printed as a Lisp string]\n\"" shown)))
         (should (string-match-p "; rm -rf ~" shown))
         ;; All that is left of what cannot be seen are the ends of lines.
-        (should-not (string-match-p todo-write-row--unseen
+        (should-not (string-match-p todo-write-text-unseen
                                     (replace-regexp-in-string "[\n\t]" "" shown t t)))
         (should-not (string-match-p "[ \t\u3000]\\{41\\}\\|\\(?:^[ \t]*\n\\)\\{4\\}" shown))
         (should (seq-every-p (lambda (line) (<= (length line) 2100))
@@ -216,7 +216,7 @@
      when (and (or (memq category '(Cc Cf Zs Zl Zp))
                    (<= #xfdd0 char #xfdef)
                    (= #xfffe (logand #xfffe char)))
-               (not (string-match-p todo-write-row--unseen (string char))))
+               (not (string-match-p todo-write-text-unseen (string char))))
      do (push char missing))
     (should-not missing)))
 
@@ -234,20 +234,20 @@
                   name)
                  ;; These are drawn.
                  (not (string-match-p "\\b\\(?:GAP\\|LINE\\|SPACE\\) FILLER\\|BLANK SYMBOL" name))
-                 (not (string-match-p todo-write-row--unseen (string char))))
+                 (not (string-match-p todo-write-text-unseen (string char))))
        do (push (cons char name) missing)))
     (should-not missing))
   ;; Unicode 15 has these, which the tables of older Emacsen lack.
   (dolist (char '(#x13441 #x13442))
-    (should (string-match-p todo-write-row--unseen (string char)))))
+    (should (string-match-p todo-write-text-unseen (string char)))))
 
 (ert-deftest todo-write-row-plain-keeps-joiners-where-they-belong ()
   (dolist (text '("می\u200cخواهم" "ශ්\u200dරී" "👩🏽\u200d🚀" "👨\u200d👩\u200d👧" "❤\ufe0f\u200d🔥" "⚠\ufe0f"))
     (should (equal text (todo-write-row-plain text)))
     (should (equal text (todo-write-answer-tests--shown text 'text)))
-    (should (equal text (substring-no-properties (todo-write-row--editable text))))
+    (should (equal text (substring-no-properties (todo-write-text-editable text))))
     (should-not (text-property-not-all 0 (length text) 'display nil
-                                       (todo-write-row--editable text))))
+                                       (todo-write-text-editable text))))
   (pcase-dolist (`(,text . ,shown) '(("rm\u200c -r" . "rm\\u200c -r") ("a\u200db" . "a\\u200db")
                                      ("می\u200c" . "می\\u200c") ("\u200d🚀" . "\\u200d🚀")
                                      ("ا\u200c\u200cا" . "ا\\u200c\\u200cا")

@@ -225,7 +225,7 @@
             (should (or (plist-get attributes :inherit) (plist-get attributes :inverse-video)
                         (and (plist-get attributes :foreground)
                              (plist-get attributes :background)))))))))
-  (let ((shapes (mapcar (lambda (kind) (alist-get kind todo-write-row--shapes))
+  (let ((shapes (mapcar (lambda (kind) (alist-get kind todo-write-text--shapes))
                         '(completed in_progress pending paused removed))))
     (dolist (shape (list #'car #'cadr))
       (should (= 5 (length (seq-uniq (mapcar shape shapes))))))))
@@ -259,17 +259,17 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
 (ert-deftest todo-write-menu-context-acts-on-the-clicked-task ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "One" "Two")
-    (should (memq #'todo-write-menu--context context-menu-functions))
+    (should (memq #'todo-write-menu-context context-menu-functions))
     (goto-char (point-min))
     (search-forward "Two")
     (let* ((click `(mouse-3 (,(selected-window) ,(point) (0 . 0) 0)))
-           (menu (todo-write-menu--context (make-sparse-keymap "Menu") click))
+           (menu (todo-write-menu-context (make-sparse-keymap "Menu") click))
            (command (lookup-key menu [todo-write-edit-cycle-status])))
       (goto-char (point-min))
       (call-interactively command)
       (should (equal "in_progress"
                      (plist-get (todo-write-item "a" (todo-write-test-id "a" "Two")) :status)))
-      (should-not (lookup-key (todo-write-menu--context
+      (should-not (lookup-key (todo-write-menu-context
                                (make-sparse-keymap) `(mouse-3 (,(selected-window) 1 (0 . 0) 0)))
                               [todo-write-edit-delete])))))
 
@@ -280,7 +280,7 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
                         (lambda () (todo-write-test-open "One"))
                         (lambda () (todo-write-pause "a"))
                         (lambda () (todo-write-observe "a" "TITLE" "T"))
-                        #'todo-write-view--tick
+                        #'todo-write-view-draw--tick
                         #'todo-write-view-refresh))
       (funcall step)
       (should-not (buffer-modified-p)))))
@@ -297,7 +297,7 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
 (ert-deftest todo-write-view-can-be-bookmarked-with-its-task ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "One" "Two")
-    (todo-write-view--goto (todo-write-test-id "a" "Two"))
+    (todo-write-view-move-goto (todo-write-test-id "a" "Two"))
     (let ((bookmark (bookmark-make-record)))
       (kill-buffer)
       (todo-write-bookmark-jump bookmark)
@@ -312,7 +312,7 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
     (let ((id (todo-write-test-id "a" "Two")))
       (todo-write-begin "sub" :parent "a" :parent-item id)
       (todo-write-test-write "sub" "Three")
-      (todo-write-view--goto id)
+      (todo-write-view-move-goto id)
       (let ((bookmark (bookmark-make-record)))
         (todo-write-test-write "a" "One")
         (todo-write-test-write "a" "One" "Four")
@@ -326,7 +326,7 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
 (ert-deftest todo-write-view-a-bookmark-opens-no-second-window ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "One" "Two")
-    (todo-write-view--goto (todo-write-test-id "a" "Two"))
+    (todo-write-view-move-goto (todo-write-test-id "a" "Two"))
     (let ((bookmark (bookmark-make-record)))
       (switch-to-buffer "*scratch*")
       (bookmark-jump bookmark)
@@ -393,8 +393,8 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
           (todo-write-set-activity "a" 'working)
           (todo-write-set-activity "b" 'working)
           (todo-write-set-activity "a" nil)
-          (should-not (todo-write-activity--spinner "a"))
-          (should (todo-write-activity--spinner "b"))
+          (should-not (todo-write-activity-spinner "a"))
+          (should (todo-write-activity-spinner "b"))
           (should todo-write-activity--timer)
           (todo-write-set-activity "b" nil)
           (todo-write-test-wait (lambda () (not todo-write-activity--timer))))
@@ -418,11 +418,11 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
       (todo-write-test-write "chat" '("One" "in_progress" "100 % of it"))
       (todo-write-test-write "other" "x" "y")
       (should (equal " 0/1 100 % of it"
-                     (substring-no-properties todo-write-header-line--string)))
-      (should (equal header-line-format '("" todo-write-header-line--string)))
+                     (substring-no-properties todo-write-header-line-string)))
+      (should (equal header-line-format '("" todo-write-header-line-string)))
       (todo-write-header-line-mode -1)
       (should-not header-line-format)
-      (should-not (memq #'todo-write-header-line--on-event todo-write--event-functions)))))
+      (should-not (memq #'todo-write-header-line--on-event todo-write-events-functions)))))
 
 (ert-deftest todo-write-header-line-leaves-another-header-line-alone ()
   (with-temp-buffer

@@ -64,8 +64,8 @@ transitions, (KEY . STATE), newest first."
 
 (defun todo-write-attention-tests--wait-longer ()
   "Wait until the clock has gone on, so that times differ."
-  (let ((now (todo-write--now)))
-    (todo-write-test-wait (lambda () (> (todo-write--now) now)))))
+  (let ((now (todo-write-core-now)))
+    (todo-write-test-wait (lambda () (> (todo-write-core-now) now)))))
 
 (defmacro todo-write-attention-tests--messages (&rest body)
   "Run BODY and return the messages that it shows, newest first."
@@ -196,12 +196,12 @@ transitions, (KEY . STATE), newest first."
 
 (ert-deftest todo-write-agents-are-tracked-only-while-a-function-is-told ()
   (todo-write-with-store
-    (should-not (memq #'todo-write-agents--on-event todo-write--event-functions))
+    (should-not (memq #'todo-write-agents--on-event todo-write-events-functions))
     (add-hook 'todo-write-agent-functions #'ignore)
     (unwind-protect
-        (should (memq #'todo-write-agents--on-event todo-write--event-functions))
+        (should (memq #'todo-write-agents--on-event todo-write-events-functions))
       (remove-hook 'todo-write-agent-functions #'ignore))
-    (should-not (memq #'todo-write-agents--on-event todo-write--event-functions))
+    (should-not (memq #'todo-write-agents--on-event todo-write-events-functions))
     (todo-write-set-activity "a" 'waiting "permission")
     (should (equal '(needs-you) (mapcar (lambda (agent) (plist-get agent :attention))
                                         (todo-write-agents))))))
@@ -471,7 +471,7 @@ transitions, (KEY . STATE), newest first."
             (todo-write-test-wait (lambda () todo-write-follow--searched))
             (todo-write-list--tick)
             (todo-write-show "a")
-            (todo-write-view--tick)
+            (todo-write-view-draw--tick)
             (todo-write-set-activity "a" 'waiting "Allow?")
             (redisplay t)
             (should-not accessed))

@@ -50,7 +50,7 @@ exec sh -c \"$3\"
                                        process-environment))
           (exec-path (cons bin exec-path))
           (todo-write-machines nil)
-          (todo-write-machines--known nil)
+          (todo-write-machines-known nil)
           (todo-write-machines-reconnect nil)
           (todo-write-follow-agents nil)
           (todo-write-follow-sessions--found nil)
@@ -243,10 +243,10 @@ MORE are further fields."
         ;; In a folder below the root of the project.
         (let ((default-directory (concat "/ssh:one:" project "oven/")))
           (todo-write-follow-mode))
-        (todo-write-connect-tests--wait (todo-write--call todo-write-dyn--hub-follows-p "one/claude:old"))
+        (todo-write-connect-tests--wait (todo-write-core-call todo-write-dyn--hub-follows-p "one/claude:old"))
         (session project "new")
-        (todo-write-connect-tests--wait (todo-write--call todo-write-dyn--hub-follows-p "one/claude:new"))
-        (should-not (todo-write--call todo-write-dyn--hub-follows-p "one/claude:other"))))))
+        (todo-write-connect-tests--wait (todo-write-core-call todo-write-dyn--hub-follows-p "one/claude:new"))
+        (should-not (todo-write-core-call todo-write-dyn--hub-follows-p "one/claude:other"))))))
 
 (ert-deftest todo-write-connect-a-session-is-picked-by-its-first-prompt ()
   (todo-write-connect-tests--with
@@ -281,20 +281,20 @@ MORE are further fields."
           (other (expand-file-name "one/.claude/projects/-home-user-bakery/t.jsonl" hosts)))
       (todo-write-connect-tests--write file "c1" "Bake")
       (todo-write-connect-tests--connect "/ssh:one:")
-      (todo-write-connect-tests--wait (todo-write--call todo-write-dyn--hub-follows-p "one/claude:s"))
+      (todo-write-connect-tests--wait (todo-write-core-call todo-write-dyn--hub-follows-p "one/claude:s"))
       (todo-write-follow-stop (concat "/ssh:one:" file))
       (todo-write-connect-tests--append
        other '(:type "user" :uuid "u" :sessionId "t" :cwd "/home/user/bakery" :isSidechain :false
                      :message (:role "user" :content "Eat")))
       (todo-write-follow--search-again)
-      (todo-write-connect-tests--wait (todo-write--call todo-write-dyn--hub-follows-p "one/claude:t"))
-      (should-not (todo-write--call todo-write-dyn--hub-follows-p "one/claude:s"))
+      (todo-write-connect-tests--wait (todo-write-core-call todo-write-dyn--hub-follows-p "one/claude:t"))
+      (should-not (todo-write-core-call todo-write-dyn--hub-follows-p "one/claude:s"))
       (todo-write-follow-stop)
-      (should-not todo-write-follow--sessions)
+      (should-not todo-write-follow--followed)
       (should (todo-write-connect-tests--connected-p "one"))
       ;; The command follows all again.
       (todo-write-connect "one")
-      (todo-write-connect-tests--wait (todo-write--call todo-write-dyn--hub-follows-p "one/claude:s")))))
+      (todo-write-connect-tests--wait (todo-write-core-call todo-write-dyn--hub-follows-p "one/claude:s")))))
 
 ;;; Connections
 
@@ -418,7 +418,7 @@ MORE are further fields."
       (should (eql 0 (signal-process pid 0)))
       (call-interactively #'todo-write-disconnect)
       (todo-write-connect-tests--wait (not (eql 0 (signal-process pid 0))))
-      (should-not todo-write-follow--sessions)
+      (should-not todo-write-follow--followed)
       (should-not (todo-write-activity "one/claude:s"))
       (should (equal (todo-write-test-contents "one/claude:s") '("Bake")))
       (should-not warnings)
@@ -429,9 +429,9 @@ MORE are further fields."
     (let ((file (expand-file-name (todo-write-connect-tests--session "one") hosts)))
       (todo-write-connect-tests--write file "c1" "Bake")
       (todo-write-connect-tests--connect "/ssh:one:")
-      (todo-write-connect-tests--wait (todo-write--call todo-write-dyn--hub-follows-p "one/claude:s"))
-      (todo-write-hub--end)
-      (todo-write-follow--connect)
+      (todo-write-connect-tests--wait (todo-write-core-call todo-write-dyn--hub-follows-p "one/claude:s"))
+      (todo-write-hub-end)
+      (todo-write-follow-connect)
       (todo-write-connect-tests--wait (todo-write-connect-tests--connected-p "one"))
       (todo-write-connect-tests--write file "c2" "Eat")
       (todo-write-connect-tests--wait
@@ -562,14 +562,14 @@ MORE are further fields."
                  (lambda (&rest _) (error "A connection was opened")))
                 ((symbol-function 'message)
                  (lambda (format &rest args) (setq said (apply #'format format args)))))
-        (todo-write-attention--visit-agent-of key))
+        (todo-write-attention-visit-agent-of key))
       (should (string-search "it is on build in /ssh:one:/home/me/garden" said)))))
 
 ;;; Names and options
 
 (ert-deftest todo-write-connect-names-of-machines-are-distinct ()
   (let ((todo-write-machines '(("build" :prefix "/ssh:bob@one:") ("near")))
-        (todo-write-machines--known nil))
+        (todo-write-machines-known nil))
     (should (equal "build" (todo-write-connect--name "/ssh:bob@one:")))
     (should (equal "build" (todo-write-connect--name "build")))
     (should (equal "near" (todo-write-connect--name "/ssh:near:/x")))
@@ -611,10 +611,10 @@ MORE are further fields."
 
 (ert-deftest todo-write-connect-the-doctor-asks-no-machine ()
   (let ((todo-write-machines '(("build" :prefix "/ssh:build.invalid:") ("bad" :prefix "x")))
-        (todo-write-machines--known nil)
+        (todo-write-machines-known nil)
         (todo-write-machines-links
          (list (todo-write-machines-make-link :name "far" :state 'lost :since 0 :reason "it ended"))))
-    (should (equal '(note note problem) (mapcar #'car (todo-write-connect--findings))))
+    (should (equal '(note note problem) (mapcar #'car (todo-write-connect-findings))))
     (should (assoc "Machines" (todo-write-doctor--findings)))))
 
 (provide 'todo-write-connect-tests)

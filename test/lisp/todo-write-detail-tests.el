@@ -169,7 +169,7 @@
   (todo-write-test-with-view
     (todo-write-test-write "a" "One" "Two")
     (todo-write-test-warnings
-      (cl-letf (((symbol-function 'todo-write-row--insert) (lambda (&rest _) (error "Oops"))))
+      (cl-letf (((symbol-function 'todo-write-row-insert) (lambda (&rest _) (error "Oops"))))
         (todo-write-test-write "a" '("One" "completed") "Two" "Three")))
     (todo-write-test-write "a" '("One" "completed") '("Two" "completed") "Three")
     (should (equal (todo-write-test-seen) '(" ✓ One" " ✓ Two" " ○ Three")))))
@@ -184,7 +184,7 @@
                                               (search-forward "Thr")
                                               (point)))
       (todo-write-test-write "a" "New" "One" '("Two" "completed") "Three")
-      (should (member (todo-write-test-id "a" "Two") todo-write-view--open))
+      (should (member (todo-write-test-id "a" "Two") todo-write-view-rows-open))
       (should (string-match-p "✓ Two *\n     While at it" (todo-write-test-text)))
       (should (looking-at-p " ✓ Two"))
       (should (save-excursion (goto-char (window-point other)) (looking-at-p "ee"))))))
@@ -198,7 +198,7 @@
          ("One two" "two" "[-One -]two")
          ("現在の関数を読む" "現在の型を読む" "現在の[-関数-]{+型+}を読む")))
     (should (equal (substring-no-properties
-                    (todo-write-words--string (todo-write-words--diff old new)
+                    (todo-write-words-string (todo-write-words-diff old new)
                                              '(same removed added)))
                    marked))))
 
@@ -238,8 +238,8 @@
            (mapcar #'number-to-string (number-sequence 1 50)))
     (todo-write-detail-tests--child)
     (let ((drawn nil)
-          (line (symbol-function 'todo-write-row--insert)))
-      (cl-letf (((symbol-function 'todo-write-row--insert)
+          (line (symbol-function 'todo-write-row-insert)))
+      (cl-letf (((symbol-function 'todo-write-row-insert)
                  (lambda (item &rest rest)
                    (push (plist-get item :content) drawn)
                    (apply line item rest))))

@@ -38,7 +38,7 @@ The server uses TLS, and this Emacs trusts it."
 
 (defun todo-write-download-tests--name (name)
   "Return the name of the release's file of NAME for this machine."
-  (format "%s-%s%s" name (todo-write-module--machine)
+  (format "%s-%s%s" name (todo-write-module-machine)
           (or (nth 2 (assoc name todo-write-module--products)) "")))
 
 (defun todo-write-download-tests--list (folder port sums &optional address)
@@ -61,16 +61,16 @@ The server gives ANSWER; nil stands for no server."
   (declare (indent 3) (debug t))
   `(let* ((todo-write-download-tests--folder
            (file-name-as-directory (file-truename (make-temp-file "todo-write-download" t))))
-          (todo-write-module--lisp (concat todo-write-download-tests--folder "lisp/"))
+          (todo-write-module-lisp (concat todo-write-download-tests--folder "lisp/"))
           (todo-write-module-directory (concat todo-write-download-tests--folder "module/"))
           (inhibit-message t)
           (todo-write-module--seconds 20)
           (server (todo-write-download-tests--serve todo-write-download-tests--folder))
           (port (cdr server)))
-     (make-directory todo-write-module--lisp)
+     (make-directory todo-write-module-lisp)
      (todo-write-download-tests--put todo-write-download-tests--folder
                                      (todo-write-download-tests--name ,name) (or ,answer ""))
-     (todo-write-download-tests--list todo-write-module--lisp port (list (cons ,name ,listed)))
+     (todo-write-download-tests--list todo-write-module-lisp port (list (cons ,name ,listed)))
      (unless ,answer (delete-process (car server)))
      (unwind-protect (progn ,@body)
        (kill-buffer (process-buffer (car server)))
@@ -85,7 +85,7 @@ The server gives ANSWER; nil stands for no server."
     (let ((bytes (todo-write-download-tests--file name)))
       (todo-write-download-tests--with name bytes (todo-write-download-tests--answer bytes)
         (let ((todo-write-module-source 'download))
-          (todo-write-module--get name "It is missing."))
+          (todo-write-module-get name "It is missing."))
         (let ((file (todo-write-module--installed name)))
           (should (equal (directory-files todo-write-module-directory nil "[^.]")
                          (list (file-name-nondirectory file))))
@@ -120,7 +120,7 @@ The server gives ANSWER; nil stands for no server."
         (ert-info ((format "%s: %s" name words))
           (todo-write-download-tests--with name listed answer
             (let* ((todo-write-module-source 'download)
-                   (err (should-error (todo-write-module--get name "It is missing.")
+                   (err (should-error (todo-write-module-get name "It is missing.")
                                       :type 'todo-write-error)))
               (should (string-match-p words (error-message-string err)))
               (should-not (and (file-exists-p todo-write-module-directory)
@@ -138,7 +138,7 @@ the user or write a mail."
                 ((symbol-function 'read-passwd) (lambda (&rest _) (push 'read-passwd calls) "x"))
                 ((symbol-function 'url-mailto) (lambda (&rest _) (push 'url-mailto calls) nil))
                 ((symbol-function 'compose-mail) (lambda (&rest _) (push 'compose-mail calls) nil)))
-        (let ((err (should-error (todo-write-module--get "todo-write-mcp" "It is missing.")
+        (let ((err (should-error (todo-write-module-get "todo-write-mcp" "It is missing.")
                                  :type 'todo-write-error)))
           (should-not (file-exists-p (todo-write-module--installed "todo-write-mcp")))
           (cons (error-message-string err) calls))))))
@@ -172,7 +172,7 @@ the user or write a mail."
       (setq gnutls-trustfiles nil)
       (let ((asked nil) (noninteractive nil))
         (cl-letf (((symbol-function 'nsm-query-user) (lambda (&rest _) (setq asked t) 'session)))
-          (should-error (todo-write-module--get "todo-write-mcp" "It is missing.")
+          (should-error (todo-write-module-get "todo-write-mcp" "It is missing.")
                         :type 'todo-write-error))
         (should-not asked)))))
 
@@ -182,18 +182,18 @@ the user or write a mail."
         (todo-write-download-tests--redirect "/elsewhere")
       (todo-write-download-tests--put todo-write-download-tests--folder "elsewhere"
                                       (todo-write-download-tests--answer bytes))
-      (todo-write-module--get "todo-write-mcp" "It is missing.")
+      (todo-write-module-get "todo-write-mcp" "It is missing.")
       (should (file-exists-p (todo-write-module--installed "todo-write-mcp"))))))
 
 (ert-deftest todo-write-download-never-leaves-https ()
   (dolist (address '("http://127.0.0.1:1" "httpx://127.0.0.1:1" "http+unix://a"))
     (todo-write-download-tests--with "todo-write-mcp" "a" ""
-      (todo-write-download-tests--list todo-write-module--lisp port '(("todo-write-mcp" . "a")) address)
+      (todo-write-download-tests--list todo-write-module-lisp port '(("todo-write-mcp" . "a")) address)
       (let ((todo-write-module-source 'download))
         (should (string-match-p
                  "is not an address of https"
                  (error-message-string
-                  (should-error (todo-write-module--get "todo-write-mcp" "It is missing.")
+                  (should-error (todo-write-module-get "todo-write-mcp" "It is missing.")
                                 :type 'todo-write-error))))))))
 
 (ert-deftest todo-write-download-stops-after-64-mebibytes ()
@@ -205,7 +205,7 @@ the user or write a mail."
         (should (string-match-p
                  "it is larger than 64 MiB"
                  (error-message-string
-                  (should-error (todo-write-module--get "todo-write-dyn" "It is missing.")
+                  (should-error (todo-write-module-get "todo-write-dyn" "It is missing.")
                                 :type 'todo-write-error))))
         (should-not (file-exists-p (todo-write-module--installed "todo-write-dyn")))))))
 
@@ -223,14 +223,14 @@ the user or write a mail."
         (should (string-match-p
                  "it took too long"
                  (error-message-string
-                  (should-error (todo-write-module--get "todo-write-mcp" "It is missing.")
+                  (should-error (todo-write-module-get "todo-write-mcp" "It is missing.")
                                 :type 'todo-write-error))))))))
 
 (ert-deftest todo-write-download-rejects-a-server-without-a-valid-certificate ()
   (let ((bytes (todo-write-download-tests--file "todo-write-mcp")) (todo-write-module-source 'download))
     (todo-write-download-tests--with "todo-write-mcp" bytes (todo-write-download-tests--answer bytes)
       (let ((gnutls-trustfiles nil))
-        (should-error (todo-write-module--get "todo-write-mcp" "It is missing.")
+        (should-error (todo-write-module-get "todo-write-mcp" "It is missing.")
                       :type 'todo-write-error)
         (should-not (file-exists-p (todo-write-module--installed "todo-write-mcp")))))))
 
@@ -241,29 +241,29 @@ the user or write a mail."
       (let ((todo-write-module-directory (concat todo-write-download-tests--folder "file/module/")))
         (should (string-match-p
                  "cannot be installed: .*; set todo-write-module-directory"
-                 (error-message-string (should-error (todo-write-module--get "todo-write-dyn" "It is missing.")
+                 (error-message-string (should-error (todo-write-module-get "todo-write-dyn" "It is missing.")
                                                      :type 'todo-write-error))))))))
 
 (ert-deftest todo-write-download-reports-a-missing-list ()
   (todo-write-download-tests--with "todo-write-dyn-for-another-machine" "" ""
     (should (string-match-p
-             (concat "no todo-write-dyn to download for " (todo-write-module--machine))
+             (concat "no todo-write-dyn to download for " (todo-write-module-machine))
              (error-message-string (should-error (todo-write-module-download)
                                                  :type 'todo-write-error))))))
 
 (ert-deftest todo-write-download-starts-only-after-a-yes ()
   (let ((bytes (todo-write-download-tests--file "todo-write-mcp")) (asked nil) (says nil)
-        (todo-write-module--declined nil) (todo-write-module-source 'ask))
+        (todo-write-module-declined nil) (todo-write-module-source 'ask))
     (cl-letf (((symbol-function 'todo-write-module--can-ask-p) #'always)
               ((symbol-function 'y-or-n-p) (lambda (question) (push question asked) says)))
       (todo-write-download-tests--with "todo-write-mcp" bytes (todo-write-download-tests--answer bytes)
         (dotimes (_ 2)
-          (should-error (todo-write-module--get "todo-write-mcp" "It is missing.")
+          (should-error (todo-write-module-get "todo-write-mcp" "It is missing.")
                         :type 'todo-write-error))
         (should (equal asked (list (format "It is missing.  Download it from 127.0.0.1:%d? " port))))
         (should-not (file-exists-p (todo-write-module--installed "todo-write-mcp")))
-        (setq says t todo-write-module--declined nil)
-        (todo-write-module--get "todo-write-mcp" "It is missing.")
+        (setq says t todo-write-module-declined nil)
+        (todo-write-module-get "todo-write-mcp" "It is missing.")
         (should (file-exists-p (todo-write-module--installed "todo-write-mcp")))))))
 
 (ert-deftest todo-write-download-is-the-remedy-if-no-question-can-be-asked ()
@@ -271,7 +271,7 @@ the user or write a mail."
     (let ((todo-write-module-source 'ask))
       (should (string-match-p
                "It is missing.  Download it with M-x todo-write-module-download"
-               (error-message-string (should-error (todo-write-module--get
+               (error-message-string (should-error (todo-write-module-get
                                                     "todo-write-dyn" "It is missing."))))))
     (should-not (file-exists-p todo-write-module-directory))))
 

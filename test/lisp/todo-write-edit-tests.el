@@ -38,7 +38,7 @@
 
 (defun todo-write-edit-tests--at ()
   "Return the content of the item at point."
-  (plist-get (todo-write-item "a" (todo-write-view--id-at-point)) :content))
+  (plist-get (todo-write-item "a" (todo-write-view-move-id-at-point)) :content))
 
 (defun todo-write-edit-tests--status (content)
   "Return the status of the item with CONTENT."
@@ -135,9 +135,9 @@
     (todo-write-edit-tests--press "<")
     (should (equal (todo-write-edit-tests--at) "One"))
     (todo-write-edit-tests--press "<backtab>")
-    (should (= 3 (length todo-write-view--open)))
+    (should (= 3 (length todo-write-view-rows-open)))
     (todo-write-edit-tests--press "<backtab>")
-    (should-not todo-write-view--open)))
+    (should-not todo-write-view-rows-open)))
 
 (ert-deftest todo-write-edit-m-up-and-m-down-move-the-task-and-point-with-it ()
   (todo-write-edit-tests--with '("One" "Two" "Three")
@@ -210,7 +210,7 @@
     (should (= 1 (length (todo-write-revisions "a"))))
     (todo-write-edit-tests--to "Grep")
     (todo-write-edit-tests--press "RET")
-    (should (member (todo-write-test-id "a" "One") todo-write-view--open))))
+    (should (member (todo-write-test-id "a" "One") todo-write-view-rows-open))))
 
 (ert-deftest todo-write-edit-keys-below-a-row-change-no-task ()
   (todo-write-edit-tests--with '(("One" "in_progress") "Two")

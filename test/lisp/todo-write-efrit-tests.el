@@ -58,7 +58,7 @@
                      (list todo-write-efrit-mode
                            (and (memq 'todo-write-efrit--enable after-load-functions) t)
                            (and (memq 'todo-write-efrit--on-event
-                                      todo-write--event-functions) t))))
+                                      todo-write-events-functions) t))))
             on)
         (todo-write-efrit-mode 1)
         (setq on (funcall state))

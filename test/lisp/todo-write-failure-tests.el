@@ -116,7 +116,7 @@
 
 (ert-deftest todo-write-failure-finds-the-telling-line-of-each-runner ()
   (pcase-dolist (`(,name ,line) todo-write-failure-tests--lines)
-    (should (equal (cons name (todo-write-failure--line (todo-write-failure-tests--output name)))
+    (should (equal (cons name (todo-write-failure-line (todo-write-failure-tests--output name)))
                    (cons name line)))))
 
 (ert-deftest todo-write-failure-knows-each-recorded-output ()
@@ -127,16 +127,16 @@
                        #'string<))))
 
 (ert-deftest todo-write-failure-takes-the-last-line-of-an-unknown-output ()
-  (should (equal (todo-write-failure--line "one\n  two  \n\n") "two")))
+  (should (equal (todo-write-failure-line "one\n  two  \n\n") "two")))
 
 (ert-deftest todo-write-failure-ignores-the-exit-code-and-escape-sequences ()
-  (should (equal (todo-write-failure--line "Exit code 3\n\e[31mbroken\e[0m\n") "broken")))
+  (should (equal (todo-write-failure-line "Exit code 3\n\e[31mbroken\e[0m\n") "broken")))
 
 (ert-deftest todo-write-failure-finds-nothing-in-a-blank-output ()
-  (should-not (todo-write-failure--line "Exit code 1\n \n")))
+  (should-not (todo-write-failure-line "Exit code 1\n \n")))
 
 (ert-deftest todo-write-failure-searches-the-end-of-a-long-output ()
-  (should (equal (todo-write-failure--line
+  (should (equal (todo-write-failure-line
                   (concat (make-string 200000 ?x) "\nerror: too many books\n"))
                  "error: too many books")))
 

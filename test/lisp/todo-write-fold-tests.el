@@ -41,7 +41,7 @@
 (ert-deftest todo-write-view-folds-nothing-in-a-high-window ()
   (todo-write-test-with-view
     (todo-write-fold-tests--write 3 4)
-    (should-not todo-write-fold--overlays)
+    (should-not todo-write-fold-overlays)
     (let ((todo-write-view-fold-completed t))
       (todo-write-view-refresh)
       (should (equal (car (todo-write-test-seen)) " ✓ +2 done")))))
@@ -50,23 +50,23 @@
   (todo-write-test-with-view
     (let ((todo-write-view-fold-completed nil))
       (todo-write-fold-tests--write 20 50)
-      (should-not todo-write-fold--overlays))))
+      (should-not todo-write-fold-overlays))))
 
 (ert-deftest todo-write-view-ret-and-mouse-1-open-a-fold ()
   (todo-write-test-with-view
     (todo-write-fold-tests--write 20 50)
     (goto-char (point-min))
     (todo-write-test-press "n")
-    (should (todo-write-fold--at (point)))
+    (should (todo-write-fold-at (point)))
     (todo-write-test-press "RET")
-    (should-not todo-write-fold--overlays)
+    (should-not todo-write-fold-overlays)
     (should (equal (car (todo-write-test-seen)) " ✓ Task 1"))
     (todo-write-test-press "d")
     (should (equal (car (todo-write-test-seen)) " ✓ +19 done"))
-    (let* ((fold (car todo-write-fold--overlays))
+    (let* ((fold (car todo-write-fold-overlays))
            (command (lookup-key todo-write-view-mode-map [mouse-1])))
       (funcall command `(mouse-1 (,(selected-window) ,(overlay-start fold) (0 . 0) 0)))
-      (should-not todo-write-fold--overlays))))
+      (should-not todo-write-fold-overlays))))
 
 (ert-deftest todo-write-view-n-and-p-treat-a-fold-as-one-row ()
   (todo-write-test-with-view
@@ -76,7 +76,7 @@
     (todo-write-test-press "n")
     (should (looking-at-p " ✓ Task 20"))
     (todo-write-test-press "p")
-    (should (= (point) (overlay-start (car todo-write-fold--overlays))))))
+    (should (= (point) (overlay-start (car todo-write-fold-overlays))))))
 
 (ert-deftest todo-write-view-keeps-open-rows-out-of-folds ()
   (todo-write-test-with-view
@@ -126,8 +126,8 @@
                      (list (format " ✓ +%d done" (1- done)) (format " ✓ Task %d" done)
                            (format " ● At %d" (1+ done)))))
       (let ((drawn 0)
-            (line (symbol-function 'todo-write-row--text)))
-        (cl-letf (((symbol-function 'todo-write-row--text)
+            (line (symbol-function 'todo-write-row-text)))
+        (cl-letf (((symbol-function 'todo-write-row-text)
                    (lambda (&rest args) (cl-incf drawn) (apply line args))))
           (todo-write-edit "a" 'status
                            (todo-write-test-id "a" (format "Task %d" (+ done 500)))
@@ -235,7 +235,7 @@
     (todo-write-test-write "a" "One" "Two" "Three")
     (dolist (task '("One" "Two" "Three"))
       (widen)
-      (todo-write-view--goto (todo-write-test-id "a" task))
+      (todo-write-view-move-goto (todo-write-test-id "a" task))
       (narrow-to-region (line-beginning-position) (line-beginning-position 2))
       (todo-write-link--open (concat "a::" (todo-write-test-id "a" task)))
       (should (buffer-narrowed-p))

@@ -61,7 +61,7 @@
    (lambda ()
      (and todo-write-follow--searched
           (cl-every (lambda (session) (eq 'ready (todo-write-follow--session-state session)))
-                    todo-write-follow--sessions)))))
+                    todo-write-follow--followed)))))
 
 (defun todo-write-follow-tests--append (file &rest lines)
   "Append LINES to FILE: strings as they are, other objects as lines of JSON."
@@ -276,7 +276,7 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
     (says "busy")
     (shows 'active 'working)
     (todo-write-test-wait
-     (lambda () (equal (plist-get (todo-write-activity--get thread) :process) (emacs-pid))))
+     (lambda () (equal (plist-get (todo-write-activity-get thread) :process) (emacs-pid))))
     (says "waiting" ",\"waitingFor\":\"permission\\nprompt\"")
     (shows 'active 'waiting "permission prompt")
     (says "busy")
@@ -288,7 +288,7 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
     (shows 'active 'working)
     (delete-file (says "busy"))
     (shows 'paused)
-    (should-not (plist-get (todo-write-activity--get thread) :process))
+    (should-not (plist-get (todo-write-activity-get thread) :process))
     (should (equal (plist-get (todo-write-summary thread) :reason) "agent exited"))))
 
 ;; The turn ended without a line, and Emacs looks minutes later.
@@ -557,7 +557,7 @@ its state, ending and reason."
           ;; Claude Code may write the first line in two pieces.
           (todo-write-follow-tests--append new (substring line 0 20))
           (todo-write-follow-tests--wait-for-event
-           (lambda () (and todo-write-follow--searched (null todo-write-follow--sessions))))
+           (lambda () (and todo-write-follow--searched (null todo-write-follow--followed))))
           (todo-write-follow-tests--append new (substring line 20) "\n")
           (todo-write-follow-tests--wait-for-event (lambda () (todo-write-follow--find new)))
           (todo-write-follow-tests--write new "b" "w1" "Grind")
@@ -592,9 +592,9 @@ its state, ending and reason."
             (todo-write-test-wait
              (lambda ()
                (todo-write-follow--search-again)
-               (member (cons 'claude other) (todo-write-follow-sessions--homes))))
-            (todo-write-follow-sessions--add-home 'codex "/no/such/folder")
-            (should-not (assoc "/no/such/folder" (mapcar #'cdr (todo-write-follow-sessions--homes)))))
+               (member (cons 'claude other) (todo-write-follow-sessions-homes))))
+            (todo-write-follow-sessions-add-home 'codex "/no/such/folder")
+            (should-not (assoc "/no/such/folder" (mapcar #'cdr (todo-write-follow-sessions-homes)))))
         (delete-process child)))))
 
 (ert-deftest todo-write-follow-tests-agents-that-no-test-began-are-not-seen ()
@@ -617,7 +617,7 @@ its state, ending and reason."
             (let ((todo-write-follow--homes nil))
               (todo-write-follow-mode)
               (todo-write-test-wait (lambda () todo-write-follow--homes)))
-            (should-not (rassoc other (todo-write-follow-sessions--homes))))
+            (should-not (rassoc other (todo-write-follow-sessions-homes))))
         (dolist (process children)
           (kill-buffer (process-buffer process)))))))
 
@@ -630,8 +630,8 @@ its state, ending and reason."
                                          (if (eq operation 'file-remote-p) "/elsewhere:"
                                            (push operation asked) "/")))
                 file-name-handler-alist)))
-    (todo-write-follow-sessions--note-homes '(("CODEX_HOME" . "/here")))
-    (todo-write-follow-sessions--searched (todo-write-follow-sessions--homes))
+    (todo-write-follow-sessions-note-homes '(("CODEX_HOME" . "/here")))
+    (todo-write-follow-sessions-searched (todo-write-follow-sessions-homes))
     (should-not asked)))
 
 (ert-deftest todo-write-follow-tests-a-folder-that-cannot-be-read-is-skipped ()
@@ -734,7 +734,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
                        (append todo-write-follow-tests--codex-prompt
                                (todo-write-follow-tests--codex-plan "1" '("Mix" . "in_progress"))))))
       (todo-write-test-wait (lambda () (equal (todo-write-test-contents "codex:c") '("Mix"))))
-      (should (equal (mapcar #'todo-write-follow--session-file todo-write-follow--sessions)
+      (should (equal (mapcar #'todo-write-follow--session-file todo-write-follow--followed)
                      (list file)))
       (should (equal (todo-write-activity "codex:c") '(working)))
       (todo-write-follow-tests--append
@@ -748,7 +748,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
     (let* ((default-directory "/tmp/a\u202eb\e[31m/")
            (file (todo-write-follow-tests--session
                   (expand-file-name "a.jsonl" folder) "a" "Bake \u202e\u200b \e[31m it\nnow")))
-      (pcase-let ((`((,title ,name ,_ ,note)) (todo-write-follow-sessions--choices
+      (pcase-let ((`((,title ,name ,_ ,note)) (todo-write-follow-sessions-choices
                                                (todo-write-follow--offered project nil))))
         (should (equal name file))
         (should (string-prefix-p "Bake" title))
@@ -804,7 +804,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
       (todo-write-follow-tests--session (funcall file "c") "c" "Newer" "C")
       (todo-write-test-wait (lambda () (equal (funcall contents "c") '("C"))))
       (should-not (funcall contents "x"))
-      (should (equal (mapcar #'todo-write-follow--session-file todo-write-follow--sessions)
+      (should (equal (mapcar #'todo-write-follow--session-file todo-write-follow--followed)
                      (list (funcall file "c"))))
       (todo-write-follow-stop (funcall file "c"))
       (should-not todo-write-follow-mode)
@@ -903,9 +903,9 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
         (should (eq session (todo-write-follow--find file)))
         (should-not (equal "no longer followed" (plist-get (todo-write-summary "claude:a") :reason)))
         (should (equal revision (plist-get (todo-write-summary "claude:a") :revision)))
-        (should (equal (list session) todo-write-follow--sessions)))
+        (should (equal (list session) todo-write-follow--followed)))
       (todo-write-follow-mode -1)
-      (should-not todo-write-follow--sessions))))
+      (should-not todo-write-follow--followed))))
 
 (ert-deftest todo-write-follow-tests-earlier-waits-and-ends-do-not-notify ()
   (todo-write-follow-tests--with
@@ -1030,9 +1030,9 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
           (todo-write-from-org "copy" (point-min) (point-max))
           (should (equal (todo-write-test-contents "copy") '("Bake (after 9)" "Sift")))))
       (let* ((item (aref (todo-write-items "claude:s") 0))
-             (lines (concat (todo-write-detail--string "claude:s" item 80)
-                            (todo-write-row--string
-                              (todo-write-story--insert "claude:s" (plist-get item :id) 80)))))
+             (lines (concat (todo-write-detail-string "claude:s" item 80)
+                            (todo-write-row-string
+                              (todo-write-story-insert "claude:s" (plist-get item :id) 80)))))
         (should (string-search "Owner: @@baker\n" lines))
         (should (string-search "After: Sift\n" lines))
         (should (string-search "owner @@baker\n" lines))
@@ -1066,8 +1066,8 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
     (let ((problem (should-error (todo-write-follow "/nowhere/session.jsonl")
                                  :type 'todo-write-input-error)))
       (should (string-search "an existing file" (cadr problem)))
-      (should-not (string-search "\"transcript" (todo-write--error-text problem)))
-      (should-not todo-write-follow--sessions))))
+      (should-not (string-search "\"transcript" (todo-write-core-error-text problem)))
+      (should-not todo-write-follow--followed))))
 
 (ert-deftest todo-write-follow-goes-on-in-the-background-after-a-quit ()
   (todo-write-follow-tests--with
@@ -1117,11 +1117,11 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
           (fails (lambda (_message) (error "No"))))
       (unwind-protect
           (progn
-            (add-hook 'todo-write-hub--functions fails 90)
+            (add-hook 'todo-write-hub-functions fails 90)
             (todo-write-follow (todo-write-follow-tests--session
                                 (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
             (should (todo-write-test-contents "claude:a")))
-        (remove-hook 'todo-write-hub--functions fails)))))
+        (remove-hook 'todo-write-hub-functions fails)))))
 
 (ert-deftest todo-write-follow-an-error-with-one-session-does-not-keep-the-others ()
   (todo-write-follow-tests--with
@@ -1137,7 +1137,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
                      (error "No")))))
         (todo-write-follow-stop))
       (should failed)
-      (should-not todo-write-follow--sessions)
+      (should-not todo-write-follow--followed)
       (should (= 2 (seq-count (lambda (thread) (eq 'paused (todo-write-state thread)))
                               '("claude:a" "claude:b" "claude:c")))))))
 
@@ -1199,7 +1199,7 @@ UUID begins the names of the lines."
     (todo-write-test-wait (lambda () (eq 'done (state))))
     (says "waiting" ",\"waitingFor\":\"dialog open\"")
     (todo-write-test-wait
-     (lambda () (equal "waiting" (plist-get (todo-write-follow-sessions--process-of "claude:a")
+     (lambda () (equal "waiting" (plist-get (todo-write-follow-sessions-process-of "claude:a")
                                             :status))))
     (todo-write-follow file)
     (should (eq 'done (state)))
@@ -1218,12 +1218,12 @@ UUID begins the names of the lines."
          :message (:role "user" :content "<command-name>/clear</command-name>\n<command-args></command-args>")))
       (write-region "{\"sessionId\":\"b\",\"status\":\"idle\"}" nil own nil 'silent)
       (should (equal "claude:b" (todo-write-follow cleared)))
-      (todo-write-test-wait (lambda () (todo-write-follow-sessions--process-of "claude:b")))
+      (todo-write-test-wait (lambda () (todo-write-follow-sessions-process-of "claude:b")))
       (todo-write-follow cleared)
       (should-not (todo-write-agent "claude:b"))
       ;; By /resume, the process goes back to the first session.
       (says "idle")
-      (todo-write-test-wait (lambda () (not (todo-write-follow-sessions--process-of "claude:b"))))
+      (todo-write-test-wait (lambda () (not (todo-write-follow-sessions-process-of "claude:b"))))
       (todo-write-follow cleared)
       (should-not (todo-write-agent "claude:b")))))
 
@@ -1301,7 +1301,7 @@ UUID begins the names of the lines."
                         :options '((:label "Yes" :kind allow :value t)) :answer #'ignore)
     (signal-process child 'stop)
     (todo-write-test-wait
-     (lambda () (eq 'suspended (plist-get (todo-write-follow-sessions--process-of "claude:a")
+     (lambda () (eq 'suspended (plist-get (todo-write-follow-sessions-process-of "claude:a")
                                           :state))))
     (todo-write-follow file)
     (should (eq 'waiting (state)))

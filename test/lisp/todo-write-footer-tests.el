@@ -182,7 +182,7 @@
                    '(nil nil t nil nil)))
     (todo-write-test-write "a")
     (todo-write-test-write "a" "Third list")
-    (should (equal (todo-write--earlier-lists "a") '((1 . 2) (3 . 5))))))
+    (should (equal (todo-write-plan-earlier-lists "a") '((1 . 2) (3 . 5))))))
 
 (provide 'todo-write-footer-tests)
 ;;; todo-write-footer-tests.el ends here

@@ -60,11 +60,11 @@ The row of t30 is open."
                     (list (selected-frame) (make-frame '((window-system) (tty . ,tty)
                                                       (tty-type . "xterm-256color"))))))
       (with-current-buffer todo-write-view-buffer-name
-        (todo-write-view--toggle-row (todo-write-place--start "t30"))
+        (todo-write-view-move--toggle-row (todo-write-place-start "t30"))
         (cl-loop for window in test-windows
                  for (start point) in '(("t20" "t25") ("t60" "t70"))
-                 do (set-window-point window (todo-write-place--start point))
-                 (set-window-start window (todo-write-place--start start) t)))
+                 do (set-window-point window (todo-write-place-start point))
+                 (set-window-start window (todo-write-place-start start) t)))
       (redisplay t)
       t)))
 
@@ -89,7 +89,7 @@ The row of t30 is open."
       ;; and let time pass.
       (todo-write-user-eval '(test-write 40) '(todo-write-edit "a" 'delete "t3")
                                '(todo-write-edit "a" 'add "First" 0)
-                               '(todo-write-view--tick) t)
+                               '(todo-write-view-draw--tick) t)
       (should (equal (todo-write-frames--places) places))
       (should (todo-write-user-eval
                `(with-current-buffer todo-write-view-buffer-name
@@ -128,7 +128,7 @@ The row of t30 is open."
                    '(defun test-width ()
                       (redisplay t)
                       (with-current-buffer todo-write-view-buffer-name
-                        todo-write-page--width))
+                        todo-write-page-width))
                    '(let ((alone (test-width)))
                       (set-window-buffer test-window todo-write-view-buffer-name)
                       (let ((both (test-width)))
@@ -166,7 +166,7 @@ The row of t30 is open."
              (todo-write-observe "a" "TOOL_EXECUTION" '(:id "c" :name "Bash" :content "error: no")
                                  :call-id "c" :outcome 'failed :durationMs 36000))
      '(with-current-buffer todo-write-view-buffer-name
-        (todo-write-view--toggle-row (todo-write-place--start "t1"))
+        (todo-write-view-move--toggle-row (todo-write-place-start "t1"))
         (todo-write-view-refresh))
      t)
     (should-not (todo-write-frames--lines-that-do-not-fit))
@@ -177,12 +177,12 @@ The row of t30 is open."
                              t))
     (should-not (todo-write-frames--lines-that-do-not-fit))
     (let ((beside (todo-write-user-eval
-                   '(with-current-buffer todo-write-view-buffer-name todo-write-page--width))))
+                   '(with-current-buffer todo-write-view-buffer-name todo-write-page-width))))
       (should (< beside 50))
       (todo-write-user-eval '(global-display-line-numbers-mode -1) t)
       (should-not (todo-write-frames--lines-that-do-not-fit))
       (should (< beside (todo-write-user-eval '(with-current-buffer todo-write-view-buffer-name
-                                                 todo-write-page--width)))))))
+                                                 todo-write-page-width)))))))
 
 ;;; Typing
 
@@ -193,7 +193,7 @@ The row of t30 is open."
     (let ((text "while an agent works"))
       (cl-loop for letter across text for n from 1
                do (todo-write-user-type (string letter))
-               (todo-write-user-eval `(test-write ,(* 4 n)) '(todo-write-view--tick) t))
+               (todo-write-user-eval `(test-write ,(* 4 n)) '(todo-write-view-draw--tick) t))
       (should (equal (todo-write-user-eval
                       '(list (buffer-name (window-buffer)) (eq test-window (selected-window))
                              (with-current-buffer "notes" (list (buffer-string) (point)))))
@@ -209,7 +209,7 @@ The row of t30 is open."
     (todo-write-user-type "\e:")
     (todo-write-user-type "(setq test-")
     (todo-write-user-eval '(test-write 20) '(todo-write-pause "a" "a moment")
-                             '(todo-write-resume "a") '(todo-write-view--tick) t)
+                             '(todo-write-resume "a") '(todo-write-view-draw--tick) t)
     (should (equal '("(setq test-" nil)
                    (todo-write-user-eval
                     '(with-selected-window (active-minibuffer-window)

@@ -98,7 +98,7 @@
                      '(" 0/2 Mixing 100% of the dough" " 1/2 Heating the oven")))
       (todo-write-test-wait (lambda () (eq 'paused (todo-write-state todo-write-gptel-thread))))
       (should (equal (substring-no-properties (todo-write-gptel-e2e--header))
-                     (concat " 1/2 " (todo-write-row--shape 'paused) " Heating the oven")))
+                     (concat " 1/2 " (todo-write-text-shape 'paused) " Heating the oven")))
       (should (equal (mapcar (lambda (turn)
                                (list (plist-get turn :prompt) (plist-get turn :ending)
                                      (length (plist-get turn :items))))

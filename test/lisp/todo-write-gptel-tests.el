@@ -190,7 +190,7 @@
                                   gptel-pre-tool-call-functions
                                   gptel-post-tool-call-functions
                                   gptel-post-response-functions
-                                  todo-write--event-functions after-load-functions
+                                  todo-write-events-functions after-load-functions
                                   (mapcar (lambda (function)
                                             (and (fboundp function)
                                                  (advice--p (symbol-function function))))

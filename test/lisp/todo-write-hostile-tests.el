@@ -83,7 +83,7 @@
       (todo-write-follow-mode)
       (todo-write-test-wait
        (lambda () (cl-loop for n below 250
-                           always (todo-write--call todo-write-dyn--hub-follows-p
+                           always (todo-write-core-call todo-write-dyn--hub-follows-p
                                     (format "claude:many%d" n))))))))
 
 (ert-deftest todo-write-the-overview-shows-a-plan-in-a-hostile-project ()
@@ -96,7 +96,7 @@
 
 (ert-deftest efrit-do-read-file-does-not-wait-for-a-pipe-in-place-of-a-file ()
   (todo-write-hostile-with
-    (cl-letf (((symbol-function 'efrit-do--check-readable) #'ignore))
+    (cl-letf (((symbol-function 'efrit-do-builtin--check-readable) #'ignore))
       (should (plist-get (efrit-do-execute-tool
                           "read_file" (list :path (expand-file-name "below/.git" project)))
                          :is-error)))))

@@ -53,7 +53,7 @@
     (defun all-ready-p ()
       "Return non-nil if all that sessions have is read."
       (cl-every (lambda (session) (eq 'ready (todo-write-follow--session-state session)))
-                todo-write-follow--sessions))
+                todo-write-follow--followed))
     (defun count-in (folder)
       "Return the number of files in FOLDER, one of /proc/self."
       (length (directory-files folder nil "[0-9]" t))))
@@ -136,7 +136,7 @@ The variable `folder' has the name of a folder there."
                 (mapc #'kill-buffer (buffer-list))
                 (prin1 (list (plist-get (elt (todo-write-items (todo-write-follow other)) 0)
                                         :content)
-                             (and (todo-write-hub--live-p) t)))))))))
+                             (and (todo-write-hub-live-p) t)))))))))
 
 (ert-deftest todo-write-hub-lets-emacs-exit-while-files-are-read ()
   (let* ((folder (file-name-as-directory (make-temp-file "sessions" t)))
@@ -156,7 +156,7 @@ The variable `folder' has the name of a folder there."
                                                (cl-some (lambda (session)
                                                           (< 0 (todo-write-follow--session-bytes
                                                                 session)))
-                                                        todo-write-follow--sessions)))
+                                                        todo-write-follow--followed)))
                                    (when (all-ready-p) (error "All is read"))
                                    (princ (format "leaves at %f\n" (float-time)))
                                    (kill-emacs))))))

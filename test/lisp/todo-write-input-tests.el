@@ -298,7 +298,7 @@ Each string of NOTICES is part of the respective notice."
     (let ((accepted nil))
       (dolist (range '((0 . #x3000) (#x3001 . #xd7ff) (#xe000 . #x1f000) (#xe0000 . #xe0fff)))
         (cl-loop for char from (car range) to (cdr range)
-                 when (and (string-match-p todo-write-row--unseen (string char))
+                 when (and (string-match-p todo-write-text-unseen (string char))
                            (plist-get (todo-write "a" (todo-write-test-todos (string char))) :ok))
                  do (push char accepted)))
       (should-not accepted))))

@@ -36,7 +36,7 @@
   "The recipes of doc/todo-write.org, without queries of archives.")
 
 (defconst todo-write-install-release-file
-  (format "todo-write-dyn-%s%s" (todo-write-module--machine) module-file-suffix)
+  (format "todo-write-dyn-%s%s" (todo-write-module-machine) module-file-suffix)
   "Name of the module in a release.")
 
 (cl-defstruct (todo-write-install-way
@@ -243,7 +243,7 @@ ln -s todo-write ../github/todo-write.git && cd .. && rm -rf work" tree))))
              :commands (seq-filter #'commandp '(todo-write-follow-mode efrit-do))
              :plan (with-current-buffer "*efrit-todos*"
                      (buffer-substring-no-properties (point-min) (point-max)))
-             :module (todo-write-module--find)
+             :module (todo-write-module-find)
              :cargo (and (get-buffer "*todo-write-dyn build*")
                          (with-current-buffer "*todo-write-dyn build*"
                            (buffer-substring-no-properties (point-min) (point-max)))))))

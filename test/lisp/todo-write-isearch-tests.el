@@ -99,7 +99,7 @@
           (quit nil))
         (should (equal text (todo-write-test-text)))
         (should (= point (point)))
-        (should-not todo-write-view--open)))))
+        (should-not todo-write-view-rows-open)))))
 
 (ert-deftest todo-write-isearch-shows-the-row-and-the-entry-of-cut-text-in-full ()
   (todo-write-isearch-tests--with-plan
@@ -129,7 +129,7 @@
       (todo-write-isearch-tests--type "C-s Second RET")
       (should (looking-back " ● Doing: Second" (line-beginning-position)))
       (should (equal text (todo-write-test-text)))
-      (should-not todo-write-view--open))))
+      (should-not todo-write-view-rows-open))))
 
 (ert-deftest todo-write-imenu-finds-nothing-without-a-plan ()
   (todo-write-test-with-shapes

@@ -196,11 +196,11 @@
               (should (= (length warnings) 1))
               (should (plist-get (todo-write-summary "full") :unsaved))
               (should (string-search "not saved"
-                                     (todo-write-row--string
-                                       (todo-write-row--insert-header
+                                     (todo-write-row-string
+                                       (todo-write-row-insert-header
                                         (todo-write-summary "full") 80))))
               (ert-info ("Ten minutes later, the user is warned again")
-                (timer-event-handler todo-write--save-timer)
+                (timer-event-handler todo-write-events--save-timer)
                 (should (= (length warnings) 2)))
               (ert-info ("Emacs asks before it exits")
                 (should-not (run-hook-with-args-until-failure 'kill-emacs-query-functions))
@@ -211,7 +211,7 @@
                 (should-not (plist-get (todo-write-summary "full") :unsaved))
                 (should (run-hook-with-args-until-failure 'kill-emacs-query-functions))
                 (should (= asked 1))
-                (should-not todo-write--save-timer)
+                (should-not todo-write-events--save-timer)
                 (should (directory-files folder nil "\\.jsonl\\'"))))
           (ignore-errors (delete-directory folder t)))))))
 

@@ -86,7 +86,7 @@ Leave out declarations, features, groups, versions and documentation."
     (`(,(or 'declare-function 'require 'provide 'featurep 'put 'define-error 'defgroup) . ,_))
     (`(,(or 'defvar 'defvar-local) ,_))
     ;; To ask whether a buffer is in a mode needs no definition of it.
-    (`(,(or 'derived-mode-p 'todo-write-menu--require 'todo-write-menu-require) . ,_))
+    (`(,(or 'derived-mode-p 'todo-write-menu-require 'todo-write-menu-require) . ,_))
     (`(interactive ,spec . ,_) (todo-write-layers-tests--used spec use))
     (`',value
      (todo-write-layers-tests--used (vector value) (lambda (name _) (funcall use name nil))))
@@ -183,6 +183,56 @@ They are those of the one table that says where each is."
      (seq-remove (pcase-lambda (`(,user ,name ,used))
                    (or (todo-write-layers-tests--above-p user used) (memq name upward)))
                  (todo-write-layers-tests--uses)))))
+
+(defconst todo-write-layers-tests--all
+  (append todo-write-layers-tests--libraries
+          (cl-loop for file in (directory-files
+                                (expand-file-name "efrit-do" todo-write-layers-tests--root)
+                                nil "\\.el\\'")
+                   unless (string-suffix-p "-autoloads.el" file)
+                   collect (cons (file-name-base file)
+                                 (todo-write-layers-tests--forms
+                                  (concat "../efrit-do/" (file-name-base file))))))
+  "Alist of the names of files in lisp/ and efrit-do/ and their forms.")
+
+(defconst todo-write-layers-tests--called-by-module
+  (let ((folder (expand-file-name "src/lisp" todo-write-layers-tests--root)) names)
+    (dolist (file (directory-files folder t "\\.rs\\'"))
+      (with-temp-buffer
+        (insert-file-contents file)
+        (while (re-search-forward "\"\\(todo-write-[a-z-]*-[a-z-]+\\)\"" nil t)
+          (push (intern (match-string 1)) names))))
+    names)
+  "Names of this package's Lisp that the module calls or sets.")
+
+(defun todo-write-layers-tests--own-names ()
+  "Return a hash table of the names with two dashes and the files that define them.
+Leave out those that the module uses, too."
+  (let ((table (make-hash-table)))
+    (pcase-dolist (`(,library . ,forms) todo-write-layers-tests--all)
+      (dolist (name (mapcan #'todo-write-layers-tests--defined (copy-sequence forms)))
+        (when (and (string-match-p "--" (symbol-name name))
+                   (not (memq name todo-write-layers-tests--called-by-module)))
+          (puthash name library table))))
+    table))
+
+(ert-deftest todo-write-layers-two-dashes-mean-of-this-file ()
+  (let ((own (todo-write-layers-tests--own-names)) elsewhere)
+    (should (> (hash-table-count own) 500))
+    (pcase-dolist (`(,library . ,forms) todo-write-layers-tests--all)
+      (todo-write-layers-tests--used
+       forms (lambda (name _)
+               (unless (member (gethash name own) (list nil library))
+                 (cl-pushnew (list library name) elsewhere :test #'equal)))))
+    (should-not elsewhere)))
+
+(ert-deftest todo-write-layers-names-with-two-dashes-begin-with-that-of-their-file ()
+  (let (others)
+    (maphash (lambda (name library)
+               (unless (string-prefix-p (concat library "--") (symbol-name name))
+                 (push (list library name) others)))
+             (todo-write-layers-tests--own-names))
+    (should-not others)))
 
 (ert-deftest todo-write-layers-the-table-has-only-commands-that-are-called-from-below ()
   (let ((uses (todo-write-layers-tests--uses)))

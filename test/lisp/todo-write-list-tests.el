@@ -80,9 +80,9 @@
             (todo-write-begin "y" :project (todo-write-list-tests--root theirs))
             (todo-write-test-write "y" "One")
             (let ((default-directory (file-name-as-directory ours)))
-              (should (equal "x" (todo-write-view--default-thread))))
+              (should (equal "x" (todo-write-here-default-thread))))
             (let ((default-directory (file-name-as-directory theirs)))
-              (should (equal "y" (todo-write-view--default-thread)))))
+              (should (equal "y" (todo-write-here-default-thread)))))
         (delete-directory ours t)
         (delete-directory theirs t)))))
 
@@ -148,7 +148,7 @@
   (todo-write-list-tests--with
     (todo-write-test-write "a" "One")
     (todo-write-list)
-    (goto-char (todo-write-page--find-row "a"))
+    (goto-char (todo-write-page-find-row "a"))
     (todo-write-test-write "b" "One" "Two")
     (todo-write-test-wait
      (lambda () (string-match-p "0/2" (todo-write-test-text))))
@@ -172,24 +172,24 @@
     (todo-write-test-write "a" "One")
     (todo-write-test-write "b" "Two")
     (todo-write-list)
-    (goto-char (todo-write-page--find-row "a"))
+    (goto-char (todo-write-page-find-row "a"))
     (save-window-excursion
       (todo-write-test-press "RET")
       (should (equal "a" (buffer-local-value 'todo-write-view-thread (window-buffer)))))
-    (goto-char (todo-write-page--find-row "b"))
+    (goto-char (todo-write-page-find-row "b"))
     (cl-letf (((symbol-function 'yes-or-no-p) #'always))
       (todo-write-test-press "k"))
     (should (equal (todo-write-threads) '("a")))
-    (should-not (todo-write-page--find-row "b"))))
+    (should-not (todo-write-page-find-row "b"))))
 
 (ert-deftest todo-write-list-a-click-on-a-title-shows-the-plan-of-its-row ()
   (todo-write-list-tests--with
     (todo-write-test-write "a" "One")
     (todo-write-test-write "b" "Two")
     (todo-write-list)
-    (goto-char (todo-write-page--find-row "a"))
+    (goto-char (todo-write-page-find-row "a"))
     (save-window-excursion
-      (push-button (button-start (next-button (todo-write-page--find-row "b"))) t)
+      (push-button (button-start (next-button (todo-write-page-find-row "b"))) t)
       (should (equal "b" (buffer-local-value 'todo-write-view-thread (window-buffer)))))))
 
 (defun todo-write-list-tests--states ()
@@ -214,7 +214,7 @@
                        (,(nth 2 order) . "waiting"))))
       (todo-write-test-press "g")
       (should (equal (car (todo-write-list-tests--states)) `(,(nth 2 order) . "waiting")))
-      (goto-char (todo-write-page--find-row (nth 2 order)))
+      (goto-char (todo-write-page-find-row (nth 2 order)))
       (save-window-excursion
         (switch-to-buffer "*scratch*")
         (todo-write-set-activity (nth 2 order) nil)
@@ -226,7 +226,7 @@
 (defun todo-write-list-tests--report (key activity time)
   "Report that the agent of the thread KEY does ACTIVITY since TIME.
 That is in milliseconds since the epoch."
-  (todo-write--publish-report (todo-write-dyn--set-activity key activity nil nil time)))
+  (todo-write-activity-publish (todo-write-dyn--set-activity key activity nil nil time)))
 
 (ert-deftest todo-write-list-folds-old-agents-but-none-that-needs-you ()
   (todo-write-list-tests--with
@@ -320,11 +320,11 @@ That is in milliseconds since the epoch."
       (dolist (key '("claude:1234567890" "claude:abcdefghij" "claude:kkkkkkkkkk"))
         (todo-write-begin key :project "/home/user/shop/")
         (todo-write-observe key "TITLE" "Login"))
-      (advice-add 'todo-write-list--branch :before count)
+      (advice-add 'todo-write-list-cells--branch :before count)
       (unwind-protect
           (should (equal (sort (mapcar #'cadr (todo-write-list-tests--rows)) #'string<)
                          '("123456… Login" "abcdef… Login" "kkkkkk… Login")))
-        (advice-remove 'todo-write-list--branch count))
+        (advice-remove 'todo-write-list-cells--branch count))
       (should (= reads 0)))))
 
 (ert-deftest todo-write-list-tells-folders-of-one-name-apart-by-their-branches ()
@@ -368,7 +368,7 @@ That is in milliseconds since the epoch."
     (todo-write-test-write "a" '("One" "in_progress"))
     (todo-write-list)
     (todo-write-set-activity "a" 'waiting)
-    (goto-char (todo-write-page--find-row "a"))
+    (goto-char (todo-write-page-find-row "a"))
     (cl-flet ((state () (todo-write-agent-state (todo-write-agent "a"))))
       (todo-write-test-press "d")
       (should (eq 'idle (plist-get (todo-write-agent "a") :attention)))
@@ -398,7 +398,7 @@ That is in milliseconds since the epoch."
             (todo-write-set-activity "b" 'waiting)
             (todo-write-end-turn "a")
             (should (eq 'done (todo-write-agent-state (todo-write-agent "a"))))
-            (goto-char (todo-write-page--find-row "a"))
+            (goto-char (todo-write-page-find-row "a"))
             (todo-write-test-press "o")
             (should (equal "chat a" (buffer-name (window-buffer))))
             (should (eq 'idle (todo-write-agent-state (todo-write-agent "a"))))
@@ -500,7 +500,7 @@ That is in milliseconds since the epoch."
     (todo-write-test-write "main" "One")
     (todo-write-begin "sub" :parent "main" :parent-item "t1")
     (todo-write-test-write "sub" "Two")
-    (should (equal "main" (todo-write-view--default-thread)))))
+    (should (equal "main" (todo-write-here-default-thread)))))
 
 (ert-deftest todo-write-view-shows-that-its-thread-was-forgotten ()
   (todo-write-test-with-view
@@ -526,8 +526,8 @@ That is in milliseconds since the epoch."
   (todo-write-test-with-view
     (todo-write-test-write "a" "One" "Two")
     (let ((drawn 0)
-          (line (symbol-function 'todo-write-row--text)))
-      (cl-letf (((symbol-function 'todo-write-row--text)
+          (line (symbol-function 'todo-write-row-text)))
+      (cl-letf (((symbol-function 'todo-write-row-text)
                  (lambda (&rest args) (cl-incf drawn) (apply line args))))
         (todo-write-observe "a" "TITLE" "Late title"))
       (should (string-prefix-p " Late title" (todo-write-test-text)))

@@ -56,7 +56,7 @@
   "Return what is wrong with TEXT, which may have the hostile text in it, or nil.
 Non-nil LINES allows newlines."
   (let ((line (if lines (string-replace "\n" "" text) text)))
-    (cond ((string-match todo-write-row--unseen line)
+    (cond ((string-match todo-write-text-unseen line)
            (format "%S in %s" (match-string 0 line) (substring-no-properties line)))
           ((text-property-not-all 0 (length text) 'hostile nil text)
            (format "properties of the agent in %s" (substring-no-properties text)))

@@ -225,12 +225,12 @@
     (todo-write-observe "a" "INTENT" "Tidy up")
     (save-window-excursion
       (kill-buffer (todo-write-log "a")))
-    (should-not todo-write--subscribers)))
+    (should-not todo-write-events--subscribers)))
 
 (ert-deftest todo-write-log-stops-listening-when-its-buffer-changes-its-mode ()
   (todo-write-log-tests--with-log
     (fundamental-mode)
-    (should-not todo-write--subscribers)))
+    (should-not todo-write-events--subscribers)))
 
 (ert-deftest todo-write-log-says-so-when-there-is-no-thread ()
   (todo-write-with-store

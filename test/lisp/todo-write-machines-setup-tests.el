@@ -32,7 +32,7 @@
 FIELDS may have the :system and :home that the machine tells."
   (mapconcat (lambda (section) (string-join section "\n"))
              (todo-write-machines-setup--sections
-              (todo-write-machines-setup--there name (concat (todo-write-machines--prefix name) "/")
+              (todo-write-machines-setup--there name (concat (todo-write-machines-prefix name) "/")
                                               (or (plist-get fields :system) "Plan9 mips")
                                               (or (plist-get fields :home) "/home/me")))
              "\n"))

@@ -19,21 +19,21 @@
 
 (ert-deftest todo-write-machines-a-file-belongs-to-the-machine-with-its-prefix ()
   (todo-write-machines-tests--with
-    (should (equal "build" (todo-write-machines--of "/ssh:build:/home/me/x")))
-    (should (equal "dev.box" (todo-write-machines--of "/ssh:me@dev|sudo:dev:/x")))
+    (should (equal "build" (todo-write-machines-of "/ssh:build:/home/me/x")))
+    (should (equal "dev.box" (todo-write-machines-of "/ssh:me@dev|sudo:dev:/x")))
     ;; The usual prefix.
-    (should (equal "none" (todo-write-machines--of "/ssh:none:/x")))
+    (should (equal "none" (todo-write-machines-of "/ssh:none:/x")))
     (dolist (file '("/ssh:build2:/x" "/ssh:evil:/x" "/home/me" "/ssh:me@build:/x" "" "x"))
-      (should-not (todo-write-machines--of file)))))
+      (should-not (todo-write-machines-of file)))))
 
 (ert-deftest todo-write-machines-a-key-has-the-machine-and-the-key-there ()
-  (should (equal "build/claude:5e55" (todo-write-machines--key "build" "claude:5e55")))
-  (should (equal "claude:5e55" (todo-write-machines--key nil "claude:5e55")))
-  (should (equal "build" (todo-write-machines--of-thread "build/claude:5e55/a1")))
-  (should (equal "claude:5e55/a1" (todo-write-machines--bare-key "build/claude:5e55/a1")))
+  (should (equal "build/claude:5e55" (todo-write-machines-key "build" "claude:5e55")))
+  (should (equal "claude:5e55" (todo-write-machines-key nil "claude:5e55")))
+  (should (equal "build" (todo-write-machines-of-thread "build/claude:5e55/a1")))
+  (should (equal "claude:5e55/a1" (todo-write-machines-bare-key "build/claude:5e55/a1")))
   (dolist (key '("claude:5e55" "claude:5e55/a1" "mcp:x:y" "gptel:a/b:c" "a/b" "x"))
-    (should-not (todo-write-machines--of-thread key))
-    (should (equal key (todo-write-machines--bare-key key)))))
+    (should-not (todo-write-machines-of-thread key))
+    (should (equal key (todo-write-machines-bare-key key)))))
 
 ;;; What is shown
 
@@ -45,12 +45,12 @@
                      ("claude:a" nil nil) ("claude:a" "/ssh:me@far.example#22:/x/" "far.example")
                      ("claude:a" "/ssh:hop|sudo:root@deep:/x/" "deep")
                      ("claude:a" "/home/a:b/" nil)))
-      (should (equal host (todo-write-machines--host thread project)))))
+      (should (equal host (todo-write-machines-host thread project)))))
   (let ((todo-write-machines '(("build" :prefix "/ssh:build:"))))
-    (should (equal "/home/me/x/" (todo-write-machines--local-name "/ssh:build:/home/me/x/")))
-    (should (equal "/ssh:x:/y" (todo-write-machines--local-name
+    (should (equal "/home/me/x/" (todo-write-machines-local-name "/ssh:build:/home/me/x/")))
+    (should (equal "/ssh:x:/y" (todo-write-machines-local-name
                                 "/ssh:build:/:/ssh:x:/y")))
-    (should (equal "/home/me/" (todo-write-machines--local-name "/home/me/")))))
+    (should (equal "/home/me/" (todo-write-machines-local-name "/home/me/")))))
 
 (provide 'todo-write-machines-tests)
 ;;; todo-write-machines-tests.el ends here

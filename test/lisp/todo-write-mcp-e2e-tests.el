@@ -324,7 +324,7 @@ It asks for VERSION of the protocol and has CAPABILITIES."
           (client (todo-write-mcp-raw-start emacs)))
       (unwind-protect
           (progn
-            (should (eq 'client (todo-write-mcp-emacs-eval second '(todo-write-socket--state))))
+            (should (eq 'client (todo-write-mcp-emacs-eval second '(todo-write-socket-state))))
             (todo-write-test-wait
              (lambda ()
                (string-search
@@ -337,7 +337,7 @@ It asks for VERSION of the protocol and has CAPABILITIES."
               (should-not (todo-write-mcp-emacs-eval second `(todo-write-activity ,thread)))
               (todo-write-mcp-emacs-stop emacs)
               (todo-write-test-wait
-               (lambda () (eq 'open (todo-write-mcp-emacs-eval second '(todo-write-socket--state)))))
+               (lambda () (eq 'open (todo-write-mcp-emacs-eval second '(todo-write-socket-state)))))
               (should (car (todo-write-mcp-e2e--bare-call client "Two")))
               (should (equal '(("Two" . "pending")) (todo-write-mcp-emacs-rows second thread))))
             (todo-write-mcp-end client))
@@ -373,7 +373,7 @@ It asks for VERSION of the protocol and has CAPABILITIES."
                               (cdr (todo-write-mcp-e2e--bare-call client))))
       (should-not (string-match-p "setup" (cdr (todo-write-mcp-e2e--bare-call client))))
       (should (equal '("was set up by an earlier version")
-                     (todo-write-mcp-emacs-eval emacs 'todo-write-socket--outdated-programs)))
+                     (todo-write-mcp-emacs-eval emacs 'todo-write-socket-outdated-programs)))
       (todo-write-mcp-end client))))
 
 (defun todo-write-mcp-e2e--files-with (text folder)

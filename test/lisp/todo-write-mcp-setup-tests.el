@@ -26,7 +26,7 @@
         (let ((text (todo-write-setup-test-run agent)))
           (should (string-search (car (split-string (car kill-ring) "\n")) text))
           (should (string-search todo-write-socket (car kill-ring)))
-          (should (eq (todo-write-socket--state) 'open))
+          (should (eq (todo-write-socket-state) 'open))
           (should (string-match-p "plan tool" text))
           (should (string-search "Plan work of three or more steps" text)))))
     ;; Nothing was written.
@@ -162,20 +162,20 @@ echo '{\"copy\": \"x\", \"open\": [], \"closing\": \"a\\u202eb\", \"sections\": 
       (make-directory todo-write-module-directory)
       (copy-file genuine program)
       (todo-write-setup-test-run "Codex")
-      (let ((stable (car (todo-write-mcp-setup--server))))
+      (let ((stable (car (todo-write-mcp-setup-server))))
         (should (equal stable (concat user-emacs-directory "todo-write-bin/todo-write-mcp")))
         (should (file-executable-p stable))
         (should (string-search stable (car kill-ring)))
         ;; An upgrade replaces it.
         (write-region "an older program" nil stable nil 'silent)
         (todo-write-setup-test-run "Codex")
-        (should (equal todo-write-version (todo-write-module--file-version stable)))
+        (should (equal todo-write-version (todo-write-module-file-version stable)))
         (should (equal '("todo-write-mcp")
                        (directory-files (file-name-directory stable) nil "[^.]")))))))
 
 (ert-deftest todo-write-mcp-setup-asks-before-it-gets-the-program ()
   (let ((todo-write-mcp-program nil) (exec-path nil) (todo-write-module-directory "/nowhere/")
-        (todo-write-module--lisp "/nowhere/") asked)
+        (todo-write-module-lisp "/nowhere/") asked)
     (cl-letf (((symbol-function 'todo-write-module--can-ask-p) #'always)
               ((symbol-function 'y-or-n-p) (lambda (question) (push question asked) nil))
               ((symbol-function 'todo-write-module--ways)
@@ -196,14 +196,14 @@ echo '{\"copy\": \"x\", \"open\": [], \"closing\": \"a\\u202eb\", \"sections\": 
 
 (ert-deftest todo-write-mcp-setup-names-the-socket-only-if-the-user-changed-it ()
   (todo-write-with-setup
-    (should (equal (todo-write-mcp-setup--server)
+    (should (equal (todo-write-mcp-setup-server)
                    (list todo-write-mcp-program "--socket" todo-write-socket)))
     (let ((todo-write-socket nil))
-      (should (equal (todo-write-mcp-setup--server) (list todo-write-mcp-program))))))
+      (should (equal (todo-write-mcp-setup-server) (list todo-write-mcp-program))))))
 
 (ert-deftest todo-write-mcp-setup-the-doctor-says-that-a-program-must-be-set-up-again ()
   (todo-write-with-setup
-    (let ((todo-write-socket--outdated-programs '("was set up by an earlier version")))
+    (let ((todo-write-socket-outdated-programs '("was set up by an earlier version")))
       (should (string-match-p "set up by an earlier version\n.*todo-write-mcp-setup"
                               (todo-write-doctor--text))))))
 
@@ -241,9 +241,9 @@ echo '{\"copy\": \"x\", \"open\": [], \"closing\": \"a\\u202eb\", \"sections\": 
   "Return non-nil if the mode is on in a new Emacs with the init file FILE."
   (with-temp-buffer
     (call-process (expand-file-name invocation-name invocation-directory) nil t nil
-                  "-Q" "--batch" "-L" todo-write-module--lisp "-l" "todo-write-mcp"
+                  "-Q" "--batch" "-L" todo-write-module-lisp "-l" "todo-write-mcp"
                   "--eval" (format "(setq todo-write-socket %S)" (todo-write-socket-test-file))
-                  "-l" file "--eval" "(princ (todo-write-socket--state))")
+                  "-l" file "--eval" "(princ (todo-write-socket-state))")
     (string-suffix-p "open" (buffer-string))))
 
 (ert-deftest todo-write-mcp-setup-keeps-the-mode-on-if-the-button-is-pressed ()

@@ -134,7 +134,7 @@
       (should-not (todo-write-activity "claude:a"))
       (should (eq (todo-write-state "claude:a") 'paused))
       (should (equal "session ended" (plist-get (todo-write-summary "claude:a") :reason)))
-      (should (hash-table-empty-p todo-write-mcp--programs))
+      (should (hash-table-empty-p todo-write-program-all))
       (todo-write-socket-test-write (todo-write-socket-test-hello) "a" '("One" "in_progress"))
       (should (eq (todo-write-state "claude:a") 'active)))))
 
@@ -266,8 +266,8 @@
 (ert-deftest todo-write-mcp-it-is-unknown-what-a-quiet-agent-does ()
   (todo-write-with-socket
     (todo-write-socket-test-write (todo-write-socket-test-hello) "a" "One")
-    (let ((last (assoc "claude:a" (todo-write-mcp--program-sessions
-                                   (todo-write-mcp--serving "claude:a")))))
+    (let ((last (assoc "claude:a" (todo-write-program-sessions
+                                   (todo-write-program-serving "claude:a")))))
       (cl-decf (cdr last) (1+ todo-write-mcp--silence))
       (todo-write-mcp--check-programs)
       (todo-write-test-wait (lambda () (not (todo-write-activity "claude:a"))))
@@ -306,7 +306,7 @@
     (todo-write-test-wait (lambda () (null todo-write-socket--connections)))
     (todo-write-test-wait (lambda () (eq 'paused (todo-write-state "claude:s0"))))
     (should (eq 'active (todo-write-state "claude:s99")))
-    (should (<= (hash-table-count todo-write-mcp--programs) 64))))
+    (should (<= (hash-table-count todo-write-program-all) 64))))
 
 ;;; Sessions that change, and subagents
 

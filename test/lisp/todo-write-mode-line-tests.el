@@ -25,12 +25,12 @@
        (unwind-protect
            (progn
              (set-terminal-coding-system 'utf-8)
-             (todo-write-row--forget-shapes)
+             (todo-write-text-forget-shapes)
              (todo-write-mode-line-mode 1)
              ,@body)
          (todo-write-mode-line-mode -1)
          (set-terminal-coding-system coding)
-         (todo-write-row--forget-shapes)))))
+         (todo-write-text-forget-shapes)))))
 
 (defun todo-write-mode-line-tests--text ()
   "Return what the mode line shows of the plan."
@@ -204,7 +204,7 @@
               (should (get-buffer-window todo-write-view-buffer-name))
               (with-current-buffer todo-write-view-buffer-name
                 (should (equal todo-write-view-thread "a"))))
-          (mapc #'kill-buffer todo-write-view--buffers))))))
+          (mapc #'kill-buffer todo-write-view-draw-buffers))))))
 
 (ert-deftest todo-write-mode-line-off-leaves-nothing-behind ()
   (let ((before (copy-tree (default-value 'mode-line-misc-info))))
@@ -213,7 +213,7 @@
       (should (= (length (default-value 'mode-line-misc-info)) (1+ (length before)))))
     (should (equal (default-value 'mode-line-misc-info) before))
     (should-not todo-write-mode-line-string)
-    (should-not (memq #'todo-write-mode-line--on-event todo-write--event-functions))))
+    (should-not (memq #'todo-write-mode-line--on-event todo-write-events-functions))))
 
 (ert-deftest todo-write-tab-bar-mode-says-that-the-tab-bar-is-off ()
   (todo-write-with-store

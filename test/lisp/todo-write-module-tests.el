@@ -70,7 +70,7 @@ It records the depth of the deepest minibuffer."
 (ert-deftest todo-write-module-missing-makes-a-command-ask-once ()
   (todo-write-module-tests--as-user
     (dolist (command '("todo-write-list" "todo-write-show"))
-      (todo-write-user-eval '(setq todo-write-module--declined nil deepest 0))
+      (todo-write-user-eval '(setq todo-write-module-declined nil deepest 0))
       (todo-write-user-type (format "\ex%s\r" command))
       (todo-write-module-tests--wait-for-prompt "Build it now")
       (should (equal 1 (todo-write-user-eval 'deepest)))
@@ -128,7 +128,7 @@ It records the depth of the deepest minibuffer."
     (todo-write-copy-put-module todo-write-copy-folder)
     (todo-write-user-type "\extodo-write-module-load\r")
     (todo-write-test-wait
-     (lambda () (todo-write-user-eval '(and (bound-and-true-p todo-write-hub--process) t))))))
+     (lambda () (todo-write-user-eval '(and (bound-and-true-p todo-write-hub-process) t))))))
 
 (ert-deftest todo-write-module-is-not-loaded-in-timers-filters-and-redisplay ()
   (pcase-dolist (`(,place ,form)
@@ -253,7 +253,7 @@ It records the depth of the deepest minibuffer."
     (let ((file (todo-write-copy-put-module todo-write-copy-folder "9.9.9")))
       ;; It is older than the Lisp files, as after an upgrade.
       (set-file-times file 0)
-      (should (equal (todo-write-module--file-version file) "9.9.9"))
+      (should (equal (todo-write-module-file-version file) "9.9.9"))
       (pcase-let ((`(,text ,loaded)
                    (todo-write-copy-emacs
                     '(list (condition-case err (todo-write-state "a")
@@ -304,9 +304,9 @@ It records the depth of the deepest minibuffer."
             (should (equal (todo-write-copy-emacs
                             `(push ,links load-path)
                             '(load "todo-write-module" nil t)
-                            '(list (todo-write-module--sources)
-                                   (todo-write-module--folder)
-                                   todo-write-module--lisp))
+                            '(list (todo-write-module-sources)
+                                   (todo-write-module-folder)
+                                   todo-write-module-lisp))
                            (list (file-truename todo-write-copy-folder)
                                  (file-truename todo-write-copy-folder)
                                  (file-name-as-directory links)))))
@@ -324,7 +324,7 @@ It records the depth of the deepest minibuffer."
         (should (re-search-forward regexp nil t))
         (should (equal (cons file (match-string 1))
                        (cons file todo-write-version))))))
-  (should (equal (todo-write-module--file-version (todo-write-copy-module))
+  (should (equal (todo-write-module-file-version (todo-write-copy-module))
                  todo-write-version))
   (should (equal todo-write-module--loaded-version todo-write-version)))
 

@@ -19,7 +19,7 @@
   "Run BODY with the socket, and a plan of a session that is followed."
   (declare (indent 0) (debug t))
   `(let ((todo-write-note--messages (make-hash-table :test #'equal))
-         (todo-write-note--waiting nil)
+         (todo-write-note-waiting nil)
          (todo-write-permission--calls nil))
      (todo-write-with-socket
        ;; As from a transcript: no result reaches the agent.
@@ -76,9 +76,9 @@ The user deleted \"Rake\"."))
     (todo-write-edit "claude:s1" 'add "Weed")
     (todo-write-note-tests--ready)
     (let* ((events nil)
-           (todo-write--event-functions
+           (todo-write-events-functions
             (cons (lambda (thread what _) (push (cons thread what) events))
-                  todo-write--event-functions)))
+                  todo-write-events-functions)))
       (should (todo-write-note-tests--hook "PostToolUse"))
       (should (member '("claude:s1" . state) events))
       (should-not (plist-get (todo-write-item "claude:s1" (todo-write-test-id "claude:s1" "Weed"))
@@ -102,7 +102,7 @@ The user deleted \"Rake\"."))
     (todo-write-edit "claude:s1" 'add "Weed")
     (todo-write-note--look)
     (should-not (todo-write-note-tests--file-p))
-    (should-not (todo-write-note--take "claude:s1"))))
+    (should-not (todo-write-note-take "claude:s1"))))
 
 (ert-deftest todo-write-note-tells-it-again-if-the-hook-has-left ()
   (todo-write-note-tests--with
@@ -136,9 +136,9 @@ mv told real; ln -s %s told; rm told; mv real told; done" (shell-quote-argument 
         (write-region "" nil file nil 'silent)
         (dotimes (_ 100)
           (puthash "claude:s1" '("Hello") todo-write-note--messages)
-          (todo-write-note--update "claude:s1")
+          (todo-write-note-update "claude:s1")
           (remhash "claude:s1" todo-write-note--messages)
-          (todo-write-note--update "claude:s1")
+          (todo-write-note-update "claude:s1")
           (should (file-exists-p file))))
       (delete-process links)
       (should (equal '("s1") (directory-files mine nil "\\`[^.]"))))))
@@ -163,7 +163,7 @@ mv told real; ln -s %s told; rm told; mv real told; done" (shell-quote-argument 
 
 (ert-deftest todo-write-tell-comes-by-the-plugin ()
   (todo-write-note-tests--with
-    (cl-letf (((symbol-function 'todo-write-plugin--installed-p) (lambda () t)))
+    (cl-letf (((symbol-function 'todo-write-plugin-installed-p) (lambda () t)))
       (should (string-match-p "after its next tool call.*; it is not working now"
                               (todo-write-tell "claude:s1" "Use make check")))
       (should (equal "The user says: Use make check"
@@ -172,10 +172,10 @@ mv told real; ln -s %s told; rm told; mv real told; done" (shell-quote-argument 
 
 (ert-deftest todo-write-tell-says-that-it-cannot ()
   (todo-write-note-tests--with
-    (cl-letf (((symbol-function 'todo-write-plugin--installed-p) #'ignore))
+    (cl-letf (((symbol-function 'todo-write-plugin-installed-p) #'ignore))
       (should-error (todo-write-tell "claude:s1" "Hello") :type 'user-error)
       (should-error (todo-write-tell "codex:s1" "Hello") :type 'user-error)
-      (should-not (todo-write-note--take "claude:s1")))))
+      (should-not (todo-write-note-take "claude:s1")))))
 
 ;;; A hook that does not see the terminal
 

@@ -410,7 +410,7 @@ FIELDS are further ones of the hook's input, :subagent and :source."
          hook '(:type "call" :call 1 :session "s1" :source "process"
                 :arguments (:tool_name "Bash" :tool_input (:command "make"))))
         (todo-write-test-wait #'todo-write-requests)
-        (should (equal pid (plist-get (todo-write-activity--get "claude:s1") :process)))
+        (should (equal pid (plist-get (todo-write-activity-get "claude:s1") :process)))
         (delete-process hook)
         (todo-write-test-wait (lambda () (not (todo-write-requests))))))))
 
@@ -465,9 +465,9 @@ FIELDS are further ones of the hook's input, :subagent and :source."
       (todo-write-permission-tests--ask "Bash" '(:command "id") :subagent "2" :source "hook")
       (should (= 2 (length (todo-write-requests))))
       (todo-write-withdraw "claude:s1" (plist-get first :id))
-      (should (member "claude:s1" todo-write-note--waiting)))
+      (should (member "claude:s1" todo-write-note-waiting)))
     (todo-write-withdraw "claude:s1" (plist-get (todo-write-permission-tests--request) :id))
-    (should-not todo-write-note--waiting)))
+    (should-not todo-write-note-waiting)))
 
 (ert-deftest todo-write-permission-a-question-that-cannot-be-read-gets-no-decision ()
   (todo-write-permission-tests--with

@@ -25,48 +25,48 @@
 
 (ert-deftest todo-write-plugin-is-installed-and-removed-if-its-button-is-pressed ()
   (todo-write-with-setup
-    (should-not (todo-write-plugin--installed-p))
+    (should-not (todo-write-plugin-installed-p))
     (should-not (todo-write-plugin--program))
     (let ((text (todo-write-plugin-tests--install)))
       (should (string-search "It is installed." text))
       (should (string-search "mcp__plugin_todo-write_todo-write__todo_write" text))
       (should (string-search "setup claude-plugin --run" (car kill-ring))))
-    (should (todo-write-plugin--installed-p))
-    (should (equal todo-write-version (todo-write-module--file-version (todo-write-plugin--program))))
+    (should (todo-write-plugin-installed-p))
+    (should (equal todo-write-version (todo-write-module-file-version (todo-write-plugin--program))))
     (todo-write-setup-test-run todo-write-plugin-tests--name t)
     (let ((program (todo-write-plugin--program)))
       (todo-write-setup-test-press "Remove the plugin")
       (should-not (file-exists-p program)))
-    (should-not (todo-write-plugin--installed-p))))
+    (should-not (todo-write-plugin-installed-p))))
 
 (ert-deftest todo-write-plugin-settings-that-are-no-json-have-no-plugin ()
   (todo-write-with-setup
     (dolist (text '("{ // mine" "" "[]" "{\"enabledPlugins\": {\"todo-write@todo-write\": false}}"))
       (todo-write-setup-test-write ".claude/settings.json" text)
-      (should-not (todo-write-plugin--installed-p))
+      (should-not (todo-write-plugin-installed-p))
       (should-not (todo-write-plugin--program)))))
 
 ;;; The doctor
 
 (ert-deftest todo-write-plugin-the-doctor-asks-a-question-and-answers-it ()
   (todo-write-with-setup
-    (should (eq 'note (car (todo-write-plugin--finding))))
-    (should (string-search "not installed" (nth 1 (todo-write-plugin--finding))))
+    (should (eq 'note (car (todo-write-plugin-finding))))
+    (should (string-search "not installed" (nth 1 (todo-write-plugin-finding))))
     (todo-write-plugin-tests--install)
     (should (equal '(ok "Claude Code's plugin: a question was asked and answered")
-                   (todo-write-plugin--finding)))
+                   (todo-write-plugin-finding)))
     (should-not (todo-write-requests))
     (should-not (todo-write-threads))
     (let ((todo-write-socket--roles (seq-remove (lambda (role) (equal "permission" (car role)))
                                                 todo-write-socket--roles)))
       (should (equal "Claude Code's plugin: its question did not reach this Emacs"
-                     (nth 1 (todo-write-plugin--finding)))))
+                     (nth 1 (todo-write-plugin-finding)))))
     (todo-write-mcp-mode -1)
-    (should (eq 'note (car (todo-write-plugin--finding))))
+    (should (eq 'note (car (todo-write-plugin-finding))))
     (delete-file (todo-write-plugin--program))
     (should (equal '(problem "Claude Code's plugin: its program is missing"
                              "M-x todo-write-mcp-setup")
-                   (todo-write-plugin--finding)))))
+                   (todo-write-plugin-finding)))))
 
 (provide 'todo-write-plugin-tests)
 ;;; todo-write-plugin-tests.el ends here

@@ -68,8 +68,8 @@
     (let ((default-directory folder))
       (todo-write-test-write "b" "Two")
       (todo-write-forget "b")
-      (should (equal (todo-write--newest-of-project) "a"))
-      (should (todo-write-view--of-project-p "a")))))
+      (should (equal (todo-write-plan-newest-of-project) "a"))
+      (should (todo-write-here-of-project-p "a")))))
 
 (ert-deftest todo-write-finding-a-project-evaluates-no-directory-variables ()
   (todo-write-project-tests--in folder

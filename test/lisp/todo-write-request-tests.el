@@ -212,7 +212,7 @@
       (todo-write-request-tests--ask "a" "1" :title "rm -rf ~")
       (should (= 1 (length (todo-write-requests))))
       ;; Who shows the first one can tell.
-      (should-not (todo-write-request--open-p first)))))
+      (should-not (todo-write-request-open-p first)))))
 
 (ert-deftest todo-write-request-tells-listeners ()
   (todo-write-request-tests--with

@@ -84,7 +84,7 @@
 (ert-deftest todo-write-link-has-an-inert-description ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "@@html:<script>@@ {{{x}}} [[elisp:ding]]")
-    (todo-write-view--goto (todo-write-test-id "a" "@@html:<script>@@ {{{x}}} [[elisp:ding]]"))
+    (todo-write-view-move-goto (todo-write-test-id "a" "@@html:<script>@@ {{{x}}} [[elisp:ding]]"))
     (todo-write-link--store)
     (should (equal '(link) (todo-write-security-tests--org-types
                             (org-link-make-string (plist-get org-store-link-plist :link)
@@ -126,7 +126,7 @@
       (todo-write-observe key "TITLE" "\u202e#.(setq todo-write-security-tests--ran t)")
       (todo-write-test-write key (propertize "One" 'keymap (make-sparse-keymap)))
       (with-current-buffer (todo-write-show key)
-        (todo-write-view--goto (todo-write-test-id key "One"))
+        (todo-write-view-move-goto (todo-write-test-id key "One"))
         (let ((bookmark (bookmark-make-record)))
           (should (equal bookmark (read (prin1-to-string bookmark))))
           (should (equal (cons "\\u202e#.(setq todo-write-security-tests--ran t)"

@@ -24,14 +24,14 @@
   (declare (indent 0) (debug t))
   `(let ((todo-write-socket (todo-write-socket-test-file))
          (todo-write-socket--shown nil)
-         (todo-write-socket--outdated-programs nil)
-         (todo-write-mcp--programs (make-hash-table :test #'equal))
+         (todo-write-socket-outdated-programs nil)
+         (todo-write-program-all (make-hash-table :test #'equal))
          (todo-write-mcp--lost nil)
          (todo-write-mcp--timer nil))
      (todo-write-with-store
        (unwind-protect
            (progn (todo-write-mcp-mode)
-                  (should (eq 'open (todo-write-socket--state)))
+                  (should (eq 'open (todo-write-socket-state)))
                   ,@body)
          (todo-write-mcp-mode -1)
          (todo-write-socket-test-close-all)
@@ -50,7 +50,7 @@
   "Return a connection to the socket FILE, by default `todo-write-socket-test-at'."
   (make-network-process :name "test-program" :family 'local :coding 'binary :noquery t
                         :service (or file todo-write-socket-test-at
-                                     (todo-write-socket--file))
+                                     (todo-write-socket-file))
                         :buffer (generate-new-buffer " *test program*" t)
                         :sentinel #'ignore))
 

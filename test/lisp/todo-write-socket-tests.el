@@ -25,18 +25,18 @@
     (unwind-protect
         (progn
           (set-default-file-modes #o777)
-          (todo-write-socket--open)
+          (todo-write-socket-open)
           (should (equal #o700 (file-modes (file-name-directory todo-write-socket))))
           (should (equal "srwx------" (file-attribute-modes (file-attributes todo-write-socket))))
-          (todo-write-socket--close)
+          (todo-write-socket-close)
           (should-not (file-exists-p todo-write-socket)))
       (set-default-file-modes modes)
-      (todo-write-socket--close))))
+      (todo-write-socket-close))))
 
 (ert-deftest todo-write-socket-lies-in-the-users-own-folder ()
   (let ((todo-write-socket nil)
         (process-environment (cons "TODO_WRITE_SANDBOX" process-environment)))
-    (should (member (todo-write-socket--file)
+    (should (member (todo-write-socket-file)
                     (list (format "/run/user/%d/todo-write/socket" (user-uid))
                           (format "/tmp/todo-write-%d/socket" (user-uid)))))))
 
@@ -48,8 +48,8 @@
                                      (,link #o700)))
       (set-file-modes folder modes)
       (let ((todo-write-socket (expand-file-name "socket" name)))
-        (should-error (todo-write-socket--open) :type 'todo-write-error)
-        (should-not (todo-write-socket--state))
+        (should-error (todo-write-socket-open) :type 'todo-write-error)
+        (should-not (todo-write-socket-state))
         (should-not (file-exists-p todo-write-socket))))))
 
 (ert-deftest todo-write-socket-refuses-the-folder-or-socket-of-another-user ()
@@ -63,8 +63,8 @@
         (dolist (file (list todo-write-socket
                             (directory-file-name (file-name-directory todo-write-socket))))
           (should (eql 0 (call-process "chown" nil nil nil "12345" file)))
-          (should-error (todo-write-socket--open) :type 'todo-write-error)
-          (should-not (todo-write-socket--state))
+          (should-error (todo-write-socket-open) :type 'todo-write-error)
+          (should-not (todo-write-socket-state))
           (should (file-attributes todo-write-socket)))
       (todo-write-socket-test-close-all))))
 
@@ -75,14 +75,14 @@
     (set-file-modes todo-write-socket #o700)
     (delete-process stale)
     (unwind-protect
-        (progn (todo-write-socket--open)
-               (should (eq 'open (todo-write-socket--state)))
+        (progn (todo-write-socket-open)
+               (should (eq 'open (todo-write-socket-state)))
                (should (equal '("socket") (directory-files (file-name-directory todo-write-socket)
                                                            nil "socket"))))
-      (todo-write-socket--close))
+      (todo-write-socket-close))
     (write-region "mine" nil todo-write-socket nil 'silent)
     (set-file-modes todo-write-socket #o600)
-    (should-error (todo-write-socket--open) :type 'todo-write-error)
+    (should-error (todo-write-socket-open) :type 'todo-write-error)
     (should (file-exists-p todo-write-socket))))
 
 (ert-deftest todo-write-socket-deletes-only-its-own-files-beside-it ()
@@ -102,7 +102,7 @@
 (ert-deftest todo-write-socket-refuses-a-name-of-a-hundred-bytes-in-words ()
   (let ((todo-write-socket (concat (make-temp-file "socket" t) "/" (make-string 100 ?x))))
     (should (string-match-p "100 bytes or longer"
-                            (cadr (should-error (todo-write-socket--open)
+                            (cadr (should-error (todo-write-socket-open)
                                                 :type 'todo-write-error))))))
 
 (ert-deftest todo-write-socket-that-cannot-be-opened-leaves-the-mode-off ()
@@ -134,7 +134,7 @@
                  (lambda (connection message)
                    (when (eq (plist-get message :type) 'call)
                      (setq got (plist-get message :arguments))
-                     (todo-write-socket--answer connection message t "")))))
+                     (todo-write-socket-answer connection message t "")))))
         (let ((process (todo-write-socket-test-hello)))
           (todo-write-socket-test-send
            process (encode-coding-string
@@ -198,7 +198,7 @@
     (let ((process (todo-write-socket-test-hello :role "tool" :todo-write-hostile-key 1)))
       (todo-write-socket-test-send process "{\"type\":\"todo-write-hostile-type\"}")
       (todo-write-socket-test-send process "{\"type\":\"bye\",\"todo-write-hostile-field\":1}")
-      (todo-write-test-wait (lambda () (hash-table-empty-p todo-write-mcp--programs)))
+      (todo-write-test-wait (lambda () (hash-table-empty-p todo-write-program-all)))
       (should-not (intern-soft (concat "todo-write-hostile-" "type")))
       (should-not (intern-soft (concat ":todo-write-hostile-" "field"))))))
 
@@ -241,7 +241,7 @@
       (should (car (todo-write-socket-test-write process "a" "One"))))
     (todo-write-socket-test-hello :outdated t)
     (todo-write-test-wait (lambda () (= 2 (length todo-write-socket--shown))))
-    (should (member "was set up by an earlier version" todo-write-socket--outdated-programs))))
+    (should (member "was set up by an earlier version" todo-write-socket-outdated-programs))))
 
 (provide 'todo-write-socket-tests)
 ;;; todo-write-socket-tests.el ends here

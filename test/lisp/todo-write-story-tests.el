@@ -21,8 +21,8 @@
 
 (defun todo-write-story-tests--lines (width)
   "Return the story of the first task as a list of lines of WIDTH columns."
-  (split-string (todo-write-row--seen
-                 (todo-write-row--string (todo-write-story--insert "a" "t1" width)))
+  (split-string (todo-write-text-seen
+                 (todo-write-row-string (todo-write-story-insert "a" "t1" width)))
                 "\n" t))
 
 (defmacro todo-write-story-tests--with-task (&rest body)
@@ -105,7 +105,7 @@
     (dolist (content '((:previousStatus "pending" :status 3) (:todoList 3) (:todoList nil)
                        (:cacheRead "x" :model "m") (:cacheRead 5 :input :null) [1 2]
                        (:request "x") (:name 3 :input 3)))
-      (dolist (type todo-write-story--events)
+      (dolist (type todo-write-story-events)
         (todo-write-observe "a" type content)))
     (let ((lines (string-join (todo-write-story-tests--lines 80) "\n")))
       (should (string-search "cacheRead: x, model: m" lines))
@@ -228,8 +228,8 @@
         (todo-write-test-press "w")
         (should (equal rule (car kill-ring))))
       (should (string-search "auto mode refused it: It deletes."
-                             (todo-write-row--string
-                               (todo-write-story--insert thread "t1" 120))))
+                             (todo-write-row-string
+                               (todo-write-story-insert thread "t1" 120))))
       (should (re-search-forward "⊘ a ⏎ b +auto mode could" nil t))
       (should-error (todo-write-test-press "w") :type 'user-error)
       (with-current-buffer (todo-write-log thread)
@@ -244,7 +244,7 @@
                      ("claude:s/sub" ,(funcall call "mcp__x__y" :a "b") "mcp__x__y")
                      ("codex:s" ,(funcall call "exec_command" :cmd "npm run-script test")
                       "prefix_rule(pattern=[\"npm\", \"run-script\", \"test\"], decision=\"allow\")")))
-      (should (equal rule (todo-write-effect--rule thread call))))
+      (should (equal rule (todo-write-effect-rule thread call))))
     (pcase-dolist (`(,thread ,call)
                    `(("codex:s" ,(funcall call "exec_command" :cmd "a; b"))
                      ("codex:s" nil)
@@ -252,7 +252,7 @@
                      ("claude:s" ,(funcall call "Bash" :command "cut…"))
                      ("claude:s" ,(funcall call "Bash(x)" :a "b"))
                      ("gptel:s" ,(funcall call "Bash" :command "ls"))))
-      (should-error (todo-write-effect--rule thread call) :type 'user-error))))
+      (should-error (todo-write-effect-rule thread call) :type 'user-error))))
 
 (ert-deftest todo-write-row-says-that-more-files-changed-if-there-is-room ()
   (pcase-dolist (`(,room . ,tail) '((60 . "+2 −1 and more files ✗1      1:05")
@@ -288,16 +288,16 @@
       (should (string-match-p shown (car (last (todo-write-story-tests--lines 100))))))
     (todo-write-observe "a" "STATE_UPDATE" '(:state "other"))
     (should (string-match-p "answered elsewhere" (car (last (todo-write-story-tests--lines 100)))))
-    (let ((wait (car (last (todo-write-story--entries "a" "t1")))))
-      (setf (plist-get (plist-get (plist-get (todo-write-story--entry-call wait) :content)
+    (let ((wait (car (last (todo-write-story-entries "a" "t1")))))
+      (setf (plist-get (plist-get (plist-get (todo-write-story-entry-call wait) :content)
                                   :request)
                        :since)
             0)
       (should (string-match-p "waited [0-9]+:[0-9:]+, "
-                              (todo-write-story--entry-text
+                              (todo-write-story-entry-text
                                (todo-write-story--wait
-                                (todo-write-story--entry-call wait)
-                                (plist-get (plist-get (todo-write-story--entry-call wait) :content)
+                                (todo-write-story-entry-call wait)
+                                (plist-get (plist-get (todo-write-story-entry-call wait) :content)
                                            :request))))))))
 
 (ert-deftest todo-write-story-keeps-silent-on-the-tools-of-the-plan ()
@@ -398,19 +398,19 @@
 
 (ert-deftest todo-write-visit-says-that-a-file-is-gone ()
   (todo-write-story-tests--with-task
-    (should-error (todo-write-visit--open-file "a" "/nowhere/at/all") :type 'user-error)))
+    (should-error (todo-write-visit-open-file "a" "/nowhere/at/all") :type 'user-error)))
 
 (ert-deftest todo-write-visit-does-not-open-what-is-no-regular-file ()
   (let ((pipe (make-temp-name (expand-file-name "todo-write" temporary-file-directory))))
     (skip-unless (eql 0 (call-process "mkfifo" nil nil nil pipe)))
     (unwind-protect
         (todo-write-story-tests--with-task
-          (should-error (todo-write-visit--open-file "a" pipe) :type 'user-error))
+          (should-error (todo-write-visit-open-file "a" pipe) :type 'user-error))
       (delete-file pipe))))
 
 (ert-deftest todo-write-visit-reads-no-name-of-an-agent-as-remote ()
   (todo-write-story-tests--with-task
-    (should-error (todo-write-visit--open-file "a" "/ssh:host:/etc/hosts") :type 'user-error)))
+    (should-error (todo-write-visit-open-file "a" "/ssh:host:/etc/hosts") :type 'user-error)))
 
 (ert-deftest todo-write-visit-shows-the-output-with-links-to-errors ()
   (todo-write-story-tests--with-task
@@ -504,7 +504,7 @@
     (todo-write-test-write "other" "Two")
     (with-temp-buffer
       (setq todo-write-view-thread "chat")
-      (cl-letf (((symbol-function 'todo-write--patches)
+      (cl-letf (((symbol-function 'todo-write-plan-patches)
                  (lambda (thread &rest _) (user-error "%s" thread))))
         (should (equal '(user-error "chat")
                        (should-error (call-interactively #'todo-write-show-diff))))))))
@@ -551,13 +551,13 @@
 
 (ert-deftest todo-write-row-clock-has-a-date-only-where-it-changes ()
   (let ((from 1779450000000) (minute 60000) (day 86400000))
-    (should (string-match-p "\\`2026-05-22 [0-9][0-9]:[0-9][0-9]\\'" (todo-write-row--clock from)))
+    (should (string-match-p "\\`2026-05-22 [0-9][0-9]:[0-9][0-9]\\'" (todo-write-text-clock from)))
     (should (string-match-p "\\`[0-9][0-9]:[0-9][0-9]\\'"
-                            (todo-write-row--clock (truncate (* 1000 (float-time))))))
+                            (todo-write-text-clock (truncate (* 1000 (float-time))))))
     (pcase-dolist (`(,to . ,end) `((,(+ from minute) . "[0-9:]\\{5\\}")
                                    (,(+ from day) . "2026-05-23 [0-9:]\\{5\\}")))
       (should (string-match-p (format "\\`2026-05-22 [0-9:]\\{5\\}–%s\\'" end)
-                              (todo-write-story--clock-span from to))))))
+                              (todo-write-story-clock-span from to))))))
 
 (provide 'todo-write-story-tests)
 ;;; todo-write-story-tests.el ends here

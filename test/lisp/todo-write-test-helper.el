@@ -21,14 +21,14 @@
   "Evaluate BODY with an empty store whose journals are in a new folder."
   (declare (indent 0) (debug t))
   `(let* ((todo-write-directory (make-temp-file "todo-write-test" t))
-          (todo-write--subscribers nil))
+          (todo-write-events--subscribers nil))
      (unwind-protect (progn ,@body)
        (todo-write-test-close)
        (delete-directory todo-write-directory t))))
 
 (defun todo-write-test-close ()
   "Forget the threads of this store, to close their journals."
-  (todo-write--configure)
+  (todo-write-core-configure)
   (dolist (thread (todo-write-dyn--loaded))
     (ignore-errors (todo-write-forget thread))))
 
@@ -102,13 +102,13 @@ Errors that BODY handles do not enter the debugger."
 
 (defmacro todo-write-test-listening (function &rest body)
   "Evaluate BODY while FUNCTION is called with each event of a thread.
-See `todo-write--event-functions'."
+See `todo-write-events-functions'."
   (declare (indent 1) (debug t))
   (let ((listener (make-symbol "listener")))
     `(let ((,listener ,function))
-       (add-hook 'todo-write--event-functions ,listener)
+       (add-hook 'todo-write-events-functions ,listener)
        (unwind-protect (progn ,@body)
-         (remove-hook 'todo-write--event-functions ,listener)))))
+         (remove-hook 'todo-write-events-functions ,listener)))))
 
 ;;; Files
 

@@ -116,11 +116,11 @@
   "Start an Emacs thread for FUNCTION with the store and hooks of this one.
 The bindings of `let' apply to one thread only."
   (let ((folder todo-write-directory)
-        (subscribers todo-write--subscribers)
+        (subscribers todo-write-events--subscribers)
         (functions todo-write-change-functions))
     (make-thread (lambda ()
                    (let ((todo-write-directory folder)
-                         (todo-write--subscribers subscribers)
+                         (todo-write-events--subscribers subscribers)
                          (todo-write-change-functions functions))
                      (funcall function))))))
 
@@ -194,7 +194,7 @@ The bindings of `let' apply to one thread only."
                   (todo-write-view-refresh)
                   (should (string-search (format "Tick %d" ticks) (buffer-string))))))
           (cancel-timer timer)
-          (mapc #'kill-buffer todo-write-view--buffers))))))
+          (mapc #'kill-buffer todo-write-view-draw-buffers))))))
 
 (provide 'todo-write-torture-moments-tests)
 ;;; todo-write-torture-moments-tests.el ends here

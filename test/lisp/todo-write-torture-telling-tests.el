@@ -93,7 +93,7 @@ A second subscriber and a second hook add what they hear to
         (should (= (length warnings) 2))
         (should (string-search "left by a throw" (car warnings)))
         (should (string-search "removed after 3" (cadr warnings)))
-        (should-not (memq handle todo-write--subscribers))))))
+        (should-not (memq handle todo-write-events--subscribers))))))
 
 (ert-deftest todo-write-torture-streams-observations-and-pauses-reach-all-listeners-too ()
   (let ((calls `((todo-write-observe "a" "INTENT" "Text")
@@ -107,7 +107,7 @@ A second subscriber and a second hook add what they hear to
                  (form (cadr (assq exit todo-write-torture-telling-tests--exits)))
                  (leave (eval form t))
                  (count (lambda (&rest _) (cl-incf heard)))
-                 (todo-write--event-functions (list leave)))
+                 (todo-write-events-functions (list leave)))
             (todo-write-subscribe leave)
             (todo-write-subscribe count)
             (dolist (call calls)
@@ -115,7 +115,7 @@ A second subscriber and a second hook add what they hear to
                 (setq heard 0)
                 (todo-write-torture-telling-tests--left-by (lambda () (eval call t)))
                 (should (> heard 0))))
-            (setq todo-write--event-functions (list leave count))
+            (setq todo-write-events-functions (list leave count))
             (dolist (call '((todo-write-pause "a") (todo-write-resume "a")
                             (todo-write-forget "a")))
               (setq heard 0)
@@ -202,14 +202,14 @@ A second subscriber and a second hook add what they hear to
               (todo-write-test-write "a" "One")
               (todo-write-edit "a" 'add "Two")
               (should (equal (todo-write-test-contents "a") '("One" "Two"))))
-          (mapc #'kill-buffer todo-write-view--buffers))))))
+          (mapc #'kill-buffer todo-write-view-draw-buffers))))))
 
 ;;; State during a call
 
 (ert-deftest todo-write-torture-listeners-hear-of-an-unchanged-write-that-resumes ()
   (todo-write-with-store
     (let* ((states nil)
-           (todo-write--event-functions
+           (todo-write-events-functions
             (list (lambda (_ what state) (when (eq what 'state) (push state states))))))
       (todo-write-test-write "a" '("One" "in_progress"))
       (todo-write-test-write "a" '("One" "in_progress"))
@@ -224,7 +224,7 @@ A second subscriber and a second hook add what they hear to
   (todo-write-with-store
     (todo-write-stream "a" :type "TOKEN" :data "x")
     (todo-write-forget "a")
-    (should (zerop (hash-table-count todo-write--token-runs)))
+    (should (zerop (hash-table-count todo-write-core-token-runs)))
     (todo-write-stream "a" :type "TOKEN" :data "x")
     (should (plist-get (todo-write-about "a") :project))))
 

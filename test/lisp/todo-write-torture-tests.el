@@ -155,7 +155,7 @@ Return the number of calls."
        (todo-write-with-store
          (unwind-protect
              (let ((default-directory (file-name-as-directory todo-write-directory))
-                   (todo-write--event-functions todo-write--event-functions))
+                   (todo-write-events-functions todo-write-events-functions))
                (todo-write-test-warnings ,@body))
            (todo-write-follow-stop)
            (dolist (mode minor-mode-list)
@@ -183,10 +183,10 @@ Return the number of calls."
     ;; It cannot damage the store: the next call sets all options again.
     (dolist (object (todo-write-torture-objects))
       (dolist (options (cons object (mapcar (lambda (option) (list option object))
-                                            todo-write--options)))
+                                            todo-write-core--options)))
         (when-let* ((err (todo-write-torture-error configure (list options))))
           (todo-write-torture-tests--check-error err configure (list options)))))
-    (setq todo-write--configured (list nil))))
+    (setq todo-write-core-configured (list nil))))
 
 (ert-deftest todo-write-torture-no-object-breaks-a-public-function ()
   (let ((functions (todo-write-torture-tests--functions nil)))

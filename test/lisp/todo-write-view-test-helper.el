@@ -24,11 +24,11 @@
        (unwind-protect
            (save-window-excursion
              (set-terminal-coding-system 'utf-8)
-             (todo-write-row--forget-shapes)
+             (todo-write-text-forget-shapes)
              ,@body)
          (set-terminal-coding-system coding)
-         (todo-write-row--forget-shapes)
-         (mapc #'kill-buffer todo-write-view--buffers)))))
+         (todo-write-text-forget-shapes)
+         (mapc #'kill-buffer todo-write-view-draw-buffers)))))
 
 (defmacro todo-write-test-with-view (&rest body)
   "Run BODY in a live buffer of the thread \"a\", in the only window."
@@ -40,17 +40,17 @@
 
 (defun todo-write-test-text ()
   "Return the text of the current buffer as it is seen, without properties."
-  (substring-no-properties (todo-write-row--seen (buffer-string))))
+  (substring-no-properties (todo-write-text-seen (buffer-string))))
 
 (defun todo-write-test-seen ()
   "Return the lines of the current buffer as a user sees them, without the header.
 Folds replace the folded rows, and times are left out."
   (let ((position (point-min)) parts)
     (while (< position (point-max))
-      (let* ((fold (todo-write-fold--at position))
+      (let* ((fold (todo-write-fold-at position))
              (end (if fold (overlay-end fold) (next-overlay-change position))))
         (push (if fold (overlay-get fold 'display)
-                (todo-write-row--seen (buffer-substring position end)))
+                (todo-write-text-seen (buffer-substring position end)))
               parts)
         (setq position end)))
     (mapcar (lambda (line) (replace-regexp-in-string " +[0-9]+:[0-9:]+\\'" "" line))
@@ -59,7 +59,7 @@ Folds replace the folded rows, and times are left out."
 
 (defun todo-write-test-open (content)
   "Open the row of the item of thread \"a\" with CONTENT, or close it."
-  (todo-write-view--goto (todo-write-test-id "a" content))
+  (todo-write-view-move-goto (todo-write-test-id "a" content))
   (todo-write-test-press "RET"))
 
 (defun todo-write-test-press (keys)

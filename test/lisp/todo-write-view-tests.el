@@ -201,7 +201,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
       (todo-write-view-refresh)
       (goto-char (point-min))
       (while (not (eobp))
-        (should (<= (string-width (todo-write-row--seen
+        (should (<= (string-width (todo-write-text-seen
                                    (buffer-substring (point) (line-end-position))))
                     40))
         (forward-line))
@@ -214,10 +214,10 @@ Leave out times if WITHOUT-TIMES is non-nil."
         (should (get-text-property 0 'help-echo-inhibit-substitution help))))))
 
 (ert-deftest todo-write-view-times-end-in-one-column ()
-  (should (equal (mapcar #'todo-write-row--time '(0 999 42000 70000 3599999 3600000 36061000))
+  (should (equal (mapcar #'todo-write-text-time '(0 999 42000 70000 3599999 3600000 36061000))
                  '("0:00" "0:00" "0:42" "1:10" "59:59" "1:00:00" "10:01:01")))
   (dolist (text '("short" "日本語の仕事" "a rather long text that is cut in the end"))
-    (let ((line (todo-write-row--fit text "1:10" 30)))
+    (let ((line (todo-write-row-fit text "1:10" 30)))
       (should (= (string-width line) 30))
       (should (string-suffix-p "1:10" line)))))
 
@@ -238,8 +238,8 @@ Leave out times if WITHOUT-TIMES is non-nil."
   (todo-write-test-with-view
     (apply #'todo-write-test-write "a" (mapcar #'number-to-string (number-sequence 1 100)))
     (let* ((drawn nil)
-           (line (symbol-function 'todo-write-row--text)))
-      (cl-letf (((symbol-function 'todo-write-row--text)
+           (line (symbol-function 'todo-write-row-text)))
+      (cl-letf (((symbol-function 'todo-write-row-text)
                  (lambda (item &rest rest)
                    (push (plist-get item :content) drawn)
                    (apply line item rest))))
@@ -329,7 +329,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
           (todo-write-test-write "a" "One")
           (should (equal todo-write-view-thread "a"))
           (should (string-match-p "One" (buffer-string))))
-      (mapc #'kill-buffer todo-write-view--buffers))))
+      (mapc #'kill-buffer todo-write-view-draw-buffers))))
 
 (ert-deftest todo-write-view-strikes-dropped-tasks-until-the-next-revision ()
   (todo-write-test-with-view
@@ -350,7 +350,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
     (todo-write-test-write "a" "Keep" '("Cancel" "cancelled") "Last")
     (let ((rows '(" ○ Keep" " ✗ Drop" " ○ Last")))
       (should (equal (todo-write-view-tests--rows) rows))
-      (todo-write-view--draw)
+      (todo-write-view-draw-all)
       (should (equal (todo-write-view-tests--rows) rows)))))
 
 (ert-deftest todo-write-view-brings-a-dropped-task-back-by-undo ()
@@ -381,7 +381,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
       (todo-write-edit "a" 'status (todo-write-test-id "a" "Two") "completed")
       (should (equal (todo-write-view-tests--highlighted)
                      '(" ✓ Two\n" (todo-write-completed todo-write-completed-shape))))
-      (should todo-write-view--timer)
+      (should todo-write-view-draw--timer)
       (todo-write-edit "a" 'status (todo-write-test-id "a" "Two") "pending")
       (todo-write-edit "a" 'status (todo-write-test-id "a" "Three") "completed")
       (should (equal (car (todo-write-view-tests--highlighted)) " ✓ Three\n"))
@@ -389,7 +389,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
       (should-not (buffer-modified-p))
       (todo-write-test-wait
        (lambda () (equal (todo-write-view-tests--highlighted) '("" nil))))
-      (should-not todo-write-view--timer)
+      (should-not todo-write-view-draw--timer)
       (should-not (buffer-modified-p))
       (should (equal-including-properties (buffer-string) before)))))
 
@@ -479,7 +479,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
     (push-mark (point) t t)
     (search-forward "Two")
     (let ((marked (mark)))
-      (todo-write-view--tick)
+      (todo-write-view-draw--tick)
       (should (= marked (mark))))))
 
 (ert-deftest todo-write-view-never-selects-a-window ()
@@ -512,22 +512,22 @@ Leave out times if WITHOUT-TIMES is non-nil."
 
 (ert-deftest todo-write-view-has-a-timer-only-while-a-visible-task-runs ()
   (todo-write-test-with-view
-    (should-not todo-write-view--timer)
+    (should-not todo-write-view-draw--timer)
     (todo-write-test-write "a" '("Run" "in_progress"))
-    (should todo-write-view--timer)
+    (should todo-write-view-draw--timer)
     (todo-write-pause "a")
-    (should-not todo-write-view--timer)
+    (should-not todo-write-view-draw--timer)
     (todo-write-resume "a")
-    (should todo-write-view--timer)
+    (should todo-write-view-draw--timer)
     (let ((buffer (current-buffer)))
       (switch-to-buffer "*scratch*")
-      (todo-write-view--tick)
-      (should-not todo-write-view--timer)
+      (todo-write-view-draw--tick)
+      (should-not todo-write-view-draw--timer)
       (switch-to-buffer buffer)
       (todo-write-view-tests--redisplay)
-      (should todo-write-view--timer))
+      (should todo-write-view-draw--timer))
     (todo-write-test-write "a" '("Run" "completed"))
-    (should-not todo-write-view--timer)))
+    (should-not todo-write-view-draw--timer)))
 
 (ert-deftest todo-write-view-leaves-nothing-behind-when-killed ()
   (todo-write-test-with-view
@@ -536,9 +536,9 @@ Leave out times if WITHOUT-TIMES is non-nil."
     (todo-write-observe "a" "TOOL_CALL" "ls")
     (should todo-write-view--event-timer)
     (kill-buffer)
-    (should-not todo-write-view--timer)
+    (should-not todo-write-view-draw--timer)
     (should-not todo-write-view--event-timer)
-    (should-not (memq #'todo-write-view--on-event todo-write--event-functions))))
+    (should-not (memq #'todo-write-view--on-event todo-write-events-functions))))
 
 ;;; Keys
 
@@ -559,7 +559,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
 (ert-deftest todo-write-view-ret-opens-and-closes-a-row-and-updates-keep-it-open ()
   (todo-write-test-with-view
     (todo-write-test-write "a" '("Write the text" "in_progress" "Writing") "Two")
-    (todo-write-view--goto (todo-write-test-id "a" "Write the text"))
+    (todo-write-view-move-goto (todo-write-test-id "a" "Write the text"))
     (todo-write-test-press "RET")
     (should (string-match-p "^     Write the text\n" (buffer-string)))
     (should (string-match-p "^     since [0-9:]+$" (buffer-string)))
@@ -583,7 +583,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
     (todo-write-test-write "a" '("One" "in_progress") "Two")
     (todo-write-begin "a/sub" :parent "a" :parent-item (todo-write-test-id "a" "One"))
     (todo-write-test-write "a/sub" "Of the subagent")
-    (todo-write-view--goto (todo-write-test-id "a" "One"))
+    (todo-write-view-move-goto (todo-write-test-id "a" "One"))
     (todo-write-test-press "n")
     (should (looking-at-p " +↳ a/sub"))
     (save-excursion
@@ -598,7 +598,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
     (let ((todo-write-detail-functions
            (list (lambda (thread item)
                    (list (format "%s in %s" (plist-get item :content) thread))))))
-      (todo-write-view--goto (todo-write-test-id "a" "One"))
+      (todo-write-view-move-goto (todo-write-test-id "a" "One"))
       (todo-write-test-press "RET")
       (should (string-match-p "^     One in a\n" (buffer-string))))))
 
@@ -619,8 +619,8 @@ Leave out times if WITHOUT-TIMES is non-nil."
 (ert-deftest todo-write-view-draws-changes-outside-a-narrowed-region ()
   (todo-write-test-with-view
     (todo-write-test-write "a" '("One" "in_progress") "Two" "Three" "Four")
-    (narrow-to-region (todo-write-place--start (todo-write-test-id "a" "Three"))
-                      (todo-write-place--start (todo-write-test-id "a" "Four")))
+    (narrow-to-region (todo-write-place-start (todo-write-test-id "a" "Three"))
+                      (todo-write-place-start (todo-write-test-id "a" "Four")))
     (todo-write-test-write "a" '("One" "completed") "Two" '("Three" "completed") "Half" "Four")
     (should (equal (todo-write-test-text) " ✓ Three\n ○ Half\n"))
     (widen)
@@ -630,7 +630,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
 (ert-deftest todo-write-view-goes-to-the-task-in-progress-outside-a-narrowed-region ()
   (todo-write-test-with-view
     (todo-write-test-write "a" '("One" "in_progress") "Two")
-    (narrow-to-region (todo-write-place--start (todo-write-test-id "a" "Two")) (point-max))
+    (narrow-to-region (todo-write-place-start (todo-write-test-id "a" "Two")) (point-max))
     (todo-write-view-to-current)
     (should (looking-at-p " ● Doing: One"))
     (should-not (buffer-narrowed-p))))
@@ -671,7 +671,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
     (todo-write-set-activity "a" 'working)
     (cl-letf* ((now (float-time))
                ((symbol-function 'float-time) (lambda (&rest _) (+ now 250))))
-      (todo-write-view--tick)
+      (todo-write-view-draw--tick)
       (should (equal " working 4 min" (todo-write-view-tests--second-line))))))
 
 (ert-deftest todo-write-view-quotes-below-the-header-what-the-agent-said-last ()
@@ -693,12 +693,12 @@ Leave out times if WITHOUT-TIMES is non-nil."
 (ert-deftest todo-write-view-keeps-scrolled-rows-in-place-when-the-agent-speaks ()
   (todo-write-test-with-view
     (apply #'todo-write-test-write "a" (mapcar #'number-to-string (number-sequence 1 90)))
-    (goto-char (todo-write-place--start (todo-write-test-id "a" "50")))
-    (set-window-start nil (todo-write-place--start (todo-write-test-id "a" "45")))
+    (goto-char (todo-write-place-start (todo-write-test-id "a" "50")))
+    (set-window-start nil (todo-write-place-start (todo-write-test-id "a" "45")))
     (todo-write-observe "a" "MESSAGE" "Hello.")
     (todo-write-test-wait (lambda () (string-search "Hello" (todo-write-test-text))))
-    (should (= (window-start) (todo-write-place--start (todo-write-test-id "a" "45"))))
-    (should (= (point) (todo-write-place--start (todo-write-test-id "a" "50"))))))
+    (should (= (window-start) (todo-write-place-start (todo-write-test-id "a" "45"))))
+    (should (= (point) (todo-write-place-start (todo-write-test-id "a" "50"))))))
 
 (ert-deftest todo-write-view-header-drops-numbers-and-bar-before-it-cuts-the-title ()
   (pcase-dolist
@@ -710,8 +710,8 @@ Leave out times if WITHOUT-TIMES is non-nil."
          (60 "not told" " Refactor the login function  (not told) +2/6   \\+128 −109\\'")
          (40 "not told" " Refactor the login fu…  (not told)  2/6\\'")
          (20 "not told" " (not told) +2/6\\'")))
-    (let ((line (todo-write-row--string
-                  (todo-write-row--insert-header
+    (let ((line (todo-write-row-string
+                  (todo-write-row-insert-header
                    '(:state active :total 6 :completed 2 :count "2/6" :title "Refactor the login function")
                    width note '(128 109)))))
       (should (string-match-p (concat "\\`" shown) line))
@@ -744,9 +744,9 @@ Leave out times if WITHOUT-TIMES is non-nil."
   "Return the row of a task of WIDTH columns with the note, work and time ARGS."
   (pcase-let ((`(,note ,work ,spent) args))
     (string-trim-right
-     (todo-write-row--seen
-      (todo-write-row--string
-        (todo-write-row--insert '(:content "Read the login function" :status "completed")
+     (todo-write-text-seen
+      (todo-write-row-string
+        (todo-write-row-insert '(:content "Read the login function" :status "completed")
                                'completed spent width nil note work))))))
 
 (ert-deftest todo-write-row-has-note-lines-failures-and-time-in-columns ()

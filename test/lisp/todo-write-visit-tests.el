@@ -90,9 +90,9 @@ RESULT is the call's text."
   ;; Earlier versions recorded names as agents wrote them.
   (todo-write-visit-tests--with-plan "/proj/"
     (dolist (name todo-write-visit-tests--names)
-      (should-not (todo-write-visit-tests--hosts (todo-write-visit--open-file "a" name))))
+      (should-not (todo-write-visit-tests--hosts (todo-write-visit-open-file "a" name))))
     (dolist (name (list "/a/../b" "/.." "/etc/\0hosts" (concat "/" (make-string 5000 ?x))))
-      (should-error (todo-write-visit--open-file "a" name) :type 'user-error))))
+      (should-error (todo-write-visit-open-file "a" name) :type 'user-error))))
 
 (ert-deftest todo-write-visit-a-name-that-still-climbs-has-no-patch ()
   (todo-write-with-store

@@ -140,7 +140,7 @@ Its journals are on a file system that can be stopped."
        (todo-write-user-eval
         '(require 'todo-write)
         `(setq todo-write-directory ,todo-write-directory)
-        '(todo-write--call todo-write-dyn--loaded)
+        '(todo-write-core-call todo-write-dyn--loaded)
         '(defvar test-end nil)
         '(defvar test-ended #'ignore)
         '(defun test-look ()

@@ -49,11 +49,11 @@
   "Start to note revisions; return a function that stops it."
   (let ((handle (todo-write-subscribe #'soak--note-event :type "PLAN_UPDATE")))
     (add-hook 'todo-write-change-functions #'soak--note-change)
-    (add-hook 'todo-write--event-functions #'soak--note-forgotten)
+    (add-hook 'todo-write-events-functions #'soak--note-forgotten)
     (lambda ()
       (todo-write-unsubscribe handle)
       (remove-hook 'todo-write-change-functions #'soak--note-change)
-      (remove-hook 'todo-write--event-functions #'soak--note-forgotten))))
+      (remove-hook 'todo-write-events-functions #'soak--note-forgotten))))
 
 (defun soak--check-told ()
   "Check that the hook and the subscribers heard of every revision."
@@ -70,7 +70,7 @@
   (let ((position (point-min)) rows)
     (while (< position (point-max))
       (let ((id (get-text-property position 'todo-write-id)))
-        (when (and id (not (member id todo-write-view--ghosts)))
+        (when (and id (not (member id todo-write-view-rows-ghosts)))
           (push (cons id (save-excursion
                            (goto-char position)
                            (buffer-substring-no-properties position (line-end-position))))
@@ -91,11 +91,11 @@
                            (mapcar (lambda (item) (plist-get item :id)) items))
                     "The buffer shows %S, the list has %S" rows items)
         (cl-mapc (lambda (row item)
-                   (let* ((kind (todo-write-row--kind item paused))
-                          (text (todo-write-row--text item kind)))
-                     (soak--must (or (< todo-write-page--width 30)
+                   (let* ((kind (todo-write-row-kind item paused))
+                          (text (todo-write-row-text item kind)))
+                     (soak--must (or (< todo-write-page-width 30)
                                      (string-prefix-p
-                                      (concat (todo-write-row--shape kind) " "
+                                      (concat (todo-write-text-shape kind) " "
                                               (substring text 0 (min 6 (length text))))
                                       (string-trim-left (cdr row))))
                                  "A row reads %S, its task is %S" row item)))
@@ -104,14 +104,14 @@
 (defun soak--drawn ()
   "Return the text of the plan's buffer without details.
 The value is a cons: the rows and the text without times, and the text."
-  (let ((todo-write-view--ghosts nil) (open todo-write-view--open))
-    (setq todo-write-view--open nil)
-    (todo-write-view--redraw open)
+  (let ((todo-write-view-rows-ghosts nil) (open todo-write-view-rows-open))
+    (setq todo-write-view-rows-open nil)
+    (todo-write-view-draw-redraw open)
     (prog1 (let ((text (buffer-substring-no-properties (point-min) (point-max))))
              (cons (cons (mapcar #'car (soak--seen-rows))
                          (replace-regexp-in-string "[ 0-9:]+" " " text))
                    text))
-      (setq todo-write-view--open open))))
+      (setq todo-write-view-rows-open open))))
 
 (defun soak--check-redraw ()
   "Check that redrawing the plan's buffer does not change it."
@@ -155,7 +155,7 @@ The value is a cons: the rows and the text without times, and the text."
                                                          (directory-file-name
                                                           todo-write-directory))))
          (from todo-write-directory)
-         (todo-write--event-functions nil))
+         (todo-write-events-functions nil))
      (copy-directory from todo-write-directory nil nil t)
      (unwind-protect (progn ,@body)
        (mapc #'todo-write-forget (todo-write-threads-loaded))

@@ -86,12 +86,12 @@ During work, the memory in use goes up and down.")
                          (append timer-list timer-idle-list)))
      (mapcar (lambda (hook) (format "hook %s" hook))
              (seq-filter #'symbol-value
-                         '(todo-write-change-functions todo-write--subscribers
-                           todo-write-view--buffers)))
+                         '(todo-write-change-functions todo-write-events--subscribers
+                           todo-write-view-draw-buffers)))
      (mapcar (lambda (function) (format "event function %S" function))
-             todo-write--event-functions)
+             todo-write-events-functions)
      (mapcar (lambda (thread) (format "thread %s" thread)) (todo-write-threads-loaded))
-     (and (> (hash-table-count todo-write--token-runs) 0) '("runs of tokens")))))
+     (and (> (hash-table-count todo-write-core-token-runs) 0) '("runs of tokens")))))
 
 (defun soak--rest (stop-listening seconds operations)
   "Close everything, also by STOP-LISTENING, and sample what is left.
