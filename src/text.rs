@@ -48,7 +48,7 @@ pub fn is_blank(text: &str) -> bool {
     text.chars().all(|c| c.is_whitespace() || c.is_control() || is_invisible(c))
 }
 
-/// The list of `todo-write-row--unseen` in `lisp/todo-write-row.el`, whose test compares both.
+/// The list of `todo-write-text-unseen` in `lisp/todo-write-text.el`, whose test compares both.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'

@@ -75,7 +75,7 @@ fn text_edited<'e>(
     })
 }
 
-/// See `todo-write-words--diff'.
+/// See `todo-write-words-diff'.
 #[defun]
 fn word_diff<'e>(env: &'e Env, old: Value<'e>, new: Value<'e>) -> Result<Value<'e>> {
     border(env, || {

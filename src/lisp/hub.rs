@@ -271,7 +271,7 @@ fn hub_check<'e>(env: &'e Env, session: Value<'e>) -> Result<Value<'e>> {
 
 /// Search for sessions, and for the folders of running agents.
 ///
-/// Only agents in SANDBOX count: a string, as from `todo-write--sandbox', or nil.
+/// Only agents in SANDBOX count: a string, as from `todo-write-core-sandbox', or nil.
 #[defun]
 fn hub_search<'e>(env: &'e Env, sandbox: Value<'e>) -> Result<Value<'e>> {
     border(env, || {

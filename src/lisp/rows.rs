@@ -61,7 +61,7 @@ fn items_dropped(env: &Env, thread: Key) -> Result<Value<'_>> {
     })
 }
 
-/// See `todo-write--items-cleared'.
+/// See `todo-write-plan-items-cleared'.
 #[defun]
 fn items_cleared(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
@@ -70,7 +70,7 @@ fn items_cleared(env: &Env, thread: Key) -> Result<Value<'_>> {
     })
 }
 
-/// See `todo-write--earlier-items'.
+/// See `todo-write-plan-earlier-items'.
 #[defun]
 fn earlier_items<'e>(env: &'e Env, thread: Key, first: Value<'e>, last: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -81,7 +81,7 @@ fn earlier_items<'e>(env: &'e Env, thread: Key, first: Value<'e>, last: Value<'e
     })
 }
 
-/// See `todo-write--lines-of'.
+/// See `todo-write-plan-lines-of'.
 #[defun]
 fn lines_of<'e>(env: &'e Env, thread: Key, ids: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -91,7 +91,7 @@ fn lines_of<'e>(env: &'e Env, thread: Key, ids: Value<'e>) -> Result<Value<'e>> 
     })
 }
 
-/// See `todo-write--earlier-lists'.
+/// See `todo-write-plan-earlier-lists'.
 #[defun]
 fn earlier_lists(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
@@ -100,7 +100,7 @@ fn earlier_lists(env: &Env, thread: Key) -> Result<Value<'_>> {
     })
 }
 
-/// See `todo-write--row-work'.
+/// See `todo-write-plan-row-work'.
 #[defun]
 fn row_work(env: &Env, thread: Key, id: Option<Id>) -> Result<Value<'_>> {
     border(env, || {
@@ -124,7 +124,7 @@ fn row_figures(thread: &Thread, id: &str) -> Option<Vec<u64>> {
     (figures != [0; 5]).then(|| figures.to_vec())
 }
 
-/// See `todo-write--completed-runs'.
+/// See `todo-write-plan-completed-runs'.
 #[defun]
 fn completed_runs<'e>(
     env: &'e Env,

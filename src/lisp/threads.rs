@@ -98,7 +98,7 @@ fn change<'e>(
     shown::outcome(env, &outcome, summary, &warnings)
 }
 
-/// See `todo-write--write'.
+/// See `todo-write-plan-write'.
 #[defun]
 fn write<'e>(
     env: &'e Env,
@@ -290,7 +290,7 @@ fn take_untold(env: &Env, thread: Key) -> Result<Value<'_>> {
     })
 }
 
-/// See `todo-write--previous-id'.
+/// See `todo-write-plan-previous-id'.
 #[defun]
 fn previous_id(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
     border(env, || {
@@ -318,7 +318,7 @@ fn times(env: &Env, thread: Key, id: Option<Id>) -> Result<Value<'_>> {
     })
 }
 
-/// See `todo-write--spent'.
+/// See `todo-write-plan-spent'.
 #[defun]
 fn spent(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
     border(env, || with_thread(env, &thread, |thread| thread.times(&id.0).map(|times| times.spent(now()))))

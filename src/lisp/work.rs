@@ -164,7 +164,7 @@ impl ShownWork {
     }
 }
 
-/// See `todo-write--patches'.
+/// See `todo-write-plan-patches'.
 #[defun]
 fn patches<'e>(env: &'e Env, thread: Key, id: PartId, path: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
