@@ -181,7 +181,10 @@ Its `:state' is `alive' or `suspended'."
   "Return the plist of the live process of the session in FILE, or nil."
   (todo-write-follow-sessions-process-of
    (todo-write-machines-key (todo-write-machines-of file)
-                           (concat "claude:" (file-name-base file)))))
+                            (concat "claude:"
+                                    ;; TRAMP is not asked, nor loaded.
+                                    (let (file-name-handler-alist)
+                                      (file-name-base file))))))
 
 ;;; Reading a session in the minibuffer
 

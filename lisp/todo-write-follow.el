@@ -574,7 +574,14 @@ files that are not text."
     (when todo-write-follow-mode
       (if todo-write-follow-all
           (todo-write-follow--pick-live here)
-        (todo-write-follow--pick-newest found))
+        ;; A machine does not say what belongs to a project here.
+        (let ((machine (todo-write-machines-of todo-write-follow--project)))
+          (todo-write-follow--pick-newest
+           (if machine
+               (seq-filter (lambda (one)
+                             (equal machine (todo-write-machines-of (plist-get one :file))))
+                           there)
+             here))))
       (todo-write-follow--pick-begun here)
       (todo-write-follow--end-automatic))
     (todo-write-follow--begin-all (seq-filter #'todo-write-follow--of-machine-p there) 'machine))
@@ -601,9 +608,10 @@ next search finds the rest."
       (let ((file (plist-get (pop found) :file)))
         (unless (or (gethash file todo-write-follow--files)
                     (member file todo-write-follow--stopped))
-          (if (= left 0)
-              (todo-write-follow--search-again)
-            (todo-write-follow--begin file automatic))
+          (cond ((= left 0) (todo-write-follow--search-again))
+                ;; No more of a machine are followed if it has too many.
+                ((not (todo-write-follow--session-id (todo-write-follow--begin file automatic)))
+                 (setq found nil)))
           (cl-decf left))))))
 
 (defun todo-write-follow--pick-live (found)

@@ -38,7 +38,11 @@ It also rings when a journal is open that a function asked for.")
   "Hook, run when a hub has begun; an earlier one has ended.")
 
 (defconst todo-write-hub--slice 0.005
-  "Seconds for which messages of the socket are handled at once.")
+  "Seconds for which messages of the socket are handled at once.
+The same holds for messages of what was read.")
+
+(defvar todo-write-hub--untold nil
+  "Messages that were taken and are not dispatched yet, oldest first.")
 
 (defun todo-write-hub-live-p ()
   "Return non-nil if the hub runs."
@@ -75,6 +79,7 @@ It also rings when a journal is open that a function asked for.")
 Its threads stop writing first: in batch Emacs, writing to a closed pipe
 would be fatal."
   (when todo-write-hub-process
+    (setq todo-write-hub--untold nil)
     (todo-write-core-call todo-write-dyn--hub-end)
     (delete-process (cl-shiftf todo-write-hub-process nil))))
 
@@ -87,22 +92,31 @@ would be fatal."
           (todo-write-hub--take-calls nil)
         (unwind-protect
             (todo-write-events-drawing-once
-              (todo-write-hub--take-calls (+ (float-time) todo-write-hub--slice))
+              (todo-write-hub--take-calls t)
               (todo-write-hub--take))
-          (todo-write-core-call todo-write-dyn--hub-ring))))))
+          (todo-write-core-call todo-write-dyn--hub-ring (and todo-write-hub--untold t)))))))
 
-(defun todo-write-hub--take-calls (end)
-  "Take and dispatch messages of the socket, until the time END if that is non-nil."
-  (let (message)
-    (while (and (or (null end) (< (float-time) end))
+(defun todo-write-hub--take-calls (briefly)
+  "Take and dispatch messages of the socket.
+If BRIEFLY is non-nil, that takes a few milliseconds.  Else all of this
+machine are taken, since the hub does not ring for them again."
+  (let ((end (+ (float-time) todo-write-hub--slice))
+        message)
+    (while (and (or (not briefly) (< (float-time) end))
                 (setq message (todo-write-core-call todo-write-dyn--door-take)))
-      (todo-write-hub--dispatch 'todo-write-hub-call-functions message))))
+      (todo-write-hub--dispatch 'todo-write-hub-call-functions message)
+      ;; Other machines come last, and may never have said all.
+      (when (plist-get message :machine)
+        (setq briefly t)))))
 
 (defun todo-write-hub--take ()
-  "Take and dispatch what the hub has read."
+  "Take what the hub has read, and dispatch it for a few milliseconds."
   (let ((todo-write-hub--inside t))
-    (dolist (message (todo-write-core-call todo-write-dyn--hub-take))
-      (todo-write-hub--dispatch 'todo-write-hub-functions message))))
+    (unless todo-write-hub--untold
+      (setq todo-write-hub--untold (todo-write-core-call todo-write-dyn--hub-take)))
+    (let ((end (+ (float-time) todo-write-hub--slice)))
+      (while (and todo-write-hub--untold (< (float-time) end))
+        (todo-write-hub--dispatch 'todo-write-hub-functions (pop todo-write-hub--untold))))))
 
 (defun todo-write-hub--dispatch (hook message)
   "Call the functions of HOOK with MESSAGE, and show an error in one of them."

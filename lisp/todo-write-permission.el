@@ -135,8 +135,7 @@ WHAT is as in `todo-write-events-functions'."
   "Have the hook `note' of CALL's agent report when the terminal has answered.
 The hook of CALL cannot detect that.  INPUT is its input."
   (setf (todo-write-permission--call-input call)
-        (cons (todo-write-json-get input "tool_name")
-              (todo-write-request-json (todo-write-json-get input "tool_input"))))
+        (cons (todo-write-json-get input "tool_name") (todo-write-json-get input "tool_input")))
   (add-hook 'todo-write-note-said-functions #'todo-write-permission--withdraw-answered)
   (push (todo-write-permission--call-thread call) todo-write-note-waiting)
   (todo-write-note-update (todo-write-permission--call-thread call)))
@@ -146,12 +145,19 @@ The hook of CALL cannot detect that.  INPUT is its input."
 EVENT is from the hook `note'.  The end of a turn answers all requests,
 a tool call its own."
   (let ((made (cons (todo-write-json-get event "tool_name")
-                    (todo-write-request-json (todo-write-json-get event "tool_input")))))
+                    (todo-write-json-get event "tool_input"))))
     (dolist (call todo-write-permission--calls)
       (when (and (equal thread (todo-write-permission--call-thread call))
                  (or (equal "Stop" (todo-write-json-get event "event"))
-                     (equal made (todo-write-permission--call-input call))))
+                     (todo-write-permission--same-p made (todo-write-permission--call-input call))))
         (todo-write-withdraw thread (todo-write-permission--call-id call))))))
+
+(defun todo-write-permission--same-p (made asked)
+  "Return non-nil if the call MADE is the one ASKED about.
+Both are (TOOL . INPUT), with decoded JSON; ASKED may be nil."
+  (and asked
+       (equal (car made) (car asked))
+       (equal (todo-write-request-json (cdr made)) (todo-write-request-json (cdr asked)))))
 
 (defun todo-write-permission--answer (call value text)
   "Answer CALL by VALUE, a plist for the hook or an alist of answers, and TEXT."

@@ -22,6 +22,7 @@
 (require 'todo-write-hub)
 (require 'todo-write-module)
 (require 'todo-write-machines)
+(require 'todo-write-text)
 
 (defcustom todo-write-socket nil
   "File name of the socket by which agents' programs reach this Emacs.
@@ -340,7 +341,7 @@ the others."
           (plist-get message :process))))
       ('failed (display-warning 'todo-write
                                 (concat (and machine (concat machine ": "))
-                                        (plist-get message :text)))))))
+                                        (todo-write-row-line (plist-get message :text) 400)))))))
 
 (defun todo-write-socket--note-outdated (reason)
   "Tell the user, once, that a program must be set up again.

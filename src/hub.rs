@@ -17,6 +17,8 @@ pub mod door;
 mod home;
 mod job;
 #[cfg(unix)]
+mod limits;
+#[cfg(unix)]
 mod machine;
 pub mod pipe;
 mod processes;
@@ -436,7 +438,11 @@ impl Hub {
     /// What happened next at the socket, or at that of a machine, with the machine's name.
     pub fn take_call(&self) -> Option<(Option<String>, door::Event)> {
         let event = self.door.as_ref().and_then(Door::take);
-        let there = || self.shared.lock().queue.take_there();
+        let there = || {
+            let taken = self.shared.lock().queue.take_there();
+            self.shared.room.notify_all();
+            taken
+        };
         event.map(|event| (None, event)).or_else(|| there().map(|(machine, event)| (Some(machine), event)))
     }
 

@@ -10,6 +10,10 @@ use crate::file::Slice;
 use crate::journal::store::Store;
 
 use super::Piece;
+use super::queue::event_weight;
+
+/// Maximum number of bytes of events that wait for the last one.
+const MOST_WAITING: usize = 64 * 1024 * 1024;
 
 /// Applies the pieces of a session in slices.
 #[derive(Debug, Default)]
@@ -19,6 +23,8 @@ pub struct Applier {
     events: Vec<Event>,
     next: usize,
     touched: Touched,
+    /// About how many bytes the events take that came since the last step that recorded all.
+    weight: usize,
     /// Whether all events are needed before the first is recorded; none before the first event.
     needs_all: Option<bool>,
     is_last: bool,
@@ -52,7 +58,7 @@ impl Applier {
     pub fn add(&mut self, store: &mut Store, piece: Piece) {
         if piece.is_restart {
             self.recorder.restart();
-            (self.events, self.next, self.needs_all) = (Vec::new(), 0, None);
+            (self.events, self.next, self.weight, self.needs_all) = (Vec::new(), 0, 0, None);
             self.touched.restart();
         }
         if self.applied.thread.is_none() {
@@ -60,14 +66,21 @@ impl Applier {
         }
         self.applied.grew = piece.grew.or(self.applied.grew);
         self.applied.warnings.extend(piece.warning);
-        self.applied.bytes += piece.bytes;
-        self.applied.skipped += piece.skipped;
+        self.applied.bytes = self.applied.bytes.saturating_add(piece.bytes);
+        self.applied.skipped = self.applied.skipped.saturating_add(piece.skipped);
         self.applied.thread = piece.thread.map(|bare| self.recorder.key(bare));
         if let Some(first) = piece.events.first().filter(|_| self.needs_all.is_none()) {
             self.needs_all = Some(self.recorder.needs_all(store, first));
         }
+        self.weight += piece.events.iter().map(event_weight).sum::<usize>();
         self.events.extend(piece.events);
         self.is_last |= piece.is_last;
+    }
+
+    /// Whether more events of a session on another machine wait for the last one than are kept. The length
+    /// of a transcript bounds those of this machine.
+    pub fn is_overfull(&self) -> bool {
+        self.weight > MOST_WAITING && !self.is_due() && self.recorder.machine().is_some()
     }
 
     /// The keys of the threads that the steps need before `piece`, or all pieces before it.
@@ -113,7 +126,7 @@ impl Applier {
             return None;
         }
         self.events.clear();
-        self.next = 0;
+        (self.next, self.weight) = (0, 0);
         if !std::mem::take(&mut self.is_last) {
             return None;
         }

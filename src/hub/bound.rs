@@ -12,15 +12,19 @@ use crate::agents::recorder::Machine;
 use crate::agents::{Event, EventKind, PlanResult, Source};
 use crate::list::input::Options;
 use crate::list::item::Draft;
-use crate::protocol::{self, Call};
+use crate::protocol::{self, Call, Hello, SessionActivity};
 use crate::text::{excerpt, is_blank};
 
-/// Maximum number of homes of a machine, and of processes, sessions and names in one message.
+/// Maximum number of homes of a machine, and of sessions, processes and names in one message.
 pub(super) const HOMES: usize = 32;
-pub(super) const MOST_ENTRIES: usize = 2_000;
+pub(super) const MOST_ENTRIES: usize = 500;
 /// Maximum number of characters of an id, and of a line for the user.
 const ID: usize = 200;
 const LINE: usize = 1_000;
+/// Maximum number of roles of a program.
+const ROLES: usize = 8;
+/// Maximum number of bytes of a file's name.
+const NAME: usize = 4_096;
 
 /// The message as this hub reports it; `None` for one that the machine may not send. `is_followed` tells
 /// which sessions were asked for.
@@ -30,9 +34,8 @@ pub(super) fn bound(
     is_followed: impl Fn(SessionId) -> bool,
     message: Message,
 ) -> Option<Message> {
-    let file = |path: PathBuf| Some(PathBuf::from(machine.folder(path.to_str()?)?));
+    let file = |path: PathBuf| Some(PathBuf::from(folder(machine, path.to_str()?)?));
     let followed = |id: SessionId| Some(id).filter(|id| is_followed(*id));
-    let line = |text: String| excerpt(&text, LINE).to_string();
     Some(match message {
         Message::Events(id, piece) => Message::Events(followed(id)?, piece_of(options, piece)),
         Message::Ready { session, has_processes } => {
@@ -41,7 +44,7 @@ pub(super) fn bound(
         Message::Quiet(id, since) => Message::Quiet(followed(id)?, since),
         Message::Silent(id) => Message::Silent(followed(id)?),
         Message::Moved(id, path) => Message::Moved(followed(id)?, file(path)?),
-        Message::Unreadable(id, reason) => Message::Unreadable(followed(id)?, line(reason)),
+        Message::Unreadable(id, reason) => Message::Unreadable(followed(id)?, line(&reason)),
         Message::Failed(id) => Message::Failed(followed(id)?),
         Message::Processes { home, live, killed, .. } => Message::Processes {
             home: file(home)?,
@@ -68,6 +71,16 @@ pub(super) fn bound(
     })
 }
 
+/// A text for the user.
+pub(super) fn line(text: &str) -> String {
+    excerpt(text, LINE).to_string()
+}
+
+/// The name that a file or folder of the machine has here.
+fn folder(machine: &Machine, name: &str) -> Option<String> {
+    machine.folder(name).filter(|name| name.len() <= NAME)
+}
+
 /// Whether a text can be the id of a session or of a subagent.
 fn is_id(id: &str) -> bool {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
@@ -85,8 +98,8 @@ fn is_key(key: &str) -> bool {
 fn piece_of(options: &Options, mut piece: Piece) -> Piece {
     piece.events.retain(|event| is_possible(options, event));
     piece.thread = piece.thread.filter(|key| is_key(key));
-    piece.project = piece.project.filter(|root| root.starts_with('/'));
-    piece.warning = piece.warning.map(|text| excerpt(&text, LINE).to_string());
+    piece.project = piece.project.filter(|root| root.starts_with('/') && root.len() <= NAME);
+    piece.warning = piece.warning.as_deref().map(line);
     piece
 }
 
@@ -133,36 +146,62 @@ fn is_list(options: &Options, list: &PlanResult) -> bool {
 
 /// What happened at the socket there. Process ids mean nothing here.
 fn event_of(machine: &Machine, event: door::Event) -> door::Event {
-    let door::Event::Message(id, message) = event else { return event };
-    let known = |id: Option<String>| id.filter(|id| is_id(id));
-    let message = match message {
-        protocol::Message::Hello(mut hello) => {
-            hello.project = hello.project.and_then(|project| machine.folder(&project));
-            (hello.process, hello.pid_domain) = (None, None);
-            (hello.claude_folder, hello.codex_folder) = (None, None);
-            protocol::Message::Hello(hello)
+    match event {
+        door::Event::Message(id, message) => door::Event::Message(id, said(machine, message)),
+        door::Event::State(door::State::Failed(reason)) => {
+            door::Event::State(door::State::Failed(line(&reason)))
         }
+        event => event,
+    }
+}
+
+fn said(machine: &Machine, message: protocol::Message) -> protocol::Message {
+    let id = |id: Option<String>| id.filter(|id| is_id(id));
+    let line = |text: Option<String>| text.as_deref().map(line);
+    match message {
+        protocol::Message::Hello(hello) => protocol::Message::Hello(Box::new(Hello {
+            roles: hello.roles.into_iter().take(ROLES).collect(),
+            id: excerpt(&hello.id, ID).to_string(),
+            version: line(hello.version),
+            client: line(hello.client),
+            client_version: line(hello.client_version),
+            project: hello.project.and_then(|project| folder(machine, &project)),
+            process: None,
+            pid_domain: None,
+            claude_folder: None,
+            codex_folder: None,
+            ..*hello
+        })),
         protocol::Message::Call(call) => protocol::Message::Call(Call {
-            session: known(call.session),
-            subagent: known(call.subagent),
+            session: id(call.session),
+            subagent: id(call.subagent),
+            source: line(call.source),
+            id: line(call.id),
+            task: line(call.task),
             ..call
         }),
-        protocol::Message::Activity(told) if !is_id(&told.session) => protocol::Message::Unknown,
+        protocol::Message::Activity(told)
+            if !is_id(&told.session) || !told.subagent.as_deref().is_none_or(is_id) =>
+        {
+            protocol::Message::Unknown
+        }
+        protocol::Message::Activity(told) => {
+            protocol::Message::Activity(SessionActivity { reason: line(told.reason), ..told })
+        }
         message => message,
-    };
-    door::Event::Message(id, message)
+    }
 }
 
 fn process_of(machine: &Machine, process: Process) -> Option<Process> {
-    let line = |text: Option<String>| text.map(|text| excerpt(&text, LINE).to_string());
-    let file = |path: &Path| machine.folder(path.to_str()?);
+    let line = |text: Option<String>| text.as_deref().map(line);
+    let file = |path: &Path| folder(machine, path.to_str()?);
     Some(Process {
         machine: Some(machine.name.clone()),
         file: file(&process.file)?.into(),
         session: process.session.filter(|session| is_id(session)),
         status: line(process.status),
         waiting_for: line(process.waiting_for),
-        folder: process.folder.and_then(|folder| machine.folder(&folder)),
+        folder: process.folder.and_then(|name| folder(machine, &name)),
         name: line(process.name),
         entrypoint: line(process.entrypoint),
         start: line(process.start),
@@ -171,13 +210,13 @@ fn process_of(machine: &Machine, process: Process) -> Option<Process> {
 }
 
 fn found_of(machine: &Machine, found: Found) -> Option<Found> {
-    let path = machine.folder(found.path.to_str()?)?.into();
+    let path = folder(machine, found.path.to_str()?)?.into();
     Some(Found { path, ..found })
 }
 
 fn choice_of(machine: &Machine, Choice { found, mut description }: Choice) -> Option<Choice> {
-    description.title = description.title.map(|title| excerpt(&title, LINE).to_string());
-    description.folder = description.folder.and_then(|folder| machine.folder(&folder));
+    description.title = description.title.as_deref().map(line);
+    description.folder = description.folder.and_then(|name| folder(machine, &name));
     Some(Choice { found: found_of(machine, found)?, description })
         .filter(|choice| is_id(&choice.description.session))
 }

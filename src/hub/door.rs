@@ -29,7 +29,12 @@ use crate::told;
 #[cfg(unix)]
 pub use place::usual;
 
-/// The number of a connection, which no other connection to the same door has.
+/// Maximum number of connections.
+pub(crate) const CONNECTIONS: usize = 200;
+/// Maximum number of open questions to the user.
+pub(crate) const QUESTIONS: usize = 20;
+
+/// The number of a connection, which no other connection to a door of this process has.
 pub type ConnectionId = u64;
 
 /// Called when something waits for [`Door::take`]. It must return at once.
@@ -61,10 +66,29 @@ pub enum Event {
     Message(ConnectionId, Message),
     /// A connection that began with `hello` has closed. Its open calls are taken back.
     Closed(ConnectionId),
-    /// Programs must be set up again; a phrase about them. Each is said once.
-    Outdated(String),
+    /// Programs must be set up again. Each reason is said once.
+    Outdated(Outdated),
     /// The state of the door changed by itself.
     State(State),
+}
+
+/// Why a program must be set up again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Outdated {
+    /// Its version is another one.
+    Version,
+    /// It has options of an earlier version.
+    Options,
+}
+
+impl Outdated {
+    /// What it is, in a phrase after its name.
+    pub fn phrase(self) -> &'static str {
+        match self {
+            Outdated::Version => "is not of the same version as todo-write",
+            Outdated::Options => "was set up by an earlier version",
+        }
+    }
 }
 
 /// Who programs reach.

@@ -20,7 +20,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
-use super::bound::{HOMES, bound};
+use super::bound::{bound, line};
+use super::limits::Limits;
 use super::pipe::{self, Command, Report};
 use super::state::{Followed, State};
 use super::workers::Shared;
@@ -43,7 +44,8 @@ pub(super) struct Connected {
     /// None if the connection was lost.
     outbox: Option<Arc<Outbox>>,
     sessions: BTreeMap<SessionId, Remote>,
-    homes: Vec<PathBuf>,
+    /// What this connection has said.
+    limits: Limits,
 }
 
 /// A session on a machine.
@@ -186,9 +188,10 @@ impl Shared {
             machine: to.machine.clone(),
             outbox: None,
             sessions: BTreeMap::new(),
-            homes: Vec::new(),
+            limits: Limits::default(),
         });
         connected.machine = to.machine;
+        connected.limits = Limits::default();
         let first = [
             Command::Hello { id: to.id, name: to.name },
             Command::Set((*settings).clone()),
@@ -202,7 +205,14 @@ impl Shared {
             outbox.add(&Command::Follow(*id, session.path.clone()));
         }
         connected.outbox = Some(Arc::clone(&outbox));
-        let talk = Talk { shared: Arc::clone(self), name, outbox, woken, silence: to.silence };
+        let talk = Talk {
+            shared: Arc::clone(self),
+            name: name.into(),
+            outbox,
+            woken,
+            silence: to.silence,
+            is_welcomed: false,
+        };
         let (command, environment) = (to.command, to.environment);
         let run = move || talk.run(&command, environment);
         thread::Builder::new().name("todo-write-machine".into()).spawn(run)?;
@@ -229,14 +239,16 @@ impl From<String> for Lost {
 /// What the thread of a connection has.
 struct Talk {
     shared: Arc<Shared>,
-    name: String,
+    name: Arc<str>,
     outbox: Arc<Outbox>,
     woken: PipeReader,
     silence: Duration,
+    /// Whether the program has said that it serves this Emacs.
+    is_welcomed: bool,
 }
 
 impl Talk {
-    fn run(self, command: &[String], environment: Vec<(String, String)>) {
+    fn run(mut self, command: &[String], environment: Vec<(String, String)>) {
         let lost = match start(command, environment) {
             Ok(mut child) => {
                 let mut streams = Streams::default();
@@ -257,15 +269,16 @@ impl Talk {
         };
         let mut state = self.shared.lock();
         if self.is_current(&state) {
-            if let Some(connected) = state.connections.get_mut(&self.name) {
+            if let Some(connected) = state.connections.get_mut(&*self.name) {
                 connected.outbox = None;
             }
             for (homes, _) in state.rounds.values_mut() {
-                homes.entry(self.name.clone().into()).and_modify(|is_done| *is_done = true);
+                homes.entry(PathBuf::from(&*self.name)).and_modify(|is_done| *is_done = true);
             }
             let Lost { reason, is_missing } = lost;
+            let reason = line(&reason);
             let message =
-                Message::Connection(self.name.clone(), ConnectionState::Lost { reason, is_missing });
+                Message::Connection(self.name.to_string(), ConnectionState::Lost { reason, is_missing });
             state.queue.push(message, false);
             state.end_rounds();
         }
@@ -274,12 +287,12 @@ impl Talk {
     /// Whether this is the connection of its machine, which may have been disconnected or connected
     /// again meanwhile.
     fn is_current(&self, state: &State) -> bool {
-        let outbox = state.connections.get(&self.name).and_then(|known| known.outbox.as_ref());
+        let outbox = state.connections.get(&*self.name).and_then(|known| known.outbox.as_ref());
         outbox.is_some_and(|outbox| Arc::ptr_eq(outbox, &self.outbox))
     }
 
     /// Writes and reads until the process ends its output, which is `Ok`, or is given up, with the reason.
-    fn talk(&self, child: &mut Child, streams: &mut Streams) -> Result<(), String> {
+    fn talk(&mut self, child: &mut Child, streams: &mut Streams) -> Result<(), String> {
         let words = |error: io::Error| error.to_string();
         let (Some(mut input), Some(mut output), Some(mut errors)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
@@ -337,38 +350,47 @@ impl Talk {
         }
     }
 
-    fn receive(&self, line: &[u8]) -> Result<(), String> {
-        let report = serde_json::from_slice(line)
+    fn receive(&mut self, text: &[u8]) -> Result<(), String> {
+        let report = serde_json::from_slice(text)
             .map_err(|error| format!("it sent a line that this version does not read: {error}"))?;
         match report {
             Report::Pulse => {}
             Report::Refused(reason) => return Err(reason),
             Report::Welcome { version, note } => {
-                let state = ConnectionState::Connected { version, note };
+                if std::mem::replace(&mut self.is_welcomed, true) {
+                    return Err("it began twice".to_owned());
+                }
+                let state =
+                    ConnectionState::Connected { version: line(&version), note: note.as_deref().map(line) };
                 let mut hub = self.shared.lock();
                 if self.is_current(&hub) {
-                    hub.queue.push(Message::Connection(self.name.clone(), state), false);
+                    hub.queue.push(Message::Connection(self.name.to_string(), state), false);
                 }
             }
-            Report::Hub(message) => self.pass(message),
+            Report::Hub(message) => self.pass(message, text.len())?,
         }
         Ok(())
     }
 
-    /// Reports what the machine's hub does, once there is room.
-    fn pass(&self, message: Message) {
+    /// Reports what the machine's hub does in a line of that size, once there is room.
+    fn pass(&self, message: Message, size: usize) -> Result<(), String> {
         let mut state = self.shared.lock();
-        while state.queue.is_full() && self.is_current(&state) && !self.outbox.is_over() {
+        while state.queue.is_full_of(&self.name) && self.is_current(&state) && !self.outbox.is_over() {
             let most = Duration::from_secs(1);
             state = self.shared.room.wait_timeout(state, most).unwrap_or_else(PoisonError::into_inner).0;
         }
         if !self.is_current(&state) {
-            return;
+            return Ok(());
         }
         let options = state.settings.input;
-        let Some(connected) = state.connections.get_mut(&self.name) else { return };
+        let Some(connected) = state.connections.get_mut(&*self.name) else { return Ok(()) };
         let is_followed = |id| connected.sessions.contains_key(&id);
-        let Some(mut message) = bound(&connected.machine, &options, is_followed, message) else { return };
+        let Some(mut message) = bound(&connected.machine, &options, is_followed, message) else {
+            return Ok(());
+        };
+        if !connected.limits.count(&mut message)? {
+            return Ok(());
+        }
         let mut is_history = false;
         match &mut message {
             Message::Events(id, piece) => {
@@ -384,30 +406,25 @@ impl Talk {
                 connected.sessions.remove(id);
                 state.sessions.remove(id);
             }
-            Message::Processes { home, .. } if !connected.homes.contains(home) => {
-                if connected.homes.len() >= HOMES {
-                    return;
-                }
-                connected.homes.push(home.clone());
-            }
             _ => {}
         }
         match message {
             Message::Found(found, unnamed) => {
-                state.found.insert(PathBuf::from(&self.name), Some((found, unnamed)));
+                state.found.insert(PathBuf::from(&*self.name), Some((found, unnamed)));
                 state.report_found();
             }
             Message::Choices(round, mut choices) => {
                 if let Some((homes, known)) = state.rounds.get_mut(&round)
-                    && let Some(is_done) = homes.get_mut(Path::new(&self.name))
+                    && let Some(is_done) = homes.get_mut(Path::new(&*self.name))
                     && !std::mem::replace(is_done, true)
                 {
                     known.append(&mut choices);
                 }
                 state.end_rounds();
             }
-            message => state.queue.push(message, is_history),
+            message => state.queue.push_of(&self.name, message, is_history, size),
         }
+        Ok(())
     }
 }
 
@@ -423,9 +440,14 @@ impl State {
     }
 
     /// Tells a machine; returns false if it is not connected.
-    pub(super) fn tell_machine(&self, machine: &str, command: &Command) -> bool {
-        let connected = self.connections.get(machine).filter(|connected| connected.is_connected());
-        connected.map(|connected| connected.tell(command)).is_some()
+    pub(super) fn tell_machine(&mut self, machine: &str, command: &Command) -> bool {
+        let connected = self.connections.get_mut(machine).filter(|connected| connected.is_connected());
+        let Some(connected) = connected else { return false };
+        if let Command::Answer(id, answer) = command {
+            connected.limits.answered(*id, answer.call);
+        }
+        connected.tell(command);
+        true
     }
 
     /// Asks a machine for the sessions to choose; if it is not connected, there are none.
@@ -445,7 +467,7 @@ impl State {
             self.sessions.remove(id);
             self.queue.drop_session(*id);
         }
-        for home in connected.homes.clone() {
+        for home in connected.limits.homes().cloned() {
             let machine = Some(name.to_owned());
             self.queue
                 .push(Message::Processes { home, machine, live: Vec::new(), killed: Vec::new() }, false);

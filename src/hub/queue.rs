@@ -1,30 +1,49 @@
 //! The messages that were not taken yet, in two lanes.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 use super::{Bell, Message, Piece, SessionId, door};
 use crate::agents::{Event, EventKind};
 
 /// The weight in bytes from which on readers wait.
 const MOST_QUEUED: usize = 1024 * 1024;
+/// The weight of the messages of a machine from which on those that follow wait. They take no room of
+/// what is read here.
+const MOST_OF_MACHINE: usize = MOST_QUEUED / 4;
 /// What a message weighs besides its texts.
 const BASE: usize = 256;
 
+/// A message in the queue.
+struct Queued {
+    message: Message,
+    weight: usize,
+    /// The machine that sent it.
+    machine: Option<Arc<str>>,
+    is_history: bool,
+}
+
 /// States and live lines go first; the history of sessions that begin follows.
 pub(super) struct Queue {
-    first: VecDeque<Message>,
-    history: VecDeque<Message>,
+    first: VecDeque<Queued>,
+    history: VecDeque<Queued>,
     /// The number of messages of each session in `history`: later ones must follow them.
     behind: HashMap<SessionId, usize>,
-    /// The messages of sessions that are held, in order, and whether each is history.
-    held: HashMap<SessionId, Vec<(Message, bool)>>,
+    /// The messages of sessions that are held, in order.
+    held: HashMap<SessionId, Vec<Queued>>,
+    /// The weight of what was read here.
     weight: usize,
+    /// The weights of what machines sent.
+    of_machines: HashMap<Arc<str>, usize>,
     bell: Option<Bell>,
 }
 
 impl std::fmt::Debug for Queue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Queue").field("first", &self.first).field("history", &self.history).finish()
+        let messages =
+            |lane: &VecDeque<Queued>| lane.iter().map(|one| format!("{:?}", one.message)).collect();
+        let [first, history]: [Vec<String>; 2] = [messages(&self.first), messages(&self.history)];
+        f.debug_struct("Queue").field("first", &first).field("history", &history).finish()
     }
 }
 
@@ -36,16 +55,23 @@ impl Queue {
             behind: HashMap::new(),
             held: HashMap::new(),
             weight: 0,
+            of_machines: HashMap::new(),
             bell: Some(bell),
         }
     }
 
     pub(super) fn weight(&self) -> usize {
-        self.weight
+        self.weight + self.of_machines.values().sum::<usize>()
     }
 
+    /// Whether what is read here must wait.
     pub(super) fn is_full(&self) -> bool {
         self.weight >= MOST_QUEUED
+    }
+
+    /// Whether what a machine sends must wait.
+    pub(super) fn is_full_of(&self, machine: &str) -> bool {
+        self.of_machines.get(machine).is_some_and(|weight| *weight >= MOST_OF_MACHINE)
     }
 
     fn is_empty(&self) -> bool {
@@ -54,19 +80,34 @@ impl Queue {
 
     /// Adds a message. A state replaces an older one that was not taken.
     pub(super) fn push(&mut self, message: Message, is_history: bool) {
+        let weight = weight(&message);
+        self.add(Queued { message, weight, machine: None, is_history });
+    }
+
+    /// Adds a message that a machine sent in a line of that size.
+    pub(super) fn push_of(&mut self, machine: &Arc<str>, message: Message, is_history: bool, size: usize) {
+        let weight = BASE + size;
+        self.add(Queued { message, weight, machine: Some(Arc::clone(machine)), is_history });
+    }
+
+    fn add(&mut self, queued: Queued) {
         let was_empty = self.is_empty();
-        let is_call = matches!(message, Message::DoorThere(..));
-        self.drop_where(|old| is_replaced(old, &message));
-        self.weight += weight(&message);
-        if let Some(held) = message.session().and_then(|id| self.held.get_mut(&id)) {
-            return held.push((message, is_history));
+        let is_call = matches!(queued.message, Message::DoorThere(..));
+        self.drop_where(|old| is_replaced(old, &queued.message));
+        match &queued.machine {
+            Some(machine) => *self.of_machines.entry(Arc::clone(machine)).or_default() += queued.weight,
+            None => self.weight += queued.weight,
         }
-        match message.session() {
-            Some(id) if is_history || self.behind.contains_key(&id) => {
+        let session = queued.message.session();
+        if let Some(held) = session.and_then(|id| self.held.get_mut(&id)) {
+            return held.push(queued);
+        }
+        match session {
+            Some(id) if queued.is_history || self.behind.contains_key(&id) => {
                 *self.behind.entry(id).or_default() += 1;
-                self.history.push_back(message);
+                self.history.push_back(queued);
             }
-            _ => self.first.push_back(message),
+            _ => self.first.push_back(queued),
         }
         // While something else is handled, calls may be taken before the rest.
         if was_empty || is_call {
@@ -74,10 +115,29 @@ impl Queue {
         }
     }
 
+    /// The message, which does not count any more.
+    fn unweigh(&mut self, queued: Queued) -> Message {
+        self.lighten(queued.machine.as_ref(), queued.weight);
+        queued.message
+    }
+
+    fn lighten(&mut self, machine: Option<&Arc<str>>, weight: usize) {
+        let Some(machine) = machine else {
+            self.weight = self.weight.saturating_sub(weight);
+            return;
+        };
+        if let Some(known) = self.of_machines.get_mut(machine) {
+            *known = known.saturating_sub(weight);
+            if *known == 0 {
+                self.of_machines.remove(machine);
+            }
+        }
+    }
+
     pub(super) fn take(&mut self) -> Option<Message> {
-        let message = self.first.pop_front().or_else(|| {
-            let message = self.history.pop_front()?;
-            if let Some(id) = message.session()
+        let queued = self.first.pop_front().or_else(|| {
+            let queued = self.history.pop_front()?;
+            if let Some(id) = queued.message.session()
                 && let Some(count) = self.behind.get_mut(&id)
             {
                 *count -= 1;
@@ -85,10 +145,9 @@ impl Queue {
                     self.behind.remove(&id);
                 }
             }
-            Some(message)
+            Some(queued)
         })?;
-        self.weight = self.weight.saturating_sub(weight(&message));
-        Some(message)
+        Some(self.unweigh(queued))
     }
 
     /// Keeps the messages of a session, present and later ones, until [`Queue::release`].
@@ -97,14 +156,11 @@ impl Queue {
             return;
         }
         let mut held = Vec::new();
-        for (lane, is_history) in [(&mut self.first, false), (&mut self.history, true)] {
-            for message in std::mem::take(lane) {
-                if message.session() == Some(id) {
-                    held.push((message, is_history));
-                } else {
-                    lane.push_back(message);
-                }
-            }
+        for lane in [&mut self.first, &mut self.history] {
+            let is_it = |queued: &Queued| queued.message.session() == Some(id);
+            let (own, others) = std::mem::take(lane).into_iter().partition(is_it);
+            *lane = others;
+            held.extend::<VecDeque<Queued>>(own);
         }
         self.behind.remove(&id);
         self.held.insert(id, held);
@@ -112,18 +168,21 @@ impl Queue {
 
     /// Lets the messages of a session be taken again.
     pub(super) fn release(&mut self, id: SessionId) {
-        for (message, is_history) in self.held.remove(&id).into_iter().flatten() {
-            self.weight = self.weight.saturating_sub(weight(&message));
-            self.push(message, is_history);
+        for queued in self.held.remove(&id).into_iter().flatten() {
+            self.lighten(queued.machine.as_ref(), queued.weight);
+            self.add(queued);
         }
     }
 
     /// What happened next at the socket of a machine.
     pub(super) fn take_there(&mut self) -> Option<(String, door::Event)> {
-        let place = self.first.iter().position(|message| matches!(message, Message::DoorThere(..)))?;
-        let message = self.first.remove(place)?;
-        self.weight = self.weight.saturating_sub(weight(&message));
-        if let Message::DoorThere(machine, event) = message { Some((machine, event)) } else { None }
+        let is_call = |queued: &Queued| matches!(queued.message, Message::DoorThere(..));
+        let place = self.first.iter().position(is_call)?;
+        let queued = self.first.remove(place)?;
+        match self.unweigh(queued) {
+            Message::DoorThere(machine, event) => Some((machine, event)),
+            _ => None,
+        }
     }
 
     pub(super) fn drop_session(&mut self, id: SessionId) {
@@ -137,15 +196,19 @@ impl Queue {
     }
 
     fn drop_where(&mut self, is_dropped: impl Fn(&Message) -> bool) {
-        let mut dropped = 0;
+        let mut dropped = Vec::new();
         for lane in [&mut self.first, &mut self.history] {
-            lane.retain(|message| {
-                let is_kept = !is_dropped(message);
-                dropped += if is_kept { 0 } else { weight(message) };
+            lane.retain(|queued| {
+                let is_kept = !is_dropped(&queued.message);
+                if !is_kept {
+                    dropped.push((queued.machine.clone(), queued.weight));
+                }
                 is_kept
             });
         }
-        self.weight = self.weight.saturating_sub(dropped);
+        for (machine, weight) in dropped {
+            self.lighten(machine.as_ref(), weight);
+        }
     }
 
     pub(super) fn ring_again(&mut self) {
@@ -182,7 +245,7 @@ fn weight(message: &Message) -> usize {
 
 /// About how many bytes an event takes.
 pub(super) fn event_weight(event: &Event) -> usize {
-    BASE + kind_weight(&event.kind)
+    BASE + event.uuid.len() + kind_weight(&event.kind)
 }
 
 fn kind_weight(kind: &EventKind) -> usize {
@@ -190,14 +253,16 @@ fn kind_weight(kind: &EventKind) -> usize {
         EventKind::Title(text)
         | EventKind::Prompt(text)
         | EventKind::Thoughts(text)
+        | EventKind::Moved(text)
         | EventKind::Message(text) => text.len(),
-        EventKind::Call { input, .. } => input.as_ref().map_or(0, String::len),
+        EventKind::Call { name, input, .. } => name.len() + input.as_ref().map_or(0, String::len),
         EventKind::Result { content, effect, .. } => {
             content.len() + effect.files.iter().map(|file| file.path.len() + file.hunks.len()).sum::<usize>()
         }
         EventKind::OfSubagent { kind, .. } => kind_weight(kind),
         EventKind::List(Ok(plan)) | EventKind::EmacsCall { list: Some(Ok(plan)), .. } => {
-            plan.drafts.len() * BASE
+            let texts = plan.drafts.iter().map(|draft| draft.content.len() + draft.active_form.len());
+            plan.drafts.len() * BASE + texts.sum::<usize>()
         }
         _ => 0,
     }
@@ -230,6 +295,24 @@ mod tests {
         queue.push(Message::Failed(1), false);
         assert_eq!(taken(&mut queue), [(false, 1)]);
         assert_eq!(queue.weight(), 0);
+    }
+
+    #[test]
+    fn the_messages_of_a_machine_take_no_room_of_others() {
+        let mut queue = Queue::new(Box::new(|| {}));
+        let (build, test) = (Arc::from("build"), Arc::from("test"));
+        while !queue.is_full_of(&build) {
+            queue.push_of(&build, Message::Stuck("/".into(), true), false, 1_000);
+        }
+        assert!(!queue.is_full() && !queue.is_full_of(&test));
+        queue.push_of(&test, Message::Silent(7), false, MOST_QUEUED);
+        queue.push(Message::Silent(1), false);
+        assert!(!queue.is_full() && queue.is_full_of(&test));
+        queue.hold(7);
+        queue.drop_session(7);
+        assert!(!queue.is_full_of(&test));
+        while queue.take().is_some() {}
+        assert_eq!((queue.weight(), queue.of_machines.len()), (0, 0));
     }
 
     #[test]

@@ -78,7 +78,7 @@ pub fn serve(
         let _ = bell.try_send(Input::Bell);
     });
     let hub = Hub::new(Settings::default(), bell);
-    let served = Served { hub, machine, given: Vec::new(), found: Vec::new(), scope: None };
+    let served = Served { hub, machine, given: Vec::new(), found: Vec::new(), scope: None, welcome: None };
     served.run(&receiver, &mut output)
 }
 
@@ -155,6 +155,8 @@ struct Served {
     /// Further folders that running agents use.
     found: Vec<(Agent, PathBuf)>,
     scope: Option<Scope>,
+    /// What programs were told of the Emacs when the socket was opened.
+    welcome: Option<Welcome>,
 }
 
 impl Served {
@@ -198,7 +200,12 @@ impl Served {
             self.hub.close_door();
             return None;
         };
-        let settings = door::Settings::new(&self.machine.socket, welcome);
+        // It is told again whenever something else is wanted. Programs stay connected then.
+        if self.welcome.as_ref() == Some(&welcome) && self.hub.door().is_some() {
+            return None;
+        }
+        let settings = door::Settings::new(&self.machine.socket, welcome.clone());
+        self.welcome = Some(welcome);
         Some(match self.hub.open_door(settings) {
             Ok(()) => self.hub.door().map_or(door::State::Client(None), Door::state),
             Err(reason) => door::State::Failed(reason),

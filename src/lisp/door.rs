@@ -208,7 +208,7 @@ enum ShownEvent {
     },
     Outdated {
         machine: Option<String>,
-        text: String,
+        text: &'static str,
     },
     State {
         machine: Option<String>,
@@ -222,7 +222,7 @@ impl ShownEvent {
         match event {
             Event::Message(connection, message) => ShownEvent::said(machine, connection, message),
             Event::Closed(connection) => ShownEvent::Closed { machine, connection },
-            Event::Outdated(text) => ShownEvent::Outdated { machine, text },
+            Event::Outdated(reason) => ShownEvent::Outdated { machine, text: reason.phrase() },
             Event::State(state) => ShownEvent::State { machine, state: state.into() },
         }
     }

@@ -21,6 +21,8 @@ use crate::hub::{Bell, Home, Hub, Message, Piece, Scope, SessionId, Settings};
 
 /// The longest time for which messages are taken at once.
 const TAKE: Duration = Duration::from_millis(5);
+/// Maximum number of messages that are taken at once: to tell Lisp of one may take longer than to take it.
+const MOST_TAKEN: usize = 100;
 
 /// What the module keeps of the hub.
 #[derive(Default)]
@@ -340,15 +342,16 @@ fn hub_take(env: &Env) -> Result<Value<'_>> {
     })
 }
 
-/// Ring again if something is left for `todo-write-dyn--hub-take'.
+/// Ring again if something is left for `todo-write-dyn--hub-take', or if ANYHOW is non-nil.
 #[defun]
-fn hub_ring(env: &Env) -> Result<Value<'_>> {
+fn hub_ring<'e>(env: &'e Env, anyhow: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
+        let is_certain = anyhow.is_not_nil();
         with_module(|module| {
             // A slice may end before all sessions are looked at that wait for journals.
             let is_due = module.followed.applying.is_some() || module.next_waited().is_some();
             if let Some(hub) = &module.followed.hub {
-                if is_due { hub.ring() } else { hub.ring_again() }
+                if is_certain || is_due { hub.ring() } else { hub.ring_again() }
             }
         });
         Ok(())
@@ -368,6 +371,22 @@ impl Report {
     fn failed(session: Option<SessionId>, changes: Vec<Changed>) -> Report {
         let message = session.map_or_else(|| Message::Broken(PathBuf::new()), Message::Failed);
         Report::Other(message, changes)
+    }
+}
+
+/// Adds a report. All live processes are told once.
+fn add(reports: &mut Vec<Report>, report: Report) {
+    if let Report::Processes(_, changes) = report {
+        let known = reports.iter_mut().find_map(|known| match known {
+            Report::Processes(_, known) => Some(known),
+            _ => None,
+        });
+        match known {
+            Some(known) => known.extend(changes),
+            None => reports.push(Report::Processes(Vec::new(), changes)),
+        }
+    } else {
+        reports.push(report);
     }
 }
 
@@ -392,9 +411,7 @@ impl Module {
         }
         let changes = self.hear(&message);
         match message {
-            Message::Processes { .. } => {
-                Report::Processes(self.followed.live.values().flatten().cloned().collect(), changes)
-            }
+            Message::Processes { .. } => Report::Processes(Vec::new(), changes),
             message => Report::Other(message, changes),
         }
     }
@@ -416,8 +433,9 @@ impl Module {
                     Some(message) => {
                         let session = message.session();
                         let noted = catch_unwind(AssertUnwindSafe(|| self.note(message)));
-                        reports.push(noted.unwrap_or_else(|_| self.fail(session)));
-                        if slice.is_over() { break } else { continue }
+                        let report = noted.unwrap_or_else(|_| self.fail(session));
+                        add(&mut reports, report);
+                        if slice.is_over() || reports.len() >= MOST_TAKEN { break } else { continue }
                     }
                     None => break,
                 },
@@ -432,8 +450,13 @@ impl Module {
             } else {
                 partly.insert(id);
             }
-            if slice.is_over() {
+            if slice.is_over() || reports.len() >= MOST_TAKEN {
                 break;
+            }
+        }
+        for report in &mut reports {
+            if let Report::Processes(live, _) = report {
+                live.extend(self.followed.live.values().flatten().cloned());
             }
         }
         let progress = partly.into_iter().filter_map(|id| {
@@ -468,6 +491,11 @@ impl Module {
         };
         if let Some(piece) = piece {
             applier.add(store, piece);
+        }
+        if applier.is_overfull() {
+            // Lisp stops following it.
+            let reason = "too much of it came before its end".to_owned();
+            return Some(Report::Other(Message::Unreadable(id, reason), Vec::new()));
         }
         applier.recorder.policy.clone_from(&settings.policy);
         let applied = applier.step(store, settings.keep_completed, now(), slice);

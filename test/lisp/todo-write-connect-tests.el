@@ -565,6 +565,37 @@ MORE are further fields."
         (todo-write-attention-visit-agent-of key))
       (should (string-search "it is on build in /ssh:one:/home/me/garden" said)))))
 
+(ert-deftest todo-write-connect-a-machine-does-not-choose-the-session-of-a-project-here ()
+  (todo-write-connect-tests--with
+    (todo-write-connect-tests--connect "/ssh:one:")
+    (todo-write-follow-mode)
+    (let ((found (list (list :file "/ssh:one:/x/forged.jsonl" :time (float-time) :ofProject t
+                             :hasProcesses nil :begun (* 1000 (float-time))))))
+      (setf (todo-write-machines-link-follows (todo-write-machines-link-to "one")) nil)
+      (todo-write-follow--receive-found found nil)
+      (should-not todo-write-follow--followed)
+      ;; It chooses those of its own projects.
+      (let ((todo-write-follow--project "/ssh:one:/x/"))
+        (todo-write-follow--receive-found found nil))
+      (should (equal '("/ssh:one:/x/forged.jsonl")
+                     (mapcar #'todo-write-follow--session-file (todo-write-follow--automatic)))))))
+
+(ert-deftest todo-write-connect-a-machine-with-too-many-sessions-is-not-searched-for-more ()
+  (todo-write-connect-tests--with
+    (todo-write-connect-tests--connect "/ssh:one:")
+    (let ((found (mapcar (lambda (n)
+                           (list :file (format "/ssh:one:/x/%d.jsonl" n) :time (float-time)))
+                         (number-sequence 1 60)))
+          (begun 0) searched)
+      (cl-letf (((symbol-function 'todo-write-follow--search-again) (lambda () (setq searched t)))
+                ((symbol-function 'todo-write-follow--begin)
+                 (lambda (file _automatic)
+                   (cl-incf begun)
+                   (todo-write-follow--make-session :file file :id (and (<= begun 10) begun)))))
+        (todo-write-follow--begin-all found 'machine)
+        (should (= 11 begun))
+        (should-not searched)))))
+
 ;;; Names and options
 
 (ert-deftest todo-write-connect-names-of-machines-are-distinct ()

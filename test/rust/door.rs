@@ -409,7 +409,7 @@ fn a_connection_begins_with_a_hello_in_time_of_a_known_role_and_version() {
         assert!(text.contains(words), "{text}");
     }
     let phrase = opened.wait(|event| match event {
-        Event::Outdated(phrase) => Some(phrase.clone()),
+        Event::Outdated(reason) => Some(reason.phrase()),
         _ => None,
     });
     assert_eq!(phrase, "is not of the same version as todo-write");

@@ -14,7 +14,7 @@ use todo_write::agents::{Agent, Event};
 use todo_write::file::Slice;
 use todo_write::hub::apply::Applier;
 use todo_write::hub::pipe::{self, Report};
-use todo_write::hub::{Connection, ConnectionState, Hub, Message, Scope, Settings, door, serve};
+use todo_write::hub::{Connection, ConnectionState, Hub, Message, Piece, Scope, Settings, door, serve};
 use todo_write::journal::store::Store;
 use todo_write::list::input::Options;
 use todo_write::protocol::{Answer, Message as Said, PROTOCOL, Welcome};
@@ -178,7 +178,7 @@ impl Here {
         }
     }
 
-    fn apply(&mut self, id: u64, piece: todo_write::hub::Piece) {
+    fn apply(&mut self, id: u64, piece: Piece) {
         let applier = &mut self.appliers.iter_mut().find(|(known, _)| *known == id).unwrap().1;
         applier.add(&mut self.store, piece);
         while applier.is_due() {
@@ -493,6 +493,110 @@ fn a_machine_that_floods_fills_no_memory() {
     let reason = here.lost("build").0;
     assert!(reason.contains("a line of over"), "{reason}");
     assert!(here.taken.len() <= 32, "{}", here.taken.len());
+}
+
+/// What the hub of a machine says of the program `id` at its socket.
+fn said(id: u64, message: &Value) -> Value {
+    json!({"Hub": {"Door": {"Message": [id, message]}}})
+}
+
+fn hello(id: u64) -> Value {
+    said(
+        id,
+        &json!({"type": "hello", "protocol": PROTOCOL, "roles": ["tool", "permission"], "id": id.to_string()}),
+    )
+}
+
+fn call(id: u64, number: u64, role: &str, arguments: &str) -> Value {
+    let session = number.to_string();
+    said(
+        id,
+        &json!({"type": "call", "call": number, "role": role, "session": session, "arguments": arguments}),
+    )
+}
+
+#[test]
+fn a_machine_that_passes_a_bound_is_disconnected_with_the_reason() {
+    let programs = || (0..21).map(hello);
+    let questions = |count| (0..count).map(|id| call(id, 1, "permission", ""));
+    let broken = json!({"Hub": {"Broken": "/"}});
+    let cancel = |number: u64| said(1, &json!({"type": "cancel", "call": number}));
+    let plans = (0..5_001).flat_map(|number| [call(1, number, "tool", ""), cancel(number)]);
+    let large = "x".repeat(1 << 20);
+    let cases: Vec<(Vec<Value>, &str)> = vec![
+        (vec![json!({"Welcome": {"version": "6", "note": null}})], "it began twice"),
+        ((0..201).map(hello).collect(), "more than 200 programs"),
+        (vec![hello(1), call(1, 1, "tool", ""), call(1, 2, "tool", "")], "would not take"),
+        (vec![hello(1), call(1, 1, "permission", ""), call(1, 2, "permission", "")], "would not take"),
+        (programs().chain(questions(21)).collect(), "would not take"),
+        (vec![hello(1), call(1, 1, "tool", &large)], "would not take"),
+        (vec![broken; 501], "more than 500 problems"),
+        ([hello(1)].into_iter().chain(plans).collect(), "more than 5000 plans"),
+    ];
+    let (there, mut here) = (There::new("build"), Here::new());
+    for (reports, words) in cases {
+        forge(&mut here, &there, |_| reports);
+        let reason = here.lost("build").0;
+        assert!(reason.contains(words), "{reason}");
+        here.hub.disconnect("build");
+        here.taken.clear();
+        fs::remove_file(there.home.path().join("forged")).unwrap();
+    }
+    // As many as may be are no reason.
+    let ready = |id: u64| json!({"Hub": {"Ready": {"session": id, "has_processes": false}}});
+    let id = forge(&mut here, &there, |id| programs().chain(questions(20)).chain([ready(id)]).collect());
+    here.ready(id);
+}
+
+#[test]
+fn large_calls_of_a_machine_wait_there_and_another_one_goes_on() {
+    const LARGE: usize = 900_000;
+    let (build, test, mut here) = (There::new("build"), There::new("test"), Here::new());
+    let file = test.write("s", &list("s", 1, "Rake"));
+    here.connect(&test, "");
+    here.follow(&test, &file);
+    let arguments = "x".repeat(LARGE);
+    let calls = (0..20).flat_map(|id| [hello(id), call(id, 1, "tool", &arguments)]);
+    forge(&mut here, &build, |_| calls.collect());
+    let (mut count, mut largest) = (0, 0);
+    let end = Instant::now() + Duration::from_secs(60);
+    while count < 20 {
+        largest = largest.max(here.hub.waiting_bytes());
+        match here.hub.take() {
+            Some(Message::Events(id, piece)) => here.apply(id, piece),
+            Some(Message::DoorThere(_, door::Event::Message(_, Said::Call(_)))) => count += 1,
+            Some(_) => {}
+            None => sleep(Duration::from_millis(2)),
+        }
+        assert!(Instant::now() < end, "{count} calls came");
+    }
+    here.shows("test/claude:s", "Rake");
+    assert!((LARGE..3 * LARGE).contains(&largest), "{largest}");
+}
+
+#[test]
+fn what_waits_for_the_end_of_a_transcript_there_is_bounded() {
+    let (there, mut here) = (There::new("build"), Here::new());
+    // Another transcript of the session is recorded already, so that all of this one is needed.
+    let known = events(&there.write("known", &list("s", 1, "Dig")));
+    let machine = there.connection("").machine;
+    let mut applier = Applier::new(Recorder::new(None, Some(machine.clone())));
+    applier.add(&mut here.store, Piece { events: known, is_last: true, ..Piece::default() });
+    while applier.is_due() {
+        applier.step(&mut here.store, false, NOW, &Slice::WHOLE);
+    }
+    for (machine, is_bounded) in [(Some(machine), true), (None, false)] {
+        let mut applier = Applier::new(Recorder::new(None, machine));
+        let mut new = serde_json::to_value(events(&there.write("new", &list("s", 7, "Rake")))).unwrap();
+        new[0]["kind"] = json!({"Message": "x".repeat(1 << 20)});
+        let new: Vec<Event> = serde_json::from_value(json!([new[0]])).unwrap();
+        let mut count = 0;
+        while count < 100 && !applier.is_overfull() {
+            applier.add(&mut here.store, Piece { events: new.clone(), ..Piece::default() });
+            count += 1;
+        }
+        assert_eq!(count < 100, is_bounded, "{count}");
+    }
 }
 
 /// The events of a transcript, as far as one read has them.

@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -13,14 +14,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::connection::{Connection, Next, STALL, send_quietly};
 use super::place::{self, Entered, enter};
-use super::{ConnectionId, Event, Order, Settings, Shared, State};
+use super::{CONNECTIONS, ConnectionId, Event, Order, Outdated, QUESTIONS, Settings, Shared, State};
 use crate::events::millis_of;
 use crate::protocol::{self, Answer, Hello, Message, PROTOCOL, Refused, Reply, Role, Welcome};
 
-/// Maximum number of connections.
-const CONNECTIONS: usize = 200;
-/// Maximum number of open questions to the user.
-const QUESTIONS: usize = 20;
 /// Maximum size in bytes of all incomplete lines, and of the messages that wait to be taken.
 const INCOMPLETE: usize = 16 << 20;
 /// The size of a line up to which it counts for nothing.
@@ -29,6 +26,8 @@ const SMALL: usize = INCOMPLETE / 100;
 const ACCEPTED: usize = 64;
 /// How long nothing is accepted after the system refused to.
 const PAUSE: Duration = Duration::from_millis(100);
+/// The number of the last connection.
+static LAST: AtomicU64 = AtomicU64::new(0);
 /// Within which time the clients of an Emacs that ended take over, each at its own time.
 const TAKE_OVER: Duration = Duration::from_millis(200);
 
@@ -58,7 +57,6 @@ pub(super) fn start(shared: Arc<Shared>, settings: Settings) -> Result<Waker, St
         place: Place::Waiting(Instant::now()),
         is_paused_until: None,
         connections: BTreeMap::new(),
-        last: 0,
         outdated: BTreeSet::new(),
     };
     server.settle(entered, false);
@@ -80,9 +78,8 @@ struct Server {
     place: Place,
     is_paused_until: Option<Instant>,
     connections: BTreeMap<ConnectionId, Connection>,
-    last: ConnectionId,
-    /// The phrases about programs that were said.
-    outdated: BTreeSet<&'static str>,
+    /// What was said about programs.
+    outdated: BTreeSet<Outdated>,
 }
 
 /// What this process does at the socket.
@@ -320,8 +317,7 @@ impl Server {
             return;
         }
         if let Ok(connection) = Connection::new(stream) {
-            self.last += 1;
-            self.connections.insert(self.last, connection);
+            self.connections.insert(LAST.fetch_add(1, Ordering::Relaxed) + 1, connection);
         }
     }
 }
@@ -441,13 +437,13 @@ impl Server {
     }
 
     fn welcome(&mut self, id: ConnectionId, mut hello: Hello, size: usize) {
-        const OTHER: &str = "is not of the same version as todo-write";
         let Some(connection) = self.connections.get_mut(&id) else { return };
         if hello.protocol != PROTOCOL {
             connection.refuse(&format!(
-                "This todo-write-mcp {OTHER}; tell the user to run M-x todo-write-mcp-setup in Emacs again."
+                "This todo-write-mcp {}; tell the user to run M-x todo-write-mcp-setup in Emacs again.",
+                Outdated::Version.phrase()
             ));
-            return self.say_outdated(OTHER);
+            return self.say_outdated(Outdated::Version);
         }
         if hello.roles.is_empty() || hello.roles.contains(&Role::Unknown) {
             return connection.refuse("This Emacs does not know that role.");
@@ -460,17 +456,17 @@ impl Server {
         connection.send(&Reply::Welcome(welcome));
         self.shared.lock().live.insert(id);
         if hello.version.as_deref() != Some(self.settings.welcome.version.as_str()) {
-            self.say_outdated(OTHER);
+            self.say_outdated(Outdated::Version);
         }
         if hello.outdated {
-            self.say_outdated("was set up by an earlier version");
+            self.say_outdated(Outdated::Options);
         }
         self.pass(id, Message::Hello(Box::new(hello)), size);
     }
 
-    fn say_outdated(&mut self, phrase: &'static str) {
-        if self.outdated.insert(phrase) {
-            self.shared.push(Event::Outdated(phrase.to_owned()), 0);
+    fn say_outdated(&mut self, reason: Outdated) {
+        if self.outdated.insert(reason) {
+            self.shared.push(Event::Outdated(reason), 0);
         }
     }
 
