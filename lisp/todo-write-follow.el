@@ -223,17 +223,18 @@ sessions of all projects.  In a remote folder, it connects to that
 machine; see `todo-write-connect'."
   :global t
   :group 'todo-write-hosts
-  (setq todo-write-follow--project (and todo-write-follow-mode
-                                        (todo-write-follow-sessions-project))
-        todo-write-follow--known (make-hash-table :test #'equal)
-        todo-write-follow--stopped nil
-        todo-write-follow--began (float-time)
+  (let ((project (and todo-write-follow-mode (todo-write-follow-sessions-project))))
+    ;; The mode may have been on already, for this project or another one.
+    (unless (and project (equal project todo-write-follow--project))
+      (setq todo-write-follow--project project
+            todo-write-follow--known (make-hash-table :test #'equal)
+            todo-write-follow--began (float-time))))
+  (setq todo-write-follow--stopped nil
         todo-write-follow--searched nil)
   (todo-write-host-switch "Claude Code and Codex" todo-write-follow-mode))
 
 (defun todo-write-follow--switch-on ()
-  "Follow what `todo-write-follow-mode' asks for.
-The mode may have been on already, perhaps for another project."
+  "Follow what `todo-write-follow-mode' asks for."
   (todo-write-follow-connect)
   (todo-write-follow--send-homes)
   (add-hook 'todo-write-list-refresh-hook #'todo-write-follow--search-again)

@@ -61,6 +61,9 @@ bar.  Everywhere, `a' answers an agent and `?' shows the menu."
   (define-key map "?" #'todo-write-menu)
   (define-key map "a" #'todo-write-answer)
   (put mode 'todo-write-menu groups)
+  ;; The modes are in files above this one.
+  (unless (memq mode (get 'todo-write-menu 'command-modes))
+    (put 'todo-write-menu 'command-modes (cons mode (get 'todo-write-menu 'command-modes))))
   (easy-menu-define nil map (format "Menu of `%s'." mode)
     `(,title
       ,@(mapcan (pcase-lambda (`(,_ . ,entries))
@@ -75,10 +78,7 @@ bar.  Everywhere, `a' answers an agent and `?' shows the menu."
 ;;;###autoload
 (defun todo-write-menu ()
   "Show what can be done in this buffer."
-  (interactive nil todo-write-view-mode todo-write-history-mode todo-write-timeline-mode
-               todo-write-list-mode todo-write-log-mode todo-write-doctor-mode
-               todo-write-answer-mode todo-write-search-mode
-               efrit-do-view-mode)
+  (interactive)
   (unless (get major-mode 'todo-write-menu)
     (user-error "This is no buffer of todo-write"))
   (call-interactively (todo-write-menu--transient major-mode)))

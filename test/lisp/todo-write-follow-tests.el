@@ -564,6 +564,22 @@ its state, ending and reason."
           (todo-write-follow-tests--wait-for-event
            (lambda () (equal (todo-write-test-contents "claude:b") '("Grind")))))))))
 
+(ert-deftest todo-write-follow-tests-the-mode-that-is-switched-on-twice-ends-nothing ()
+  (todo-write-follow-tests--with
+    (let ((old (expand-file-name "a.jsonl" folder)) (new (expand-file-name "b.jsonl" folder)))
+      (todo-write-follow-tests--session old "a" "Bake" "Knead")
+      (set-file-times old (time-add nil -60))
+      (todo-write-follow-tests--session new "b" "Mill" "Grind")
+      (todo-write-follow-tests--start-mode)
+      (should (todo-write-follow--find new))
+      (let ((began todo-write-follow--began))
+        ;; Another session goes on, but the followed one is not quiet.
+        (set-file-times old (time-add nil 60))
+        (todo-write-follow-tests--start-mode)
+        (should (equal began todo-write-follow--began)))
+      (should (equal (list new) (mapcar #'todo-write-follow--session-file
+                                        todo-write-follow--followed))))))
+
 (ert-deftest todo-write-follow-tests-sessions-that-were-over-are-not-live ()
   (todo-write-follow-tests--with-child
     (delete-file own)
