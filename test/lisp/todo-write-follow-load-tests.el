@@ -195,8 +195,8 @@
       (should (eq 'waiting (car (todo-write-activity "claude:s3"))))
       ;; Searches tell what they find.
       (let ((counts (todo-write-follow-load-tests--counting
-                        '(todo-write-follow--receive-read todo-write-follow--receive-processes
-                          todo-write-follow--apply-known-activity)
+                        '(todo-write-follow--receive-read todo-write-follow-sessions-note-processes
+                          todo-write-activity-publish)
                       (accept-process-output nil 1))))
         (should (equal '(0 0 0) (mapcar #'cdr counts)))))))
 
