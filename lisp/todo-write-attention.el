@@ -18,6 +18,7 @@
 (require 'todo-write-agents)
 (require 'todo-write-commands)
 (require 'todo-write-machines)
+(require 'todo-write-places)
 (require 'todo-write-terminal)
 (require 'todo-write-text)
 
@@ -57,34 +58,10 @@ On another machine, it is HOST:FOLDER."
   "Return the name of AGENT's project, or nil.
 For a linked worktree, that is REPOSITORY/WORKTREE."
   (let ((folder (todo-write-agent-folder agent))
-        (repository (todo-write-attention--repository (plist-get agent :project))))
+        (repository (todo-write-places-repository (plist-get agent :project))))
     (if (and folder repository)
         (concat (todo-write-row-line repository) "/" folder)
       folder)))
-
-(defvar todo-write-attention--repositories (make-hash-table :test #'equal)
-  "The names of the repositories of projects that are linked worktrees.
-Those that are not have `none'.")
-
-(defun todo-write-attention--repository (project)
-  "Return the name of the repository of PROJECT, a linked worktree, or nil.
-The answer is kept, since it is displayed often."
-  (let ((known (gethash project todo-write-attention--repositories)))
-    (unless known
-      (when (> (hash-table-count todo-write-attention--repositories) 1000)
-        (clrhash todo-write-attention--repositories))
-      (setq known (or (todo-write-attention--worktree-of project) 'none))
-      (puthash project known todo-write-attention--repositories))
-    (and (stringp known) known)))
-
-(defun todo-write-attention--worktree-of (project)
-  "Return the name of the repository of the worktree PROJECT, or nil.
-There, .git is a file that names REPOSITORY/.git/worktrees/NAME."
-  (let (file-name-handler-alist)
-    (when-let* (((stringp project))
-                (bytes (todo-write-core-file-bytes (expand-file-name ".git" project) 4096))
-                ((string-match "\\`gitdir: \\(.+\\)/\\.git/worktrees/[^/\n]+\n?\\'" bytes)))
-      (decode-coding-string (file-name-nondirectory (match-string 1 bytes)) 'utf-8))))
 
 (defun todo-write-agent-path (agent)
   "Return the folder of AGENT's project for display, or nil."

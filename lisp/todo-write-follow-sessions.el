@@ -90,26 +90,12 @@ the project's root."
   (replace-regexp-in-string "[^a-zA-Z0-9]" "-"
                             (directory-file-name (file-local-name directory))))
 
-(defun todo-write-follow-sessions--names (project)
-  "Return the names that Claude Code may give the folder of PROJECT."
-  (delete-dups (mapcar #'todo-write-follow-sessions--escape
-                       ;; Timers call this, which must not open a connection.
-                       (list project (let (file-name-handler-alist)
-                                       (file-truename project))))))
-
-(defun todo-write-follow-sessions-project-names (project)
-  "Return the names of PROJECT's root here.
-There are none if it is on another machine."
+(defun todo-write-follow-sessions-names (project)
+  "Return the names of PROJECT's root, a list, or nil if it is not on this machine.
+This asks for links, so nothing but a command about PROJECT calls it."
   (unless (file-remote-p project)
     (delete-dups (mapcar #'directory-file-name (list (expand-file-name project)
                                                      (file-truename project))))))
-
-(defun todo-write-follow-sessions--files ()
-  "Return the transcripts as a list of (TIME . FILE), newest first."
-  (let ((listing (todo-write-core-call todo-write-dyn--transcripts-in
-                   (todo-write-follow-sessions-searched (todo-write-follow-sessions-homes)))))
-    (todo-write-follow-sessions-skip-names (plist-get listing :skipped))
-    (plist-get listing :files)))
 
 (defun todo-write-follow-sessions-skip-names (skipped)
   "Say that the files SKIPPED, a list of names, are skipped."
@@ -186,36 +172,17 @@ Its `:state' is `alive' or `suspended'."
                                     (let (file-name-handler-alist)
                                       (file-name-base file))))))
 
+;;; Titles
+
+(defun todo-write-follow-sessions-seek-title (thread folder)
+  "Let the hub look for the title in the transcript of THREAD, a local session.
+Its agent runs in FOLDER.  See `todo-write-dyn--hub-seek-title'."
+  (todo-write-core-call todo-write-dyn--hub-seek-title
+    thread
+    (todo-write-follow-sessions-searched (todo-write-follow-sessions-homes))
+    folder))
+
 ;;; Reading a session in the minibuffer
-
-(defun todo-write-follow-sessions-title (thread folder)
-  "Return the title in the transcript of THREAD, or nil.
-Its agent runs in FOLDER.  Nothing remote is asked."
-  (save-match-data
-    (when (string-match "\\`\\(claude\\|codex\\):\\([[:alnum:]-]+\\)\\'" thread)
-      (let* ((agent (intern (match-string 1 thread)))
-             (session (match-string 2 thread))
-             file-name-handler-alist
-             (file (if (eq agent 'codex)
-                       (todo-write-follow-sessions--rollout session)
-                     (cl-loop for (each . home) in (todo-write-follow-sessions-homes)
-                              thereis (and (eq each agent)
-                                           (todo-write-follow-sessions--claude-file
-                                            home folder session))))))
-        (plist-get (and file (todo-write-transcript-describe file)) :title)))))
-
-(defun todo-write-follow-sessions--claude-file (home folder session)
-  "Return the transcript of SESSION in Claude Code's folder HOME, or nil.
-The agent runs in FOLDER."
-  (cl-loop for name in (todo-write-follow-sessions--names folder)
-           for file = (expand-file-name (format "projects/%s/%s.jsonl" name session) home)
-           thereis (and (file-exists-p file) file)))
-
-(defun todo-write-follow-sessions--rollout (session)
-  "Return the transcript of Codex's SESSION, or nil."
-  (cdr (seq-find (pcase-lambda (`(,_ . ,file))
-                   (string-suffix-p (format "-%s.jsonl" session) file))
-                 (todo-write-follow-sessions--files))))
 
 (defun todo-write-follow-sessions-describe (file time head)
   "Return a choice for the transcript FILE, modified at TIME.

@@ -158,7 +158,7 @@ machine to ask, which is connected, or nil for this one."
                       (todo-write-core-call todo-write-dyn--hub-choose
                         (todo-write-follow-sessions-searched
                          (todo-write-follow-sessions-homes) "project"
-                         (todo-write-follow-sessions-project-names project))))))
+                         (todo-write-follow-sessions-names project))))))
         (todo-write-hub-wait (lambda () (cdr todo-write-follow--round)))
         (cadr todo-write-follow--round))
     (setq todo-write-follow--round nil)
@@ -207,6 +207,9 @@ If SHOW is non-nil, wait only until its plan can be shown.  Signal
 (defvar todo-write-follow--project nil
   "Root of the project whose newest session is followed.")
 
+(defvar todo-write-follow--names nil
+  "The names of that root on this machine.")
+
 (defvar todo-write-follow--known (make-hash-table :test #'equal)
   "Transcripts that existed at the last search for new ones.")
 
@@ -227,6 +230,7 @@ machine; see `todo-write-connect'."
     ;; The mode may have been on already, for this project or another one.
     (unless (and project (equal project todo-write-follow--project))
       (setq todo-write-follow--project project
+            todo-write-follow--names (and project (todo-write-follow-sessions-names project))
             todo-write-follow--known (make-hash-table :test #'equal)
             todo-write-follow--began (float-time))))
   (setq todo-write-follow--stopped nil
@@ -352,12 +356,8 @@ There are none while nothing is followed, unless ALL is non-nil."
                        (todo-write-follow-sessions-homes)
                        (and todo-write-follow-mode
                             (cond (todo-write-follow-all "all")
-                                  ((todo-write-follow-sessions-project-names
-                                    todo-write-follow--project)
-                                   "project")))
-                       (and todo-write-follow-mode
-                            (todo-write-follow-sessions-project-names
-                             todo-write-follow--project))))))
+                                  (todo-write-follow--names "project")))
+                       (and todo-write-follow-mode todo-write-follow--names)))))
       (unless (equal (list homes) todo-write-follow--sent)
         (todo-write-core-call todo-write-dyn--hub-set-homes homes)
         (setq todo-write-follow--sent (list homes))))))

@@ -16,6 +16,7 @@
 (require 'todo-write-agents)
 (require 'todo-write-attention)
 (require 'todo-write-machines)
+(require 'todo-write-places)
 (require 'todo-write-row)
 (require 'todo-write-text)
 
@@ -91,10 +92,13 @@ it, or a short id if the branches are equal or unknown."
                       (not (seq-some (lambda (other)
                                        (equal (plist-get other :project) project))
                                      alike))
-                      (todo-write-list-cells--branch agent)))
+                      (todo-write-places-branch project)))
          (mark (cond ((null alike) "")
                      ((or (null branch)
-                          (member branch (mapcar #'todo-write-list-cells--branch alike)))
+                          (member branch (mapcar (lambda (other)
+                                                   (todo-write-places-branch
+                                                    (plist-get other :project)))
+                                                 alike)))
                       (todo-write-row-line
                        (car (last (split-string (plist-get agent :thread) ":"))) 7))
                      (t (todo-write-row-line branch 16)))))
@@ -112,23 +116,6 @@ it, or a short id if the branches are equal or unknown."
                                     (or folder
                                         (setq folder (todo-write-agent-folder agent)))))))
                   others))))
-
-(defun todo-write-list-cells--branch (agent)
-  "Return the Git branch that is checked out in AGENT's project, or nil."
-  (let* (file-name-handler-alist
-         (project (or (plist-get agent :project) "/"))
-         ;; In a linked worktree, a file names the folder.
-         (folder (or (todo-write-list-cells--line-after "gitdir: " (expand-file-name ".git" project))
-                     ".git")))
-    (todo-write-list-cells--line-after "ref: refs/heads/"
-                                       (expand-file-name (concat folder "/HEAD") project))))
-
-(defun todo-write-list-cells--line-after (prefix file)
-  "Return the rest of the first line of FILE if that begins with PREFIX."
-  (when-let* ((bytes (todo-write-core-file-bytes file 4096))
-              (line (car (split-string (decode-coding-string bytes 'utf-8) "\n"))))
-    (and (string-prefix-p prefix line)
-         (substring line (length prefix)))))
 
 (defun todo-write-list-cells-now (agent summary)
   "Return why AGENT waits, failed or stopped, else the task in progress.

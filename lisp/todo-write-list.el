@@ -26,6 +26,7 @@
 (require 'todo-write-list-cells)
 (require 'todo-write-menu)
 (require 'todo-write-page)
+(require 'todo-write-places)
 (require 'todo-write-row)
 (require 'todo-write-text)
 
@@ -100,6 +101,7 @@ session for another one."
               ;; Emacs 28 never forgets an `add-hook' with a depth.
               context-menu-functions (list t #'todo-write-menu-context))
   (add-hook 'todo-write-agent-functions #'todo-write-list--on-agent)
+  (add-hook 'todo-write-places-functions #'todo-write-list--on-place)
   (unless todo-write-list--timer
     (setq todo-write-list--timer (run-at-time 30 30 #'todo-write-list--tick)))
   (add-hook 'window-size-change-functions #'todo-write-list--fit nil t)
@@ -111,7 +113,8 @@ session for another one."
   (when todo-write-list--timer
     (cancel-timer todo-write-list--timer)
     (setq todo-write-list--timer nil))
-  (remove-hook 'todo-write-agent-functions #'todo-write-list--on-agent))
+  (remove-hook 'todo-write-agent-functions #'todo-write-list--on-agent)
+  (remove-hook 'todo-write-places-functions #'todo-write-list--on-place))
 
 ;;; Rows
 
@@ -246,6 +249,20 @@ For `todo-write-agent-functions'."
                    (cons (or new old) (if (eq what 'change) (or before what) what)))))
           (t (with-current-buffer todo-write-list--buffer
                (todo-write-list--update-row (or new old) what))))))
+
+(defun todo-write-list--on-place (project)
+  "Draw the rows of the agents of PROJECT, a folder, of which more is known now.
+Those of agents with the same titles show their branches, too."
+  (if-let* ((buffer (get-buffer todo-write-list--buffer)))
+      (with-current-buffer buffer
+        (let* ((agents (hash-table-values todo-write-list--agents))
+               (titles (cl-loop for agent in agents
+                                when (equal project (plist-get agent :project))
+                                collect (plist-get agent :title))))
+          (dolist (agent agents)
+            (when (member (plist-get agent :title) titles)
+              (todo-write-list--on-agent (plist-get agent :thread) agent agent)))))
+    (todo-write-list--stop)))
 
 (defconst todo-write-list--most-drawn 10
   "Maximum number of rows that are drawn at once.")

@@ -45,10 +45,6 @@ For more, the one without a call for the longest time ends.")
 (defconst todo-write-mcp--broken-limit 64
   "Maximum number of programs whose connection broke that can come back.")
 
-(defvar todo-write-mcp--untitled nil
-  "Threads whose titles are looked for again soon.
-A list of (THREAD PROGRAM TRIES), as for `todo-write-mcp--set-title'.")
-
 (defvar todo-write-mcp--timer nil
   "Timer that finds programs that were killed, and agents that are quiet, or nil.")
 
@@ -211,46 +207,19 @@ Its agent has one at a time: the user called /clear or /resume."
 
 (defun todo-write-mcp--begin (program thread)
   "Set the agent of THREAD, for which PROGRAM makes a call, to working.
-At its first call, or if the user forgot THREAD, set its project and title."
-  (let ((before (todo-write-program-serving thread)))
-    (unless (and (eq before program)
-                 (todo-write-core-call todo-write-dyn--loaded-p thread)
-                 (plist-get (todo-write-summary thread) :title))
+At its first call, or if the user forgot THREAD, set its project, and look
+for its title."
+  (let* ((before (todo-write-program-serving thread))
+         (first (not (and (eq before program)
+                          (todo-write-core-call todo-write-dyn--loaded-p thread)
+                          (plist-get (todo-write-summary thread) :title)))))
+    (when first
       (unless (memq before (list nil program))
         (todo-write-mcp--forget-session before thread))
-      (todo-write-begin thread :project (todo-write-program-project program))
-      (todo-write-mcp--set-title program thread 10))
-    (todo-write-mcp--note-call program thread)))
-
-(defun todo-write-mcp--set-title (program thread tries)
-  "Give THREAD, which PROGRAM serves, the title in the transcript of its session.
-Without one, name the agent and the project.  The agent may not have
-written it yet, so look up to TRIES times more, once a second."
-  (when (member thread (todo-write-threads-loaded))
-    (let ((title (plist-get (todo-write-summary thread) :title))
-          (name (format "%s in %s" (todo-write-program-client program)
-                        (let (file-name-handler-alist)
-                          (file-name-nondirectory
-                           (directory-file-name (todo-write-program-project program)))))))
-      (when (member title (list nil name))
-        (let ((found (todo-write-program-title program thread)))
-          (when (or found (null title))
-            (todo-write-observe thread "TITLE" (or found name)))
-          (unless (or found (= tries 0) (string-prefix-p "mcp:" thread)
-                      (todo-write-program-remote program))
-            (todo-write-mcp--set-title-later program thread (1- tries))))))))
-
-(defun todo-write-mcp--set-title-later (program thread tries)
-  "Call `todo-write-mcp--set-title' with PROGRAM, THREAD and TRIES in a second.
-That is done once for a THREAD, however many programs begin to serve it."
-  (unless todo-write-mcp--untitled
-    (run-with-timer 1 nil (lambda ()
-                            (todo-write-socket-each
-                             (pcase-lambda (`(,thread ,program ,tries))
-                               (todo-write-mcp--set-title program thread tries))
-                             (prog1 todo-write-mcp--untitled
-                               (setq todo-write-mcp--untitled nil))))))
-  (setf (alist-get thread todo-write-mcp--untitled nil nil #'equal) (list program tries)))
+      (todo-write-begin thread :project (todo-write-program-project program)))
+    (todo-write-mcp--note-call program thread)
+    (when first
+      (todo-write-program-seek-title program thread))))
 
 (defun todo-write-mcp--note-call (program thread)
   "Note that the agent of THREAD, which PROGRAM serves, works now."

@@ -90,9 +90,9 @@ See `todo-write-socket--roles'."
 PROGRAM asks for its agent."
   (unless (plist-get (todo-write-about thread) :project)
     (todo-write-begin thread :project (todo-write-program-project program)))
-  (unless (plist-get (todo-write-summary thread) :title)
-    (when-let* ((title (todo-write-program-title program thread)))
-      (todo-write-observe thread "TITLE" title))))
+  (unless (or (plist-get (todo-write-summary thread) :title)
+              (todo-write-program-remote program))
+    (todo-write-program-seek-title program thread)))
 
 (defun todo-write-permission--supersede (call)
   "Withdraw the earlier request of CALL's agent.

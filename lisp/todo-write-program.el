@@ -7,14 +7,15 @@
 
 ;; A program outside of Emacs serves an agent, and says hello when it connects; see
 ;; todo-write-socket.el.  This file says what its agent is called, which thread is that
-;; of a call, and in which project it works.
+;; of a call, how that is titled, and in which project the agent works.
 
 ;;; Code:
 
 (require 'cl-lib)
 (require 'subr-x)
-(require 'todo-write-core)
+(require 'todo-write)
 (require 'todo-write-follow-sessions)
+(require 'todo-write-hub)
 (require 'todo-write-machines)
 (require 'todo-write-socket)
 
@@ -106,11 +107,36 @@ Each process of a client that does not name its session has its own thread."
            when (assoc thread (todo-write-program-sessions program))
            return program))
 
-(defun todo-write-program-title (program thread)
-  "Return the title of THREAD, which PROGRAM serves, in its transcript, or nil.
-A transcript on another machine is not looked for."
-  (unless (todo-write-program-remote program)
-    (todo-write-follow-sessions-title thread (todo-write-program-hello-string program :project))))
+;;; Titles
+
+(defun todo-write-program-seek-title (program thread)
+  "Give THREAD, of a session that PROGRAM serves, its title once that is known.
+Nothing is looked for on another machine, nor where nothing keeps titles."
+  (if (or (todo-write-program-remote program) (string-prefix-p "mcp:" thread))
+      (todo-write-program--set-title thread nil)
+    (add-hook 'todo-write-hub-functions #'todo-write-program--receive-title)
+    (todo-write-follow-sessions-seek-title
+     thread (todo-write-program-hello-string program :project))))
+
+(defun todo-write-program--receive-title (message)
+  "Handle MESSAGE of the hub if it is about the title of a session."
+  (when (eq 'title (plist-get message :kind))
+    (todo-write-program--set-title (plist-get message :thread) (plist-get message :title))))
+
+(defun todo-write-program--set-title (thread found)
+  "Give THREAD the title FOUND, unless it has one.
+If FOUND is nil, name the agent and the project until a title is found."
+  (when (member thread (todo-write-threads-loaded))
+    (let* ((title (plist-get (todo-write-summary thread) :title))
+           (program (todo-write-program-serving thread))
+           (name (and program
+                      (format "%s in %s" (todo-write-program-client program)
+                              (let (file-name-handler-alist)
+                                (file-name-nondirectory
+                                 (directory-file-name (todo-write-program-project program))))))))
+      (when (or (and found (member title (list nil name)))
+                (and name (null title)))
+        (todo-write-observe thread "TITLE" (or found name))))))
 
 ;;; Projects
 
@@ -120,19 +146,12 @@ The program sent the name, so it is never treated as a remote file.  On
 another machine, it is the folder that the program names there, to which
 the hub gave the machine's prefix; no file is looked up."
   (let ((folder (todo-write-program-hello-string program :project))
-        (remote (todo-write-program-remote program)))
-    (cond ((null remote) (todo-write-program--local-project folder))
+        (root (plist-get (todo-write-program-hello program) :root))
+        (remote (todo-write-program-remote program))
+        file-name-handler-alist)
+    (cond ((null remote) (if root (file-name-as-directory root) (expand-file-name "~/")))
           ((string-empty-p folder) (concat (todo-write-machines-prefix remote) "/"))
           (t (concat (string-remove-suffix "/" folder) "/")))))
-
-(defun todo-write-program--local-project (folder)
-  "Return the root of the project of FOLDER, which a program named."
-  (let* ((file-name-handler-alist nil)
-         (default-directory (if (and (file-name-absolute-p folder)
-                                     (file-directory-p folder))
-                                (file-name-as-directory folder)
-                              (expand-file-name "~/"))))
-    (todo-write--project)))
 
 (provide 'todo-write-program)
 ;;; todo-write-program.el ends here

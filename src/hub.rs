@@ -14,6 +14,7 @@ pub mod apply;
 #[cfg(unix)]
 mod bound;
 pub mod door;
+mod facts;
 mod home;
 mod job;
 #[cfg(unix)]
@@ -48,6 +49,7 @@ use crate::list::input::Options;
 use crate::protocol::Answer;
 
 use door::Door;
+pub use facts::Place;
 pub use home::{Home, Scope};
 #[cfg(unix)]
 pub use machine::Connection;
@@ -155,6 +157,10 @@ pub enum Message {
     Choices(u64, Vec<Choice>),
     /// Folders that running agents were told to use, by the variables that name them.
     Homes(Vec<(String, PathBuf)>),
+    /// What Git knows of a project's folder.
+    Place(PathBuf, Place),
+    /// The title of the session of a thread; `None` if it has none yet.
+    Title(String, Option<String>),
     /// A root has not answered for ten seconds, or answers again.
     Stuck(PathBuf, bool),
     /// What read a root failed, which is a defect. Its sessions are read on.
@@ -414,7 +420,12 @@ impl Hub {
                 shared.lock().queue.ring();
             }
         };
-        self.door = Some(Door::open(settings, Box::new(bell))?);
+        let shared = Arc::downgrade(&self.shared);
+        let finder = move |folder: &Path, found: door::Found| match shared.upgrade() {
+            Some(shared) => shared.find_project(folder.to_owned(), found),
+            None => found(None),
+        };
+        self.door = Some(Door::open(settings, Box::new(finder), Box::new(bell))?);
         Ok(())
     }
 

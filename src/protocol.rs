@@ -91,6 +91,9 @@ pub struct Hello {
     pub client_version: Option<String>,
     /// The folder in which the agent works.
     pub project: Option<String>,
+    /// The root of its project. A door finds it; what a program says of it is ignored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub root: Option<String>,
     /// The program's process id.
     pub process: Option<u32>,
     /// The namespace of that id, as `/proc/self/ns/pid` names it.

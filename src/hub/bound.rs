@@ -67,7 +67,11 @@ pub(super) fn bound(
         Message::Stuck(root, is_stuck) => Message::Stuck(file(root)?, is_stuck),
         Message::Broken(root) => Message::Broken(file(root)?),
         Message::Door(event) => Message::DoorThere(machine.name.clone(), event_of(machine, event)),
-        Message::Homes(_) | Message::DoorThere(..) | Message::Connection(..) => return None,
+        Message::Homes(_)
+        | Message::Place(..)
+        | Message::Title(..)
+        | Message::DoorThere(..)
+        | Message::Connection(..) => return None,
     })
 }
 
@@ -168,6 +172,7 @@ fn said(machine: &Machine, message: protocol::Message) -> protocol::Message {
             project: hello.project.and_then(|project| folder(machine, &project)),
             process: None,
             pid_domain: None,
+            root: None,
             claude_folder: None,
             codex_folder: None,
             ..*hello

@@ -40,6 +40,13 @@ pub type ConnectionId = u64;
 /// Called when something waits for [`Door::take`]. It must return at once.
 pub type Bell = Box<dyn Fn() + Send + Sync>;
 
+/// Finds the root of the project of a folder, and calls the function with it, from any thread. It must
+/// return at once.
+pub type Finder = Box<dyn Fn(&Path, Found) + Send>;
+
+/// Takes the root of a project; `None` if there is no such folder.
+pub type Found = Box<dyn FnOnce(Option<PathBuf>) + Send>;
+
 /// How a door is opened.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -50,12 +57,19 @@ pub struct Settings {
     /// The time that a connection has for its first line, and after which an Emacs that refused this one is
     /// asked again.
     pub patience: Duration,
+    /// How long a program's project is looked for, whose file system may not answer.
+    pub finding: Duration,
 }
 
 impl Settings {
     /// The usual settings for a socket.
     pub fn new(socket: &Path, welcome: Welcome) -> Settings {
-        Settings { socket: socket.to_owned(), welcome, patience: Duration::from_secs(10) }
+        Settings {
+            socket: socket.to_owned(),
+            welcome,
+            patience: Duration::from_secs(10),
+            finding: Duration::from_secs(1),
+        }
     }
 }
 
@@ -108,7 +122,7 @@ pub struct Door {
     shared: Arc<Shared>,
     socket: PathBuf,
     #[cfg(unix)]
-    waker: serve::Waker,
+    waker: Arc<serve::Waker>,
 }
 
 /// What the owner and the thread share.
@@ -145,6 +159,8 @@ enum Order {
     Answer(ConnectionId, Answer),
     /// Its message was taken; the call of that number needs no answer.
     Taken(ConnectionId, Option<u64>),
+    /// The root of its project was looked for.
+    Found(ConnectionId, Option<PathBuf>),
 }
 
 impl Shared {
@@ -186,7 +202,7 @@ impl Door {
     /// # Errors
     /// A sentence that says why this cannot be done safely.
     #[cfg(unix)]
-    pub fn open(settings: Settings, bell: Bell) -> Result<Door, String> {
+    pub fn open(settings: Settings, finder: Finder, bell: Bell) -> Result<Door, String> {
         let inner = Inner {
             inbox: VecDeque::new(),
             bytes: 0,
@@ -198,7 +214,7 @@ impl Door {
         };
         let shared = Arc::new(Shared { inner: inner.into(), bell });
         let socket = settings.socket.clone();
-        let waker = serve::start(Arc::clone(&shared), settings)?;
+        let waker = serve::start(Arc::clone(&shared), settings, finder)?;
         Ok(Door { shared, socket, waker })
     }
 
@@ -207,7 +223,7 @@ impl Door {
     /// # Errors
     /// Always.
     #[cfg(not(unix))]
-    pub fn open(_settings: Settings, _bell: Bell) -> Result<Door, String> {
+    pub fn open(_settings: Settings, _finder: Finder, _bell: Bell) -> Result<Door, String> {
         Err("This system has no Unix sockets".into())
     }
 

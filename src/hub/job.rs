@@ -17,6 +17,17 @@ impl fmt::Debug for Job {
 }
 
 impl Job {
+    /// Work that is done by one call.
+    pub(super) fn once(work: impl FnOnce() + Send + 'static) -> Job {
+        let mut work = Some(work);
+        Job(Box::new(move || {
+            if let Some(work) = work.take() {
+                work();
+            }
+            false
+        }))
+    }
+
     /// Does a part of the work; returns whether any is left.
     pub(super) fn run(&mut self) -> bool {
         (self.0)()
@@ -29,7 +40,10 @@ impl Hub {
     ///
     /// Where no thread can be started, the work is done before this returns.
     pub fn run(&self, root: &Path, work: impl FnMut() -> bool + Send + 'static) {
-        let mut job = Job(Box::new(work));
+        self.run_job(root, Job(Box::new(work)));
+    }
+
+    fn run_job(&self, root: &Path, mut job: Job) {
         let mut state = self.shared.lock();
         if state.workers == 0 {
             self.shared.employ(&mut state);
@@ -43,13 +57,7 @@ impl Hub {
 
     /// Calls `work` once on a thread of the hub, as [`Hub::run`].
     pub fn run_once(&self, root: &Path, work: impl FnOnce() + Send + 'static) {
-        let mut work = Some(work);
-        self.run(root, move || {
-            if let Some(work) = work.take() {
-                work();
-            }
-            false
-        });
+        self.run_job(root, Job::once(work));
     }
 
     /// Whether a task in `root` has waited for its file system for so long that this is reported.

@@ -153,7 +153,7 @@ impl State {
             }
             Key::Homes => self.queue.push(Message::Homes(Vec::new()), false),
             Key::Project(folder) => self.projects.remember(folder, None),
-            Key::Processes => {}
+            Key::Processes | Key::Title(..) => {}
             // What it owned is dropped, which its caller notices.
             Key::Job(_) => return self.remove(root, key),
         }

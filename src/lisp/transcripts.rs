@@ -5,15 +5,11 @@ use std::path::{Path, PathBuf};
 use emacs::{Env, IntoLisp, Result, Value, defun};
 use serde::Serialize;
 
-use super::hub::homes_of;
-use super::news::{name, seconds};
 use super::{border, read, ser};
 use crate::agents::Agent;
 use crate::agents::describe::{Description, describe};
-use crate::agents::listing::{Listing, Wanted};
 use crate::events::Millis;
 use crate::file;
-use crate::hub::Home;
 
 /// See `todo-write-transcript-describe'.
 #[defun]
@@ -50,34 +46,6 @@ impl From<Description> for ShownDescription {
             processes: found.has_processes,
         }
     }
-}
-
-/// List the transcripts of main agents in HOMES, newest first.
-///
-/// HOMES is as for `todo-write-dyn--hub-set-homes'.  The value is a plist: `:files', a list of
-/// (TIME . FILE), TIME in seconds; `:skipped', the names of files that Emacs cannot name, since they are
-/// not text.
-#[defun]
-fn transcripts_in<'e>(env: &'e Env, homes: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
-        let homes = homes_of(homes)?;
-        let folders: Vec<PathBuf> = homes.iter().flat_map(Home::transcript_folders).collect();
-        let Listing { files, unreadable } = Wanted::default().list(&folders);
-        ser::to_lisp(
-            env,
-            &ShownListing {
-                files: files.iter().map(|(modified, path)| (seconds(*modified), name(path))).collect(),
-                skipped: unreadable.iter().map(|path| name(path)).collect(),
-            },
-        )
-    })
-}
-
-/// Transcripts with their times, and the names that are not text.
-#[derive(Serialize)]
-struct ShownListing {
-    files: Vec<(f64, String)>,
-    skipped: Vec<String>,
 }
 
 /// Return the first LIMIT bytes of FILE, or nil if it is no regular file that can be read.

@@ -40,8 +40,10 @@
       (cl-letf (((symbol-function 'message)
                  (lambda (format &rest arguments)
                    (when format (push (apply #'format format arguments) said)))))
-        (dotimes (_ 3)
-          (todo-write-follow-sessions--files)))
+        (let ((todo-write-follow-all t))
+          (dotimes (_ 3)
+            (todo-write-follow-mode)
+            (todo-write-test-wait (lambda () todo-write-follow--searched)))))
       (should (equal 1 (cl-count-if (lambda (text) (string-search "not text" text)) said))))))
 
 (ert-deftest todo-write-a-followed-file-that-becomes-a-pipe-is-given-up ()

@@ -320,11 +320,11 @@ That is in milliseconds since the epoch."
       (dolist (key '("claude:1234567890" "claude:abcdefghij" "claude:kkkkkkkkkk"))
         (todo-write-begin key :project "/home/user/shop/")
         (todo-write-observe key "TITLE" "Login"))
-      (advice-add 'todo-write-list-cells--branch :before count)
+      (advice-add 'todo-write-places-branch :before count)
       (unwind-protect
           (should (equal (sort (mapcar #'cadr (todo-write-list-tests--rows)) #'string<)
                          '("123456… Login" "abcdef… Login" "kkkkkk… Login")))
-        (advice-remove 'todo-write-list-cells--branch count))
+        (advice-remove 'todo-write-places-branch count))
       (should (= reads 0)))))
 
 (ert-deftest todo-write-list-tells-folders-of-one-name-apart-by-their-branches ()
@@ -348,8 +348,11 @@ That is in milliseconds since the epoch."
                                              ("codex:3333333333" ,other)))
               (todo-write-begin key :project folder)
               (todo-write-observe key "TITLE" "Login"))
-            (should (equal (sort (mapcar #'cadr (todo-write-list-tests--rows)) #'string<)
-                           '("333333… Login" "fix/login Login" "main Login"))))
+            ;; Threads find out which branches there are.
+            (todo-write-list)
+            (todo-write-test-wait
+             (lambda () (equal (sort (mapcar #'cadr (todo-write-list-tests--rows)) #'string<)
+                               '("333333… Login" "fix/login Login" "main Login")))))
         (delete-directory root t)))))
 
 (ert-deftest todo-write-list-names-the-program-as-its-host-does ()

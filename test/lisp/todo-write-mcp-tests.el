@@ -34,8 +34,9 @@
            (name (file-name-nondirectory (directory-file-name folder))))
       (todo-write-socket-test-write (todo-write-socket-test-hello :project folder) "a" "One")
       (should (equal (plist-get (todo-write-about "claude:a") :project) folder))
-      (should (equal (plist-get (todo-write-summary "claude:a") :title)
-                     (concat "Claude Code in " name))))))
+      (todo-write-test-wait
+       (lambda () (equal (plist-get (todo-write-summary "claude:a") :title)
+                         (concat "Claude Code in " name)))))))
 
 (ert-deftest todo-write-mcp-a-thread-has-the-title-in-its-transcript ()
   (let* ((home (make-temp-file "todo-write-home" t))
@@ -57,7 +58,8 @@
         (let ((program (todo-write-socket-test-hello :client client :project folder)))
           (dolist (_ '(first after-it-was-forgotten))
             (todo-write-socket-test-write program (substring thread -1) "One")
-            (should (equal "Rake" (plist-get (todo-write-summary thread) :title)))
+            (todo-write-test-wait
+             (lambda () (equal "Rake" (plist-get (todo-write-summary thread) :title))))
             (todo-write-forget thread)))))
     (delete-directory home t)))
 
@@ -72,8 +74,10 @@
     (todo-write-with-socket
       (let ((program (todo-write-socket-test-hello :project folder)))
         (todo-write-socket-test-write program "a" "One")
-        (should (string-prefix-p "Claude Code in "
-                                 (plist-get (todo-write-summary "claude:a") :title)))
+        (todo-write-test-wait
+         (lambda () (string-prefix-p "Claude Code in "
+                                     (or (plist-get (todo-write-summary "claude:a") :title)
+                                         ""))))
         (write-region (concat (json-serialize `(:type "user" :sessionId "a" :cwd ,folder
                                                 :message (:role "user" :content "Rake")))
                               "\n")

@@ -5,13 +5,13 @@ use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::{Value, json};
-use todo_write::hub::door::{ConnectionId, Door, Event, Settings, State};
+use todo_write::hub::door::{ConnectionId, Door, Event, Found, Settings, State};
 use todo_write::protocol::{Answer, LARGEST, Message, Welcome};
 
 use crate::common::Folder;
@@ -48,7 +48,7 @@ fn settings(socket: &Path, patience: Duration) -> Settings {
 }
 
 fn open_at(socket: &Path) -> Result<Door, String> {
-    Door::open(settings(socket, Duration::from_secs(10)), Box::new(|| {}))
+    Door::open(settings(socket, Duration::from_secs(10)), Box::new(|_, found| found(None)), Box::new(|| {}))
 }
 
 impl Opened {
@@ -63,7 +63,8 @@ impl Opened {
         let bell = Box::new(move || {
             count.fetch_add(1, Ordering::SeqCst);
         });
-        let door = Door::open(settings(&folder.path().join("socket"), patience), bell).unwrap();
+        let finder = Box::new(|_: &Path, found: Found| found(None));
+        let door = Door::open(settings(&folder.path().join("socket"), patience), finder, bell).unwrap();
         Opened { folder, door, rings }
     }
 
@@ -427,6 +428,74 @@ fn unknown_types_and_fields_are_ignored() {
     program.send(&json!({"type": "later", "form": "(kill-emacs)"}));
     program.send(&json!({"type": "call", "call": 2, "later": [1]}));
     assert_eq!(opened.call(id).0, 2);
+}
+
+/// A door that looks for projects so long, with what is looked for in /hangs and is not answered.
+fn finding(time: Duration) -> (Opened, Arc<Mutex<Vec<Found>>>) {
+    let folder = private();
+    let kept: Arc<Mutex<Vec<Found>>> = Arc::default();
+    let keep = Arc::clone(&kept);
+    let finder = Box::new(move |folder: &Path, found: Found| match folder.to_str() {
+        Some("/hangs" | "/ssh:hangs:/x") => keep.lock().unwrap().push(found),
+        Some("/none") => found(None),
+        _ => found(Some("/garden".into())),
+    });
+    let usual = settings(&folder.path().join("socket"), Duration::from_secs(10));
+    let door = Door::open(Settings { finding: time, ..usual }, finder, Box::new(|| {})).unwrap();
+    (Opened { folder, door, rings: Arc::default() }, kept)
+}
+
+impl Opened {
+    /// A program that works in a folder, and calls at once.
+    fn works_in(&self, folder: &str) -> Program {
+        let mut program = self.connect();
+        let mut greeting = hello(&["tool"]);
+        // Only the door says what the root is.
+        (greeting["id"], greeting["project"], greeting["root"]) =
+            (folder.into(), folder.into(), "/etc".into());
+        program.send(&greeting);
+        program.send(&json!({"type": "call", "call": 1}));
+        program
+    }
+
+    /// The folders and roots of the next greetings.
+    fn roots(&self, count: usize) -> Vec<(String, Option<String>)> {
+        let of_hello = |event: &Event| match event {
+            Event::Message(_, Message::Hello(hello)) => Some((hello.id.clone(), hello.root.clone())),
+            _ => None,
+        };
+        let mut roots: Vec<_> = (0..count).map(|_| self.wait(of_hello)).collect();
+        roots.sort();
+        roots
+    }
+}
+
+fn root(folder: &str, root: Option<&str>) -> (String, Option<String>) {
+    (folder.to_owned(), root.map(str::to_owned))
+}
+
+#[test]
+fn a_greeting_waits_for_the_root_of_its_project_and_nobody_else_does() {
+    let (opened, kept) = finding(Duration::from_secs(3_600));
+    let _hangs = opened.works_in("/hangs");
+    wait(|| (!kept.lock().unwrap().is_empty()).then_some(()));
+    let _others = ["/none", "/garden/bed", "garden"].map(|folder| opened.works_in(folder));
+    let found = opened.roots(3);
+    assert_eq!(found, [root("/garden/bed", Some("/garden")), root("/none", None), root("garden", None)]);
+    kept.lock().unwrap().drain(..).for_each(|found| found(Some("/late".into())));
+    assert_eq!(opened.roots(1), [root("/hangs", Some("/late"))]);
+    opened.wait(|event| matches!(event, Event::Message(_, Message::Call(_))).then_some(()));
+    opened.assert_serves();
+}
+
+#[test]
+fn a_folder_that_does_not_answer_stands_for_its_project_if_it_can_be_taken_for_nothing_else() {
+    let (opened, kept) = finding(Duration::from_millis(20));
+    let _programs = ["/hangs", "/ssh:hangs:/x"].map(|folder| opened.works_in(folder));
+    assert_eq!(opened.roots(2), [root("/hangs", Some("/hangs")), root("/ssh:hangs:/x", None)]);
+    // A late answer changes nothing.
+    kept.lock().unwrap().drain(..).for_each(|found| found(Some("/late".into())));
+    opened.assert_serves();
 }
 
 #[test]

@@ -520,3 +520,60 @@ fn a_file_that_is_truncated_while_its_history_is_read_is_recorded_once() {
     homes.apply(id, &mut applier, &mut store);
     assert_eq!(calls(&mut store, "claude:s"), ids(0..6));
 }
+
+#[test]
+fn the_title_of_a_session_is_told_once_it_is_written_wherever_its_transcript_is() {
+    let mut homes = Homes::new();
+    let title = |homes: &mut Homes| {
+        homes.wait(|message| match message {
+            Message::Title(thread, title) => Some((thread.clone(), title.clone())),
+            _ => None,
+        })
+    };
+    let told = |thread: &str, title: Option<&str>| (thread.to_owned(), title.map(str::to_owned));
+    let prompt = |session: &str| line(session, "user", 0, json!("Rake"));
+    // The agent runs in a folder that is a link to /garden.
+    for folder in ["/garden", "/link"] {
+        homes.write("s1", &prompt("s1"));
+        homes.hub.seek_title("claude:s1", vec![homes.home(None)], folder);
+        assert_eq!(title(&mut homes), told("claude:s1", Some("Rake")));
+    }
+    for _ in 0..2 {
+        homes.hub.seek_title("claude:s2", vec![homes.home(None)], "/garden");
+        assert_eq!(title(&mut homes), told("claude:s2", None));
+    }
+    homes.write("s2", &prompt("s2"));
+    assert_eq!(title(&mut homes), told("claude:s2", Some("Rake")));
+    let rollouts = homes.folder.path().join("sessions/2026/11/26");
+    fs::create_dir_all(&rollouts).unwrap();
+    let lines = [
+        json!({"type": "session_meta", "payload": {"id": "s3", "cwd": "/garden"}}),
+        json!({"type": "event_msg", "payload": {"type": "user_message", "message": "Rake"}}),
+    ];
+    fs::write(
+        rollouts.join("rollout-2026-11-26T10-00-00-s3.jsonl"),
+        lines.map(|line| format!("{line}\n")).concat(),
+    )
+    .unwrap();
+    let codex = Home { agent: Agent::Codex, ..homes.home(None) };
+    homes.hub.seek_title("codex:s3", vec![codex.clone()], "/garden");
+    assert_eq!(title(&mut homes), told("codex:s3", Some("Rake")));
+    for thread in ["claude:../s1", "claude:", "codex:s1", "mcp:s1", "s1"] {
+        homes.hub.seek_title(thread, vec![homes.home(None)], "/garden");
+        assert_eq!(title(&mut homes), told(thread, None));
+    }
+}
+
+#[test]
+fn what_git_knows_of_a_project_is_told() {
+    let mut homes = Homes::new();
+    let project = homes.folder.path().join("shop");
+    fs::create_dir_all(project.join(".git")).unwrap();
+    fs::write(project.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+    homes.hub.look_up(&project);
+    let place = homes.wait(|message| match message {
+        Message::Place(folder, place) if *folder == project => Some(place.clone()),
+        _ => None,
+    });
+    assert_eq!((place.repository, place.branch.as_deref()), (None, Some("main")));
+}

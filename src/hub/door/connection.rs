@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::net::{SendFlags, send};
 
-use crate::protocol::{self, LARGEST, Reply, Role};
+use crate::protocol::{self, Hello, LARGEST, Reply, Role};
 
 /// The time after which a program that does not read is left.
 pub(super) const STALL: Duration = Duration::from_millis(50);
@@ -28,6 +28,8 @@ pub(super) struct Connection {
     pub(super) calls: Vec<(u64, Role)>,
     /// Whether a message waits to be taken.
     pub(super) is_untaken: bool,
+    /// Its greeting of that size, while the root of its project is looked for, and until when that is awaited.
+    pub(super) greeting: Option<(Box<Hello>, usize, Instant)>,
     /// Whether the program has closed the connection. What it sent before can still be read.
     pub(super) is_gone: bool,
     /// Whether all that it sent is read.
@@ -61,6 +63,7 @@ impl Connection {
             skew: 0,
             calls: Vec::new(),
             is_untaken: false,
+            greeting: None,
             is_gone: false,
             is_ended: false,
             is_closing: false,
@@ -74,7 +77,7 @@ impl Connection {
     /// Whether the next line must wait.
     pub(super) fn is_busy(&self) -> bool {
         let waits = |(_, role): &(u64, Role)| *role != Role::Permission;
-        self.is_untaken || self.is_closing || self.calls.iter().any(waits)
+        self.is_untaken || self.greeting.is_some() || self.is_closing || self.calls.iter().any(waits)
     }
 
     /// The size of what was read and is no message yet.

@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Read};
 use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -14,7 +15,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::connection::{Connection, Next, STALL, send_quietly};
 use super::place::{self, Entered, enter};
-use super::{CONNECTIONS, ConnectionId, Event, Order, Outdated, QUESTIONS, Settings, Shared, State};
+use super::{CONNECTIONS, ConnectionId, Event, Finder, Order, Outdated, QUESTIONS, Settings, Shared, State};
 use crate::events::millis_of;
 use crate::protocol::{self, Answer, Hello, Message, PROTOCOL, Refused, Reply, Role, Welcome};
 
@@ -43,16 +44,19 @@ impl Waker {
 }
 
 /// Opens the socket, and starts the thread.
-pub(super) fn start(shared: Arc<Shared>, settings: Settings) -> Result<Waker, String> {
+pub(super) fn start(shared: Arc<Shared>, settings: Settings, finder: Finder) -> Result<Arc<Waker>, String> {
     let failed = |error: std::io::Error| format!("The socket cannot be served: {error}");
     let (waker, wakes) = UnixStream::pair().map_err(failed)?;
     for end in [&waker, &wakes] {
         end.set_nonblocking(true).map_err(failed)?;
     }
     let entered = enter(&settings.socket)?;
+    let waker = Arc::new(Waker(waker));
     let mut server = Server {
         shared,
         settings,
+        finder,
+        waker: Arc::clone(&waker),
         wakes,
         place: Place::Waiting(Instant::now()),
         is_paused_until: None,
@@ -68,12 +72,14 @@ pub(super) fn start(shared: Arc<Shared>, settings: Settings) -> Result<Waker, St
         }
     };
     thread::Builder::new().name("todo-write-door".into()).spawn(work).map_err(failed)?;
-    Ok(Waker(waker))
+    Ok(waker)
 }
 
 struct Server {
     shared: Arc<Shared>,
     settings: Settings,
+    finder: Finder,
+    waker: Arc<Waker>,
     wakes: UnixStream,
     place: Place,
     is_paused_until: Option<Instant>,
@@ -162,7 +168,8 @@ impl Server {
         let times = self.connections.values().flat_map(|connection| {
             let hello = connection.roles.is_none() && !connection.is_closing;
             let hello = hello.then(|| connection.begun + self.settings.patience);
-            [hello, connection.stalled.map(|since| since + STALL)]
+            let greeting = connection.greeting.as_ref().map(|(.., until)| *until);
+            [hello, greeting, connection.stalled.map(|since| since + STALL)]
         });
         times.flatten().chain(place).min()
     }
@@ -188,6 +195,13 @@ impl Server {
             let is_mute = connection.roles.is_none() && now >= connection.begun + self.settings.patience;
             if is_mute && !connection.is_closing {
                 connection.refuse("The connection began without a hello.");
+            }
+            if connection.greeting.as_ref().is_some_and(|(.., until)| *until <= now) {
+                let folder = connection.greeting.as_ref().and_then(|(hello, ..)| hello.project.as_deref());
+                let folder = folder.filter(|folder| is_plain(folder)).map(PathBuf::from);
+                self.greeted(id, folder);
+                self.advance(id);
+                continue;
             }
             let is_over = connection.is_closing && (!connection.has_output() || connection.is_gone);
             if is_over || connection.is_stalled(now) {
@@ -330,10 +344,11 @@ impl Server {
         while (&self.wakes).read(&mut [0; 256]).is_ok_and(|count| count > 0) {}
         let orders = std::mem::take(&mut self.shared.lock().orders);
         for order in orders {
-            let (Order::Answer(id, _) | Order::Taken(id, _)) = &order;
+            let (Order::Answer(id, _) | Order::Taken(id, _) | Order::Found(id, _)) = &order;
             let id = *id;
             let Some(connection) = self.connections.get_mut(&id) else { continue };
             match order {
+                Order::Found(_, root) => self.greeted(id, root),
                 Order::Taken(_, late) => {
                     connection.is_untaken = false;
                     connection.calls.retain(|(call, _)| Some(*call) != late);
@@ -407,7 +422,8 @@ impl Server {
         let Some(connection) = self.connections.remove(&id) else { return };
         self.shared.lock().live.remove(&id);
         self.shared.take_back(id);
-        if connection.roles.is_some() {
+        // The owner knows no connection whose greeting it has not got.
+        if connection.roles.is_some() && connection.greeting.is_none() {
             self.shared.push(Event::Closed(id), 0);
         }
     }
@@ -461,7 +477,32 @@ impl Server {
         if hello.outdated {
             self.say_outdated(Outdated::Options);
         }
-        self.pass(id, Message::Hello(Box::new(hello)), size);
+        hello.root = None;
+        self.find(id, Box::new(hello), size);
+    }
+
+    /// Has the root of a program's project looked for, for a while, and hands on its greeting.
+    fn find(&mut self, id: ConnectionId, hello: Box<Hello>, size: usize) {
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let folder = hello.project.as_ref().map(PathBuf::from).filter(|folder| folder.is_absolute());
+        connection.greeting = Some((hello, size, Instant::now() + self.settings.finding));
+        let Some(folder) = folder else { return self.greeted(id, None) };
+        let (shared, waker) = (Arc::downgrade(&self.shared), Arc::clone(&self.waker));
+        let found = move |root| {
+            if let Some(shared) = shared.upgrade() {
+                shared.lock().orders.push(Order::Found(id, root));
+                waker.wake();
+            }
+        };
+        (self.finder)(&folder, Box::new(found));
+    }
+
+    /// Hands on the greeting of a program that waits for the root of its project, if it still does.
+    fn greeted(&mut self, id: ConnectionId, root: Option<PathBuf>) {
+        let greeting = self.connections.get_mut(&id).and_then(|connection| connection.greeting.take());
+        let Some((mut hello, size, _)) = greeting else { return };
+        hello.root = root.and_then(|root| root.to_str().map(str::to_owned));
+        self.pass(id, Message::Hello(hello), size);
     }
 
     fn say_outdated(&mut self, reason: Outdated) {
@@ -501,6 +542,13 @@ impl Server {
             self.shared.push(Event::Message(id, message), size);
         }
     }
+}
+
+/// Whether Emacs takes the name of a folder for nothing else. Nobody knows whether there is such a folder.
+fn is_plain(folder: &str) -> bool {
+    let first = folder.trim_start_matches('/').split('/').next().unwrap_or_default();
+    let is_special = first.contains(':') || folder.contains("//") || folder.contains("/~");
+    folder.starts_with('/') && !is_special && !folder.contains(char::is_control)
 }
 
 /// Whether a question of a connection is open.
