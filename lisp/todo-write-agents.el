@@ -37,10 +37,12 @@ time of the transition, BACKGROUND the number of commands in its
 background.  UNSEEN means that it came to rest while it was not visible,
 DISMISSED that the user dismissed this state.  RESTED is the time at
 which it came to rest last.  LEFT means that the user left its session
-for another one.  ABOUT is what its thread was begun with.
+for another one.  REFUSED is the number of its calls that were refused
+after SEEN, when the user saw it last.  ABOUT is what its thread was begun with.
 BUFFER caches its own buffer until the next transition; `none' means that
 it has none."
-  plist activity ending reason since (background 0) unseen dismissed rested left about buffer)
+  plist activity ending reason since (background 0) unseen dismissed rested left (refused 0)
+  (seen 0) about buffer)
 
 ;;; What a plist tells
 
@@ -128,6 +130,7 @@ Those that need the user come first; subagents are left out.  The keys are
   :ending     how it ended, as in `todo-write-summary', or nil
   :requests   number of its open requests; see `todo-write-requests'
   :background number of commands that still run in its background
+  :refused    number of its calls that were refused since you saw it
   :new        number of files that you have not reviewed, or nil
   :context    how full its context is, in percent, or nil if unknown
   :contextTokens  the number of tokens in it, or nil if unknown
@@ -206,7 +209,9 @@ For `todo-write-events-functions'."
        (setf (todo-write-agents--record-about record) nil))
      (todo-write-agents--update thread))
     ((or 'activity 'request (and 'observed (guard (equal data "TITLE"))))
-     (todo-write-agents--update thread))))
+     (todo-write-agents--update thread))
+    ((and 'observed (guard (equal data "TOOL_EXECUTION")))
+     (todo-write-agents--note-refusals thread))))
 
 (defun todo-write-agents--update (thread &optional summary)
   "Update the agent of THREAD, and tell what changed.
@@ -216,6 +221,8 @@ SUMMARY is the `todo-write-summary' of THREAD if the caller has it."
                             (todo-write-agents--add thread))))
               (summary (or summary (todo-write-summary thread))))
     (todo-write-agents--note record thread summary)
+    (when todo-write-agents--silent
+      (setf (todo-write-agents--record-refused record) 0))
     (todo-write-agents--renew record thread summary)))
 
 (defun todo-write-agents--add (thread)
@@ -233,6 +240,11 @@ RECORD is that of the agent of THREAD, SUMMARY is that of its plan."
     (unless (equal old new)
       (setf (todo-write-agents--record-plist record) new)
       (todo-write-agents--tell thread old new))))
+
+(defun todo-write-agents--renew-shown (record thread)
+  "Renew RECORD, that of the agent of THREAD, whose plan is the same."
+  (todo-write-agents--renew record thread
+                            (plist-get (todo-write-agents--record-plist record) :plan)))
 
 (defun todo-write-agents--tell (thread old new)
   "Tell `todo-write-agent-functions' that the agent of THREAD was OLD and is NEW."
@@ -258,6 +270,7 @@ SUMMARY is that of its plan."
           :ending (plist-get summary :ending)
           :requests (length (todo-write-requests thread))
           :background (todo-write-agents--record-background record)
+          :refused (todo-write-agents--record-refused record)
           :new nil
           :context nil
           :contextTokens nil
@@ -323,6 +336,18 @@ may find an agent that has been idle or waiting for hours."
     (and (>= since todo-write-agents--began)
          (or (null rested) (> since rested)))))
 
+(defun todo-write-agents--note-refusals (thread)
+  "Note how many calls of THREAD were refused since the user saw its agent.
+What there was before tracking began is not new."
+  (when-let* ((record (todo-write-agents--record thread))
+              (refused (todo-write-plan-refused thread (max todo-write-agents--began
+                                                        (todo-write-agents--record-seen record)))))
+    (unless (= refused (todo-write-agents--record-refused record))
+      (setf (todo-write-agents--record-refused record) refused)
+      (if (todo-write-agents--visible-p record thread)
+          (todo-write-agent-see thread)
+        (todo-write-agents--renew-shown record thread)))))
+
 ;;; Seen and dismissed
 
 (defun todo-write-agents-visible-p (thread)
@@ -354,7 +379,8 @@ RECORD is that of the agent of THREAD."
 (defun todo-write-agents--look (&rest _)
   "Mark agents that are visible now as seen."
   (pcase-dolist (`(,thread . ,record) todo-write-agents--records)
-    (when (and (todo-write-agents--record-unseen record)
+    (when (and (or (todo-write-agents--record-unseen record)
+                   (> (todo-write-agents--record-refused record) 0))
                (todo-write-agents--visible-p record thread))
       (todo-write-agent-see thread))))
 
@@ -362,17 +388,17 @@ RECORD is that of the agent of THREAD."
   "Mark the agent of THREAD as seen, or as unseen if UNSEEN is non-nil."
   (when-let* ((record (todo-write-agents--record thread)))
     (setf (todo-write-agents--record-unseen record) (and unseen t))
-    (when unseen
-      (setf (todo-write-agents--record-dismissed record) nil))
-    (todo-write-agents--renew record thread
-                              (plist-get (todo-write-agents--record-plist record) :plan))))
+    (if unseen
+        (setf (todo-write-agents--record-dismissed record) nil)
+      (setf (todo-write-agents--record-seen record) (todo-write-core-now)
+            (todo-write-agents--record-refused record) 0))
+    (todo-write-agents--renew-shown record thread)))
 
 (defun todo-write-agent-dismiss (thread flag)
   "Treat the agent of THREAD as idle until its next transition if FLAG is non-nil."
   (when-let* ((record (todo-write-agents--record thread)))
     (setf (todo-write-agents--record-dismissed record) (and flag t))
-    (todo-write-agents--renew record thread
-                              (plist-get (todo-write-agents--record-plist record) :plan))))
+    (todo-write-agents--renew-shown record thread)))
 
 ;;; Its buffer
 

@@ -19,6 +19,7 @@
 (require 'todo-write-commands)
 (require 'todo-write-machines)
 (require 'todo-write-places)
+(require 'todo-write-story)
 (require 'todo-write-terminal)
 (require 'todo-write-text)
 
@@ -77,13 +78,39 @@ For a linked worktree, that is REPOSITORY/WORKTREE."
   "Return the title of AGENT, else the key of its thread."
   (todo-write-row-line (or (plist-get agent :title) (plist-get agent :thread))))
 
+(defun todo-write-agent-reason (agent)
+  "Return why AGENT does what it does, as a line, or nil if its host does not say.
+For a dialog of which the host tells no more, the call that it is most
+likely about follows: the last one without a result."
+  (when-let* ((reason (plist-get agent :reason)))
+    (let ((call (and (eq 'waiting (plist-get agent :activity))
+                     (member reason '("permission prompt" "dialog open"))
+                     (= 0 (plist-get agent :requests))
+                     (todo-write-attention--pending-call agent))))
+      (todo-write-row-line (if call (concat reason ": " call) reason)))))
+
+(defun todo-write-attention--pending-call (agent)
+  "Return the newest call of AGENT that has no result yet, as a line, or nil."
+  (let ((done (make-hash-table :test #'equal)) found)
+    (seq-doseq (observation (reverse (todo-write-observations
+                                      (plist-get agent :thread)
+                                      :types '("TOOL_CALL" "TOOL_EXECUTION") :limit 20)))
+      (let ((id (plist-get (plist-get observation :metadata) :callId))
+            (content (plist-get observation :content)))
+        (cond ((equal "TOOL_EXECUTION" (plist-get observation :type)) (puthash id t done))
+              ((or found (null id) (gethash id done) (not (consp content))))
+              (t (setq found (todo-write-text-command
+                              (todo-write-story-text content (plist-get agent :project))
+                              200))))))
+    found))
+
 (defun todo-write-attention-line (agent)
   "Return the name of AGENT and what it needs, in one line."
-  (let ((state (todo-write-agent-state agent)) (reason (plist-get agent :reason)))
+  (let ((state (todo-write-agent-state agent)) (reason (todo-write-agent-reason agent)))
     (format "%s: %s" (todo-write-agent-name agent)
             (cond ((null reason) state)
-                  ((eq state 'failed) (concat "failed: " (todo-write-row-line reason)))
-                  (t (todo-write-row-line reason))))))
+                  ((eq state 'failed) (concat "failed: " reason))
+                  (t reason)))))
 
 ;;; Going there
 

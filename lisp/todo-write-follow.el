@@ -547,7 +547,9 @@ A new hub had not known it when they were begun."
     (let ((thread (plist-get update :thread)))
       (todo-write-plan-publish thread (plist-get update :outcome))
       (when-let* ((state (plist-get update :state)))
-        (todo-write-events-dispatch thread 'state state)))))
+        (todo-write-events-dispatch thread 'state state))
+      (when (plist-get update :refusals)
+        (todo-write-events-dispatch thread 'observed "TOOL_EXECUTION")))))
 
 (defun todo-write-follow--receive-ready (session)
   "Note that all is read of SESSION and of its processes."

@@ -119,14 +119,20 @@ it, or a short id if the branches are equal or unknown."
 
 (defun todo-write-list-cells-now (agent summary)
   "Return why AGENT waits, failed or stopped, else the task in progress.
-SUMMARY is that of its plan."
-  (let ((reason (plist-get agent :reason))
-        (ending (todo-write-list-cells-ending agent))
-        (current (plist-get summary :current)))
-    (cond (reason (todo-write-row-line reason))
-          (ending)
-          (current (todo-write-row-text current 'in_progress))
-          (t ""))))
+The number of its refused calls that are new precedes that.  SUMMARY is
+that of its plan."
+  (let ((current (plist-get summary :current)))
+    (string-join (delq nil (list (todo-write-list-cells--refused agent)
+                                 (or (todo-write-agent-reason agent)
+                                     (todo-write-list-cells-ending agent)
+                                     (and current (todo-write-row-text current 'in_progress)))))
+                 " ")))
+
+(defun todo-write-list-cells--refused (agent)
+  "Return how many calls of AGENT were refused since you saw it, or nil."
+  (let ((number (or (plist-get agent :refused) 0)))
+    (when (> number 0)
+      (format "%s%d refused" (todo-write-text-shape 'refused) number))))
 
 (provide 'todo-write-list-cells)
 ;;; todo-write-list-cells.el ends here

@@ -120,6 +120,12 @@ number of refused calls.  Without ID, return an alist of (ID . FIGURES)
 for the items of the list that have any."
   (todo-write-core-call todo-write-dyn--row-work thread id))
 
+(defun todo-write-plan-refused (thread time)
+  "Return how many calls of the agent of THREAD were refused after TIME.
+TIME is in milliseconds since the epoch.  Those count that are among the
+observations in memory."
+  (todo-write-core-call todo-write-dyn--refused thread time))
+
 (defun todo-write-plan-patches (thread id path)
   "Return the recorded changes of THREAD as a list of (FILE . PATCH).
 FILE is the absolute name of a file, and PATCH a diff of it alone.  ID

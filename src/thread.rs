@@ -26,7 +26,7 @@ use crate::error::{Error, Problem};
 use crate::events::Millis;
 use crate::events::observation::Observations;
 use crate::events::turns::{Turn, Turns};
-use crate::events::work::{Part, Work, WorkSums};
+use crate::events::work::{Part, Work, WorkSums, is_refused};
 use crate::list::change::{Change, ChangeKind, diff, mark_cancelled};
 use crate::list::item::{Author, Item, List, Status};
 use crate::list::report;
@@ -374,6 +374,12 @@ impl Thread {
     /// What the agent did in a part of this thread, if anything is known.
     pub fn work(&self, part: Part<'_>) -> Option<&Work> {
         self.work.get(part)
+    }
+
+    /// The number of calls that were refused after a time, among the observations in memory.
+    pub fn refused_after(&self, time: Millis) -> usize {
+        let newer = self.observations.reported().rev().take_while(|one| one.timestamp > time);
+        newer.filter(|one| is_refused(one)).count()
     }
 
     /// The sums of all work.

@@ -21,6 +21,7 @@ use super::{Event, EventKind, PlanResult, Source, Transcript};
 use crate::events::Millis;
 use crate::events::observation::{Details, Payload, Type};
 use crate::events::policy::Policy;
+use crate::events::work::Part;
 use crate::journal::store::Store;
 use crate::list::change::diff;
 use crate::list::identity::THRESHOLDS;
@@ -45,6 +46,8 @@ pub struct ThreadUpdate {
     pub state: Option<State>,
     /// What the events say of the agent's turn.
     pub turn: Option<Report>,
+    /// Whether calls of the agent were refused.
+    pub has_refusals: bool,
 }
 
 /// Parts of the description of a thread: its project, and that no user looks at its agent.
@@ -86,6 +89,8 @@ struct PendingUpdate {
     list: List,
     state: State,
     ending: Option<Ending>,
+    /// The number of calls that had been refused before.
+    refused: u64,
     /// How far the transcripts of its events were recorded before.
     before: Vec<(Arc<Transcript>, Before)>,
     /// How far they are recorded now, where that changed.
@@ -324,6 +329,7 @@ impl Recorder {
             list: thread.list().clone(),
             state: thread.state(),
             ending: thread.ending(),
+            refused: refused(thread),
             thread: key,
             before: Vec::new(),
             positions: Vec::new(),
@@ -336,7 +342,7 @@ impl Recorder {
 }
 
 fn update(store: &mut Store, pending: PendingUpdate) -> ThreadUpdate {
-    let (mut outcome, mut state) = (pending.outcome, None);
+    let (mut outcome, mut state, mut has_refusals) = (pending.outcome, None, false);
     if let Some(thread) = store.get_mut(&pending.thread) {
         let changes = diff(&pending.list, thread.list());
         outcome = outcome.filter(|_| !changes.is_empty()).map(|outcome| Outcome { changes, ..outcome });
@@ -348,8 +354,14 @@ fn update(store: &mut Store, pending: PendingUpdate) -> ThreadUpdate {
         };
         let is_told = Ending::is_replaced(pending.ending, thread.ending()) || pending.is_moved;
         state = (is_other || is_told).then(|| thread.state());
+        has_refusals = refused(thread) > pending.refused;
     }
-    ThreadUpdate { thread: pending.thread, outcome, state, turn: pending.turn }
+    ThreadUpdate { thread: pending.thread, outcome, state, turn: pending.turn, has_refusals }
+}
+
+/// The number of calls of a thread that were refused.
+fn refused(thread: &Thread) -> u64 {
+    thread.work(Part::Whole).map_or(0, |work| work.refused)
 }
 
 /// The open item that is most similar to `description`, if any is.

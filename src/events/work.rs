@@ -286,7 +286,7 @@ impl WorkSums {
         }
         let files = metadata.files.iter().flatten().filter(|file| !file.path.is_empty());
         let outcome = command_outcome(observation);
-        let is_refused = metadata.refusal.is_some() || outcome == Some(CallOutcome::Refused);
+        let is_refused = is_refused(observation);
         let is_of_files = files.clone().next().is_some() || metadata.more_files == Some(true);
         if !is_of_files && metadata.by_agents.is_none() && outcome.is_none() && !is_refused {
             return;
@@ -366,6 +366,11 @@ impl WorkSums {
 }
 
 /// The outcome of a command; none for other calls.
+/// Whether an observation tells that a call was refused.
+pub(crate) fn is_refused(observation: &Observation) -> bool {
+    observation.metadata.refusal.is_some() || command_outcome(observation) == Some(CallOutcome::Refused)
+}
+
 fn command_outcome(observation: &Observation) -> Option<CallOutcome> {
     let Metadata { outcome, exit_code, command, .. } = observation.metadata;
     let (_, tool) = observation.payload.call();

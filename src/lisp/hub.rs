@@ -323,8 +323,8 @@ fn hub_choose<'e>(env: &'e Env, homes: Value<'e>) -> Result<Value<'e>> {
 /// - `read': the transcript of `:session' was read up to its end.  `:thread' is the key of its thread or
 ///   nil; `:grew' when its file grew, in seconds; `:bytes' the number of bytes read, and `:skipped' that
 ///   of those skipped because a line or a file was too long; `:updates' a list of plists `:thread :outcome
-///   :state', one for each thread with new events; `:warnings' strings for the user.  `:outcome' and
-///   `:state' are nil if the list or the state did not change.
+///   :state :refusals', one for each thread with new events; `:warnings' strings for the user.  `:outcome'
+///   and `:state' are nil if the list or the state did not change, `:refusals' unless calls were refused.
 /// - `progress': a part of it was read, `:bytes' in all; `:thread' is as above.
 /// - `ready': it and the process files of its home were read.
 /// - `quiet': nothing was written for long.

@@ -108,6 +108,7 @@ struct ShownUpdate {
     thread: String,
     outcome: Option<Object>,
     state: Symbol<Option<State>>,
+    refusals: bool,
 }
 
 /// A transcript of a main agent.
@@ -228,7 +229,8 @@ fn shown_update(objects: &mut Objects<'_>, update: &ThreadUpdate) -> Result<Show
     let summary = summary_of(env, &update.thread)?;
     let outcome = update.outcome.as_ref().map(|outcome| shown::outcome(env, outcome, summary, &[]));
     let outcome = outcome.transpose()?.map(|outcome| objects.add(outcome));
-    Ok(ShownUpdate { thread: update.thread.clone(), outcome, state: Symbol(update.state) })
+    let (thread, state) = (update.thread.clone(), Symbol(update.state));
+    Ok(ShownUpdate { thread, outcome, state, refusals: update.has_refusals })
 }
 
 impl From<&Found> for ShownFound {

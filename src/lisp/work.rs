@@ -57,6 +57,15 @@ impl FromLisp<'_> for PartId {
     }
 }
 
+/// See `todo-write-plan-refused'.
+#[defun]
+fn refused<'e>(env: &'e Env, thread: Key, time: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let time: Millis = read::whole_number("time", time)?;
+        with_thread(env, &thread, |thread| thread.refused_after(time))
+    })
+}
+
 /// See `todo-write-work'.
 #[defun]
 fn work(env: &Env, thread: Key, id: PartId) -> Result<Value<'_>> {

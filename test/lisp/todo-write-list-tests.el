@@ -16,6 +16,7 @@
 (require 'todo-write-list)
 (require 'todo-write-log)
 (require 'todo-write-note)
+(require 'todo-write-request)
 (require 'todo-write-timeline)
 (require 'todo-write-visit)
 
@@ -535,6 +536,58 @@ That is in milliseconds since the epoch."
         (todo-write-observe "a" "TITLE" "Late title"))
       (should (string-prefix-p " Late title" (todo-write-test-text)))
       (should (= drawn 0)))))
+
+(defun todo-write-list-tests--now (thread)
+  "Return the cell of the overview that says what the agent of THREAD does now."
+  (let ((agent (todo-write-agent thread)))
+    (substring-no-properties (todo-write-list-cells-now agent (plist-get agent :plan)))))
+
+(ert-deftest todo-write-list-says-which-call-a-dialog-is-about ()
+  (todo-write-list-tests--with
+    (todo-write-test-write "a" '("One" "in_progress"))
+    (dolist (id '("1" "2"))
+      (todo-write-observe "a" "TOOL_CALL" `(:name "Bash" :input (:command ,(concat "make " id)))
+                          :call-id id))
+    (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Bash") :call-id "2" :outcome 'ok)
+    (todo-write-set-activity "a" 'waiting "permission prompt")
+    (should (equal "permission prompt: make 1" (todo-write-list-tests--now "a")))
+    ;; A request says it better.
+    (todo-write-request "a" :id "r" :kind 'permission :title "May I?" :detail "make"
+                        :options '((:label "Yes" :value "y" :kind allow)) :answer #'ignore)
+    (should (equal "May I?" (todo-write-list-tests--now "a")))
+    (todo-write-withdraw "a" "r")
+    (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Bash") :call-id "1" :outcome 'ok)
+    (todo-write-set-activity "a" 'waiting "permission prompt")
+    (should (equal "permission prompt" (todo-write-list-tests--now "a")))))
+
+(ert-deftest todo-write-list-counts-refusals-until-the-plan-was-seen ()
+  (todo-write-list-tests--with
+    (cl-flet ((refuse ()
+                ;; Times are in milliseconds.
+                (let ((now (todo-write-core-now)))
+                  (todo-write-test-wait (lambda () (> (todo-write-core-now) now))))
+                (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Bash") :outcome 'refused)))
+      (todo-write-test-write "a" '("One" "in_progress"))
+      (refuse)
+      (todo-write-list)
+      (switch-to-buffer "*scratch*")
+      (delete-other-windows)
+      ;; What there was before is not new.
+      (should (equal "Doing: One" (todo-write-list-tests--now "a")))
+      (refuse)
+      (refuse)
+      (should (equal "⊘2 refused Doing: One" (todo-write-list-tests--now "a")))
+      (should (= 2 (plist-get (todo-write-agent "a") :refused)))
+      (todo-write-set-activity "a" 'working)
+      (should (= 2 (plist-get (todo-write-agent "a") :refused)))
+      (cl-letf (((symbol-function 'todo-write-agents--visible-p) (lambda (&rest _) t)))
+        (todo-write-agents--look)
+        (should (equal "Doing: One" (todo-write-list-tests--now "a")))
+        ;; Seen at once.
+        (refuse))
+      (should (equal "Doing: One" (todo-write-list-tests--now "a")))
+      (refuse)
+      (should (equal "⊘1 refused Doing: One" (todo-write-list-tests--now "a"))))))
 
 (provide 'todo-write-list-tests)
 ;;; todo-write-list-tests.el ends here

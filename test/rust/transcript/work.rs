@@ -350,6 +350,31 @@ fn a_refused_call_of_claude_code_says_who_refused_it_and_why() {
 }
 
 #[test]
+fn an_update_says_whether_calls_were_refused_and_their_thread_how_many_of_late() {
+    let mut session = at_work();
+    session.call("Bash", json!({"command": "ls"}), "", Value::Null);
+    let mut followed = session.followed();
+    let counts = [true, false, true].map(|is_refused| {
+        let begun = session.lines.len();
+        session.call("Bash", json!({"command": "rm x"}), "Exit code 1", Value::Null);
+        let result = session.lines.last_mut().unwrap();
+        result["message"]["content"][0]["is_error"] = true.into();
+        if is_refused {
+            result["toolDenialKind"] = "permission-rule".into();
+        }
+        session.lines[begun..].iter().for_each(|line| followed.line(line));
+        let updates = followed.read().1;
+        assert_eq!(updates.iter().map(|update| update.has_refusals).collect::<Vec<_>>(), [is_refused]);
+        let thread = followed.store.get("claude:s").unwrap().unwrap();
+        let calls = thread.observed(&Filter { kind: Some(Type::ToolExecution), ..Filter::default() });
+        (thread.refused_after(0), calls.last().unwrap().timestamp)
+    });
+    let thread = followed.store.get("claude:s").unwrap().unwrap();
+    assert_eq!(counts.map(|(count, _)| count), [1, 1, 2]);
+    assert_eq!(counts.map(|(_, time)| thread.refused_after(time)), [1, 1, 0]);
+}
+
+#[test]
 fn a_command_of_codex_tells_what_it_did_in_git_and_who_refused_it() {
     let item = |status: &str, code: Option<i64>, output: &str| {
         json!({"item": {"type": "CommandExecution", "id": "exec-1", "status": status,
