@@ -51,6 +51,24 @@ It is in milliseconds since the epoch."
   "Return non-nil if the host of THREAD guessed its activity."
   (plist-get (todo-write-activity-get thread) :inferred))
 
+;;; Reading
+
+(defvar todo-write-activity--reading (make-hash-table :test #'equal)
+  "How much of a session is read, in percent, by the threads of those being read.")
+
+(defun todo-write-activity-reading (thread)
+  "Return how much of the session of THREAD is read, in percent.
+Return nil unless it is being read for the first time."
+  (gethash thread todo-write-activity--reading))
+
+(defun todo-write-activity-note-reading (thread percent)
+  "Note that PERCENT of the session of THREAD is read, and dispatch that.
+PERCENT nil means that none is being read."
+  (unless (eql percent (todo-write-activity-reading thread))
+    (if percent (puthash thread percent todo-write-activity--reading)
+      (remhash thread todo-write-activity--reading))
+    (todo-write-events-dispatch thread 'reading percent)))
+
 ;;; Spinner
 
 (defvar todo-write-activity--frame 0

@@ -274,17 +274,21 @@ build the module."
 (defun todo-write--wait-a-moment (seconds percent)
   "Run timers and filters for a moment, while the module works on files.
 The module calls this again and again; SECONDS have passed since the first
-time.  Say so from 0.3 seconds on, with PERCENT, how much is done, unless
-that is nil.  `C-g' quits, also where quitting is inhibited: the call that
-waits has changed nothing yet."
+time.  Say so, with PERCENT, how much is done, or nil.  `C-g' quits, also
+where quitting is inhibited: the call that waits has changed nothing yet."
+  (todo-write-core-say-wait seconds percent)
+  (let (inhibit-quit)
+    (save-match-data
+      (accept-process-output nil 0.01))))
+
+(defun todo-write-core-say-wait (seconds percent)
+  "Say `todo-write-core-wait-words' if the wait has taken SECONDS, more than 0.3.
+PERCENT is how much is done, or nil."
   (when (and (> seconds 0.3) (not noninteractive))
     (let ((text (format (if percent "%s...%d%%" "%s...") todo-write-core-wait-words percent))
           message-log-max)
       (unless (equal text (current-message))
-        (message "%s" text))))
-  (let (inhibit-quit)
-    (save-match-data
-      (accept-process-output nil 0.01))))
+        (message "%s" text)))))
 
 (defun todo-write-core-file-bytes (file limit)
   "Return the first LIMIT bytes of the local FILE as a unibyte string, or nil.

@@ -60,11 +60,11 @@ grew within `todo-write-follow-quiet' seconds."
 FILE is its transcript, ID the hub's number, or nil while its machine is
 not known to the hub; THREAD is a key, once it is known.  GREW is when the file
 last grew.  AUTOMATIC is t if the mode picked it, `machine' if it was
-picked since all of its machine are followed.  BYTES is the number of
-those read so far.  SHOW is non-nil if its plan is to be shown once it is
+picked since all of its machine are followed.  BEGUN is when reading
+began, PERCENT how much of it is read, or nil.  SHOW is non-nil if its plan is to be shown once it is
 read.  STATE is nil until all that FILE has was read, `ready' afterwards,
 `check' while that is asked again.  FAILED is why it cannot be read."
-  file id thread grew automatic (bytes 0) show state failed)
+  file id thread grew automatic begun percent show state failed)
 
 (defvar todo-write-follow--followed nil
   "The sessions that are followed, the newest first.")
@@ -191,15 +191,21 @@ If SHOW is non-nil, wait only until its plan can be shown.  Signal
   (when (eq 'ready (todo-write-follow--session-state session))
     (setf (todo-write-follow--session-state session) 'check)
     (todo-write-core-call todo-write-dyn--hub-check (todo-write-follow--session-id session)))
-  (todo-write-hub-wait
-   (lambda ()
-     (or (eq 'ready (todo-write-follow--session-state session))
-         (not (memq session todo-write-follow--followed))
-         (when-let* ((thread (and show (todo-write-follow--session-thread session))))
-           (> (length (todo-write-items thread)) 0))
-         (ignore
-          (when (and show (> (todo-write-follow--session-bytes session) 0))
-            (message "Reading the session…"))))))
+  (let ((todo-write-core-wait-words "Reading the session")
+        (begun (float-time)))
+    (todo-write-hub-wait
+     (lambda ()
+       (or (eq 'ready (todo-write-follow--session-state session))
+           (not (memq session todo-write-follow--followed))
+           (when-let* ((thread (and show (todo-write-follow--session-thread session))))
+             (> (length (todo-write-items thread)) 0))
+           (ignore
+            (when show
+              (todo-write-core-say-wait (- (float-time) begun)
+                                    (todo-write-follow--session-percent session)))))))
+    ;; What was said is outdated.
+    (when (string-prefix-p todo-write-core-wait-words (or (current-message) ""))
+      (message nil)))
   (when-let* ((reason (todo-write-follow--session-failed session)))
     (todo-write-core-wrong "transcript" (todo-write-follow--session-file session)
                            (format "an existing file of yours (%s)" reason))))
@@ -343,6 +349,7 @@ connected; see `todo-write-disconnect'."
          (id (todo-write-core-call todo-write-dyn--hub-follow
                file (and machine (list machine (todo-write-machines-prefix machine))))))
     (setf (todo-write-follow--session-id session) id
+          (todo-write-follow--session-begun session) (float-time)
           (todo-write-follow--session-state session) nil)
     (when id
       (puthash id session todo-write-follow--ids))))
@@ -384,15 +391,30 @@ There are none while nothing is followed, unless ALL is non-nil."
      (when-let* ((session (gethash (plist-get message :session) todo-write-follow--ids)))
        (pcase kind
          ('read (todo-write-follow--receive-read session message))
-         ('progress (setf (todo-write-follow--session-thread session)
-                          (plist-get message :thread)
-                          (todo-write-follow--session-bytes session)
-                          (plist-get message :bytes)))
+         ('progress (todo-write-follow--receive-progress
+                     session (plist-get message :thread) (plist-get message :percent)))
          ('ready (todo-write-follow--receive-ready session))
          ('moved (todo-write-follow--go-along session (plist-get message :file)))
          ('unreadable (todo-write-follow--lose-file session (plist-get message :reason)))
          ('failed (todo-write-follow--lose-file
                    session "its reader failed; please report this")))))))
+
+(defvar todo-write-follow--patience 0.3
+  "Seconds of reading a session after which it is said how much of it is read.")
+
+(defun todo-write-follow--receive-progress (session thread percent)
+  "Note that PERCENT of SESSION is read, whose plan is THREAD; nil is unknown.
+Tell those who show it after `todo-write-follow--patience'."
+  (setf (todo-write-follow--session-thread session) thread
+        (todo-write-follow--session-percent session) percent)
+  (when (and thread (> (- (float-time) (todo-write-follow--session-begun session))
+                       todo-write-follow--patience))
+    (todo-write-activity-note-reading thread percent)))
+
+(defun todo-write-follow--end-progress (session)
+  "Note that SESSION is not being read."
+  (when-let* ((thread (todo-write-follow--session-thread session)))
+    (todo-write-activity-note-reading thread nil)))
 
 (defun todo-write-follow--receive-homes (homes)
   "Handle HOMES, the folders of running agents by the variables that name them."
@@ -442,6 +464,7 @@ The hub's name of a file on another machine is taken as it is."
 MOVED non-nil means that it is followed on from another file."
   (setq todo-write-follow--followed (delq session todo-write-follow--followed))
   (remhash (todo-write-follow--session-file session) todo-write-follow--files)
+  (todo-write-follow--end-progress session)
   (when-let* ((id (todo-write-follow--session-id session))
               (inhibit-quit t))
     (remhash id todo-write-follow--ids)
@@ -543,6 +566,7 @@ A new hub had not known it when they were begun."
   (todo-write-events-warn (plist-get message :warnings))
   (setf (todo-write-follow--session-thread session) (plist-get message :thread)
         (todo-write-follow--session-grew session) (plist-get message :grew))
+  (todo-write-follow--end-progress session)
   (dolist (update (plist-get message :updates))
     (let ((thread (plist-get update :thread)))
       (todo-write-plan-publish thread (plist-get update :outcome))

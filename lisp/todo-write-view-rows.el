@@ -253,7 +253,14 @@ CATEGORY is a symbol with the text properties of its line."
 
 (defun todo-write-view-rows--activity ()
   "Return the activity of the agent, since when and why, or nil if idle.
-For a plan that is paused, return the reason."
+For a plan that is paused, return the reason.  While its session is being
+read, return how much of it is."
+  (if-let* ((percent (todo-write-activity-reading todo-write-view-thread)))
+      (propertize (format "reading, %d %%" percent) 'face 'todo-write-detail)
+    (todo-write-view-rows--activity-now)))
+
+(defun todo-write-view-rows--activity-now ()
+  "Return what `todo-write-view-rows--activity' does of a session that is read."
   (pcase-let* ((`(,activity . ,reason) (todo-write-activity todo-write-view-thread))
                (since (todo-write-activity-since todo-write-view-thread))
                (age (and since (todo-write-text-age (/ since 1000))))

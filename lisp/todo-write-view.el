@@ -145,7 +145,8 @@ A buffer without a thread adopts THREAD, unless that is a subagent's."
 For `todo-write-events-functions'."
   (pcase what
     ('change (todo-write-view--on-change thread data))
-    ((or 'state 'activity (and 'observed (guard (member data '("TITLE" "STATE_UPDATE")))))
+    ((or 'state 'activity 'reading
+         (and 'observed (guard (member data '("TITLE" "STATE_UPDATE")))))
      (todo-write-view--on-state thread)
      (when (equal data "STATE_UPDATE")
        (todo-write-view--on-observe thread data)))

@@ -105,6 +105,9 @@ pub struct Piece {
     pub bytes: u64,
     /// The number of bytes skipped, because a line or a file was too long.
     pub skipped: u64,
+    /// The size of the session's file while what it has is read for the first time, else 0.
+    #[serde(default)]
+    pub size: u64,
     /// The bare key of the session's thread, once the file has named it.
     pub thread: Option<String>,
     /// The root of its project, if that was found.

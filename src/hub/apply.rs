@@ -38,6 +38,8 @@ pub struct Applied {
     pub bytes: u64,
     /// The number of bytes skipped, because a line or a file was too long.
     pub skipped: u64,
+    /// The size of the session's file, while it is read for the first time.
+    size: u64,
     /// The key of the session's thread, once the file has named it.
     pub thread: Option<String>,
     /// When the session's file grew.
@@ -46,6 +48,14 @@ pub struct Applied {
     pub warnings: Vec<String>,
     /// The changes of threads.
     pub updates: Vec<ThreadUpdate>,
+}
+
+impl Applied {
+    /// How much of the session's file is read, in percent, while it is read for the first time.
+    pub fn percent(&self) -> Option<u64> {
+        // There may be other files beside it.
+        self.bytes.saturating_mul(100).checked_div(self.size).map(|percent| percent.min(99))
+    }
 }
 
 impl Applier {
@@ -68,6 +78,7 @@ impl Applier {
         self.applied.warnings.extend(piece.warning);
         self.applied.bytes = self.applied.bytes.saturating_add(piece.bytes);
         self.applied.skipped = self.applied.skipped.saturating_add(piece.skipped);
+        self.applied.size = self.applied.size.max(piece.size);
         self.applied.thread = piece.thread.map(|bare| self.recorder.key(bare));
         if let Some(first) = piece.events.first().filter(|_| self.needs_all.is_none()) {
             self.needs_all = Some(self.recorder.needs_all(store, first));

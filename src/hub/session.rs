@@ -184,10 +184,12 @@ impl SessionTask {
             let found = if folder.is_absolute() { shared.project_of(root, folder) } else { None };
             self.project = Some(found.and_then(|found| found.to_str().map(str::to_owned)));
         }
+        let size = if self.is_caught_up { None } else { self.path.metadata().ok() };
         let Appended { change, bytes, skipped, is_partial, events } = appended;
         let mut piece = Piece {
             bytes,
             skipped,
+            size: size.map_or(0, |file| file.len()),
             grew: Some(self.grew),
             warning: self.follower.as_mut().and_then(Follower::take_warning),
             is_restart: change == TailChange::Replaced,

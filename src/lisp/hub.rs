@@ -45,7 +45,7 @@ pub(super) struct Followed {
 /// What Lisp is told.
 pub(super) enum Report {
     Read(SessionId, Applied, Vec<String>, Vec<Changed>),
-    Progress(SessionId, Option<String>, u64),
+    Progress(SessionId, Option<String>, Option<u64>),
     Processes(Vec<Process>, Vec<Changed>),
     Other(Message, Vec<Changed>),
 }
@@ -325,7 +325,8 @@ fn hub_choose<'e>(env: &'e Env, homes: Value<'e>) -> Result<Value<'e>> {
 ///   of those skipped because a line or a file was too long; `:updates' a list of plists `:thread :outcome
 ///   :state :refusals', one for each thread with new events; `:warnings' strings for the user.  `:outcome'
 ///   and `:state' are nil if the list or the state did not change, `:refusals' unless calls were refused.
-/// - `progress': a part of it was read, `:bytes' in all; `:thread' is as above.
+/// - `progress': a part of it was read, `:percent' of its file, or nil if that is unknown; `:thread' is as
+///   above.
 /// - `ready': it and the process files of its home were read.
 /// - `quiet': nothing was written for long.
 /// - `silent': no line tells for two minutes whether its agent, Codex, still works.
@@ -487,7 +488,7 @@ impl Module {
         }
         let progress = partly.into_iter().filter_map(|id| {
             let applied = self.followed.appliers.get(&id)?.progress();
-            Some(Report::Progress(id, applied.thread.clone(), applied.bytes))
+            Some(Report::Progress(id, applied.thread.clone(), applied.percent()))
         });
         reports.extend(progress.collect::<Vec<_>>());
         reports

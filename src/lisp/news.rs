@@ -34,7 +34,7 @@ enum News {
     Progress {
         session: SessionId,
         thread: Option<String>,
-        bytes: u64,
+        percent: Option<u64>,
     },
     Processes {
         changes: Vec<Changed>,
@@ -165,7 +165,7 @@ pub(super) fn to_lisp(env: &Env, report: Report) -> Result<Value<'_>> {
                 warnings,
             }
         }
-        Report::Progress(session, thread, bytes) => News::Progress { session, thread, bytes },
+        Report::Progress(session, thread, percent) => News::Progress { session, thread, percent },
         Report::Processes(live, changes) => {
             News::Processes { changes, processes: live.into_iter().map(ShownProcess::from).collect() }
         }
@@ -209,7 +209,7 @@ fn of_message(message: Message, changes: Vec<Changed>) -> News {
         },
         Message::Door(_) | Message::DoorThere(..) => News::Door {},
         // These are applied and noted before.
-        Message::Events(session, _) => News::Progress { session, thread: None, bytes: 0 },
+        Message::Events(session, _) => News::Progress { session, thread: None, percent: None },
         Message::Processes { .. } => News::Processes { changes, processes: Vec::new() },
     }
 }

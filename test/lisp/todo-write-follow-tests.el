@@ -1352,5 +1352,38 @@ UUID begins the names of the lines."
                              :content [(:type "output_text" :text "Going on")])))
       (todo-write-test-wait (lambda () (equal '(working) (todo-write-activity thread)))))))
 
+(ert-deftest todo-write-follow-tells-how-much-of-a-long-session-is-read ()
+  (todo-write-follow-tests--with
+    (require 'todo-write-view)
+    (let* ((file (todo-write-follow-tests--session (expand-file-name "s.jsonl" folder)
+                                                   "s" "Bake" "Knead"))
+           (line (concat (json-serialize `(:type "assistant" :sessionId "s"
+                                           :message (:role "assistant" :id "m"
+                                                     :content [(:type "text" :text "So")])))
+                         "\n"))
+           told headers
+           (note (lambda (thread what data)
+                   (when (and (eq what 'reading) (equal thread "claude:s"))
+                     (push data told)
+                     (let ((todo-write-view-thread thread))
+                       (push (todo-write-view-rows--activity) headers))))))
+      (todo-write-follow-tests--append file (mapconcat #'identity (make-list 3000 line) ""))
+      (add-hook 'todo-write-events-functions note)
+      (unwind-protect
+          (let ((todo-write-follow--patience 0))
+            (todo-write-follow file)
+            (should (equal nil (car told)))
+            (should (apply #'<= (reverse (cdr told))))
+            (should (cl-every (lambda (percent) (<= 0 percent 99)) (cdr told)))
+            (should (< 1 (length told)))
+            (should (equal (format "reading, %d %%" (cadr told)) (cadr headers)))
+            (should-not (string-search "reading" (or (car headers) "")))
+            ;; Later lines are told at once.
+            (setq told nil)
+            (todo-write-follow-tests--append file line)
+            (todo-write-follow file)
+            (should-not told))
+        (remove-hook 'todo-write-events-functions note)))))
+
 (provide 'todo-write-follow-tests)
 ;;; todo-write-follow-tests.el ends here

@@ -116,8 +116,8 @@ The variable `folder' has the name of a folder there."
                           (before (funcall inherited)))
                      (write-session file 2000)
                      (todo-write-follow--begin file)
-                     (wait-for (lambda () (< 0 (todo-write-follow--session-bytes
-                                                (todo-write-follow--find file)))))
+                     (wait-for (lambda () (todo-write-follow--session-percent
+                                           (todo-write-follow--find file))))
                      (prin1 (list before (funcall inherited))))))))
     (should (equal before after))))
 
@@ -153,9 +153,7 @@ The variable `folder' has the name of a folder there."
                                    (dolist (file files) (write-session file 3000))
                                    (mapc #'todo-write-follow--begin files)
                                    (wait-for (lambda ()
-                                               (cl-some (lambda (session)
-                                                          (< 0 (todo-write-follow--session-bytes
-                                                                session)))
+                                               (cl-some #'todo-write-follow--session-percent
                                                         todo-write-follow--followed)))
                                    (when (all-ready-p) (error "All is read"))
                                    (princ (format "leaves at %f\n" (float-time)))

@@ -89,7 +89,7 @@ impl Homes {
 
     /// Waits for a message that `find` accepts; keeps the others.
     fn wait<T>(&mut self, mut find: impl FnMut(&Message) -> Option<T>) -> T {
-        let end = Instant::now() + Duration::from_secs(20);
+        let end = Instant::now() + Duration::from_secs(60);
         loop {
             while let Some(message) = self.hub.take() {
                 let found = find(&message);
@@ -519,6 +519,25 @@ fn a_file_that_is_truncated_while_its_history_is_read_is_recorded_once() {
     });
     homes.apply(id, &mut applier, &mut store);
     assert_eq!(calls(&mut store, "claude:s"), ids(0..6));
+}
+
+#[test]
+fn pieces_have_the_size_of_the_file_until_it_is_read() {
+    let mut homes = Homes::new();
+    let lines = list("s", 0, "Dig");
+    let path = homes.write("s", &lines);
+    let id = homes.hub.follow(&path);
+    let size = |homes: &mut Homes| {
+        homes.wait(|message| match message {
+            Message::Events(_, piece) if piece.bytes > 0 => Some((piece.size, piece.bytes)),
+            _ => None,
+        })
+    };
+    assert_eq!(size(&mut homes), (lines.len() as u64, lines.len() as u64));
+    homes.wait_until_ready(id);
+    let more = list("s", 1, "Rake");
+    homes.write("s", &more);
+    assert_eq!(size(&mut homes), (0, more.len() as u64));
 }
 
 #[test]
