@@ -280,20 +280,35 @@ fn first_free_id<'i>(items: impl Iterator<Item = &'i Arc<Item>>) -> u64 {
 mod tests {
     use super::*;
 
-    #[test]
-    fn each_file_of_a_session_has_its_own_position() {
-        let mut thread = Thread::new("claude:s", Map::new(), 1);
-        let of = |subagent: Option<&str>, offset| PositionRecord {
+    fn position(subagent: Option<&str>, offset: u64) -> PositionRecord {
+        PositionRecord {
             subagent: subagent.map(str::to_owned),
             session: "s".into(),
             offset,
             ..PositionRecord::default()
-        };
-        for position in [of(None, 10), of(Some("a1"), 5), of(None, 20)] {
+        }
+    }
+
+    /// A thread with positions of a session and of a subagent.
+    fn with_positions() -> Thread {
+        let mut thread = Thread::new("claude:s", Map::new(), 1);
+        for position in [position(None, 10), position(Some("a1"), 5), position(None, 20)] {
             thread.apply(&Record::Position(position));
         }
-        assert_eq!(thread.recorded_until(&of(None, 0)), Some(20));
-        assert_eq!(thread.recorded_until(&of(Some("a1"), 0)), Some(5));
+        thread
+    }
+
+    #[test]
+    fn each_file_of_a_session_has_its_own_position() {
+        let thread = with_positions();
+        assert_eq!(thread.recorded_until(&position(None, 0)), Some(20));
+        assert_eq!(thread.recorded_until(&position(Some("a1"), 0)), Some(5));
         assert_eq!(thread.positions.len(), 2);
+    }
+
+    #[test]
+    fn the_whole_state_has_the_positions_that_a_damaged_journal_lost() {
+        let (restored, _) = Thread::replayed("claude:s", &[with_positions().full(1)], 1);
+        assert_eq!(restored.positions, with_positions().positions);
     }
 }
