@@ -511,3 +511,20 @@ texts! {
     ToolResult: name content;
     TokensUsed: model;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_texts_of_a_call_are_those_of_its_fields_and_of_what_the_host_added_but_no_ids() {
+        let content = serde_json::json!({
+            "id": "call", "name": "ls", "input": {"path": "/garden"}, "cost": {"id": "cost", "unit": "euro"},
+        });
+        let mut payload = Payload::new(Type::ToolCall, content);
+        payload.each_text_mut(&mut |text| text.push('!'));
+        let mut texts = Vec::new();
+        payload.each_text(&mut |text| texts.push(text.to_owned()));
+        assert_eq!(texts, ["ls!", "/garden!", "euro!"]);
+    }
+}
