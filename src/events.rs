@@ -7,6 +7,7 @@ pub mod observation;
 pub mod patch;
 pub mod payload;
 pub mod policy;
+pub mod review;
 pub mod stream;
 pub mod turns;
 pub mod work;

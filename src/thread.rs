@@ -25,6 +25,7 @@ use serde_json::{Map, Value};
 use crate::error::{Error, Problem};
 use crate::events::Millis;
 use crate::events::observation::Observations;
+use crate::events::review::{Review, Scope};
 use crate::events::turns::{Turn, Turns};
 use crate::events::work::{Part, Work, WorkSums, is_refused};
 use crate::list::change::{Change, ChangeKind, diff, mark_cancelled};
@@ -95,6 +96,7 @@ pub struct Thread {
     activity: AgentActivity,
     observations: Observations,
     work: WorkSums,
+    review: Review,
     turns: Turns,
     /// Whether its journal is so long that contents are abridged.
     is_abridged: bool,
@@ -151,6 +153,7 @@ impl Thread {
             activity: AgentActivity::default(),
             observations: Observations::new(history_limit),
             work: WorkSums::default(),
+            review: Review::default(),
             turns: Turns::default(),
             is_abridged: false,
             streaming: Streaming::default(),
@@ -385,6 +388,20 @@ impl Thread {
     /// The sums of all work.
     pub(crate) fn work_sums(&self) -> &WorkSums {
         &self.work
+    }
+
+    /// The changes of files, and which of them were reviewed.
+    pub(crate) fn review(&self) -> &Review {
+        &self.review
+    }
+
+    /// Marks changes as reviewed, or as new again. Returns the number of those that were not marked so.
+    pub(crate) fn mark(&mut self, of: Scope<'_>, reviewed: bool, now: Millis) -> usize {
+        let (marking, count) = self.review.marking(of, reviewed);
+        if count > 0 {
+            self.make(Record::Review { timestamp: now, marking });
+        }
+        count
     }
 
     /// How far the transcript of a position is recorded, in bytes; `None` if it is not known here.

@@ -66,6 +66,17 @@ impl ChangedFile {
 /// [`LONGEST`] bytes of hunks are kept, none of them in part; a last line then counts the others. Hunks
 /// whose lines do not match their header are left out.
 pub fn complete(path: &str, project: &str, change: FileChange, hunks: &str) -> String {
+    complete_within(LONGEST, path, project, change, hunks)
+}
+
+/// As [`complete`], with at most `most` bytes of hunks.
+pub(crate) fn complete_within(
+    most: usize,
+    path: &str,
+    project: &str,
+    change: FileChange,
+    hunks: &str,
+) -> String {
     let name = quoted(relative(path, project));
     let mut patch = String::new();
     if change.inexact {
@@ -80,7 +91,7 @@ pub fn complete(path: &str, project: &str, change: FileChange, hunks: &str) -> S
     let (whole, left_out) = whole_hunks(hunks);
     let mut kept = String::new();
     let is_kept = |hunk: &&WholeHunk<'_>| {
-        let fits = kept.len() + hunk.text.len() <= LONGEST;
+        let fits = kept.len() + hunk.text.len() <= most;
         if fits {
             kept.push_str(hunk.text);
         }

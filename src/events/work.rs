@@ -394,6 +394,13 @@ impl CommandWork {
 }
 
 impl Work {
+    /// The work of changes of files alone.
+    pub(crate) fn of_files<'f>(files: impl Iterator<Item = &'f FileEntry>) -> Work {
+        let mut work = Work::default();
+        files.for_each(|file| work.add_file(file));
+        work
+    }
+
     fn add_file(&mut self, entry: &FileEntry) {
         let place = *self.by_path.entry(entry.path.clone()).or_insert_with(|| {
             self.files.push(FileWork { path: entry.path.clone(), ..FileWork::default() });

@@ -42,6 +42,7 @@ impl Thread {
                 self.reading.pass(position.read);
                 self.keep_position(position);
             }
+            Record::Review { marking, .. } => self.review.mark(marking),
             Record::Call(call) => self.reading.push(call.clone()),
             Record::Observation(observation) => self.keep_observation(Arc::clone(observation)),
         }
@@ -173,6 +174,7 @@ impl Thread {
         full.positions.iter().for_each(|position| self.keep_position(position));
         self.reading.restore(full.read, &full.ahead);
         self.observations.skip_to(full.observations);
+        self.review.restore(&full.marks);
     }
 
     /// The record of the whole state.
@@ -192,6 +194,7 @@ impl Thread {
             positions: self.positions.clone(),
             read: self.reading.revision(),
             ahead: self.reading.ahead().iter().cloned().collect(),
+            marks: self.review.marks().clone(),
         })
     }
 

@@ -78,6 +78,7 @@ impl Thread {
         let in_progress = if is_prompt { self.in_progress() } else { Vec::new() };
         let turn = self.turns.add(&observation, in_progress);
         self.work.add(&observation, turn);
+        self.review.add(&observation, turn);
         let Metadata { call_id, items, .. } = &observation.metadata;
         if let (Type::ToolCall, Some(call), Some(items)) = (observation.kind(), call_id, items) {
             if self.moments.len() == MANY_MOMENTS {

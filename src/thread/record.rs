@@ -20,6 +20,7 @@ use super::clock::Clock;
 use super::revision::Stamp;
 use crate::events::Millis;
 use crate::events::observation::Observation;
+use crate::events::review::{Marking, Marks};
 use crate::list::change::Change;
 use crate::list::item::{Item, List};
 
@@ -82,6 +83,14 @@ pub enum Record {
     },
     /// How far a transcript is recorded with the records that follow.
     Position(PositionRecord),
+    /// The user has reviewed changes of files, or has taken that back.
+    Review {
+        /// When.
+        timestamp: Millis,
+        /// Which.
+        #[serde(flatten)]
+        marking: Marking,
+    },
     /// An observation that does not follow from a revision.
     Observation(Arc<Observation>),
 }
@@ -188,6 +197,13 @@ pub struct FullRecord {
     /// The calls whose lines are not recorded yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ahead: Vec<StoredCall>,
+    /// Which changes of files were reviewed.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub marks: Marks,
+}
+
+fn is_default(marks: &Marks) -> bool {
+    *marks == Marks::default()
 }
 
 fn is_false(flag: &bool) -> bool {
@@ -225,7 +241,9 @@ impl Record {
     /// The time of the record, if it has one.
     pub fn timestamp(&self) -> Option<Millis> {
         match self {
-            Record::Thread { timestamp, .. } | Record::State { timestamp, .. } => Some(*timestamp),
+            Record::Thread { timestamp, .. }
+            | Record::State { timestamp, .. }
+            | Record::Review { timestamp, .. } => Some(*timestamp),
             Record::Observation(observation) => Some(observation.timestamp),
             Record::Revision(made) => Some(made.stamp.timestamp),
             Record::Full(full) => Some(full.timestamp),
@@ -239,6 +257,11 @@ impl Record {
         let highest = match self {
             Record::Thread { timestamp, .. } | Record::State { timestamp, .. } => *timestamp,
             Record::Revision(made) => made.number.max(made.stamp.timestamp).max(made.next_id).max(made.known),
+            Record::Review { timestamp, marking } => {
+                let numbers = marking.changes.iter().map(|(number, _)| *number);
+                numbers.chain(marking.until).fold(*timestamp, u64::max)
+            }
+            Record::Full(full) if !full.marks.is_below(COUNTER_LIMIT) => COUNTER_LIMIT,
             Record::Full(full) => {
                 let counts = full.number.max(full.next_id).max(full.known).max(full.observations);
                 counts.max(full.timestamp).max(full.read)

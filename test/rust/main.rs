@@ -30,6 +30,7 @@ mod observations;
 mod patch;
 mod place_laws;
 mod reports;
+mod review;
 mod text;
 mod thread;
 mod thread_laws;

@@ -1,0 +1,514 @@
+//! Review: what an agent changed since the user last looked.
+//!
+//! A change is one file in one event. To show the new changes of a file as one difference, their patches are
+//! taken back from the file as it is now, newest first: what is left is the file as it was reviewed, with what
+//! others did to it since. That is exact, or it is not done at all.
+
+use std::borrow::Cow;
+use std::collections::{BTreeSet, VecDeque};
+
+use serde::{Deserialize, Serialize};
+
+use crate::events::observation::Observation;
+use crate::events::patch::{ChangedFile, FileChange, complete, complete_within};
+use crate::events::payload::FileEntry;
+use crate::events::work::{Part, Work, belongs};
+use crate::text::lines::{WholeHunk, whole_hunks};
+use crate::wire::wire_names;
+
+/// The largest size in bytes of a file that is composed.
+pub const LARGEST_FILE: usize = 16 * 1024 * 1024;
+/// The largest number of changes of a thread that are known to be new. Older ones count as reviewed.
+const MOST_CHANGES: usize = 100_000;
+/// The largest number of lines that are compared to find the hunks of a file.
+const MOST_COMPARED: usize = 100_000_000;
+
+wire_names! {
+    /// Why the new changes of a file are not shown as one difference.
+    pub enum NotComposed {
+        /// Lines of a change are no longer in the file.
+        OtherHand = "another hand changed the same lines",
+        /// They are at several places, none of which is where the change was.
+        Ambiguous = "its lines are at several places",
+        /// A patch may differ from the file.
+        Inexact = "a patch is inexact",
+        /// Not all hunks of a patch are recorded.
+        Cut = "a patch is cut",
+        /// Only the numbers of lines are recorded.
+        OnlyNumbers = "of a change only numbers are recorded",
+        /// The file has no text.
+        Binary = "the file is binary or not UTF-8",
+        /// The file is larger than [`LARGEST_FILE`].
+        TooLarge = "the file is too large",
+        /// The file is on another machine.
+        Elsewhere = "the file is on another machine",
+        /// It cannot be read.
+        Unreadable = "the file cannot be read",
+        /// Later changes of the same file, which stay, are in the way.
+        Between = "changes that are not part of this came between",
+    }
+}
+
+/// Names a change: the number of its observation, and the place of the file among its files, from 0.
+pub type ChangeId = (u64, u64);
+
+/// Which changes were reviewed: all up to a number but for some, and some after it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Marks {
+    /// The number of an observation, or 0.
+    pub until: u64,
+    /// Those up to that number that were not reviewed.
+    pub but: BTreeSet<ChangeId>,
+    /// Those after it that were.
+    pub also: BTreeSet<ChangeId>,
+}
+
+impl Marks {
+    fn has(&self, id: ChangeId) -> bool {
+        if id.0 <= self.until { !self.but.contains(&id) } else { self.also.contains(&id) }
+    }
+
+    fn set(&mut self, id: ChangeId, is_reviewed: bool) {
+        let (exceptions, is_exception) =
+            if id.0 <= self.until { (&mut self.but, !is_reviewed) } else { (&mut self.also, is_reviewed) };
+        if is_exception {
+            exceptions.insert(id)
+        } else {
+            exceptions.remove(&id)
+        };
+    }
+
+    /// Whether all counters are below a limit.
+    pub(crate) fn is_below(&self, limit: u64) -> bool {
+        self.until < limit && self.but.iter().chain(&self.also).all(|(number, _)| *number < limit)
+    }
+}
+
+/// Marks of changes, as a record has them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Marking {
+    /// Whether they are reviewed from now on, or new again.
+    pub reviewed: bool,
+    /// The changes; empty for all up to `until`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<ChangeId>,
+    /// The number of the newest observation of all changes, if all are marked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<u64>,
+}
+
+/// A change of a thread, without its patch.
+#[derive(Clone, Debug)]
+struct Known {
+    id: ChangeId,
+    turn: usize,
+    items: Vec<String>,
+    file: FileEntry,
+}
+
+/// The changes of a thread and their marks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Review {
+    changes: VecDeque<Known>,
+    marks: Marks,
+}
+
+impl Review {
+    /// Adds the changes of an observation of the turn with this index.
+    pub(crate) fn add(&mut self, observation: &Observation, turn: usize) {
+        if !belongs(observation, Part::Whole) {
+            return;
+        }
+        let items = observation.metadata.items.clone().unwrap_or_default();
+        for (place, file) in (0..).zip(observation.metadata.files.iter().flatten()) {
+            if file.path.is_empty() {
+                continue;
+            }
+            if self.changes.len() == MOST_CHANGES {
+                self.changes.pop_front();
+            }
+            let file = FileEntry { patch: None, ..file.clone() };
+            self.changes.push_back(Known {
+                id: (observation.number, place),
+                turn,
+                items: items.clone(),
+                file,
+            });
+        }
+    }
+
+    fn known<'r>(&'r self, of: Scope<'r>) -> impl Iterator<Item = &'r Known> {
+        self.changes.iter().filter(move |change| of.has(change))
+    }
+
+    fn fresh<'r>(&'r self, of: Scope<'r>) -> impl Iterator<Item = &'r Known> {
+        self.known(of).filter(move |change| !self.marks.has(change.id))
+    }
+
+    /// The new changes, oldest first, with the names of their files.
+    pub(crate) fn new_changes<'r>(&'r self, of: Scope<'r>) -> impl Iterator<Item = (ChangeId, &'r str)> {
+        self.fresh(of).map(|change| (change.id, change.file.path.as_str()))
+    }
+
+    /// What is new, if anything is.
+    pub(crate) fn new_work(&self, of: Scope<'_>) -> Option<Work> {
+        Some(Work::of_files(self.fresh(of).map(|change| &change.file))).filter(|work| work.edits > 0)
+    }
+
+    /// The marks by which changes are reviewed, or new again, and the number of those changes.
+    pub(crate) fn marking(&self, of: Scope<'_>, reviewed: bool) -> (Marking, usize) {
+        let changes = self.known(of).filter(|change| self.marks.has(change.id) != reviewed);
+        let changes: Vec<ChangeId> = changes.map(|change| change.id).collect();
+        let count = changes.len();
+        if of.is_whole() {
+            let until = self.changes.back().map_or(0, |change| change.id.0);
+            return (Marking { reviewed, changes: Vec::new(), until: Some(until) }, count);
+        }
+        (Marking { reviewed, changes, until: None }, count)
+    }
+
+    /// Marks changes.
+    pub(crate) fn mark(&mut self, marking: &Marking) {
+        match marking.until {
+            Some(until) => {
+                let until = if marking.reviewed { until } else { 0 };
+                self.marks = Marks { until, ..Marks::default() };
+            }
+            None => marking.changes.iter().for_each(|id| self.marks.set(*id, marking.reviewed)),
+        }
+    }
+
+    /// All marks.
+    pub(crate) fn marks(&self) -> &Marks {
+        &self.marks
+    }
+
+    /// Replaces all marks.
+    pub(crate) fn restore(&mut self, marks: &Marks) {
+        self.marks.clone_from(marks);
+    }
+}
+
+/// Changes of a thread: of a part of its work, perhaps in one turn, perhaps of one file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scope<'a> {
+    pub part: Part<'a>,
+    pub turn: Option<usize>,
+    pub path: Option<&'a str>,
+}
+
+impl Scope<'_> {
+    fn has(&self, change: &Known) -> bool {
+        let is_of_part = match self.part {
+            Part::Whole => true,
+            Part::Outside => change.items.is_empty(),
+            Part::Item(id) => change.items.iter().any(|item| item == id),
+        };
+        is_of_part
+            && self.turn.is_none_or(|turn| turn == change.turn)
+            && self.path.is_none_or(|path| path == change.file.path)
+    }
+
+    fn is_whole(&self) -> bool {
+        self.part == Part::Whole && self.turn.is_none() && self.path.is_none()
+    }
+}
+
+/// One change of a file that is taken back, or stays: its numbers and its patch, with its header.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileChanged {
+    /// Whether it stays, since it is not of what is reviewed.
+    pub stays: bool,
+    /// Whether it created the file.
+    pub created: bool,
+    /// Whether it deleted the file.
+    pub deleted: bool,
+    /// Whether lines of context in the patch may differ from the file's.
+    pub inexact: bool,
+    /// The lines added and removed.
+    pub lines: [u64; 2],
+    /// The patch, if it is recorded.
+    pub patch: Option<String>,
+}
+
+impl FileChanged {
+    /// A change with its patch.
+    pub(crate) fn of(file: &FileEntry, stays: bool) -> FileChanged {
+        let FileEntry { created, deleted, inexact, .. } = *file;
+        FileChanged {
+            stays,
+            created,
+            deleted,
+            inexact,
+            lines: [file.added, file.removed],
+            patch: file.patch.clone(),
+        }
+    }
+}
+
+/// A line of a hunk, without its line feed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Line<'p> {
+    text: &'p str,
+    /// Whether it ends without a line feed, as only the last line of a file does.
+    is_open: bool,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Hunk<'p> {
+    /// The places of its first line in the old text and in the new one, from 0.
+    old_place: usize,
+    place: usize,
+    old: Vec<Line<'p>>,
+    new: Vec<Line<'p>>,
+    /// For each line of `old`, that of `new` which it is, if it is one of context.
+    kept: Vec<Option<usize>>,
+}
+
+/// The text before all changes but those that stay, oldest first, of a file that is `now` so; `None` is a file
+/// that does not exist.
+///
+/// # Errors
+/// Why a change cannot be taken back exactly.
+pub fn take_back(now: Option<&str>, changes: &[FileChanged]) -> Result<Option<String>, NotComposed> {
+    if now.is_some_and(|now| now.len() > LARGEST_FILE) {
+        return Err(NotComposed::TooLarge);
+    }
+    let lines = now.unwrap_or_default().split_inclusive('\n').map(Cow::Borrowed).collect();
+    let mut before = Before { lines, later: Vec::new(), moved: 0, compared: 0 };
+    let mut exists = now.is_some();
+    for change in changes.iter().rev() {
+        if change.stays {
+            let (hunks, _) = whole_hunks(change.patch.as_deref().unwrap_or_default());
+            before.later.push(hunks.iter().filter_map(|hunk| Hunk::parse(hunk.text)).collect());
+            continue;
+        }
+        before.take_back(change)?;
+        exists = !(change.created && before.lines.is_empty());
+    }
+    Ok(exists.then(|| before.lines.concat()))
+}
+
+/// A text from which changes are taken back.
+struct Before<'t> {
+    lines: Vec<Cow<'t, str>>,
+    /// The hunks of later changes that stay, newest first.
+    later: Vec<Vec<Hunk<'t>>>,
+    /// How far the last hunk was from where it was expected, since others added or removed lines above.
+    moved: isize,
+    /// The number of lines compared in searches.
+    compared: usize,
+}
+
+impl<'t> Before<'t> {
+    fn take_back(&mut self, change: &'t FileChanged) -> Result<(), NotComposed> {
+        if change.inexact {
+            return Err(NotComposed::Inexact);
+        }
+        let patch = change.patch.as_deref().ok_or(NotComposed::OnlyNumbers)?;
+        let (whole, left_out) = whole_hunks(patch);
+        let sum = |count: fn(&WholeHunk<'_>) -> u64| whole.iter().map(count).sum::<u64>();
+        let lines = [sum(|hunk| hunk.added), sum(|hunk| hunk.removed)];
+        let hunks: Vec<Hunk<'t>> = whole.iter().filter_map(|hunk| Hunk::parse(hunk.text)).collect();
+        if hunks.is_empty() && left_out == 0 {
+            // Only a new file without any text has no lines that tell of its change.
+            let is_empty_file = change.created && change.lines == [0, 0] && self.lines.is_empty();
+            return if is_empty_file { Ok(()) } else { Err(NotComposed::OnlyNumbers) };
+        }
+        if left_out > 0 || hunks.len() < whole.len() || lines != change.lines {
+            return Err(NotComposed::Cut);
+        }
+        let (mut shift, mut from) = (0_isize, 0);
+        for hunk in &hunks {
+            let expected = self.after_later(hunk.place).saturating_add_signed(shift);
+            let length = hunk.new.len();
+            let (place, is_there) = match self.find(&hunk.new, from, expected)? {
+                Some(place) => (place, true),
+                // Perhaps the user has taken it back already.
+                None => (self.find(&hunk.old, from, expected)?.ok_or(NotComposed::OtherHand)?, false),
+            };
+            // Later hunks are counted in the new text, of which so much is gone.
+            let gone = length.wrapping_sub(hunk.old.len()).cast_signed();
+            self.moved = place.wrapping_sub(expected).cast_signed();
+            shift = place.wrapping_sub(self.after_later(hunk.place)).cast_signed().wrapping_sub(gone);
+            if is_there {
+                let old = hunk.restored(&self.lines[place..place + length]);
+                self.lines.splice(place..place + length, old);
+            }
+            from = place + hunk.old.len();
+        }
+        Ok(())
+    }
+
+    /// The place of a line after the later changes that stay.
+    fn after_later(&self, place: usize) -> usize {
+        self.later.iter().rev().fold(place, |place, hunks| {
+            let before = hunks.iter().rev().find(|hunk| hunk.old_place + hunk.old.len() <= place);
+            before.map_or(place, |hunk| place - hunk.old_place - hunk.old.len() + hunk.place + hunk.new.len())
+        })
+    }
+
+    /// The place of some lines at or after `from`: where they are expected, or the only other one.
+    fn find(
+        &mut self,
+        wanted: &[Line<'_>],
+        from: usize,
+        expected: usize,
+    ) -> Result<Option<usize>, NotComposed> {
+        if wanted.is_empty() {
+            return Ok((self.lines.is_empty()).then_some(0));
+        }
+        for place in [expected, expected.saturating_add_signed(self.moved)] {
+            if place >= from && self.has(wanted, place) {
+                return Ok(Some(place));
+            }
+        }
+        let mut found = None;
+        for place in from..(self.lines.len() + 1).saturating_sub(wanted.len()) {
+            if self.compared > MOST_COMPARED {
+                return Err(NotComposed::TooLarge);
+            }
+            if self.has(wanted, place) && found.replace(place).is_some() {
+                return Err(NotComposed::Ambiguous);
+            }
+        }
+        Ok(found)
+    }
+
+    fn has(&mut self, wanted: &[Line<'_>], place: usize) -> bool {
+        let Some(found) = self.lines.get(place..place.saturating_add(wanted.len())) else { return false };
+        let same = found.iter().zip(wanted).take_while(|(line, wanted)| is_same(line, **wanted)).count();
+        self.compared += same + 1;
+        same == wanted.len()
+    }
+}
+
+/// A line without its line feed and a carriage return before that.
+fn content(line: &str) -> &str {
+    let line = line.strip_suffix('\n').unwrap_or(line);
+    line.strip_suffix('\r').unwrap_or(line)
+}
+
+fn is_same(line: &str, wanted: Line<'_>) -> bool {
+    line.ends_with('\n') != wanted.is_open && content(line) == content(wanted.text)
+}
+
+impl<'p> Hunk<'p> {
+    /// Reads a hunk whose lines match its header.
+    fn parse(text: &'p str) -> Option<Hunk<'p>> {
+        let mut rows = text.split_terminator('\n');
+        let header = rows.next()?;
+        let (old, new) = header.strip_prefix("@@ -")?.split_once(" @@")?.0.split_once(" +")?;
+        let place = |range: &str| -> Option<usize> {
+            let (start, count) = range.split_once(',').unwrap_or((range, "1"));
+            let start: usize = start.parse().ok().filter(|start| *start < LARGEST_FILE)?;
+            // An empty range names the line before it.
+            if count == "0" { Some(start) } else { start.checked_sub(1) }
+        };
+        let mut hunk = Hunk { old_place: place(old)?, place: place(new)?, ..Hunk::default() };
+        let mut last = ' ';
+        for row in rows {
+            let (sign, text) = row.split_at_checked(1).unwrap_or((" ", ""));
+            let line = Line { text, is_open: false };
+            match sign {
+                "+" => hunk.new.push(line),
+                "-" => {
+                    hunk.old.push(line);
+                    hunk.kept.push(None);
+                }
+                " " => {
+                    hunk.kept.push(Some(hunk.new.len()));
+                    hunk.old.push(line);
+                    hunk.new.push(line);
+                }
+                _ => hunk.open(last)?,
+            }
+            last = sign.chars().next()?;
+        }
+        Some(hunk)
+    }
+
+    /// Notes that the last line, which had this sign, ends without a line feed.
+    fn open(&mut self, sign: char) -> Option<()> {
+        if sign != '+' {
+            self.old.last_mut()?.is_open = true;
+        }
+        if sign != '-' {
+            self.new.last_mut()?.is_open = true;
+        }
+        Some(())
+    }
+
+    /// The old lines, in place of the new ones, which the text has as `found`.
+    fn restored(&self, found: &[Cow<'p, str>]) -> Vec<Cow<'p, str>> {
+        // A patch of a host may lack the carriage returns of the file.
+        let lacks =
+            |(line, new): (&Cow<'_, str>, &Line<'_>)| line.ends_with("\r\n") && !new.text.ends_with('\r');
+        let lacks_returns = found.iter().zip(&self.new).any(lacks);
+        let restore = |(line, kept): (&Line<'p>, &Option<usize>)| {
+            if let Some(line) = kept.and_then(|place| found.get(place)) {
+                return line.clone();
+            }
+            let has_return = line.text.ends_with('\r') || !lacks_returns;
+            let end = if line.is_open {
+                ""
+            } else if has_return {
+                "\n"
+            } else {
+                "\r\n"
+            };
+            Cow::Owned(format!("{}{end}", line.text))
+        };
+        self.old.iter().zip(&self.kept).map(restore).collect()
+    }
+}
+
+/// What the new changes of a file come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Net {
+    /// They cancel out.
+    Nothing,
+    /// The difference to the file as it was reviewed.
+    Difference(String),
+    /// They cannot be composed, for this reason: their patches, one after the other.
+    Patches(NotComposed, String),
+}
+
+/// The net difference of a file, whose new `changes` are oldest first, from what it was to what it is `now`, or
+/// why that is not known. `path` is its absolute name, `project` the root.
+pub fn net(
+    path: &str,
+    project: &str,
+    now: Result<Option<&str>, NotComposed>,
+    changes: &[FileChanged],
+) -> Net {
+    let before = now.and_then(|now| Ok((take_back(now, changes)?, now)));
+    match before {
+        Ok((before, now)) if before.as_deref() == now => Net::Nothing,
+        Ok((before, now)) => {
+            let change = ChangedFile::between(path, before.as_deref(), now);
+            Net::Difference(complete_within(usize::MAX, path, project, change.change, &change.hunks))
+        }
+        Err(reason) => {
+            let is_over_new = changes.iter().skip_while(|change| change.stays).any(|change| change.stays);
+            let reason = match reason {
+                NotComposed::OtherHand | NotComposed::Ambiguous if is_over_new => NotComposed::Between,
+                reason => reason,
+            };
+            let mut text = format!("# Not composed: {}\n", reason.as_str());
+            for change in changes.iter().filter(|change| !change.stays) {
+                let FileChanged { created, deleted, lines: [added, removed], .. } = *change;
+                match &change.patch {
+                    Some(patch) => text.push_str(patch),
+                    None => {
+                        let kind = FileChange { created, deleted, ..FileChange::default() };
+                        text.push_str(&complete(path, project, kind, ""));
+                        text.push_str(&format!("# Only numbers: +{added} -{removed}\n"));
+                    }
+                }
+            }
+            Net::Patches(reason, text)
+        }
+    }
+}

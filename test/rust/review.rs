@@ -1,0 +1,164 @@
+//! Reviews: taking changes back from a file, and marks.
+
+use proptest::prelude::*;
+use todo_write::events::patch::{ChangedFile, complete};
+use todo_write::events::review::{FileChanged, Net, NotComposed, net, take_back};
+
+/// The change from one text to another, as it is recorded.
+fn change(old: Option<&str>, new: Option<&str>) -> FileChanged {
+    let file = ChangedFile::between("/p/a", old, new);
+    FileChanged {
+        stays: false,
+        created: file.change.created,
+        deleted: file.change.deleted,
+        inexact: false,
+        lines: [file.added, file.removed],
+        patch: Some(complete("/p/a", "/p", file.change, &file.hunks)),
+    }
+}
+
+fn changes(texts: &[Option<String>]) -> Vec<FileChanged> {
+    texts.windows(2).map(|pair| change(pair[0].as_deref(), pair[1].as_deref())).collect()
+}
+
+fn a_text() -> impl Strategy<Value = Option<String>> {
+    prop_oneof![1 => Just(None), 9 => "([a-d]\n){0,12}e?".prop_map(Some)]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn taking_back_what_was_done_gives_the_text_before(texts in prop::collection::vec(a_text(), 1..6)) {
+        // A deleted empty file has no line that tells of it.
+        let is_empty = |text: &Option<String>| text.as_deref() == Some("");
+        prop_assume!(!texts.windows(2).any(|pair| is_empty(&pair[0]) && pair[1].is_none()));
+        let all = changes(&texts);
+        let done: Vec<FileChanged> = all
+            .into_iter()
+            .zip(texts.windows(2))
+            .filter(|(_, pair)| pair[0] != pair[1])
+            .map(|(change, _)| change)
+            .collect();
+        let now = texts[texts.len() - 1].as_deref();
+        prop_assert_eq!(take_back(now, &done), Ok(texts[0].clone()));
+        match net("/p/a", "/p", Ok(now), &done) {
+            Net::Nothing => prop_assert_eq!(&texts[0], &texts[texts.len() - 1]),
+            Net::Difference(patch) => {
+                prop_assert_eq!(patch, change(texts[0].as_deref(), now).patch.unwrap_or_default());
+            }
+            Net::Patches(reason, _) => prop_assert!(false, "{reason}"),
+        }
+    }
+
+    /// Lines are numbered, so that each is found.
+    #[test]
+    fn what_another_hand_did_elsewhere_stays(
+        cuts in prop::collection::vec((0..40_usize, 0..3_usize, 0..3_usize), 1..5),
+        at in 0..40_usize,
+    ) {
+        let mut lines: Vec<String> = (0..40).map(|n| format!("line {n}\n")).collect();
+        let before = lines.clone();
+        let mut texts = vec![Some(lines.concat())];
+        for (n, (from, gone, come)) in cuts.iter().enumerate() {
+            let from = from % (lines.len() + 1);
+            let to = (from + gone).min(lines.len());
+            lines.splice(from..to, (0..*come).map(|line| format!("new {n} {line}\n")));
+            texts.push(Some(lines.concat()));
+        }
+        let done: Vec<FileChanged> = changes(&texts).into_iter().filter(|change| change.lines != [0, 0]).collect();
+        let at = at % (lines.len() + 1);
+        lines.insert(at, "another hand\n".to_owned());
+        match take_back(Some(&lines.concat()), &done) {
+            Ok(text) => {
+                let text = text.unwrap_or_default();
+                prop_assert_eq!(text.replace("another hand\n", ""), before.concat());
+                prop_assert!(text.contains("another hand\n"));
+            }
+            Err(reason) => prop_assert!(matches!(reason, NotComposed::OtherHand | NotComposed::Ambiguous)),
+        }
+    }
+
+    #[test]
+    fn any_patch_is_taken_back_or_refused(now in ".{0,60}", patch in "(@@ -[0-9],[0-9] \\+[0-9],[0-9] @@\n([ +-][a-c]\n){0,4}){0,3}") {
+        let change = FileChanged { lines: [1, 1], patch: Some(patch), ..FileChanged::default() };
+        let _ = take_back(Some(&now), &[change]);
+    }
+}
+
+fn with(change: FileChanged, edit: impl FnOnce(&mut FileChanged)) -> FileChanged {
+    let mut change = change;
+    edit(&mut change);
+    change
+}
+
+#[test]
+fn what_cannot_be_taken_back_exactly_says_why() {
+    let done = || change(Some("a\nb\nc\n"), Some("a\nB\nc\n"));
+    let cases = [
+        ("a\nX\nc\n", done(), NotComposed::OtherHand),
+        ("a\nB\nc\n", with(done(), |change| change.inexact = true), NotComposed::Inexact),
+        ("a\nB\nc\n", with(done(), |change| change.patch = None), NotComposed::OnlyNumbers),
+        ("a\nB\nc\n", with(done(), |change| change.lines = [9, 1]), NotComposed::Cut),
+        ("x\na\nB\nc\ny\na\nB\nc\n", done(), NotComposed::Ambiguous),
+        ("text", change(None, None), NotComposed::OnlyNumbers),
+    ];
+    for (now, change, reason) in cases {
+        assert_eq!(take_back(Some(now), std::slice::from_ref(&change)), Err(reason), "{now:?}");
+        let Net::Patches(shown, text) = net("/p/a", "/p", Ok(Some(now)), std::slice::from_ref(&change))
+        else {
+            panic!("{now:?} was composed")
+        };
+        assert_eq!(shown, reason);
+        assert!(text.starts_with(&format!("# Not composed: {reason}\n")), "{text}");
+        assert!(text.contains("diff --git a/a b/a\n"), "{text}");
+    }
+}
+
+#[test]
+fn what_was_taken_back_by_hand_counts_as_taken_back() {
+    let done = [change(Some("a\nb\nc\n"), Some("a\nB\nc\n"))];
+    assert_eq!(take_back(Some("a\nb\nc\n"), &done), Ok(Some("a\nb\nc\n".into())));
+    assert_eq!(net("/p/a", "/p", Ok(Some("a\nb\nc\n")), &done), Net::Nothing);
+    assert_eq!(take_back(None, &[change(None, Some("a\n"))]), Ok(None));
+}
+
+#[test]
+fn the_carriage_returns_of_the_file_stay() {
+    let done = [change(Some("a\nb\nc\n"), Some("a\nB\nc\n"))];
+    assert_eq!(take_back(Some("a\r\nB\r\nc\r\n"), &done), Ok(Some("a\r\nb\r\nc\r\n".into())));
+}
+
+#[test]
+fn changes_that_stay_are_stepped_over() {
+    let numbered = |from: u32, to: u32| (from..to).map(|n| format!("{n}\n")).collect::<String>();
+    let first = numbered(0, 40);
+    let second = first.replace("20\n", "twenty\n");
+    let third = format!("{}{second}", numbered(100, 130));
+    let stays = with(change(Some(&second), Some(&third)), |change| change.stays = true);
+    let expected = third.replace("twenty\n", "20\n");
+    let done = [change(Some(&first), Some(&second)), stays];
+    assert_eq!(take_back(Some(&third), &done), Ok(Some(expected)));
+    // They changed the same lines.
+    let over = second.replace("twenty\n", "XX\n");
+    let stays = with(change(Some(&second), Some(&over)), |change| change.stays = true);
+    let done = [change(Some(&first), Some(&second)), stays];
+    let Net::Patches(NotComposed::Between, text) = net("/p/a", "/p", Ok(Some(&over)), &done) else {
+        panic!("it was composed")
+    };
+    assert_eq!(text.matches("diff --git").count(), 1);
+}
+
+#[test]
+fn a_thousand_edits_of_a_long_file_are_taken_back_in_bounded_work() {
+    let mut lines: Vec<String> = (0..5_000).map(|n| format!("line {n}\n")).collect();
+    let first = lines.concat();
+    let mut done = Vec::new();
+    for n in 0..200 {
+        let old = lines.concat();
+        lines[(n * 7919) % 5_000] = format!("edit {n}\n");
+        done.push(change(Some(&old), Some(&lines.concat())));
+    }
+    lines.insert(0, "another hand\n".to_owned());
+    assert_eq!(take_back(Some(&lines.concat()), &done), Ok(Some(format!("another hand\n{first}"))));
+}
