@@ -389,6 +389,37 @@ Successive edits follow one another, oldest first.  ID is as in
 name.  See `todo-write-record-patches'."
   (mapconcat #'cdr (todo-write-plan-patches thread id path) ""))
 
+(defun todo-write-new (thread &optional id path)
+  "Return what the agent of THREAD changed that was not reviewed yet.
+ID is as in `todo-write-work', and PATH limits the value to one file, by
+its absolute name.  The value is a plist as from `todo-write-work', of
+which only :files, :added, :removed and :edits count, or nil if nothing
+is new.  A change, one file in one event, is new until
+`todo-write-mark-reviewed'."
+  (todo-write-core-call todo-write-dyn--new-work thread id path))
+
+(defun todo-write-review-patch (thread &optional id path)
+  "Return the new changes of THREAD as one net unified diff, a string.
+ID and PATH are as in `todo-write-new'.  Each file has one diff: its new
+changes are taken back from the file as it is on disk now, and the
+result is compared with the file.  Where they cannot be taken back
+exactly, the patches of the file stand one after the other, after a line
+that begins with \"# Not composed\" and says why.  The value is \"\" if
+nothing is new, or if all of it cancels out.  Signal
+`todo-write-journal-error' if the journal cannot be read."
+  (todo-write-core-call todo-write-dyn--review-patch thread id path))
+
+(defun todo-write-mark-reviewed (thread &optional id path)
+  "Mark the new changes of THREAD as reviewed; return their number.
+ID and PATH are as in `todo-write-new'.  `todo-write-mark-new' takes it
+back."
+  (todo-write-core-call todo-write-dyn--mark-changes thread id path t))
+
+(defun todo-write-mark-new (thread &optional id path)
+  "Mark the reviewed changes of THREAD as new again; return their number.
+ID and PATH are as in `todo-write-new'."
+  (todo-write-core-call todo-write-dyn--mark-changes thread id path nil))
+
 (defun todo-write-item-changes (thread id)
   "Return the changes of item ID of THREAD, oldest first.
 The value is a list of (REVISION . CHANGES), one for each revision that

@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
 use emacs::{Env, Result};
@@ -57,7 +57,7 @@ pub(super) fn open(env: &Env, key: &str, about: &Map<String, Json>) -> Result<()
     if with_module(|module| module.store.is_writable(key)) {
         return Ok(());
     }
-    wait_for(env, None, |patience| {
+    wait_for(env, |patience| {
         with_module(|Module { store, readers, .. }| {
             done(store.ready(key, about, now(), patience, |folder, work| readers.run(folder, work)))
         })
@@ -74,7 +74,7 @@ pub(super) fn read(env: &Env, key: &str) -> Result<()> {
     if with_module(|module| module.store.is_loaded(key)) {
         return Ok(());
     }
-    wait_for(env, None, |patience| {
+    wait_for(env, |patience| {
         with_module(|Module { store, readers, .. }| {
             done(store.read(key, patience, |folder, work| readers.run(folder, work)))
         })
@@ -131,8 +131,35 @@ pub(super) fn ask_in_parts<T: Send + 'static>(
         let value = work(Some(&root), &progress);
         value.map(|value| drop(sender.send(value))).is_none()
     };
-    with_module(|module| module.readers.hub().run(&folder, part));
-    wait_for(env, Some(&progress), |patience| match receiver.recv_timeout(patience) {
+    run_at(env, &folder, part, &progress, &receiver)
+}
+
+/// As [`ask_in_parts`], with work on files in `root`, whether there are journals or not.
+pub(super) fn ask_at<T: Send + 'static>(
+    env: &Env,
+    root: &Path,
+    mut work: impl FnMut(&Progress) -> Option<T> + Send + 'static,
+) -> Result<T> {
+    let progress = Arc::new(Progress::default());
+    let (sender, receiver) = sync_channel(1);
+    let wanted = Arc::downgrade(&progress);
+    let part = move || {
+        let Some(progress) = wanted.upgrade() else { return false };
+        work(&progress).map(|value| drop(sender.send(value))).is_none()
+    };
+    run_at(env, root, part, &progress, &receiver)
+}
+
+/// Lets a thread call `part` for a root until it returns false, and waits for the value that it sends.
+fn run_at<T>(
+    env: &Env,
+    root: &Path,
+    part: impl FnMut() -> bool + Send + 'static,
+    progress: &Progress,
+    receiver: &Receiver<T>,
+) -> Result<T> {
+    with_module(|module| module.readers.hub().run(root, part));
+    wait_at(env, Some(root), Some(progress), |patience| match receiver.recv_timeout(patience) {
         Ok(value) => Ok(Some(value)),
         Err(RecvTimeoutError::Timeout) => Ok(None),
         Err(RecvTimeoutError::Disconnected) => panic!("{FAILED}"),
@@ -151,12 +178,19 @@ fn folder() -> Option<PathBuf> {
     with_module(|module| module.store.folder().map(Path::to_owned))
 }
 
-/// Calls `look` with the time for which it may wait, until it has a value.
+/// Waits for the journals as [`wait_at`].
+fn wait_for<T>(env: &Env, look: impl FnMut(Duration) -> Result<Option<T>>) -> Result<T> {
+    wait_at(env, None, None, look)
+}
+
+/// Calls `look` with the time for which it may wait, until it has a value. It waits for files in `root`, by
+/// default the folder of the journals.
 ///
 /// # Errors
 /// A quit, or a folder that does not answer.
-fn wait_for<T>(
+fn wait_at<T>(
     env: &Env,
+    root: Option<&Path>,
     progress: Option<&Progress>,
     mut look: impl FnMut(Duration) -> Result<Option<T>>,
 ) -> Result<T> {
@@ -166,7 +200,7 @@ fn wait_for<T>(
         if let Some(value) = look(patience)? {
             return Ok(value);
         }
-        let folder = folder().unwrap_or_default();
+        let folder = root.map(Path::to_owned).or_else(folder).unwrap_or_default();
         if with_module(|module| module.readers.is_stuck(&folder)) {
             let reason = std::io::Error::other("its file system has not answered for 10 s");
             return Err(Error::Journal { file: folder.display().to_string(), reason }.into());

@@ -26,6 +26,7 @@ mod observations;
 mod processes;
 mod read;
 mod reports;
+mod review;
 mod rows;
 mod ser;
 mod sessions;

@@ -9,6 +9,7 @@ use super::threads::with_thread;
 use super::{border, elsewhere, guarded, with_module};
 use crate::error::Error;
 use crate::events::Millis;
+use crate::events::review::Scope;
 use crate::events::turns::{Commit, Ending};
 use crate::events::work::{CommandWork, FileWork, Part, Tokens, Work, recorded_patches};
 use crate::thread::Thread;
@@ -18,7 +19,7 @@ emacs::use_functions! { car cdr }
 
 /// The part of a thread that an ID names: an item's id, the symbol `outside`, or nil for all; or a cons of such a
 /// part, where the symbol `turn` stands for all, and the number of a turn.
-struct PartId {
+pub(super) struct PartId {
     item: Option<String>,
     is_outside: bool,
     /// The index of the turn.
@@ -28,6 +29,11 @@ struct PartId {
 impl PartId {
     fn part(&self) -> Part<'_> {
         if self.is_outside { Part::Outside } else { self.item.as_deref().map_or(Part::Whole, Part::Item) }
+    }
+
+    /// The changes of the part, perhaps only those of one file.
+    pub(super) fn scope<'a>(&'a self, path: Option<&'a str>) -> Scope<'a> {
+        Scope { part: self.part(), turn: self.turn, path }
     }
 
     /// The work of the part in a thread.
@@ -154,7 +160,7 @@ struct ShownTokens {
 }
 
 impl ShownWork {
-    fn of(work: &Work, has_tokens: bool) -> ShownWork {
+    pub(super) fn of(work: &Work, has_tokens: bool) -> ShownWork {
         let Tokens { input, output, cache_read, cache_write } = work.tokens;
         let at_least = work.lower_bounds > 0;
         ShownWork {
