@@ -326,7 +326,11 @@ impl<'t> Before<'t> {
             let (place, is_there) = match self.find(&hunk.new, from, expected)? {
                 Some(place) => (place, true),
                 // Perhaps the user has taken it back already.
-                None => (self.find(&hunk.old, from, expected)?.ok_or(NotComposed::OtherHand)?, false),
+                None => {
+                    let place = self.find(&hunk.old, from, expected)?;
+                    let place = place.filter(|place| self.is_anchored(hunk, *place));
+                    (place.ok_or(NotComposed::OtherHand)?, false)
+                }
             };
             // Later hunks are counted in the new text, of which so much is gone.
             let gone = length.wrapping_sub(hunk.old.len()).cast_signed();
@@ -339,6 +343,17 @@ impl<'t> Before<'t> {
             from = place + hunk.old.len();
         }
         Ok(())
+    }
+
+    /// Whether the old lines of a hunk at a place are those before it. A hunk without as many lines of context
+    /// on one side as on the other was at that end of the file: there, its lines alone do not tell.
+    fn is_anchored(&self, hunk: &Hunk<'_>, place: usize) -> bool {
+        let before = hunk.kept.iter().take_while(|kept| kept.is_some()).count();
+        let after = hunk.kept.iter().rev().take_while(|kept| kept.is_some()).count();
+        let is_only_context = before == hunk.old.len();
+        let (before, after) = if is_only_context { hunk.context() } else { (before, after) };
+        let is_at_end = place + hunk.old.len() == self.lines.len();
+        (after > 0 && after >= before || is_at_end) && (before > 0 && before >= after || place == 0)
     }
 
     /// The place of a line after the later changes that stay.
@@ -427,6 +442,14 @@ impl<'p> Hunk<'p> {
             last = sign.chars().next()?;
         }
         Some(hunk)
+    }
+
+    /// The numbers of lines of context before and after the lines that were added.
+    fn context(&self) -> (usize, usize) {
+        let is_kept = |place: &usize| self.kept.contains(&Some(*place));
+        let count = self.new.len();
+        let before = (0..count).take_while(is_kept).count();
+        (before, (0..count).rev().take_while(is_kept).count())
     }
 
     /// Notes that the last line, which had this sign, ends without a line feed.

@@ -124,6 +124,16 @@ fn what_was_taken_back_by_hand_counts_as_taken_back() {
 }
 
 #[test]
+fn lines_added_at_an_end_of_the_file_are_not_gone_because_their_context_is_there() {
+    let at_end = [change(Some("a\nb\nc\nd\n"), Some("a\nb\nc\nd\nx\n"))];
+    assert_eq!(take_back(Some("a\nb\nc\nd\nmine\nx\n"), &at_end), Err(NotComposed::OtherHand));
+    assert_eq!(take_back(Some("a\nb\nc\nd\n"), &at_end), Ok(Some("a\nb\nc\nd\n".into())));
+    let at_start = [change(Some("a\nb\nc\nd\n"), Some("x\na\nb\nc\nd\n"))];
+    assert_eq!(take_back(Some("x\nmine\na\nb\nc\nd\n"), &at_start), Err(NotComposed::OtherHand));
+    assert_eq!(take_back(Some("a\nb\nc\nd\n"), &at_start), Ok(Some("a\nb\nc\nd\n".into())));
+}
+
+#[test]
 fn the_carriage_returns_of_the_file_stay() {
     let done = [change(Some("a\nb\nc\n"), Some("a\nB\nc\n"))];
     assert_eq!(take_back(Some("a\r\nB\r\nc\r\n"), &done), Ok(Some("a\r\nb\r\nc\r\n".into())));
