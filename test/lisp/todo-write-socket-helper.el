@@ -47,12 +47,19 @@
   "The socket to which tests connect, nil for the one for programs of this machine.")
 
 (defun todo-write-socket-test-connect (&optional file)
-  "Return a connection to the socket FILE, by default `todo-write-socket-test-at'."
-  (make-network-process :name "test-program" :family 'local :coding 'binary :noquery t
-                        :service (or file todo-write-socket-test-at
-                                     (todo-write-socket-file))
-                        :buffer (generate-new-buffer " *test program*" t)
-                        :sentinel #'ignore))
+  "Return a connection to the socket FILE, by default `todo-write-socket-test-at'.
+A program tries again where the file is there and no program listens yet."
+  (let ((buffer (generate-new-buffer " *test program*" t)) process)
+    (todo-write-test-wait
+     (lambda ()
+       (condition-case err
+           (setq process (make-network-process
+                          :name "test-program" :family 'local :coding 'binary :noquery t
+                          :service (or file todo-write-socket-test-at (todo-write-socket-file))
+                          :buffer buffer :sentinel #'ignore))
+         (file-error (unless (member "Connection refused" err)
+                       (signal (car err) (cdr err)))))))
+    process))
 
 (defun todo-write-socket-test-send (process line)
   "Send LINE, bytes or a plist, to PROCESS."
