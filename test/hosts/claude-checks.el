@@ -520,7 +520,9 @@ esac
                  (claude-checks-type (concat "/resume " session)
                                      (lambda () (equal session (claude-checks-own :sessionId))))
                  (todo-write-follow--search-again)
-                 (should-not (claude-checks--agent cleared)))
+                 ;; Threads search, and tell of it later.
+                 (claude-checks-wait "the cleared one is gone"
+                                     (lambda () (null (claude-checks--agent cleared)))))
                (shows "what was seen" (cons 'idle pond)))
            (remove-hook 'todo-write-agent-functions #'ignore)))))))
 
