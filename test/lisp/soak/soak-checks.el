@@ -156,6 +156,8 @@ The value is a cons: the rows and the text without times, and the text."
                                                           todo-write-directory))))
          (from todo-write-directory)
          (todo-write-events-functions nil))
+     ;; Nothing may have been written yet.
+     (with-file-modes #o700 (make-directory from t))
      (copy-directory from todo-write-directory nil nil t)
      (unwind-protect (progn ,@body)
        (mapc #'todo-write-forget (todo-write-threads-loaded))
