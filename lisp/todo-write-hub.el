@@ -97,17 +97,16 @@ would be fatal."
           (todo-write-core-call todo-write-dyn--hub-ring (and todo-write-hub--untold t)))))))
 
 (defun todo-write-hub--take-calls (briefly)
-  "Take and dispatch messages of the socket.
-If BRIEFLY is non-nil, that takes a few milliseconds.  Else all of this
-machine are taken, since the hub does not ring for them again."
+  "Take and dispatch messages of sockets for a few milliseconds.
+Unless BRIEFLY is non-nil, take all of this machine even so, since the hub
+does not ring for them again."
   (let ((end (+ (float-time) todo-write-hub--slice))
         message)
-    (while (and (or (not briefly) (< (float-time) end))
-                (setq message (todo-write-core-call todo-write-dyn--door-take)))
-      (todo-write-hub--dispatch 'todo-write-hub-call-functions message)
-      ;; Other machines come last, and may never have said all.
-      (when (plist-get message :machine)
-        (setq briefly t)))))
+    (while (setq message (if (< (float-time) end)
+                             (todo-write-core-call todo-write-dyn--door-take nil)
+                           (and (not briefly)
+                                (todo-write-core-call todo-write-dyn--door-take t))))
+      (todo-write-hub--dispatch 'todo-write-hub-call-functions message))))
 
 (defun todo-write-hub--take ()
   "Take what the hub has read, and dispatch it for a few milliseconds."

@@ -35,7 +35,7 @@ mod workers;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
@@ -213,12 +213,14 @@ pub enum ConnectionState {
 pub struct Hub {
     shared: Arc<Shared>,
     door: Option<Door>,
+    /// Whether calls of machines go before those of this one.
+    is_turn_of_machines: AtomicBool,
 }
 
 impl Hub {
     /// Starts a hub.
     pub fn new(settings: Settings, bell: Bell) -> Hub {
-        Hub { shared: Shared::start(settings, bell), door: None }
+        Hub { shared: Shared::start(settings, bell), door: None, is_turn_of_machines: AtomicBool::new(false) }
     }
 
     /// Changes the options. Reads that are under way end with the old ones.
@@ -428,22 +430,33 @@ impl Hub {
         self.door.as_ref()
     }
 
-    /// The next message. What happened at the socket comes first. The caller rings by [`Hub::ring_again`] if
+    /// The next message. What happened at sockets comes first. The caller rings by [`Hub::ring_again`] if
     /// it leaves some.
     pub fn take(&self) -> Option<Message> {
-        let event = self.door.as_ref().and_then(Door::take);
-        event.map(Message::Door).or_else(|| self.take_read())
+        let call = self.take_call(false).map(|(machine, event)| match machine {
+            None => Message::Door(event),
+            Some(machine) => Message::DoorThere(machine, event),
+        });
+        call.or_else(|| self.take_read())
     }
 
-    /// What happened next at the socket, or at that of a machine, with the machine's name.
-    pub fn take_call(&self) -> Option<(Option<String>, door::Event)> {
-        let event = self.door.as_ref().and_then(Door::take);
+    /// What happened next at the socket, or at that of a machine, with the machine's name. They take turns,
+    /// unless only the socket `is_here` is wanted.
+    pub fn take_call(&self, is_here: bool) -> Option<(Option<String>, door::Event)> {
+        let here = || self.door.as_ref().and_then(Door::take).map(|event| (None, event));
+        if is_here {
+            return here();
+        }
         let there = || {
-            let taken = self.shared.lock().queue.take_there();
+            let taken = self.shared.lock().queue.take_there()?;
             self.shared.room.notify_all();
-            taken
+            Some((Some(taken.0), taken.1))
         };
-        event.map(|event| (None, event)).or_else(|| there().map(|(machine, event)| (Some(machine), event)))
+        if self.is_turn_of_machines.fetch_xor(true, Ordering::Relaxed) {
+            there().or_else(here)
+        } else {
+            here().or_else(there)
+        }
     }
 
     /// The next message of what was read. The caller takes calls by [`Hub::take_call`].

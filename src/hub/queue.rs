@@ -23,8 +23,10 @@ struct Queued {
     is_history: bool,
 }
 
-/// States and live lines go first; the history of sessions that begin follows.
+/// States and live lines go first; the history of sessions that begin follows. Calls are taken by themselves.
 pub(super) struct Queue {
+    /// What happened at the sockets of machines.
+    calls: VecDeque<Queued>,
     first: VecDeque<Queued>,
     history: VecDeque<Queued>,
     /// The number of messages of each session in `history`: later ones must follow them.
@@ -50,6 +52,7 @@ impl std::fmt::Debug for Queue {
 impl Queue {
     pub(super) fn new(bell: Bell) -> Queue {
         Queue {
+            calls: VecDeque::new(),
             first: VecDeque::new(),
             history: VecDeque::new(),
             behind: HashMap::new(),
@@ -75,7 +78,7 @@ impl Queue {
     }
 
     fn is_empty(&self) -> bool {
-        self.first.is_empty() && self.history.is_empty()
+        self.calls.is_empty() && self.first.is_empty() && self.history.is_empty()
     }
 
     /// Adds a message. A state replaces an older one that was not taken.
@@ -103,6 +106,7 @@ impl Queue {
             return held.push(queued);
         }
         match session {
+            _ if is_call => self.calls.push_back(queued),
             Some(id) if queued.is_history || self.behind.contains_key(&id) => {
                 *self.behind.entry(id).or_default() += 1;
                 self.history.push_back(queued);
@@ -134,6 +138,7 @@ impl Queue {
         }
     }
 
+    /// The next message but calls.
     pub(super) fn take(&mut self) -> Option<Message> {
         let queued = self.first.pop_front().or_else(|| {
             let queued = self.history.pop_front()?;
@@ -176,9 +181,7 @@ impl Queue {
 
     /// What happened next at the socket of a machine.
     pub(super) fn take_there(&mut self) -> Option<(String, door::Event)> {
-        let is_call = |queued: &Queued| matches!(queued.message, Message::DoorThere(..));
-        let place = self.first.iter().position(is_call)?;
-        let queued = self.first.remove(place)?;
+        let queued = self.calls.pop_front()?;
         match self.unweigh(queued) {
             Message::DoorThere(machine, event) => Some((machine, event)),
             _ => None,
@@ -295,6 +298,18 @@ mod tests {
         queue.push(Message::Failed(1), false);
         assert_eq!(taken(&mut queue), [(false, 1)]);
         assert_eq!(queue.weight(), 0);
+    }
+
+    #[test]
+    fn calls_of_machines_are_taken_by_themselves() {
+        let mut queue = Queue::new(Box::new(|| {}));
+        let build = Arc::from("build");
+        queue.push_of(&build, Message::DoorThere("build".into(), door::Event::Closed(1)), false, 9);
+        queue.push(Message::Silent(1), false);
+        assert!(matches!(queue.take(), Some(Message::Silent(1))));
+        assert!(queue.take().is_none() && !queue.is_empty());
+        assert!(matches!(queue.take_there(), Some((_, door::Event::Closed(1)))));
+        assert!(queue.is_empty() && queue.weight() == 0);
     }
 
     #[test]

@@ -56,6 +56,8 @@ fn door_state(env: &Env) -> Result<Value<'_>> {
 
 /// Return what happened next at the socket, a plist, or nil.
 ///
+/// HERE non-nil leaves out what happened at those of other machines, which take turns with this one.
+///
 /// `:type' is one of
 /// - `hello', `call', `cancel', `activity' and `bye': the program of `:connection', a number, said that.
 ///   The other keys are the fields of doc/protocol.md.  `:arguments' is JSON text, `:roles' a list of
@@ -69,9 +71,10 @@ fn door_state(env: &Env) -> Result<Value<'_>> {
 /// each machine.  Each call must be answered by `todo-write-dyn--door-answer', unless it is cancelled or its
 /// connection closes.
 #[defun]
-fn door_take(env: &Env) -> Result<Value<'_>> {
+fn door_take<'e>(env: &'e Env, here: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        let taken = with_hub(|hub| hub.take_call()).flatten();
+        let is_here = here.is_not_nil();
+        let taken = with_hub(|hub| hub.take_call(is_here)).flatten();
         ser::to_lisp(env, &taken.map(|(machine, event)| Sparse(ShownEvent::of(machine, event))))
     })
 }

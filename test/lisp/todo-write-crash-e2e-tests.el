@@ -14,6 +14,10 @@
 ;; Other Emacs processes are killed while they read the transcripts of 20 sessions, which
 ;; grow.  In the end, each list and each call is recorded exactly once.
 ;;
+;; Programs, what serves a machine, what stands for ssh, and Emacs are killed while 20 agents
+;; here and on that machine write lists by them.  In the end, each list is there whose call
+;; was answered.
+;;
 ;; TODO_WRITE_KILLS in the environment is the number of kills, 200 by default;
 ;; TODO_WRITE_SEED, 1 by default, chooses the moments at which readers are killed.
 
@@ -21,6 +25,7 @@
 
 (require 'cl-lib)
 (require 'ert)
+(require 'todo-write-mcp-helper)
 (require 'todo-write-test-helper)
 
 (defconst todo-write-crash-tests--threads 8
@@ -241,6 +246,208 @@ ids of all calls."
             (message "%d kills of Emacs in %.0f s while %d sessions were read: \
 %d calls of each are recorded once"
                      kills (- (float-time) start) (length files) calls))
+        (delete-directory folder t)))))
+
+;;; Agents that write by programs
+
+(cl-defstruct (todo-write-crash-tests--agent
+               (:constructor todo-write-crash-tests--make-agent) (:copier nil))
+  "An agent with the thread KEY, whose program is started by COMMAND.
+PROCESS is that program, SENT the number of the last list that was sent,
+and ACKNOWLEDGED the numbers of the lists whose calls were answered, the
+last first.  TEXT is the beginning of a line."
+  key command process (sent 0) acknowledged (text ""))
+
+(defvar todo-write-crash-tests--writes nil "Non-nil while agents write.")
+
+(defun todo-write-crash-tests--send (agent message)
+  "Send MESSAGE, a plist, to the program of AGENT, unless that is dead."
+  (ignore-errors
+    (process-send-string (todo-write-crash-tests--agent-process agent)
+                         (concat (json-serialize message) "\n"))))
+
+(defun todo-write-crash-tests--write (agent)
+  "Let AGENT write its next list."
+  (when todo-write-crash-tests--writes
+    (let ((n (cl-incf (todo-write-crash-tests--agent-sent agent))))
+      (todo-write-crash-tests--send
+       agent `(:jsonrpc "2.0" :id ,n :method "tools/call"
+               :params (:name "todo_write"
+                        :arguments ,(todo-write-test-todos
+                                     (list (format "List %d" n) "in_progress")
+                                     (format "Task %d" (/ n 3)))))))))
+
+(defun todo-write-crash-tests--begin-agent (agent)
+  "Start the program of AGENT, and let it write."
+  (setf (todo-write-crash-tests--agent-text agent) ""
+        (todo-write-crash-tests--agent-process agent)
+        (make-process :name "agent" :connection-type 'pipe :coding 'utf-8 :noquery t
+                      :sentinel #'ignore :stderr (get-buffer-create " *agents*")
+                      :filter (lambda (process text)
+                                (todo-write-crash-tests--hear agent process text))
+                      :command (todo-write-crash-tests--agent-command agent)))
+  (todo-write-crash-tests--send
+   agent `(:jsonrpc "2.0" :id "hello" :method "initialize"
+           :params ( :protocolVersion "2025-06-18" :capabilities ,(make-hash-table)
+                     :clientInfo (:name "claude-code" :version "2"))))
+  (todo-write-crash-tests--send agent '(:jsonrpc "2.0" :method "notifications/initialized"))
+  (todo-write-crash-tests--write agent))
+
+(defun todo-write-crash-tests--hear (agent process text)
+  "Handle TEXT from PROCESS, the program of AGENT, which may be killed since."
+  (when (eq process (todo-write-crash-tests--agent-process agent))
+    (let ((lines (split-string (concat (todo-write-crash-tests--agent-text agent) text) "\n")))
+      (setf (todo-write-crash-tests--agent-text agent) (car (last lines)))
+      (dolist (line (butlast lines))
+        (let ((answer (json-parse-string line :object-type 'plist :false-object nil)))
+          (when (eql (plist-get answer :id) (todo-write-crash-tests--agent-sent agent))
+            (if (and (plist-get answer :result)
+                     (not (plist-get (plist-get answer :result) :isError)))
+                (progn (push (plist-get answer :id)
+                             (todo-write-crash-tests--agent-acknowledged agent))
+                       (todo-write-crash-tests--write agent))
+              ;; There is no Emacs now.
+              (run-with-timer 0.1 nil #'todo-write-crash-tests--write agent))))))))
+
+(defun todo-write-crash-tests--agents (folder program)
+  "Return 20 agents that use PROGRAM, every other one on the machine in FOLDER."
+  (cl-loop for n below 20
+           for there = (= 0 (% n 2))
+           for session = (format "s%d" n)
+           collect (todo-write-crash-tests--make-agent
+                    :key (concat (if there "one/" "") "claude:" session)
+                    :command `("env" ,(concat "HOME=" folder)
+                               ,(format "TODO_WRITE_SANDBOX=%s%s" folder (if there "there" "here"))
+                               ,(concat "CLAUDE_CODE_SESSION_ID=" session) ,program))))
+
+(defun todo-write-crash-tests--serving-emacs (folder program)
+  "Start an Emacs that serves agents, and is connected to a machine in FOLDER.
+PROGRAM is there, too.  Two processes stand for ssh."
+  (todo-write-test-start
+   '(require 'todo-write-mcp)
+   '(require 'todo-write-connect)
+   `(setq todo-write-directory ,todo-write-directory
+          todo-write-history-limit 100000
+          todo-write-socket ,(concat folder "here/socket")
+          todo-write-follow-agents nil
+          todo-write-machines-reconnect t
+          todo-write-connect--first-pause 0.05
+          todo-write-connect--longest-pause 0.05
+          todo-write-machines
+          '(("one" :command
+             ("sh" "-c" ,(format "echo $$ >%sgroup; cat | env HOME=%sthere TODO_WRITE_SANDBOX=%sthere %s serve | cat"
+                                 folder folder folder program)))))
+   '(todo-write-mcp-mode)
+   '(todo-write-connect "one")
+   '(while t (accept-process-output nil 1))))
+
+(defun todo-write-crash-tests--group (folder)
+  "Return the processes of the connection to the machine in FOLDER."
+  (let* ((file (concat folder "group"))
+         (group (and (file-exists-p file)
+                     (with-temp-buffer
+                       (insert-file-contents file)
+                       (string-to-number (buffer-string))))))
+    (and group (< 0 group)
+         (seq-filter (lambda (pid) (eql group (alist-get 'pgrp (process-attributes pid))))
+                     (list-system-processes)))))
+
+(defun todo-write-crash-tests--count (agents)
+  "Return the number of lists of AGENTS that were acknowledged."
+  (cl-loop for agent in agents
+           sum (length (todo-write-crash-tests--agent-acknowledged agent))))
+
+(defun todo-write-crash-tests--stop (process)
+  "Kill PROCESS, and wait for its end."
+  (signal-process process 'SIGKILL)
+  (todo-write-test-wait (lambda () (not (process-live-p process))) 60))
+
+(defun todo-write-crash-tests--written (keys)
+  "Return the numbers of the lists in the journals of the threads KEYS, a list each."
+  (todo-write-test-child
+   `(setq todo-write-directory ,todo-write-directory)
+   '(require 'todo-write)
+   `(prin1
+     (mapcar
+      (lambda (key)
+        (and (todo-write-restore key)
+             (mapcar (lambda (revision)
+                       (string-to-number
+                        (substring (plist-get (elt (todo-write-items key (1+ revision)) 0) :content)
+                                   (length "List "))))
+                     (number-sequence 0 (1- (plist-get (todo-write-summary key) :revision))))))
+      ',keys))))
+
+(ert-deftest todo-write-no-acknowledged-list-is-lost-when-programs-are-killed ()
+  (todo-write-with-store
+    (let* ((kills (string-to-number (or (getenv "TODO_WRITE_PROGRAM_KILLS") "60")))
+           (start (float-time))
+           (program (todo-write-mcp-helper-program))
+           (folder (file-name-as-directory (make-temp-file "agents" t)))
+           (agents (todo-write-crash-tests--agents folder program))
+           (todo-write-crash-tests--writes t)
+           (killed (list 0 0 0))
+           emacs)
+      (random (or (getenv "TODO_WRITE_SEED") "1"))
+      (dolist (name '("here" "there"))
+        (make-directory (concat folder name))
+        (set-file-modes (concat folder name) #o700))
+      (unwind-protect
+          (progn
+            (setq emacs (todo-write-crash-tests--serving-emacs folder program))
+            (mapc #'todo-write-crash-tests--begin-agent agents)
+            (dotimes (_ kills)
+              (let ((count (todo-write-crash-tests--count agents))
+                    (moment (/ (random 30) 1000.0)))
+                (todo-write-test-wait
+                 (lambda () (< count (todo-write-crash-tests--count agents))) 60)
+                (accept-process-output nil moment)
+                (pcase (random 10)
+                  (0 (cl-incf (nth 0 killed))
+                     (todo-write-crash-tests--stop emacs)
+                     (delete-file (concat folder "group"))
+                     (setq emacs (todo-write-crash-tests--serving-emacs folder program)))
+                  ((or 1 2 3 4)
+                   (when-let* ((group (todo-write-crash-tests--group folder)))
+                     (cl-incf (nth 1 killed))
+                     (signal-process (nth (random (length group)) group) 'KILL)))
+                  (_ (let ((agent (nth (random (length agents)) agents)))
+                       (cl-incf (nth 2 killed))
+                       (todo-write-crash-tests--stop (todo-write-crash-tests--agent-process agent))
+                       (todo-write-crash-tests--begin-agent agent))))))
+            ;; All of them get through again.
+            (let ((counts (mapcar (lambda (agent)
+                                    (length (todo-write-crash-tests--agent-acknowledged agent)))
+                                  agents)))
+              (todo-write-test-wait
+               (lambda ()
+                 (cl-every (lambda (agent count)
+                             (< count (length (todo-write-crash-tests--agent-acknowledged agent))))
+                           agents counts))
+               60 (lambda ()
+                    (format "%S have %S" counts
+                            (mapcar (lambda (agent)
+                                      (length (todo-write-crash-tests--agent-acknowledged agent)))
+                                    agents)))))
+            (setq todo-write-crash-tests--writes nil)
+            (todo-write-crash-tests--stop emacs)
+            (let ((written (todo-write-crash-tests--written
+                            (mapcar #'todo-write-crash-tests--agent-key agents))))
+              (cl-loop for agent in agents
+                       for numbers in written
+                       for lost = (seq-difference
+                                   (todo-write-crash-tests--agent-acknowledged agent) numbers)
+                       do (should-not lost)
+                       ;; No list is there twice, and none before an earlier one.
+                       do (should (apply #'< 0 numbers))))
+            (message "%d kills of Emacs, %d of a connection to a machine, %d of programs in %.0f s \
+under %d agents: %d lists acknowledged, none lost"
+                     (nth 0 killed) (nth 1 killed) (nth 2 killed) (- (float-time) start)
+                     (length agents) (todo-write-crash-tests--count agents)))
+        (setq todo-write-crash-tests--writes nil)
+        (dolist (process (delq nil (cons emacs (mapcar #'todo-write-crash-tests--agent-process
+                                                       agents))))
+          (delete-process process))
         (delete-directory folder t)))))
 
 (provide 'todo-write-crash-e2e-tests)
