@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; The genuine Claude Code works on a host that is reached by a genuine sshd, by
-;; `todo-write-connect': its plan, what it does, its questions and the user's edits.
+;; The genuine Claude Code and Codex work on a host that is reached by a genuine sshd, by
+;; `todo-write-connect': their plans, what they do, their questions and the user's edits.
 ;; The connection is cut, killed and stopped.  A namespace without a network
 ;; stands for a container.  How long Emacs was blocked is printed.  remote.sh runs this.
 
@@ -244,6 +244,58 @@ WHAT says in words what CUT, a function without arguments, does."
    (lambda ()
      (remote-stop-sshd)
      (todo-write-test-wait (lambda () (not (process-live-p claude-checks-process))) 60))))
+
+;;; The genuine Codex
+
+(ert-deftest remote-checks-codex-has-the-tool-there-and-is-followed ()
+  (remote-with-host
+    (remote-connect "build")
+    (hosts-with-responses
+     (list (list :name "todo_write" :namespace "mcp__todo_write"
+                 :arguments (todo-write-test-todos '("Rake" "in_progress")))
+           (list :name "exec_command"
+                 :arguments `(:cmd ,(hosts-gate-command "one") :yield_time_ms 30000))
+           (list :name "exec_command" :arguments '(:cmd "echo leaves > heap"))
+           (list :name "todo_write" :namespace "mcp__todo_write"
+                 :arguments (todo-write-test-todos '("Rake" "completed")))
+           (list :text "The garden is raked."))
+     (lambda (url)
+       (let ((process (remote-start-codex url "Rake the garden")) key)
+         (cl-flet ((wait (what condition)
+                     (todo-write-test-wait
+                      condition 60
+                      (lambda ()
+                        (format "%s; %s" what
+                                (with-current-buffer (process-buffer process) (buffer-string)))))))
+          (unwind-protect
+             (remote-checks--unblocked "A session of Codex by ssh"
+               (wait
+                "the plan"
+                (lambda ()
+                  (setq key (seq-find (lambda (thread)
+                                        (string-match-p "\\`build/codex:[^/]+\\'" thread))
+                                      (todo-write-threads)))))
+               (wait "its list" (lambda ()
+                                                (equal '(("Rake" . "in_progress"))
+                                                       (claude-checks-rows key))))
+               (wait "its activity"
+                                   (lambda () (equal '(working) (todo-write-activity key))))
+               (should (equal (format "/ssh:build:%s/garden/" remote-home)
+                              (plist-get (todo-write-about key) :project)))
+               ;; The next call hears what the user adds.
+               (todo-write-edit key 'add "Weed")
+               (remote-checks--open "garden/one")
+               (wait
+                "the end" (lambda () (equal '(("Rake" . "completed") ("Weed" . "pending"))
+                                            (claude-checks-rows key))))
+               (wait
+                "its calls"
+                (lambda ()
+                  (seq-find (lambda (call)
+                              (string-search "echo leaves" (prin1-to-string call)))
+                            (todo-write-observations key :type "TOOL_CALL"))))
+               (should (equal (list key) (todo-write-threads))))
+           (delete-process process))))))))
 
 ;;; Other hosts and Emacs processes
 
