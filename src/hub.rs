@@ -53,6 +53,7 @@ pub use facts::Place;
 pub use home::{Home, Scope};
 #[cfg(unix)]
 pub use machine::Connection;
+pub use project::mount_of;
 pub use search::{Choice, Found};
 
 use processes::ProcessesTask;

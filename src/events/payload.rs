@@ -239,6 +239,23 @@ impl TokensUsed {
     }
 }
 
+impl FileEntry {
+    /// The same without the patch.
+    pub(crate) fn without_patch(&self) -> FileEntry {
+        let FileEntry { added, removed, created, deleted, inexact, by_command, .. } = *self;
+        FileEntry {
+            path: self.path.clone(),
+            added,
+            removed,
+            created,
+            deleted,
+            inexact,
+            by_command,
+            patch: None,
+        }
+    }
+}
+
 wire_fields! {
     /// The metadata of an observation. Times are in milliseconds since the epoch.
     pub struct Metadata {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::events::observation::Observation;
 use crate::events::patch::{ChangedFile, FileChange, complete, complete_within};
 use crate::events::payload::FileEntry;
-use crate::events::work::{Part, Work, belongs};
+use crate::events::work::{Part, Work, items_of};
 use crate::text::lines::{WholeHunk, whole_hunks};
 use crate::wire::wire_names;
 
@@ -117,10 +117,7 @@ pub(crate) struct Review {
 impl Review {
     /// Adds the changes of an observation of the turn with this index.
     pub(crate) fn add(&mut self, observation: &Observation, turn: usize) {
-        if !belongs(observation, Part::Whole) {
-            return;
-        }
-        let items = observation.metadata.items.clone().unwrap_or_default();
+        let Some(items) = items_of(observation) else { return };
         for (place, file) in (0..).zip(observation.metadata.files.iter().flatten()) {
             if file.path.is_empty() {
                 continue;
@@ -128,12 +125,11 @@ impl Review {
             if self.changes.len() == MOST_CHANGES {
                 self.changes.pop_front();
             }
-            let file = FileEntry { patch: None, ..file.clone() };
             self.changes.push_back(Known {
                 id: (observation.number, place),
                 turn,
-                items: items.clone(),
-                file,
+                items: items.to_vec(),
+                file: file.without_patch(),
             });
         }
     }
@@ -200,12 +196,7 @@ pub(crate) struct Scope<'a> {
 
 impl Scope<'_> {
     fn has(&self, change: &Known) -> bool {
-        let is_of_part = match self.part {
-            Part::Whole => true,
-            Part::Outside => change.items.is_empty(),
-            Part::Item(id) => change.items.iter().any(|item| item == id),
-        };
-        is_of_part
+        self.part.has(&change.items)
             && self.turn.is_none_or(|turn| turn == change.turn)
             && self.path.is_none_or(|path| path == change.file.path)
     }
@@ -321,7 +312,8 @@ impl<'t> Before<'t> {
         }
         let (mut shift, mut from) = (0_isize, 0);
         for hunk in &hunks {
-            let expected = self.after_later(hunk.place).saturating_add_signed(shift);
+            let usual = self.after_later(hunk.place);
+            let expected = usual.saturating_add_signed(shift);
             let length = hunk.new.len();
             let (place, is_there) = match self.find(&hunk.new, from, expected)? {
                 Some(place) => (place, true),
@@ -335,7 +327,7 @@ impl<'t> Before<'t> {
             // Later hunks are counted in the new text, of which so much is gone.
             let gone = length.wrapping_sub(hunk.old.len()).cast_signed();
             self.moved = place.wrapping_sub(expected).cast_signed();
-            shift = place.wrapping_sub(self.after_later(hunk.place)).cast_signed().wrapping_sub(gone);
+            shift = place.wrapping_sub(usual).cast_signed().wrapping_sub(gone);
             if is_there {
                 let old = hunk.restored(&self.lines[place..place + length]);
                 self.lines.splice(place..place + length, old);

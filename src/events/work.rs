@@ -248,16 +248,22 @@ pub(crate) fn is_work(kind: Type, metadata: &Metadata) -> bool {
 
 /// Whether an observation counts for a part of the work.
 pub(crate) fn belongs(observation: &Observation, part: Part<'_>) -> bool {
-    let Some(items) = items_of(observation) else { return false };
-    match part {
-        Part::Whole => true,
-        Part::Outside => items.is_empty(),
-        Part::Item(id) => items.iter().any(|item| item == id),
+    items_of(observation).is_some_and(|items| part.has(items))
+}
+
+impl Part<'_> {
+    /// Whether work that counts for these items is of the part.
+    pub(crate) fn has(self, items: &[String]) -> bool {
+        match self {
+            Part::Whole => true,
+            Part::Outside => items.is_empty(),
+            Part::Item(id) => items.iter().any(|item| item == id),
+        }
     }
 }
 
 /// The ids of the items that an observation of work counts for.
-fn items_of(observation: &Observation) -> Option<&[String]> {
+pub(crate) fn items_of(observation: &Observation) -> Option<&[String]> {
     let items = observation.metadata.items.as_deref();
     items.filter(|_| is_work(observation.kind(), &observation.metadata))
 }
@@ -365,12 +371,12 @@ impl WorkSums {
     }
 }
 
-/// The outcome of a command; none for other calls.
 /// Whether an observation tells that a call was refused.
 pub(crate) fn is_refused(observation: &Observation) -> bool {
     observation.metadata.refusal.is_some() || command_outcome(observation) == Some(CallOutcome::Refused)
 }
 
+/// The outcome of a command; none for other calls.
 fn command_outcome(observation: &Observation) -> Option<CallOutcome> {
     let Metadata { outcome, exit_code, command, .. } = observation.metadata;
     let (_, tool) = observation.payload.call();

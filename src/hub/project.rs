@@ -41,7 +41,7 @@ impl Projects {
 /// The folder at which the file system of a file is mounted, by names alone: asking for the file may
 /// hang. A file system hangs as a whole: with a root for each project, a few of them would hold all
 /// workers. Where the system has no table of mounts, that is the first folder of the name.
-pub(super) fn mount_of(path: &Path) -> PathBuf {
+pub fn mount_of(path: &Path) -> PathBuf {
     mount_in(&String::from_utf8_lossy(&fs::read("/proc/self/mountinfo").unwrap_or_default()), path)
 }
 

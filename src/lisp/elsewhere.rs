@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
 use emacs::{Env, Result};
@@ -99,14 +99,22 @@ pub(super) fn ask<T: Send + 'static>(
     ask_in_parts(env, move |folder, _| work.take().map(|work| work(folder)))
 }
 
-/// How much of a piece of work is done, in percent.
-#[derive(Default)]
-pub(super) struct Progress(AtomicUsize);
+/// How much of a piece of work is done, in percent, and since when it is waited for.
+pub(super) struct Progress {
+    percent: AtomicUsize,
+    begun: Instant,
+}
+
+impl Default for Progress {
+    fn default() -> Progress {
+        Progress { percent: AtomicUsize::default(), begun: Instant::now() }
+    }
+}
 
 impl Progress {
     /// Notes that so much of all is done.
     pub(super) fn set(&self, (done, all): (usize, usize)) {
-        self.0.store(100 * done / all.max(1), Ordering::Relaxed);
+        self.percent.store(100 * done / all.max(1), Ordering::Relaxed);
     }
 }
 
@@ -124,40 +132,24 @@ pub(super) fn ask_in_parts<T: Send + 'static>(
             }
         };
     };
-    let (sender, receiver) = sync_channel(1);
-    let (root, wanted) = (folder.clone(), Arc::downgrade(&progress));
-    let part = move || {
-        let Some(progress) = wanted.upgrade() else { return false };
-        let value = work(Some(&root), &progress);
-        value.map(|value| drop(sender.send(value))).is_none()
-    };
-    run_at(env, &folder, part, &progress, &receiver)
+    let root = folder.clone();
+    ask_at(env, &folder, &progress, move |progress| work(Some(&root), progress))
 }
 
-/// As [`ask_in_parts`], with work on files in `root`, whether there are journals or not.
+/// As [`ask_in_parts`], with work on files in `root`, whether there are journals or not. It ends if no one
+/// has `progress` any more.
 pub(super) fn ask_at<T: Send + 'static>(
     env: &Env,
     root: &Path,
+    progress: &Arc<Progress>,
     mut work: impl FnMut(&Progress) -> Option<T> + Send + 'static,
 ) -> Result<T> {
-    let progress = Arc::new(Progress::default());
     let (sender, receiver) = sync_channel(1);
-    let wanted = Arc::downgrade(&progress);
+    let wanted = Arc::downgrade(progress);
     let part = move || {
         let Some(progress) = wanted.upgrade() else { return false };
         work(&progress).map(|value| drop(sender.send(value))).is_none()
     };
-    run_at(env, root, part, &progress, &receiver)
-}
-
-/// Lets a thread call `part` for a root until it returns false, and waits for the value that it sends.
-fn run_at<T>(
-    env: &Env,
-    root: &Path,
-    part: impl FnMut() -> bool + Send + 'static,
-    progress: &Progress,
-    receiver: &Receiver<T>,
-) -> Result<T> {
     with_module(|module| module.readers.hub().run(root, part));
     wait_at(env, Some(root), Some(progress), |patience| match receiver.recv_timeout(patience) {
         Ok(value) => Ok(Some(value)),
@@ -194,8 +186,8 @@ fn wait_at<T>(
     progress: Option<&Progress>,
     mut look: impl FnMut(Duration) -> Result<Option<T>>,
 ) -> Result<T> {
-    let begun = Instant::now();
-    let mut patience = PATIENCE;
+    let begun = progress.map_or_else(Instant::now, |progress| progress.begun);
+    let mut patience = PATIENCE.saturating_sub(begun.elapsed());
     loop {
         if let Some(value) = look(patience)? {
             return Ok(value);
@@ -206,7 +198,8 @@ fn wait_at<T>(
             return Err(Error::Journal { file: folder.display().to_string(), reason }.into());
         }
         patience = Duration::ZERO;
-        let percent = progress.map(|progress| progress.0.load(Ordering::Relaxed)).filter(|done| *done > 0);
+        let percent =
+            progress.map(|progress| progress.percent.load(Ordering::Relaxed)).filter(|done| *done > 0);
         env.call(wait_a_moment, (begun.elapsed().as_secs_f64(), percent))?;
     }
 }

@@ -1,11 +1,12 @@
 //! Lisp functions on review: what an agent changed since the user last looked.
 
-use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
+use super::elsewhere::Progress;
 use super::read::{self, Key};
 use super::threads::with_thread;
 use super::work::{PartId, ShownWork};
@@ -15,6 +16,8 @@ use crate::events::observation::Observation;
 use crate::events::review::{ChangeId, FileChanged, LARGEST_FILE, Net, NotComposed, net};
 use crate::events::work::Part;
 use crate::file;
+use crate::hub::mount_of;
+use crate::text::path::has_method;
 
 /// See `todo-write-new'.
 #[defun]
@@ -62,49 +65,56 @@ fn mark_changes<'e>(
 fn review_patch<'e>(env: &'e Env, thread: Key, id: PartId, path: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let path = read::optional("path", path, read::text)?;
-        let (wanted, names, project) = with_thread(env, &thread, |thread| {
-            let new = thread.review().new_changes(id.scope(path.as_deref()));
-            let mut names: Vec<String> = Vec::new();
-            let mut seen = HashSet::new();
-            let mut wanted = HashSet::new();
-            for (change, name) in new {
+        let (wanted, names, places, project) = with_thread(env, &thread, |thread| {
+            let (mut wanted, mut names, mut places) = (HashSet::new(), Vec::new(), HashMap::new());
+            for (change, name) in thread.review().new_changes(id.scope(path.as_deref())) {
                 wanted.insert(change);
-                if seen.insert(name) {
+                places.entry(name.to_owned()).or_insert_with(|| {
                     names.push(name.to_owned());
-                }
+                    names.len() - 1
+                });
             }
-            (wanted, names, thread.project().to_owned())
+            (wanted, names, places, thread.project().to_owned())
         })?;
         if names.is_empty() {
             return Ok(String::new());
         }
         let recorded = with_module(|module| module.store.recorded(&thread));
-        let kept = names.clone();
         let changes = elsewhere::ask(env, move |_| {
-            let all = recorded.work(Part::Whole, 0..u64::MAX)?;
-            Ok::<_, Error>(kept.iter().map(|name| changes_of(name, &wanted, &all)).collect::<Vec<_>>())
+            Ok::<_, Error>(changes_of(places, &wanted, &recorded.work(Part::Whole, 0..u64::MAX)?))
         })??;
-        let root = PathBuf::from(&project);
-        let (mut left, mut patch) = (names.into_iter().zip(changes).collect::<Vec<_>>(), String::new());
-        let count = left.len();
-        left.reverse();
-        elsewhere::ask_at(env, &root, move |progress| {
-            let Some((name, changes)) = left.pop() else { return Some(std::mem::take(&mut patch)) };
-            patch.push_str(&net_of(&name, &project, &changes));
-            progress.set((count - left.len(), count));
-            None
-        })
+        let (progress, count, mut patch) = (Arc::new(Progress::default()), names.len(), String::new());
+        for (n, (name, changes)) in names.into_iter().zip(changes).enumerate() {
+            // Each file may be on another file system, of which one may hang.
+            let root = mount_of(&Path::new(&project).join(&name));
+            let project = project.clone();
+            let net = move |_: &Progress| Some(net_of(&name, &project, &changes));
+            patch.push_str(&elsewhere::ask_at(env, &root, &progress, net)?);
+            progress.set((n + 1, count));
+        }
+        Ok(patch)
     })
 }
 
-/// The changes of a file from the first of those wanted on.
-fn changes_of(name: &str, wanted: &HashSet<ChangeId>, all: &[Arc<Observation>]) -> Vec<FileChanged> {
-    let files = all.iter().flat_map(|one| {
-        let files = (0..).zip(one.metadata.files.iter().flatten());
-        files.filter(|(_, file)| file.path == name).map(|(place, file)| ((one.number, place), file))
-    });
-    let from = files.skip_while(|(id, _)| !wanted.contains(id));
-    from.map(|(id, file)| FileChanged::of(file, !wanted.contains(&id))).collect()
+/// For each file, at its place, the changes from the first of those wanted on.
+fn changes_of(
+    places: HashMap<String, usize>,
+    wanted: &HashSet<ChangeId>,
+    all: &[Arc<Observation>],
+) -> Vec<Vec<FileChanged>> {
+    let mut changes = vec![Vec::new(); places.len()];
+    for one in all {
+        for (n, file) in (0..).zip(one.metadata.files.iter().flatten()) {
+            let Some(of_file) = places.get(&file.path).and_then(|place| changes.get_mut(*place)) else {
+                continue;
+            };
+            let is_wanted = wanted.contains(&(one.number, n));
+            if is_wanted || !of_file.is_empty() {
+                of_file.push(FileChanged::of(file, !is_wanted));
+            }
+        }
+    }
+    changes
 }
 
 fn net_of(name: &str, project: &str, changes: &[FileChanged]) -> String {
@@ -118,7 +128,7 @@ fn net_of(name: &str, project: &str, changes: &[FileChanged]) -> String {
 
 /// The text of a file as it is now; none if it does not exist.
 fn text_of(name: &str, project: &str) -> std::result::Result<Option<String>, NotComposed> {
-    if is_remote(name) || is_remote(project) && !name.starts_with('/') {
+    if has_method(name) || has_method(project) && !name.starts_with('/') {
         return Err(NotComposed::Elsewhere);
     }
     let path = Path::new(project).join(name);
@@ -129,10 +139,4 @@ fn text_of(name: &str, project: &str) -> std::result::Result<Option<String>, Not
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(_) => Err(NotComposed::Unreadable),
     }
-}
-
-/// Whether Emacs would find a file of this name on another machine.
-fn is_remote(name: &str) -> bool {
-    let rest = name.strip_prefix('/');
-    rest.and_then(|rest| rest.split_once(':')).is_some_and(|(method, _)| !method.contains('/'))
 }

@@ -54,6 +54,18 @@ pub fn is_inside(path: &str) -> bool {
     !path.contains('\0') && path.split('/').all(|part| part != "..")
 }
 
+/// Whether Emacs reads a method of reaching another machine in an absolute name, as in `/ssh:build:/x`.
+pub fn has_method(path: &str) -> bool {
+    let first = path.strip_prefix('/').and_then(|rest| rest.split('/').next());
+    first.is_some_and(|first| first.contains(':'))
+}
+
+/// Whether Emacs reads more in an absolute name than a file of this machine: a method, or another beginning
+/// at `//` or `/~`.
+pub fn is_special(path: &str) -> bool {
+    has_method(path) || path.contains("//") || path.contains("/~")
+}
+
 /// The name of a project on its own machine. In Emacs, the name of a remote project also has a prefix such
 /// as `/ssh:build:`.
 pub fn on_its_machine(project: &str) -> &str {

@@ -8,6 +8,7 @@ use super::{PROJECT, Recorder, UNATTENDED, open_item_like};
 use crate::agents::{Source, SubagentCall};
 use crate::events::observation::Type;
 use crate::journal::store::Store;
+use crate::text::path::is_special;
 
 /// A machine other than this one, on which sessions run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,11 +23,9 @@ impl Machine {
     /// The name by which Emacs opens a folder that a session names; `None` if it is not absolute or
     /// has control characters. It never is the name of a file on another machine.
     pub fn folder(&self, folder: &str) -> Option<String> {
-        let rest = folder.strip_prefix('/').filter(|rest| !rest.contains(char::is_control))?;
-        let first = rest.split('/').next().unwrap_or_default();
-        // Emacs would read a method, or begin again at `//` and `/~`.
-        let is_special = first.contains(':') || folder.contains("//") || folder.contains("/~");
-        Some(format!("{}{}{folder}", self.prefix, if is_special { "/:" } else { "" }))
+        let is_possible = folder.starts_with('/') && !folder.contains(char::is_control);
+        let quote = if is_special(folder) { "/:" } else { "" };
+        is_possible.then(|| format!("{}{quote}{folder}", self.prefix))
     }
 }
 

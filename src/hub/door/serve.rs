@@ -18,6 +18,7 @@ use super::place::{self, Entered, enter};
 use super::{CONNECTIONS, ConnectionId, Event, Finder, Order, Outdated, QUESTIONS, Settings, Shared, State};
 use crate::events::millis_of;
 use crate::protocol::{self, Answer, Hello, Message, PROTOCOL, Refused, Reply, Role, Welcome};
+use crate::text::path::is_special;
 
 /// Maximum size in bytes of all incomplete lines, and of the messages that wait to be taken.
 const INCOMPLETE: usize = 16 << 20;
@@ -544,11 +545,9 @@ impl Server {
     }
 }
 
-/// Whether Emacs takes the name of a folder for nothing else. Nobody knows whether there is such a folder.
+/// Whether Emacs takes the name of a folder for nothing else. There may be no such folder.
 fn is_plain(folder: &str) -> bool {
-    let first = folder.trim_start_matches('/').split('/').next().unwrap_or_default();
-    let is_special = first.contains(':') || folder.contains("//") || folder.contains("/~");
-    folder.starts_with('/') && !is_special && !folder.contains(char::is_control)
+    folder.starts_with('/') && !is_special(folder) && !folder.contains(char::is_control)
 }
 
 /// Whether a question of a connection is open.
