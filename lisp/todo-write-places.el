@@ -28,7 +28,7 @@
 
 (defun todo-write-places-repository (project)
   "Return the name of the repository of which PROJECT, a folder, is a worktree.
-Return nil if it is none, and as long as that is not known."
+Return nil if it is no worktree, and as long as that is not known."
   (plist-get (todo-write-places--get project) :repository))
 
 (defun todo-write-places-branch (project)

@@ -52,7 +52,7 @@ impl Hub {
 
     /// Looks for the title of the session of a thread, whose agent runs in `folder`, once a second until it
     /// is there, in those of `homes` that are of its agent. [`Message::Title`] tells it, and after the first
-    /// look if there is none yet.
+    /// look also that it is missing.
     pub fn seek_title(&self, thread: &str, homes: Vec<Home>, folder: &str) {
         let is_id = |id: &str| id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         let named = thread.split_once(':').and_then(|(agent, id)| Some((Agent::parse(agent)?, id)));
