@@ -196,11 +196,7 @@ A variable watcher."
   "Update the agent of THREAD after the event WHAT with DATA.
 For `todo-write-events-functions'."
   (pcase what
-    ('forgotten
-     (when-let* ((record (todo-write-agents--record thread)))
-       (setq todo-write-agents--records
-             (assoc-delete-all thread todo-write-agents--records))
-       (todo-write-agents--tell thread (todo-write-agents--record-plist record) nil)))
+    ('forgotten (todo-write-agents--forget thread))
     ('change
      (todo-write-agents--update thread (todo-write-events-summary-after thread data)))
     ('state
@@ -208,7 +204,10 @@ For `todo-write-events-functions'."
      (when-let* ((record (todo-write-agents--record thread)))
        (setf (todo-write-agents--record-about record) nil))
      (todo-write-agents--update thread))
-    ((or 'activity 'request (and 'observed (guard (equal data "TITLE"))))
+    ('activity
+     (if (todo-write-agents--known-p thread) (todo-write-agents--update thread)
+       (todo-write-agents--forget thread)))
+    ((or 'request (and 'observed (guard (equal data "TITLE"))))
      (todo-write-agents--update thread))
     ((and 'observed (guard (equal data "TOOL_EXECUTION")))
      (todo-write-agents--note-refusals thread))))
@@ -224,6 +223,19 @@ SUMMARY is the `todo-write-summary' of THREAD if the caller has it."
     (when todo-write-agents--silent
       (setf (todo-write-agents--record-refused record) 0))
     (todo-write-agents--renew record thread summary)))
+
+(defun todo-write-agents--known-p (thread)
+  "Return non-nil if the agent of THREAD exists, or anything is reported of it.
+A process may work for a moment in a session in which nothing was asked."
+  (or (todo-write-activity-get thread)
+      (plist-get (todo-write-about thread) :agent)
+      (not (eq 'empty (todo-write-state thread)))))
+
+(defun todo-write-agents--forget (thread)
+  "Forget the agent of THREAD, and tell that it is gone."
+  (when-let* ((record (todo-write-agents--record thread)))
+    (setq todo-write-agents--records (assoc-delete-all thread todo-write-agents--records))
+    (todo-write-agents--tell thread (todo-write-agents--record-plist record) nil)))
 
 (defun todo-write-agents--add (thread)
   "Add an agent for THREAD, a key, and return its record."

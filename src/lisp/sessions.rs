@@ -165,11 +165,10 @@ impl Module {
             }
             None => return None,
         };
+        // A process may work for a moment, as on /resume, in a session in which nothing was asked.
         let is_rest = matches!(report.what, What::Rest(_));
-        if is_rest && self.store.get_mut(&session.key).is_none() {
-            return None;
-        }
-        Some(self.report(&session.key, Source::Process, Some(report)))
+        let is_told = !is_rest || self.store.get_mut(&session.key).is_some();
+        Some(self.report(&session.key, Source::Process, is_told.then_some(report)))
     }
 
     /// Whether a live process was the last to report about the agent of a thread.

@@ -1241,7 +1241,9 @@ UUID begins the names of the lines."
       (todo-write-test-wait (lambda () (todo-write-follow-sessions-process-of "claude:b")))
       (todo-write-follow cleared)
       (should-not (todo-write-agent "claude:b"))
-      ;; By /resume, the process goes back to the first session.
+      ;; By /resume, the process is busy for a moment, and goes back to the first session.
+      (write-region "{\"sessionId\":\"b\",\"status\":\"busy\"}" nil own nil 'silent)
+      (todo-write-test-wait (lambda () (todo-write-agent "claude:b")))
       (says "idle")
       (todo-write-test-wait (lambda () (not (todo-write-follow-sessions-process-of "claude:b"))))
       (todo-write-follow cleared)
