@@ -110,7 +110,7 @@ fuzz: setup ## search for inputs that break a law; SECONDS=60 a target, TARGETS=
 	@bin/fuzz '$(or $(SECONDS),60)' $(TARGETS)
 
 .PHONY: fuzz-socket
-fuzz-socket: build ## type while programs send large messages; SECONDS=60, SEED=n, KINDS=names
+fuzz-socket: build mcp ## type while programs and machines send too much; SECONDS=60, SEED=n, KINDS=names
 	@bin/fuzz-socket '$(or $(SECONDS),60)'
 
 .PHONY: faults

@@ -291,6 +291,76 @@ An Emacs that closed the connection is no error."
         (setq start (if (= 0 (random 30)) (length line) end))))
     (cl-incf fuzz-socket-cases--sent (length processes))))
 
+;;; Mutated messages
+
+(defun fuzz-socket-cases--messages ()
+  "Return the lines of a hello and of a message that may follow it, as bytes."
+  (let ((role (fuzz-socket-cases--one-of "tool" "permission" "note" "check")))
+    (mapcar
+     (lambda (message) (encode-coding-string (json-serialize message) 'utf-8))
+     (list
+      (list :type "hello" :protocol 2 :roles (vector role) :id "mutated" :version "0"
+            :client "claude-code" :project fuzz-socket-cases--folder :process (emacs-pid)
+            :started 1 :now 1 :claudeFolder "/home/x/.claude")
+      (pcase (random 4)
+        (0 (list :type "activity" :session "mutated" :subagent "a1" :activity "waiting"
+                 :reason "for the rain"))
+        (1 (list :type (fuzz-socket-cases--one-of "cancel" "bye") :call 1 :killed t))
+        (_ (list :type "call" :call 1 :role role :until 4000000000000 :session "mutated"
+                 :source "process" :id "toolu_1" :subagent "a1" :task "Dig"
+                 :arguments
+                 (if (equal role "tool") (fuzz-socket-cases--todos 3 20)
+                   (list :hook_event_name "PermissionRequest" :event "Stop" :tool_name "Edit"
+                         :tool_input (list :file_path "/x" :old_string "a" :new_string "b")
+                         :permission_suggestions
+                         [(:type "addRules" :behavior "allow" :rules [(:toolName "Edit")])])))))))))
+
+(defun fuzz-socket-cases--mutate (line)
+  "Return LINE, unibyte, with a few random changes."
+  (dotimes (_ (1+ (random 3)))
+    (let* ((length (length line))
+           (start (random (1+ length)))
+           (end (min length (+ start (fuzz-socket-cases--count 40))))
+           (before (substring line 0 start))
+           (part (substring line start end))
+           (after (substring line end)))
+      (setq line
+            (pcase (random 7)
+              (0 (concat before after))
+              (1 (concat before part part after))
+              (2 (concat before (fuzz-socket-cases--one-of "{" "}" "[" "]" "\"" "," ":" "\\" "\\u")
+                         part after))
+              (3 (concat before (unibyte-string (random 256)) after))
+              (4 before)
+              (5 (concat before (make-string (fuzz-socket-cases--count 3000) ?\[) after))
+              ;; Another value in place of one.
+              (_ (if (string-match "\"[^\"]*\"\\|[0-9]+" line start)
+                     (replace-match
+                      (fuzz-socket-cases--one-of
+                       "null" "-1" "1e999" "18446744073709551616" "true" "[]" "{}" "\"\""
+                       "\"\\ud800\"" "[[[[]]]]" "\"../../x\"" "0.5" "\"claude:x/y\"")
+                      t t line)
+                   line)))))
+    line)
+  line)
+
+(defun fuzz-socket-cases-mutated ()
+  "Send a thousand messages that are changed at random, or follow such a hello."
+  (dotimes (_ 20)
+    (dotimes (_ 50)
+      (pcase-let ((`(,hello ,message) (fuzz-socket-cases--messages))
+                  (process (fuzz-socket-cases--connect t)))
+        (if (= 0 (random 4))
+            (setq hello (fuzz-socket-cases--mutate hello))
+          (setq message (fuzz-socket-cases--mutate message)))
+        (cl-incf fuzz-socket-cases--sent)
+        (ignore-errors
+          (process-send-string process (concat hello "\n" message "\n")))))
+    ;; The next ones find room.
+    (fuzz-socket-cases--settle)
+    (mapc #'delete-process fuzz-socket-cases--open)
+    (setq fuzz-socket-cases--open nil)))
+
 ;;; Running
 
 (defun fuzz-socket-cases--run (kind seed)

@@ -12,15 +12,17 @@
 ;; machine's, and does not count.  Nor does other load on the machine: the times are
 ;; divided by how many times longer than at its fastest a computation takes.
 ;;
-;; A case in which a key takes longer than LIMIT milliseconds is run again; if it never
-;; stays below, it is a finding.  So is the death of the Emacs.  The environment variables:
-;; SECONDS, the duration; SEED, a number; KINDS, the names of cases, by default all.
+;; A case in which a key takes longer than the limit is run again; if it never stays below,
+;; it is a finding.  So is the death of the Emacs.  The cases of fuzz-machine.el are run by
+;; a machine to which the Emacs is connected.  The environment variables: SECONDS, the
+;; duration; SEED, a number; KINDS, the names of cases, by default all; LIMIT, milliseconds.
 
 ;;; Code:
 
 (require 'cl-lib)
 (require 'seq)
 (require 'subr-x)
+(require 'fuzz-machine)
 
 ;; The Emacs that is typed into loads the package.
 (defvar todo-write-directory)
@@ -33,10 +35,14 @@
 
 (defconst fuzz-socket-kinds
   '("lists" "junk" "activity" "sessions" "hellos" "questions" "fields" "edits" "requests"
-    "repeats" "unread" "pieces")
-  "The kinds of cases.")
+    "repeats" "unread" "pieces" "mutated")
+  "The kinds of cases at the socket.")
 
-(defconst fuzz-socket--limit 200 "Milliseconds that a key may take longer than without us.")
+(defun fuzz-socket--limit (kind)
+  "Return how many milliseconds a key may take longer than without us in KIND."
+  (cond ((getenv "LIMIT") (string-to-number (getenv "LIMIT")))
+        ((member kind fuzz-machine-kinds) 50)
+        (t 200)))
 
 (defconst fuzz-socket--attempts 3 "How often a case is run before it is a finding.")
 
@@ -82,6 +88,8 @@
     (todo-write-mcp-mode)
     (todo-write-mode-line-mode)
     (todo-write "claude:lists" '(:todos [(:content "Rake" :status "in_progress")]))
+    (when-let* ((program (getenv "PROGRAM")))
+      (fuzz-machine-connect folder program))
     (save-selected-window
       (todo-write-show "claude:lists"))
     (switch-to-buffer "*scratch*")
@@ -154,17 +162,26 @@ A list in the same order; an Emacs that does not answer took a minute."
   "Let SENDER run the case of KIND with SEED while keys are typed.
 TARGET is the Emacs, and IDLE the other one.  Return (MILLISECONDS . MESSAGES),
 how much longer the slowest key took in TARGET."
-  (let ((longest 0) (quiet 0) (end (+ (float-time) 120)) (slowness (fuzz-socket--slowness)))
+  (let* ((longest 0) (quiet 0) (end (+ (float-time) 120)) (slowness (fuzz-socket--slowness))
+         (machine (member kind fuzz-machine-kinds))
+         ;; What the machine had said is taken some time after it was printed.
+         (most (if machine 40 10)))
     (setq fuzz-socket--output "")
-    (process-send-string sender (format "%s %d\n" kind seed))
+    (if machine (fuzz-machine-begin fuzz-socket--work kind seed)
+      (process-send-string sender (format "%s %d\n" kind seed)))
     ;; Some keys more, since what is left to timers blocks, too.
-    (while (and (< quiet 10) (< (float-time) end)
+    (while (and (< quiet most) (< (float-time) end)
                 (process-live-p (fuzz-socket--terminal-process target)))
       (pcase-let ((`(,ours ,its) (fuzz-socket--type (list target idle))))
         (setq longest (max longest (- ours its))))
-      (when (string-search "done" fuzz-socket--output)
+      (when (if machine (fuzz-machine-printed-p fuzz-socket--work)
+              (string-search "done" fuzz-socket--output))
         (cl-incf quiet))
       (accept-process-output nil 0.005))
+    (when machine
+      (fuzz-machine-end fuzz-socket--work)
+      (when (<= most quiet)
+        (setq fuzz-socket--output "done 1")))
     (setq slowness (/ (+ slowness (fuzz-socket--slowness)) 2))
     (cons (/ longest slowness)
           (and (string-match "done \\([0-9]+\\)" fuzz-socket--output)
@@ -177,7 +194,7 @@ arguments SENDER, TARGET and IDLE are."
   (let (best (tries 0))
     (while (and (< tries fuzz-socket--attempts)
                 (process-live-p (fuzz-socket--terminal-process target))
-                (not (and best (< (car best) fuzz-socket--limit))))
+                (not (and best (< (car best) (fuzz-socket--limit kind)))))
       (let ((result (fuzz-socket--case sender target idle kind seed)))
         (when (or (null best) (< (car result) (car best)))
           (setq best result))
@@ -192,6 +209,41 @@ arguments SENDER, TARGET and IDLE are."
   (when-let* ((size (alist-get 'rss (process-attributes
                                      (process-id (fuzz-socket--terminal-process terminal))))))
     (/ size 1024)))
+
+(defun fuzz-socket--state (target)
+  "Return what TARGET says of its plans and machines; see `fuzz-machine--state'."
+  (let ((file (fuzz-socket--file "state")))
+    (delete-file file)
+    (when (and (process-live-p (fuzz-socket--terminal-process target))
+               (progn (signal-process (fuzz-socket--terminal-process target) 'SIGUSR1)
+                      (fuzz-socket--wait (lambda () (file-exists-p file)) 60)))
+      (with-temp-buffer
+        (insert-file-contents file)
+        (read (current-buffer))))))
+
+(defun fuzz-socket--good-p (state since task)
+  "Return non-nil if the machine good is connected since SINCE in STATE.
+Its one plan must have TASK alone."
+  (equal (car state) (list since (list "good/claude:s" task))))
+
+(defun fuzz-socket--machines-touched (target before seed)
+  "Return what is wrong in TARGET after a case of a machine with SEED, or nil.
+BEFORE is its state before."
+  (let ((task (format "Task %d" seed)) state)
+    (fuzz-machine-write fuzz-socket--work task)
+    (cond ((not (fuzz-socket--wait
+                 (lambda ()
+                   (setq state (fuzz-socket--state target))
+                   (fuzz-socket--good-p state (caar before) task))
+                 60))
+           (format "the machine good was touched: %S, before %S" (car state) (car before)))
+          ((progn
+             (when (getenv "VERBOSE")
+               (message "%d plans, %d before" (nth 2 state) (nth 2 before)))
+             (not (equal (nth 1 before) (nth 1 state))))
+           (format "plans here were touched: %S, before %S" (nth 1 state) (nth 1 before)))
+          ((< 30000 (nth 2 state))
+           (format "there are %d plans" (nth 2 state))))))
 
 (defun fuzz-socket--report (table findings memory)
   "Print TABLE, of results by kind, FINDINGS, and the largest MEMORY."
@@ -211,10 +263,19 @@ arguments SENDER, TARGET and IDLE are."
   (let* ((fuzz-socket--work (file-name-as-directory (make-temp-file "fuzz-socket" t)))
          (fuzz-socket--command (list (expand-file-name invocation-name invocation-directory)))
          (seed (string-to-number (or (getenv "SEED") "1")))
-         (kinds (or (split-string (or (getenv "KINDS") "")) fuzz-socket-kinds))
+         (program (expand-file-name "todo-write-mcp" (getenv "LISP")))
+         (kinds (or (split-string (or (getenv "KINDS") ""))
+                    (append fuzz-socket-kinds fuzz-machine-kinds)))
+         (machines (seq-intersection kinds fuzz-machine-kinds))
          (table (make-hash-table :test #'equal))
          (memory 0) findings idle target sender end)
     (make-directory (fuzz-socket--file "project/.git") t)
+    (when machines
+      (unless (file-executable-p program)
+        (error "The program is not built; run make mcp"))
+      (setenv "PROGRAM" program)
+      (make-directory (fuzz-socket--file "bad"))
+      (fuzz-machine-write fuzz-socket--work "Task 0"))
     (unwind-protect
         (progn
           (setq idle (fuzz-socket--start "--eval" "(fundamental-mode)" "--eval"
@@ -230,16 +291,27 @@ arguments SENDER, TARGET and IDLE are."
                                             (file-exists-p (fuzz-socket--file "ready"))))
                                      60)
             (error "The Emacs does not start"))
+          (when machines
+            (unless (fuzz-socket--wait
+                     (lambda ()
+                       (let ((state (fuzz-socket--state target)))
+                         (fuzz-socket--good-p state (caar state) "Task 0")))
+                     60)
+              (error "The machine good is not connected")))
           (setq sender (fuzz-socket--start-sender (fuzz-socket--file "socket"))
                 end (+ (float-time) (string-to-number (or (getenv "SECONDS") "60"))))
           (while (and (< (float-time) end) (length< findings 20)
                       (process-live-p (fuzz-socket--terminal-process target)))
             (dolist (kind kinds)
               (when (process-live-p (fuzz-socket--terminal-process target))
-                (let ((best (fuzz-socket--best sender target idle kind seed)))
+                (let* ((before (and (member kind machines) (fuzz-socket--state target)))
+                       (best (fuzz-socket--best sender target idle kind seed)))
                   (push best (gethash kind table))
                   (setq memory (max memory (or (fuzz-socket--memory target) 0)))
-                  (unless (< (car best) fuzz-socket--limit)
+                  (when-let* ((touched (and before
+                                            (fuzz-socket--machines-touched target before seed))))
+                    (push (format "%s: KINDS=%s SEED=%d" touched kind seed) findings))
+                  (unless (< (car best) (fuzz-socket--limit kind))
                     (push (format "a key took %.0f ms longer: KINDS=%s SEED=%d" (car best) kind seed)
                           findings))
                   (unless (and (cdr best) (process-live-p (fuzz-socket--terminal-process target)))
