@@ -6,9 +6,9 @@
 
 ;;; Commentary:
 
-;; A home of Claude Code with sessions that live, and what writes them.  Their
-;; processes are programs that sleep; another Emacs appends lines to the transcripts
-;; and changes what the process files say, as agents do:
+;; A home of Claude Code with sessions that live, and what writes them.  Their processes
+;; end with the Emacs that began them, also if it is killed.  Another Emacs appends lines to
+;; the transcripts and changes what the process files say, as agents do:
 ;;
 ;;     $EMACS --batch -l bench-agents -f bench-agents-write HOME AGENTS LINES SECONDS
 
@@ -83,7 +83,7 @@ There is a call of TodoWrite or its result in every 20th pair of lines."
   "Begin the sessions of AGENTS agents in HOME; return their processes."
   (make-directory (expand-file-name "sessions" home) t)
   (cl-loop for agent below agents
-           for process = (make-process :name "agent" :command '("sleep" "100000") :noquery t
+           for process = (make-process :name "agent" :command '("cat") :noquery t
                                        :connection-type 'pipe)
            do (make-directory (file-name-directory (bench-agents-file home agent)) t)
            (bench-agents--append (bench-agents-line agent 0) (bench-agents-file home agent))

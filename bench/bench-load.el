@@ -87,6 +87,17 @@
   (let ((attributes (process-attributes (emacs-pid))))
     (+ (float-time (alist-get 'utime attributes)) (float-time (alist-get 'stime attributes)))))
 
+(defun bench-load-main-cpu ()
+  "Return the seconds of the processor that Emacs' main thread has used, or 0."
+  (let ((file (format "/proc/%d/task/%d/stat" (emacs-pid) (emacs-pid))))
+    (if (not (file-readable-p file)) 0
+      (with-temp-buffer
+        (insert-file-contents file)
+        (goto-char (point-max))
+        ;; What follows the name of the program, in hundredths.
+        (let ((fields (split-string (buffer-substring (search-backward ")") (point-max)))))
+          (/ (+ (string-to-number (nth 12 fields)) (string-to-number (nth 13 fields))) 100.0))))))
+
 (defun bench-load-rss ()
   "Return the memory of this Emacs in KiB."
   (alist-get 'rss (process-attributes (emacs-pid)) 0))
@@ -196,16 +207,17 @@ WHAT is \"task\" or \"fd\"."
   (clrhash bench-load-blocks)
   (setq bench-load-longest 0 bench-load--longest-collection 0)
   (run-with-timer seconds nil #'bench-load--finish
-                  (list (float-time) (bench-load-cpu) gc-elapsed gcs-done (bench-load--bytes)))
+                  (list (float-time) (bench-load-cpu) (bench-load-main-cpu) gc-elapsed gcs-done (bench-load--bytes)))
   (bench-load--say "ready"))
 
 (defun bench-load--finish (before)
   "Write what happened since BEFORE, and exit."
-  (pcase-let* ((`(,start ,cpu ,collecting ,collections ,bytes) before)
+  (pcase-let* ((`(,start ,cpu ,main ,collecting ,collections ,bytes) before)
                (span (- (float-time) start)))
     (bench-load--say
      "stats"
      (format "%S" (list :share (* 100 (/ (- (bench-load-cpu) cpu) span))
+                        :main (* 100 (/ (- (bench-load-main-cpu) main) span))
                         :longest bench-load-longest
                         :collecting (* 100 (/ (- gc-elapsed collecting) span))
                         :collections (- gcs-done collections)

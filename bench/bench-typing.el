@@ -20,6 +20,7 @@
 
 (require 'bench)
 (require 'bench-agents)
+(require 'todo-write-probe-helper)
 
 (defconst bench-typing-agents 20 "Number of agents.")
 
@@ -31,21 +32,11 @@
 
 (defvar bench-typing--work nil "A folder for the files of a run.")
 
-(defvar bench-typing--expected nil "The bytes that are to be echoed, or nil.")
-
-(defvar bench-typing--sent 0 "When they were typed.")
-
 (defvar bench-typing--times nil "Seconds from key to echo.")
 
 (defun bench-typing--file (name)
   "Return the name of the file NAME of this run."
   (expand-file-name name bench-typing--work))
-
-(defun bench-typing--hear (_process output)
-  "Note the time if OUTPUT echoes what was typed."
-  (when (and bench-typing--expected (string-search bench-typing--expected output))
-    (push (- (float-time) bench-typing--sent) bench-typing--times)
-    (setq bench-typing--expected nil)))
 
 (defun bench-typing--start (kind)
   "Start the Emacs for the load of KIND; return its process."
@@ -55,7 +46,7 @@
                         (format "BENCH_SECONDS=%d" bench-typing-seconds))
                   process-environment))
          (process (make-process :name "emacs" :connection-type 'pty :noquery t
-                                :coding 'no-conversion :filter #'bench-typing--hear
+                                :coding 'no-conversion :filter #'ignore
                                 :command (append bench-typing--command
                                                  '("-l" "bench-load" "-f" "bench-load-terminal")))))
     (set-process-window-size process 40 100)
@@ -67,26 +58,6 @@
     (while (not (or (funcall condition) (> (float-time) end)))
       (accept-process-output nil 0.05))
     (funcall condition)))
-
-(defun bench-typing--type (process n)
-  "Type key N into PROCESS and wait for its echo, for at most two seconds."
-  (let ((key (encode-coding-string (string (aref "þðøæ" (% n 4))) 'utf-8)))
-    (setq bench-typing--sent (float-time)
-          bench-typing--expected key)
-    (process-send-string process key)
-    (unless (bench-typing--wait-for-echo 2)
-      (push 2.0 bench-typing--times)
-      (setq bench-typing--expected nil))
-    ;; A long line would be drawn again.
-    (when (= 0 (% (1+ n) 40))
-      (process-send-string process "\C-a\C-k"))))
-
-(defun bench-typing--wait-for-echo (seconds)
-  "Wait for the echo for at most SECONDS; return non-nil if it came."
-  (let ((end (+ (float-time) seconds)))
-    (while (and bench-typing--expected (< (float-time) end))
-      (accept-process-output nil 0.05))
-    (null bench-typing--expected)))
 
 ;;; MCP
 
@@ -191,7 +162,8 @@ agent, or the number of lines a second that each agent writes."
   "Type into EMACS, and let each of CLIENTS call CALLS times a second."
   (let* ((start (float-time)) (end (+ start bench-typing-seconds -1))
          (step (and clients (/ 1.0 calls (length clients))))
-         (call start) (key start) (keys 0) (called 0) (now start))
+         (probe (todo-write-probe emacs "þðø"))
+         (call start) (key start) (called 0) (now start))
     (while (and (process-live-p emacs) (< now end))
       ;; Calls are spread over the second, and keys come at any moment between them.
       (while (and clients (>= now call))
@@ -199,8 +171,7 @@ agent, or the number of lines a second that each agent writes."
         (cl-incf called)
         (cl-incf call step))
       (when (>= now key)
-        (bench-typing--type emacs keys)
-        (cl-incf keys)
+        (push (or (car (todo-write-probe-type (list probe) 2)) 2.0) bench-typing--times)
         (setq key (+ (float-time) 0.06 (/ (random 60) 1000.0))))
       (setq now (float-time))
       (accept-process-output nil (max 0.001 (- (if clients (min key call) key) now)))
@@ -228,6 +199,8 @@ it is."
 LONGEST is the longest allowed one in milliseconds."
   (bench-typing--row (concat "longest block, " name) "s" (plist-get stats :longest)
                      (format "%d ms" longest) (/ longest 1000.0) 1)
+  (bench-note "%s: of %.1f %% of a core, Emacs' main thread takes %.1f %%, threads of the module the rest"
+              name (plist-get stats :share) (plist-get stats :main))
   (bench-note "%s: %d collections, the longest %.1f ms, took %.1f %%; %d KiB allocated a second"
               name (plist-get stats :collections) (* 1000 (plist-get stats :longest-collection))
               (plist-get stats :collecting) (plist-get stats :allocated)))
@@ -266,9 +239,9 @@ YARDSTICK uses THEIRS percent of a core; BUDGET is the allowed ratio."
         (at-four "20 agents by MCP, 4 calls a second each"))
     (bench-typing--echo-rows at-one one idle)
     (bench-typing--block-row at-one one 16)
-    (bench-typing--share-row at-one one "an idle emacs -Q" (plist-get idle :share))
+    (bench-typing--share-row at-one one "3 %" 3 1)
     (bench-typing--share-row at-four four "a call a second each" (plist-get one :share))
-    (pcase-dolist (`(,at ,words ,milliseconds) '((0.5 "median" 5) (0.99 "99 %" 50)))
+    (pcase-dolist (`(,at ,words ,milliseconds) '((0.5 "median" 1) (0.99 "99 %" 20)))
       (bench-typing--row (format "a call by MCP as the agent sees it, %s" words) "s"
                          (bench-quantile (plist-get one :calls) at)
                          (format "%d ms" milliseconds) (/ milliseconds 1000.0) 1

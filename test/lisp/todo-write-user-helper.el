@@ -13,6 +13,7 @@
 
 (require 'ert)
 (require 'server)
+(require 'todo-write-probe-helper)
 (require 'todo-write-test-helper)
 
 (defvar todo-write-user-process nil
@@ -79,30 +80,20 @@
 
 (defun todo-write-user-longest-echo (done &optional seconds)
   "Type into the user's Emacs until the function DONE returns non-nil.
-Return the longest time in seconds from a key to its echo.  This Emacs
-types and measures, so that nothing in the other one can hide a block.
+Return the longest time in seconds from a key to its echo.
 Fail after SECONDS, 60 by default.  The user must be in a buffer for text."
-  (let ((deadline (+ (float-time) (or seconds 60))) (longest 0) (n 0) wanted ended)
-    (set-process-filter todo-write-user-process
-                        (lambda (_process output)
-                          (when (and wanted (string-search wanted output))
-                            (setq wanted nil))))
-    (while (or (not ended) (< n 10))
-      (let ((start (float-time)))
-        (when (> start deadline)
-          (ert-fail "Still not done"))
-        ;; Nothing else on the screen has these characters.
-        (setq wanted (string (aref "~^|" (% n 3))))
-        (process-send-string todo-write-user-process wanted)
-        ;; It may ask that Emacs, and wait as long as the key.
-        (setq ended (funcall done))
-        (todo-write-test-wait (lambda () (or (null wanted)
-                                             (not (process-live-p todo-write-user-process))))
-                              (- deadline start))
+  (let ((deadline (+ (float-time) (or seconds 60)))
+        (probe (todo-write-probe todo-write-user-process "~^|"))
+        (longest 0) ended)
+    (while (or (not ended) (< (todo-write-probe-typed probe) 10))
+      (when (> (float-time) deadline)
+        (ert-fail "Still not done"))
+      (let ((waited (car (todo-write-probe-type (list probe) (max 1 (- deadline (float-time)))
+                                                (lambda () (setq ended (funcall done)))))))
         (should (process-live-p todo-write-user-process))
-        (setq longest (max longest (- (float-time) start))))
-      (when (= 0 (% (cl-incf n) 40))
-        (process-send-string todo-write-user-process "\C-a\C-k"))
+        (unless waited
+          (ert-fail "A key is not echoed"))
+        (setq longest (max longest waited)))
       (accept-process-output nil 0.01))
     (set-process-filter todo-write-user-process #'ignore)
     longest))

@@ -23,6 +23,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'fuzz-machine)
+(require 'todo-write-probe-helper)
 
 ;; The Emacs that is typed into loads the package.
 (defvar todo-write-directory)
@@ -56,26 +57,14 @@
 
 ;;; The Emacsen
 
-(cl-defstruct (fuzz-socket--terminal (:constructor fuzz-socket--make-terminal) (:copier nil))
-  "An Emacs in a terminal: its PROCESS, and when it echoed the last key, or nil."
-  process expected echoed)
-
 (defun fuzz-socket--start (&rest arguments)
-  "Start an Emacs with ARGUMENTS in a hidden terminal, and return that."
-  (let* ((terminal (fuzz-socket--make-terminal))
-         (process-environment (append '("TERM=xterm-256color" "LC_ALL=C.UTF-8") process-environment))
+  "Start an Emacs with ARGUMENTS in a hidden terminal; return what types into it."
+  (let* ((process-environment (append '("TERM=xterm-256color" "LC_ALL=C.UTF-8") process-environment))
          (process (make-process
                    :name "emacs" :connection-type 'pty :noquery t :coding 'no-conversion
-                   :command (append fuzz-socket--command '("-nw" "-Q" "--no-splash") arguments)
-                   :filter (lambda (_ output)
-                             (when (and (fuzz-socket--terminal-expected terminal)
-                                        (string-search (fuzz-socket--terminal-expected terminal)
-                                                       output))
-                               (setf (fuzz-socket--terminal-echoed terminal) (float-time)
-                                     (fuzz-socket--terminal-expected terminal) nil))))))
+                   :command (append fuzz-socket--command '("-nw" "-Q" "--no-splash") arguments))))
     (set-process-window-size process 40 100)
-    (setf (fuzz-socket--terminal-process terminal) process)
-    terminal))
+    (todo-write-probe process "þðø")))
 
 (defun fuzz-socket-load ()
   "Open the socket in this Emacs, as a user's does, and show a plan."
@@ -106,29 +95,11 @@ Return nil after SECONDS."
 
 ;;; Typing
 
-(defvar fuzz-socket--keys 0 "Number of typed keys.")
-
 (defun fuzz-socket--type (terminals)
   "Type a key into each of TERMINALS; return the milliseconds that each took.
 A list in the same order; an Emacs that does not answer took a minute."
-  (let* ((line (/ fuzz-socket--keys 40))
-         (new (= 0 (% fuzz-socket--keys 40)))
-         ;; A terminal is sent only what differs from the line before.
-         (key (encode-coding-string (string (if new (aref "ßµ" (% line 2))
-                                              (aref "þðøæ" (% fuzz-socket--keys 4))))
-                                    'utf-8))
-         (start (float-time)))
-    (cl-incf fuzz-socket--keys)
-    (dolist (terminal terminals)
-      (setf (fuzz-socket--terminal-expected terminal) key
-            (fuzz-socket--terminal-echoed terminal) nil)
-      (process-send-string (fuzz-socket--terminal-process terminal)
-                           ;; A long line would take longer.  There are no keys at first.
-                           (if (and new (< 0 line)) (concat "\C-a\C-k" key) key)))
-    (fuzz-socket--wait (lambda () (seq-every-p #'fuzz-socket--terminal-echoed terminals)) 60)
-    (mapcar (lambda (terminal)
-              (* 1000 (- (or (fuzz-socket--terminal-echoed terminal) (+ start 60)) start)))
-            terminals)))
+  (mapcar (lambda (seconds) (* 1000 (or seconds 60)))
+          (todo-write-probe-type terminals 60)))
 
 ;;; The machine
 
@@ -171,7 +142,7 @@ how much longer the slowest key took in TARGET."
       (process-send-string sender (format "%s %d\n" kind seed)))
     ;; Some keys more, since what is left to timers blocks, too.
     (while (and (< quiet most) (< (float-time) end)
-                (process-live-p (fuzz-socket--terminal-process target)))
+                (process-live-p (todo-write-probe-process target)))
       (pcase-let ((`(,ours ,its) (fuzz-socket--type (list target idle))))
         (setq longest (max longest (- ours its))))
       (when (if machine (fuzz-machine-printed-p fuzz-socket--work)
@@ -193,7 +164,7 @@ Return the result of the best attempt as in `fuzz-socket--case', whose
 arguments SENDER, TARGET and IDLE are."
   (let (best (tries 0))
     (while (and (< tries fuzz-socket--attempts)
-                (process-live-p (fuzz-socket--terminal-process target))
+                (process-live-p (todo-write-probe-process target))
                 (not (and best (< (car best) (fuzz-socket--limit kind)))))
       (let ((result (fuzz-socket--case sender target idle kind seed)))
         (when (or (null best) (< (car result) (car best)))
@@ -207,15 +178,15 @@ arguments SENDER, TARGET and IDLE are."
 (defun fuzz-socket--memory (terminal)
   "Return the resident memory of TERMINAL's Emacs in MiB, or nil if it died."
   (when-let* ((size (alist-get 'rss (process-attributes
-                                     (process-id (fuzz-socket--terminal-process terminal))))))
+                                     (process-id (todo-write-probe-process terminal))))))
     (/ size 1024)))
 
 (defun fuzz-socket--state (target)
   "Return what TARGET says of its plans and machines; see `fuzz-machine--state'."
   (let ((file (fuzz-socket--file "state")))
     (delete-file file)
-    (when (and (process-live-p (fuzz-socket--terminal-process target))
-               (progn (signal-process (fuzz-socket--terminal-process target) 'SIGUSR1)
+    (when (and (process-live-p (todo-write-probe-process target))
+               (progn (signal-process (todo-write-probe-process target) 'SIGUSR1)
                       (fuzz-socket--wait (lambda () (file-exists-p file)) 60)))
       (with-temp-buffer
         (insert-file-contents file)
@@ -245,8 +216,8 @@ BEFORE is its state before."
           ((< 30000 (nth 2 state))
            (format "there are %d plans" (nth 2 state))))))
 
-(defun fuzz-socket--report (table findings memory)
-  "Print TABLE, of results by kind, FINDINGS, and the largest MEMORY."
+(defun fuzz-socket--report (table findings memory keys)
+  "Print TABLE of results by kind, FINDINGS, the largest MEMORY, number of KEYS."
   (princ (format "%-12s %8s %10s %12s %12s\n" "case" "runs" "messages" "median ms" "longest ms"))
   (maphash (lambda (kind results)
              (let ((times (sort (mapcar #'car results) #'<)))
@@ -254,7 +225,7 @@ BEFORE is its state before."
                               (apply #'+ (mapcar (lambda (result) (or (cdr result) 0)) results))
                               (nth (/ (length times) 2) times) (car (last times))))))
            table)
-  (princ (format "%d keys were typed; the Emacs took up to %d MiB.\n" fuzz-socket--keys memory))
+  (princ (format "%d keys were typed; the Emacs took up to %d MiB.\n" keys memory))
   (dolist (finding (reverse findings))
     (princ (format "FINDING: %s\n" finding))))
 
@@ -263,7 +234,7 @@ BEFORE is its state before."
   (let* ((fuzz-socket--work (file-name-as-directory (make-temp-file "fuzz-socket" t)))
          (fuzz-socket--command (list (expand-file-name invocation-name invocation-directory)))
          (seed (string-to-number (or (getenv "SEED") "1")))
-         (program (expand-file-name "todo-write-mcp" (getenv "LISP")))
+         (program (expand-file-name "lisp/todo-write-mcp"))
          (kinds (or (split-string (or (getenv "KINDS") ""))
                     (append fuzz-socket-kinds fuzz-machine-kinds)))
          (machines (seq-intersection kinds fuzz-machine-kinds))
@@ -283,6 +254,8 @@ BEFORE is its state before."
                                                  (fuzz-socket--file "idle")))
                 target (fuzz-socket--start "-L" (getenv "LISP")
                                            "-L" (file-name-directory (locate-library "fuzz-socket"))
+                                           "-L" (file-name-directory
+                                                 (locate-library "todo-write-probe-helper"))
                                            "-l" "fuzz-socket" "-f" "fuzz-socket-load"
                                            fuzz-socket--work))
           (dotimes (_ 20) (fuzz-socket--slowness))
@@ -301,9 +274,9 @@ BEFORE is its state before."
           (setq sender (fuzz-socket--start-sender (fuzz-socket--file "socket"))
                 end (+ (float-time) (string-to-number (or (getenv "SECONDS") "60"))))
           (while (and (< (float-time) end) (length< findings 20)
-                      (process-live-p (fuzz-socket--terminal-process target)))
+                      (process-live-p (todo-write-probe-process target)))
             (dolist (kind kinds)
-              (when (process-live-p (fuzz-socket--terminal-process target))
+              (when (process-live-p (todo-write-probe-process target))
                 (let* ((before (and (member kind machines) (fuzz-socket--state target)))
                        (best (fuzz-socket--best sender target idle kind seed)))
                   (push best (gethash kind table))
@@ -314,13 +287,13 @@ BEFORE is its state before."
                   (unless (< (car best) (fuzz-socket--limit kind))
                     (push (format "a key took %.0f ms longer: KINDS=%s SEED=%d" (car best) kind seed)
                           findings))
-                  (unless (and (cdr best) (process-live-p (fuzz-socket--terminal-process target)))
+                  (unless (and (cdr best) (process-live-p (todo-write-probe-process target)))
                     (push (format "the Emacs did not answer: KINDS=%s SEED=%d" kind seed)
                           findings)))))
             (cl-incf seed))
-          (fuzz-socket--report table findings memory))
-      (dolist (process (delq nil (list sender (and idle (fuzz-socket--terminal-process idle))
-                                       (and target (fuzz-socket--terminal-process target)))))
+          (fuzz-socket--report table findings memory (todo-write-probe-typed target)))
+      (dolist (process (delq nil (list sender (and idle (todo-write-probe-process idle))
+                                       (and target (todo-write-probe-process target)))))
         (delete-process process))
       (delete-directory fuzz-socket--work t))
     (kill-emacs (if findings 1 0))))
