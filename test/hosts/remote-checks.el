@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; The genuine Claude Code works on a host that is reached by a genuine sshd, by
-;; `todo-write-connect': its plan, what it does, its questions and the user's edits.
+;; The genuine Claude Code and Codex work on a host that is reached by a genuine sshd, by
+;; `todo-write-connect': their plans, what they do, their questions and the user's edits.
 ;; The connection is cut, killed and stopped.  A namespace without a network
 ;; stands for a container.  How long Emacs was blocked is printed.  remote.sh runs this.
 
@@ -245,6 +245,63 @@ WHAT says in words what CUT, a function without arguments, does."
      (remote-stop-sshd)
      (todo-write-test-wait (lambda () (not (process-live-p claude-checks-process))) 60))))
 
+;;; The genuine Codex
+
+(defun remote-checks--codex-key ()
+  "Return the key of the plan of Codex on the host, or nil."
+  (seq-find (lambda (thread) (string-match-p "\\`build/codex:[^/]+\\'" thread))
+            (todo-write-threads)))
+
+(defun remote-checks--codex (process)
+  "Check what is seen here of the Codex of PROCESS, and let it end.
+Its list is that of `remote-checks--codex-steps'."
+  (cl-flet ((wait (what condition)
+              (todo-write-test-wait
+               condition 60
+               (lambda ()
+                 (format "%s; %s" what
+                         (with-current-buffer (process-buffer process) (buffer-string)))))))
+    (wait "the plan" #'remote-checks--codex-key)
+    (let ((key (remote-checks--codex-key)))
+      (wait "its list" (lambda () (equal '(("Rake" . "in_progress")) (claude-checks-rows key))))
+      (wait "its activity" (lambda () (equal '(working) (todo-write-activity key))))
+      (should (equal (format "/ssh:build:%s/garden/" remote-home)
+                     (plist-get (todo-write-about key) :project)))
+      ;; The next call hears what the user adds.
+      (todo-write-edit key 'add "Weed")
+      (remote-checks--open "garden/one")
+      (wait "the end" (lambda () (equal '(("Rake" . "completed") ("Weed" . "pending"))
+                                        (claude-checks-rows key))))
+      (wait "its calls" (lambda ()
+                          (seq-find (lambda (call)
+                                      (string-search "echo leaves" (prin1-to-string call)))
+                                    (todo-write-observations key :type "TOOL_CALL"))))
+      (should (equal (list key) (todo-write-threads))))))
+
+(defun remote-checks--codex-steps ()
+  "Return what the model of Codex says: two lists, between which it waits and works."
+  (cl-flet ((write-list (status)
+              (list :name "todo_write" :namespace "mcp__todo_write"
+                    :arguments (todo-write-test-todos (list "Rake" status)))))
+    (list (write-list "in_progress")
+          (list :name "exec_command"
+                :arguments `(:cmd ,(hosts-gate-command "one") :yield_time_ms 30000))
+          (list :name "exec_command" :arguments '(:cmd "echo leaves > heap"))
+          (write-list "completed")
+          (list :text "The garden is raked."))))
+
+(ert-deftest remote-checks-codex-has-the-tool-there-and-is-followed ()
+  (remote-with-host
+    (remote-connect "build")
+    (hosts-with-responses
+     (remote-checks--codex-steps)
+     (lambda (url)
+       (let ((process (remote-start-codex url "Rake the garden")))
+         (unwind-protect
+             (remote-checks--unblocked "A session of Codex by ssh"
+               (remote-checks--codex process))
+           (delete-process process)))))))
+
 ;;; Other hosts and Emacs processes
 
 (defun remote-checks--client (command)
@@ -292,8 +349,12 @@ WHAT says in words what CUT, a function without arguments, does."
         (should (car (remote-checks--write host "Two")))
         (should (equal '("One") (todo-write-test-contents "dev/claude:s1")))
         (should (equal '("Two") (todo-write-test-contents "build/claude:s1")))
-        (should (string-prefix-p "/docker:dev:/"
-                                 (plist-get (todo-write-about "dev/claude:s1") :project)))
+        ;; So is the folder.
+        (let ((in-dev (plist-get (todo-write-about "dev/claude:s1") :project))
+              (on-host (plist-get (todo-write-about "build/claude:s1") :project)))
+          (should (string-prefix-p "/docker:dev:/" in-dev))
+          (should (equal (concat "/ssh:build:" (string-remove-prefix "/docker:dev:" in-dev))
+                         on-host)))
         (todo-write-mcp-end there)
         (todo-write-mcp-end host)))))
 

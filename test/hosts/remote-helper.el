@@ -164,7 +164,34 @@ This Emacs answers meanwhile."
       (while (accept-process-output process 0))
       (cons (process-exit-status process) (string-trim (buffer-string))))))
 
-;;; Claude Code
+;;; Agents
+
+(defun remote--environment (&rest variables)
+  "Return words for a shell that begin a program with VARIABLES and few others."
+  (concat "env -i "
+          (mapconcat #'shell-quote-argument
+                     (append variables
+                             (seq-remove (lambda (variable)
+                                           (string-match-p "\\`\\(TMPDIR\\|TODO_WRITE_SANDBOX\\)="
+                                                           variable))
+                                         (hosts-environment remote-home)))
+                     " ")))
+
+(defun remote-start-codex (url &rest arguments)
+  "Start Codex with ARGUMENTS in the folder garden on the host; return the process.
+Its model is at URL.  It has the tool by the program there."
+  (let* ((server (format "mcp_servers.todo-write={command=%S,default_tools_approval_mode=\"approve\"}"
+                         (remote-file ".todo-write/bin/todo-write-mcp")))
+         (words (append (hosts-codex-arguments url "gpt-5.5")
+                        (list "-c" server "--dangerously-bypass-approvals-and-sandbox")
+                        arguments))
+         (command (format "cd garden && exec %s codex exec %s"
+                          (remote--environment "MOCK_KEY=test-key")
+                          (mapconcat #'shell-quote-argument words " ")))
+         (process (make-process :name "codex" :buffer (generate-new-buffer "*codex*") :noquery t
+                                :connection-type 'pipe :command (list "ssh" "-T" "build" command))))
+    (process-send-eof process)
+    process))
 
 (defun remote-start-claude (port arguments &rest environment)
   "Start Claude Code in the folder garden on the host; return the process.
@@ -175,15 +202,10 @@ further variables."
    :connection-type 'pty :coding 'utf-8
    :command
    (list "ssh" "-tt" "build"
-         (format "cd garden && stty rows 40 columns 110; exec env -i %s claude --model claude-sonnet-4-5 %s"
-                 (mapconcat #'shell-quote-argument
-                            (append (hosts-claude-environment (format "http://127.0.0.1:%d" port))
-                                    environment
-                                    (seq-remove (lambda (variable)
-                                                  (string-match-p "\\`\\(TMPDIR\\|TODO_WRITE_SANDBOX\\)="
-                                                                  variable))
-                                                (hosts-environment remote-home)))
-                            " ")
+         (format "cd garden && stty rows 40 columns 110; exec %s claude --model claude-sonnet-4-5 %s"
+                 (apply #'remote--environment
+                        (append (hosts-claude-environment (format "http://127.0.0.1:%d" port))
+                                environment))
                  arguments))))
 
 ;;; Connections
