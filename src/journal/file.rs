@@ -10,6 +10,7 @@ use super::folder::{
     PATIENTLY, bad_file, create_folder, existing, files_of, is_later, is_plain, lock, sync, sync_names,
 };
 use super::line::{Lines, encode};
+use super::percent::Percent;
 use crate::events::Millis;
 use crate::fault::may_panic_here;
 use crate::file::modified;
@@ -102,14 +103,16 @@ pub fn open(
     create_folder(folder)?;
     let header = header(thread, about, now);
     let mut warnings = Vec::new();
-    if let Some(opened) = open_free(folder, thread, &header, durability, &mut warnings)? {
+    if let Some(opened) = open_free(folder, thread, &header, durability, &mut warnings, &Percent::default())?
+    {
         return Ok(opened);
     }
     let journal = begin(folder, thread, &header, durability)?;
     Ok(OpenedJournal { journal, records: vec![header], warnings })
 }
 
-/// Opens the newest journal of a thread that no process holds; `None` if there is none.
+/// Opens the newest journal of a thread that no process holds; `None` if there is none. `done` is noted
+/// meanwhile.
 ///
 /// # Errors
 /// The I/O error.
@@ -119,9 +122,10 @@ pub(super) fn open_existing(
     about: &Map<String, Value>,
     now: Millis,
     durability: Durability,
+    done: &Percent,
 ) -> io::Result<Option<OpenedJournal>> {
     // `open` finds the same journals, and warns of them.
-    open_free(folder, thread, &header(thread, about, now), durability, &mut Vec::new())
+    open_free(folder, thread, &header(thread, about, now), durability, &mut Vec::new(), done)
 }
 
 fn header(thread: &str, about: &Map<String, Value>, now: Millis) -> Record {
@@ -134,6 +138,7 @@ fn open_free(
     header: &Record,
     durability: Durability,
     warnings: &mut Vec<String>,
+    done: &Percent,
 ) -> io::Result<Option<OpenedJournal>> {
     let mut by_age: Vec<PathBuf> = existing(folder, thread).collect();
     // The later file wins if two have the same time.
@@ -146,7 +151,7 @@ fn open_free(
                 path.display()
             )),
             Ok(journal) => {
-                let opened = journal.read(std::mem::take(warnings))?;
+                let opened = journal.read(std::mem::take(warnings), done)?;
                 return opened.of_thread(thread, header).map(Some);
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => warnings.push(format!(
@@ -362,7 +367,7 @@ impl Journal {
         let mut bytes = self.bytes()?;
         bytes.truncate(usize::try_from(self.valid).unwrap_or(usize::MAX));
         bytes.extend_from_slice(&self.pending);
-        Ok(Lines::of(&bytes).into_records())
+        Ok(Lines::of(&bytes, &Percent::default()).into_records())
     }
 
     fn bytes(&mut self) -> io::Result<Vec<u8>> {
@@ -373,9 +378,9 @@ impl Journal {
         Ok(bytes)
     }
 
-    fn read(mut self, mut warnings: Vec<String>) -> io::Result<OpenedJournal> {
+    fn read(mut self, mut warnings: Vec<String>, done: &Percent) -> io::Result<OpenedJournal> {
         let bytes = self.bytes()?;
-        let lines = Lines::of(&bytes);
+        let lines = Lines::of(&bytes, done);
         if lines.length < bytes.len() {
             warnings.push(format!(
                 "{}: the last record was truncated ({} bytes) and is dropped",

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::line::{Lines, decode, format_of};
+use super::percent::Percent;
 use crate::error::Error;
 use crate::events::Millis;
 use crate::file::{is_certain, modified};
@@ -122,17 +123,18 @@ impl Journals {
     ///
     /// # Errors
     /// As [`read_file`].
-    pub(super) fn read_newest(&self) -> Result<Vec<Record>, Error> {
+    pub(super) fn read_newest(&self, done: &Percent) -> Result<Vec<Record>, Error> {
         let newest = self.files.iter().max_by_key(|file| (!is_later(&file.path), file.modified));
-        newest.map_or(Ok(Vec::new()), |file| read_file(&file.path))
+        newest.map_or(Ok(Vec::new()), |file| read_file(&file.path, done))
     }
 }
 
-/// Reads a journal without locking or repairing it. One that was deleted has no records.
+/// Reads a journal without locking or repairing it. One that was deleted has no records. `done` is noted
+/// meanwhile.
 ///
 /// # Errors
 /// [`Error::Journal`] if it cannot be read, or is one of a later version.
-pub(super) fn read_file(path: &Path) -> Result<Vec<Record>, Error> {
+pub(super) fn read_file(path: &Path, done: &Percent) -> Result<Vec<Record>, Error> {
     let failed = |reason| Error::Journal { file: path.display().to_string(), reason };
     let bytes = match fs::read(path) {
         Ok(bytes) => bytes,
@@ -142,7 +144,7 @@ pub(super) fn read_file(path: &Path) -> Result<Vec<Record>, Error> {
     if is_later_format(&bytes) {
         return Err(failed(io::Error::other("a later version of todo-write wrote it")));
     }
-    Ok(Lines::of(&bytes).into_records())
+    Ok(Lines::of(&bytes, done).into_records())
 }
 
 /// The time of the last record of a journal that has one. Only the end of the file is read: a few

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
+use super::percent::Percent;
 use crate::text::fnv1a;
 use crate::thread::record::Record;
 
@@ -30,8 +31,8 @@ pub(super) struct Lines<'b> {
 }
 
 impl<'b> Lines<'b> {
-    /// Decodes the bytes of a journal.
-    pub(super) fn of(bytes: &'b [u8]) -> Lines<'b> {
+    /// Decodes the bytes of a journal. `done` is noted meanwhile.
+    pub(super) fn of(bytes: &'b [u8], done: &Percent) -> Lines<'b> {
         let mut lines = Lines::default();
         // The state before the last position, and the number of records that its append still lacks.
         let mut before = (0, 0, 0);
@@ -52,6 +53,7 @@ impl<'b> Lines<'b> {
                 None => lines.bad.push(line),
             }
             lines.length += line.len();
+            done.set(lines.length, bytes.len());
         }
         if missing > 0 {
             lines.records.truncate(before.0);

@@ -2,11 +2,13 @@
 
 use std::fs::File;
 use std::io;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use super::file::{self, OpenedJournal};
 use super::folder::Journals;
+use super::percent::Percent;
 use super::saved::SavedThread;
 use super::snapshot::Snapshot;
 use super::store::Storage;
@@ -24,6 +26,8 @@ pub(super) struct Opening {
     pub(super) was_here: bool,
     /// Whether the thread is in memory, so that it is not replayed.
     pub(super) is_in_memory: bool,
+    /// How much of the journal is read.
+    pub(super) done: Arc<Percent>,
     /// What was read before. It may be large, so it is dropped with the rest.
     pub(super) _snapshot: Option<Snapshot>,
 }
@@ -54,8 +58,8 @@ impl Opening {
     /// Opens the newest journal that no process holds, and replays it.
     pub(super) fn run(self) -> Opened {
         self.with(|opening, folder| {
-            let Opening { key, storage, about, now, .. } = opening;
-            file::open_existing(folder, key, about, *now, storage.durability)
+            let Opening { key, storage, about, now, done, .. } = opening;
+            file::open_existing(folder, key, about, *now, storage.durability, done)
         })
     }
 
@@ -89,7 +93,7 @@ impl Opening {
         let Some(folder) = self.storage.folder.as_deref().filter(|_| !self.is_in_memory) else {
             return Found::Failed(error, None, None);
         };
-        match Journals::of(folder, &self.key).read_newest() {
+        match Journals::of(folder, &self.key).read_newest(&self.done) {
             Ok(records) if records.is_empty() => Found::Failed(error, None, None),
             Ok(records) => {
                 let limit = self.storage.history_limit;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::folder::{self, Journals};
+use super::percent::Percent;
 use super::search::{Query, Search};
 use crate::error::Error;
 use crate::events::Millis;
@@ -63,8 +64,8 @@ impl Recorded {
     /// The records on disk: in its own journal if it is in memory, else in the newest.
     fn records(&self) -> Result<Vec<Record>, Error> {
         match (&self.own, &self.folder) {
-            (Some(file), _) => folder::read_file(file),
-            (None, Some(folder)) => Journals::of(folder, &self.key).read_newest(),
+            (Some(file), _) => folder::read_file(file, &Percent::default()),
+            (None, Some(folder)) => Journals::of(folder, &self.key).read_newest(&Percent::default()),
             (None, None) => Ok(Vec::new()),
         }
     }

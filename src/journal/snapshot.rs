@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use super::folder::{Availability, Journals};
+use super::percent::Percent;
 use crate::error::Error;
 use crate::thread::Thread;
 
@@ -25,21 +26,22 @@ enum Seen {
 }
 
 impl Snapshot {
-    /// Reads the newest journal, unless that was read and all are as they were.
-    pub(super) fn read(&mut self, folder: &Path, key: &str, history_limit: usize) {
+    /// Reads the newest journal, unless that was read and all are as they were. `done` is noted
+    /// meanwhile.
+    pub(super) fn read(&mut self, folder: &Path, key: &str, history_limit: usize, done: &Percent) {
         if self.journals.refresh(folder, key) || !matches!(self.seen, Seen::Thread(_)) {
             // What was read before is dropped first.
             self.seen = Seen::Nothing;
-            self.seen = self.newest(key, history_limit);
+            self.seen = self.newest(key, history_limit, done);
         }
     }
 
-    fn newest(&self, key: &str, history_limit: usize) -> Seen {
+    fn newest(&self, key: &str, history_limit: usize, done: &Percent) -> Seen {
         let availability = self.journals.availability();
         if availability == Availability::Missing {
             return Seen::Nothing;
         }
-        let records = match self.journals.read_newest() {
+        let records = match self.journals.read_newest(done) {
             Ok(records) => records,
             Err(Error::Journal { file, reason }) => return Seen::Failed(file, reason.to_string()),
             Err(other) => return Seen::Failed(String::new(), other.to_string()),

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use serde_json::{Map, Value};
 use super::file::{self as journal_file, Durability, OpenedJournal};
 use super::kept::{self, Deletion, KeptThread};
 use super::opening::{Found, Opened, Opening};
+use super::percent::Percent;
 use super::recorded::Recorded;
 use super::saved::SavedThread;
 use super::search::{Match, Query, WideSearch};
@@ -54,9 +56,9 @@ pub struct Store {
     /// Threads on disk that were read without loading them, by key.
     snapshots: HashMap<String, Snapshot>,
     /// The threads that are being opened elsewhere, by key.
-    opening: HashMap<String, Receiver<Opened>>,
+    opening: HashMap<String, Elsewhere<Opened>>,
     /// The snapshots that are being read elsewhere, by key.
-    reading: HashMap<String, Receiver<Snapshot>>,
+    reading: HashMap<String, Elsewhere<Snapshot>>,
     /// Whether the user was warned that the folder cannot be used.
     is_warned: bool,
 }
@@ -66,6 +68,13 @@ pub struct Store {
 struct Resting {
     about: Map<String, Value>,
     last: Millis,
+}
+
+/// Work on a journal that another thread of this process does.
+#[derive(Debug)]
+struct Elsewhere<T> {
+    value: Receiver<T>,
+    done: Arc<Percent>,
 }
 
 /// Work on the files of a folder, for another thread of this process.
@@ -235,7 +244,7 @@ impl Store {
             && let Some(folder) = self.storage.folder.clone()
         {
             let mut snapshot = self.snapshots.remove(key).unwrap_or_default();
-            snapshot.read(&folder, key, self.storage.history_limit);
+            snapshot.read(&folder, key, self.storage.history_limit, &Percent::default());
             self.keep(key, snapshot);
         }
         self.seen(key)
@@ -316,6 +325,7 @@ impl Store {
             now,
             was_here: self.resting.contains_key(key),
             is_in_memory: self.threads.contains_key(key),
+            done: Arc::default(),
             _snapshot: self.snapshots.remove(key),
         }
     }
@@ -371,7 +381,8 @@ impl Store {
             if self.is_writable(key) {
                 return Progress::Done;
             }
-            let (sender, receiver) = sync_channel(1);
+            let (sender, value) = sync_channel(1);
+            let mut done = Arc::default();
             // If nobody waits any more, the journal is closed again.
             let work: Work = match self.threads.get(key).and_then(SavedThread::closed) {
                 Some(closed) => {
@@ -381,13 +392,14 @@ impl Store {
                 }
                 None => {
                     let opening = self.opening_of(key, about.clone(), now);
+                    done = Arc::clone(&opening.done);
                     Box::new(move || drop(sender.send(opening.run())))
                 }
             };
-            self.opening.insert(key.to_owned(), receiver);
+            self.opening.insert(key.to_owned(), Elsewhere { value, done });
             elsewhere(&folder, work);
         }
-        let opened = self.opening.get(key).map(|opened| opened.recv_timeout(patience));
+        let opened = self.opening.get(key).map(|opened| opened.value.recv_timeout(patience));
         let progress = progress(&opened);
         if progress != Progress::UnderWay {
             self.opening.remove(key);
@@ -422,16 +434,17 @@ impl Store {
             let Some(folder) = self.storage.folder.clone() else { return Progress::Done };
             let (key, limit) = (key.to_owned(), self.storage.history_limit);
             let mut snapshot = self.snapshots.remove(&key).unwrap_or_default();
-            let (sender, receiver) = sync_channel(1);
-            self.reading.insert(key.clone(), receiver);
+            let (sender, value) = sync_channel(1);
+            let done = Arc::<Percent>::default();
+            self.reading.insert(key.clone(), Elsewhere { value, done: Arc::clone(&done) });
             let root = folder.clone();
             let work = move || {
-                snapshot.read(&folder, &key, limit);
+                snapshot.read(&folder, &key, limit, &done);
                 drop(sender.send(snapshot));
             };
             elsewhere(&root, Box::new(work));
         }
-        let read = self.reading.get(key).map(|read| read.recv_timeout(patience));
+        let read = self.reading.get(key).map(|read| read.value.recv_timeout(patience));
         let progress = progress(&read);
         if progress != Progress::UnderWay {
             self.reading.remove(key);
@@ -442,9 +455,15 @@ impl Store {
         progress
     }
 
+    /// How much of the journal of a thread is read, in percent, while that is under way elsewhere.
+    pub fn percent(&self, key: &str) -> Option<usize> {
+        let opening = self.opening.get(key).map(|opening| &opening.done);
+        opening.or_else(|| self.reading.get(key).map(|reading| &reading.done))?.get()
+    }
+
     /// Waits for a thread that is being opened elsewhere: nothing else may lock its journal.
     fn await_opening(&mut self, key: &str) {
-        if let Some(opened) = self.opening.remove(key).and_then(|opened| opened.recv().ok()) {
+        if let Some(opened) = self.opening.remove(key).and_then(|opened| opened.value.recv().ok()) {
             self.put(opened);
         }
     }

@@ -8,7 +8,6 @@ use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -18,6 +17,7 @@ use serde_json::{Map, Value as Json};
 use super::{Module, now, with_module};
 use crate::error::Error;
 use crate::hub::{Hub, Piece, SessionId, Settings};
+use crate::journal::Percent;
 use crate::journal::store::{self, Work};
 
 emacs::use_symbols! {
@@ -57,7 +57,7 @@ pub(super) fn open(env: &Env, key: &str, about: &Map<String, Json>) -> Result<()
     if with_module(|module| module.store.is_writable(key)) {
         return Ok(());
     }
-    wait_for(env, |patience| {
+    wait_for(env, key, |patience| {
         with_module(|Module { store, readers, .. }| {
             done(store.ready(key, about, now(), patience, |folder, work| readers.run(folder, work)))
         })
@@ -74,7 +74,7 @@ pub(super) fn read(env: &Env, key: &str) -> Result<()> {
     if with_module(|module| module.store.is_loaded(key)) {
         return Ok(());
     }
-    wait_for(env, |patience| {
+    wait_for(env, key, |patience| {
         with_module(|Module { store, readers, .. }| {
             done(store.read(key, patience, |folder, work| readers.run(folder, work)))
         })
@@ -101,20 +101,20 @@ pub(super) fn ask<T: Send + 'static>(
 
 /// How much of a piece of work is done, in percent, and since when it is waited for.
 pub(super) struct Progress {
-    percent: AtomicUsize,
+    percent: Percent,
     begun: Instant,
 }
 
 impl Default for Progress {
     fn default() -> Progress {
-        Progress { percent: AtomicUsize::default(), begun: Instant::now() }
+        Progress { percent: Percent::default(), begun: Instant::now() }
     }
 }
 
 impl Progress {
     /// Notes that so much of all is done.
     pub(super) fn set(&self, (done, all): (usize, usize)) {
-        self.percent.store(100 * done / all.max(1), Ordering::Relaxed);
+        self.percent.set(done, all);
     }
 }
 
@@ -151,11 +151,17 @@ pub(super) fn ask_at<T: Send + 'static>(
         work(&progress).map(|value| drop(sender.send(value))).is_none()
     };
     with_module(|module| module.readers.hub().run(root, part));
-    wait_at(env, Some(root), Some(progress), |patience| match receiver.recv_timeout(patience) {
-        Ok(value) => Ok(Some(value)),
-        Err(RecvTimeoutError::Timeout) => Ok(None),
-        Err(RecvTimeoutError::Disconnected) => panic!("{FAILED}"),
-    })
+    wait_at(
+        env,
+        Some(root),
+        progress.begun,
+        || progress.percent.get(),
+        |patience| match receiver.recv_timeout(patience) {
+            Ok(value) => Ok(Some(value)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => panic!("{FAILED}"),
+        },
+    )
 }
 
 /// Lets a thread call `work` with the folder of the journals some time.
@@ -170,23 +176,24 @@ fn folder() -> Option<PathBuf> {
     with_module(|module| module.store.folder().map(Path::to_owned))
 }
 
-/// Waits for the journals as [`wait_at`].
-fn wait_for<T>(env: &Env, look: impl FnMut(Duration) -> Result<Option<T>>) -> Result<T> {
-    wait_at(env, None, None, look)
+/// Waits for the journal of the thread `key` as [`wait_at`].
+fn wait_for<T>(env: &Env, key: &str, look: impl FnMut(Duration) -> Result<Option<T>>) -> Result<T> {
+    let percent = || with_module(|module| module.store.percent(key));
+    wait_at(env, None, Instant::now(), percent, look)
 }
 
 /// Calls `look` with the time for which it may wait, until it has a value. It waits for files in `root`, by
-/// default the folder of the journals.
+/// default the folder of the journals, since `begun`; `percent` says how much is done.
 ///
 /// # Errors
 /// A quit, or a folder that does not answer.
 fn wait_at<T>(
     env: &Env,
     root: Option<&Path>,
-    progress: Option<&Progress>,
+    begun: Instant,
+    percent: impl Fn() -> Option<usize>,
     mut look: impl FnMut(Duration) -> Result<Option<T>>,
 ) -> Result<T> {
-    let begun = progress.map_or_else(Instant::now, |progress| progress.begun);
     let mut patience = PATIENCE.saturating_sub(begun.elapsed());
     loop {
         if let Some(value) = look(patience)? {
@@ -198,9 +205,7 @@ fn wait_at<T>(
             return Err(Error::Journal { file: folder.display().to_string(), reason }.into());
         }
         patience = Duration::ZERO;
-        let percent =
-            progress.map(|progress| progress.percent.load(Ordering::Relaxed)).filter(|done| *done > 0);
-        env.call(wait_a_moment, (begun.elapsed().as_secs_f64(), percent))?;
+        env.call(wait_a_moment, (begun.elapsed().as_secs_f64(), percent()))?;
     }
 }
 

@@ -75,6 +75,25 @@ fn a_thread_that_a_hub_opened_is_in_memory_as_if_the_store_had_opened_it() {
 }
 
 #[test]
+fn how_much_of_a_journal_is_read_is_known_while_it_is_read() {
+    let folder = recorded();
+    let call = |store: &mut Store, work: &mut dyn FnMut(&Path, Work)| store.read(KEY, Duration::ZERO, work);
+    let open = |store: &mut Store, work: &mut dyn FnMut(&Path, Work)| {
+        store.ready(KEY, &Map::new(), 9, Duration::ZERO, work)
+    };
+    for call in [&call as &dyn Fn(&mut Store, &mut dyn FnMut(&Path, Work)) -> Progress, &open] {
+        let mut store = store(folder.path());
+        let mut begun = None;
+        assert_eq!(call(&mut store, &mut |_, work| begun = Some(work)), Progress::UnderWay);
+        assert_eq!(store.percent(KEY), None);
+        begun.unwrap()();
+        assert_eq!(store.percent(KEY), Some(99));
+        assert_eq!(call(&mut store, &mut |_, _| unreachable!()), Progress::Done);
+        assert_eq!(store.percent(KEY), None);
+    }
+}
+
+#[test]
 fn a_change_waits_for_the_journal_that_a_hub_is_opening() {
     let folder = recorded();
     let mut store = store(folder.path());
