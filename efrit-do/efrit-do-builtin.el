@@ -23,9 +23,7 @@
 
 (defun efrit-do-builtin--todo-write (input)
   "Write INPUT to the list of `efrit-do-thread'."
-  (let ((outcome (todo-write (or efrit-do-thread
-                                 (concat (todo-write--project) "#efrit-do"))
-                             input "efrit-do")))
+  (let ((outcome (todo-write (efrit-do-current-thread) input "efrit-do")))
     (list :content (plist-get outcome :result)
           :is-error (not (plist-get outcome :ok)))))
 

@@ -88,7 +88,7 @@ pause, error, or tool with input" where))
     turns)))
 
 (defun efrit-do-replay-read (script)
-  "Return an `efrit-do-replay' of SCRIPT, a file name or a decoded JSON object.
+  "Return SCRIPT, a file name or a decoded JSON object, as a script to play.
 Signal `efrit-do-script-error' with the place of the first problem."
   (let ((folder (and (stringp script)
                      (file-name-directory (expand-file-name script))))

@@ -21,7 +21,6 @@
 ;;; Code:
 
 (require 'efrit-do-builtin)
-(require 'todo-write-calls)
 
 (defcustom efrit-do-end-functions nil
   "Abnormal hook called with a session after it has ended in any way."

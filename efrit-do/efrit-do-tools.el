@@ -12,6 +12,7 @@
 ;;; Code:
 
 (require 'todo-write)
+(require 'todo-write-calls)
 (require 'todo-write-request)
 (require 'todo-write-row)
 
@@ -84,6 +85,10 @@ A session binds it while one of its tools runs.")
 (defvar efrit-do-origin nil
   "Buffer in which `eval_sexp' evaluates, or nil for the current one.
 A session binds it to the buffer in which the command was given.")
+
+(defun efrit-do-current-thread ()
+  "Return the key of the thread of the call that runs, by default the project's."
+  (or efrit-do-thread (concat (todo-write--project) "#efrit-do")))
 
 (defun efrit-do-register-tool (&rest slots)
   "Register a tool for agents, and return it.
@@ -252,7 +257,7 @@ while Lisp waits for the call."
                           (if noninteractive "Emacs runs in batch mode"
                             "Emacs waits for this call")))))
   (let ((tool (efrit-do-get-tool name))
-        (thread (or efrit-do-thread (concat (todo-write--project) "#efrit-do")))
+        (thread (efrit-do-current-thread))
         (id (format "efrit-do-%d" (cl-incf efrit-do-tools--asked)))
         (given nil))
     (letrec ((closed
@@ -335,8 +340,11 @@ command calls it."
         (allow efrit-do-allow-function)
         (directory default-directory))
     (lambda (answer)
-      (when (and thread (not (eq answer 'withdrawn)))
-        (todo-write-set-activity thread 'working))
+      (when thread
+        ;; The user may have changed files meanwhile.
+        (todo-write-calls-refresh thread)
+        (unless (eq answer 'withdrawn)
+          (todo-write-set-activity thread 'working)))
       (let ((efrit-do-thread thread)
             (efrit-do-origin origin)
             (efrit-do-allow-function allow)
@@ -368,17 +376,8 @@ The outcome has :quit if the user stops the session."
 
 (defun efrit-do-clip (text &optional cut)
   "Return TEXT without its middle if it exceeds `efrit-do-output-limit'.
-CUT is the number of characters already removed from its middle, or nil.
-Bytes that are not text become U+FFFD, since no model takes them."
-  (let* ((text (todo-write-core-plain text))
-         (half (/ efrit-do-output-limit 2))
-         (length (length text))
-         (over (+ (- length (* 2 half)) (or cut 0))))
-    (if (and (<= length efrit-do-output-limit) (not cut))
-        text
-      (concat (substring text 0 half)
-              (format "\n[… %d characters left out …]\n" over)
-              (substring text (- length half))))))
+CUT is the number of characters already removed from its middle, or nil."
+  (todo-write-calls-clip text efrit-do-output-limit cut))
 
 (defun efrit-do-tools--outcome (value)
   "Return VALUE of a tool as an outcome, a plist of `:content' and `:is-error'.

@@ -11,7 +11,6 @@
 ;;; Code:
 
 (require 'efrit-do)
-(require 'text-property-search)
 (require 'todo-write-detail)
 (require 'todo-write-menu)
 (require 'todo-write-page)
@@ -230,16 +229,18 @@ Signal a `user-error' if it was killed."
                                    display-buffer-use-some-window)
                                   (inhibit-same-window . t)))))))
 
-(defun efrit-do-view--display-elsewhere (buffer alist)
+(defun efrit-do-view--display-elsewhere (buffer _alist)
   "Display BUFFER in a window without a plan or a session; return it, or nil.
-ALIST is as for `display-buffer'."
+An action function for `display-buffer'."
   (when-let* ((window (get-window-with-predicate
                        (lambda (window)
                          (not (or (window-dedicated-p window)
                                   (with-current-buffer (window-buffer window)
                                     (derived-mode-p 'todo-write-view-mode
                                                     'efrit-do-view-mode))))))))
-    (window--display-buffer buffer window 'reuse alist)))
+    (display-buffer-record-window 'reuse window buffer)
+    (set-window-buffer window buffer)
+    window))
 
 (defun efrit-do-view--note (shape text face)
   "Show that the session ended or was resumed, as SHAPE and TEXT in FACE."
@@ -394,13 +395,8 @@ Signal a `user-error' if there is neither."
 (defun efrit-do-view-next (&optional count)
   "Go to the next part; with COUNT, that many forward."
   (interactive "p" efrit-do-view-mode)
-  (let ((forward (> (or count 1) 0)))
-    (dotimes (_ (abs (or count 1)))
-      (goto-char (prop-match-beginning
-                  (or (funcall (if forward #'text-property-search-forward
-                                 #'text-property-search-backward)
-                               'efrit-do-part nil nil t)
-                      (user-error (if forward "No further part" "No part before this one"))))))))
+  (unless (todo-write-page-move (or count 1))
+    (user-error (if (> (or count 1) 0) "No further part" "No part before this one"))))
 
 (defun efrit-do-view-previous (&optional count)
   "Go to the previous part; with COUNT, that many back."

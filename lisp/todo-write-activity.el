@@ -38,10 +38,6 @@ nil means that it is idle, or that its host reported nothing; see
       ((and activity (or 'working 'waiting 'failed))
        (cons activity (plist-get known :reason))))))
 
-(defun todo-write-activity--suspended-p (thread)
-  "Return non-nil if the process of THREAD's agent is stopped, as by SIGSTOP."
-  (eq 'suspended (plist-get (todo-write-activity-get thread) :activity)))
-
 (defun todo-write-activity-since (thread)
   "Return the time of THREAD's last transition of activity, or nil.
 It is in milliseconds since the epoch."
@@ -106,7 +102,10 @@ It turns as long as each frame is asked for; the event `spinner' of
 ;;; Reports
 
 (defun todo-write-activity-publish (changed)
-  "Dispatch what became of a report, CHANGED, as the module returned it."
+  "Dispatch what became of a report, CHANGED, as the module returned it.
+It is a plist: :thread, a key; :state, the new one of its plan if that
+changed, a symbol; :transition, non-nil if the activity changed; and
+:warnings, a list of strings."
   (let ((thread (plist-get changed :thread)))
     (todo-write-events-warn (plist-get changed :warnings))
     (when-let* ((state (plist-get changed :state)))

@@ -202,16 +202,12 @@ confirms what would be allowed always: no other one answers then."
             todo-write-answer--end-seen nil)
       (todo-write-answer--draw))
     (add-hook 'todo-write-events-functions #'todo-write-answer--on-event)
-    (pop-to-buffer buffer '((display-buffer-reuse-window todo-write-answer--display)
+    ;; A new window below all others: none of them loses its buffer.
+    (pop-to-buffer buffer '((display-buffer-reuse-window display-buffer-in-direction)
+                            (direction . below) (window . root)
                             (window-height . todo-write-answer--fit)))
     (todo-write-answer--reset-window)
     (todo-write-answer--begin)))
-
-(defun todo-write-answer--display (buffer alist)
-  "Display BUFFER in a new window below all others; return it, or nil.
-None of them loses its buffer.  ALIST is as for `display-buffer'."
-  (when-let* ((window (split-window-no-error (frame-root-window) nil 'below)))
-    (window--display-buffer buffer window 'window alist)))
 
 (defun todo-write-answer--fit (window)
   "Fit WINDOW to its request, up to two thirds of its frame."

@@ -93,22 +93,24 @@ within DEPTH other values; what lies deeper than 32 is left as it is, and
 refused by `todo-write-observe'."
   (let* ((depth (1+ (or depth 0)))
          (clip (lambda (value) (todo-write-calls--clip value depth))))
-    (cond ((stringp value) (todo-write-calls--clip-string value))
+    (cond ((stringp value) (todo-write-calls-clip value todo-write-calls--longest-text))
           ((> depth 33) value)
           ((vectorp value) (vconcat (mapcar clip value)))
           ((consp value) (mapcar clip value))
           (t value))))
 
-(defun todo-write-calls--clip-string (string)
-  "Return STRING as text without its middle if it is very long."
+(defun todo-write-calls-clip (string limit &optional cut)
+  "Return STRING as text, without its middle if it exceeds LIMIT characters.
+CUT is the number of characters already removed from its middle, or nil.
+Bytes that are no text become U+FFFD, since no model takes them."
   (let* ((text (todo-write-core-plain (substring-no-properties string)))
-         (half (/ todo-write-calls--longest-text 2)))
-    (if (<= (length text) todo-write-calls--longest-text)
+         (length (length text))
+         (half (/ limit 2)))
+    (if (and (<= length limit) (not cut))
         text
       (concat (substring text 0 half)
-              (format "\n[… %d characters left out …]\n"
-                      (- (length text) todo-write-calls--longest-text))
-              (substring text (- half))))))
+              (format "\n[… %d characters left out …]\n" (+ (- length (* 2 half)) (or cut 0)))
+              (substring text (- length half))))))
 
 ;;; Files
 
@@ -125,7 +127,7 @@ INPUT is decoded JSON or JSON text.  File names in it are relative to
       (unless (assoc path (todo-write-calls--state-texts state))
         (todo-write-calls--note-text state path)))))
 
-(defun todo-write-calls--refresh (thread)
+(defun todo-write-calls-refresh (thread)
   "Note the present texts of the files that the open calls of THREAD name.
 Call this if the user may have changed them since the calls began."
   (when-let* ((state (gethash thread todo-write-calls--states)))

@@ -15,6 +15,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write-json)
+(require 'todo-write-machines)
 (require 'todo-write-row)
 (require 'todo-write-text)
 
@@ -31,7 +32,7 @@ Of a long script, only the beginning is read; a line shows no more."
               "\\_<cmd\"?[ \n]*:[ \n]*\"\\(\\(?:[^\"\\]\\|\\\\.\\)*\\)" script start)
         (setq start (match-end 0))
         ;; JavaScript has escapes that JSON does not have.
-        (when-let* ((command (ignore-errors
+        (when-let* ((command (ignore-error json-error
                                (json-parse-string (concat "\"" (match-string 1 script) "\"")))))
           (push command commands))))
     (and commands (string-join (nreverse commands) "; "))))
@@ -117,15 +118,10 @@ rule can name it."
                                  (let ((value (cdr (assoc key fields))))
                                    (and (stringp value) (todo-write-effect--whole value))))
                                keys))))
-    (pcase (todo-write-effect--program thread)
+    (pcase (car (split-string (todo-write-machines-bare-key thread) ":"))
       ("claude" (todo-write-effect--claude-rule name argument))
       ("codex" (todo-write-effect--codex-rule (funcall argument "cmd" "command")))
       (_ (user-error "The form of this agent's rules is not known")))))
-
-(defun todo-write-effect--program (thread)
-  "Return the program of the agent of THREAD as in its key, such as \"claude\"."
-  (and (string-match "\\`\\(?:[^:/]+/\\)?\\([a-z]+\\):" thread)
-       (match-string 1 thread)))
 
 (defun todo-write-effect--whole (text)
   "Return TEXT; signal a `user-error' if a rule cannot have it."

@@ -303,7 +303,8 @@ For `todo-write-events-functions'."
   (when (and (eq what 'change)
              (equal thread todo-write-efrit--current)
              (not todo-write-efrit--writing))
-    (todo-write-efrit--copy-list thread)))
+    (todo-write-core-for-host "Efrit"
+      (todo-write-efrit--copy-list thread))))
 
 (defun todo-write-efrit--copy-list (thread)
   "Copy the list of THREAD to Efrit's own, and update Efrit's agent buffer."

@@ -85,11 +85,6 @@ the project's root."
            when (todo-write-follow-sessions--text-p folder)
            collect `(,(symbol-name agent) ,(expand-file-name folder) ,(or scope "none") ,@names)))
 
-(defun todo-write-follow-sessions--escape (directory)
-  "Return the name that Claude Code gives the folder of DIRECTORY."
-  (replace-regexp-in-string "[^a-zA-Z0-9]" "-"
-                            (directory-file-name (file-local-name directory))))
-
 (defun todo-write-follow-sessions-names (project)
   "Return the names of PROJECT's root, a list, or nil if it is not on this machine.
 This asks for links, so nothing but a command about PROJECT calls it."
@@ -129,6 +124,19 @@ This asks for links, so nothing but a command about PROJECT calls it."
   "Return FILE, abbreviated.  Nothing is asked of another machine."
   (let (file-name-handler-alist)
     (abbreviate-file-name file)))
+
+(defun todo-write-follow-sessions-say-stuck (root over)
+  "Say that the folder ROOT does not answer, or does again if OVER is non-nil."
+  (message (if over "%s answers again: todo-write goes on with what is there"
+             "%s does not answer: todo-write waits for it, and goes on with all else")
+           (todo-write-row-line (todo-write-follow-sessions-shown root))))
+
+(defun todo-write-follow-sessions-say-broken (root)
+  "Warn that what read the folder ROOT failed."
+  (display-warning 'todo-write
+                   (format "What reads the sessions of agents %sfailed; please report this"
+                           (if (string-empty-p root) ""
+                             (format "in %s " (todo-write-follow-sessions-shown root))))))
 
 (defun todo-write-follow-sessions-project ()
   "Return the root of the current project.

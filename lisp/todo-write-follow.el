@@ -58,12 +58,13 @@ grew within `todo-write-follow-quiet' seconds."
                (:constructor todo-write-follow--make-session))
   "A session that is followed.
 FILE is its transcript, ID the hub's number, or nil while its machine is
-not known to the hub; THREAD is a key, once it is known.  GREW is when the file
-last grew.  AUTOMATIC is t if the mode picked it, `machine' if it was
-picked since all of its machine are followed.  BEGUN is when reading
-began, PERCENT how much of it is read, or nil.  SHOW is non-nil if its plan is to be shown once it is
-read.  STATE is nil until all that FILE has was read, `ready' afterwards,
-`check' while that is asked again.  FAILED is why it cannot be read."
+not known to the hub; THREAD is a key, once it is known.  GREW is when
+the file last grew, BEGUN when reading began, both in seconds since the
+epoch.  AUTOMATIC is t if the mode picked it, `machine' if it was picked
+since all of its machine are followed.  PERCENT is how much of it is
+read, or nil.  SHOW is non-nil if its plan is to be shown once it is read.
+STATE is nil until all that FILE has was read, `ready' afterwards, `check'
+while that is asked again.  FAILED is why it cannot be read, or nil."
   file id thread grew automatic begun percent show state failed)
 
 (defvar todo-write-follow--followed nil
@@ -260,7 +261,7 @@ machine; see `todo-write-connect'."
 
 (defun todo-write-follow--switch-off ()
   "Stop following the sessions that `todo-write-follow-mode' picked."
-  (todo-write-follow--each #'todo-write-follow--end (todo-write-follow--automatic))
+  (todo-write-follow--each #'todo-write-follow--remove (todo-write-follow--automatic))
   (todo-write-follow--send-homes)
   (remove-hook 'todo-write-list-refresh-hook #'todo-write-follow--search-again)
   (remove-hook 'todo-write-follow-sessions-homes-hook #'todo-write-follow--send-homes)
@@ -302,7 +303,7 @@ connected; see `todo-write-disconnect'."
            (todo-write-follow-mode -1)))
     (unless file
       (todo-write-machines-follow-none))
-    (todo-write-follow--each #'todo-write-follow--end sessions)
+    (todo-write-follow--each #'todo-write-follow--remove sessions)
     (todo-write-follow--send-homes)))
 
 (defun todo-write-follow--choice (file)
@@ -313,7 +314,8 @@ connected; see `todo-write-disconnect'."
      file (or (todo-write-follow--session-grew session) (float-time))
      (list :title (and thread (plist-get (todo-write-summary thread) :title))
            :folder (and thread (plist-get (todo-write-about thread) :project))
-           :host (and thread (string-match "\\(?:\\`\\|/\\)codex:" thread) "codex")))))
+           :host (and thread (string-prefix-p "codex:" (todo-write-machines-bare-key thread))
+                      "codex")))))
 
 ;;; The hub
 
@@ -384,9 +386,9 @@ There are none while nothing is followed, unless ALL is non-nil."
     ('choices (when (eql (plist-get message :round) (car todo-write-follow--round))
                 (setcdr todo-write-follow--round (list (plist-get message :choices)))))
     ('homes (todo-write-follow--receive-homes (plist-get message :homes)))
-    ('stuck (todo-write-follow--receive-stuck (plist-get message :root)
-                                              (plist-get message :over)))
-    ('broken (todo-write-follow--receive-broken (plist-get message :root)))
+    ('stuck (todo-write-follow-sessions-say-stuck (plist-get message :root)
+                                                  (plist-get message :over)))
+    ('broken (todo-write-follow-sessions-say-broken (plist-get message :root)))
     (kind
      (when-let* ((session (gethash (plist-get message :session) todo-write-follow--ids)))
        (pcase kind
@@ -411,35 +413,17 @@ Tell those who show it after `todo-write-follow--patience'."
                        todo-write-follow--patience))
     (todo-write-activity-note-reading thread percent)))
 
-(defun todo-write-follow--end-progress (session)
-  "Note that SESSION is not being read."
-  (when-let* ((thread (todo-write-follow--session-thread session)))
-    (todo-write-activity-note-reading thread nil)))
-
 (defun todo-write-follow--receive-homes (homes)
   "Handle HOMES, the folders of running agents by the variables that name them."
   (setq todo-write-follow--homes t)
   (when (todo-write-follow-sessions-note-homes homes)
     (todo-write-follow--send-homes)))
 
-(defun todo-write-follow--receive-stuck (root over)
-  "Say that the folder ROOT does not answer, or does again if OVER is non-nil."
-  (message (if over "%s answers again: todo-write goes on with what is there"
-             "%s does not answer: todo-write waits for it, and goes on with all else")
-           (todo-write-row-line (todo-write-follow-sessions-shown root))))
-
-(defun todo-write-follow--receive-broken (root)
-  "Warn that what read the folder ROOT failed."
-  (display-warning 'todo-write
-                   (format "What reads the sessions of agents %sfailed; please report this"
-                           (if (string-empty-p root) ""
-                             (format "in %s " (todo-write-follow-sessions-shown root))))))
-
 (defun todo-write-follow--lose-file (session reason)
   "End following SESSION, whose transcript cannot be read for REASON.
 Say so, unless a caller waits for it and signals."
   (setf (todo-write-follow--session-failed session) reason)
-  (todo-write-follow--end session)
+  (todo-write-follow--remove session)
   (cond ((todo-write-follow--session-state session)
          (display-warning 'todo-write
                           (format "%s is no longer followed: %s"
@@ -460,11 +444,12 @@ The hub's name of a file on another machine is taken as it is."
       (gethash (todo-write-follow--name file) todo-write-follow--files)))
 
 (defun todo-write-follow--remove (session &optional moved)
-  "Remove SESSION from those that are followed; the hub reads it no more.
-MOVED non-nil means that it is followed on from another file."
+  "Stop following SESSION; the hub reads it no more.
+Its plan is paused, unless something else tells of its agent.  MOVED
+non-nil means that it is followed on from another file."
   (setq todo-write-follow--followed (delq session todo-write-follow--followed))
   (remhash (todo-write-follow--session-file session) todo-write-follow--files)
-  (todo-write-follow--end-progress session)
+  (todo-write-activity-note-reading (todo-write-follow--session-thread session) nil)
   (when-let* ((id (todo-write-follow--session-id session))
               (inhibit-quit t))
     (remhash id todo-write-follow--ids)
@@ -500,11 +485,6 @@ AUTOMATIC is that of `todo-write-follow--session'.  It is read later."
           (unless (todo-write-follow--session-id session)
             (todo-write-follow--remove session)))
         session)))
-
-(defun todo-write-follow--end (session)
-  "Stop following SESSION.
-Its plan is paused, unless something else tells of its agent."
-  (todo-write-follow--remove session))
 
 (cl-defun todo-write-follow--each (function &optional (sessions todo-write-follow--followed))
   "Call FUNCTION with each of SESSIONS, by default all that are followed.
@@ -553,7 +533,7 @@ A new hub had not known it when they were begun."
 
 (defun todo-write-follow-end-machine (machine)
   "Stop following the sessions of MACHINE, a name."
-  (todo-write-follow--each #'todo-write-follow--end (todo-write-follow--sessions-on machine)))
+  (todo-write-follow--each #'todo-write-follow--remove (todo-write-follow--sessions-on machine)))
 
 ;;; What the hub reads
 
@@ -566,7 +546,7 @@ A new hub had not known it when they were begun."
   (todo-write-events-warn (plist-get message :warnings))
   (setf (todo-write-follow--session-thread session) (plist-get message :thread)
         (todo-write-follow--session-grew session) (plist-get message :grew))
-  (todo-write-follow--end-progress session)
+  (todo-write-activity-note-reading (todo-write-follow--session-thread session) nil)
   (dolist (update (plist-get message :updates))
     (let ((thread (plist-get update :thread)))
       (todo-write-plan-publish thread (plist-get update :outcome))
@@ -597,7 +577,10 @@ A new hub had not known it when they were begun."
 FOUND is a list of plists, the newest first; SKIPPED are the names of
 files that are not text."
   (todo-write-follow-sessions-skip-names skipped)
-  (pcase-let ((`(,here . ,there) (todo-write-follow--split found)))
+  (let* ((groups (seq-group-by (lambda (one) (and (todo-write-machines-of (plist-get one :file)) t))
+                               found))
+         (here (alist-get nil groups))
+         (there (alist-get t groups)))
     (when todo-write-follow-mode
       (if todo-write-follow-all
           (todo-write-follow--pick-live here)
@@ -613,13 +596,6 @@ files that are not text."
       (todo-write-follow--end-automatic))
     (todo-write-follow--begin-all (seq-filter #'todo-write-follow--of-machine-p there) 'machine))
   (setq todo-write-follow--searched t))
-
-(defun todo-write-follow--split (found)
-  "Return (HERE . THERE): the sessions in FOUND here, and on other machines."
-  (let (here there)
-    (dolist (one found)
-      (if (todo-write-machines-of (plist-get one :file)) (push one there) (push one here)))
-    (cons (nreverse here) (nreverse there))))
 
 (defun todo-write-follow--of-machine-p (one)
   "Return non-nil if ONE, on another machine, lives and all there are followed."
@@ -650,7 +626,7 @@ picked or stopped stay as they are."
     (dolist (one picked)
       (puthash (plist-get one :file) t live))
     (todo-write-follow--each
-     #'todo-write-follow--end
+     #'todo-write-follow--remove
      (seq-remove (lambda (session) (gethash (todo-write-follow--session-file session) live))
                  (todo-write-follow--automatic)))
     (todo-write-follow--begin-all picked t)))
@@ -716,7 +692,7 @@ Unless the current session is quiet, only a new file replaces it."
                              ;; Codex keeps no files of processes; its turns tell.
                              (and (string-prefix-p "codex:" (todo-write-machines-bare-key thread))
                                   (todo-write-activity thread)))))
-          (todo-write-follow--end session))))))
+          (todo-write-follow--remove session))))))
 
 (provide 'todo-write-follow)
 ;;; todo-write-follow.el ends here

@@ -41,10 +41,11 @@ items.  WHOLE and EARLIER are as the arguments OPEN and EARLIER of
               (string-join
                (delq nil
                      (list (when (> files 0)
-                             (concat (todo-write-text-count files "file")
-                                     (and (plist-get work :moreFiles) " and more") " "
-                                     (todo-write-story-lines (plist-get work :added)
-                                                             (plist-get work :removed))))
+                             (let ((lines (todo-write-row-lines (plist-get work :added)
+                                                                (plist-get work :removed) t)))
+                               (concat (todo-write-text-count files "file")
+                                       (and (plist-get work :moreFiles) " and more")
+                                       (and lines " ") lines)))
                            (when (> run 0) (todo-write-text-count run "command"))
                            (when (> (plist-get commands :failed) 0)
                              (format "%d failed" (plist-get commands :failed)))))
@@ -75,7 +76,7 @@ items.  WHOLE and EARLIER are as the arguments OPEN and EARLIER of
                                'outside outside
                                "show what was done while no task was in progress"))))))
     (when parts
-      (todo-write-footer--insert-parts parts width)
+      (todo-write-row-insert-flow parts nil 1 width)
       (when (memq 'dropped open)
         (todo-write-footer--insert-dropped dropped width))
       (when (memq 'cleared open)
@@ -94,22 +95,6 @@ items.  WHOLE and EARLIER are as the arguments OPEN and EARLIER of
     (todo-write-row-button text 'todo-write-part (concat "RET, mouse-1: " help)
                            'todo-write-toggle key
                            'todo-write-part (and (eq key 'outside) key))))
-
-(defun todo-write-footer--insert-parts (parts width)
-  "Insert PARTS, strings, in lines of WIDTH columns."
-  (let ((separator (propertize (format " %s " (todo-write-text-shape 'dot))
-                               'face 'todo-write-detail))
-        (column 0))
-    (dolist (part parts)
-      (let* ((part (todo-write-text-truncate part (- width 2)))
-             (size (todo-write-text-width part)))
-        (when (and (> column 0) (> (+ column 3 size) width))
-          (insert "\n")
-          (setq column 0))
-        (insert (if (= column 0) (apply #'propertize " " (text-properties-at 0 part)) separator)
-                part)
-        (cl-incf column (+ size (if (= column 0) 1 3)))))
-    (insert "\n")))
 
 (defun todo-write-footer--insert-dropped (items width)
   "Insert the rows of ITEMS, which were dropped, as lines of WIDTH columns."

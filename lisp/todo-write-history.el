@@ -250,10 +250,9 @@ A line below them shows all others."
   "Major mode of the buffer that lists the revisions of a plan."
   :interactive nil
   (todo-write-menu-begin-mode)
-  (setq tabulated-list-padding 2
-        bidi-paragraph-direction 'left-to-right
-        truncate-lines t)
-  (setq-local revert-buffer-function #'todo-write-history--draw-index))
+  (todo-write-page-set-up-list #'todo-write-history--draw-index)
+  ;; For the marks.
+  (setq tabulated-list-padding 2))
 
 (define-key todo-write-history-index-mode-map [mouse-1] #'todo-write-page-click)
 

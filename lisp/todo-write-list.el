@@ -93,13 +93,10 @@ session for another one."
 \\{todo-write-list-mode-map}"
   :interactive nil
   (todo-write-menu-begin-mode)
-  (setq tabulated-list-padding 1
-        todo-write-list--agents (make-hash-table :test #'equal)
-        bidi-paragraph-direction 'left-to-right
-        show-trailing-whitespace nil)
-  (setq-local revert-buffer-function #'todo-write-list--revert
-              ;; Emacs 28 never forgets an `add-hook' with a depth.
-              context-menu-functions (list t #'todo-write-menu-context))
+  (todo-write-page-set-up-list #'todo-write-list--revert)
+  (setq todo-write-list--agents (make-hash-table :test #'equal))
+  ;; Emacs 28 never forgets an `add-hook' with a depth.
+  (setq-local context-menu-functions (list t #'todo-write-menu-context))
   (add-hook 'todo-write-agent-functions #'todo-write-list--on-agent)
   (add-hook 'todo-write-places-functions #'todo-write-list--on-place)
   (unless todo-write-list--timer
@@ -218,8 +215,11 @@ Points stay at their agents; the START of a window stays at its line."
   (when (get-text-property (max (point-min) (1- (point))) 'todo-write-older)
     (delete-region (line-beginning-position 0) (point)))
   (when todo-write-list--older
-    (insert (propertize (format " %d older; RET shows them\n" (length todo-write-list--older))
-                        'face 'todo-write-time 'todo-write-older t))))
+    (insert (todo-write-row-button
+             (propertize (format " %d older; RET shows them\n" (length todo-write-list--older))
+                         'face 'todo-write-time)
+             'todo-write-button "RET, mouse-1: show them" 'todo-write-older t
+             'action (lambda (_) (todo-write-list-toggle-older))))))
 
 (defun todo-write-list--complete (agent)
   "Return AGENT with its plan, which that of an earlier session does not have."

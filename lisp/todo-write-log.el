@@ -33,13 +33,12 @@ Those that arrive meanwhile are drawn together."
   "Major mode for the observations of a thread."
   :interactive nil
   (todo-write-menu-begin-mode)
-  (setq tabulated-list-padding 1
-        bidi-paragraph-direction 'left-to-right
-        truncate-lines t)
-  (setq-local revert-buffer-function (lambda (&rest _) (todo-write-log--draw)))
+  (todo-write-page-set-up-list (lambda (&rest _) (todo-write-log--draw)))
   (add-hook 'window-size-change-functions #'todo-write-log--fit nil t)
   (add-hook 'kill-buffer-hook #'todo-write-log--stop nil t)
   (add-hook 'change-major-mode-hook #'todo-write-log--stop nil t))
+
+(define-key todo-write-log-mode-map [mouse-1] #'todo-write-page-click)
 
 (todo-write-menu-define 'todo-write-log-mode todo-write-log-mode-map "Log"
   `(("Event"
@@ -114,7 +113,7 @@ File names are relative to PROJECT."
                             (todo-write-log--task (plist-get observation :parentId))
                             ""))))
               (_ (todo-write-text-helped
-                  (if (member name todo-write-story-command-tools)
+                  (if (todo-write-story-runs-commands-p (and (stringp name) name))
                       (todo-write-text-command text 300)
                     (todo-write-row-line text 300))))))))))
 

@@ -69,12 +69,35 @@ has changed its size; by default, it calls DRAW if the width differs."
   ;; Texts have faces of their own, and the keys of the mode press them.
   'face nil 'keymap nil 'help-echo nil)
 
+(defun todo-write-page-set-up-list (draw)
+  "Set up the current buffer as a tabulated list, which DRAW prints again.
+DRAW is also for `revert-buffer'."
+  (setq tabulated-list-padding 1
+        bidi-paragraph-direction 'left-to-right
+        show-trailing-whitespace nil)
+  (setq-local revert-buffer-function draw))
+
 (defun todo-write-page-click (event)
   "Do what RET does where EVENT, a click, was, if something can be pressed there."
   (interactive "e")
   (mouse-set-point event)
   (when (or (button-at (point)) (get-text-property (point) 'tabulated-list-id))
     (call-interactively (key-binding (kbd "RET")))))
+
+(defun todo-write-page-move (count)
+  "Move to the COUNT-th next button that is shown, or back if COUNT is negative.
+Folded rows are one.  If there are fewer, stay at the last one, and return
+nil; otherwise return non-nil."
+  (let ((step (if (> count 0) #'next-button #'previous-button))
+        (position (point)))
+    (dotimes (_ (abs count))
+      (while (and position
+                  (setq position (when-let* ((button (funcall step position)))
+                                   (button-start button)))
+                  (invisible-p position)))
+      (when position
+        (goto-char position)))
+    position))
 
 ;;; Drawing
 

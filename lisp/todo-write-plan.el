@@ -17,6 +17,16 @@
 
 ;;; Writing
 
+(defconst todo-write-plan--after-change
+  '(todo-write-plan--deliver-new todo-write-plan--dispatch-changes
+    todo-write-plan--dispatch-state-after)
+  "What is called after each change, with a cons of a thread and its outcome.")
+
+(defconst todo-write-plan--after-write
+  (append todo-write-plan--after-change
+          '(todo-write-plan--clear-failure todo-write-plan--dispatch-refusal))
+  "What is called after a write of an agent, in the same way.")
+
 (defun todo-write-plan-write (thread input source unanswered call)
   "Replace the list of THREAD by INPUT; see `todo-write'.
 SOURCE and UNANSWERED are as there.  CALL is the id that this call has in
@@ -25,11 +35,8 @@ nil if no transcript has it."
   (todo-write-core-configure)
   (let ((inhibit-quit t))
     (todo-write-plan-publish thread (todo-write-core-call todo-write-dyn--write
-                                  thread input source unanswered call)
-                         '(todo-write-plan--deliver-new todo-write-plan--dispatch-changes
-                                                   todo-write-plan--dispatch-state-after
-                                                   todo-write-plan--clear-failure
-                                                   todo-write-plan--dispatch-refusal))))
+                                      thread input source unanswered call)
+                             todo-write-plan--after-write)))
 
 (defun todo-write-plan-publish (thread outcome &optional functions)
   "Publish OUTCOME of THREAD to subscribers and by dispatch, and return it.
@@ -37,10 +44,7 @@ The caller inhibits quitting, since the change is already saved.
 FUNCTIONS, if any, are called with a cons, THREAD and OUTCOME, in place of
 those of any change."
   (setq todo-write-events-newest-outcome outcome)
-  (todo-write-events-call-each #'funcall
-                               (or functions
-                                   '(todo-write-plan--deliver-new todo-write-plan--dispatch-changes
-                                                                  todo-write-plan--dispatch-state-after))
+  (todo-write-events-call-each #'funcall (or functions todo-write-plan--after-change)
                                (cons thread outcome))
   (todo-write-events-warn (plist-get outcome :warnings))
   outcome)

@@ -311,10 +311,16 @@ columns if there is room for these.  Each may be nil."
             (and (or lines failed) (string-pad (or failed "") 5))
             (if (or lines failed) (format "%7s" time) time))))
 
-(defun todo-write-row-lines (added removed)
-  "Return the numbers of lines ADDED and REMOVED, as in +80 −109, or nil if none."
+(defun todo-write-row-lines (added removed &optional faced)
+  "Return the numbers of lines ADDED and REMOVED, as in +80 −109, or nil if none.
+The value has no face unless FACED is non-nil; see `todo-write-row-mark-work'."
   (when (or (> (or added 0) 0) (> (or removed 0) 0))
-    (format "+%d %s%d" added (todo-write-text-shape 'minus) removed)))
+    (let ((parts (list (format "+%d" added)
+                       (format "%s%d" (todo-write-text-shape 'minus) removed))))
+      (string-join (if faced (cl-mapcar (lambda (part face) (propertize part 'face face))
+                                        parts '(todo-write-lines-added todo-write-lines-removed))
+                     parts)
+                   " "))))
 
 (defun todo-write-row--failed (failed refused)
   "Return how many commands FAILED and calls were REFUSED, as in ✗2 ⊘1, or nil."
@@ -339,6 +345,28 @@ columns if there is room for these.  Each may be nil."
                                          failed refused refused))
                                end t)
         (put-text-property (match-beginning 1) (match-end 1) 'face 'todo-write-failed)))))
+
+(defun todo-write-row-insert-flow (parts separator indent width)
+  "Insert PARTS, strings, in lines of WIDTH columns, of which INDENT are blank.
+SEPARATOR stands between the parts of a line, by default a dot."
+  (let ((separator (or separator (propertize (format " %s " (todo-write-text-shape 'dot))
+                                             'face 'todo-write-detail)))
+        (room (max 5 (- width indent)))
+        (column 0))
+    (dolist (part parts)
+      (let* ((part (todo-write-text-truncate part room))
+             (size (todo-write-text-width part)))
+        (when (and (> column 0) (> (+ column (length separator) size) room))
+          (insert "\n")
+          (setq column 0))
+        (if (= column 0)
+            ;; Point stops at the beginning of a line.
+            (insert (apply #'propertize (make-string indent ?\s) (text-properties-at 0 part)))
+          (insert separator)
+          (cl-incf column (length separator)))
+        (insert part)
+        (cl-incf column size)))
+    (when parts (insert "\n"))))
 
 (defun todo-write-row-excerpt (items limit)
   "Return at most LIMIT of ITEMS, a vector, starting before the first open one."

@@ -45,10 +45,7 @@
 \\{todo-write-search-mode-map}"
   :interactive nil
   (todo-write-menu-begin-mode)
-  (setq tabulated-list-padding 1
-        bidi-paragraph-direction 'left-to-right
-        truncate-lines t)
-  (setq-local revert-buffer-function #'todo-write-search--revert))
+  (todo-write-page-set-up-list #'todo-write-search--revert))
 
 (define-key todo-write-search-mode-map [mouse-1] #'todo-write-page-click)
 

@@ -46,7 +46,7 @@ A line above them opens the earlier ones."
   '("Edit" "MultiEdit" "Write" "NotebookEdit" "apply_patch" "edit" "write" "replace" "write_file")
   "Names of tools that change files.")
 
-(defconst todo-write-story-command-tools
+(defconst todo-write-story--command-tools
   '("Bash" "bash" "shell" "exec_command" "shell_command" "shell_exec" "local_shell"
     "run_shell_command" "PowerShell" "exec")
   "Names of tools that run commands.")
@@ -154,7 +154,7 @@ File names are relative to PROJECT."
                  ("THOUGHTS" 'thought)
                  ("ERROR" 'error)
                  ((guard (or files (member name todo-write-story--edit-tools))) 'edit)
-                 ((guard (member name todo-write-story-command-tools)) 'command)
+                 ((guard (todo-write-story-runs-commands-p name)) 'command)
                  (_ 'call)))
          (text (if files
                    (todo-write-story--files-text files project)
@@ -173,6 +173,10 @@ File names are relative to PROJECT."
      :text (if (memq kind '(said thought)) (todo-write-story-unmark line) line)
      :call (unless (equal type "TOOL_EXECUTION") observation)
      :result (when (equal type "TOOL_EXECUTION") observation))))
+
+(defun todo-write-story-runs-commands-p (tool)
+  "Return non-nil if TOOL, the name of a tool or nil, runs commands."
+  (member tool todo-write-story--command-tools))
 
 (defun todo-write-story--request (content)
   "Return the request to the user in CONTENT, a plist of an observation, or nil.
@@ -362,13 +366,6 @@ else all of INPUT."
 
 ;;; The summary
 
-(defun todo-write-story-lines (added removed)
-  "Return the numbers of lines ADDED and REMOVED as a string, such as +80 −109."
-  (concat (propertize (format "+%d" added) 'face 'todo-write-lines-added)
-          " "
-          (propertize (format "%s%d" (todo-write-text-shape 'minus) removed)
-                      'face 'todo-write-lines-removed)))
-
 (defun todo-write-story--span (times)
   "Return when a task with TIMES was in progress, or nil."
   (pcase-let ((`(,started ,completed ,created)
@@ -463,49 +460,29 @@ OPEN is as in `todo-write-story-insert'."
   (let ((work (todo-write-work thread id))
         (times (and (stringp id) (todo-write-times thread id)))
         (project (plist-get (todo-write-about thread) :project)))
-    (todo-write-story--insert-flow
+    (todo-write-row-insert-flow
      (mapcar (lambda (part) (propertize part 'face 'todo-write-detail))
              (append (ensure-list (todo-write-story--span times))
                      (todo-write-story--work work)))
-     (propertize (format " %s " (todo-write-text-shape 'dot)) 'face 'todo-write-detail)
-     width)
-    (todo-write-story--insert-flow
+     nil 5 width)
+    (todo-write-row-insert-flow
      (mapcar (lambda (file)
                (let ((path (plist-get file :path)))
                  (todo-write-row-button
                   (concat (todo-write-text-truncate-start
                            (todo-write-row-line (todo-write-story-relative path project))
                            (max 10 (- width (if (plist-get file :byCommand) 32 20))))
-                          "  " (todo-write-story-lines (plist-get file :added)
-                                                       (plist-get file :removed))
+                          "  " (todo-write-row-lines (plist-get file :added)
+                                                     (plist-get file :removed) t)
                           (and (plist-get file :byCommand)
                                (propertize "  by command" 'face 'todo-write-detail)))
                   'todo-write-file "RET, mouse-1: visit the file; =: show its changes"
                   'todo-write-file path)))
              (plist-get work :files))
-     "     " width)
+     "     " 5 width)
     (when (plist-get work :moreFiles)
-      (todo-write-story--insert-flow
-       (list (propertize todo-write-row-more-files 'face 'todo-write-detail))
-       "" width))))
-
-(defun todo-write-story--insert-flow (parts separator width)
-  "Insert PARTS, strings, with SEPARATOR between them, in lines of WIDTH columns."
-  (let ((column 0))
-    (dolist (part parts)
-      (let* ((part (todo-write-text-truncate part (max 5 (- width 5))))
-             (size (todo-write-text-width part)))
-        (when (> (+ column (length separator) size) (- width 5))
-          (insert "\n")
-          (setq column 0))
-        (if (= column 0)
-            ;; Point stops at the beginning of a line.
-            (insert (apply #'propertize "     " (text-properties-at 0 part)))
-          (insert separator)
-          (cl-incf column (length separator)))
-        (insert part)
-        (cl-incf column size)))
-    (when parts (insert "\n"))))
+      (todo-write-row-insert-flow
+       (list (propertize todo-write-row-more-files 'face 'todo-write-detail)) nil 5 width))))
 
 (defconst todo-write-story--head 14
   "Columns before the text of an entry: indentation, time and shape.")
@@ -624,9 +601,8 @@ The reasons of failures need some room to the right."
          (metadata (plist-get (or (todo-write-story-entry-result entry) call) :metadata))
          (duration (plist-get metadata :durationMs)))
     (cond (files
-           (todo-write-story-lines (apply #'+ (mapcar (lambda (file) (plist-get file :added)) files))
-                                   (apply #'+ (mapcar (lambda (file) (plist-get file :removed))
-                                                      files))))
+           (cl-flet ((sum (key) (apply #'+ (mapcar (lambda (file) (plist-get file key)) files))))
+             (or (todo-write-row-lines (sum :added) (sum :removed) t) "")))
           ((and (numberp duration) (>= duration 1000))
            (propertize (todo-write-story--duration (truncate duration)) 'face 'todo-write-time))
           (t ""))))

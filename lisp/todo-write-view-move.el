@@ -18,6 +18,7 @@
 (require 'todo-write-commands)
 (require 'todo-write-detail)
 (require 'todo-write-fold)
+(require 'todo-write-page)
 (require 'todo-write-place)
 (require 'todo-write-row)
 (require 'todo-write-story)
@@ -53,17 +54,8 @@
 (defun todo-write-view-move--move (count)
   "Move point COUNT rows forward, to the start of the row.
 A row starts with a blank, so that the cursor does not hide the shape."
-  (dotimes (_ (abs count))
-    (goto-char (or (todo-write-view-move--neighbor (> count 0))
-                   (user-error (if (> count 0) "No further task" "No task before this one"))))))
-
-(defun todo-write-view-move--neighbor (forward)
-  "Return the start of the next button that is shown, or nil.
-If FORWARD is nil, return that of the previous one.  Folded rows are one."
-  (let ((button (point)))
-    (while (and (setq button (if forward (next-button button) (previous-button button)))
-                (invisible-p (setq button (button-start button)))))
-    button))
+  (unless (todo-write-page-move count)
+    (user-error (if (> count 0) "No further task" "No task before this one"))))
 
 (defun todo-write-view-move-id-at-point ()
   "Return the id of the task at point.

@@ -314,8 +314,7 @@ to no row, and what the rows do not show; see `todo-write-footer'."
   (concat
    (pcase (and (< 0 (or (plist-get todo-write-view-rows-summary :revision) 0))
                (plist-get todo-write-view-rows-summary :state))
-     ('nil (require 'todo-write-welcome)
-          (todo-write-welcome-string))
+     ('nil (todo-write-welcome-string))
      ('empty (propertize " The list is empty.\n" 'face 'todo-write-detail)))
    (when-let* ((children (cdr (assoc nil todo-write-view-rows-children)))
                (width todo-write-page-width))

@@ -62,7 +62,7 @@
   (todo-write-calls-tests--with-folder
     (todo-write-calls-begin "a" "1" "Edit" '(:path "f"))
     (todo-write-calls-tests--write "f" "mine\n")
-    (todo-write-calls--refresh "a")
+    (todo-write-calls-refresh "a")
     (todo-write-calls-end "a" "1" "Edit" "" 'refused)
     (should-not (todo-write-calls-tests--files))))
 

@@ -221,7 +221,7 @@ MORE are further fields."
        (equal (todo-write-activity "one/claude:s") '(working)))
       (signal-process agent 'STOP)
       (todo-write-connect-tests--wait
-       (todo-write-activity--suspended-p "one/claude:s"))
+       (eq 'suspended (plist-get (todo-write-activity-get "one/claude:s") :activity)))
       (delete-process agent)
       (todo-write-connect-tests--wait
        (eq 'killed (plist-get (todo-write-summary "one/claude:s") :ending))))))
@@ -233,7 +233,7 @@ MORE are further fields."
       (make-directory (expand-file-name "oven" project))
       (cl-flet ((session (folder id)
                   (let ((file (format "%sone/.claude/projects/%s/%s.jsonl" hosts
-                                      (todo-write-follow-sessions--escape folder) id)))
+                                      (todo-write-test-transcript-folder folder) id)))
                     (todo-write-connect-tests--append
                      file `(:type "user" :uuid ,id :sessionId ,id :cwd ,folder
                                   :isSidechain :false :message (:role "user" :content "Bake")))

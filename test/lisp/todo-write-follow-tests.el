@@ -42,7 +42,7 @@
             (todo-write-follow-agents (list (cons 'claude (expand-file-name ".claude" home))
                                             (cons 'codex (expand-file-name ".codex" home))))
             (projects (expand-file-name ".claude/projects/" home))
-            (folder (expand-file-name (todo-write-follow-sessions--escape project)
+            (folder (expand-file-name (todo-write-test-transcript-folder project)
                                       projects))
             (default-directory project)
             (todo-write-follow-interval 0.05)
@@ -679,7 +679,7 @@ its state, ending and reason."
                   (let ((default-directory folder)
                         (file (expand-file-name
                                (format "%s/%s.jsonl"
-                                       (todo-write-follow-sessions--escape folder) name)
+                                       (todo-write-test-transcript-folder folder) name)
                                projects)))
                     (make-directory (file-name-directory file) t)
                     (todo-write-follow-tests--session file name "Bake" "Mix"))))
@@ -1298,7 +1298,7 @@ UUID begins the names of the lines."
 (ert-deftest todo-write-follow-tests-a-session-that-moves-is-followed-to-its-new-project ()
   (todo-write-follow-tests--with-agent
     (let* ((mill (file-name-as-directory (make-temp-file "mill" t)))
-           (moved (expand-file-name (concat (todo-write-follow-sessions--escape mill) "/a.jsonl")
+           (moved (expand-file-name (concat (todo-write-test-transcript-folder mill) "/a.jsonl")
                                     projects)))
       (should (equal project (plist-get (todo-write-about "claude:a") :project)))
       ;; As Claude Code does by /cd.

@@ -108,7 +108,7 @@ evaluated there creates the file `mark'."
      (make-directory project t)
      (todo-write-hostile-make-project project mark)
      (todo-write-hostile-make-home home project)
-     (setq folder (expand-file-name (todo-write-follow-sessions--escape project)
+     (setq folder (expand-file-name (todo-write-test-transcript-folder project)
                                     (expand-file-name ".claude/projects" home)))
      ;; Buffers that BODY makes must not keep the folder, which is deleted.
      (unwind-protect (with-temp-buffer

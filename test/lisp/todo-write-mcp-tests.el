@@ -45,7 +45,7 @@
     (pcase-dolist
         (`(,client ,thread ,file . ,lines)
          `(("claude-code" "claude:a"
-            ,(format "projects/%s/a.jsonl" (todo-write-follow-sessions--escape folder))
+            ,(format "projects/%s/a.jsonl" (todo-write-test-transcript-folder folder))
             (:type "user" :sessionId "a" :cwd ,folder :message (:role "user" :content "Rake")))
            ("codex-mcp-client" "codex:b" "sessions/2026/11/22/rollout-2026-11-22T10-00-00-b.jsonl"
             (:type "session_meta" :payload (:id "b" :cwd ,folder))
@@ -68,7 +68,7 @@
          (folder (file-name-as-directory (make-temp-file "todo-write-mcp" t)))
          (todo-write-follow-agents `((claude . ,home)))
          (file (expand-file-name (format "projects/%s/a.jsonl"
-                                         (todo-write-follow-sessions--escape folder))
+                                         (todo-write-test-transcript-folder folder))
                                  home)))
     (make-directory (file-name-directory file) t)
     (todo-write-with-socket

@@ -185,5 +185,10 @@ They must print one Lisp object with `prin1'.  Ignore standard error."
       (delete-process process)
       (kill-buffer))))
 
+(defun todo-write-test-transcript-folder (directory)
+  "Return the name that Claude Code gives the folder of transcripts of DIRECTORY."
+  (replace-regexp-in-string "[^a-zA-Z0-9]" "-"
+                            (directory-file-name (file-local-name directory))))
+
 (provide 'todo-write-test-helper)
 ;;; todo-write-test-helper.el ends here
