@@ -29,6 +29,24 @@ They are those of the whole turn, so they belong to no task."
                                 :cacheWrite (number "cachedWriteTokens"))
                           :ofSession t))))
 
+(defun todo-write-acp-work-context (thread update)
+  "Record how full the context of THREAD is if UPDATE tells it, and the cost.
+Agents tell it at each step, so only what a user would notice is recorded."
+  (when (equal (todo-write-json-get update "sessionUpdate") "usage_update")
+    (let* ((used (todo-write-json-get update "used"))
+           (size (todo-write-json-get update "size"))
+           (amount (todo-write-json-get update "cost" "amount"))
+           (currency (todo-write-json-get update "cost" "currency"))
+           (summary (todo-write-summary thread))
+           (percent (and (fixnump used) (fixnump size) (>= used 0) (> size 0)
+                         (/ (* 100 used) size))))
+      (when (and percent (not (eql (min 100 percent) (plist-get summary :context))))
+        (todo-write-observe thread "STATE_UPDATE" nil :context (list :tokens used :limit size)))
+      (when (and (numberp amount) (>= amount 0) (stringp currency)
+                 (not (string-prefix-p (format "%.2f" amount) (or (plist-get summary :cost) ""))))
+        (todo-write-observe thread "STATE_UPDATE" nil
+                            :cost (list :amount (float amount) :currency currency))))))
+
 (defun todo-write-acp-work-update (calls thread update)
   "Record the tool call that UPDATE reports in THREAD when it has ended.
 CALLS is a hash table from ids of calls to what is known of them, an

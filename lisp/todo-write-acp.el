@@ -618,6 +618,7 @@ The protocol has no way to report that to the agent."
           ;; A session that is loaded repeats its calls before the first prompt.
           (when (or (member thread (todo-write-acp--link-turns link))
                     (todo-write-revisions thread))
+            (todo-write-acp-work-context thread update)
             (todo-write-acp-work-update (todo-write-acp--work link thread) thread update)))
     ((and `(,key . ,outcome) (guard (plist-get outcome :ok)))
      (todo-write-acp--attach link thread)

@@ -120,7 +120,7 @@ Those that need the user come first; subagents are left out.  The keys are
   :agent      the name of its program, or nil
   :project    the root of its project, or nil
   :machine    the name of its machine, or nil for this one
-  :title      what it works on, or nil
+  :title      what it works on, or nil; its goal if it has no plan
   :activity   `working', `waiting' (for the user), `failed', `suspended',
               `unknown', or nil if it is idle
   :reason     what its host says of that, or nil
@@ -207,7 +207,7 @@ For `todo-write-events-functions'."
     ('activity
      (if (todo-write-agents--known-p thread) (todo-write-agents--update thread)
        (todo-write-agents--forget thread)))
-    ((or 'request (and 'observed (guard (equal data "TITLE"))))
+    ((or 'request (and 'observed (guard (member data '("TITLE" "STATE_UPDATE" "USAGE")))))
      (todo-write-agents--update thread))
     ((and 'observed (guard (equal data "TOOL_EXECUTION")))
      (todo-write-agents--note-refusals thread))))
@@ -274,7 +274,10 @@ SUMMARY is that of its plan."
           :agent (plist-get about :agent)
           :project project
           :machine (todo-write-machines-host thread project)
-          :title (plist-get summary :title)
+          :title (if-let* ((goal (plist-get summary :goal))
+                           ((eq 'empty (plist-get summary :state))))
+                     (plist-get goal :text)
+                   (plist-get summary :title))
           :activity (unless (eq activity 'rest) activity)
           :reason (todo-write-agents--record-reason record)
           :since (todo-write-agents--record-since record)
@@ -284,8 +287,8 @@ SUMMARY is that of its plan."
           :background (todo-write-agents--record-background record)
           :refused (todo-write-agents--record-refused record)
           :new nil
-          :context nil
-          :contextTokens nil
+          :context (plist-get summary :context)
+          :contextTokens (plist-get summary :contextTokens)
           :dismissed (todo-write-agents--record-dismissed record)
           :left (todo-write-agents--record-left record)
           :plan summary)))

@@ -552,6 +552,8 @@ A new hub had not known it when they were begun."
       (todo-write-plan-publish thread (plist-get update :outcome))
       (when-let* ((state (plist-get update :state)))
         (todo-write-events-dispatch thread 'state state))
+      (when (plist-get update :session)
+        (todo-write-events-dispatch thread 'observed "STATE_UPDATE"))
       (when (plist-get update :refusals)
         (todo-write-events-dispatch thread 'observed "TOOL_EXECUTION")))))
 

@@ -119,10 +119,12 @@ it, or a short id if the branches are equal or unknown."
 
 (defun todo-write-list-cells-now (agent summary)
   "Return why AGENT waits, failed or stopped, else the task in progress.
-The number of its refused calls that are new precedes that.  SUMMARY is
-that of its plan."
+The number of its refused calls that are new precedes that, and how full
+its context is from 70 % on.  SUMMARY is that of its plan."
   (let ((current (plist-get summary :current)))
     (string-join (delq nil (list (todo-write-list-cells--refused agent)
+                                 (and (<= 70 (or (plist-get agent :context) 0))
+                                      (todo-write-row-context agent))
                                  (or (todo-write-agent-reason agent)
                                      (todo-write-list-cells-ending agent)
                                      (and current (todo-write-row-text current 'in_progress)))))

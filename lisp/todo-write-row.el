@@ -452,13 +452,38 @@ the title is cut."
       (insert lines)
       (todo-write-row-mark-work start))))
 
+(defun todo-write-row-goal (goal)
+  "Return GOAL, a value of `todo-write-goal', as a line."
+  (let ((tries (plist-get goal :tries))
+        (reason (plist-get goal :reason))
+        (state (plist-get goal :state)))
+    (todo-write-row-line
+     (string-join
+      (delq nil (list (concat "Goal: " (plist-get goal :text))
+                      (and (> tries 0) (format "%d %s" tries (if (= tries 1) "try" "tries")))
+                      (unless (and (eq state 'active) (null reason))
+                        (concat (pcase state
+                                  ('active "not met")
+                                  ('failed "given up")
+                                  (_ (symbol-name state)))
+                                (and reason (concat ": " reason))))))
+      (format " %s " (todo-write-text-shape 'dot))))))
+
+(defun todo-write-row-context (plist)
+  "Return how full the context of an agent is, or nil if that is unknown.
+PLIST has :context and :contextTokens; see `todo-write-agents'."
+  (let ((percent (plist-get plist :context))
+        (tokens (plist-get plist :contextTokens)))
+    (cond (percent (format "context %d %%" percent))
+          (tokens (concat "context " (todo-write-text-number tokens))))))
+
 (defun todo-write-row-update-header (summary drawn)
   "Turn the header line of the buffer, drawn for DRAWN, into one for SUMMARY.
 Only digits and the bar can be changed in place: that is what most writes
 need, and a new line is much garbage.  Return nil for any other change."
   (let ((before (or (plist-get drawn :count) ""))
         (count (or (plist-get summary :count) "")))
-    (and (cl-loop for key in '(:title :state :total :yours :unsaved :refused)
+    (and (cl-loop for key in '(:title :state :total :yours :unsaved :refused :goal)
                   always (equal (plist-get summary key) (plist-get drawn key)))
          (= (length before) (length count))
          (= (string-bytes (todo-write-text-shape 'full))

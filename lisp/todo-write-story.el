@@ -305,7 +305,7 @@ For a tool call, that is its most telling argument."
                    (todo-write-story--string (plist-get request :title))))
           ((seq-every-p (lambda (key) (numberp (plist-get tokens key)))
                         '(:input :output :cacheRead :cacheWrite))
-           (or (todo-write-story--tokens tokens) ""))
+           (or (todo-write-story-tokens tokens) ""))
           (t
            (mapconcat
             #'identity
@@ -398,12 +398,12 @@ else all of INPUT."
                       ((> run 0) (todo-write-text-count run "command")))
                 (when (> refused 0) (format "%d refused" refused))
                 (when (> responses 0) (todo-write-text-count responses "response"))
-                (todo-write-story--tokens (plist-get work :tokens))
+                (todo-write-story-tokens (plist-get work :tokens))
                 (when (plist-get work :models)
                   (mapconcat #'todo-write-story--model (plist-get work :models) ", "))
                 (when (plist-get work :shared) "shared with other tasks")))))
 
-(defun todo-write-story--tokens (tokens)
+(defun todo-write-story-tokens (tokens)
   "Return TOKENS, a plist as in `todo-write-work', as a string, or nil if none."
   (when (seq-some (lambda (key) (< 0 (or (plist-get tokens key) 0)))
                   '(:input :output :cacheRead :cacheWrite))

@@ -161,6 +161,26 @@ If it has no buffer, say where the agent runs."
   (todo-write-attention-visit-agent-of
    (or todo-write-view-thread (user-error "There is no plan here yet"))))
 
+(defun todo-write-view-information ()
+  "Say what is known of the session of this plan.
+That is its models, tokens, how full its context is, and what its program
+says that it cost."
+  (interactive nil todo-write-view-mode)
+  (let* ((thread (or todo-write-view-thread (user-error "There is no plan here yet")))
+         (summary (todo-write-summary thread))
+         (work (todo-write-work thread))
+         (parts (delq nil (list (and (plist-get work :models)
+                                     (mapconcat #'todo-write-row-line
+                                                (plist-get work :models) ", "))
+                                (todo-write-story-tokens (plist-get work :tokens))
+                                (todo-write-row-context summary)
+                                (and (plist-get summary :cost)
+                                     (concat "cost " (plist-get summary :cost)
+                                             ", as the agent says"))))))
+    (if parts
+        (message "%s" (string-join parts (format " %s " (todo-write-text-shape 'dot))))
+      (message "Nothing is known of the tokens of this session"))))
+
 ;; What the buttons in the text of a plan do: `action' is for RET and clicks,
 ;; `todo-write-fold' for TAB.
 

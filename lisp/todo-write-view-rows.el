@@ -216,6 +216,10 @@ CATEGORY is a symbol with the text properties of its line."
       (goto-char (point-min))
       (delete-region (point) (+ (point) todo-write-place-header-length))
       (todo-write-row-insert-header summary width nil work)
+      (when-let* ((goal (plist-get summary :goal)))
+        (insert "\n" (todo-write-text-truncate
+                      (propertize (concat " " (todo-write-row-goal goal)) 'face 'todo-write-detail)
+                      width)))
       (when agent
         (insert "\n" (todo-write-text-truncate (concat " " agent) width)))
       (when-let* ((refused (plist-get summary :refused)))
@@ -234,10 +238,12 @@ CATEGORY is a symbol with the text properties of its line."
 
 (defun todo-write-view-rows--agent-line ()
   "Return what the agent does, since when, and what it said last, or nil."
-  (let ((activity (todo-write-view-rows--activity)))
+  (let ((activity (todo-write-view-rows--activity))
+        (context (todo-write-row-context todo-write-view-rows-summary)))
     ;; Each write asks, and most plans have no such line.
-    (when (or todo-write-view-rows-host activity todo-write-view-rows--message)
+    (when (or todo-write-view-rows-host activity context todo-write-view-rows--message)
       (string-join (delq nil (list todo-write-view-rows-host activity
+                                   (and context (propertize context 'face 'todo-write-detail))
                                    (todo-write-view-rows--quote todo-write-view-rows--message)))
                    (propertize (format " %s " (todo-write-text-shape 'dot))
                                'face 'todo-write-detail)))))

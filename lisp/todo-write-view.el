@@ -74,6 +74,7 @@
      ("^" "Parent" todo-write-view-to-parent)
      ("o" "The agent's own buffer" todo-write-view-visit-agent)
      ("S" "Tell the agent…" todo-write-tell)
+     ("i" "Tokens, context, cost" todo-write-view-information)
      ("g" "Refresh" revert-buffer))
     . ,todo-write-menu-common))
 

@@ -264,8 +264,22 @@ The keys are:
               if that was accepted
   :ending     how its agent ended, if its host knows: `end-of-turn';
               `session-ended', its process exited; `killed'; `denied',
-              the user denied a permission; `error'"
+              the user denied a permission; `error'
+  :goal       as from `todo-write-goal'
+  :context    how full its agent's context is, in percent, or nil
+  :contextTokens  the number of tokens in it, or nil
+  :cost       what its agent says that the session cost, a string such as
+              0.35 USD, or nil"
   (todo-write-core-call todo-write-dyn--summary thread))
+
+(defun todo-write-goal (thread)
+  "Return the goal that the user gave the agent of THREAD, a plist, or nil.
+An agent with a goal goes on by itself until it is met.  The keys are:
+  :text    the goal
+  :state   `active', `met', `failed' (the agent gave it up) or `paused'
+  :reason  why it is in that state, or not met yet, a string or nil
+  :tries   how often the agent wanted to end; 0 if that is not known"
+  (plist-get (todo-write-summary thread) :goal))
 
 (defun todo-write-current-thread (&optional folder)
   "Return the key of the thread written last, or nil.

@@ -13,6 +13,7 @@ pub mod describe;
 mod events;
 pub mod field;
 pub mod follower;
+mod goals;
 pub mod listing;
 pub mod reader;
 pub mod recorder;
@@ -29,6 +30,7 @@ use crate::events::Millis;
 use crate::events::git::GitOperation;
 use crate::events::patch::ChangedFile;
 use crate::events::payload::Refusal;
+use crate::events::session::{Context, Cost, Goal};
 use crate::events::work::{CallOutcome, Usage};
 use crate::list::input::{Options, Plan, SeveralInProgress};
 use crate::wire::wire_names;
@@ -190,8 +192,18 @@ pub enum EventKind {
     },
     /// What the agent says between its calls.
     Message(String),
-    /// The tokens of a response, by its name. A later event of the same response replaces them.
-    Usage { response: String, usage: Usage },
+    /// The tokens of a response, by its name, and how full the context was then. A later event of the same
+    /// response replaces them.
+    Usage {
+        response: String,
+        usage: Usage,
+        #[serde(default)]
+        context: Option<Context>,
+    },
+    /// What became of the goal that the user gave the session.
+    Goal(Goal),
+    /// What the session cost so far.
+    Cost(Cost),
     /// Work of a subagent, which counts for its caller at the moment of the call.
     OfSubagent { subagent: String, call: Option<String>, kind: Box<EventKind> },
     /// The sums of a subagent's work if it has no file.

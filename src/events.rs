@@ -8,6 +8,7 @@ pub mod patch;
 pub mod payload;
 pub mod policy;
 pub mod review;
+pub mod session;
 pub mod stream;
 pub mod turns;
 pub mod work;

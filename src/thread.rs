@@ -26,6 +26,7 @@ use crate::error::{Error, Problem};
 use crate::events::Millis;
 use crate::events::observation::Observations;
 use crate::events::review::{Review, Scope};
+use crate::events::session::Session;
 use crate::events::turns::{Turn, Turns};
 use crate::events::work::{Part, Work, WorkSums, is_refused};
 use crate::list::change::{Change, ChangeKind, diff, mark_cancelled};
@@ -97,6 +98,8 @@ pub struct Thread {
     observations: Observations,
     work: WorkSums,
     review: Review,
+    /// What the program says of its session.
+    session: Session,
     turns: Turns,
     /// Whether its journal is so long that contents are abridged.
     is_abridged: bool,
@@ -154,6 +157,7 @@ impl Thread {
             observations: Observations::new(history_limit),
             work: WorkSums::default(),
             review: Review::default(),
+            session: Session::default(),
             turns: Turns::default(),
             is_abridged: false,
             streaming: Streaming::default(),
@@ -372,6 +376,11 @@ impl Thread {
     /// The title of the agent's session.
     pub fn title(&self) -> Option<&str> {
         self.observations.title()
+    }
+
+    /// What the agent's program says of its session: the goal, the context and the cost.
+    pub fn session(&self) -> &Session {
+        &self.session
     }
 
     /// What the agent did in a part of this thread, if anything is known.

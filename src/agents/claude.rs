@@ -28,15 +28,17 @@ use serde_json::value::RawValue;
 use super::calls::PendingCalls;
 use super::events::{Events, RecentNames, push_bounded};
 use super::field::{millis, readable_part};
+use super::goals::Goals;
 use super::{Event, EventKind, Place, Source, lenient};
 use crate::events::Millis;
 use crate::events::payload::RefusedBy;
 use crate::events::policy::Policy;
+use crate::events::session::{Cost, Goal};
 use crate::list::input::Options;
 use crate::list::raw::Raw;
 use crate::text::excerpt;
 use figures::{Responses, SubagentSums};
-use line::{Block, Message, TranscriptLine, tagged};
+use line::{Block, GoalStatus, Message, TranscriptLine, tagged};
 use outcomes::refused_by;
 use prompts::SlashCommand;
 use sources::{Sources, TitleSource};
@@ -76,6 +78,7 @@ pub struct ClaudeReader {
     /// The number of lines that could not be read in full.
     pub(super) unreadable: u64,
     responses: Responses,
+    goals: Goals,
     sums: SubagentSums,
     /// The title of a session whose first line was not read yet.
     early_title: Option<(String, TitleSource, String)>,
@@ -127,6 +130,7 @@ impl ClaudeReader {
             has_subagents_beside: false,
             unreadable: 0,
             responses: Responses::default(),
+            goals: Goals::default(),
             sums: SubagentSums::default(),
             early_title: None,
             events: Events::default(),
@@ -185,7 +189,13 @@ impl ClaudeReader {
         {
             self.emit(&Origin::beside(source, time), EventKind::Moved(folder.0.clone()));
         }
-        if !matches!(line.kind, Some("user" | "assistant" | "system" | "result")) {
+        if let (Some(cost), Some(session)) = (line.total_cost, line.session_id)
+            && let (Some(source), Some(cost)) = (self.sources.main(session), Cost::new(cost, "USD"))
+        {
+            self.emit(&Origin::beside(source, time), EventKind::Cost(cost));
+        }
+        let goal = line.attachment.and_then(GoalStatus::read);
+        if goal.is_none() && !matches!(line.kind, Some("user" | "assistant" | "system" | "result")) {
             return;
         }
         let Some(source) = self.sources.of(&line) else { return };
@@ -204,6 +214,9 @@ impl ClaudeReader {
             self.early_title.take_if(|(session, ..)| *session == origin.source.session)
         {
             self.set_title(&origin, kind, title);
+        }
+        if let Some(goal) = goal.filter(|_| origin.source.subagent.is_none()) {
+            return self.set_goal(&origin, goal.goal(self.goals.known()));
         }
         let is_of_user = line.is_of_user();
         match (line.kind, line.message) {
@@ -303,14 +316,31 @@ impl ClaudeReader {
         }
     }
 
+    fn set_goal(&mut self, origin: &Origin<'_>, goal: Goal) {
+        let (goal, is_end_due) = self.goals.set(goal);
+        if let Some(goal) = goal {
+            self.emit(origin, EventKind::Goal(goal));
+        }
+        if is_end_due {
+            self.emit(origin, EventKind::TurnEnded { error: None });
+        }
+    }
+
     fn end_turn(&mut self, origin: &Origin<'_>, error: Option<String>) {
         let is_denied = self.go_idle(origin) && error.is_none();
+        let is_main = origin.source.subagent.is_none();
+        if is_main && !is_denied && error.is_none() && self.goals.hold_end() {
+            return;
+        }
         self.emit(origin, if is_denied { EventKind::Denied } else { EventKind::TurnEnded { error } });
     }
 
     /// Ends the turn of a main agent; returns whether its last call was denied.
     fn go_idle(&mut self, origin: &Origin<'_>) -> bool {
         let is_main = origin.source.subagent.is_none();
+        if is_main {
+            self.goals.forget_end();
+        }
         self.is_idle |= is_main;
         is_main && std::mem::take(&mut self.is_denied)
     }
@@ -355,6 +385,9 @@ impl ClaudeReader {
     fn assistant_message(&mut self, origin: &Origin<'_>, message: Message<'_>) {
         let id = message.id.unwrap_or_default();
         let is_end = message.stop_reason == Some("end_turn");
+        if origin.source.subagent.is_none() {
+            self.goals.forget_end();
+        }
         if self.is_idle && origin.source.subagent.is_none() && !is_end {
             self.is_idle = false;
             self.emit(origin, EventKind::TurnBegun);

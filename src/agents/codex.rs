@@ -19,19 +19,21 @@ use serde_json::value::RawValue;
 use super::calls::{PendingCall, PendingCalls, result};
 use super::events::{Events, RecentNames, push_bounded};
 use super::field::{Excerpt, millis, readable_part, shortened, title};
+use super::goals::Goals;
 use super::{Agent, Effect, Event, EventKind, PlanResult, Source, lenient};
 use crate::events::Millis;
 use crate::events::git;
 use crate::events::patch::{ChangedFile, FileChange};
 use crate::events::payload::{Refusal, RefusedBy};
 use crate::events::policy::Policy;
+use crate::events::session::{Context, Goal, GoalState};
 use crate::events::work::{CallOutcome, Tokens, Usage};
 use crate::list::input::{self, Options};
 use crate::list::item::Status;
 use crate::list::raw::Raw;
 use crate::list::report::REFUSED;
 use crate::text::excerpt;
-use line::{PatchedFile, Payload, RolloutLine, TokenCounts};
+use line::{PatchedFile, Payload, RolloutLine, ThreadGoal, TokenCounts, goal_state};
 
 /// Reported once in a session whose plan cannot be read.
 const COMPUTED: &str = "A script computed the plan; only plans written out in the script can be read.";
@@ -43,8 +45,17 @@ const ABORTED: &str = "aborted by user";
 const PROMPTS: usize = 32;
 
 /// The beginnings of messages in the user's name that Codex writes.
-const NO_PROMPTS: [&str; 4] =
-    ["<subagent_notification>", "<environment_context>", "# AGENTS.md instructions", "<turn_aborted>"];
+const NO_PROMPTS: [&str; 5] = [
+    "<subagent_notification>",
+    "<environment_context>",
+    "# AGENTS.md instructions",
+    "<turn_aborted>",
+    INTERNAL,
+];
+
+/// The beginning of what Codex itself tells the model, and what it says when the user takes a goal back.
+const INTERNAL: &str = "<codex_internal_context";
+const GOAL_CLEARED: &str = "User cleared the goal.";
 
 /// Reads the rollout of a session.
 #[derive(Debug)]
@@ -80,6 +91,9 @@ pub struct CodexReader {
     response: Option<String>,
     /// The tokens so far.
     total: TokenCounts,
+    /// How many tokens the context can hold.
+    window: Option<u64>,
+    goals: Goals,
     /// Whether the log had a command of the current script.
     has_items: bool,
     pub(super) events: Events,
@@ -98,6 +112,8 @@ enum CallKind {
     Commands,
     /// A command, by its text.
     Command(String),
+    /// The agent ends its goal in this state.
+    Goal(GoalState),
     Other,
 }
 
@@ -163,6 +179,8 @@ impl CodexReader {
             message: None,
             response: None,
             total: TokenCounts::default(),
+            window: None,
+            goals: Goals::default(),
             has_items: false,
             events: Events::default(),
         }
@@ -215,7 +233,7 @@ impl CodexReader {
             ("token_usage_record", _) => {
                 if let (Some(usage), Some(total)) = (line.payload.usage, line.payload.thread_token_usage) {
                     self.total = total;
-                    self.tokens(line, usage);
+                    self.tokens(line, usage, usage);
                 }
             }
             _ => {}
@@ -238,14 +256,18 @@ impl CodexReader {
         match kind {
             "task_started" => {
                 (self.error, self.is_denied) = (None, false);
+                self.window = payload.model_context_window.or(self.window);
+                self.goals.forget_end();
                 self.prompts.clear();
                 self.emit(line, EventKind::TurnBegun);
             }
             "task_complete" => {
                 let error = self.error.take().filter(|_| payload.last_agent_message.is_none());
                 let is_denied = std::mem::take(&mut self.is_denied) && error.is_none();
-                let end = EventKind::TurnEnded { error };
-                self.emit(line, if is_denied { EventKind::Denied } else { end });
+                if error.is_some() || is_denied || !self.goals.hold_end() {
+                    let end = EventKind::TurnEnded { error };
+                    self.emit(line, if is_denied { EventKind::Denied } else { end });
+                }
             }
             "turn_aborted" => {
                 let by_user = payload.reason.as_ref().is_none_or(|reason| reason.0 == "interrupted");
@@ -255,6 +277,11 @@ impl CodexReader {
                     (false, false) => EventKind::TurnEnded { error: None },
                 };
                 self.emit(line, end);
+            }
+            "thread_goal_updated" => {
+                if let Some(goal) = payload.goal.as_ref().and_then(ThreadGoal::goal) {
+                    self.set_goal(line, goal);
+                }
             }
             "error" => self.error = payload.message.as_ref().map(|message| excerpt(&message.0, 200)),
             "user_message" => self.prompt(line, text(&payload.message), false),
@@ -267,10 +294,11 @@ impl CodexReader {
             "item_completed" => self.completed(line),
             "agent_message" => self.message(line, text(&payload.message)),
             "token_count" => {
-                let total = payload.info.and_then(|info| info.total_token_usage);
-                if let Some(total) = total.filter(|total| *total != self.total) {
+                let info = payload.info.unwrap_or_default();
+                self.window = info.model_context_window.or(self.window);
+                if let Some(total) = info.total_token_usage.filter(|total| *total != self.total) {
                     let tokens = total.since(std::mem::replace(&mut self.total, total));
-                    self.tokens(line, tokens);
+                    self.tokens(line, tokens, info.last_token_usage.unwrap_or_default());
                 }
             }
             "patch_apply_end" if payload.success == Some(true) => {
@@ -381,20 +409,37 @@ impl CodexReader {
             let name = payload.call_id.as_ref().or(payload.id.as_ref()).map_or("", |name| &name.0);
             let time = line.timestamp.as_ref().map_or("", |time| &time.0);
             self.response = Some(format!("{time} {name}"));
-            self.emit_usage(line, Usage::default());
+            self.emit_usage(line, Usage::default(), None);
         }
     }
 
-    fn tokens(&mut self, line: &RolloutLine<'_>, counts: TokenCounts) {
+    /// Records the tokens of a response, `last` those of the last one alone.
+    fn tokens(&mut self, line: &RolloutLine<'_>, counts: TokenCounts, last: TokenCounts) {
         self.begin_response(line);
         let tokens = Tokens::from(counts);
-        self.emit_usage(line, Usage { tokens, model: self.model.clone(), at_least: false });
+        let size = last.input_tokens.saturating_add(last.output_tokens);
+        let context = Some(Context { tokens: size, limit: self.window }).filter(|_| size > 0);
+        self.emit_usage(line, Usage { tokens, model: self.model.clone(), at_least: false }, context);
         self.response = None;
     }
 
-    fn emit_usage(&mut self, line: &RolloutLine<'_>, usage: Usage) {
+    fn set_goal(&mut self, line: &RolloutLine<'_>, goal: Goal) {
+        // A fork repeats what its parent was given.
+        if !self.is_own {
+            return;
+        }
+        let (goal, is_end_due) = self.goals.set(goal);
+        if let Some(goal) = goal {
+            self.emit(line, EventKind::Goal(goal));
+        }
+        if is_end_due {
+            self.emit(line, EventKind::TurnEnded { error: None });
+        }
+    }
+
+    fn emit_usage(&mut self, line: &RolloutLine<'_>, usage: Usage, context: Option<Context>) {
         if let (true, Some(response)) = (self.is_own, self.response.clone()) {
-            let kind = EventKind::Usage { response, usage };
+            let kind = EventKind::Usage { response, usage, context };
             if let Some(event) = self.event_of(line, kind) {
                 self.events.push_work(event);
             }
@@ -410,6 +455,15 @@ impl CodexReader {
         }
         if is_said {
             self.message(line, payload.content.as_ref().map(|text| text.0.clone()));
+        }
+        let is_of_user = kind == "message" && payload.role.as_ref().is_some_and(|role| role.0 == "user");
+        if is_of_user
+            && let Some(text) = payload.content.as_ref()
+            && text.0.starts_with(INTERNAL)
+            && text.0.contains(GOAL_CLEARED)
+            && let Some(goal) = self.goals.with_state(GoalState::Cleared)
+        {
+            self.set_goal(line, goal);
         }
         match (kind, &payload.call_id, &payload.name) {
             ("reasoning", ..) => {
@@ -446,6 +500,10 @@ impl CodexReader {
         let effect = match name {
             "update_plan" => plan(&parsed, &self.options).map(CallKind::Plan),
             "exec" => self.script(line, script),
+            "update_goal" => parsed.get("status").and_then(|status| match status {
+                Raw::Text(status) => Some(CallKind::Goal(goal_state(status)?.0)),
+                _ => None,
+            }),
             _ if is_emacs => Some(CallKind::EmacsList(input::read(&parsed, &self.options))),
             _ => None,
         };
@@ -516,6 +574,11 @@ impl CodexReader {
             Some(CallKind::Plan(plan)) if !is_error => Some(EventKind::List(plan)),
             Some(CallKind::Script(plan)) if content.starts_with("Script completed") => {
                 Some(EventKind::List(plan))
+            }
+            // A refusal is a text.
+            Some(CallKind::Goal(state)) if content.starts_with('{') => {
+                self.goals.with_state(state).into_iter().for_each(|goal| self.set_goal(line, goal));
+                None
             }
             Some(CallKind::EmacsList(plan)) => {
                 let list = Some(plan).filter(|_| !content.contains(REFUSED));

@@ -21,6 +21,7 @@ use super::{Event, EventKind, PlanResult, Source, Transcript};
 use crate::events::Millis;
 use crate::events::observation::{Details, Payload, Type};
 use crate::events::policy::Policy;
+use crate::events::session::Session;
 use crate::events::work::Part;
 use crate::journal::store::Store;
 use crate::list::change::diff;
@@ -48,6 +49,8 @@ pub struct ThreadUpdate {
     pub turn: Option<Report>,
     /// Whether calls of the agent were refused.
     pub has_refusals: bool,
+    /// Whether the program says something else of its session: its goal, its context or its cost.
+    pub is_session_told: bool,
 }
 
 /// Parts of the description of a thread: its project, and that no user looks at its agent.
@@ -91,6 +94,8 @@ struct PendingUpdate {
     ending: Option<Ending>,
     /// The number of calls that had been refused before.
     refused: u64,
+    /// What was said of the session before.
+    session: Session,
     /// How far the transcripts of its events were recorded before.
     before: Vec<(Arc<Transcript>, Before)>,
     /// How far they are recorded now, where that changed.
@@ -330,6 +335,7 @@ impl Recorder {
             state: thread.state(),
             ending: thread.ending(),
             refused: refused(thread),
+            session: thread.session().clone(),
             thread: key,
             before: Vec::new(),
             positions: Vec::new(),
@@ -342,7 +348,8 @@ impl Recorder {
 }
 
 fn update(store: &mut Store, pending: PendingUpdate) -> ThreadUpdate {
-    let (mut outcome, mut state, mut has_refusals) = (pending.outcome, None, false);
+    let (mut outcome, mut state) = (pending.outcome, None);
+    let (mut has_refusals, mut is_session_told) = (false, false);
     if let Some(thread) = store.get_mut(&pending.thread) {
         let changes = diff(&pending.list, thread.list());
         outcome = outcome.filter(|_| !changes.is_empty()).map(|outcome| Outcome { changes, ..outcome });
@@ -355,8 +362,9 @@ fn update(store: &mut Store, pending: PendingUpdate) -> ThreadUpdate {
         let is_told = Ending::is_replaced(pending.ending, thread.ending()) || pending.is_moved;
         state = (is_other || is_told).then(|| thread.state());
         has_refusals = refused(thread) > pending.refused;
+        is_session_told = *thread.session() != pending.session;
     }
-    ThreadUpdate { thread: pending.thread, outcome, state, turn: pending.turn, has_refusals }
+    ThreadUpdate { thread: pending.thread, outcome, state, turn: pending.turn, has_refusals, is_session_told }
 }
 
 /// The number of calls of a thread that were refused.

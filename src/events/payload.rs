@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use crate::events::Millis;
 use crate::events::git::GitOperation;
 use crate::events::observation::Phase;
+use crate::events::session::{Context, Cost, Goal};
 use crate::events::work::{CallOutcome, Tokens, Usage};
 use crate::list::change::Change;
 use crate::list::item::{Item, List, Status};
@@ -311,6 +312,12 @@ wire_fields! {
         refusal: Refusal = "refusal",
         /// The ids of the items that the work counts for.
         items: Vec<String> = "items",
+        /// What became of the user's goal for the session.
+        goal: Goal = "goal",
+        /// How full the context of the agent's model is.
+        context: Context = "context",
+        /// What the session cost so far.
+        cost: Cost = "cost",
         /// Why a list was refused; null once a list was accepted.
         refused_list: Value = "refusedList",
         /// Whether the journal is so long that contents are abridged from now on.

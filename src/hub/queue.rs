@@ -263,6 +263,7 @@ fn kind_weight(kind: &EventKind) -> usize {
             content.len() + effect.files.iter().map(|file| file.path.len() + file.hunks.len()).sum::<usize>()
         }
         EventKind::OfSubagent { kind, .. } => kind_weight(kind),
+        EventKind::Goal(goal) => goal.text.len() + goal.reason.as_ref().map_or(0, String::len),
         EventKind::List(Ok(plan)) | EventKind::EmacsCall { list: Some(Ok(plan)), .. } => {
             let texts = plan.drafts.iter().map(|draft| draft.content.len() + draft.active_form.len());
             plan.drafts.len() * BASE + texts.sum::<usize>()

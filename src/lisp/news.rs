@@ -109,6 +109,8 @@ struct ShownUpdate {
     outcome: Option<Object>,
     state: Symbol<Option<State>>,
     refusals: bool,
+    /// Whether the program says something else of its session.
+    session: bool,
 }
 
 /// A transcript of a main agent.
@@ -230,7 +232,7 @@ fn shown_update(objects: &mut Objects<'_>, update: &ThreadUpdate) -> Result<Show
     let outcome = update.outcome.as_ref().map(|outcome| shown::outcome(env, outcome, summary, &[]));
     let outcome = outcome.transpose()?.map(|outcome| objects.add(outcome));
     let (thread, state) = (update.thread.clone(), Symbol(update.state));
-    Ok(ShownUpdate { thread, outcome, state, refusals: update.has_refusals })
+    Ok(ShownUpdate { thread, outcome, state, refusals: update.has_refusals, session: update.is_session_told })
 }
 
 impl From<&Found> for ShownFound {

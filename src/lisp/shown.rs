@@ -17,6 +17,7 @@ use crate::error::Problem;
 use crate::events::Millis;
 use crate::events::observation::{Metadata, Observation, Payload, Type};
 use crate::events::payload::{Derived, PayloadContent};
+use crate::events::session::{Cost, Goal, GoalState};
 use crate::list::change::{Change, ChangeKind, Entry, FieldNames};
 use crate::list::item::{Item, Status};
 use crate::list::untyped::UntypedItem;
@@ -99,6 +100,27 @@ pub(super) struct Summary {
     unsaved: bool,
     ending: Symbol<Option<Ending>>,
     refused: Option<String>,
+    goal: Option<ShownGoal>,
+    context: Option<u64>,
+    #[serde(rename = "contextTokens")]
+    context_tokens: Option<u64>,
+    cost: Option<String>,
+}
+
+/// The user's goal.
+#[derive(Serialize)]
+struct ShownGoal {
+    text: String,
+    state: Symbol<GoalState>,
+    reason: Option<String>,
+    tries: u64,
+}
+
+impl From<&Goal> for ShownGoal {
+    fn from(goal: &Goal) -> ShownGoal {
+        let Goal { text, state, reason, tries } = goal.clone();
+        ShownGoal { text, state: Symbol(state), reason, tries }
+    }
 }
 
 impl Summary {
@@ -107,6 +129,7 @@ impl Summary {
         let (list, yours) = (thread.list(), thread.untold());
         let completed = list.iter().filter(|item| !item.status.is_open()).count();
         let total = list.len() - yours;
+        let context = thread.session().context();
         let count = match yours {
             0 => format!("{completed}/{total}"),
             yours => format!("{completed}/{total} + {yours} yours"),
@@ -125,6 +148,10 @@ impl Summary {
             unsaved: is_unsaved,
             ending: Symbol(thread.ending()),
             refused: thread.refused().map(str::to_owned),
+            goal: thread.session().goal().map(ShownGoal::from),
+            context: context.and_then(|context| context.percent()),
+            context_tokens: context.map(|context| context.tokens),
+            cost: thread.session().cost().map(Cost::to_string),
         }
     }
 

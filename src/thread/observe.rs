@@ -74,6 +74,7 @@ impl Thread {
             self.refused = reason.as_str().map(str::to_owned);
         }
         self.is_abridged |= observation.metadata.abridged.is_some();
+        self.session.note(&observation.metadata);
         let is_prompt = observation.kind() == Type::Intent;
         let in_progress = if is_prompt { self.in_progress() } else { Vec::new() };
         let turn = self.turns.add(&observation, in_progress);

@@ -263,9 +263,9 @@
   (should (equal "and more files" (string-trim (todo-write-row--tail nil '(0 0 0 1) nil 60)))))
 
 (ert-deftest todo-write-story-leaves-out-tokens-that-are-none ()
-  (should-not (todo-write-story--tokens '(:input 0 :output 0 :cacheRead 0 :cacheWrite 0)))
+  (should-not (todo-write-story-tokens '(:input 0 :output 0 :cacheRead 0 :cacheWrite 0)))
   (should (equal "new 0, out 0, re-read 7"
-                 (todo-write-story--tokens '(:input 0 :output 0 :cacheRead 7 :cacheWrite 0))))
+                 (todo-write-story-tokens '(:input 0 :output 0 :cacheRead 7 :cacheWrite 0))))
   (todo-write-story-tests--with-task
     (todo-write-observe "a" "USAGE" '(:input 0 :output 0 :cacheRead 0 :cacheWrite 0 :model "m"))
     (todo-write-observe "a" "MESSAGE" "Hello")

@@ -6,6 +6,7 @@ mod expected;
 mod followed;
 mod prompts;
 mod recorded;
+mod session;
 mod states;
 mod times;
 mod work;

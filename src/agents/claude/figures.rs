@@ -6,6 +6,7 @@ use super::line::{Message, ToolUseResult};
 use super::{ClaudeReader, ENDED, Origin};
 use crate::agents::events::push_bounded;
 use crate::agents::{Event, EventKind};
+use crate::events::session::Context;
 use crate::events::work::{Tokens, Usage};
 
 /// Maximum number of responses whose tokens may still grow.
@@ -45,7 +46,11 @@ impl ClaudeReader {
         }
         let response = format!("{} {request}", message.id.unwrap_or_default());
         if let Some(usage) = self.responses.add(&response, message) {
-            self.emit_work(origin, EventKind::Usage { response, usage });
+            // The next request has all of the conversation again.
+            let Tokens { input, cache_read, cache_write, .. } = usage.tokens;
+            let tokens = input.saturating_add(cache_read).saturating_add(cache_write);
+            let context = Some(Context { tokens, limit: None }).filter(|_| tokens > 0);
+            self.emit_work(origin, EventKind::Usage { response, usage, context });
         }
     }
 

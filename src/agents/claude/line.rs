@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use super::commands::{CommandDiff, GitResult};
 use super::prompts::without_added;
 use crate::agents::field::{Excerpt, readable_part};
+use crate::events::session::{Goal, GoalState};
 use crate::events::work::Tokens;
 use crate::list::raw::Raw;
 
@@ -63,6 +64,12 @@ pub(crate) struct TranscriptLine<'a> {
     pub custom_title: Option<Excerpt<200>>,
     /// The session's title, by a model.
     pub ai_title: Option<Excerpt<200>>,
+    /// `attachment`: what it is, which may be long; see [`GoalStatus`].
+    #[serde(borrow)]
+    pub attachment: Option<&'a RawValue>,
+    /// `cost-state`: what the session cost so far, in US dollars.
+    #[serde(rename = "totalCostUSD")]
+    pub total_cost: Option<f64>,
     /// The message.
     pub message: Option<Message<'a>>,
     /// `assistant`: whether the message is Claude Code's report of a failed request.
@@ -77,6 +84,57 @@ pub(crate) struct TranscriptLine<'a> {
     /// `user`: the tool's result as Claude Code itself keeps it; see [`ToolUseResult`].
     #[serde(borrow)]
     pub tool_use_result: Option<&'a RawValue>,
+}
+
+/// The attachment that tells of the user's goal.
+#[derive(Debug, Deserialize)]
+pub(crate) struct GoalStatus {
+    /// `goal_status`.
+    #[serde(rename = "type")]
+    kind: Excerpt<40>,
+    /// The goal.
+    condition: Excerpt<4_000>,
+    /// Whether it is met.
+    met: bool,
+    /// Whether the agent gave it up.
+    #[serde(default)]
+    failed: bool,
+    /// Whether the user has just set it or, if it is met, taken it back.
+    #[serde(default)]
+    sentinel: bool,
+    /// Why it is met or not.
+    reason: Option<Excerpt<4_000>>,
+    /// How often the agent wanted to end, once the goal has ended.
+    iterations: Option<u64>,
+}
+
+/// The longest attachment that may tell of a goal, in bytes.
+const GOAL_STATUS: usize = 64 * 1024;
+
+impl GoalStatus {
+    /// The status that an attachment tells, if it tells one.
+    pub(crate) fn read(attachment: &RawValue) -> Option<GoalStatus> {
+        let text = attachment.get();
+        if text.len() > GOAL_STATUS || !text.contains("\"goal_status\"") {
+            return None;
+        }
+        let status: GoalStatus = serde_json::from_str(text).ok()?;
+        (status.kind.0 == "goal_status" && !status.condition.0.trim().is_empty()).then_some(status)
+    }
+
+    /// The goal after `before`. Only its last status has the number of tries.
+    pub(crate) fn goal(&self, before: Option<&Goal>) -> Goal {
+        let state = match (self.met, self.failed, self.sentinel) {
+            (true, _, true) => GoalState::Cleared,
+            (true, _, false) => GoalState::Met,
+            (false, true, _) => GoalState::Failed,
+            (false, false, _) => GoalState::Active,
+        };
+        let goal = Goal::new(&self.condition.0, state, self.reason.as_ref().map(|text| text.0.as_str()), 0);
+        let so_far = before.filter(|before| before.text == goal.text).map_or(0, |before| before.tries);
+        let tries = if self.sentinel { 0 } else { self.iterations.unwrap_or(so_far.saturating_add(1)) };
+        Goal { tries, ..goal }
+    }
 }
 
 /// The sender of a message.

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::agents::field::Excerpt;
+use crate::events::session::{Goal, GoalState};
 use crate::events::work::Tokens;
 use crate::list::raw::Raw;
 
@@ -83,6 +84,10 @@ pub(crate) struct Payload<'a> {
     pub changes: Option<&'a RawValue>,
     /// `token_count`: the tokens so far.
     pub info: Option<TokenInfo>,
+    /// `task_started`: how many tokens the context can hold.
+    pub model_context_window: Option<u64>,
+    /// `thread_goal_updated`: the user's goal.
+    pub goal: Option<ThreadGoal>,
     /// `token_usage_record`: the tokens of a response.
     pub usage: Option<TokenCounts>,
     /// `token_usage_record`: the tokens so far.
@@ -95,6 +100,41 @@ pub(crate) struct Payload<'a> {
 pub(crate) struct TokenInfo {
     /// The tokens of all responses so far.
     pub total_token_usage: Option<TokenCounts>,
+    /// The tokens of the last response.
+    pub last_token_usage: Option<TokenCounts>,
+    /// How many the context can hold.
+    pub model_context_window: Option<u64>,
+}
+
+/// The user's goal.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ThreadGoal {
+    /// The goal.
+    pub objective: Excerpt<4_000>,
+    /// `active`, `paused`, `complete`, `blocked` or a limit.
+    pub status: Excerpt<40>,
+}
+
+impl ThreadGoal {
+    /// The goal; `None` without a text.
+    pub(crate) fn goal(&self) -> Option<Goal> {
+        let (state, reason) = goal_state(&self.status.0)?;
+        (!self.objective.0.is_empty()).then(|| Goal::new(&self.objective.0, state, reason, 0))
+    }
+}
+
+/// The state of a goal with this status, and why it is in it.
+pub(crate) fn goal_state(status: &str) -> Option<(GoalState, Option<&'static str>)> {
+    Some(match status {
+        "active" => (GoalState::Active, None),
+        "complete" => (GoalState::Met, None),
+        "paused" => (GoalState::Paused, None),
+        "blocked" => (GoalState::Failed, Some("the agent is blocked")),
+        "usageLimited" => (GoalState::Paused, Some("the usage limit is reached")),
+        "budgetLimited" => (GoalState::Paused, Some("its budget is spent")),
+        _ => return None,
+    })
 }
 
 /// Numbers of tokens. Cached ones are part of the input.

@@ -9,6 +9,7 @@ use crate::events::Millis;
 use crate::events::observation::{Details, Metadata, Payload};
 use crate::events::payload::{AgentsWork, Content, FileEntry, Text, ToolCall, ToolResult};
 use crate::events::policy::Policy;
+use crate::events::session::Cost;
 use crate::list::report;
 use crate::thread::activity::{Activity, Ending};
 use crate::thread::{Outcome, Thread, WriteOptions};
@@ -67,8 +68,7 @@ fn record_event(
     time: Millis,
 ) -> Option<Outcome> {
     // A session that seemed to have ended goes on with any event.
-    let is_aside = matches!(kind, EventKind::Title(_) | EventKind::Moved(_));
-    let goes_on = thread.pause_reason() == Some(SESSION_ENDED) && !is_aside;
+    let goes_on = thread.pause_reason() == Some(SESSION_ENDED) && !is_aside(kind);
     if goes_on || is_of_turn(&event.kind) {
         thread.set_activity(Activity::Working, time);
     }
@@ -96,6 +96,8 @@ fn record_event(
         EventKind::Prompt(text) => Payload::Intent(text.as_str().into()),
         EventKind::Message(text) => Payload::Message(Text::of(text)),
         EventKind::Usage { usage, .. } => Payload::Usage(Content::Fields(usage.into())),
+        EventKind::Goal(goal) => Payload::StateUpdate(Text::of(goal.bounded().line())),
+        EventKind::Cost(_) => Payload::StateUpdate(Content::Fields(Text::default())),
         EventKind::SubagentSums { .. } => Payload::ToolExecution(Content::Fields(ToolResult::default())),
         EventKind::OfSubagent { .. } | EventKind::Moved(_) => return None,
         EventKind::Thoughts(text) => Payload::Thoughts(Text::of(text)),
@@ -140,7 +142,12 @@ fn end(kind: &EventKind) -> Option<(Ending, &str)> {
 
 /// Whether an event of this kind is of a turn that goes on.
 fn is_of_turn(kind: &EventKind) -> bool {
-    !matches!(kind, EventKind::Title(_) | EventKind::Moved(_)) && end(kind).is_none()
+    !is_aside(kind) && end(kind).is_none()
+}
+
+/// Whether an event of this kind says nothing of turns.
+fn is_aside(kind: &EventKind) -> bool {
+    matches!(kind, EventKind::Title(_) | EventKind::Moved(_) | EventKind::Goal(_) | EventKind::Cost(_))
 }
 
 /// What an event of this kind at `time` says of the turn. One that is old says that it is over.
@@ -177,8 +184,16 @@ pub(super) fn details(event: &Event) -> Details {
             metadata.call_id = Some(id.clone());
             Some(name.clone())
         }
-        EventKind::Usage { response, .. } => {
-            metadata.response = Some(response.clone());
+        EventKind::Usage { response, context, .. } => {
+            (metadata.response, metadata.context) = (Some(response.clone()), *context);
+            None
+        }
+        EventKind::Goal(goal) => {
+            metadata.goal = Some(goal.bounded());
+            None
+        }
+        EventKind::Cost(cost) => {
+            metadata.cost = Cost::new(cost.amount, &cost.currency);
             None
         }
         EventKind::SubagentSums { added, removed, edits } => {

@@ -49,7 +49,7 @@ fn end_of(event: &Event) -> u64 {
 fn figures_of(kind: &EventKind) -> Option<(&str, &Usage)> {
     match kind {
         EventKind::OfSubagent { kind, .. } => figures_of(kind),
-        EventKind::Usage { response, usage } => Some((response, usage)),
+        EventKind::Usage { response, usage, .. } => Some((response, usage)),
         _ => None,
     }
 }
