@@ -6,11 +6,11 @@
 
 mod file;
 mod folder;
+pub(crate) mod history;
 pub mod kept;
 mod line;
 mod opening;
 mod percent;
-pub(crate) mod recorded;
 pub mod saved;
 pub mod search;
 mod snapshot;

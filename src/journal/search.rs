@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::history::History;
 use super::kept::saved_threads;
-use super::recorded::Recorded;
 use crate::error::Error;
 use crate::events::Millis;
 use crate::events::observation::{Observation, Payload, Type};
@@ -175,9 +175,9 @@ pub struct WideSearch {
     limit: usize,
     folder: Option<PathBuf>,
     /// The threads in memory.
-    loaded: Vec<Recorded>,
+    loaded: Vec<History>,
     /// The threads that are yet to be searched; None before the folder was read.
-    left: Option<Vec<Recorded>>,
+    left: Option<Vec<History>>,
     total: usize,
     /// The newest places, newest first.
     pub places: Vec<Place>,
@@ -190,7 +190,7 @@ impl WideSearch {
         query: Query,
         limit: usize,
         folder: Option<PathBuf>,
-        loaded: Vec<Recorded>,
+        loaded: Vec<History>,
     ) -> WideSearch {
         let (places, unreadable) = (Vec::new(), Vec::new());
         WideSearch { query, limit, folder, loaded, left: None, total: 0, places, unreadable }
@@ -204,8 +204,8 @@ impl WideSearch {
             let kept = self.folder.as_deref().map(saved_threads).unwrap_or_default();
             let on_disk = kept.iter().filter(|kept| !is_loaded(&kept.key));
             let folder = self.folder.as_ref();
-            let mut all: Vec<Recorded> =
-                on_disk.map(|kept| Recorded::on_disk(&kept.key, folder.cloned())).collect();
+            let mut all: Vec<History> =
+                on_disk.map(|kept| History::on_disk(&kept.key, folder.cloned())).collect();
             all.extend(loaded);
             self.total = all.len();
             self.left = Some(all);
@@ -222,7 +222,7 @@ impl WideSearch {
         (self.total - self.left.as_ref().map_or(0, Vec::len), self.total)
     }
 
-    fn search(&mut self, thread: &Recorded) {
+    fn search(&mut self, thread: &History) {
         let search = match thread.search(self.query.clone()) {
             Ok(search) => search,
             Err(error) => return self.unreadable.push(error),

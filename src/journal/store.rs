@@ -9,10 +9,10 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::file::{self as journal_file, Durability, OpenedJournal};
+use super::history::History;
 use super::kept::{self, Deletion, KeptThread};
 use super::opening::{Found, Opened, Opening};
 use super::percent::Percent;
-use super::recorded::Recorded;
 use super::saved::SavedThread;
 use super::search::{Match, Query, WideSearch};
 use super::snapshot::Snapshot;
@@ -269,12 +269,12 @@ impl Store {
     }
 
     /// What is recorded of a thread, in memory and on disk.
-    pub(crate) fn recorded(&self, key: &str) -> Recorded {
+    pub(crate) fn history(&self, key: &str) -> History {
         let thread = self.threads.get(key);
         // Another process may have a newer journal than ours.
         let own = thread.and_then(SavedThread::file).map(Path::to_owned);
         let seen = self.seen(key).ok().flatten();
-        Recorded::new(key, self.storage.folder.clone(), own, thread.map(|thread| &**thread), seen)
+        History::new(key, self.storage.folder.clone(), own, thread.map(|thread| &**thread), seen)
     }
 
     /// The newest places of a thread that have all the words, newest first. The thread is not loaded.
@@ -282,12 +282,12 @@ impl Store {
     /// # Errors
     /// As [`Store::get`].
     pub fn search(&self, key: &str, query: Query, limit: usize) -> Result<Vec<Match>, Error> {
-        Ok(self.recorded(key).search(query)?.finish(limit))
+        Ok(self.history(key).search(query)?.finish(limit))
     }
 
     /// A search of all threads for the newest places that have all the words.
     pub fn wide_search(&self, query: Query, limit: usize) -> WideSearch {
-        let loaded = self.threads.keys().map(|key| self.recorded(key)).collect();
+        let loaded = self.threads.keys().map(|key| self.history(key)).collect();
         WideSearch::new(query, limit, self.storage.folder.clone(), loaded)
     }
 

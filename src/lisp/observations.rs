@@ -117,8 +117,8 @@ fn search<'e>(env: &'e Env, thread: Key, text: Value<'e>, limit: Value<'e>) -> R
     border(env, || {
         let query = Query::of(&read::text("text", text)?).ok_or_else(|| wrong("text", text, "words"))?;
         let limit = read::whole_number("limit", limit)?;
-        let recorded = with_module(|module| module.store.recorded(&thread));
-        let found = elsewhere::ask(env, move |_| Ok::<_, Error>(recorded.search(query)?.finish(limit)))??;
+        let history = with_module(|module| module.store.history(&thread));
+        let found = elsewhere::ask(env, move |_| Ok::<_, Error>(history.search(query)?.finish(limit)))??;
         ser::to_lisp(env, &found)
     })
 }

@@ -79,9 +79,9 @@ fn review_patch<'e>(env: &'e Env, thread: Key, id: PartId, path: Value<'e>) -> R
         if names.is_empty() {
             return Ok(String::new());
         }
-        let recorded = with_module(|module| module.store.recorded(&thread));
+        let history = with_module(|module| module.store.history(&thread));
         let changes = elsewhere::ask(env, move |_| {
-            Ok::<_, Error>(changes_of(places, &wanted, &recorded.work(Part::Whole, 0..u64::MAX)?))
+            Ok::<_, Error>(changes_of(places, &wanted, &history.work(Part::Whole, 0..u64::MAX)?))
         })??;
         let (progress, count, mut patch) = (Arc::new(Progress::default()), names.len(), String::new());
         for (n, (name, changes)) in names.into_iter().zip(changes).enumerate() {

@@ -185,7 +185,7 @@ fn patches<'e>(env: &'e Env, thread: Key, id: PartId, path: Value<'e>) -> Result
     border(env, || {
         let path = read::optional("path", path, read::text)?;
         elsewhere::read(env, &thread)?;
-        let recorded = with_module(|module| module.store.recorded(&thread));
+        let history = with_module(|module| module.store.history(&thread));
         let numbers = match id.turn {
             Some(turn) => {
                 with_thread(env, &thread, |thread| thread.numbers_of_turn(turn))?.unwrap_or_default()
@@ -193,7 +193,7 @@ fn patches<'e>(env: &'e Env, thread: Key, id: PartId, path: Value<'e>) -> Result
             None => 0..u64::MAX,
         };
         let patches = elsewhere::ask(env, move |_| {
-            let found = recorded.work(id.part(), numbers)?;
+            let found = history.work(id.part(), numbers)?;
             let patches = recorded_patches(&found, path.as_deref());
             Ok::<_, Error>(patches.map(|(path, patch)| (path.to_owned(), patch.to_owned())).collect())
         })?;

@@ -17,7 +17,7 @@ use crate::thread::record::Record;
 
 /// What is recorded of a thread.
 #[derive(Debug)]
-pub(crate) struct Recorded {
+pub(crate) struct History {
     key: String,
     folder: Option<PathBuf>,
     /// Its own journal, if it is in memory.
@@ -31,7 +31,7 @@ pub(crate) struct Recorded {
     pub(super) title: Option<String>,
 }
 
-impl Recorded {
+impl History {
     /// What is recorded of the thread `key`, which may be in `memory` and was `seen` as such.
     pub(super) fn new(
         key: &str,
@@ -39,8 +39,8 @@ impl Recorded {
         own: Option<PathBuf>,
         memory: Option<&Thread>,
         seen: Option<&Thread>,
-    ) -> Recorded {
-        Recorded {
+    ) -> History {
+        History {
             key: key.to_owned(),
             folder,
             own,
@@ -52,8 +52,8 @@ impl Recorded {
     }
 
     /// What is recorded of a thread that is not in memory.
-    pub(super) fn on_disk(key: &str, folder: Option<PathBuf>) -> Recorded {
-        Recorded::new(key, folder, None, None, None)
+    pub(super) fn on_disk(key: &str, folder: Option<PathBuf>) -> History {
+        History::new(key, folder, None, None, None)
     }
 
     /// The key of the thread.
