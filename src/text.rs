@@ -4,7 +4,7 @@ pub mod command;
 pub mod globs;
 pub mod lines;
 pub mod path;
-pub mod words;
+pub mod word_diff;
 
 use std::borrow::Cow;
 

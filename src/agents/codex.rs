@@ -128,7 +128,7 @@ fn is_shell(tool: &str) -> bool {
 const IN_SCRIPT: &str = "exec-";
 
 /// Maximum number of files of a change.
-const MOST_FILES: usize = 1_000;
+const MOST_FILES_OF_CHANGE: usize = 1_000;
 
 /// The files of a change, in order.
 #[derive(Debug)]
@@ -147,7 +147,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for IndexedChanges<'a> {
             fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
                 let mut files = Vec::new();
                 while let Some(entry) = access.next_entry()? {
-                    if files.len() <= MOST_FILES {
+                    if files.len() <= MOST_FILES_OF_CHANGE {
                         files.push(entry);
                     }
                 }
@@ -613,8 +613,8 @@ fn add_changes(changes: Option<&RawValue>, effect: &mut Effect) {
     else {
         return;
     };
-    effect.more_files = changes.0.len() > MOST_FILES;
-    effect.files = changed_files(changes.0.into_iter().take(MOST_FILES));
+    effect.more_files = changes.0.len() > MOST_FILES_OF_CHANGE;
+    effect.files = changed_files(changes.0.into_iter().take(MOST_FILES_OF_CHANGE));
 }
 
 /// The changed files. A move deletes one file and creates another.

@@ -16,7 +16,7 @@ use crate::agents::claude::process_files::Process;
 use crate::agents::describe::{Description, describe};
 use crate::agents::listing::Wanted;
 use crate::file::FileStamp;
-use crate::process;
+use crate::pid;
 
 /// Maximum number of sessions of a search in one project, and of those that are offered.
 const MOST_SESSIONS: usize = 300;
@@ -254,7 +254,7 @@ pub(super) struct HomesTask {
 impl HomesTask {
     pub(super) fn run(&mut self, shared: &Shared) -> Next {
         let names = ["CLAUDE_CONFIG_DIR".to_owned(), "CODEX_HOME".to_owned()];
-        let homes = process::folders_named_by(&names, self.sandbox.as_deref()).into_iter().collect();
+        let homes = pid::folders_named_by(&names, self.sandbox.as_deref()).into_iter().collect();
         shared.lock().queue.push(Message::Homes(homes), false);
         Next::Over
     }

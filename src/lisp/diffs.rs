@@ -10,7 +10,7 @@ use super::work::ShownWork;
 use super::{border, names, now, read};
 use crate::events::edit::{self, Edit, NotApplied, compare_all};
 use crate::list::untyped;
-use crate::text::words;
+use crate::text::word_diff;
 
 /// See `todo-write-diff'.
 #[defun]
@@ -80,7 +80,7 @@ fn text_edited<'e>(
 fn word_diff<'e>(env: &'e Env, old: Value<'e>, new: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let (old, new) = (read::text("old", old)?, read::text("new", new)?);
-        let parts = words::compare(&old, &new).into_iter().map(|(kind, text)| (Symbol(kind), text));
+        let parts = word_diff::compare(&old, &new).into_iter().map(|(kind, text)| (Symbol(kind), text));
         ser::to_lisp(env, &parts.collect::<Vec<_>>())
     })
 }

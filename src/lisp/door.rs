@@ -10,7 +10,7 @@ use super::ser::{self, Sparse, Symbol};
 use super::{border, elsewhere, read};
 use crate::error::{Error, Problem};
 use crate::hub::door::{ConnectionId, Door, Event, Settings, State};
-use crate::process;
+use crate::pid;
 use crate::protocol::{Answer, Call, Decision, Hello, Message, Role, SessionActivity, Welcome};
 
 /// Open the socket FILE for agents' programs, which are told of EMACS and PROCESS.
@@ -233,7 +233,7 @@ impl ShownEvent {
     fn said(machine: Option<String>, connection: ConnectionId, message: Message) -> ShownEvent {
         match message {
             Message::Hello(hello) => {
-                let elsewhere = hello.pid_domain.as_deref().is_some_and(process::is_elsewhere);
+                let elsewhere = hello.pid_domain.as_deref().is_some_and(pid::is_elsewhere);
                 let hello = Box::new(Hello { pid_domain: None, ..*hello });
                 ShownEvent::Hello { machine, connection, elsewhere, hello }
             }

@@ -23,7 +23,7 @@ mod machines;
 mod names;
 mod news;
 mod observations;
-mod processes;
+mod pid;
 mod read;
 mod reports;
 mod review;

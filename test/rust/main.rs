@@ -37,5 +37,5 @@ mod thread_laws;
 mod transcript;
 mod untyped;
 mod users_items;
-mod words;
+mod word_diff;
 mod work_laws;

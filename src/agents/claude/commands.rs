@@ -16,7 +16,7 @@ use crate::events::patch::{ChangedFile, FileChange};
 use crate::list::raw::Raw;
 
 /// Maximum number of files of a command.
-const MOST_FILES: usize = 100;
+const MOST_FILES_OF_COMMAND: usize = 100;
 /// Maximum number of bytes of all hunks of a command.
 const LARGEST: usize = 1024 * 1024;
 
@@ -163,7 +163,7 @@ impl CommandDiff<'_> {
     pub(super) fn add_to(&self, effect: &mut Effect) {
         let mut left = LARGEST;
         let named = self.files.iter().filter(|file| !file.file_path.is_empty());
-        effect.files.extend(named.take(MOST_FILES).map_while(|file| file.changed(&mut left)));
+        effect.files.extend(named.take(MOST_FILES_OF_COMMAND).map_while(|file| file.changed(&mut left)));
         let is_cut = effect.files.len() < self.files.len();
         effect.more_files = is_cut || self.more_files > 0 || self.unavailable || self.skipped;
         effect.others_wrote = self.shared;

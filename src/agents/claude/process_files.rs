@@ -12,7 +12,7 @@ use serde_json::Value;
 use serde::{Deserialize, Serialize};
 
 use crate::file::{self, FileStamp};
-use crate::process::{self, ProcessState};
+use crate::pid::{self, ProcessState};
 
 /// Maximum size of a file in bytes.
 const LARGEST: u64 = 64 * 1024;
@@ -110,8 +110,7 @@ impl Processes {
         let is_wanted =
             |process: &&Process| process.session.as_ref().is_some_and(|session| sessions.contains(session));
         let is_dead = |process: &&Process| {
-            process::state(process.pid, process.start.as_deref()) == ProcessState::Dead
-                && process.file.exists()
+            pid::state(process.pid, process.start.as_deref()) == ProcessState::Dead && process.file.exists()
         };
         let dead = self.files.values().filter(|file| !file.is_alive).filter_map(|file| file.process.as_ref());
         let left = dead.filter(is_wanted).filter(is_dead);
@@ -132,7 +131,7 @@ impl ProcessFile {
     /// another session before.
     fn look(&mut self, pid: u32, folder: &Path) {
         let was_alive = self.is_alive;
-        self.is_alive = process::exists(pid) && self.read_live(pid, folder);
+        self.is_alive = pid::exists(pid) && self.read_live(pid, folder);
         if was_alive && !self.is_alive {
             self.read(pid, folder);
         }
@@ -156,7 +155,7 @@ impl ProcessFile {
     fn read_live(&mut self, pid: u32, folder: &Path) -> bool {
         self.read(pid, folder);
         let Some(process) = &mut self.process else { return false };
-        let state = process::state(pid, process.start.as_deref());
+        let state = pid::state(pid, process.start.as_deref());
         process.is_suspended = state == ProcessState::Suspended;
         state != ProcessState::Dead
     }
@@ -167,7 +166,7 @@ impl Process {
     fn parse(pid: u32, path: &Path, bytes: &[u8]) -> Option<Process> {
         let file: Value = serde_json::from_slice(bytes).ok()?;
         let text = |key: &str| file.get(key).and_then(Value::as_str).map(str::to_owned);
-        if !file.is_object() || text("pidDomain").is_some_and(|domain| process::is_elsewhere(&domain)) {
+        if !file.is_object() || text("pidDomain").is_some_and(|domain| pid::is_elsewhere(&domain)) {
             return None;
         }
         Some(Process {

@@ -3,7 +3,7 @@
 use emacs::{Env, Result, Value, defun};
 
 use super::{border, names, read};
-use crate::process::{self, ProcessState};
+use crate::pid::{self, ProcessState};
 
 /// Return the state of the process ID: `alive', `suspended', `dead', or nil if it exists and this system
 /// does not tell more.  Any number can be asked for.  START, a string, is field 22 of the process's stat;
@@ -16,7 +16,7 @@ fn process_state<'e>(env: &'e Env, id: Value<'e>, start: Value<'e>) -> Result<Va
             return names::symbol(env, "dead").map(Some);
         };
         let start = read::optional("start", start, read::text)?;
-        let name = match process::state(id, start.as_deref()) {
+        let name = match pid::state(id, start.as_deref()) {
             ProcessState::Alive => "alive",
             ProcessState::Suspended => "suspended",
             ProcessState::Dead => "dead",

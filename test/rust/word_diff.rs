@@ -1,6 +1,6 @@
 use proptest::prelude::*;
-use todo_write::text::words::Kind::{self, Added, Removed, Same};
-use todo_write::text::words::compare;
+use todo_write::text::word_diff::Kind::{self, Added, Removed, Same};
+use todo_write::text::word_diff::compare;
 
 #[test]
 fn changed_words_are_found_with_the_white_space_around_them() {

@@ -24,7 +24,7 @@ pub enum Kind {
 /// Japanese, which have no spaces. Removed text comes before the text that replaces it.
 ///
 /// ```
-/// # use todo_write::text::words::{Kind::*, compare};
+/// # use todo_write::text::word_diff::{Kind::*, compare};
 /// let steps = compare("Fix the bug", "Fix a bug");
 /// assert_eq!(steps, [(Same, "Fix "), (Removed, "the"), (Added, "a"), (Same, " bug")]);
 /// ```
