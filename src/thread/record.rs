@@ -57,7 +57,7 @@ pub enum Record {
         #[serde(
             default,
             skip_serializing_if = "Option::is_none",
-            serialize_with = "without_previous_if_any"
+            serialize_with = "serialize_changes_if_any"
         )]
         sent: Option<Changes>,
         /// As in a revision.
@@ -143,7 +143,7 @@ pub struct RevisionRecord {
     pub stamp: Stamp,
     /// The changes from the last list. The journal has them without previous items and positions, which
     /// that list has.
-    #[serde(serialize_with = "without_previous")]
+    #[serde(serialize_with = "serialize_changes")]
     pub changes: Changes,
     /// The number of the next item id, which is higher than all in use.
     pub next_id: u64,
@@ -151,7 +151,7 @@ pub struct RevisionRecord {
     pub known: u64,
     /// The changes from the list that the agent knew to the one that it sent, if it knows only that. None if
     /// it knows the list of revision `known`.
-    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "without_previous_if_any")]
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "serialize_changes_if_any")]
     pub sent: Option<Changes>,
     /// Whether the result of this write did not reach the agent. An edit of the user leaves that as it was.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -210,7 +210,7 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-fn without_previous<S: Serializer>(changes: &Changes, to: S) -> Result<S::Ok, S::Error> {
+fn serialize_changes<S: Serializer>(changes: &Changes, to: S) -> Result<S::Ok, S::Error> {
     to.collect_seq(changes.iter().map(|change| Change {
         kind: change.kind,
         item_id: change.item_id.clone(),
@@ -223,9 +223,9 @@ fn without_previous<S: Serializer>(changes: &Changes, to: S) -> Result<S::Ok, S:
     }))
 }
 
-fn without_previous_if_any<S: Serializer>(changes: &Option<Changes>, to: S) -> Result<S::Ok, S::Error> {
+fn serialize_changes_if_any<S: Serializer>(changes: &Option<Changes>, to: S) -> Result<S::Ok, S::Error> {
     match changes {
-        Some(changes) => without_previous(changes, to),
+        Some(changes) => serialize_changes(changes, to),
         None => to.serialize_none(),
     }
 }
