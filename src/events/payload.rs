@@ -537,6 +537,7 @@ texts! {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -550,5 +551,42 @@ mod tests {
         let mut texts = Vec::new();
         payload.each_text(&mut |text| texts.push(text.to_owned()));
         assert_eq!(texts, ["ls!", "/garden!", "euro!"]);
+    }
+
+    #[test]
+    fn a_hidden_call_or_result_keeps_nothing_but_id_name_and_failure() {
+        let input = serde_json::json!({"path": "/secret"});
+        let added = serde_json::json!({"path": "/secret", "text": "a secret"});
+        for (kind, own, kept) in [
+            (Type::ToolCall, "input", serde_json::json!({"id": "c1", "name": "cat"})),
+            (Type::ToolExecution, "content", serde_json::json!({"id": "c1", "name": "cat", "isError": true})),
+            (Type::ToolExecution, "input", serde_json::json!({"id": "c1", "name": "cat", "isError": true})),
+        ] {
+            let mut content = kept.clone();
+            content[own] = input.clone();
+            content["added"] = added.clone();
+            let mut payload = Payload::new(kind, content);
+            payload.hide();
+            assert_eq!(serde_json::to_value(payload.content()).unwrap(), kept, "{kind} {own}");
+        }
+        let mut payload = Payload::new(Type::Intent, "a secret".into());
+        payload.hide();
+        assert_eq!(payload, Payload::Intent(Value::Null));
+    }
+
+    #[test]
+    fn a_file_without_its_patch_has_all_else() {
+        let bare = FileEntry {
+            path: "/garden/plan".into(),
+            added: 1,
+            removed: 2,
+            created: true,
+            deleted: true,
+            inexact: true,
+            by_command: true,
+            patch: None,
+        };
+        let file = FileEntry { patch: Some("+ rake".into()), ..bare.clone() };
+        assert_eq!(file.without_patch(), bare);
     }
 }

@@ -280,8 +280,15 @@ fn first_free_id<'i>(items: impl Iterator<Item = &'i Arc<Item>>) -> u64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::events::observation::{Details, Payload};
+    use crate::events::payload::Text;
+    use crate::events::review::Marking;
+    use crate::list::input::{Options, read_text};
+    use crate::thread::calls::StoredCall;
+    use crate::thread::{Edit, WriteOptions};
 
     fn position(subagent: Option<&str>, offset: u64) -> PositionRecord {
         PositionRecord {
@@ -309,9 +316,101 @@ mod tests {
         assert_eq!(thread.positions.len(), 2);
     }
 
+    /// A thread with three calls whose lines are yet to be read.
+    fn with_calls() -> Thread {
+        let mut thread = Thread::new("claude:s", Map::new(), 1);
+        for number in 1..=3 {
+            let call = StoredCall { call: format!("c{number}"), revision: number, timestamp: number };
+            thread.apply(&Record::Call(call));
+        }
+        thread
+    }
+
     #[test]
-    fn the_whole_state_has_the_positions_that_a_damaged_journal_lost() {
-        let (restored, _) = Thread::replayed("claude:s", &[with_positions().full(1)], 1);
-        assert_eq!(restored.positions, with_positions().positions);
+    fn a_position_has_how_far_the_transcript_was_read_among_the_calls() {
+        let mut thread = with_calls();
+        assert_eq!(thread.read_until(), (3, 0));
+        thread.apply(&Record::Position(PositionRecord { ahead: 1, read: 2, ..position(None, 10) }));
+        assert_eq!(thread.read_until(), (1, 2));
+        // The line of a list that the agent's own tools made is behind those of all calls.
+        thread.apply(&Record::Position(PositionRecord { ahead: 0, read: 4, ..position(None, 20) }));
+        assert_eq!(thread.read_until(), (0, 4));
+    }
+
+    /// A thread in which nothing of the whole state is as in a new one.
+    fn with_everything() -> Thread {
+        let mut thread = with_calls();
+        let write = |thread: &mut Thread, statuses: [&str; 2], is_unanswered| {
+            let [first, second] = statuses;
+            let list = format!(
+                r#"{{"todos": [{{"content": "Dig", "status": "{first}", "activeForm": "Digging"}},
+                    {{"content": "Rake", "status": "{second}", "activeForm": "Raking"}}]}}"#
+            );
+            let plan = read_text(&list, &Options::default()).unwrap();
+            thread.write(plan, WriteOptions { is_unanswered, ..WriteOptions::default() }, 10);
+        };
+        let add = |content: &str| Edit::Add { content: content.into(), position: None };
+        write(&mut thread, ["in_progress", "pending"], false);
+        thread.edit(add("Sow"), 20).unwrap();
+        write(&mut thread, ["completed", "in_progress"], false);
+        // The agent is reminded of the user's task.
+        write(&mut thread, ["completed", "completed"], false);
+        thread.edit(add("Water"), 30).unwrap();
+        write(&mut thread, ["completed", "in_progress"], true);
+        assert!(!thread.take_untold().is_empty());
+        thread.observe(Payload::Message(Text::of("Done")), Details::default(), 40);
+        thread.apply(&Record::Position(PositionRecord { ahead: 2, ..position(None, 10) }));
+        let marking = Marking { reviewed: true, changes: Vec::new(), until: Some(7) };
+        thread.apply(&Record::Review { timestamp: 50, marking });
+        thread
+    }
+
+    /// What the record of the whole state must bring back, each part in words.
+    fn whole_state(thread: &Thread) -> [String; 13] {
+        let AgentView { known, base, is_unanswered, reminded, noted } = &thread.agent;
+        [
+            format!("list {:?}", thread.list()),
+            format!("revision {}", thread.revisions.last()),
+            format!("known {known}"),
+            format!("base {base:?}"),
+            format!("unanswered {is_unanswered}"),
+            format!("reminded {reminded:?}"),
+            format!("noted {noted:?}"),
+            format!("next id {}", thread.next_id),
+            format!("times {:?}", thread.clock),
+            format!("observation {}", thread.observations.next_number()),
+            format!("positions {:?}", thread.positions),
+            format!("read {:?}", (thread.reading.revision(), thread.reading.ahead())),
+            format!("marks {:?}", thread.review.marks()),
+        ]
+    }
+
+    #[test]
+    fn the_record_of_the_whole_state_alone_brings_back_all_that_a_damaged_journal_lost() {
+        let thread = with_everything();
+        let (restored, _) = Thread::replayed("claude:s", &[thread.full(60)], 10);
+        assert_eq!(whole_state(&restored), whole_state(&thread));
+        let new = whole_state(&Thread::new("claude:s", Map::new(), 10));
+        for (part, new) in whole_state(&thread).iter().zip(&new) {
+            assert_ne!(part, new, "the test must show that it is brought back");
+        }
+    }
+
+    #[test]
+    fn a_journal_gets_all_observations_that_it_lacks_and_the_activity() {
+        let mut thread = Thread::new("a thread", Map::new(), 10);
+        thread.keep_records();
+        for text in ["one", "two", "three"] {
+            thread.observe(Payload::Message(Text::of(text)), Details::default(), 1);
+        }
+        let made = thread.take_records();
+        thread.set_activity(Activity::Waiting, 2);
+        for known in 0..=made.len() {
+            let (known, lacking) = made.split_at(known);
+            let missing = thread.records_since(known, 2).unwrap_or_default();
+            assert_eq!(&missing[..lacking.len()], lacking);
+            let (again, _) = Thread::replayed("a thread", &[known, &missing].concat(), 10);
+            assert_eq!(again.activity, thread.activity);
+        }
     }
 }

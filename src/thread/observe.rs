@@ -227,3 +227,31 @@ fn status_change(change: &Change<Arc<Item>>) -> Option<StatusChange> {
     (change.kind != ChangeKind::Added && previous != Some(item.status))
         .then(|| StatusChange { item: Arc::clone(item), previous_status: previous })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Map;
+
+    use super::*;
+
+    #[test]
+    fn that_a_journal_is_full_is_recorded_once_also_if_it_is_read_again() {
+        let policy = Policy { most_bytes: 100, ..Policy::default() };
+        let say = |thread: &mut Thread| {
+            thread.set_journal_bytes(101);
+            thread.observe_allowed(&policy, Payload::Message(Text::of("a message")), Details::default(), 1);
+        };
+        let kinds = |thread: &Thread| -> Vec<Type> {
+            thread.observed(&Filter::default()).iter().map(|one| one.kind()).collect()
+        };
+        let mut thread = Thread::new("a thread", Map::new(), 10);
+        thread.keep_records();
+        say(&mut thread);
+        say(&mut thread);
+        let expected = [Type::StateUpdate, Type::Message, Type::Message, Type::Message];
+        assert_eq!(kinds(&thread), expected[..3]);
+        let (mut again, _) = Thread::replayed("a thread", &thread.take_records(), 10);
+        say(&mut again);
+        assert_eq!(kinds(&again), expected);
+    }
+}

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::common::{Completed, InProgress, Pending, plan, thread, write};
 use serde_json::{Map, json};
+use todo_write::error::Problem;
 use todo_write::events::observation::{Details, Filter, Metadata, Observation, Payload, Phase, Type};
 use todo_write::events::payload::{Derived, PlanUpdate, StatusChange};
 use todo_write::events::policy::Policy;
@@ -90,6 +91,32 @@ fn a_status_that_is_kept_is_not_recorded_as_a_change() {
         2,
     );
     assert_eq!(kinds(&all(&thread)), ["PLAN_UPDATE", "PLAN_UPDATE"]);
+}
+
+#[test]
+fn a_rename_alone_is_no_status_change() {
+    let mut thread = thread();
+    write(&mut thread, &[("Read the code of the parser", Pending)], 1);
+    write(&mut thread, &[("Read the code of the parser twice", Pending)], 2);
+    thread.edit(Edit::Rename { id: "t1".into(), content: "Read it".into() }, 3).unwrap();
+    assert_eq!(thread.list()[0].id, "t1");
+    assert_eq!(kinds(&all(&thread)), ["PLAN_UPDATE", "PLAN_UPDATE", "PLAN_UPDATE"]);
+}
+
+#[test]
+fn a_refusal_is_recorded_until_its_reason_changes_or_a_list_is_accepted() {
+    let mut thread = thread();
+    let tasks = [("Read", Pending)];
+    write(&mut thread, &tasks, 1);
+    let problem = |place: &str| vec![Problem::new(place, "nothing", "a text")];
+    for (place, recorded) in [("todos[0]", 1), ("todos[0]", 1), ("todos[1]", 2)] {
+        assert!(!thread.refuse(problem(place), 2).ok);
+        assert_eq!(all(&thread).len(), 1 + recorded, "{place}");
+    }
+    for (is_mended, recorded) in [(true, 3), (false, 3)] {
+        assert_eq!(write(&mut thread, &tasks, 3).mended, is_mended);
+        assert_eq!(all(&thread).len(), 1 + recorded);
+    }
 }
 
 fn token(kind: &str) -> Metadata {

@@ -157,6 +157,16 @@ fn an_item_says_who_added_it_and_whether_the_agent_was_told() {
 }
 
 #[test]
+fn a_change_of_an_item_says_as_the_list_does_whether_the_agent_was_told() {
+    let mut thread = with_ours();
+    let all: Vec<_> = PLAN.into_iter().chain([(OURS, InProgress)]).collect();
+    let outcome = write(&mut thread, &all, 3);
+    let changed: Vec<_> = outcome.changes.iter().filter_map(|change| change.item.as_ref()).collect();
+    assert_eq!(changed.len(), 1);
+    assert_eq!((changed[0].id.as_str(), changed[0].told, thread.list()[3].told), ("t4", true, true));
+}
+
+#[test]
 fn restoring_brings_back_one_dropped_item_alone_and_makes_it_the_users() {
     let mut thread = thread();
     write(&mut thread, &PLAN, 1);
