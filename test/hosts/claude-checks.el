@@ -76,7 +76,10 @@ a request that fails, (error TEXT).  SUBAGENT is a list of the steps of a
 subagent."
   (todo-write-mock-script
    (append
-    (list '(:match (:systemMessage "title") :response (:content "Garden")))
+    (list '(:match (:systemMessage "title") :response (:content "Garden"))
+          ;; Whether a goal is met is asked of a model, too.
+          '(:match (:userMessage "has the following stopping condition been satisfied")
+                   :response (:content "{\"ok\": true, \"reason\": \"all beds are raked\"}")))
     (claude-checks-answers subagent :systemMessage "You are an agent for Claude Code")
     (claude-checks-answers steps))))
 

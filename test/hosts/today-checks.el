@@ -123,6 +123,31 @@ program."
      "--disallowedTools" "Bash(shred:*)")
     (delete-directory outside t)))
 
+;;; Goals
+
+(ert-deftest today-checks-claude-code-works-until-its-goal-is-met ()
+  (claude-checks-run
+   '("The beds are raked.")
+   (lambda ()
+     (todo-write-test-wait (lambda () (not (process-live-p claude-checks-process))) 600
+                           #'claude-checks-written)
+     (claude-checks-ends)
+     (todo-write-test-wait
+      (lambda ()
+        (when-let* ((thread (hosts-thread "claude")))
+          (and (eq 'met (plist-get (todo-write-goal thread) :state))
+               (null (todo-write-activity thread)))))
+      60 #'claude-checks-written)
+     (let* ((thread (hosts-thread "claude"))
+            (agent (todo-write-agent thread)))
+       (should (equal "all beds are raked" (plist-get (todo-write-goal thread) :reason)))
+       (should (equal "Rake the garden" (plist-get agent :title)))
+       (should (equal '("Goal: Rake the garden" "Goal met: all beds are raked")
+                      (seq-take (mapcar (lambda (said) (plist-get (plist-get said :content) :text))
+                                        (todo-write-observations thread :types '("STATE_UPDATE")))
+                                2)))))
+   :prompt "/goal Rake the garden"))
+
 ;;; Codex
 
 (ert-deftest today-checks-codex-tells-what-its-scripts-changed ()
