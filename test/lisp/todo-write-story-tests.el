@@ -159,7 +159,7 @@
       (should (member "     a.go  +2 −1  by command" lines))
       (should (member "     and more files" lines)))
     (todo-write-test-open "One")
-    (should (string-match-p "One.* \\+2 −1 and more files +0:00$" (todo-write-test-text)))
+    (should (string-match-p "One.* \\+2 −1 and more files +0:[0-9][0-9]$" (todo-write-test-text)))
     (search-forward "✓ sed")
     (beginning-of-line)
     (should (string-match-p "files changed by command, and more files"
