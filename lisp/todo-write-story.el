@@ -46,11 +46,6 @@ A line above them opens the earlier ones."
   '("Edit" "MultiEdit" "Write" "NotebookEdit" "apply_patch" "edit" "write" "replace" "write_file")
   "Names of tools that change files.")
 
-(defconst todo-write-story--command-tools
-  '("Bash" "bash" "shell" "exec_command" "shell_command" "shell_exec" "local_shell"
-    "run_shell_command" "PowerShell" "exec")
-  "Names of tools that run commands.")
-
 (cl-defstruct (todo-write-story-entry (:constructor todo-write-story--make-entry) (:copier nil))
   "An entry of a story.
 KEY is a string that names it as long as the thread lives.  KIND is
@@ -176,7 +171,7 @@ File names are relative to PROJECT."
 
 (defun todo-write-story-runs-commands-p (tool)
   "Return non-nil if TOOL, the name of a tool or nil, runs commands."
-  (member tool todo-write-story--command-tools))
+  (and tool (todo-write-core-call todo-write-dyn--runs-commands-p tool)))
 
 (defun todo-write-story--request (content)
   "Return the request to the user in CONTENT, a plist of an observation, or nil.

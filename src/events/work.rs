@@ -49,6 +49,8 @@ const SHELLS: [&str; 14] = [
     "run_terminal_cmd",
     "execute",
 ];
+/// The tool of Codex that runs a script, which may run several commands.
+const SCRIPT: &str = "exec";
 /// The newest responses whose tokens may still be corrected.
 const OPEN_RESPONSES: usize = 256;
 
@@ -371,6 +373,16 @@ impl WorkSums {
     }
 }
 
+/// Whether TOOL runs a command.
+pub(crate) fn is_shell(tool: &str) -> bool {
+    SHELLS.contains(&tool)
+}
+
+/// Whether TOOL runs a command, or a script of commands.
+pub(crate) fn runs_commands(tool: &str) -> bool {
+    tool == SCRIPT || is_shell(tool)
+}
+
 /// Whether an observation tells that a call was refused.
 pub(crate) fn is_refused(observation: &Observation) -> bool {
     observation.metadata.refusal.is_some() || command_outcome(observation) == Some(CallOutcome::Refused)
@@ -380,8 +392,7 @@ pub(crate) fn is_refused(observation: &Observation) -> bool {
 fn command_outcome(observation: &Observation) -> Option<CallOutcome> {
     let Metadata { outcome, exit_code, command, .. } = observation.metadata;
     let (_, tool) = observation.payload.call();
-    let is_command =
-        command.unwrap_or_else(|| exit_code.is_some() || tool.is_some_and(|tool| SHELLS.contains(&tool)));
+    let is_command = command.unwrap_or_else(|| exit_code.is_some() || tool.is_some_and(is_shell));
     let by_code = exit_code.map(|code| if code == 0 { CallOutcome::Ok } else { CallOutcome::Failed });
     outcome.or(by_code).filter(|_| is_command)
 }

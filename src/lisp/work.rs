@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::events::Millis;
 use crate::events::review::Scope;
 use crate::events::turns::{Commit, Ending};
-use crate::events::work::{CommandWork, FileWork, Part, Tokens, Work, recorded_patches};
+use crate::events::work::{CommandWork, FileWork, Part, Tokens, Work, recorded_patches, runs_commands};
 use crate::thread::Thread;
 
 emacs::use_symbols! { outside whole_turn => "turn" }
@@ -70,6 +70,12 @@ fn refused<'e>(env: &'e Env, thread: Key, time: Value<'e>) -> Result<Value<'e>> 
         let time: Millis = read::whole_number("time", time)?;
         with_thread(env, &thread, |thread| thread.refused_after(time))
     })
+}
+
+/// Return t if the tool NAME runs commands, else nil.
+#[defun]
+fn runs_commands_p<'e>(env: &'e Env, name: Value<'e>) -> Result<Value<'e>> {
+    border(env, || Ok(runs_commands(&read::text("tool", name)?)))
 }
 
 /// See `todo-write-work'.
