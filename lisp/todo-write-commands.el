@@ -31,12 +31,10 @@
 (defconst todo-write-commands--functions
   '((todo-write-agents . todo-write-agents-watch)
     (todo-write-list-read . todo-write-read-thread)
-    (todo-write-machines-setup . todo-write-machines-setup-run)
     (todo-write-unload . todo-write-unload-function))
   "The files of other functions that are called from below, (FILE . FUNCTION).
-They read what a command is about, show what another machine needs, and
-Emacs calls them when a hook gets a function and when the package is
-unloaded.")
+They read what a command is about, and Emacs calls them when a hook gets a
+function and when the package is unloaded.")
 
 (pcase-dolist (`(,file . ,commands) todo-write-commands--files)
   (dolist (command commands)

@@ -26,17 +26,11 @@
 (require 'todo-write-follow)
 (require 'todo-write-hub)
 (require 'todo-write-machines)
+(require 'todo-write-mcp-setup)
 (require 'todo-write-note)
 (require 'todo-write-text)
 (require 'todo-write-socket)
 
-(declare-function tramp-dissect-file-name "tramp")
-(declare-function tramp-file-name-method "tramp")
-(declare-function tramp-file-name-user "tramp")
-(declare-function tramp-file-name-host "tramp")
-(declare-function tramp-file-name-port "tramp")
-(declare-function tramp-file-name-hop "tramp")
-(autoload 'todo-write-machines-setup-copy-line "todo-write-machines-setup")
 (defvar todo-write-remotes)
 
 (defcustom todo-write-machines-reconnect nil
@@ -119,9 +113,13 @@ and M-x todo-write-connect" todo-write-machines))))
   "Return the program and arguments that connect to the machine NAME.
 The program is an absolute name."
   (let* ((command (or (todo-write-machines-get name :command)
-                      (todo-write-connect--tramp-command
-                       (todo-write-machines-prefix name)
-                       (or (todo-write-machines-get name :program) "todo-write-mcp"))))
+                      (append (todo-write-machines-shell
+                               (todo-write-machines-prefix name)
+                               "-T" "-o" "BatchMode=yes" "-o" "ControlMaster=no" "-o" "ConnectTimeout=15"
+                               "-o" "ServerAliveInterval=15" "-o" "RemoteCommand=none")
+                              (list (todo-write-connect--line
+                                     (or (todo-write-machines-get name :program)
+                                         "todo-write-mcp"))))))
          ;; That of a remote folder would be on that machine.
          (default-directory (expand-file-name "~/"))
          (program (executable-find (car command))))
@@ -129,34 +127,10 @@ The program is an absolute name."
       (user-error "There is no program %s here" (car command)))
     (cons (expand-file-name program) (cdr command))))
 
-(defun todo-write-connect--tramp-command (prefix program)
-  "Return the command that runs PROGRAM where PREFIX leads.
-Signal a `user-error' if only TRAMP can get there."
-  (unless (todo-write-machines-prefix-p prefix)
-    (user-error "%s is no prefix of remote files" prefix))
-  (require 'tramp)
-  (let* ((name (tramp-dissect-file-name prefix))
-         (method (tramp-file-name-method name))
-         (user (tramp-file-name-user name))
-         (host (tramp-file-name-host name))
-         (port (tramp-file-name-port name))
-         (container (todo-write-machines-container-program method)))
-    (cond ((tramp-file-name-hop name)
-           (user-error "%s leads over another machine: set its :command in `todo-write-machines'"
-                       prefix))
-          ((todo-write-machines-ssh-p method)
-           `("ssh" "-T" "-o" "BatchMode=yes" "-o" "ControlMaster=no" "-o" "ConnectTimeout=15"
-             "-o" "ServerAliveInterval=15" "-o" "RemoteCommand=none"
-             ,@(and user (list "-l" user)) ,@(and port (list "-p" (format "%s" port)))
-             "--" ,host
-             ;; The login shell there may be any, so the words must mean the same in all.
-             ,(format "exec sh -c '%s' %s" todo-write-connect--script
-                      (shell-quote-argument program))))
-          (container
-           `(,container "exec" "-i" ,@(and user (list "-u" user)) ,host
-                        "sh" "-c" ,todo-write-connect--script ,program))
-          (t (user-error "Only ssh, docker and podman are known: set the :command of %s in %s"
-                         prefix "`todo-write-machines'")))))
+(defun todo-write-connect--line (program)
+  "Return the line for a shell on a machine that runs PROGRAM.
+The login shell there may be any, so the words must mean the same in all."
+  (format "exec sh -c '%s' %s" todo-write-connect--script (shell-quote-argument program)))
 
 (defun todo-write-connect--homes (name)
   "Return the folders of agents on the machine NAME in place of the usual ones.
@@ -338,9 +312,7 @@ MISSING is non-nil if the program was not found there."
 (defun todo-write-connect--missing (name)
   "Return what to do if the program is missing on the machine NAME."
   (let ((line (and (not (todo-write-machines-get name :command))
-                   ;; TRAMP may reach it in a way for which no line is known.
-                   (ignore-error user-error
-                     (todo-write-machines-setup-copy-line name)))))
+                   (todo-write-mcp-setup-copy-line (todo-write-machines-prefix name)))))
     (concat ".  The program todo-write-mcp is missing there.  "
             (cond
              (line (format "If it is a machine of this kind, this line in a shell copies it there:

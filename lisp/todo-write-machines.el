@@ -19,6 +19,13 @@
 (require 'subr-x)
 (require 'todo-write-core)
 
+(declare-function tramp-dissect-file-name "tramp")
+(declare-function tramp-file-name-method "tramp")
+(declare-function tramp-file-name-user "tramp")
+(declare-function tramp-file-name-host "tramp")
+(declare-function tramp-file-name-port "tramp")
+(declare-function tramp-file-name-hop "tramp")
+
 (defcustom todo-write-machines nil
   "Other machines with agents, for `todo-write-connect'.
 A list of (NAME . PLIST).  NAME is what users read: ASCII letters, digits,
@@ -87,10 +94,31 @@ files alone.")
   "Return non-nil if TRAMP's METHOD reaches its host by ssh."
   (member method '("ssh" "sshx" "scp" "scpx" "rsync")))
 
-(defun todo-write-machines-container-program (method)
-  "Return the program that TRAMP's METHOD runs in a container by, or nil."
-  (cdr (assoc method '(("docker" . "docker") ("dockercp" . "docker")
-                       ("podman" . "podman") ("podmancp" . "podman")))))
+(defun todo-write-machines-shell (prefix &rest options)
+  "Return the command that runs a line for a shell where PREFIX leads.
+It is a list of words, which the line follows as one more.  OPTIONS are
+for ssh.  Signal a `user-error' if PREFIX is none of remote files, or if
+only TRAMP can get there."
+  (unless (todo-write-machines-prefix-p prefix)
+    (user-error "%s is no prefix of remote files" prefix))
+  (require 'tramp)
+  (let* ((name (tramp-dissect-file-name prefix))
+         (method (tramp-file-name-method name))
+         (user (tramp-file-name-user name))
+         (host (tramp-file-name-host name))
+         (port (tramp-file-name-port name))
+         (container (cdr (assoc method '(("docker" . "docker") ("dockercp" . "docker")
+                                         ("podman" . "podman") ("podmancp" . "podman"))))))
+    (cond ((tramp-file-name-hop name)
+           (user-error "%s leads over another machine: set its :command in `todo-write-machines'"
+                       prefix))
+          ((todo-write-machines-ssh-p method)
+           `("ssh" ,@options ,@(and user (list "-l" user))
+             ,@(and port (list "-p" (format "%s" port))) "--" ,host))
+          (container
+           `(,container "exec" "-i" ,@(and user (list "-u" user)) ,host "sh" "-c"))
+          (t (user-error "Only ssh, docker and podman are known: set the :command of %s in %s"
+                         prefix "`todo-write-machines'")))))
 
 ;;; Threads
 

@@ -9,6 +9,10 @@
 ;; `todo-write-mcp' knows how: this file gets the program, runs its subcommand `setup',
 ;; and shows the page that it prints, with a button for each thing that it can do.  It
 ;; also switches `todo-write-mcp-mode' on, and offers to keep that on.
+;;
+;; In a folder of another machine, the program there does this, once it is there: the
+;; program here prints the lines for a shell that bring it there.  Of that machine, only
+;; `uname' is asked.
 
 ;;; Code:
 
@@ -18,12 +22,13 @@
 (require 'text-property-search)
 (require 'todo-write-commands)
 (require 'todo-write-core)
+(require 'todo-write-machines)
 (require 'todo-write-module)
+(require 'todo-write-page)
 (require 'todo-write-socket)
 (require 'todo-write-text)
 
 (defvar todo-write-mcp-mode)
-(autoload 'todo-write-machines-setup-run "todo-write-machines-setup")
 
 (defcustom todo-write-mcp-program nil
   "File name of the program `todo-write-mcp'.
@@ -70,6 +75,25 @@ the user has named is not copied."
           (todo-write-module-get "todo-write-mcp" "The program todo-write-mcp is missing."))
         (todo-write-mcp-setup-program))))
 
+(defun todo-write-mcp-setup-ask (&rest arguments)
+  "Return the JSON object that `todo-write-mcp setup' prints for ARGUMENTS.
+It is a plist.  Return nil if there is no program, or an older one that
+does not know ARGUMENTS."
+  (when-let* ((program (or (todo-write-mcp-setup-program) (car (todo-write-mcp-setup-server)))))
+    (with-temp-buffer
+      (let ((default-directory (expand-file-name "~/"))
+            (coding-system-for-read 'utf-8))
+        (apply #'call-process program nil '(t nil) nil "setup" arguments)
+        (todo-write-mcp-setup--parse (buffer-string))))))
+
+(defun todo-write-mcp-setup--parse (output)
+  "Return the JSON object in OUTPUT of the program as a plist, or nil."
+  (condition-case nil
+      (and (string-match "^{.*}$" output)
+           (json-parse-string (match-string 0 output) :object-type 'plist
+                              :array-type 'list :null-object nil :false-object nil))
+    (json-error nil)))
+
 (defun todo-write-mcp-setup--agents ()
   "Return the names of the agents that the program knows, a list."
   (with-temp-buffer
@@ -95,7 +119,7 @@ machine needs."
                           (todo-write-mcp-setup--agents) nil t)
          current-prefix-arg))
   (if (file-remote-p default-directory)
-      (todo-write-machines-setup-run agent remove)
+      (todo-write-mcp-setup--show-there agent remove)
     (let ((program (todo-write-mcp-setup--get))
           (folder (todo-write-mcp-setup--folder)))
       (unless remove
@@ -111,6 +135,48 @@ machine needs."
     (todo-write-mcp-mode)
     (unless todo-write-mcp-mode
       (user-error "Nothing was set up, since no agent could reach this Emacs; see *Warnings*"))))
+
+;;; Another machine
+
+(defun todo-write-mcp-setup--show-there (agent remove)
+  "Show how AGENT gets the tool on the machine of the current folder.
+AGENT and REMOVE are as in `todo-write-mcp-setup'."
+  (let* ((prefix (file-remote-p default-directory))
+         (file (expand-file-name (concat prefix "~/.todo-write/bin/todo-write-mcp"))))
+    (todo-write-mcp-setup-show
+     (and (file-executable-p file)
+          `(,(file-local-name file) "setup" ,agent ,@(and remove '("--remove"))))
+     (unless remove (todo-write-mcp-setup--sections-there prefix)))))
+
+(defun todo-write-mcp-setup--sections-there (prefix)
+  "Return what to show about the machine where PREFIX leads, lists (TITLE TEXT)."
+  (let* ((name (todo-write-machines-of prefix))
+         (system (with-temp-buffer
+                   (if (eql 0 (process-file "uname" nil '(t nil) nil "-sm"))
+                       (string-trim (buffer-string))
+                     "unknown")))
+         (lines (todo-write-mcp-setup--lines prefix system)))
+    `((,(format "Agents on %s" (or name prefix))
+       ,(format "Their calls reach this Emacs while it is connected: M-x todo-write-connect, or in your
+init file\n\n  (todo-write-connect %S)" (or name prefix)))
+      ("The program: run these here, in a shell, then M-x todo-write-mcp-setup again"
+       ,(string-join (list (plist-get lines :lines) (plist-get lines :note)) "\n\n")))))
+
+(defun todo-write-mcp-setup--lines (prefix &optional system)
+  "Return how the program gets to the machine where PREFIX leads.
+The value is a plist: `:lines' are for a shell here, `:note' is what to
+say of them; it is nil if there is no program here.  SYSTEM is what
+`uname -sm' prints there, by default what it prints here."
+  (apply #'todo-write-mcp-setup-ask "--json" "--machine"
+         `(,@(and system (list "--system" system))
+           ,@(when-let* ((sources (todo-write-module-sources)))
+               (list "--sources" (directory-file-name (expand-file-name sources))))
+           "--" ,@(todo-write-machines-shell prefix))))
+
+(defun todo-write-mcp-setup-copy-line (prefix)
+  "Return the line for a shell that copies the program to where PREFIX leads.
+That must be a machine of this kind.  Return nil if there is no program here."
+  (plist-get (todo-write-mcp-setup--lines prefix) :lines))
 
 ;;; The page
 
@@ -179,11 +245,7 @@ only SECTIONS, lists (TITLE TEXT)."
   "Draw the page that PROCESS has printed in BUFFER."
   (while (accept-process-output process 0))
   (let* ((output (with-current-buffer (process-buffer process) (buffer-string)))
-         (page (condition-case nil
-                   (and (string-match "^{.*}$" output)
-                        (json-parse-string (match-string 0 output) :object-type 'plist
-                                           :array-type 'list :null-object nil))
-                 (json-error nil))))
+         (page (todo-write-mcp-setup--parse output)))
     (kill-buffer (process-buffer process))
     (when (buffer-live-p buffer)
       (with-current-buffer buffer
@@ -200,41 +262,51 @@ only SECTIONS, lists (TITLE TEXT)."
 
 (defun todo-write-mcp-setup--draw (page text)
   "Draw PAGE, the program's, or TEXT if PAGE is nil.
-Point stays in its section."
-  (let* ((inhibit-read-only t)
-         (at (get-text-property (point) 'todo-write-mcp-setup))
-         (is-here (not (or (file-remote-p default-directory)
+Point and windows stay in their sections."
+  (let ((inhibit-read-only t))
+    (todo-write-page-keep #'todo-write-mcp-setup--section-at #'todo-write-mcp-setup--section-start
+                          (lambda ()
+                            (erase-buffer)
+                            (pcase-dolist (`(,title ,text) todo-write-mcp-setup--sections)
+                              (todo-write-mcp-setup--insert title text))
+                            (if page (todo-write-mcp-setup--insert-page page)
+                              (insert (todo-write-row-plain-lines text) "\n"))))))
+
+(defun todo-write-mcp-setup--section-at (position &optional _start)
+  "Return the title of the section at POSITION, or nil."
+  (get-text-property position 'todo-write-mcp-setup))
+
+(defun todo-write-mcp-setup--section-start (title)
+  "Return the start of the section TITLE, or nil if there is none now."
+  (save-excursion
+    (goto-char (point-min))
+    (when-let* ((found (text-property-search-forward 'todo-write-mcp-setup title t)))
+      (prop-match-beginning found))))
+
+(defun todo-write-mcp-setup--insert-page (page)
+  "Insert the sections of PAGE, what concerns this Emacs, and what is not done."
+  (let* ((is-here (not (or (file-remote-p default-directory)
                            (member "--remove" todo-write-mcp-setup--command))))
          (open (append (plist-get page :open)
                        (and is-here user-init-file (not (todo-write-mcp-setup-kept-p))
                             '("keep `todo-write-mcp-mode' on in later sessions")))))
-    (erase-buffer)
-    (pcase-dolist (`(,title ,text) todo-write-mcp-setup--sections)
-      (todo-write-mcp-setup--insert title text))
-    (if (not page)
-        (insert (todo-write-row-plain-lines text) "\n")
-      (dolist (section (plist-get page :sections))
+    (dolist (section (plist-get page :sections))
+      (todo-write-mcp-setup--insert
+       (plist-get section :title) (plist-get section :text)
+       (mapcar (lambda (offer)
+                 (let ((option (plist-get offer :option)))
+                   (cons (plist-get offer :label)
+                         (lambda () (todo-write-mcp-setup--start option)))))
+               (seq-filter (lambda (offer)
+                             (member (plist-get offer :option)
+                                     '("--run" "--write" "--edits" "--no-edits")))
+                           (plist-get section :offers)))))
+    (when is-here
+      (todo-write-mcp-setup--insert-later))
+    (if open
         (todo-write-mcp-setup--insert
-         (plist-get section :title) (plist-get section :text)
-         (mapcar (lambda (offer)
-                   (let ((option (plist-get offer :option)))
-                     (cons (plist-get offer :label)
-                           (lambda () (todo-write-mcp-setup--start option)))))
-                 (seq-filter (lambda (offer)
-                               (member (plist-get offer :option)
-                                       '("--run" "--write" "--edits" "--no-edits")))
-                             (plist-get section :offers)))))
-      (when is-here
-        (todo-write-mcp-setup--insert-later))
-      (if open
-          (todo-write-mcp-setup--insert
-           "Not done yet" (mapconcat (lambda (clause) (concat "- " clause)) open "\n"))
-        (todo-write-mcp-setup--insert "Done" (plist-get page :closing))))
-    (goto-char (point-min))
-    (when-let* ((found (and at (text-property-search-forward 'todo-write-mcp-setup at t))))
-      (goto-char (prop-match-beginning found)))
-    (dolist (window (get-buffer-window-list nil nil t))
-      (set-window-point window (point)))))
+         "Not done yet" (mapconcat (lambda (clause) (concat "- " clause)) open "\n"))
+      (todo-write-mcp-setup--insert "Done" (plist-get page :closing)))))
 
 (defun todo-write-mcp-setup--insert (title text &optional buttons)
   "Insert the section TITLE with TEXT and BUTTONS, an alist (LABEL . FUNCTION)."

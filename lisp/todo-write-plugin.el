@@ -19,34 +19,20 @@
 (require 'todo-write-request)
 (require 'todo-write-socket)
 
-(defun todo-write-plugin--settings ()
-  "Return the user's settings of Claude Code, an alist, nil if there are none.
-What is not JSON is none, too: Claude Code ignores it."
-  (let ((file (expand-file-name "settings.json" (todo-write-core-agent-folder 'claude))))
-    (when (file-regular-p file)
-      (condition-case nil
-          (with-temp-buffer
-            (insert-file-contents file)
-            (let ((settings (json-parse-buffer :object-type 'alist :false-object nil)))
-              (and (listp settings) settings)))
-        (json-error nil)))))
+(defun todo-write-plugin--state ()
+  "Return what `todo-write-mcp' says of the plugin, a plist, or nil.
+`:installed' is t if the user's settings of Claude Code enable it, and
+`:program' the file name of its program that they name, or nil."
+  (todo-write-mcp-setup-ask "claude-plugin" "--state"))
 
 (defun todo-write-plugin-installed-p ()
   "Return non-nil if the user's settings of Claude Code enable the plugin."
-  (let-alist (todo-write-plugin--settings)
-    (eq t .enabledPlugins.todo-write@todo-write)))
-
-(defun todo-write-plugin--program ()
-  "Return the file name of the plugin's program, or nil if its folder is unknown."
-  (let-alist (todo-write-plugin--settings)
-    (when (stringp .extraKnownMarketplaces.todo-write.source.path)
-      (expand-file-name "todo-write/todo-write-mcp"
-                        .extraKnownMarketplaces.todo-write.source.path))))
+  (plist-get (todo-write-plugin--state) :installed))
 
 ;;; For the doctor
 
-(defun todo-write-plugin--check ()
-  "Ask a question by the plugin's program, and answer it with no.
+(defun todo-write-plugin--check (program)
+  "Ask a question by PROGRAM, the plugin's, and answer it with no.
 Return a sentence about what went wrong, or nil."
   (let* ((session (format "doctor-%d-%d" (emacs-pid) (random 1000000)))
          (thread (concat "claude:" session))
@@ -56,7 +42,7 @@ Return a sentence about what went wrong, or nil."
          (hook (make-process
                 :name "todo-write-mcp" :buffer output :noquery t :sentinel #'ignore
                 :connection-type 'pipe
-                :command `(,(todo-write-plugin--program) "permission"
+                :command `(,program "permission"
                            ,@(cdr (todo-write-mcp-setup-server))))))
     (unwind-protect
         (progn
@@ -81,7 +67,7 @@ Return a sentence about what went wrong, or nil."
       (delete-process hook)
       (kill-buffer output)
       ;; There is no such thread if the question did not come.
-      (ignore-errors (todo-write-forget thread)))))
+      (ignore-error todo-write-error (todo-write-forget thread)))))
 
 (defun todo-write-plugin--wait (hook condition)
   "Wait until CONDITION, a function, returns non-nil, and return its value.
@@ -95,12 +81,13 @@ Return nil after 5 seconds, or if HOOK exits before."
 
 (defun todo-write-plugin-finding ()
   "Return the doctor's finding about the plugin."
-  (let* ((program (todo-write-plugin--program))
+  (let* ((state (todo-write-plugin--state))
+         (program (plist-get state :program))
          (version (and program (file-exists-p program)
                        (todo-write-module-file-version program)))
          (remedy "M-x todo-write-mcp-setup"))
     (cond
-     ((not (todo-write-plugin-installed-p))
+     ((not (plist-get state :installed))
       (list 'note "Claude Code's plugin: not installed" remedy))
      ((not (equal version todo-write-version))
       (list 'problem (format "Claude Code's plugin: its program is %s"
@@ -109,7 +96,7 @@ Return nil after 5 seconds, or if HOOK exits before."
      ((not (eq 'open (todo-write-socket-state)))
       (list 'note "Claude Code's plugin: no question reaches this Emacs"
             "M-x todo-write-mcp-mode"))
-     (t (let ((problem (todo-write-plugin--check)))
+     (t (let ((problem (todo-write-plugin--check program)))
           (if problem
               (list 'problem (concat "Claude Code's plugin: " problem) remedy)
             (list 'ok "Claude Code's plugin: a question was asked and answered")))))))

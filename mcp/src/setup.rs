@@ -6,6 +6,7 @@
 mod agents;
 mod file;
 mod json;
+mod machine;
 mod page;
 mod plugin;
 mod run;
@@ -15,15 +16,20 @@ use std::path::{Path, PathBuf};
 use std::slice::from_ref;
 
 use agents::{Agent, Context, NAMES, Settings, Way};
+use machine::Machine;
 use page::Page;
 use plugin::Plugin;
+use serde_json::json;
 
 /// The arguments, for readers.
 pub const USAGE: &str = "\
 Usage: todo-write-mcp setup AGENT [--remove] [--run] [--write] [OPTION...]
+       todo-write-mcp setup --machine [OPTION...] -- WORD...
        todo-write-mcp setup --list
 
 Shows how AGENT gets the tool todo_write, or with --remove how to take it away.
+With --machine, shows how this program gets to another machine, on which the command
+WORD... runs a line for a shell, such as ssh -l me build.
   --run          run the agent's own commands
   --write        write the agent's settings; the old ones are kept as FILE~
   --print        do nothing (the default)
@@ -34,6 +40,9 @@ Shows how AGENT gets the tool todo_write, or with --remove how to take it away.
   --folder DIR   let agents start a copy of this program in DIR; default: this file
   --socket FILE  the socket of Emacs; default: the usual one
   --json         print a JSON object, for Emacs
+  --state        print only whether the plugin is installed, and its program, in JSON
+  --system KIND  what uname -sm prints on the machine; default: what it prints here
+  --sources DIR  the sources of this program, for a machine of another kind
   --list         print the names of the agents
 ";
 
@@ -48,8 +57,10 @@ struct Options {
     no_edits: bool,
     diff: bool,
     json: bool,
+    state: bool,
     list: bool,
     help: bool,
+    machine: Option<Machine>,
     project: Option<PathBuf>,
     folder: Option<PathBuf>,
     socket: Option<OsString>,
@@ -90,7 +101,15 @@ fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, Strin
             "--write" => options.write = true,
             "--diff" => options.diff = true,
             "--json" => options.json = true,
+            "--state" => options.state = true,
             "--list" => options.list = true,
+            "--machine" => drop(options.machine.get_or_insert_default()),
+            "--system" => options.machine.get_or_insert_default().system = Some(text_of(value()?)?),
+            "--sources" => options.machine.get_or_insert_default().sources = Some(absolute(value()?)?),
+            "--" if options.machine.is_some() => {
+                let way = arguments.by_ref().map(text_of).collect::<Result<_, _>>()?;
+                options.machine.get_or_insert_default().way = way;
+            }
             "--project" => options.project = Some(absolute(value()?)?),
             "--folder" => options.folder = Some(absolute(value()?)?),
             "--socket" => options.socket = Some(value()?),
@@ -107,6 +126,10 @@ fn absolute(name: OsString) -> Result<PathBuf, String> {
     std::path::absolute(&name).map_err(|error| format!("{}: {error}", name.display()))
 }
 
+fn text_of(name: OsString) -> Result<String, String> {
+    name.into_string().map_err(|name| format!("{} is not UTF-8", PathBuf::from(name).display()))
+}
+
 fn act(options: Options) -> Result<i32, String> {
     if options.help {
         print!("{USAGE}");
@@ -115,6 +138,9 @@ fn act(options: Options) -> Result<i32, String> {
     if options.list {
         NAMES.iter().for_each(|(id, label, _)| println!("{id}\t{label}"));
         return Ok(0);
+    }
+    if let Some(machine) = &options.machine {
+        return show_machine(machine, options.json);
     }
     let name = options.agent.as_deref().ok_or(USAGE)?;
     let (id, label, has_projects) = NAMES
@@ -130,6 +156,13 @@ fn act(options: Options) -> Result<i32, String> {
         }
     }
     let context = context(&options)?;
+    if options.state {
+        let Way::Plugin(plugin) = agents::agent(id, label, &context).way else {
+            return Err(format!("{label} has no plugin; leave out --state"));
+        };
+        println!("{}", json!({"installed": plugin.is_enabled, "program": plugin.installed}));
+        return Ok(0);
+    }
     let mut done = Done::default();
     // The commands may write the same file, so they come first.
     if options.run {
@@ -163,6 +196,21 @@ fn act(options: Options) -> Result<i32, String> {
     Ok(page.has_failed.into())
 }
 
+/// Prints how this program gets to MACHINE, and returns the status of the program.
+fn show_machine(machine: &Machine, as_json: bool) -> Result<i32, String> {
+    if machine.way.is_empty() {
+        return Err(format!("--machine lacks -- and the command that runs a line there\n\n{USAGE}"));
+    }
+    let own = std::env::current_exe().map_err(|error| format!("this program is unknown: {error}"))?;
+    let (lines, note) = machine.lines(&own);
+    if as_json {
+        println!("{}", json!({"lines": lines, "note": note}));
+    } else {
+        println!("{}", format!("{lines}\n\n{note}").trim());
+    }
+    Ok(0)
+}
+
 fn context(options: &Options) -> Result<Context, String> {
     let own = std::env::current_exe().map_err(|error| format!("this program is unknown: {error}"))?;
     let program = match &options.folder {
@@ -173,12 +221,9 @@ fn context(options: &Options) -> Result<Context, String> {
             copy
         }
     };
-    let text = |name: OsString| {
-        name.into_string().map_err(|name| format!("{} is not UTF-8", PathBuf::from(name).display()))
-    };
-    let mut server = vec![text(program.into_os_string())?];
+    let mut server = vec![text_of(program.into_os_string())?];
     if let Some(socket) = &options.socket {
-        server.extend(["--socket".to_owned(), text(socket.clone())?]);
+        server.extend(["--socket".to_owned(), text_of(socket.clone())?]);
     }
     let variables = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
     let mut context = Context {

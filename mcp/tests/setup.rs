@@ -524,3 +524,68 @@ fn what_cannot_be_meant_is_refused_in_words() {
     }
     assert!(home.setup(&["--help"]).is_ok);
 }
+
+#[test]
+fn the_state_of_the_plugin_is_what_the_settings_say() {
+    let home = Home::new();
+    let state = || home.setup(&["claude-plugin", "--state"]).text;
+    assert_eq!(state(), "{\"installed\":false,\"program\":null}\n");
+    for (settings, said) in [
+        ("{ // mine", "{\"installed\":false,\"program\":null}\n"),
+        ("[]", "{\"installed\":false,\"program\":null}\n"),
+        (
+            r#"{"enabledPlugins": {"todo-write@todo-write": true},
+                "extraKnownMarketplaces": {"todo-write": {"source": {"path": "/p"}}}}"#,
+            "{\"installed\":true,\"program\":\"/p/todo-write/todo-write-mcp\"}\n",
+        ),
+    ] {
+        home.write(".claude/settings.json", settings);
+        assert_eq!(state(), said);
+        assert_eq!(home.read(".claude/settings.json"), settings);
+    }
+    assert!(home.setup(&["goose", "--state"]).text.contains("has no plugin"));
+}
+
+#[test]
+fn a_machine_gets_the_program_by_lines_for_a_shell() {
+    let home = Home::new();
+    let lines = |further: &[&str]| home.setup(&[&["--machine"], further].concat()).text;
+    let command = "'umask 077; mkdir -p ~/.todo-write/bin && cat >~/.todo-write/bin/todo-write-mcp \
+                   && chmod 700 ~/.todo-write/bin/todo-write-mcp'";
+    assert_eq!(
+        lines(&["--", "ssh", "-l", "m e", "build"]),
+        format!("ssh -l 'm e' build {command} <{PROGRAM}\n")
+    );
+    // In a home of its own, the line does what it says.
+    assert!(
+        Command::new("sh")
+            .arg("-c")
+            .arg(lines(&["--", "sh", "-c"]))
+            .env("HOME", &home.0)
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert_eq!(fs::read(home.file(".todo-write/bin/todo-write-mcp")).unwrap(), fs::read(PROGRAM).unwrap());
+    let other = lines(&[
+        "--system",
+        "Plan9 mips\n\nrm -rf ~",
+        "--sources",
+        "a b",
+        "--",
+        "docker",
+        "exec",
+        "dev",
+        "sh",
+        "-c",
+    ]);
+    assert!(other.contains(&format!("tar -C '{}' -cf - Cargo.toml", home.file("a b").display())), "{other}");
+    assert!(
+        other.contains("\ndocker exec dev sh -c 'cargo install --path ~/.todo-write/todo-write/mcp"),
+        "{other}"
+    );
+    assert!(other.contains("of the kind Plan9 mips  rm -rf ~, this one"), "{other}");
+    let page: Value = serde_json::from_str(&lines(&["--json", "--", "ssh", "build"])).unwrap();
+    assert!(page["lines"].as_str().unwrap().starts_with("ssh build ") && page["note"] == "");
+    assert!(lines(&[]).contains("--machine lacks --"));
+}

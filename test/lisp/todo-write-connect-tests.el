@@ -358,11 +358,9 @@ MORE are further fields."
     (todo-write-connect "/ssh:one:")
     (todo-write-connect-tests--wait warnings)
     (should (string-search "The program todo-write-mcp is missing there." (car warnings)))
-    (should (string-match "^  \\(ssh one .*\\)$" (car warnings)))
-    ;; The line does what it says; the ssh of this test wants options.
-    (let ((line (replace-regexp-in-string "\\`ssh one" "ssh -- one"
-                                          (match-string 1 (car warnings)))))
-      (should (eql 0 (call-process-shell-command line))))
+    (should (string-match "^  \\(ssh -- one .*\\)$" (car warnings)))
+    ;; The line does what it says.
+    (should (eql 0 (call-process-shell-command (match-string 1 (car warnings)))))
     (todo-write-connect-tests--connect "one")))
 
 (ert-deftest todo-write-connect-the-program-may-be-anywhere-there ()
@@ -633,12 +631,11 @@ MORE are further fields."
     (pcase-dolist (`(,prefix . ,command)
                    `(("/ssh:one:" "ssh" ,@options "--" "one" ,words)
                      ("/scp:bob@one#22:" "ssh" ,@options "-l" "bob" "-p" "22" "--" "one" ,words)
-                     ("/docker:root@web:" "docker" "exec" "-i" "-u" "root" "web"
-                      "sh" "-c" ,todo-write-connect--script "todo-write-mcp")))
-      (should (equal command (todo-write-connect--tramp-command prefix "todo-write-mcp"))))
-    (dolist (prefix '("/ssh:one|sudo:two:" "/sudo:one:" "one"))
-      (should-error (todo-write-connect--tramp-command prefix "todo-write-mcp")
-                    :type 'user-error))))
+                     ("/docker:root@web:" "docker" "exec" "-i" "-u" "root" "web" "sh" "-c" ,words)))
+      (should (equal command (append (apply #'todo-write-machines-shell prefix options)
+                                     (list (todo-write-connect--line "todo-write-mcp"))))))
+    (dolist (prefix '("/ssh:one|sudo:two:" "/ssh:gate|docker:dev:" "/sudo:one:" "one"))
+      (should-error (todo-write-machines-shell prefix) :type 'user-error))))
 
 (ert-deftest todo-write-connect-the-doctor-asks-no-machine ()
   (let ((todo-write-machines '(("build" :prefix "/ssh:build.invalid:") ("bad" :prefix "x")))

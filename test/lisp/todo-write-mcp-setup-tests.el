@@ -16,6 +16,7 @@
 (require 'todo-write-doctor)
 (require 'todo-write-mcp-setup)
 (require 'todo-write-setup-helper)
+(require 'tramp)
 
 (ert-deftest todo-write-mcp-setup-shows-and-copies-the-instructions ()
   (todo-write-with-setup
@@ -141,6 +142,55 @@ echo '{\"copy\": \"x\", \"open\": [], \"closing\": \"a\\u202eb\", \"sections\": 
       (dolist (part '("a\\u202eb" "c\\u001bd" "e\\u0007f"))
         (should (string-search part text)))
       (should-not (todo-write-setup-test-buttons)))))
+
+;;; Another machine
+
+(defmacro todo-write-mcp-setup-tests--on (prefix &rest body)
+  "Evaluate BODY with the genuine program, where PREFIX leads to a machine.
+Emacs 28 gets the methods of containers from packages."
+  (declare (indent 1) (debug t))
+  `(todo-write-with-setup
+     (let ((todo-write-machines '(("build" :prefix ,prefix)))
+           (tramp-methods (append '(("docker") ("dockercp") ("podman")) tramp-methods)))
+       ,@body)))
+
+(defun todo-write-mcp-setup-tests--there (prefix)
+  "Return what the setup shows about the machine where PREFIX leads, a string.
+This machine stands for it."
+  (let ((exec-path (append '("/usr/bin" "/bin") exec-path))) ; For `uname'.
+    (mapconcat (lambda (section) (string-join section "\n"))
+               (todo-write-mcp-setup--sections-there prefix) "\n")))
+
+(ert-deftest todo-write-mcp-setup-a-machine-of-this-kind-gets-this-program ()
+  (todo-write-mcp-setup-tests--on "/ssh:me@build#2222:"
+    (let ((text (todo-write-mcp-setup-tests--there "/ssh:me@build#2222:")))
+      (should (string-search "(todo-write-connect \"build\")" text))
+      (should (string-match-p "^ssh -l me -p 2222 -- build 'umask " text))
+      (should (string-search (concat "<" todo-write-mcp-program) text))
+      (should-not (string-search "cargo" text)))
+    ;; One without a name is named by its prefix.
+    (should (string-search "(todo-write-connect \"/ssh:other:\")"
+                           (todo-write-mcp-setup-tests--there "/ssh:other:")))))
+
+(ert-deftest todo-write-mcp-setup-a-machine-of-another-kind-builds-the-program ()
+  (todo-write-mcp-setup-tests--on "/dockercp:root@dev:"
+    (let ((lines (todo-write-mcp-setup--lines "/dockercp:root@dev:" "Plan9 mips\n\nrm -rf ~\u202e")))
+      (should (string-match-p "^docker exec -i -u root dev sh -c 'cargo install --path "
+                              (plist-get lines :lines)))
+      (should (string-match-p "^tar -C .* -cf - Cargo.toml Cargo.lock src mcp | docker exec"
+                              (plist-get lines :lines)))
+      (should (string-search "of the kind Plan9 mips" (plist-get lines :note)))
+      ;; The machine puts nothing into the lines for the shell.
+      (should-not (string-match-p "rm -rf" (plist-get lines :lines)))
+      (should-not (string-match-p "^rm" (plist-get lines :note))))))
+
+(ert-deftest todo-write-mcp-setup-each-method-of-a-machine-has-its-command ()
+  (pcase-dolist (`(,prefix ,command) '(("/podman:dev:" "podman exec -i dev sh -c ")
+                                       ("/rsync:dev:" "ssh -- dev ")))
+    (todo-write-mcp-setup-tests--on "/ssh:build:"
+      (should (string-prefix-p command (todo-write-mcp-setup-copy-line prefix)))
+      (let ((todo-write-mcp-program "~/nothing"))
+        (should-not (todo-write-mcp-setup-copy-line prefix))))))
 
 (ert-deftest todo-write-mcp-setup-does-one-thing-at-a-time ()
   (todo-write-with-setup

@@ -18,6 +18,8 @@ It lets you answer Claude Code's dialogs in Emacs, while they stand in its termi
 It tells the agent of your edits if it keeps its tasks with a tool of its own.";
 /// Its name and marketplace, as Claude Code writes them.
 const ID: &str = "todo-write@todo-write";
+/// Where Claude Code notes the folder of the marketplace.
+const MARKETPLACE: [&str; 4] = ["extraKnownMarketplaces", "todo-write", "source", "path"];
 /// The program in the plugin's folder.
 const PROGRAM: &str = "todo-write/todo-write-mcp";
 const FILES: [(&str, &str); 4] = [
@@ -37,6 +39,8 @@ pub struct Plugin {
     options: Vec<String>,
     /// Whether the user's settings of Claude Code enable it.
     pub is_enabled: bool,
+    /// The program of the plugin that they name, whether it exists or not.
+    pub installed: Option<PathBuf>,
 }
 
 impl Plugin {
@@ -47,6 +51,8 @@ impl Plugin {
             folder: context.plugin.clone(),
             options: context.server[1..].to_vec(),
             is_enabled: json::value(&text, &["enabledPlugins", ID]) == Some(Value::Bool(true)),
+            installed: json::value(&text, &MARKETPLACE)
+                .and_then(|folder| Some(Path::new(folder.as_str()?).join(PROGRAM))),
         }
     }
 
