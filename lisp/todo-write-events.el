@@ -296,7 +296,8 @@ buffer or a string with bytes that are not text."
   "Return recorded observations of THREAD as a vector, newest last.
 FILTER is a plist with the keys of `todo-write-subscribe', of which :kind
 and :thread are ignored; :types, a list of types; :outside, non-nil for
-those that belong to no item; and :limit, the maximum number to return.
+those that belong to no item; :turn, the number of one of
+`todo-write-turns'; and :limit, the maximum number to return.
 Signal `todo-write-input-error' for any other key or a wrong value.
 Memory holds the newest `todo-write-history-limit' of a thread."
   (let (wanted)

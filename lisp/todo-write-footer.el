@@ -5,11 +5,9 @@
 
 ;;; Commentary:
 
-;; The last line of a plan counts what its rows do not show: tasks that the agent
-;; dropped, completed ones that it took off the list, earlier lists of the session,
-;; and work outside any task.  Each part of
-;; it opens below the line.  An earlier list opens as its rows, with their times and
-;; their work, and each of these as its story.
+;; Below the rows of a plan, a line counts what they do not show: tasks that the agent
+;; dropped, and completed ones that it took off the list.  Then come the session's
+;; prompts, newest first, each with what came of it.  All of them open in place.
 
 ;;; Code:
 
@@ -19,44 +17,49 @@
 (require 'todo-write-row)
 (require 'todo-write-story)
 (require 'todo-write-text)
+(require 'todo-write-turns)
+
+(defconst todo-write-footer-turns 30
+  "Number of prompts that a plan shows, the newest.
+A line below them shows the earlier ones.")
+
+(defconst todo-write-footer--most-turns 2000
+  "The largest number of prompts that a plan shows.")
 
 (cl-defstruct (todo-write-footer--parts (:constructor todo-write-footer-make) (:copier nil))
-  "What the last line of a plan is about.
-DROPPED and CLEARED are items; LISTS is a value of
-`todo-write-plan-earlier-lists'; OUTSIDE says what was done outside any task,
-a string, or nil.  OPEN is a list of what is open: `dropped', `cleared',
-`lists', `outside', numbers of revisions that began a list, and ids of
-items.  WHOLE and EARLIER are as the arguments OPEN and EARLIER of
+  "What stands below the rows of a plan.
+DROPPED and CLEARED are items.  TURNS is as from `todo-write-footer-headings';
+RUNNING is the number of the turn in which the agent works, or nil.  OPEN is a
+list of what is open: `dropped', `cleared', `turns' for the earlier prompts,
+ids of items, and (turn . N); (shut . N) is there if the turn that runs is
+not open.  WHOLE and EARLIER are as the arguments OPEN and EARLIER of
 `todo-write-story-insert', EARLIER a list of ids."
-  dropped cleared lists outside open whole earlier)
+  dropped cleared turns running open whole earlier)
 
-(defun todo-write-footer-outside (thread)
-  "Return what the agent of THREAD did outside any task in a few words, or nil."
-  (let* ((work (todo-write-work thread 'outside))
-         (commands (plist-get work :commands))
-         (files (length (plist-get work :files)))
-         (run (or (plist-get commands :run) 0)))
-    (unless (and (= files 0) (= run 0))
-      (concat "outside any task: "
-              (string-join
-               (delq nil
-                     (list (when (> files 0)
-                             (let ((lines (todo-write-row-lines (plist-get work :added)
-                                                                (plist-get work :removed) t)))
-                               (concat (todo-write-text-count files "file")
-                                       (and (plist-get work :moreFiles) " and more")
-                                       (and lines " ") lines)))
-                           (when (> run 0) (todo-write-text-count run "command"))
-                           (when (> (plist-get commands :failed) 0)
-                             (format "%d failed" (plist-get commands :failed)))))
-               ", ")))))
+(defun todo-write-footer-headings (thread open)
+  "Return the headings of turns that the plan of THREAD shows, and their number.
+OPEN is a list of what is open.  The value is as from
+`todo-write-turns-headings', or nil if there is nothing to show."
+  (pcase-let* ((most (if (memq 'turns open) todo-write-footer--most-turns todo-write-footer-turns))
+               (`(,count . ,headings) (todo-write-turns-headings thread most))
+               (shown (seq-filter #'todo-write-footer--telling-p headings)))
+    (when (or (cdr headings)
+              (plist-get (car shown) :prompt)
+              (plist-get (car shown) :outside)
+              ;; The only way to the tasks of earlier lists.
+              (and headings (todo-write-plan-earlier-lists thread)))
+      (cons count shown))))
+
+(defun todo-write-footer--telling-p (heading)
+  "Return non-nil if HEADING of a turn says anything."
+  (or (plist-get heading :prompt) (plist-get heading :outside)
+      (cl-loop for key in '(:tasks :added :removed :failed :refused)
+               thereis (> (plist-get heading key) 0))))
 
 (defun todo-write-footer-insert (footer thread width)
   "Insert the lines of FOOTER of THREAD, WIDTH columns wide."
   (let* ((dropped (todo-write-footer--parts-dropped footer))
          (cleared (todo-write-footer--parts-cleared footer))
-         (lists (todo-write-footer--parts-lists footer))
-         (outside (todo-write-footer--parts-outside footer))
          (open (todo-write-footer--parts-open footer))
          (parts (delq nil
                       (list (when dropped
@@ -66,35 +69,22 @@ items.  WHOLE and EARLIER are as the arguments OPEN and EARLIER of
                             (when cleared
                               (todo-write-footer--part
                                'cleared (format "%d cleared" (length cleared))
-                               "show the completed tasks that the agent took off the list"))
-                            (when lists
-                              (todo-write-footer--part
-                               'lists (todo-write-text-count (length lists) "earlier list")
-                               "show the lists that this one replaced"))
-                            (when outside
-                              (todo-write-footer--part
-                               'outside outside
-                               "show what was done while no task was in progress"))))))
+                               "show the completed tasks that the agent took off the list"))))))
     (when parts
       (todo-write-row-insert-flow parts nil 1 width)
       (when (memq 'dropped open)
         (todo-write-footer--insert-dropped dropped width))
       (when (memq 'cleared open)
         (dolist (item cleared)
-          (todo-write-footer--insert-item item footer thread width)))
-      (when (memq 'lists open)
-        (dolist (list lists)
-          (todo-write-footer--insert-list list footer thread width)))
-      (when (and outside (memq 'outside open))
-        (todo-write-footer--insert-story 'outside footer thread width)))))
+          (todo-write-footer--insert-item item footer thread width))))
+    (todo-write-footer--insert-turns footer thread width)))
 
 (defun todo-write-footer--part (key text help)
   "Return TEXT as a part that opens KEY; HELP says what RET does."
   (let ((text (copy-sequence text)))
     (add-face-text-property 0 (length text) 'todo-write-detail t text)
     (todo-write-row-button text 'todo-write-part (concat "RET, mouse-1: " help)
-                           'todo-write-toggle key
-                           'todo-write-part (and (eq key 'outside) key))))
+                           'todo-write-toggle key)))
 
 (defun todo-write-footer--insert-dropped (items width)
   "Insert the rows of ITEMS, which were dropped, as lines of WIDTH columns."
@@ -103,54 +93,6 @@ items.  WHOLE and EARLIER are as the arguments OPEN and EARLIER of
       (todo-write-row-insert item 'removed nil width 2)
       (todo-write-row-make-button start (point) 'todo-write-dropped "R: bring it back"
                                   'todo-write-dropped (plist-get item :id)))))
-
-(defun todo-write-footer--insert-list (list footer thread width)
-  "Insert LIST, an element of the lists of FOOTER, of THREAD.
-WIDTH is the number of columns."
-  (let* ((items (todo-write-plan-earlier-items thread list))
-         (open (memql (car list) (todo-write-footer--parts-open footer)))
-         (start (point)))
-    (todo-write-footer--insert-heading items open thread width)
-    (todo-write-row-make-button start (point) 'todo-write-part
-                                "RET, mouse-1: show or hide its tasks"
-                                'todo-write-toggle (car list))
-    (when open
-      (seq-doseq (item items)
-        (todo-write-footer--insert-item item footer thread width)))))
-
-(defun todo-write-footer--insert-heading (items open thread width)
-  "Insert the line of an earlier list of ITEMS of THREAD, which may be OPEN.
-WIDTH is the number of columns."
-  (let* ((completed (seq-count (lambda (item) (equal (plist-get item :status) "completed"))
-                               items))
-         (work (todo-write-plan-lines-of thread (seq-map (lambda (item) (plist-get item :id)) items)))
-         (lines (todo-write-row-lines (car work) (cadr work)))
-         (head (format "   %s " (todo-write-text-shape (if open 'opened 'tool))))
-         (text (todo-write-row-plain (plist-get (elt items 0) :content)))
-         (parts (delq nil (list lines (todo-write-footer--span items thread)
-                                (format "%d/%d" completed (length items)))))
-         (room (- width (todo-write-text-width head) (todo-write-text-width text) 2))
-         (start (point))
-         (end nil))
-    ;; As in rows, figures are left out before the text is cut.
-    (while (and (cdr parts) (> (todo-write-text-width (string-join parts "  ")) room))
-      (pop parts))
-    (setq end (todo-write-row-insert-line head text (string-join parts "  ") width "\n"))
-    (put-text-property start end 'face 'todo-write-child)
-    (put-text-property end (point) 'face 'todo-write-time)
-    (when lines
-      (todo-write-row-mark-work end))))
-
-(defun todo-write-footer--span (items thread)
-  "Return when ITEMS of THREAD were worked on, as in 17:29–18:01, or nil."
-  (let* ((times (seq-map (lambda (item) (todo-write-times thread (plist-get item :id))) items))
-         (all (seq-mapcat (lambda (times)
-                            (delq nil (mapcar (lambda (key) (plist-get times key))
-                                              '(:created :started :completed))))
-                          times))
-         (ends (seq-mapcat (lambda (times) (mapcar #'cdr (plist-get times :intervals))) times)))
-    (when all
-      (todo-write-story-clock-span (apply #'min all) (apply #'max (append all ends))))))
 
 (defun todo-write-footer--insert-item (item footer thread width)
   "Insert the row of ITEM, which left the list of THREAD, WIDTH columns wide.
@@ -170,11 +112,110 @@ If it is open in FOOTER, its story follows."
 
 (defun todo-write-footer--insert-story (id footer thread width)
   "Insert the story of ID of THREAD, which is open in FOOTER.
-ID is that of an item, or `outside'; WIDTH is the number of columns."
+ID is that of an item, or (turn . N); WIDTH is the number of columns."
   (let ((start (point)))
     (todo-write-story-insert thread id width (todo-write-footer--parts-whole footer)
                              (member id (todo-write-footer--parts-earlier footer)))
-    (put-text-property start (point) 'todo-write-part id)))
+    (add-text-properties start (point) (list 'todo-write-part id))))
+
+;;; Turns
+
+(defun todo-write-footer--insert-turns (footer thread width)
+  "Insert the turns of FOOTER of THREAD, WIDTH columns wide."
+  (let* ((headings (cdr (todo-write-footer--parts-turns footer)))
+         (open (todo-write-footer--parts-open footer))
+         (running (todo-write-footer--parts-running footer))
+         (figures (mapcar (lambda (heading)
+                            (todo-write-footer--figures
+                             heading (eql running (plist-get heading :turn))))
+                          headings))
+         (columns (todo-write-footer--columns figures width)))
+    (cl-loop for heading in headings
+             for parts in figures
+             for number = (plist-get heading :turn)
+             for id = (cons 'turn number)
+             for shut = (and (eql number running) (cons 'shut number))
+             for is-open = (if shut (not (member shut open)) (member id open))
+             for start = (point)
+             do (todo-write-footer--insert-heading heading parts columns is-open width)
+             (todo-write-row-make-button start (point) 'todo-write-part
+                                         (todo-write-text-help
+                                          (or (plist-get heading :prompt)
+                                              "What was done before the first prompt"))
+                                         'todo-write-toggle (or shut id) 'todo-write-part id)
+             when is-open do (todo-write-footer--insert-story id footer thread width))
+    (let ((earlier (1- (or (plist-get (car (last headings)) :turn) 1))))
+      (when (and (> earlier 0) (not (memq 'turns open)))
+        (insert (todo-write-row-button
+                 (propertize (concat " " (todo-write-text-count earlier "earlier prompt"))
+                             'face 'todo-write-detail)
+                 'todo-write-part "RET, mouse-1: show the earlier prompts"
+                 'todo-write-toggle 'turns)
+                "\n")))))
+
+(defun todo-write-footer--columns (figures width)
+  "Return the widths of the columns of FIGURES in lines of WIDTH columns.
+FIGURES are lists of strings, of the same length.  As in rows, the first
+ones are left out, as 0, before the text is cut below 30 columns."
+  (let* ((columns (and figures
+                       (apply #'cl-mapcar
+                              (lambda (&rest parts)
+                                (let ((most (apply #'max (mapcar #'todo-write-text-width parts))))
+                                  (if (= most 0) 0 (+ most 2))))
+                              figures)))
+         (room (- width 33)))
+    (cl-loop for rest on columns
+             while (> (apply #'+ columns) room)
+             do (setcar rest 0))
+    columns))
+
+(defun todo-write-footer--insert-heading (heading parts columns open width)
+  "Insert HEADING of a turn, which may be OPEN, as a line of WIDTH columns.
+PARTS are its figures, and COLUMNS as from `todo-write-footer--columns'."
+  (let* ((head (format " %s " (todo-write-text-shape (if open 'opened 'tool))))
+         (tail (apply #'concat (cl-mapcar (lambda (part column)
+                                            (if (= column 0) ""
+                                              (concat (make-string
+                                                       (- column (todo-write-text-width part)) ?\s)
+                                                      part)))
+                                          parts columns)))
+         (start (point))
+         (end (todo-write-row-insert-line head (todo-write-footer--heading-text heading)
+                                          (string-trim-right tail) width "\n")))
+    (put-text-property start end 'face 'todo-write-prompt)
+    (put-text-property end (point) 'face 'todo-write-time)
+    (todo-write-row-mark-work end)))
+
+(defun todo-write-footer--heading-text (heading)
+  "Return the text of HEADING: the prompt, and after a short one what followed."
+  (let ((prompt (plist-get heading :prompt))
+        (said (plist-get heading :said)))
+    (if (null prompt) "Before the first prompt"
+      (concat (todo-write-text-shape 'quote) (todo-write-row-line prompt)
+              (todo-write-text-shape 'unquote)
+              (and said (format " %s %s" (todo-write-text-shape 'dot)
+                                (todo-write-story-unmark (todo-write-row-line said))))))))
+
+(defun todo-write-footer--figures (heading running)
+  "Return the figures of HEADING, of a turn that may be RUNNING.
+They are a list of strings, in the order of their columns."
+  (let ((began (plist-get heading :began))
+        (tasks (plist-get heading :tasks)))
+    (mapcar (lambda (figure) (or figure ""))
+            (list (if running (concat "since " (todo-write-text-clock began))
+                    (todo-write-story-clock-span began (plist-get heading :ended)))
+                  (and (> tasks 0) (format "%d/%d" (plist-get heading :completed) tasks))
+                  (todo-write-row-lines (plist-get heading :added) (plist-get heading :removed))
+                  (todo-write-row-failed (plist-get heading :failed) (plist-get heading :refused))
+                  (pcase (plist-get heading :commits)
+                    (0 nil)
+                    (1 (concat "committed "
+                               (todo-write-row-line (or (plist-get heading :commit) "") 12)))
+                    (count (todo-write-text-count count "commit")))
+                  (pcase (plist-get heading :ending)
+                    ('denied "denied")
+                    ('error "failed")
+                    ('killed "killed"))))))
 
 (provide 'todo-write-footer)
 ;;; todo-write-footer.el ends here

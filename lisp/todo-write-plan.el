@@ -105,11 +105,6 @@ They are a list of plists: first the completed ones that the agent took
 off the list, then those of its last revision."
   (todo-write-core-call todo-write-dyn--earlier-items thread (car list) (cdr list)))
 
-(defun todo-write-plan-lines-of (thread ids)
-  "Return the numbers of lines added and removed for the items IDS of THREAD.
-The value is a list.  Work that several of them share counts once."
-  (todo-write-core-call todo-write-dyn--lines-of thread ids))
-
 (defun todo-write-plan-completed-runs (thread least most breaks)
   "Return the MOST longest runs of at least LEAST completed items of THREAD.
 The value is a list of (FIRST-ID LAST-ID . COUNT) in list order.  A run

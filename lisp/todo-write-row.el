@@ -290,7 +290,7 @@ columns if there is room for these.  Each may be nil."
                       (if lines (concat lines " " todo-write-row-more-files)
                         todo-write-row-more-files)))
            (parts (list note (or more lines)
-                        (todo-write-row--failed (nth 2 work) (nth 4 work)) (or time "")))
+                        (todo-write-row-failed (nth 2 work) (nth 4 work)) (or time "")))
            tail)
       (while (and parts (not tail))
         (setq tail (seq-find (lambda (tail) (<= (todo-write-text-width tail) room))
@@ -322,7 +322,7 @@ The value has no face unless FACED is non-nil; see `todo-write-row-mark-work'."
                      parts)
                    " "))))
 
-(defun todo-write-row--failed (failed refused)
+(defun todo-write-row-failed (failed refused)
   "Return how many commands FAILED and calls were REFUSED, as in ✗2 ⊘1, or nil."
   (let ((failed (and (> (or failed 0) 0)
                      (format "%s%d" (todo-write-text-shape 'removed) failed)))

@@ -22,6 +22,7 @@
 (require 'todo-write-row)
 (require 'todo-write-story)
 (require 'todo-write-text)
+(require 'todo-write-turns)
 (require 'todo-write-view-move)
 
 (defconst todo-write-search--limit 500
@@ -181,14 +182,16 @@ Signal a `user-error' if TEXT is blank or nothing is found."
 (defun todo-write-search--goto-entry (place)
   "Show what was said or run at PLACE in its story, in full, and move there.
 Return nil if the story does not have it."
-  (let* ((part (or (plist-get place :item) 'outside))
+  (let* ((turn (todo-write-turns-at todo-write-view-thread (plist-get place :timestamp)))
+         (part (or (plist-get place :item) (cons 'turn turn)))
          (entry (seq-find (lambda (entry)
                             (seq-some (lambda (event)
                                         (eql (plist-get place :timestamp)
                                              (plist-get event :timestamp)))
                                       (list (todo-write-story-entry-call entry)
                                             (todo-write-story-entry-result entry))))
-                          (todo-write-story-entries todo-write-view-thread part))))
+                          (and (or (stringp part) turn)
+                               (todo-write-story-entries todo-write-view-thread part)))))
     (when (and entry (todo-write-view-move-goto-entry part (todo-write-story-entry-key entry)))
       ;; Below the line of the entry, its output has the line itself.
       (when (search-forward (plist-get place :line)

@@ -22,6 +22,7 @@
 (require 'todo-write-machines)
 (require 'todo-write-row)
 (require 'todo-write-text)
+(require 'todo-write-turns)
 
 (defcustom todo-write-story-limit 40
   "Number of entries that an open row shows, the newest.
@@ -29,6 +30,10 @@ A line above them opens the earlier ones."
   :type 'natnum
   :group 'todo-write-view
   :package-version '(todo-write . "0.2.0"))
+
+(defface todo-write-prompt '((t :inherit font-lock-keyword-face))
+  "Face of what the user asked, the heading of what came of it."
+  :group 'todo-write-faces)
 
 (defface todo-write-said '((t :inherit default))
   "Face of what the agent says between its calls."
@@ -49,27 +54,31 @@ A line above them opens the earlier ones."
 (cl-defstruct (todo-write-story-entry (:constructor todo-write-story--make-entry) (:copier nil))
   "An entry of a story.
 KEY is a string that names it as long as the thread lives.  KIND is
-`said', `thought', `command', `edit', `call', `error', `wait', `git' or
-`change'.  TIME is in milliseconds.  TEXT is one line, ready to show.
+`said', `thought', `command', `edit', `call', `error', `wait', `git',
+`change' or `task'.  TIME is in milliseconds.  TEXT is one line, ready to show.
 CALL and RESULT are the observations of the call and of its result, or
-nil.  URL is the address of the page that the entry is about, or nil."
-  key kind time text call result url)
+nil.  URL is the address of the page that the entry is about, or nil.
+What happened to a task in a turn has SHAPE, that of a row; PART, an id
+as in `todo-write-work'; and END, the text at the end of its line, or nil."
+  key kind time text call result url shape part end)
 
 ;;; Entries
 
-(defun todo-write-story-entries (thread id)
-  "Return the entries of item ID of THREAD, oldest first.
-ID `outside' stands for what was done while no item was in progress."
+(defun todo-write-story-entries (thread id &optional newest)
+  "Return the entries of ID of THREAD, oldest first.
+ID is that of an item, or (turn . N).  NEWEST non-nil means only those of
+the newest so many observations."
   (let* ((project (plist-get (todo-write-about thread) :project))
          (calls (make-hash-table :test #'equal))
          (entries (todo-write-story--merge
                    (mapcan (lambda (observation)
                              (delq nil (cons (todo-write-story--read observation calls project)
                                              (todo-write-story--git observation calls))))
-                           (todo-write-story--observations thread id)))))
+                           (todo-write-story--observations thread id newest)))))
     ;; The sort is stable.  Within a millisecond, the beginning of a task comes
     ;; before the events during it, and its end after them.
-    (let ((changes (and (stringp id) (todo-write-story--changes thread id))))
+    (let ((changes (if (stringp id) (todo-write-story--changes thread id)
+                     (todo-write-story--tasks thread (cdr id)))))
       (sort (append (seq-take changes 1) entries (seq-drop changes 1))
             (lambda (a b) (< (todo-write-story-entry-time a)
                              (todo-write-story-entry-time b)))))))
@@ -89,10 +98,11 @@ Codex repeats what it thought before each further thought."
                   (todo-write-story-entry-call last) (todo-write-story-entry-call entry))
           (push entry merged))))))
 
-(defun todo-write-story--observations (thread id)
-  "Return the observations of THREAD that belong to the story of ID, a list."
-  (append (apply #'todo-write-observations thread :types todo-write-story-events
-                 (if (stringp id) (list :step id) '(:outside t)))
+(defun todo-write-story--observations (thread id newest)
+  "Return the observations of THREAD that belong to the story of ID, a list.
+NEWEST is as in `todo-write-story-entries'."
+  (append (apply #'todo-write-observations thread :types todo-write-story-events :limit newest
+                 (if (stringp id) (list :step id) (list :turn (cdr id))))
           nil))
 
 (defun todo-write-story--read (observation calls project)
@@ -422,21 +432,24 @@ OPEN is a list of the keys of entries that are shown in full.  Unless
 EARLIER is non-nil, only the last `todo-write-story-limit' are shown."
   (let* (;; Hundreds of entries need several collections, of which one is enough.
          (gc-cons-threshold (max gc-cons-threshold 10000000))
-         (entries (todo-write-story-entries thread id))
+         ;; The turn that runs is drawn with each event, and may have a thousand.
+         (newest (and (consp id) (not earlier) (* 4 todo-write-story-limit)))
+         (entries (todo-write-story-entries thread id newest))
          (hidden (if earlier 0 (max 0 (- (length entries) todo-write-story-limit))))
          (shown (nthcdr hidden entries))
          (room (todo-write-story--room shown width)))
     (todo-write-story--insert-summary thread id width)
     (when (> hidden 0)
-      (insert (todo-write-row-button (propertize (format "     %d earlier" hidden)
+      (insert (todo-write-row-button (propertize (if newest "     Earlier"
+                                                   (format "     %d earlier" hidden))
                                                  'face 'todo-write-detail)
                                      'todo-write-earlier "RET, mouse-1: show them"
                                      'todo-write-earlier id)
               "\n"))
-    (todo-write-story--insert-entries shown width room open)))
+    (todo-write-story--insert-entries thread shown width room open)))
 
-(defun todo-write-story--insert-entries (entries width room open)
-  "Insert ENTRIES as lines of WIDTH columns, with ROOM for their texts.
+(defun todo-write-story--insert-entries (thread entries width room open)
+  "Insert ENTRIES of THREAD as lines of WIDTH columns, with ROOM for their texts.
 OPEN is as in `todo-write-story-insert'."
   (let (day)
     (dolist (entry entries)
@@ -448,7 +461,9 @@ OPEN is as in `todo-write-story-insert'."
         (let ((start (point)))
           (todo-write-story--insert-entry entry width room)
           (when (member key open)
-            (todo-write-story--insert-whole entry (get-text-property start 'button))))))))
+            (if-let* ((part (todo-write-story-entry-part entry)))
+                (todo-write-story--insert-summary thread part width)
+              (todo-write-story--insert-whole entry (get-text-property start 'button)))))))))
 
 (defun todo-write-story--insert-summary (thread id width)
   "Insert what was done for item ID of THREAD in sums, filled to WIDTH."
@@ -512,6 +527,10 @@ The reasons of failures need some room to the right."
     (`(wait . ,_) '(paused todo-write-paused "waited for you"))
     (`(change . ,_) '(nil nil "the plan changed"))
     (`(git . ,_) '(git todo-write-moved "in Git"))
+    (`(task . ,_) (let ((shape (todo-write-story-entry-shape entry)))
+                    (list shape (todo-write-row-shape-face shape)
+                          (pcase shape
+                            ('completed "completed") ('removed "left the list") (_ "began")))))
     (`(,_ . refused) '(refused todo-write-failed "refused, so it never ran"))
     (`(,_ . failed) '(removed todo-write-failed "failed"))
     (`(edit . ,_) '(edit todo-write-moved "changed"))
@@ -595,7 +614,8 @@ The reasons of failures need some room to the right."
          (call (todo-write-story-entry-call entry))
          (metadata (plist-get (or (todo-write-story-entry-result entry) call) :metadata))
          (duration (plist-get metadata :durationMs)))
-    (cond (files
+    (cond ((todo-write-story-entry-end entry))
+          (files
            (cl-flet ((sum (key) (apply #'+ (mapcar (lambda (file) (plist-get file key)) files))))
              (or (todo-write-row-lines (sum :added) (sum :removed) t) "")))
           ((and (numberp duration) (>= duration 1000))
@@ -635,7 +655,7 @@ It belongs to BUTTON, the value of that property in the line of ENTRY."
     ;; Pressing it is pressing the line; moving stops only there.
     (put-text-property start (point) 'button button)))
 
-;;; Changes of the task
+;;; Changes of the task, and of tasks in a turn
 
 (defun todo-write-story--changes (thread id)
   "Return the changes of item ID of THREAD as entries."
@@ -644,6 +664,27 @@ It belongs to BUTTON, the value of that property in the line of ENTRY."
               (todo-write-story--make-entry :key (format "%s/%d" id (cl-incf number))
                                             :kind 'change :time time :text text))
             (todo-write-detail-changes thread id))))
+
+(defun todo-write-story--tasks (thread number)
+  "Return what happened to the tasks of THREAD in its turn NUMBER as entries."
+  (let ((count 0))
+    (mapcar
+     (lambda (event)
+       (let* ((item (todo-write-turns-event-item event))
+              (kind (todo-write-turns-event-kind event))
+              (part (cons (plist-get item :id) number))
+              (work (and (eq kind 'completed) (todo-write-work thread part))))
+         (todo-write-story--make-entry
+          :key (format "%d/%s/%d" number (car part) (cl-incf count))
+          :kind 'task :time (todo-write-turns-event-time event) :shape kind :part part
+          :text (todo-write-row-line (plist-get item :content) 400)
+          :end (cond ((eq kind 'removed)
+                      (propertize (todo-write-detail-departure thread (car part))
+                                  'face 'todo-write-time))
+                     (work (todo-write-row-lines (plist-get work :added)
+                                                 (plist-get work :removed) t))))))
+     (sort (todo-write-turns-events thread number)
+           (lambda (a b) (< (todo-write-turns-event-time a) (todo-write-turns-event-time b)))))))
 
 (provide 'todo-write-story)
 ;;; todo-write-story.el ends here

@@ -18,11 +18,13 @@
 (require 'todo-write-commands)
 (require 'todo-write-detail)
 (require 'todo-write-fold)
+(require 'todo-write-footer)
 (require 'todo-write-page)
 (require 'todo-write-place)
 (require 'todo-write-row)
 (require 'todo-write-story)
 (require 'todo-write-text)
+(require 'todo-write-turns)
 (require 'todo-write-view-draw)
 (require 'todo-write-view-rows)
 (require 'todo-write-visit)
@@ -104,32 +106,56 @@ the plan does not show it."
 (defun todo-write-view-move--goto-former (id)
   "Move point to the line of the task ID, which left the list.
 Open what it is in.  Return nil if there is no such task."
-  (let ((list (seq-find (lambda (list)
-                          (todo-write-view-move--has-p
-                           (todo-write-plan-earlier-items todo-write-view-thread list) id))
-                        todo-write-view-rows-lists))
-        (dropped (todo-write-view-move--has-p (todo-write-view-rows-dropped-before) id)))
-    (when (or list dropped (todo-write-view-move--has-p todo-write-view-rows-cleared id))
-      (setq todo-write-view-rows-open
-            (seq-union todo-write-view-rows-open
-                       (cond (list (list 'lists (car list)))
-                             (dropped '(dropped))
-                             (t '(cleared)))))
+  (let* ((dropped (todo-write-view-move--has-p (todo-write-view-rows-dropped-before) id))
+         (listed (or dropped (todo-write-view-move--has-p todo-write-view-rows-cleared id)))
+         (turn (unless listed (todo-write-view-move--turn-of id))))
+    (when (or listed turn)
+      (todo-write-view-move--open (cond (turn (cons 'turn turn)) (dropped 'dropped) (t 'cleared)))
       (todo-write-view-draw-redraw nil t)
-      (goto-char (todo-write-place-footer-start))
-      (when-let* ((match (text-property-search-forward
-                          (if dropped 'todo-write-dropped 'todo-write-toggle) id #'equal)))
+      ;; In a turn, how it ended comes last.
+      (goto-char (point-max))
+      (when-let* ((match (if turn
+                             (text-property-search-backward 'todo-write-entry id
+                                                            #'todo-write-view-move--of-task-p)
+                           (text-property-search-backward
+                            (if dropped 'todo-write-dropped 'todo-write-toggle) id #'equal))))
         (goto-char (prop-match-beginning match))))))
+
+(defun todo-write-view-move--of-task-p (id entry)
+  "Return non-nil if ENTRY, of a turn, is about the task ID."
+  (and entry (equal id (car (todo-write-story-entry-part entry)))))
+
+(defun todo-write-view-move--turn-of (id)
+  "Return the number of the newest turn that shows the task ID, or nil."
+  (seq-some (pcase-lambda (`(,revision . ,_))
+              (when-let* ((turn (todo-write-turns-at todo-write-view-thread
+                                                     (plist-get revision :timestamp)))
+                          ((seq-some (lambda (event)
+                                       (equal id (plist-get (todo-write-turns-event-item event) :id)))
+                                     (todo-write-turns-events todo-write-view-thread turn))))
+                turn))
+            (reverse (todo-write-item-changes todo-write-view-thread id))))
+
+(defun todo-write-view-move--open (part)
+  "Show what is in PART, an id or a symbol as in `todo-write-view-rows-open'."
+  (cl-pushnew part todo-write-view-rows-open :test #'equal)
+  (when (eq 'turn (car-safe part))
+    (setq todo-write-view-rows-open (remove (cons 'shut (cdr part)) todo-write-view-rows-open))
+    (when (<= (cdr part) (- (or (car todo-write-view-rows-turns) 0) todo-write-footer-turns))
+      (cl-pushnew 'turns todo-write-view-rows-open)
+      (todo-write-view-rows-read-turns))))
 
 (defun todo-write-view-move-goto-entry (part key)
   "Show the entry KEY of the story of PART in full, and move point to it.
-PART is the id of a task, or `outside'.  Return nil if it is not shown."
-  (cl-pushnew part todo-write-view-rows-open :test #'equal)
+PART is the id of a task, or (turn . N).  Return nil if it is not shown."
+  (todo-write-view-move--open part)
   (cl-pushnew part todo-write-view-rows-earlier :test #'equal)
   (cl-pushnew key todo-write-view-rows-whole :test #'equal)
-  (todo-write-view-draw-redraw (list part) t)
+  (todo-write-view-draw-redraw (and (stringp part) (list part)) t)
   (when-let* ((start (todo-write-place-entry-start
-                      (or (todo-write-place-start part) (todo-write-place-footer-start)) key)))
+                      (or (and (stringp part) (todo-write-place-start part))
+                          (todo-write-place-footer-start))
+                      key)))
     (goto-char start)))
 
 (defun todo-write-view-move--has-p (items id)
@@ -260,6 +286,8 @@ That is the row of its task or, if it has none, what is below the rows."
     (set variable (if (member element (symbol-value variable))
                       (remove element (symbol-value variable))
                     (cons element (symbol-value variable))))
+    (when (eq element 'turns)
+      (todo-write-view-rows-read-turns))
     (todo-write-view-draw-redraw (and id (list id)) (not id))))
 
 (defun todo-write-view-toggle-all ()
@@ -272,9 +300,8 @@ That is the row of its task or, if it has none, what is below the rows."
             (append ids
                     (and (todo-write-view-rows-dropped-before) '(dropped))
                     (and todo-write-view-rows-cleared '(cleared))
-                    (and todo-write-view-rows-outside '(outside))
-                    (and todo-write-view-rows-lists
-                         (cons 'lists (mapcar #'car todo-write-view-rows-lists)))))
+                    (mapcar (lambda (heading) (cons 'turn (plist-get heading :turn)))
+                            (cdr todo-write-view-rows-turns))))
           todo-write-view-rows-whole nil)
     (todo-write-view-draw-redraw ids t)))
 

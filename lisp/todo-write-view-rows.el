@@ -53,8 +53,8 @@ See `todo-write-footer'.")
 (defvar-local todo-write-view-rows-lists nil
   "The earlier lists; see `todo-write-plan-earlier-lists'.")
 
-(defvar-local todo-write-view-rows-outside nil
-  "Description of the work outside any task; see `todo-write-footer-outside'.")
+(defvar-local todo-write-view-rows-turns nil
+  "The turns that the plan shows; see `todo-write-footer-headings'.")
 
 (defvar-local todo-write-view-rows--work nil
   "The numbers of lines that the agent added and removed, a list, or nil.")
@@ -298,8 +298,14 @@ read, return how much of it is."
   (let ((thread todo-write-view-thread))
     (setq todo-write-view-rows--message (and thread (todo-write-view-rows--newest-message thread))
           todo-write-view-rows-host (and thread (todo-write-view-rows-read-host thread))
-          todo-write-view-rows--work (and thread (todo-write-view-rows--lines thread))
-          todo-write-view-rows-outside (and thread (todo-write-footer-outside thread)))))
+          todo-write-view-rows--work (and thread (todo-write-view-rows--lines thread)))
+    (todo-write-view-rows-read-turns)))
+
+(defun todo-write-view-rows-read-turns ()
+  "Read the turns that the plan shows."
+  (setq todo-write-view-rows-turns
+        (and todo-write-view-thread
+             (todo-write-footer-headings todo-write-view-thread todo-write-view-rows-open))))
 
 (defun todo-write-view-rows--lines (thread)
   "Return the numbers of lines added and removed by the agent of THREAD, or nil."
@@ -309,9 +315,16 @@ read, return how much of it is."
 (defun todo-write-view-rows-read-lists ()
   "Read the tasks that left the list, and the earlier lists."
   (let ((thread todo-write-view-thread))
+    (todo-write-view-rows-read-turns)
     (setq todo-write-view-rows-dropped (and thread (todo-write-items-dropped thread))
           todo-write-view-rows-cleared (and thread (todo-write-plan-items-cleared thread))
           todo-write-view-rows-lists (and thread (todo-write-plan-earlier-lists thread)))))
+
+(defun todo-write-view-rows-running-turn ()
+  "Return the number of the turn in which the agent works or waits, or nil."
+  (and todo-write-view-rows-turns
+       (memq (car (todo-write-activity todo-write-view-thread)) '(working waiting))
+       (car todo-write-view-rows-turns)))
 
 (defun todo-write-view-rows-footer ()
   "Return the text below the rows.
@@ -320,19 +333,20 @@ to no row, and what the rows do not show; see `todo-write-footer'."
   (concat
    (pcase (and (< 0 (or (plist-get todo-write-view-rows-summary :revision) 0))
                (plist-get todo-write-view-rows-summary :state))
-     ('nil (todo-write-welcome-string))
+     ('nil (if todo-write-view-rows-turns
+               (propertize " This agent has sent no plan.\n" 'face 'todo-write-detail)
+             (todo-write-welcome-string)))
      ('empty (propertize " The list is empty.\n" 'face 'todo-write-detail)))
    (when-let* ((children (cdr (assoc nil todo-write-view-rows-children)))
                (width todo-write-page-width))
      (todo-write-row-string (todo-write-children-insert children width)))
    (let ((dropped (todo-write-view-rows-dropped-before)))
-     (when (or dropped todo-write-view-rows-cleared todo-write-view-rows-lists
-               todo-write-view-rows-outside)
+     (when (or dropped todo-write-view-rows-cleared todo-write-view-rows-turns)
        (let ((footer (todo-write-footer-make
                       :dropped dropped
                       :cleared todo-write-view-rows-cleared
-                      :lists todo-write-view-rows-lists
-                      :outside todo-write-view-rows-outside
+                      :turns todo-write-view-rows-turns
+                      :running (todo-write-view-rows-running-turn)
                       :open todo-write-view-rows-open
                       :whole todo-write-view-rows-whole
                       :earlier todo-write-view-rows-earlier))

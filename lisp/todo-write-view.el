@@ -201,11 +201,12 @@ For `todo-write-events-functions'."
   "Show an event of THREAD of TYPE in its buffers soon."
   (when (and (not todo-write-view--event-timer)
              (seq-some (lambda (buffer)
-                         (and (equal thread (buffer-local-value 'todo-write-view-thread buffer))
-                              (member type (if (buffer-local-value 'todo-write-view-rows-open buffer)
-                                               todo-write-story-events
-                                             ;; What the header and the rows show.
-                                             '("MESSAGE" "TOOL_EXECUTION")))))
+                         (with-current-buffer buffer
+                           (and (equal thread todo-write-view-thread)
+                                (or (member type '("INTENT" "MESSAGE" "TOOL_EXECUTION"))
+                                    (and (or todo-write-view-rows-open
+                                             (todo-write-view-rows-running-turn))
+                                         (member type todo-write-story-events))))))
                        (todo-write-view-draw-live-buffers)))
     ;; An agent can record a hundred events a second.
     (setq todo-write-view--event-timer

@@ -248,14 +248,16 @@ of the whole plan at point or of this buffer, by default of that of
                                     ;; The task of an earlier list is no longer an item.
                                     (or (plist-get (todo-write-item thread id) :content)
                                         "this task")))
-                                  (id "the work outside any task")
+                                  ((eq 'turn (car-safe id)) "what followed this prompt")
+                                  (id "this task")
                                   (t "this plan")))))
 
 (defun todo-write-visit--diff-at-point ()
   "Return the arguments of `todo-write-show-diff' for what is at point."
-  (let ((entry (get-text-property (point) 'todo-write-entry))
-        (id (or (get-text-property (point) 'todo-write-part)
-                (get-text-property (point) 'todo-write-id))))
+  (let* ((entry (get-text-property (point) 'todo-write-entry))
+         (id (or (and entry (todo-write-story-entry-part entry))
+                 (get-text-property (point) 'todo-write-part)
+                 (get-text-property (point) 'todo-write-id))))
     (cond ((not (derived-mode-p 'todo-write-view-mode))
            (list (todo-write-here-thread)))
           ((and entry (todo-write-story-files entry))

@@ -373,6 +373,8 @@ The value is nil if nothing is known, else a plist:
 A turn is the agent's work from one prompt of the user to the next:
   :prompt   the text of the prompt, perhaps only its beginning; nil for
             what lies before the first one
+  :said     the beginning of what the agent said first, if the prompt is
+            short, such as \"go on\"; else nil
   :began :ended  the times of the prompt and of the newest event, in
             milliseconds since the epoch
   :ending   how it ended: `end-of-turn', `denied', `error', `killed' or

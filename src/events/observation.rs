@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::events::Millis;
 use crate::events::payload::Texts;
 pub use crate::events::payload::{Metadata, Payload, Type};
+use crate::events::turns::Turns;
 use crate::fault::may_panic_here;
 use crate::list::item::Item;
 use crate::wire::wire_names;
@@ -123,6 +124,8 @@ pub struct Filter {
     pub step: Option<String>,
     /// Only those that belong to no item.
     pub outside: bool,
+    /// Only those of the turn with this index.
+    pub turn: Option<usize>,
     /// Only this number of newest ones.
     pub limit: Option<usize>,
 }
@@ -326,8 +329,12 @@ impl Observations {
     pub(crate) fn select(
         &self,
         filter: &Filter,
+        turns: &Turns,
         derive: impl Fn(&RevisionObservations) -> Vec<Arc<Observation>>,
     ) -> Vec<Arc<Observation>> {
+        let admits = |observation: &Observation| {
+            filter.admits(observation) && filter.turn.is_none_or(|turn| turns.of(observation) == turn)
+        };
         let limit = filter.limit.unwrap_or(usize::MAX);
         let wants_revisions =
             filter.admits_kind(Type::PlanUpdate) || filter.admits_kind(Type::ItemStatusChange);
@@ -338,11 +345,11 @@ impl Observations {
             }
             match kept {
                 Kept::Reported(observation) => {
-                    chosen.extend(filter.admits(observation).then(|| Arc::clone(observation)));
+                    chosen.extend(admits(observation).then(|| Arc::clone(observation)));
                 }
                 Kept::Revision(revision) if wants_revisions => {
                     let derived = derive(revision).into_iter().rev();
-                    chosen.extend(derived.filter(|observation| filter.admits(observation)));
+                    chosen.extend(derived.filter(|observation| admits(observation)));
                 }
                 Kept::Revision(_) => {}
             }

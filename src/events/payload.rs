@@ -108,6 +108,16 @@ impl<T> Content<T> {
     }
 }
 
+impl Content<Text> {
+    /// The text, whether it is a field or all of the content.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match self {
+            Content::Fields(fields) => fields.text.as_deref(),
+            Content::Other(other) => other.as_str(),
+        }
+    }
+}
+
 impl<T: From<Map<String, Value>>> From<Value> for Content<T> {
     fn from(content: Value) -> Content<T> {
         match content {

@@ -25,6 +25,10 @@ const PROMPT: usize = 8_000;
 const SHORT_PROMPT: usize = 200;
 /// The number of bytes of prompts above which the oldest are shortened.
 const MOST_PROMPTS: usize = 1024 * 1024;
+/// The length of a prompt, in bytes, from which on it says what it is about, and the longest beginning that is
+/// kept of what the agent said first after a shorter one.
+const TELLING: usize = 40;
+const SAID: usize = 200;
 /// The largest number of turns. Later prompts are part of the last one.
 const MOST_TURNS: usize = 16_384;
 /// The largest number of commits of a turn.
@@ -74,6 +78,8 @@ impl Commit {
 pub struct Turn {
     /// The beginning of the prompt; `None` for what lies before the first.
     pub prompt: Option<String>,
+    /// The beginning of what the agent said first, if the prompt is short, such as "go on".
+    pub said: Option<String>,
     /// When it began.
     pub began: Millis,
     /// The time of its newest event.
@@ -101,6 +107,17 @@ impl Turn {
     fn note(&mut self, item: &str, is_completed: bool) {
         if self.are_completed.insert(item.to_owned(), is_completed).is_none() {
             self.items.push(item.to_owned());
+        }
+    }
+
+    /// Notes what the agent said first after a short prompt.
+    fn note_said(&mut self, payload: &Payload) {
+        if let Payload::Message(message) = payload
+            && self.said.is_none()
+            && self.prompt.as_ref().is_some_and(|prompt| prompt.len() < TELLING)
+            && let Some(text) = message.text().filter(|text| !text.trim().is_empty())
+        {
+            self.said = Some(beginning(text, SAID));
         }
     }
 
@@ -134,6 +151,11 @@ impl Turns {
         Some(first..self.turns.get(turn + 1).map_or(u64::MAX, |next| next.first))
     }
 
+    /// The index of the turn to which an observation belongs, which was added.
+    pub(crate) fn of(&self, observation: &Observation) -> usize {
+        self.at(observation.metadata.of_call.unwrap_or(observation.number))
+    }
+
     /// The index of the turn in which the observation with this number was recorded.
     fn at(&self, number: u64) -> usize {
         self.turns.partition_point(|turn| turn.first <= number).saturating_sub(1)
@@ -155,6 +177,7 @@ impl Turns {
             }
         };
         if let Some(turn) = self.turns.get_mut(place) {
+            turn.note_said(&observation.payload);
             let commits = observation.metadata.git.iter().flatten().filter_map(Commit::of);
             let room = MOST_COMMITS.saturating_sub(turn.commits.len());
             turn.commits.extend(commits.take(room));
@@ -197,6 +220,7 @@ impl Turns {
         }
         self.turns.push(Turn {
             prompt,
+            said: None,
             began: time,
             ended: time,
             ending: None,

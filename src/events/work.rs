@@ -7,7 +7,7 @@
 //! for none of the items if none was in progress. So the parts add up to the whole unless items shared
 //! some work.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -223,8 +223,6 @@ pub(crate) struct WorkSums {
     all: Sums,
     /// The sums of the turns, as far as they have any work.
     turns: Vec<Sums>,
-    /// Lines added and removed by the items that were in progress together.
-    lines: HashMap<Vec<String>, [u64; 2]>,
     /// The newest responses: name, usage and owners. A later observation of the same response replaces
     /// its figures, which belong to the owners of the first one.
     open: VecDeque<(String, Usage, Owners)>,
@@ -299,7 +297,6 @@ impl WorkSums {
         if !is_of_files && metadata.by_agents.is_none() && outcome.is_none() && !is_refused {
             return;
         }
-        let [added, removed] = [self.all.whole.added, self.all.whole.removed];
         self.for_each(&owners, |work| {
             files.clone().for_each(|file| work.add_file(file));
             work.more_files |= metadata.more_files == Some(true);
@@ -311,9 +308,6 @@ impl WorkSums {
                 work.add_lines(added, removed, edits);
             }
         });
-        let [all_added, all_removed] = self.lines.entry(owners.items).or_default();
-        *all_added = all_added.saturating_add(self.all.whole.added - added);
-        *all_removed = all_removed.saturating_add(self.all.whole.removed - removed);
     }
 
     fn add_usage(&mut self, metadata: &Metadata, usage: &Usage, owners: &Owners) {
@@ -357,14 +351,6 @@ impl WorkSums {
     /// The work of a part in the turn with this index, if anything is known of it.
     pub(crate) fn in_turn(&self, turn: usize, part: Part<'_>) -> Option<&Work> {
         self.turns.get(turn)?.get(part)
-    }
-
-    /// Lines added and removed for any of these items. What several of them share counts once.
-    pub(crate) fn lines_of(&self, items: &HashSet<String>) -> [u64; 2] {
-        let shared = self.lines.iter().filter(|(group, _)| group.iter().any(|item| items.contains(item)));
-        shared.fold([0, 0], |[added, removed], (_, lines)| {
-            [added.saturating_add(lines[0]), removed.saturating_add(lines[1])]
-        })
     }
 
     /// Whether the host reported tokens of this part.

@@ -18,7 +18,7 @@ use serde_json::{Map, Value as Json};
 const PHASES: &str = "planning, execution or synthesis";
 const OUTCOMES: &str = "ok, failed, refused, background or unknown";
 const FILES: &str = "a list of plists with :path";
-const FILTER: &str = "a plist with keys among :type :types :phase :token-type :step :outside :limit";
+const FILTER: &str = "a plist with keys among :type :types :phase :token-type :step :outside :turn :limit";
 
 /// See `todo-write-observe'.
 #[defun]
@@ -176,6 +176,11 @@ fn read_filter(plist: Value<'_>) -> Result<Filter> {
                 filter.kinds = kinds?.into_iter().flatten().collect();
             }
             "outside" => filter.outside = value.is_not_nil(),
+            "turn" => {
+                let number = read::optional("turn", value, read::whole_number::<usize>)?;
+                let first = || wrong("turn", value, "a number from 1 on");
+                filter.turn = number.map(|number| number.checked_sub(1).ok_or_else(first)).transpose()?;
+            }
             "limit" => filter.limit = read::optional("limit", value, read::whole_number)?,
             _ => return Err(wrong("filter", plist, FILTER)),
         }

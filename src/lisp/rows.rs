@@ -81,16 +81,6 @@ fn earlier_items<'e>(env: &'e Env, thread: Key, first: Value<'e>, last: Value<'e
     })
 }
 
-/// See `todo-write-plan-lines-of'.
-#[defun]
-fn lines_of<'e>(env: &'e Env, thread: Key, ids: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
-        let ids: HashSet<String> = read::texts("ids", ids)?.into_iter().collect();
-        let lines = with_thread(env, &thread, |thread| thread.work_sums().lines_of(&ids))?;
-        ser::to_lisp(env, lines.as_slice())
-    })
-}
-
 /// See `todo-write-plan-earlier-lists'.
 #[defun]
 fn earlier_lists(env: &Env, thread: Key) -> Result<Value<'_>> {

@@ -10,7 +10,7 @@ use super::{border, elsewhere, guarded, with_module};
 use crate::error::Error;
 use crate::events::Millis;
 use crate::events::review::Scope;
-use crate::events::turns::{Commit, Ending};
+use crate::events::turns::{Commit, Ending, Turn};
 use crate::events::work::{CommandWork, FileWork, Part, Tokens, Work, recorded_patches, runs_commands};
 use crate::thread::Thread;
 
@@ -101,6 +101,7 @@ fn turns(env: &Env, thread: Key) -> Result<Value<'_>> {
             let has_tokens = thread.work_sums().has_tokens(Part::Whole);
             let turns = thread.turns().iter().enumerate().map(|(place, turn)| ShownTurn {
                 prompt: turn.prompt.clone(),
+                said: turn.said.clone(),
                 began: turn.began,
                 ended: turn.ended,
                 ending: Symbol(turn.ending),
@@ -114,10 +115,85 @@ fn turns(env: &Env, thread: Key) -> Result<Value<'_>> {
     })
 }
 
+/// Return what a plan shows of the newest MOST turns of THREAD.
+///
+/// The value is a cons.  Its car is the number of all turns.  Its cdr is a list of plists, newest first:
+/// `:turn`, its number from 1 on; `:prompt` and `:said`, one line of each, as in `todo-write-turns`; `:began`,
+/// `:ended` and `:ending`; `:tasks` and `:completed`, numbers of its items; `:added`, `:removed`, `:failed` and
+/// `:refused`, as of its work; `:commits`, their number, and `:commit`, the id of the last; and `:outside`, t if
+/// files were changed or commands run in it outside any item.
+#[defun]
+fn turn_headings<'e>(env: &'e Env, thread: Key, most: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let most = read::whole_number("most", most)?;
+        let found = with_thread(env, &thread, |thread| {
+            let turns = thread.turns();
+            let newest = turns.iter().enumerate().rev().take(most);
+            (turns.len(), newest.map(|(place, turn)| Heading::of(thread, place, turn)).collect::<Vec<_>>())
+        })?;
+        ser::to_lisp(env, &found)
+    })
+}
+
+/// A turn as a line.
+#[derive(Default, Serialize)]
+struct Heading {
+    turn: usize,
+    prompt: Option<String>,
+    said: Option<String>,
+    began: Millis,
+    ended: Millis,
+    ending: Symbol<Option<Ending>>,
+    tasks: usize,
+    completed: usize,
+    added: u64,
+    removed: u64,
+    failed: u64,
+    refused: u64,
+    commits: usize,
+    commit: Option<String>,
+    outside: bool,
+}
+
+impl Heading {
+    fn of(thread: &Thread, place: usize, turn: &Turn) -> Heading {
+        let work = thread.work_in_turn(place, Part::Whole);
+        let aside = thread.work_in_turn(place, Part::Outside);
+        let figures = |figure: fn(&Work) -> u64| work.map_or(0, figure);
+        Heading {
+            turn: place + 1,
+            prompt: turn.prompt.as_deref().map(line),
+            said: turn.said.as_deref().map(line),
+            began: turn.began,
+            ended: turn.ended,
+            ending: Symbol(turn.ending),
+            tasks: turn.items.len(),
+            completed: turn.completed(),
+            added: figures(|work| work.added),
+            removed: figures(|work| work.removed),
+            failed: figures(|work| work.commands.failed),
+            refused: figures(|work| work.refused),
+            commits: turn.commits.len(),
+            commit: turn.commits.last().map(|commit| commit.id.clone()),
+            outside: aside.is_some_and(|work| work.edits > 0 || work.commands.run > 0),
+        }
+    }
+}
+
+/// The first line of a text that is not blank, or as much of it as a screen shows.
+fn line(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    line.chars().take(LINE).collect()
+}
+
+/// The number of characters of a line that are shown at most.
+const LINE: usize = 300;
+
 /// A turn as Lisp has it.
 #[derive(Serialize)]
 struct ShownTurn {
     prompt: Option<String>,
+    said: Option<String>,
     began: Millis,
     ended: Millis,
     ending: Symbol<Option<Ending>>,

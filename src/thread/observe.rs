@@ -93,7 +93,7 @@ impl Thread {
 
     /// The observations in memory that the filter admits, newest last.
     pub fn observed(&self, filter: &Filter) -> Vec<Arc<Observation>> {
-        self.observations.select(filter, |revision| self.derived(revision))
+        self.observations.select(filter, &self.turns, |revision| self.derived(revision))
     }
 
     /// Marks all observations as delivered, and returns those that were not, oldest first.

@@ -1,4 +1,4 @@
-;;; todo-write-footer-tests.el --- Tests of the last line of a plan  -*- lexical-binding: t; -*-
+;;; todo-write-footer-tests.el --- Tests of what is below the rows of a plan  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
@@ -35,8 +35,10 @@
 
 (ert-deftest todo-write-footer-counts-what-the-rows-do-not-show ()
   (todo-write-footer-tests--with-session
-    (should (equal (todo-write-footer-tests--last-lines 1)
-                   '(" 1 dropped · 1 earlier list · outside any task: 1 file +2 −1")))))
+    (let ((lines (todo-write-footer-tests--last-lines 2)))
+      (should (equal (nth 0 lines) " 1 dropped"))
+      (should (string-match-p "\\` ▸ Before the first prompt +[0-9:]+–[0-9:]+  2/3  \\+4 −2\\'"
+                              (nth 1 lines))))))
 
 (ert-deftest todo-write-footer-is-not-there-without-anything-to-count ()
   (todo-write-test-with-view
@@ -46,39 +48,92 @@
 (ert-deftest todo-write-footer-parts-are-stops-and-open-in-place ()
   (todo-write-footer-tests--with-session
     (todo-write-test-press ">")
-    (should (looking-at-p "outside any task"))
-    (todo-write-test-press "p")
-    (should (looking-at-p "1 earlier list"))
+    (should (looking-at-p " ▸ Before"))
     (todo-write-test-press "p")
     (should (looking-at-p " 1 dropped"))
     (todo-write-test-press "RET")
-    (should (string-match-p "\\`   ✗ Drop me" (car (todo-write-footer-tests--last-lines 1))))
+    (should (string-match-p "\\`   ✗ Drop me" (car (todo-write-footer-tests--last-lines 2))))
     (todo-write-test-press "TAB")
     (todo-write-test-press "n")
+    (should (looking-at-p " ▸ Before"))
     (todo-write-test-press "RET")
-    (should (string-match-p "\\`   ▸ Old one +\\+2 −1  [0-9:]+–[0-9:]+  1/2\\'"
-                            (car (todo-write-footer-tests--last-lines 1))))
-    (should (looking-at-p "1 earlier list"))))
+    (should (looking-at-p " ▾ Before"))
+    (should (string-match-p "Old one" (todo-write-test-text)))
+    (todo-write-test-press "TAB")
+    (should-not (string-match-p "Old one" (todo-write-test-text)))))
 
-(ert-deftest todo-write-footer-opens-an-earlier-list-with-its-times-and-work ()
+(ert-deftest todo-write-footer-opens-a-turn-with-its-work-and-tasks-in-time ()
   (todo-write-footer-tests--with-session
-    (search-forward "1 earlier")
+    (search-forward "▸ Before")
     (todo-write-test-press "RET")
-    (search-forward "▸ Old one")
-    (todo-write-test-press "TAB")
-    (let ((lines (todo-write-footer-tests--last-lines 3)))
-      (should (string-match-p "▾ Old one" (nth 0 lines)))
-      (should (string-match-p "\\`     ✓ Old one +\\+2 −1" (nth 1 lines)))
-      (should (string-match-p "\\`     ✗ Old two" (nth 2 lines))))
-    (todo-write-test-press "n")
+    (let ((text (todo-write-test-text)))
+      (dolist (line '("✎ before +\\+2 −1" "● Old one" "✎ f +\\+2 −1" "✓ Old one +\\+2 −1"
+                      "● Old two" "✗ Old two +replaced" "● Fresh ideas" "✓ Fresh ideas"))
+        (should (string-match-p (concat "^     [0-9:]+  " line "$") text)))
+      ;; They stand in time.
+      (should (string-match-p "● Old one\\(?:.*\n\\)+.*✓ Old one\\(?:.*\n\\)+.*✗ Old two" text)))
+    (search-forward "✓ Old one")
+    (should-error (todo-write-test-press "e") :type 'user-error)
     (todo-write-test-press "RET")
     (should (string-match-p "^     f  \\+2 −1$" (todo-write-test-text)))
-    (should (looking-at-p "     ✓ Old one"))
-    (should-error (todo-write-test-press "e") :type 'user-error)
     (todo-write-test-press "=")
     (with-current-buffer "*todo-write-diff*"
       (should (string-match-p "^\\+\\+\\+ b/f$" (buffer-string)))
       (should-not (string-match-p "b/before" (buffer-string))))))
+
+(ert-deftest todo-write-footer-shows-the-prompts-newest-first ()
+  (todo-write-test-with-view
+    (todo-write-begin "a" :project "/p/")
+    (todo-write-observe "a" "INTENT" "Sort the shed.\nAll of it, please.")
+    (todo-write-test-write "a" '("Sort" "in_progress"))
+    (todo-write-footer-tests--edit "/p/f")
+    (todo-write-end-turn "a")
+    (todo-write-observe "a" "INTENT" "Go on")
+    (todo-write-observe "a" "MESSAGE" "Now the **roof**.")
+    (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Bash") :command t :outcome 'failed)
+    (todo-write-set-activity "a" nil)
+    (todo-write-view-refresh)
+    (let ((lines (todo-write-footer-tests--last-lines 2)))
+      (should (string-match-p "\\` ▸ “Go on” · Now the roof\\. +[0-9:]+–[0-9:]+  0/1 +✗1\\'"
+                              (nth 0 lines)))
+      (should (string-match-p "\\` ▸ “Sort the shed\\.” +[0-9:]+–[0-9:]+  0/1  \\+2 −1\\'"
+                              (nth 1 lines))))))
+
+(ert-deftest todo-write-footer-opens-the-turn-that-runs-until-it-is-shut ()
+  (todo-write-test-with-view
+    (todo-write-observe "a" "INTENT" "Rake")
+    (todo-write-set-activity "a" 'working)
+    (todo-write-observe "a" "MESSAGE" "Raking now.")
+    (todo-write-test-wait (lambda () (string-search "  “Raking now" (todo-write-test-text))))
+    (should (string-match-p "▾ “Rake” · Raking now\\. +since" (todo-write-test-text)))
+    (goto-char (point-min))
+    (search-forward "▾ “Rake”")
+    (todo-write-test-press "RET")
+    (should (string-match-p "▸ “Rake”" (todo-write-test-text)))
+    (todo-write-test-press "RET")
+    (should (string-match-p "▾ “Rake”" (todo-write-test-text)))
+    (todo-write-end-turn "a")
+    (should (string-match-p "▸ “Rake”" (todo-write-test-text)))))
+
+(ert-deftest todo-write-footer-shows-earlier-prompts-on-demand ()
+  (todo-write-test-with-view
+    (dotimes (n (+ 3 todo-write-footer-turns))
+      (todo-write-observe "a" "INTENT" (format "Prompt %d" n)))
+    (todo-write-view-refresh)
+    (should (equal (todo-write-footer-tests--last-lines 1) '(" 3 earlier prompts")))
+    (should-not (string-search "Prompt 2”" (todo-write-test-text)))
+    (goto-char (point-min))
+    (search-forward "3 earlier")
+    (todo-write-test-press "RET")
+    (should (string-search "“Prompt 0”" (todo-write-test-text)))))
+
+(ert-deftest todo-write-footer-shows-the-prompts-of-an-agent-without-a-plan ()
+  (todo-write-test-with-view
+    (todo-write-observe "a" "INTENT" "Rake the path")
+    (todo-write-footer-tests--edit "/p/f")
+    (todo-write-view-refresh)
+    (should (string-search "This agent has sent no plan" (todo-write-test-text)))
+    (should (string-match-p "▸ “Rake the path” .*\\+2 −1" (todo-write-test-text)))))
 
 (ert-deftest todo-write-footer-keeps-completed-tasks-that-the-agent-takes-off-the-list ()
   (todo-write-test-with-view
@@ -103,58 +158,42 @@
     ;; They stay with their list when the next one comes.
     (todo-write-test-write "a" "Varnish")
     (todo-write-view-refresh)
-    (should (equal (todo-write-footer-tests--last-lines 1) '(" 1 earlier list")))
-    (goto-char (point-min))
-    (search-forward "1 earlier")
-    (todo-write-test-press "RET")
-    (should (string-match-p "\\`   ▸ Measure +\\+2 −1  .* 2/3\\'"
+    (should (string-match-p "▸ Before the first prompt .* 2/2  \\+2 −1\\'"
                             (car (todo-write-footer-tests--last-lines 1))))
-    (todo-write-view-toggle-all)
+    (setq todo-write-view-rows-open nil)
     (todo-write-view-toggle-all)
     (should (string-match-p "✓ Measure.*\n\\(?:.*\n\\)*.*✓ Saw" (todo-write-test-text)))))
 
-(ert-deftest todo-write-footer-adds-up-the-lines-of-a-list-whose-tasks-overlapped ()
+(ert-deftest todo-write-footer-shows-the-changes-of-a-turn ()
   (todo-write-test-with-view
     (todo-write-begin "a" :project "/p/")
-    (todo-write-test-write "a" '("Alone" "in_progress") "Left" "Right")
+    (todo-write-observe "a" "INTENT" "First")
     (todo-write-footer-tests--edit "/p/f")
-    (todo-write-test-write "a" '("Alone" "completed") '("Left" "in_progress")
-                           '("Right" "in_progress"))
+    (todo-write-observe "a" "INTENT" "Second")
     (todo-write-footer-tests--edit "/p/g")
-    (todo-write-test-write "a" '("Next" "in_progress"))
-    (todo-write-footer-tests--edit "/p/h")
     (todo-write-view-refresh)
     (goto-char (point-min))
-    (search-forward "1 earlier")
-    (todo-write-test-press "RET")
-    (should (string-match-p "\\`   ▸ Alone +\\+4 −2  "
-                            (car (todo-write-footer-tests--last-lines 1))))))
-
-(ert-deftest todo-write-footer-opens-the-story-outside-any-task ()
-  (todo-write-footer-tests--with-session
-    (search-forward "outside any")
-    (todo-write-test-press "RET")
-    (should (string-match-p "^     before  \\+2 −1$" (todo-write-test-text)))
+    (search-forward "“First”")
     (todo-write-test-press "=")
     (with-current-buffer "*todo-write-diff*"
-      (should (string-match-p "^\\+\\+\\+ b/before$" (buffer-string)))
-      (should-not (string-match-p "b/f$" (buffer-string))))))
+      (should (string-match-p "^\\+\\+\\+ b/f$" (buffer-string)))
+      (should-not (string-match-p "b/g$" (buffer-string))))))
 
-(ert-deftest todo-write-footer-pairs-calls-outside-any-task-with-their-results ()
+(ert-deftest todo-write-footer-pairs-the-calls-of-a-turn-with-their-results ()
   (todo-write-test-with-view
     (todo-write-observe "a" "TOOL_CALL" '(:id "c" :name "Bash" :input (:command "make"))
                         :call-id "c")
     (todo-write-observe "a" "TOOL_EXECUTION" '(:id "c" :name "Bash" :content "fine")
                         :call-id "c" :outcome 'ok :exit-code 0)
     (todo-write-test-write "a" "One")
-    (todo-write-test-wait (lambda () (string-search "outside any" (todo-write-test-text))))
-    (search-forward "outside any")
+    (todo-write-test-wait (lambda () (string-search "Before the first" (todo-write-test-text))))
+    (search-forward "Before the first")
     (todo-write-test-press "RET")
     (should (string-match-p "✓ make$" (todo-write-test-text)))))
 
 (ert-deftest todo-write-footer-keeps-point-while-it-changes ()
   (todo-write-footer-tests--with-session
-    (search-forward "outside any")
+    (search-forward "Before the first")
     (todo-write-test-press "RET")
     (todo-write-observe "a" "MESSAGE" "Said outside.")
     (todo-write-test-wait (lambda () (string-search "  “Said" (todo-write-test-text))))

@@ -1,0 +1,99 @@
+;;; todo-write-turns.el --- The turns of an agent, as a plan shows them  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; What the headings of turns say, and which tasks began and ended in a turn.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'todo-write)
+
+(declare-function todo-write-dyn--turn-headings "todo-write-dyn" (thread most))
+
+(cl-defstruct (todo-write-turns-event (:constructor todo-write-turns--make-event) (:copier nil))
+  "What happened to a task in a turn.
+ITEM is the task, a plist, after it.  KIND is `in_progress', `completed' or
+`removed', and TIME is in milliseconds."
+  item kind time)
+
+(defun todo-write-turns-headings (thread most)
+  "Return the newest MOST turns of THREAD, as (COUNT . HEADINGS).
+COUNT is the number of all turns, and HEADINGS a list of plists, newest
+first:
+  :turn      the number of the turn, from 1 on
+  :prompt :said  one line of each, as in `todo-write-turns'
+  :began :ended :ending  as there
+  :tasks :completed      numbers of the items in progress or completed
+             in it, and of those completed
+  :added :removed :failed :refused  numbers of lines, failed commands
+             and refused calls
+  :commits   the number of commits, and :commit, the id of the last
+  :outside   t if files were changed or commands run outside any item"
+  (todo-write-core-call todo-write-dyn--turn-headings thread most))
+
+(defun todo-write-turns-at (thread time)
+  "Return the number of the turn of THREAD at TIME, in milliseconds, or nil.
+Before the first turn, that is the first one."
+  (pcase-let ((`(,count . ,headings) (todo-write-turns-headings thread most-positive-fixnum)))
+    (and (> count 0)
+         (plist-get (or (seq-find (lambda (heading) (<= (plist-get heading :began) time)) headings)
+                        (car (last headings)))
+                    :turn))))
+
+(defun todo-write-turns-events (thread number)
+  "Return what happened to the tasks of THREAD in its turn NUMBER, in no order.
+The value is a list of `todo-write-turns-event' objects.  A task that left
+the list unfinished counts as removed, also if it never began."
+  (let* ((turns (todo-write-turns thread))
+         (turn (nth (1- number) turns))
+         (next (nth number turns))
+         (within (lambda (time)
+                   (and (or (= number 1) (<= (plist-get turn :began) time))
+                        (or (null next) (< time (plist-get next :began))))))
+         (ids (plist-get turn :items)))
+    (append (mapcan (lambda (id) (todo-write-turns--events-of thread id within)) ids)
+            (todo-write-turns--replaced thread ids within))))
+
+(defun todo-write-turns--events-of (thread id within)
+  "Return the events of the task ID of THREAD at times that WITHIN admits."
+  (cl-loop
+   for (revision . changes) in (todo-write-item-changes thread id)
+   for time = (plist-get revision :timestamp)
+   when (funcall within time)
+   append (delq nil (seq-map (lambda (change) (todo-write-turns--event change time)) changes))))
+
+(defun todo-write-turns--event (change time)
+  "Return what CHANGE, made at TIME, did to a task, or nil if nothing to show."
+  (let* ((item (plist-get change :item))
+         (previous (plist-get change :previousItem))
+         (status (plist-get item :status)))
+    (cond ((and (null item) (not (equal (plist-get previous :status) "completed")))
+           (todo-write-turns--make-event :item previous :kind 'removed :time time))
+          ((and item (not (equal status (plist-get previous :status)))
+                (not (equal status "pending")))
+           (todo-write-turns--make-event :item item :kind (intern status) :time time)))))
+
+(defun todo-write-turns--replaced (thread ids within)
+  "Return events for unfinished tasks whose list another one replaced.
+IDS are those of THREAD that have events of their own.  WITHIN says which
+times count."
+  (when-let* ((lists (todo-write-plan-earlier-lists thread))
+              (revisions (vconcat (todo-write-revisions thread))))
+    (cl-loop
+     for list in lists
+     for revision = (seq-find (lambda (revision) (> (plist-get revision :revision) (cdr list)))
+                              revisions)
+     for time = (plist-get revision :timestamp)
+     when (and time (funcall within time))
+     append (cl-loop for item in (append (todo-write-plan-earlier-items thread list) nil)
+                     unless (or (equal (plist-get item :status) "completed")
+                                (member (plist-get item :id) ids))
+                     collect (todo-write-turns--make-event :item item :kind 'removed :time time)))))
+
+(provide 'todo-write-turns)
+;;; todo-write-turns.el ends here
