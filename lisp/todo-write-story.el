@@ -131,6 +131,11 @@ of a call becomes part of the entry of the call."
               (todo-write-story-entry-text entry)
               (todo-write-story--files-text (todo-write-story-files entry) project)))
       nil)
+     ;; Of a subagent's calls, the sums count here; its own story has them.
+     ((and (equal type "TOOL_EXECUTION")
+           (plist-get (plist-get observation :metadata) :agent)
+           (null (plist-get (plist-get observation :metadata) :files)))
+      nil)
      (t
       (setq entry (todo-write-story--make observation type fields project))
       (when call-id (puthash call-id entry calls))
