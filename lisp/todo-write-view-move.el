@@ -94,7 +94,8 @@ in the list of a subagent, whose lines have the id of the task above."
   "Move point to the task ID, which may have left the list.
 Unfold it, and widen if it is outside the narrowed region.  Return nil if
 the plan does not show it."
-  (when-let* ((position (save-restriction
+  (when-let* ((id id)
+              (position (save-restriction
                           (widen)
                           (or (todo-write-view-move-goto id) (todo-write-view-move--goto-former id)))))
     (unless (and (<= (point-min) position) (< position (point-max)))
