@@ -90,13 +90,14 @@ Folded rows are one.  If there are fewer, stay at the last one, and return
 nil; otherwise return non-nil."
   (let ((step (if (> count 0) #'next-button #'previous-button))
         (position (point)))
-    (dotimes (_ (abs count))
-      (while (and position
-                  (setq position (when-let* ((button (funcall step position)))
-                                   (button-start button)))
-                  (invisible-p position)))
-      (when position
-        (goto-char position)))
+    (cl-loop
+     repeat (abs count) while position
+     do (while (and position
+                    (setq position (when-let* ((button (funcall step position)))
+                                     (button-start button)))
+                    (invisible-p position)))
+     (when position
+       (goto-char position)))
     position))
 
 ;;; Drawing
