@@ -53,7 +53,8 @@ OPEN is a list of what is open.  The value is as from
 (defun todo-write-footer--telling-p (heading)
   "Return non-nil if HEADING of a turn says anything."
   (or (plist-get heading :prompt) (plist-get heading :outside)
-      (cl-loop for key in '(:tasks :added :removed :failed :refused)
+      (plist-get heading :items)
+      (cl-loop for key in '(:added :removed :failed :refused)
                thereis (> (plist-get heading key) 0))))
 
 (defun todo-write-footer-insert (footer thread width)
@@ -200,7 +201,7 @@ PARTS are its figures, and COLUMNS as from `todo-write-footer--columns'."
   "Return the figures of HEADING, of a turn that may be RUNNING.
 They are a list of strings, in the order of their columns."
   (let ((began (plist-get heading :began))
-        (tasks (plist-get heading :tasks)))
+        (tasks (length (plist-get heading :items))))
     (mapcar (lambda (figure) (or figure ""))
             (list (if running (concat "since " (todo-write-text-clock began))
                     (todo-write-story-clock-span began (plist-get heading :ended)))

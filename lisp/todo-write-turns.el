@@ -27,9 +27,8 @@ COUNT is the number of all turns, and HEADINGS a list of plists, newest
 first:
   :turn      the number of the turn, from 1 on
   :prompt :said  one line of each, as in `todo-write-turns'
-  :began :ended :ending  as there
-  :tasks :completed      numbers of the items in progress or completed
-             in it, and of those completed
+  :began :ended :ending :items  as there
+  :completed  the number of items completed in it
   :added :removed :failed :refused  numbers of lines, failed commands
              and refused calls
   :commits   the number of commits, and :commit, the id of the last
@@ -49,9 +48,11 @@ Before the first turn, that is the first one."
   "Return what happened to the tasks of THREAD in its turn NUMBER, in no order.
 The value is a list of `todo-write-turns-event' objects.  A task that left
 the list unfinished counts as removed, also if it never began."
-  (let* ((turns (todo-write-turns thread))
-         (turn (nth (1- number) turns))
-         (next (nth number turns))
+  (let* ((count (car (todo-write-turns-headings thread 0)))
+         ;; That turn comes last, after the one that followed it.
+         (headings (reverse (cdr (todo-write-turns-headings thread (max 0 (- count number -1))))))
+         (turn (car headings))
+         (next (cadr headings))
          (within (lambda (time)
                    (and (or (= number 1) (<= (plist-get turn :began) time))
                         (or (null next) (< time (plist-get next :began))))))

@@ -119,8 +119,8 @@ fn turns(env: &Env, thread: Key) -> Result<Value<'_>> {
 ///
 /// The value is a cons.  Its car is the number of all turns.  Its cdr is a list of plists, newest first:
 /// `:turn`, its number from 1 on; `:prompt` and `:said`, one line of each, as in `todo-write-turns`; `:began`,
-/// `:ended` and `:ending`; `:tasks` and `:completed`, numbers of its items; `:added`, `:removed`, `:failed` and
-/// `:refused`, as of its work; `:commits`, their number, and `:commit`, the id of the last; and `:outside`, t if
+/// `:ended`, `:ending` and `:items`, as there; `:completed`, the number of items completed in it; `:added`,
+/// `:removed`, `:failed` and `:refused`, as of its work; `:commits`, their number, and `:commit`, the id of the last; and `:outside`, t if
 /// files were changed or commands run in it outside any item.
 #[defun]
 fn turn_headings<'e>(env: &'e Env, thread: Key, most: Value<'e>) -> Result<Value<'e>> {
@@ -136,7 +136,7 @@ fn turn_headings<'e>(env: &'e Env, thread: Key, most: Value<'e>) -> Result<Value
 }
 
 /// A turn as a line.
-#[derive(Default, Serialize)]
+#[derive(Serialize)]
 struct Heading {
     turn: usize,
     prompt: Option<String>,
@@ -144,7 +144,7 @@ struct Heading {
     began: Millis,
     ended: Millis,
     ending: Symbol<Option<Ending>>,
-    tasks: usize,
+    items: Vec<String>,
     completed: usize,
     added: u64,
     removed: u64,
@@ -167,7 +167,7 @@ impl Heading {
             began: turn.began,
             ended: turn.ended,
             ending: Symbol(turn.ending),
-            tasks: turn.items.len(),
+            items: turn.items.clone(),
             completed: turn.completed(),
             added: figures(|work| work.added),
             removed: figures(|work| work.removed),
