@@ -357,6 +357,18 @@ PROGRAM is there, too.  Two processes stand for ssh."
   (cl-loop for agent in agents
            sum (length (todo-write-crash-tests--agent-acknowledged agent))))
 
+(defun todo-write-crash-tests--state (emacs agents)
+  "Return text for a failure: what is known of EMACS and the programs of AGENTS."
+  (format "Nothing was acknowledged; Emacs %s: %s\nAgents: %S"
+          (process-status emacs)
+          (with-current-buffer (process-buffer emacs) (buffer-string))
+          (mapcar (lambda (agent)
+                    (list (process-status (todo-write-crash-tests--agent-process agent))
+                          (todo-write-crash-tests--agent-sent agent)
+                          (car (todo-write-crash-tests--agent-acknowledged agent))
+                          (todo-write-crash-tests--agent-text agent)))
+                  agents)))
+
 (defun todo-write-crash-tests--stop (process)
   "Kill PROCESS, and wait for its end."
   (signal-process process 'SIGKILL)
@@ -400,7 +412,8 @@ PROGRAM is there, too.  Two processes stand for ssh."
               (let ((count (todo-write-crash-tests--count agents))
                     (moment (/ (random 30) 1000.0)))
                 (todo-write-test-wait
-                 (lambda () (< count (todo-write-crash-tests--count agents))) 60)
+                 (lambda () (< count (todo-write-crash-tests--count agents)))
+                 60 (lambda () (todo-write-crash-tests--state emacs agents)))
                 (accept-process-output nil moment)
                 (pcase (random 10)
                   (0 (cl-incf (nth 0 killed))
