@@ -38,11 +38,12 @@ background.  UNSEEN means that it came to rest while it was not visible,
 DISMISSED that the user dismissed this state.  RESTED is the time at
 which it came to rest last.  LEFT means that the user left its session
 for another one.  REFUSED is the number of its calls that were refused
-after SEEN, when the user saw it last.  ABOUT is what its thread was begun with.
+after SEEN, when the user saw it last.  NEW is the number of files that
+were not reviewed, or nil.  ABOUT is what its thread was begun with.
 BUFFER caches its own buffer until the next transition; `none' means that
 it has none."
   plist activity ending reason since (background 0) unseen dismissed rested left (refused 0)
-  (seen 0) about buffer)
+  (seen 0) new about buffer)
 
 ;;; What a plist tells
 
@@ -82,10 +83,10 @@ other things changed, such as its plan."
   "Return the sort key of AGENT's attention, a number; 0 is first."
   (pcase (plist-get agent :attention)
     ('needs-you 0)
-    ('unseen 1)
-    ('working 2)
-    ('idle 3)
-    (_ 4)))
+    ('unseen (if (plist-get agent :new) 1 2))
+    ('working 3)
+    ('idle 4)
+    (_ 5)))
 
 (defun todo-write-agents-before-p (a b)
   "Return non-nil if agent A sorts before B, plists as from `todo-write-agents'.
@@ -131,7 +132,7 @@ Those that need the user come first; subagents are left out.  The keys are
   :requests   number of its open requests; see `todo-write-requests'
   :background number of commands that still run in its background
   :refused    number of its calls that were refused since you saw it
-  :new        number of files that you have not reviewed, or nil
+  :new        number of files that you have not reviewed, or nil if none
   :context    how full its context is, in percent, or nil if unknown
   :contextTokens  the number of tokens in it, or nil if unknown
   :dismissed  t if you dismissed its state
@@ -210,7 +211,9 @@ For `todo-write-events-functions'."
     ((or 'request (and 'observed (guard (member data '("TITLE" "STATE_UPDATE" "USAGE")))))
      (todo-write-agents--update thread))
     ((and 'observed (guard (equal data "TOOL_EXECUTION")))
-     (todo-write-agents--note-refusals thread))))
+     (todo-write-agents--note-refusals thread)
+     (todo-write-agents--note-new thread))
+    ('reviewed (todo-write-agents--note-new thread))))
 
 (defun todo-write-agents--update (thread &optional summary)
   "Update the agent of THREAD, and tell what changed.
@@ -220,6 +223,7 @@ SUMMARY is the `todo-write-summary' of THREAD if the caller has it."
                             (todo-write-agents--add thread))))
               (summary (or summary (todo-write-summary thread))))
     (todo-write-agents--note record thread summary)
+    (setf (todo-write-agents--record-new record) (todo-write-agents--new thread))
     (when todo-write-agents--silent
       (setf (todo-write-agents--record-refused record) 0))
     (todo-write-agents--renew record thread summary)))
@@ -286,7 +290,7 @@ SUMMARY is that of its plan."
           :requests (length (todo-write-requests thread))
           :background (todo-write-agents--record-background record)
           :refused (todo-write-agents--record-refused record)
-          :new nil
+          :new (todo-write-agents--record-new record)
           :context (plist-get summary :context)
           :contextTokens (plist-get summary :contextTokens)
           :dismissed (todo-write-agents--record-dismissed record)
@@ -361,6 +365,18 @@ What there was before tracking began is not new."
       (setf (todo-write-agents--record-refused record) refused)
       (if (todo-write-agents--visible-p record thread)
           (todo-write-agent-see thread)
+        (todo-write-agents--renew-shown record thread)))))
+
+(defun todo-write-agents--new (thread)
+  "Return the number of files of THREAD that were not reviewed, or nil."
+  (plist-get (todo-write-plan-unseen thread) :files))
+
+(defun todo-write-agents--note-new (thread)
+  "Note how many files of THREAD were not reviewed."
+  (when-let* ((record (todo-write-agents--record thread)))
+    (let ((new (todo-write-agents--new thread)))
+      (unless (eql new (todo-write-agents--record-new record))
+        (setf (todo-write-agents--record-new record) new)
         (todo-write-agents--renew-shown record thread)))))
 
 ;;; Seen and dismissed

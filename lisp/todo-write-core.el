@@ -44,7 +44,8 @@
        '(todo-write-auto-show todo-write-children todo-write-detail todo-write-history
          todo-write-log todo-write-org todo-write-page todo-write-story todo-write-view))
   (put 'todo-write-attention 'custom-loads
-       '(todo-write-header-line todo-write-list todo-write-mode-line todo-write-notify))
+       '(todo-write-hands todo-write-header-line todo-write-list todo-write-mode-line
+         todo-write-notify))
   (put 'todo-write-hosts 'custom-loads
        '(todo-write-agent-shell todo-write-connect todo-write-eca todo-write-efrit todo-write-follow
          todo-write-follow-sessions todo-write-gptel todo-write-mcp
@@ -52,7 +53,7 @@
   (put 'todo-write-faces 'custom-loads
        '(todo-write-answer todo-write-answer-text todo-write-attention
          todo-write-detail todo-write-fold todo-write-history todo-write-mode-line
-         todo-write-row todo-write-story todo-write-timeline)))
+         todo-write-review todo-write-row todo-write-story todo-write-timeline)))
 
 (defcustom todo-write-directory (locate-user-emacs-file "todo-write/")
   "Folder of the journals, or nil to keep lists in memory only.

@@ -16,6 +16,7 @@
 (require 'subr-x)
 (require 'todo-write-json)
 (require 'todo-write-machines)
+(require 'todo-write-plan)
 (require 'todo-write-row)
 (require 'todo-write-text)
 
@@ -89,6 +90,17 @@ or nil."
        (string-match-p "\\`https?://[[:ascii:]]+\\'" url)
        (string-match-p "\\`https?://[A-Za-z0-9.-]+/[A-Za-z0-9._~/-]+\\'" url)
        url))
+
+;;; Comments
+
+(defun todo-write-effect-told (observation)
+  "Return whether the agent was told of OBSERVATION, in parentheses.
+Return nil if that is no comment of the user."
+  (when (plist-get (plist-get observation :metadata) :comment)
+    (let ((comment (seq-find (lambda (comment)
+                               (equal (plist-get observation :id) (plist-get comment :id)))
+                             (todo-write-plan-comments (plist-get observation :threadId)))))
+      (if (plist-get comment :told) " (told)" " (not told yet)"))))
 
 ;;; Refusals
 

@@ -78,6 +78,7 @@ Each function is called with THREAD, WHAT and DATA, where WHAT is one of:
   `observed'  something else was recorded; DATA is its type, a string
   `request'   its agent asks the user, or a question was answered or
               withdrawn; DATA is its id, see `todo-write-requests'
+  `reviewed'  changes of files were marked as reviewed, or as new; DATA is nil
   `reading'   DATA percent of its session is read, nil if none is being read
   `forgotten' THREAD was forgotten; DATA is nil
   `spinner'   the spinner turned; THREAD and DATA are nil

@@ -29,12 +29,12 @@ A line below them shows the earlier ones.")
 (cl-defstruct (todo-write-footer--parts (:constructor todo-write-footer-make) (:copier nil))
   "What stands below the rows of a plan.
 DROPPED and CLEARED are items.  TURNS is as from `todo-write-footer-headings';
-RUNNING is the number of the turn in which the agent works, or nil.  OPEN is a
-list of what is open: `dropped', `cleared', `turns' for the earlier prompts,
+RUNNING is the number of the turn in which the agent works, or nil, and NEW are
+those of turns with changes that were not reviewed.  OPEN is a list of what is open: `dropped', `cleared', `turns' for the earlier prompts,
 ids of items, and (turn . N); (shut . N) is there if the turn that runs is
 not open.  WHOLE and EARLIER are as the arguments OPEN and EARLIER of
 `todo-write-story-insert', EARLIER a list of ids."
-  dropped cleared turns running open whole earlier)
+  dropped cleared turns running new open whole earlier)
 
 (defun todo-write-footer-headings (thread open)
   "Return the headings of turns that the plan of THREAD shows, and their number.
@@ -139,6 +139,8 @@ ID is that of an item, or (turn . N); WIDTH is the number of columns."
              for is-open = (if shut (not (member shut open)) (member id open))
              for start = (point)
              do (todo-write-footer--insert-heading heading parts columns is-open width)
+             (when (memql number (todo-write-footer--parts-new footer))
+               (todo-write-row-mark-new start))
              (todo-write-row-make-button start (point) 'todo-write-part
                                          (todo-write-text-help
                                           (or (plist-get heading :prompt)

@@ -129,7 +129,7 @@ gptel is not loaded yet, do this when it is, and return nil.  Turning off
 (todo-write-host-define "gptel"
   :mode 'todo-write-gptel-mode :feature 'gptel
   :switch-on #'todo-write-gptel--set-up :switch-off #'todo-write-gptel--take-away
-  :installed (lambda () (locate-library "gptel"))
+  :installed (lambda () (locate-library "gptel")) :draft #'todo-write-gptel--draft
   :remedy "M-x todo-write-gptel-mode, or that in the init file")
 
 (defun todo-write-gptel--set-up ()
@@ -230,6 +230,20 @@ For `todo-write-events-functions'."
   "Return the key of the thread of CHAT, a buffer, or nil if it has none yet."
   (and (buffer-live-p chat)
        (buffer-local-value 'todo-write-gptel-thread chat)))
+
+(defun todo-write-gptel--draft (thread text)
+  "Insert TEXT, if any, at the end of the chat of THREAD; return that, or nil.
+While the model answers, its answer stands there."
+  (when-let* ((chat (seq-find (lambda (chat) (equal thread (todo-write-gptel--thread-of chat)))
+                              todo-write-gptel--chats))
+              ((not (eq 'working (car (todo-write-activity thread))))))
+    (when text
+      (with-current-buffer chat
+        (save-excursion
+          (goto-char (point-max))
+          (unless (bolp) (insert "\n"))
+          (insert text "\n"))))
+    chat))
 
 (defun todo-write-gptel--request-begins (request)
   "Set the chat of REQUEST, gptel's state machine, to working.

@@ -32,9 +32,12 @@ not set `todo-write-view-thread' there.  PID returns the process id of the
 agent of a thread, for hosts that do not report it.  Both take a key and
 return nil for threads of others.  ANSWER takes a buffer, the id of a
 permission request of an agent there and that of an option, and returns
-nil if that buffer is not its own."
+nil if that buffer is not its own.  DRAFT takes the key of a thread and a
+text, puts it where the user writes to that agent, without sending it, and
+returns that buffer, or nil if the thread is not its own; for no text, it
+only returns the buffer."
   name mode feature switch-on switch-off state
-  installed remedy findings visit pid answer)
+  installed remedy findings visit pid answer draft)
 
 (defvar todo-write-host-all nil
   "The hosts whose files are loaded, sorted by name.")
@@ -118,6 +121,11 @@ ACCESSOR is that of the slot of the functions."
   "Have the host of BUFFER answer the permission request ID with OPTION.
 Return nil if it has no own way to do that."
   (todo-write-host--ask #'todo-write-host-answer buffer id option))
+
+(defun todo-write-host-draft-in (thread text)
+  "Have the host of THREAD show TEXT as a draft of the user; return its buffer.
+Return nil if it cannot.  For TEXT nil, only return the buffer."
+  (todo-write-host--ask #'todo-write-host-draft thread text))
 
 (provide 'todo-write-host)
 ;;; todo-write-host.el ends here

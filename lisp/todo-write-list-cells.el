@@ -15,6 +15,7 @@
 (require 'todo-write)
 (require 'todo-write-agents)
 (require 'todo-write-attention)
+(require 'todo-write-hands)
 (require 'todo-write-machines)
 (require 'todo-write-places)
 (require 'todo-write-row)
@@ -119,16 +120,31 @@ it, or a short id if the branches are equal or unknown."
 
 (defun todo-write-list-cells-now (agent summary)
   "Return why AGENT waits, failed or stopped, else the task in progress.
-The number of its refused calls that are new precedes that, and how full
-its context is from 70 % on.  SUMMARY is that of its plan."
+Before that come a file that you edit, too, the number of files to review,
+that of its refused calls that are new, and how full its context is from
+70 % on.  SUMMARY is that of its plan."
   (let ((current (plist-get summary :current)))
-    (string-join (delq nil (list (todo-write-list-cells--refused agent)
-                                 (and (<= 70 (or (plist-get agent :context) 0))
-                                      (todo-write-row-context agent))
-                                 (or (todo-write-agent-reason agent)
-                                     (todo-write-list-cells-ending agent)
-                                     (and current (todo-write-row-text current 'in_progress)))))
-                 " ")))
+    (string-join
+     (remove ""
+             (delq nil
+                   (list (todo-write-hands-note (plist-get agent :thread))
+                         (todo-write-list-cells--new agent)
+                         (string-join
+                          (delq nil (list (todo-write-list-cells--refused agent)
+                                          (and (<= 70 (or (plist-get agent :context) 0))
+                                               (todo-write-row-context agent))
+                                          (or (todo-write-agent-reason agent)
+                                              (todo-write-list-cells-ending agent)
+                                              (and current
+                                                   (todo-write-row-text current 'in_progress)))))
+                          " "))))
+     (format " %s " (todo-write-text-shape 'dot)))))
+
+(defun todo-write-list-cells--new (agent)
+  "Return how many files of AGENT are to be reviewed, or nil if none."
+  (when-let* ((files (plist-get agent :new)))
+    (propertize (format (if (= files 1) "%d file to review" "%d files to review") files)
+                'face 'todo-write-lines-new)))
 
 (defun todo-write-list-cells--refused (agent)
   "Return how many calls of AGENT were refused since you saw it, or nil."

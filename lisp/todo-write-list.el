@@ -23,6 +23,7 @@
 (require 'todo-write-agents)
 (require 'todo-write-attention)
 (require 'todo-write-commands)
+(require 'todo-write-hands)
 (require 'todo-write-list-cells)
 (require 'todo-write-menu)
 (require 'todo-write-page)
@@ -79,6 +80,7 @@ session for another one."
      ("RET" "Show its plan" todo-write-list-show)
      ("o" "Go to its buffer" todo-write-list-visit)
      ("C-o" "Look, stay here" todo-write-list-look)
+     ("v" "Review what is new" todo-write-review)
      ("m" "Seen or unseen" todo-write-list-toggle-seen)
      ("d" "Dismiss" todo-write-list-dismiss)
      ("k" "Forget…" todo-write-list-forget))
@@ -98,6 +100,7 @@ session for another one."
   ;; Emacs 28 never forgets an `add-hook' with a depth.
   (setq-local context-menu-functions (list t #'todo-write-menu-context))
   (add-hook 'todo-write-agent-functions #'todo-write-list--on-agent)
+  (todo-write-hands-watch 'list t)
   (add-hook 'todo-write-places-functions #'todo-write-list--on-place)
   (unless todo-write-list--timer
     (setq todo-write-list--timer (run-at-time 30 30 #'todo-write-list--tick)))
@@ -111,6 +114,7 @@ session for another one."
     (cancel-timer todo-write-list--timer)
     (setq todo-write-list--timer nil))
   (remove-hook 'todo-write-agent-functions #'todo-write-list--on-agent)
+  (todo-write-hands-watch 'list nil)
   (remove-hook 'todo-write-places-functions #'todo-write-list--on-place))
 
 ;;; Rows

@@ -29,6 +29,7 @@
 (require 'todo-write-agents)
 (require 'todo-write-attention)
 (require 'todo-write-commands)
+(require 'todo-write-hands)
 (require 'todo-write-row)
 (require 'todo-write-text)
 (require 'todo-write-view)
@@ -115,6 +116,7 @@ A cons, as from `todo-write-mode-line--selected'.")
                      (window-buffer-change-functions . todo-write-mode-line--look)
                      (window-selection-change-functions . todo-write-mode-line--look)))
       (funcall (if on #'add-hook #'remove-hook) hook function))
+    (todo-write-hands-watch 'mode-line on)
     (setq-default todo-write-mode-line-string nil)
     (setq todo-write-mode-line--tab-bar-text nil
           todo-write-mode-line--agents

@@ -9,7 +9,8 @@
 ;; uses task tools of its own, its hook `todo-write-mcp note' reports them once, after
 ;; its next tool call or at the end of its turn.
 ;;
-;; `M-x todo-write-tell' gives a working agent a message in the same ways.
+;; `M-x todo-write-tell' gives a working agent a message in the same ways, and so do the
+;; comments of a review.  The plan keeps them until the agent was told.
 ;;
 ;; The hook runs after each tool call, so on this machine it asks this Emacs only while an
 ;; empty file for its session is in the folder "told" beside the socket.
@@ -17,17 +18,18 @@
 ;;; Code:
 
 (require 'cl-lib)
+(require 'map)
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-here)
+(require 'todo-write-host)
+(require 'todo-write-plan)
 (require 'todo-write-plugin)
 (require 'todo-write-program)
 (require 'todo-write-machines)
 (require 'todo-write-socket)
-
-(defvar todo-write-note--messages (make-hash-table :test #'equal)
-  "The user's undelivered messages to agents, lists by thread, oldest first.")
+(require 'todo-write-story)
 
 (defvar todo-write-note-waiting nil
   "Threads whose hook must ask for another reason, a list.
@@ -45,23 +47,46 @@ Its key is in `todo-write-note-waiting'.")
 
 ;;; What is to be delivered
 
-(defun todo-write-note--text (edits messages)
-  "Return the text for the agent about EDITS and MESSAGES, lists, or nil."
-  (when (or edits messages)
-    (string-join
-     (append (and edits
-                  (cons "The user edited your task list; change your tasks accordingly." edits))
-             (mapcar (lambda (message) (concat "The user says: " message)) messages))
-     "\n")))
+(defun todo-write-note--untold (thread)
+  "Return the comments of THREAD that its agent was not told of."
+  (seq-remove (lambda (comment) (plist-get comment :told)) (todo-write-plan-comments thread)))
+
+(defun todo-write-note--place (about project)
+  "Return which line ABOUT, a plist, names in a file of PROJECT, or nil if none."
+  (pcase-let (((map :path :line) about))
+    (and path (concat (todo-write-story-relative path project)
+                      (if line (format ":%d" line) "")))))
+
+(defun todo-write-note--words (comment project)
+  "Return COMMENT, of an agent in PROJECT, as the agent gets it."
+  (pcase-let (((map :text :path :quote) comment))
+    (if (null path)
+        (concat "The user says: " text)
+      (string-join (append (list (format "The user comments on %s:"
+                                         (todo-write-note--place comment project)))
+                           (mapcar (lambda (line) (concat "> " line))
+                                   (and quote (split-string quote "\n")))
+                           (list text))
+                   "\n"))))
+
+(defun todo-write-note--text (thread edits comments)
+  "Return the text for the agent of THREAD about EDITS and COMMENTS, or nil."
+  (when (or edits comments)
+    (let ((project (plist-get (todo-write-about thread) :project)))
+      (string-join
+       (append (and edits
+                    (cons "The user edited your task list; change your tasks accordingly." edits))
+               (mapcar (lambda (comment) (todo-write-note--words comment project)) comments))
+       "\n"))))
 
 (defun todo-write-note--deliver (thread function)
   "Call FUNCTION with the undelivered text for the agent of THREAD, or nil.
 If it returns non-nil, the text counts as delivered."
   (let* ((edits (todo-write-core-call todo-write-dyn--untold-edits thread))
-         (messages (gethash thread todo-write-note--messages))
-         (delivered (funcall function (todo-write-note--text edits messages))))
+         (comments (todo-write-note--untold thread))
+         (delivered (funcall function (todo-write-note--text thread edits comments))))
     (when delivered
-      (remhash thread todo-write-note--messages)
+      (todo-write-plan-note-told thread comments)
       (when (and edits (todo-write-core-call todo-write-dyn--take-untold thread))
         ;; Rows say of the user's tasks whether the agent knows them.
         (let ((inhibit-quit t))
@@ -88,17 +113,16 @@ Only the main agents of Claude Code have one."
                             (todo-write-note--session thread))))
     (todo-write-core-call todo-write-dyn--door-tell
       (todo-write-machines-of-thread thread) session
-      (or (gethash thread todo-write-note--messages)
-          (member thread todo-write-note-waiting)
+      (or (member thread todo-write-note-waiting)
+          (todo-write-note--untold thread)
           (todo-write-core-call todo-write-dyn--untold-edits thread)))))
 
-(defun todo-write-note--on-event (thread what _data)
-  "Update the file for the hook of THREAD soon if WHAT is a change of its list.
-If THREAD was forgotten, forget its messages: it may be begun again.
-For `todo-write-events-functions'."
-  (when (eq what 'forgotten)
-    (remhash thread todo-write-note--messages))
-  (when (and (eq what 'change)
+(defun todo-write-note--on-event (thread what data)
+  "Update the file for the hook of THREAD soon if WHAT with DATA can matter.
+A session that goes on after a restart may have comments of which its
+agent was not told.  For `todo-write-events-functions'."
+  (when (and (or (memq what '(change activity reading))
+                 (and (eq what 'observed) (equal data "STATE_UPDATE")))
              (string-prefix-p "claude:" (todo-write-machines-bare-key thread))
              (todo-write-socket-reached-p (todo-write-machines-of-thread thread))
              (not (member thread todo-write-note--changed)))
@@ -114,8 +138,7 @@ For `todo-write-events-functions'."
 
 (defun todo-write-note-tell-machine (machine)
   "Let the hooks on MACHINE, which is connected again, ask this Emacs."
-  (dolist (thread (seq-uniq (append (hash-table-keys todo-write-note--messages)
-                                    todo-write-note-waiting
+  (dolist (thread (seq-uniq (append todo-write-note-waiting
                                     (todo-write-threads-loaded))))
     (when (equal machine (todo-write-machines-of-thread thread))
       (todo-write-note-update thread))))
@@ -148,35 +171,63 @@ See `todo-write-socket--roles'."
 ;;; The user's command
 
 (defun todo-write-note--channel (thread)
-  "Return how a message reaches the agent of THREAD, `result', `hook' or nil."
+  "Return how a message reaches the agent of THREAD, or nil.
+The value is `result', `hook' or `draft'."
   (cond ((todo-write-program-serving thread) 'result)
-        ((not (todo-write-socket-reached-p (todo-write-machines-of-thread thread))) nil)
+        ((not (todo-write-socket-reached-p (todo-write-machines-of-thread thread)))
+         (and (todo-write-host-draft-in thread nil) 'draft))
         ((todo-write-machines-of-thread thread)
          (and (member (todo-write-machines-of-thread thread) todo-write-note--hook-machines) 'hook))
-        ((and (todo-write-note--session thread) (todo-write-plugin-installed-p)) 'hook)))
+        ((and (todo-write-note--session thread) (todo-write-plugin-installed-p)) 'hook)
+        ((todo-write-host-draft-in thread nil) 'draft)))
+
+(defconst todo-write-note--most 4000
+  "Maximum number of characters of a message.")
 
 ;;;###autoload
-(defun todo-write-tell (thread message)
-  "Give the agent of THREAD the MESSAGE of one line.
+(defun todo-write-tell (thread message &optional about)
+  "Give the agent of THREAD the MESSAGE.
 It arrives with the next result of `todo_write', or by the plugin for
-Claude Code after its next tool call or at the end of its turn.  No
-message reaches other agents."
+Claude Code after its next tool call or at the end of its turn; several
+arrive as one.  In a chat of gptel, it becomes a draft at the end.  The
+plan keeps it until then, also across sessions of Emacs.
+
+ABOUT is nil or a plist that says which changed lines MESSAGE is about:
+:path :line :quote :items, as `todo-write-comment' tells them.  If no
+message reaches the agent, such a comment is copied, together with those
+that were not told before."
   (interactive
    (let ((thread (todo-write-here-thread)))
      (todo-write-note--check thread)
      (list thread (read-string "Message to the agent: "))))
-  (let ((channel (todo-write-note--check thread))
-        (message (string-trim (replace-regexp-in-string "[[:cntrl:]]+" " " message))))
+  (let ((channel (if about (todo-write-note--channel thread) (todo-write-note--check thread)))
+        (message (todo-write-note--clean message (and about t))))
     (when (string-empty-p message)
       (user-error "The message is empty"))
-    (puthash thread (append (gethash thread todo-write-note--messages) (list message))
-             todo-write-note--messages)
+    (when (> (length message) todo-write-note--most)
+      (user-error "The message is longer than %d characters" todo-write-note--most))
+    (let ((place (todo-write-note--place about (plist-get (todo-write-about thread) :project))))
+      (apply #'todo-write-plan-comment thread message
+             (concat "you" (and place (concat " on " place)) ": " message)
+             about))
     (todo-write-note-update thread)
-    (message "The agent gets the message %s%s"
-             (if (eq channel 'result) "with the next result of todo_write"
-               "after its next tool call, or at the end of its turn")
-             (if (eq 'working (car (todo-write-activity thread))) ""
-               "; it is not working now"))))
+    (pcase channel
+      ((or 'result 'hook)
+       (message "The agent gets the message %s%s"
+                (if (eq channel 'result) "with the next result of todo_write"
+                  "after its next tool call, or at the end of its turn")
+                (if (eq 'working (car (todo-write-activity thread))) ""
+                  "; it is not working now")))
+      ('draft
+       (todo-write-note--deliver
+        thread (lambda (text) (message "The message is a draft in %s; send it there"
+                                       (todo-write-host-draft-in thread text)))))
+      (_ (kill-new (todo-write-note--text thread nil (todo-write-note--untold thread)))
+         (message "No message reaches this agent; copied, so that you can paste it there")))))
+
+(defun todo-write-note--clean (text lines)
+  "Return TEXT without control characters; keep line breaks if LINES is non-nil."
+  (string-trim (replace-regexp-in-string (if lines "[\0-\x8\xb-\x1f\x7f]+" "[[:cntrl:]]+") " " text)))
 
 (defun todo-write-note--check (thread)
   "Return how a message reaches the agent of THREAD; signal a `user-error' if none."

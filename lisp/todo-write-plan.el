@@ -11,6 +11,8 @@
 ;;; Code:
 
 (require 'cl-lib)
+(require 'map)
+(require 'seq)
 (require 'todo-write-activity)
 (require 'todo-write-core)
 (require 'todo-write-events)
@@ -130,6 +132,80 @@ observations in memory."
 FILE is the absolute name of a file, and PATCH a diff of it alone.  ID
 and PATH are as in `todo-write-patch'."
   (todo-write-core-call todo-write-dyn--patches thread id path))
+
+;;; Review
+
+(defun todo-write-plan-review-files (thread &optional id path entry all)
+  "Return the new changes of THREAD, file by file, as a plist.
+ID and PATH are as in `todo-write-new'; ENTRY, the id of an observation,
+limits them to its changes.  If ALL is non-nil, reviewed changes are
+among them.  The keys are :newest, a number for `todo-write-plan-newer',
+and :files, a list of plists:
+  :path     the absolute name
+  :patch    the net difference, \"\" if all cancels out
+  :reason   why that is not one difference, a string, or nil
+  :changes  those that are new, for `todo-write-plan-mark'
+  :items    the ids of the items in progress at any of them"
+  (let ((todo-write-core-wait-words "Comparing files"))
+    (todo-write-core-call todo-write-dyn--review-files thread id path entry all)))
+
+(defun todo-write-plan-newer (thread id path newest)
+  "Return the number of files of THREAD with new changes after NEWEST.
+ID and PATH are as in `todo-write-new'."
+  (todo-write-core-call todo-write-dyn--review-newer thread id path newest))
+
+(defun todo-write-plan-mark (thread changes reviewed)
+  "Mark CHANGES of THREAD as reviewed if REVIEWED is non-nil, else as new.
+Return those that were not.  CHANGES is a list as from
+`todo-write-plan-review-files'."
+  (todo-write-core-configure)
+  (let* ((inhibit-quit t)
+         (marked (todo-write-core-call todo-write-dyn--mark-each thread changes reviewed)))
+    (when marked
+      (todo-write-events-dispatch thread 'reviewed))
+    marked))
+
+(defun todo-write-plan-unseen (thread)
+  "Return what of the agent's changes of THREAD was not reviewed, or nil.
+What its transcript had before this package read it does not count.  The
+value is a plist: :files, the number of files; :items, the ids of the
+items in progress at the time; :turns, the numbers of the turns."
+  (todo-write-core-call todo-write-dyn--unseen thread))
+
+;;; Comments
+
+(defun todo-write-plan-comment (thread text &optional shown &rest about)
+  "Record that the user says TEXT to the agent of THREAD; return the comment.
+SHOWN is what the story shows, by default TEXT.  ABOUT is a plist: :path,
+the absolute name of a file, :line, a number, and :quote, some of its
+changed lines; and :items, the ids of the tasks that it is about.  All are
+optional.  The value is as in `todo-write-plan-comments'."
+  (pcase-let* (((map :path :line :quote :items) about)
+               (fields (append (list :text text)
+                               (and path (list :path path))
+                               (and line (list :line line))
+                               (and quote (list :quote quote))))
+               (observation (apply #'todo-write-observe thread "STATE_UPDATE"
+                                   (list :text (or shown text))
+                                   :comment fields
+                                   (and items (list :items (vconcat items))))))
+    (seq-find (lambda (comment) (equal (plist-get comment :id) (plist-get observation :id)))
+              (todo-write-plan-comments thread))))
+
+(defun todo-write-plan-comments (thread)
+  "Return what the user said to the agent of THREAD, oldest first.
+The value is a list of plists: :id, of the observation; :number, its
+number; :timestamp; :text; :path, :line and :quote, nil unless it is about
+a file; and :told, t if the agent was told."
+  (todo-write-core-call todo-write-dyn--comments thread))
+
+(defun todo-write-plan-note-told (thread comments)
+  "Record that the agent of THREAD was told of COMMENTS."
+  (when comments
+    (todo-write-observe thread "STATE_UPDATE" '(:told t)
+                        :toldComments (vconcat (mapcar (lambda (comment)
+                                                          (plist-get comment :number))
+                                                        comments)))))
 
 (defun todo-write-plan-newest-of-project ()
   "Return the key of the newest kept thread of the current project, or nil."

@@ -77,6 +77,9 @@
 (defface todo-write-lines-removed '((t :inherit error))
   "Face of the number of lines removed.")
 
+(defface todo-write-lines-new '((t :inherit bold :underline t))
+  "Face of numbers of lines, and of a count, of which some are not reviewed.")
+
 (defface todo-write-failed '((t :inherit error))
   "Face of errors.")
 
@@ -345,6 +348,22 @@ The value has no face unless FACED is non-nil; see `todo-write-row-mark-work'."
                                          failed refused refused))
                                end t)
         (put-text-property (match-beginning 1) (match-end 1) 'face 'todo-write-failed)))))
+
+(defun todo-write-row-mark-new (start)
+  "Let the numbers of lines between START and point stand out as not reviewed."
+  (while (< start (point))
+    (let ((face (get-text-property start 'face))
+          (end (next-single-property-change start 'face nil (point))))
+      (when (memq face '(todo-write-lines-added todo-write-lines-removed))
+        (put-text-property start end 'face (list 'todo-write-lines-new face)))
+      (setq start end))))
+
+(defun todo-write-row-files-new (unseen)
+  "Return how many files of UNSEEN are new, or nil if that is nil.
+UNSEEN is as from `todo-write-plan-unseen'."
+  (when unseen
+    (propertize (concat (todo-write-text-count (plist-get unseen :files) "file") " new")
+                'face 'todo-write-lines-new)))
 
 (defun todo-write-row-insert-flow (parts separator indent width)
   "Insert PARTS, strings, in lines of WIDTH columns, of which INDENT are blank.

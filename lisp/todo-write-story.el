@@ -226,7 +226,7 @@ Return nil if it is."
     (todo-write-story--make-entry
      :key (plist-get observation :id) :kind 'change
      :time (plist-get observation :timestamp)
-     :text (todo-write-row-line text 400))))
+     :text (todo-write-row-line (concat text (todo-write-effect-told observation)) 400))))
 
 (defun todo-write-story--answer (request)
   "Return how REQUEST ended in words."

@@ -18,6 +18,7 @@
 (require 'todo-write-children)
 (require 'todo-write-detail)
 (require 'todo-write-footer)
+(require 'todo-write-hands)
 (require 'todo-write-page)
 (require 'todo-write-place)
 (require 'todo-write-machines)
@@ -58,6 +59,9 @@ See `todo-write-footer'.")
 
 (defvar-local todo-write-view-rows--work nil
   "The numbers of lines that the agent added and removed, a list, or nil.")
+
+(defvar-local todo-write-view-rows--unseen nil
+  "What was not reviewed; see `todo-write-plan-unseen'.")
 
 (defvar-local todo-write-view-rows--message nil
   "The newest thing that the agent said, a string, or nil.")
@@ -151,12 +155,15 @@ CATEGORY is a symbol with the text properties of its line."
   (let* ((id (todo-write-view-rows-row-id row))
          (item (todo-write-view-rows-row-item row))
          (ghost (todo-write-view-rows-row-ghost row))
+         (start (point))
          (kind (if ghost 'removed (todo-write-row-kind item (todo-write-view-rows-paused-p)))))
     (todo-write-row-insert item kind (unless ghost (todo-write-view-rows--spent id))
                            todo-write-page-width nil
                            (unless ghost (todo-write-view-rows--note id item))
                            (unless ghost (todo-write-view-rows--row-work id))
                            (todo-write-view-rows-row-category row))
+    (when (member id (plist-get todo-write-view-rows--unseen :items))
+      (todo-write-row-mark-new start))
     (todo-write-view-rows--insert-below id item)
     (if (memq kind '(in_progress paused))
         (cl-pushnew id todo-write-view-rows-running :test #'equal)
@@ -180,12 +187,14 @@ CATEGORY is a symbol with the text properties of its line."
     (if blocked
         (cl-pushnew id todo-write-view-rows-blocked :test #'equal)
       (setq todo-write-view-rows-blocked (delete id todo-write-view-rows-blocked)))
-    (todo-write-row-note
-     item (and blocked
-               (mapcar #'todo-write-view-rows-row-item
-                       (ewoc-collect todo-write-place-ewoc
-                                     (lambda (row) (not (todo-write-view-rows-row-ghost row))))))
-     todo-write-view-rows-summary)))
+    (or (and (equal id (todo-write-view-rows-current-id))
+             (todo-write-hands-note todo-write-view-thread))
+        (todo-write-row-note
+         item (and blocked
+                   (mapcar #'todo-write-view-rows-row-item
+                           (ewoc-collect todo-write-place-ewoc
+                                         (lambda (row) (not (todo-write-view-rows-row-ghost row))))))
+         todo-write-view-rows-summary))))
 
 (defun todo-write-view-rows--insert-below (id item)
   "Insert the lines below the row of ITEM, whose id is ID."
@@ -239,10 +248,11 @@ CATEGORY is a symbol with the text properties of its line."
 (defun todo-write-view-rows--agent-line ()
   "Return what the agent does, since when, and what it said last, or nil."
   (let ((activity (todo-write-view-rows--activity))
-        (context (todo-write-row-context todo-write-view-rows-summary)))
+        (context (todo-write-row-context todo-write-view-rows-summary))
+        (new (todo-write-row-files-new todo-write-view-rows--unseen)))
     ;; Each write asks, and most plans have no such line.
-    (when (or todo-write-view-rows-host activity context todo-write-view-rows--message)
-      (string-join (delq nil (list todo-write-view-rows-host activity
+    (when (or todo-write-view-rows-host activity new context todo-write-view-rows--message)
+      (string-join (delq nil (list todo-write-view-rows-host activity new
                                    (and context (propertize context 'face 'todo-write-detail))
                                    (todo-write-view-rows--quote todo-write-view-rows--message)))
                    (propertize (format " %s " (todo-write-text-shape 'dot))
@@ -294,9 +304,10 @@ read, return how much of it is."
       (todo-write-story-unmark (todo-write-row-line text 400)))))
 
 (defun todo-write-view-rows-read-work ()
-  "Read what the agent said and did, for the header and the last line."
+  "Read what the agent said and did, and what of it was not reviewed."
   (let ((thread todo-write-view-thread))
-    (setq todo-write-view-rows--message (and thread (todo-write-view-rows--newest-message thread))
+    (setq todo-write-view-rows--unseen (and thread (todo-write-plan-unseen thread))
+          todo-write-view-rows--message (and thread (todo-write-view-rows--newest-message thread))
           todo-write-view-rows-host (and thread (todo-write-view-rows-read-host thread))
           todo-write-view-rows--work (and thread (todo-write-view-rows--lines thread)))
     (todo-write-view-rows-read-turns)))
@@ -347,6 +358,7 @@ to no row, and what the rows do not show; see `todo-write-footer'."
                       :cleared todo-write-view-rows-cleared
                       :turns todo-write-view-rows-turns
                       :running (todo-write-view-rows-running-turn)
+                      :new (plist-get todo-write-view-rows--unseen :turns)
                       :open todo-write-view-rows-open
                       :whole todo-write-view-rows-whole
                       :earlier todo-write-view-rows-earlier))

@@ -24,6 +24,7 @@
 (require 'todo-write-commands)
 (require 'todo-write-edit)
 (require 'todo-write-fold)
+(require 'todo-write-hands)
 (require 'todo-write-here)
 (require 'todo-write-menu)
 (require 'todo-write-page)
@@ -57,6 +58,7 @@
      ("RET" "Visit or open" todo-write-view-visit)
      ("TAB" "Open or fold" todo-write-view-toggle)
      ("=" "Diff" todo-write-show-diff)
+     ("v" "Review what is new" todo-write-review)
      ("t" "Next status" todo-write-edit-cycle-status)
      ("e" "Edit text" todo-write-edit-text)
      ("+" "Add one after it" todo-write-edit-add)
@@ -102,6 +104,7 @@ and \\=✗ gone before it was completed.
                 #'todo-write-view-move-undisplayed)
   (cl-pushnew (current-buffer) todo-write-view-draw-buffers)
   (add-hook 'todo-write-events-functions #'todo-write-view--on-event)
+  (todo-write-hands-watch 'view t)
   ;; Deleting the narrowest window changes the size of no other one.
   (add-hook 'window-configuration-change-hook #'todo-write-view--fit nil t)
   (dolist (hook '(text-scale-mode-hook display-line-numbers-mode-hook buffer-face-mode-hook))
@@ -129,6 +132,7 @@ and \\=✗ gone before it was completed.
   (mapc #'delete-overlay todo-write-view-rows-flashes)
   (unless (todo-write-view-draw-live-buffers)
     (remove-hook 'todo-write-events-functions #'todo-write-view--on-event)
+    (todo-write-hands-watch 'view nil)
     (when todo-write-view--event-timer
       (cancel-timer todo-write-view--event-timer)
       (setq todo-write-view--event-timer nil)))
@@ -152,6 +156,8 @@ For `todo-write-events-functions'."
      (when (equal data "STATE_UPDATE")
        (todo-write-view--on-observe thread data)))
     ('observed (todo-write-view--on-observe thread data))
+    ('reviewed (todo-write-view-draw-in-buffers (equal thread todo-write-view-thread)
+                 (todo-write-view-draw-all)))
     ('forgotten (todo-write-view--on-forget thread))))
 
 (defun todo-write-view--on-change (thread outcome)

@@ -128,7 +128,7 @@ for a name counts as remote."
   "Show the whole call of ENTRY of THREAD and what it returned."
   (let ((output (todo-write-story-output entry))
         (call (plist-get (todo-write-story-entry-call entry) :content))
-        (folder (todo-write-visit--folder thread)))
+        (folder (todo-write-visit-folder thread)))
     (unless (or output call)
       (user-error "Nothing more is recorded of this"))
     (with-current-buffer (get-buffer-create "*todo-write-output*")
@@ -147,7 +147,7 @@ for a name counts as remote."
       (goto-char (point-min))
       (pop-to-buffer (current-buffer)))))
 
-(defun todo-write-visit--folder (thread)
+(defun todo-write-visit-folder (thread)
   "Return the folder of the project of THREAD, or the home folder if it is gone."
   (let ((project (plist-get (todo-write-about thread) :project)))
     (if (and project (or (file-remote-p project) (file-directory-p project)))
@@ -181,8 +181,8 @@ Text that looks like the header of another file leads nowhere."
   "Let `diff-mode' alone if this is the last buffer of recorded changes."
   (unless (seq-some (lambda (buffer)
                       (and (not (eq buffer (current-buffer)))
-                           (eq (buffer-local-value 'major-mode buffer)
-                               'todo-write-visit-diff-mode)))
+                           (provided-mode-derived-p (buffer-local-value 'major-mode buffer)
+                                                    'todo-write-visit-diff-mode)))
                     (buffer-list))
     (advice-remove 'diff-find-file-name #'todo-write-visit--find-diff-file)))
 
@@ -205,20 +205,28 @@ NOPROMPT and REST."
              (get-text-property (1- end) 'todo-write-visit-file)))
       (user-error "No file here")))
 
+(defun todo-write-visit-insert-patch (thread file patch)
+  "Insert PATCH, of the recorded FILE of THREAD, for a buffer in `diff-mode'."
+  (insert (propertize patch 'todo-write-visit-file (list thread file))))
+
+(defun todo-write-visit-begin-diff (folder)
+  "Make FOLDER the one to which names in this buffer's diff are relative."
+  ;; Below the root, the rest of a name could be that of a remote file.
+  (setq default-directory (if (equal folder "/") (file-name-quote folder) folder)))
+
 (defun todo-write-visit--diff (thread patches what)
   "Show PATCHES, recorded changes of THREAD, in `diff-mode'.
 PATCHES is a list of (FILE . PATCH).  WHAT says in words whose changes
 they are.  Signal a `user-error' if nothing is recorded."
   (unless (seq-some #'cdr patches)
     (user-error "No changes of %s are recorded" what))
-  (let ((folder (todo-write-visit--folder thread)))
+  (let ((folder (todo-write-visit-folder thread)))
     (with-current-buffer (get-buffer-create "*todo-write-diff*")
       (let ((inhibit-read-only t))
         (erase-buffer)
         (pcase-dolist (`(,file . ,patch) patches)
-          (insert (propertize (or patch "") 'todo-write-visit-file (list thread file)))))
-      ;; Below the root, the rest of a name could be that of a remote file.
-      (setq default-directory (if (equal folder "/") (file-name-quote folder) folder))
+          (todo-write-visit-insert-patch thread file (or patch ""))))
+      (todo-write-visit-begin-diff folder)
       (todo-write-visit-diff-mode)
       (setq header-line-format (concat " Changes of " (string-replace "%" "%%" what)))
       (goto-char (point-min))
@@ -234,7 +242,7 @@ an absolute file name, limits them to one file.  The buffer is in
 is at point in a plan: an entry, a file or a task.  Elsewhere, show those
 of the whole plan at point or of this buffer, by default of that of
 `todo-write-show'."
-  (interactive (todo-write-visit--diff-at-point))
+  (interactive (todo-write-visit-at-point))
   (if (todo-write-story-entry-p path)
       (todo-write-visit--diff thread
                               (mapcar (lambda (file)
@@ -242,18 +250,23 @@ of the whole plan at point or of this buffer, by default of that of
                                       (todo-write-story-files path))
                               "this entry")
     (todo-write-visit--diff thread (todo-write-plan-patches thread id path)
-                            (cond (path (todo-write-row-line path))
-                                  ((stringp id)
-                                   (todo-write-row-line
-                                    ;; The task of an earlier list is no longer an item.
-                                    (or (plist-get (todo-write-item thread id) :content)
-                                        "this task")))
-                                  ((eq 'turn (car-safe id)) "what followed this prompt")
-                                  (id "this task")
-                                  (t "this plan")))))
+                            (todo-write-visit-what thread id path))))
 
-(defun todo-write-visit--diff-at-point ()
-  "Return the arguments of `todo-write-show-diff' for what is at point."
+(defun todo-write-visit-what (thread id path)
+  "Return in words what the changes of ID and PATH in THREAD are changes of.
+They are as for `todo-write-show-diff'."
+  (cond (path (todo-write-row-line path))
+        ((stringp id)
+         (todo-write-row-line
+          ;; The task of an earlier list is no longer an item.
+          (or (plist-get (todo-write-item thread id) :content) "this task")))
+        ((eq 'turn (car-safe id)) "what followed this prompt")
+        (id "this task")
+        (t "this plan")))
+
+(defun todo-write-visit-at-point ()
+  "Return what is at point as a list (THREAD ID PATH).
+They are as for `todo-write-show-diff', of which PATH may be an entry."
   (let* ((entry (get-text-property (point) 'todo-write-entry))
          (id (or (and entry (todo-write-story-entry-part entry))
                  (get-text-property (point) 'todo-write-part)

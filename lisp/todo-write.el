@@ -423,18 +423,29 @@ exactly, the patches of the file stand one after the other, after a line
 that begins with \"# Not composed\" and says why.  The value is \"\" if
 nothing is new, or if all of it cancels out.  Signal
 `todo-write-journal-error' if the journal cannot be read."
-  (todo-write-core-call todo-write-dyn--review-patch thread id path))
+  (mapconcat (lambda (file) (plist-get file :patch))
+             (plist-get (todo-write-plan-review-files thread id path) :files) ""))
 
 (defun todo-write-mark-reviewed (thread &optional id path)
   "Mark the new changes of THREAD as reviewed; return their number.
 ID and PATH are as in `todo-write-new'.  `todo-write-mark-new' takes it
 back."
-  (todo-write-core-call todo-write-dyn--mark-changes thread id path t))
+  (todo-write--mark thread id path t))
 
 (defun todo-write-mark-new (thread &optional id path)
   "Mark the reviewed changes of THREAD as new again; return their number.
 ID and PATH are as in `todo-write-new'."
-  (todo-write-core-call todo-write-dyn--mark-changes thread id path nil))
+  (todo-write--mark thread id path nil))
+
+(defun todo-write--mark (thread id path reviewed)
+  "Mark changes of THREAD as REVIEWED or new; return the number of the others.
+ID and PATH are as in `todo-write-new'."
+  (todo-write-core-configure)
+  (let* ((inhibit-quit t)
+         (count (todo-write-core-call todo-write-dyn--mark-changes thread id path reviewed)))
+    (when (> count 0)
+      (todo-write-events-dispatch thread 'reviewed))
+    count))
 
 (defun todo-write-item-changes (thread id)
   "Return the changes of item ID of THREAD, oldest first.

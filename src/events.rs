@@ -1,5 +1,6 @@
 //! What happens in a thread beside its list: events, the work they add up to, and what of them is kept.
 
+pub mod comments;
 pub mod edit;
 pub mod git;
 mod names;

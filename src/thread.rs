@@ -24,8 +24,9 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, Problem};
 use crate::events::Millis;
+use crate::events::comments::Comments;
 use crate::events::observation::Observations;
-use crate::events::review::{Review, Scope};
+use crate::events::review::{ChangeId, Review, Scope, Unseen};
 use crate::events::session::Session;
 use crate::events::turns::{Turn, Turns};
 use crate::events::work::{Part, Work, WorkSums, is_refused};
@@ -87,6 +88,8 @@ wire_names! {
 pub struct Thread {
     key: String,
     about: Map<String, Value>,
+    /// When its journal was begun, or 0.
+    begun: Millis,
     revisions: Revisions,
     /// The number of the next item id.
     next_id: u64,
@@ -98,6 +101,7 @@ pub struct Thread {
     observations: Observations,
     work: WorkSums,
     review: Review,
+    comments: Comments,
     /// What the program says of its session.
     session: Session,
     turns: Turns,
@@ -148,6 +152,7 @@ impl Thread {
         Thread {
             key: key.to_owned(),
             about,
+            begun: 0,
             revisions: Revisions::default(),
             next_id: 1,
             agent: AgentView::default(),
@@ -157,6 +162,7 @@ impl Thread {
             observations: Observations::new(history_limit),
             work: WorkSums::default(),
             review: Review::default(),
+            comments: Comments::default(),
             session: Session::default(),
             turns: Turns::default(),
             is_abridged: false,
@@ -168,6 +174,11 @@ impl Thread {
             journal_bytes: 0,
             refused: None,
         }
+    }
+
+    /// The new thread, as begun at a time.
+    pub(crate) fn begun_at(self, now: Millis) -> Thread {
+        Thread { begun: now, ..self }
     }
 
     /// The key, chosen by the host.
@@ -402,6 +413,27 @@ impl Thread {
     /// The changes of files, and which of them were reviewed.
     pub(crate) fn review(&self) -> &Review {
         &self.review
+    }
+
+    /// What the user said to the agent.
+    pub(crate) fn comments(&self) -> &Comments {
+        &self.comments
+    }
+
+    /// What is new of the changes that were made since this thread was begun. What a transcript had before
+    /// that would be too much to review.
+    pub(crate) fn unseen(&self) -> Unseen<'_> {
+        self.review.unseen(self.begun)
+    }
+
+    /// Marks some changes as reviewed, or as new again. Returns those that were not marked so.
+    pub(crate) fn mark_each(&mut self, changes: &[ChangeId], reviewed: bool, now: Millis) -> Vec<ChangeId> {
+        let marking = self.review.marking_each(changes, reviewed);
+        let changes = marking.changes.clone();
+        if !changes.is_empty() {
+            self.make(Record::Review { timestamp: now, marking });
+        }
+        changes
     }
 
     /// Marks changes as reviewed, or as new again. Returns the number of those that were not marked so.

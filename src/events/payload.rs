@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::events::Millis;
+use crate::events::comments::Comment;
 use crate::events::git::GitOperation;
 use crate::events::observation::Phase;
 use crate::events::session::{Context, Cost, Goal};
@@ -332,6 +333,10 @@ wire_fields! {
         refused_list: Value = "refusedList",
         /// Whether the journal is so long that contents are abridged from now on.
         abridged: bool = "abridged",
+        /// What the user says to the agent.
+        comment: Comment = "comment",
+        /// The numbers of the observations of comments that the agent was told of.
+        told_comments: Vec<u64> = "toldComments",
     }
 }
 

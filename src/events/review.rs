@@ -5,10 +5,11 @@
 //! others did to it since. That is exact, or it is not done at all.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
+use crate::events::Millis;
 use crate::events::observation::Observation;
 use crate::events::patch::{ChangedFile, FileChange, complete, complete_within};
 use crate::events::payload::FileEntry;
@@ -100,11 +101,15 @@ pub struct Marking {
 
 /// A change of a thread, without its patch.
 #[derive(Clone, Debug)]
-struct Known {
-    id: ChangeId,
+pub(crate) struct Known {
+    /// Its name.
+    pub id: ChangeId,
+    timestamp: Millis,
     turn: usize,
-    items: Vec<String>,
-    file: FileEntry,
+    /// The ids of the items in progress.
+    pub items: Vec<String>,
+    /// The file, without its patch.
+    pub file: FileEntry,
 }
 
 /// The changes of a thread and their marks.
@@ -127,6 +132,7 @@ impl Review {
             }
             self.changes.push_back(Known {
                 id: (observation.number, place),
+                timestamp: observation.timestamp,
                 turn,
                 items: items.to_vec(),
                 file: file.without_patch(),
@@ -142,9 +148,27 @@ impl Review {
         self.known(of).filter(move |change| !self.marks.has(change.id))
     }
 
-    /// The new changes, oldest first, with the names of their files.
-    pub(crate) fn new_changes<'r>(&'r self, of: Scope<'r>) -> impl Iterator<Item = (ChangeId, &'r str)> {
-        self.fresh(of).map(|change| (change.id, change.file.path.as_str()))
+    /// The changes, oldest first, and whether they are new.
+    pub(crate) fn changes<'r>(&'r self, of: Scope<'r>) -> impl Iterator<Item = (&'r Known, bool)> {
+        self.known(of).map(|change| (change, !self.marks.has(change.id)))
+    }
+
+    /// The number of the newest observation of a change, or 0.
+    pub(crate) fn newest(&self) -> u64 {
+        self.changes.back().map_or(0, |change| change.id.0)
+    }
+
+    /// What is new of the changes that were made since a time.
+    pub(crate) fn unseen(&self, since: Millis) -> Unseen<'_> {
+        let mut unseen = Unseen::default();
+        // Each event of the agent asks. None is earlier than the one before it.
+        let from = self.changes.partition_point(|change| change.timestamp < since);
+        for change in self.changes.range(from..).filter(|change| !self.marks.has(change.id)) {
+            unseen.files.insert(&change.file.path);
+            unseen.items.extend(change.items.iter().map(String::as_str));
+            unseen.turns.insert(change.turn);
+        }
+        unseen
     }
 
     /// What is new, if anything is.
@@ -158,10 +182,18 @@ impl Review {
         let changes: Vec<ChangeId> = changes.map(|change| change.id).collect();
         let count = changes.len();
         if of.is_whole() {
-            let until = self.changes.back().map_or(0, |change| change.id.0);
-            return (Marking { reviewed, changes: Vec::new(), until: Some(until) }, count);
+            return (Marking { reviewed, changes: Vec::new(), until: Some(self.newest()) }, count);
         }
         (Marking { reviewed, changes, until: None }, count)
+    }
+
+    /// Those of some changes that are known and not marked so, as marks.
+    pub(crate) fn marking_each(&self, changes: &[ChangeId], reviewed: bool) -> Marking {
+        let wanted: HashSet<ChangeId> = changes.iter().copied().collect();
+        let is_to_mark =
+            |change: &&Known| wanted.contains(&change.id) && self.marks.has(change.id) != reviewed;
+        let changes = self.changes.iter().filter(is_to_mark).map(|change| change.id).collect();
+        Marking { reviewed, changes, until: None }
     }
 
     /// Marks changes.
@@ -186,23 +218,43 @@ impl Review {
     }
 }
 
-/// Changes of a thread: of a part of its work, perhaps in one turn, perhaps of one file.
+/// What of an agent's changes was not reviewed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Unseen<'r> {
+    /// The names of files.
+    pub files: BTreeSet<&'r str>,
+    /// The ids of the items in progress at the time.
+    pub items: BTreeSet<&'r str>,
+    /// The indices of turns.
+    pub turns: BTreeSet<usize>,
+}
+
+/// Changes of a thread: of a part of its work, perhaps in one turn, of one file, or of some observations.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scope<'a> {
     pub part: Part<'a>,
     pub turn: Option<usize>,
     pub path: Option<&'a str>,
+    /// The numbers of the first and the last observation.
+    pub numbers: (u64, u64),
 }
 
 impl Scope<'_> {
+    /// All changes.
+    pub(crate) const WHOLE: Scope<'static> =
+        Scope { part: Part::Whole, turn: None, path: None, numbers: (0, u64::MAX) };
+
     fn has(&self, change: &Known) -> bool {
-        self.part.has(&change.items)
+        let (first, last) = self.numbers;
+        (first..=last).contains(&change.id.0)
+            && self.part.has(&change.items)
             && self.turn.is_none_or(|turn| turn == change.turn)
             && self.path.is_none_or(|path| path == change.file.path)
     }
 
     fn is_whole(&self) -> bool {
-        self.part == Part::Whole && self.turn.is_none() && self.path.is_none()
+        let Scope { part, turn, path, numbers } = *self;
+        part == Part::Whole && turn.is_none() && path.is_none() && numbers == Scope::WHOLE.numbers
     }
 }
 

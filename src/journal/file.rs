@@ -393,8 +393,13 @@ impl Journal {
         lines.records.iter().for_each(|(record, length)| self.count(record, *length as u64));
         let damage = if lines.bad.is_empty() { None } else { Some(self.set_aside(&lines.bad)?) };
         let mut records = lines.into_records();
+        // What an earlier version recorded is nothing new.
+        let last = records.iter().filter_map(Record::timestamp).max().unwrap_or(0);
         let is_old = match records.first_mut() {
-            Some(Record::Thread { format, .. }) => std::mem::replace(format, FORMAT) < FORMAT,
+            Some(Record::Thread { format, timestamp, .. }) if *format < FORMAT => {
+                (*format, *timestamp) = (FORMAT, last + 1);
+                true
+            }
             _ => false,
         };
         if damage.is_some() || is_old {

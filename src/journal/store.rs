@@ -168,7 +168,7 @@ impl Store {
         let thread = self
             .threads
             .entry(key.to_owned())
-            .or_insert_with(|| SavedThread::new(Thread::new(key, about, limit)));
+            .or_insert_with(|| SavedThread::new(Thread::new(key, about, limit).begun_at(now)));
         self.uses += 1;
         thread.last_use = self.uses;
         if !in_memory_only && !thread.has_journal() {

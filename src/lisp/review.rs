@@ -1,10 +1,11 @@
 //! Lisp functions on review: what an agent changed since the user last looked.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
+use serde::Serialize;
 
 use super::elsewhere::Progress;
 use super::read::{self, Key};
@@ -12,12 +13,17 @@ use super::threads::with_thread;
 use super::work::{PartId, ShownWork};
 use super::{border, elsewhere, now, ser, with_module};
 use crate::error::Error;
+use crate::events::Millis;
 use crate::events::observation::Observation;
-use crate::events::review::{ChangeId, FileChanged, LARGEST_FILE, Net, NotComposed, net};
+use crate::events::review::{
+    ChangeId, FileChanged, Known, LARGEST_FILE, Net, NotComposed, Scope, Unseen, net,
+};
 use crate::events::work::Part;
 use crate::file;
 use crate::hub::mount_of;
 use crate::text::path::has_method;
+
+emacs::use_functions! { car cdr }
 
 /// See `todo-write-new'.
 #[defun]
@@ -60,40 +66,226 @@ fn mark_changes<'e>(
     })
 }
 
-/// See `todo-write-review-patch'.
+/// Mark CHANGES of THREAD as reviewed if REVIEWED is non-nil, else as new; return those that were not.
+///
+/// CHANGES is a list of the `:changes` of `todo-write-dyn--review-files'.
 #[defun]
-fn review_patch<'e>(env: &'e Env, thread: Key, id: PartId, path: Value<'e>) -> Result<Value<'e>> {
+fn mark_each<'e>(env: &'e Env, thread: Key, changes: Value<'e>, reviewed: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let reviewed = reviewed.is_not_nil();
+        let number = |value| read::whole_number::<u64>("change", value);
+        let changes: Vec<ChangeId> = read::elements("changes", changes)?
+            .into_iter()
+            .map(|change| Ok((number(env.call(car, [change])?)?, number(env.call(cdr, [change])?)?)))
+            .collect::<Result<_>>()?;
+        elsewhere::open(env, &thread, &serde_json::Map::new())?;
+        let marked = with_module(|module| {
+            module.open(&thread).change(|thread| thread.mark_each(&changes, reviewed, now()))
+        });
+        ser::to_lisp(env, &marked)
+    })
+}
+
+/// Return what of the changes of THREAD since it was begun was not reviewed, or nil if all was.
+///
+/// The value is a plist: `:files`, the number of files, `:items`, the ids of the items in progress, and
+/// `:turns`, the numbers of the turns.
+#[defun]
+fn unseen(env: &Env, thread: Key) -> Result<Value<'_>> {
+    border(env, || {
+        let found = with_thread(env, &thread, |thread| {
+            let Unseen { files, items, turns } = thread.unseen();
+            (!files.is_empty()).then(|| ShownUnseen {
+                files: files.len(),
+                items: items.into_iter().map(str::to_owned).collect(),
+                turns: turns.into_iter().map(|turn| turn + 1).collect(),
+            })
+        })?;
+        found.map(|found| ser::to_lisp(env, &found)).transpose()?.into_lisp(env)
+    })
+}
+
+#[derive(Serialize)]
+struct ShownUnseen {
+    files: usize,
+    items: Vec<String>,
+    turns: Vec<usize>,
+}
+
+/// Return what the user said to the agent of THREAD, oldest first, a list of plists.
+///
+/// Their keys are `:id`, that of the observation, `:number`, its number, `:timestamp`, `:text`, `:path`, `:line` and `:quote`, those
+/// of the lines that it is about, or nil, and `:told`, t if the agent was told.
+#[defun]
+fn comments(env: &Env, thread: Key) -> Result<Value<'_>> {
+    border(env, || {
+        let found: Vec<ShownComment> = with_thread(env, &thread, |thread| {
+            let all = thread.comments().all();
+            all.map(|kept| ShownComment {
+                id: format!("o{}", kept.number),
+                number: kept.number,
+                timestamp: kept.timestamp,
+                text: kept.comment.text.clone(),
+                path: kept.comment.path.clone(),
+                line: kept.comment.line,
+                quote: kept.comment.quote.clone(),
+                told: kept.is_told,
+            })
+            .collect()
+        })?;
+        ser::to_lisp(env, &found)
+    })
+}
+
+#[derive(Serialize)]
+struct ShownComment {
+    id: String,
+    number: u64,
+    timestamp: Millis,
+    text: String,
+    path: Option<String>,
+    line: Option<u64>,
+    quote: Option<String>,
+    told: bool,
+}
+
+/// Return the number of files of THREAD that have new changes after the observation with the number NEWEST.
+///
+/// ID and PATH are as in `todo-write-new'.
+#[defun]
+fn review_newer<'e>(
+    env: &'e Env,
+    thread: Key,
+    id: PartId,
+    path: Value<'e>,
+    newest: Value<'e>,
+) -> Result<Value<'e>> {
     border(env, || {
         let path = read::optional("path", path, read::text)?;
-        let (wanted, names, places, project) = with_thread(env, &thread, |thread| {
-            let (mut wanted, mut names, mut places) = (HashSet::new(), Vec::new(), HashMap::new());
-            for (change, name) in thread.review().new_changes(id.scope(path.as_deref())) {
-                wanted.insert(change);
-                places.entry(name.to_owned()).or_insert_with(|| {
-                    names.push(name.to_owned());
-                    names.len() - 1
-                });
-            }
-            (wanted, names, places, thread.project().to_owned())
-        })?;
-        if names.is_empty() {
-            return Ok(String::new());
-        }
-        let history = with_module(|module| module.store.history(&thread));
-        let changes = elsewhere::ask(env, move |_| {
-            Ok::<_, Error>(changes_of(places, &wanted, &history.work(Part::Whole, 0..u64::MAX)?))
-        })??;
-        let (progress, count, mut patch) = (Arc::new(Progress::default()), names.len(), String::new());
-        for (n, (name, changes)) in names.into_iter().zip(changes).enumerate() {
-            // Each file may be on another file system, of which one may hang.
-            let root = mount_of(&Path::new(&project).join(&name));
-            let project = project.clone();
-            let net = move |_: &Progress| Some(net_of(&name, &project, &changes));
-            patch.push_str(&elsewhere::ask_at(env, &root, &progress, net)?);
-            progress.set((n + 1, count));
-        }
-        Ok(patch)
+        let newest: u64 = read::whole_number("newest", newest)?;
+        let of = Scope { numbers: (newest.saturating_add(1), u64::MAX), ..id.scope(path.as_deref()) };
+        with_thread(env, &thread, |thread| {
+            let new = thread.review().changes(of).filter(|(_, is_new)| *is_new);
+            new.map(|(change, _)| &change.file.path).collect::<HashSet<_>>().len()
+        })
     })
+}
+
+/// Return the changes of THREAD, file by file.
+///
+/// ID and PATH are as in `todo-write-new'. ENTRY is the id of an observation, whose changes are meant then, or
+/// nil. If ALL is non-nil, reviewed changes are among them, else they are not.
+///
+/// The value is a plist: `:newest`, the number of the observation with the newest change of THREAD, and
+/// `:files`, a list of plists: `:path`; `:patch`, the net difference, empty if all cancels out; `:reason`, why
+/// that is not one difference, a string or nil; `:changes`, those that are new, a list of conses; and `:items`,
+/// the ids of the items in progress at all of them.
+#[defun]
+fn review_files<'e>(
+    env: &'e Env,
+    thread: Key,
+    id: PartId,
+    path: Value<'e>,
+    entry: Value<'e>,
+    all: Value<'e>,
+) -> Result<Value<'e>> {
+    border(env, || {
+        let path = read::optional("path", path, read::text)?;
+        let mut of = id.scope(path.as_deref());
+        if let Some(entry) = read::optional("entry", entry, read::text)? {
+            let number = entry.strip_prefix('o').and_then(|number| number.parse().ok()).unwrap_or(0);
+            of.numbers = (number, number);
+        }
+        let all = all.is_not_nil();
+        let mut chosen = Chosen::default();
+        let (newest, project) = with_thread(env, &thread, |thread| {
+            let review = thread.review();
+            for (change, is_new) in review.changes(of).filter(|(_, is_new)| all || *is_new) {
+                chosen.add(change, is_new);
+            }
+            (review.newest(), thread.project().to_owned())
+        })?;
+        let files = net_files(env, &thread, chosen, &project)?;
+        ser::to_lisp(env, &ShownReview { newest, files })
+    })
+}
+
+#[derive(Serialize)]
+struct ShownReview {
+    newest: u64,
+    files: Vec<ShownFile>,
+}
+
+#[derive(Serialize)]
+struct ShownFile {
+    path: String,
+    patch: String,
+    reason: Option<&'static str>,
+    changes: Vec<ChangeId>,
+    items: Vec<String>,
+}
+
+/// The changes to be shown.
+#[derive(Default)]
+struct Chosen {
+    wanted: HashSet<ChangeId>,
+    /// Their files, in the order of the first change.
+    files: Vec<ChosenFile>,
+    /// The places of the files.
+    places: HashMap<String, usize>,
+}
+
+#[derive(Default)]
+struct ChosenFile {
+    path: String,
+    /// Those changes that are new.
+    new: Vec<ChangeId>,
+    /// The ids of the items in progress at the changes.
+    items: BTreeSet<String>,
+}
+
+impl Chosen {
+    fn add(&mut self, change: &Known, is_new: bool) {
+        let path = &change.file.path;
+        let place = *self.places.entry(path.clone()).or_insert_with(|| {
+            self.files.push(ChosenFile { path: path.clone(), ..ChosenFile::default() });
+            self.files.len() - 1
+        });
+        self.wanted.insert(change.id);
+        let file = &mut self.files[place];
+        file.items.extend(change.items.iter().cloned());
+        if is_new {
+            file.new.push(change.id);
+        }
+    }
+}
+
+/// The net difference of each file.
+fn net_files(env: &Env, thread: &Key, chosen: Chosen, project: &str) -> Result<Vec<ShownFile>> {
+    let Chosen { wanted, files, places } = chosen;
+    if files.is_empty() {
+        return Ok(Vec::new());
+    }
+    let history = with_module(|module| module.store.history(thread));
+    let changes = elsewhere::ask(env, move |_| {
+        Ok::<_, Error>(changes_of(places, &wanted, &history.work(Part::Whole, 0..u64::MAX)?))
+    })??;
+    let (progress, count) = (Arc::new(Progress::default()), files.len());
+    let mut shown = Vec::with_capacity(count);
+    for (n, (ChosenFile { path, new, items }, changes)) in files.into_iter().zip(changes).enumerate() {
+        // Each file may be on another file system, of which one may hang.
+        let root = mount_of(&Path::new(project).join(&path));
+        let (name, project) = (path.clone(), project.to_owned());
+        let net = move |_: &Progress| Some(net_of(&name, &project, &changes));
+        let (reason, patch) = match elsewhere::ask_at(env, &root, &progress, net)? {
+            Net::Nothing => (None, String::new()),
+            Net::Difference(patch) => (None, patch),
+            Net::Patches(reason, patch) => (Some(reason.as_str()), patch),
+        };
+        shown.push(ShownFile { path, patch, reason, changes: new, items: items.into_iter().collect() });
+        progress.set((n + 1, count));
+    }
+    Ok(shown)
 }
 
 /// For each file, at its place, the changes from the first of those wanted on.
@@ -117,13 +309,9 @@ fn changes_of(
     changes
 }
 
-fn net_of(name: &str, project: &str, changes: &[FileChanged]) -> String {
+fn net_of(name: &str, project: &str, changes: &[FileChanged]) -> Net {
     let text = text_of(name, project);
-    let text = text.as_ref().map(Option::as_deref).map_err(|reason| *reason);
-    match net(name, project, text, changes) {
-        Net::Nothing => String::new(),
-        Net::Difference(patch) | Net::Patches(_, patch) => patch,
-    }
+    net(name, project, text.as_ref().map(Option::as_deref).map_err(|reason| *reason), changes)
 }
 
 /// The text of a file as it is now; none if it does not exist.

@@ -33,7 +33,7 @@ impl PartId {
 
     /// The changes of the part, perhaps only those of one file.
     pub(super) fn scope<'a>(&'a self, path: Option<&'a str>) -> Scope<'a> {
-        Scope { part: self.part(), turn: self.turn, path }
+        Scope { part: self.part(), turn: self.turn, path, numbers: (0, u64::MAX) }
     }
 
     /// The work of the part in a thread.

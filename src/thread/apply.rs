@@ -24,7 +24,12 @@ impl Thread {
     /// be applied is ignored.
     pub fn apply(&mut self, record: &Record) {
         match record {
-            Record::Thread { about, .. } => self.about.clone_from(about),
+            Record::Thread { about, timestamp, .. } => {
+                self.about.clone_from(about);
+                if self.begun == 0 {
+                    self.begun = *timestamp;
+                }
+            }
             Record::Revision(made) => self.apply_revision(made),
             Record::Full(full) => self.apply_full(full),
             Record::Known { sent, unanswered, reminded, noted, .. } => {
@@ -283,11 +288,13 @@ fn first_free_id<'i>(items: impl Iterator<Item = &'i Arc<Item>>) -> u64 {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::events::observation::{Details, Payload};
-    use crate::events::payload::Text;
-    use crate::events::review::Marking;
+    use crate::events::comments::Comment;
+    use crate::events::observation::{Details, Metadata, Payload};
+    use crate::events::payload::{Content, FileEntry, Text, ToolResult};
+    use crate::events::review::{Marking, Scope};
     use crate::list::input::{Options, read_text};
     use crate::thread::calls::StoredCall;
+    use crate::thread::record::FORMAT;
     use crate::thread::{Edit, WriteOptions};
 
     fn position(subagent: Option<&str>, offset: u64) -> PositionRecord {
@@ -306,6 +313,41 @@ mod tests {
             thread.apply(&Record::Position(position));
         }
         thread
+    }
+
+    #[test]
+    fn what_was_changed_before_a_journal_was_begun_counts_in_no_row() {
+        let header = Record::Thread { format: FORMAT, thread: "a".into(), timestamp: 100, about: Map::new() };
+        let (mut thread, _) = Thread::replayed("a", &[header], 10);
+        for (path, time) in [("/old", 50), ("/new", 150)] {
+            let files = vec![FileEntry { path: path.into(), added: 1, ..FileEntry::default() }];
+            let metadata = Metadata { files: Some(files), ..Metadata::default() };
+            let details = Details { metadata, ..Details::default() };
+            thread.observe(Payload::ToolExecution(Content::Fields(ToolResult::default())), details, time);
+        }
+        assert_eq!(thread.review().changes(Scope::WHOLE).count(), 2);
+        assert_eq!(thread.unseen().files.into_iter().collect::<Vec<_>>(), ["/new"]);
+        let changes: Vec<_> = thread.review().changes(Scope::WHOLE).map(|(change, _)| change.id).collect();
+        assert_eq!(thread.mark_each(&changes, true, 200), changes);
+        assert_eq!(thread.mark_each(&changes, true, 200), []);
+        assert!(thread.unseen().files.is_empty());
+    }
+
+    #[test]
+    fn a_comment_is_kept_until_the_agent_was_told() {
+        let mut thread = Thread::new("a", Map::new(), 1);
+        thread.keep_records();
+        let note = |thread: &mut Thread, metadata| {
+            let details = Details { metadata, ..Details::default() };
+            thread.observe(Payload::StateUpdate(Text::of("")), details, 1).number
+        };
+        let comment = Comment { text: "Why?".into(), ..Comment::default() };
+        let number = note(&mut thread, Metadata { comment: Some(comment.clone()), ..Metadata::default() });
+        note(&mut thread, Metadata { comment: Some(comment), ..Metadata::default() });
+        note(&mut thread, Metadata { told_comments: Some(vec![number, 99]), ..Metadata::default() });
+        let (again, _) = Thread::replayed("a", &thread.take_records(), 1);
+        let told: Vec<bool> = again.comments().all().map(|kept| kept.is_told).collect();
+        assert_eq!(told, [true, false]);
     }
 
     #[test]

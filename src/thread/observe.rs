@@ -80,6 +80,7 @@ impl Thread {
         let turn = self.turns.add(&observation, in_progress);
         self.work.add(&observation, turn);
         self.review.add(&observation, turn);
+        self.comments.note(&observation);
         let Metadata { call_id, items, .. } = &observation.metadata;
         if let (Type::ToolCall, Some(call), Some(items)) = (observation.kind(), call_id, items) {
             if self.moments.len() == MANY_MOMENTS {

@@ -18,8 +18,7 @@
 (defmacro todo-write-note-tests--with (&rest body)
   "Run BODY with the socket, and a plan of a session that is followed."
   (declare (indent 0) (debug t))
-  `(let ((todo-write-note--messages (make-hash-table :test #'equal))
-         (todo-write-note-waiting nil)
+  `(let ((todo-write-note-waiting nil)
          (todo-write-permission--calls nil))
      (todo-write-with-socket
        ;; As from a transcript: no result reaches the agent.
@@ -90,9 +89,9 @@ The user deleted \"Rake\"."))
       (todo-write-edit "claude:s1" 'add "Weed")
       (todo-write-note-tests--ready)
       (should (todo-write-note-tests--hook "PostToolUse"))
-      (puthash "claude:s1" '("Hello") todo-write-note--messages)
+      (todo-write-plan-comment "claude:s1" "Hello")
       (todo-write-forget "claude:s1")
-      (should-not (gethash "claude:s1" todo-write-note--messages))
+      (should-not (todo-write-plan-comments "claude:s1"))
       ;; The session goes on with the same list.
       (todo-write "claude:s1" (todo-write-test-todos "Rake" "Water") "claude" t))))
 
@@ -135,9 +134,8 @@ mv told real; ln -s %s told; rm told; mv real told; done" (shell-quote-argument 
       (while (< (float-time) end)
         (write-region "" nil file nil 'silent)
         (dotimes (_ 100)
-          (puthash "claude:s1" '("Hello") todo-write-note--messages)
-          (todo-write-note-update "claude:s1")
-          (remhash "claude:s1" todo-write-note--messages)
+          (let ((todo-write-note-waiting '("claude:s1")))
+            (todo-write-note-update "claude:s1"))
           (todo-write-note-update "claude:s1")
           (should (file-exists-p file))))
       (delete-process links)
@@ -176,6 +174,39 @@ mv told real; ln -s %s told; rm told; mv real told; done" (shell-quote-argument 
       (should-error (todo-write-tell "claude:s1" "Hello") :type 'user-error)
       (should-error (todo-write-tell "codex:s1" "Hello") :type 'user-error)
       (should-not (todo-write-note-take "claude:s1")))))
+
+(ert-deftest todo-write-tell-comments-are-kept-until-they-are-told-once-as-one-message ()
+  (todo-write-note-tests--with
+    (cl-letf (((symbol-function 'todo-write-plugin-installed-p) (lambda () t)))
+      (let ((about '(:path "/src/a.js" :line 12 :quote "-old\n+new")))
+        (todo-write-tell "claude:s1" "Keep \"old\".\nIt is public." about)
+        (todo-write-tell "claude:s1" "And test it" '(:path "/src/b.js")))
+      (ert-info ("The journal has them")
+        (should (equal '(nil nil)
+                       (todo-write-test-child
+                        '(prin1 (mapcar (lambda (comment) (plist-get comment :told))
+                                        (todo-write-plan-comments "claude:s1")))))))
+      (should (equal "The user comments on /src/a.js:12:
+> -old
+> +new
+Keep \"old\".
+It is public.
+The user comments on /src/b.js:
+And test it"
+                     (todo-write-note-tests--hook "PostToolUse")))
+      (should (equal '(t t) (mapcar (lambda (comment) (plist-get comment :told))
+                                    (todo-write-plan-comments "claude:s1"))))
+      (should-not (todo-write-note-tests--hook "PostToolUse")))))
+
+(ert-deftest todo-write-tell-comments-are-copied-if-no-message-reaches-the-agent ()
+  (todo-write-note-tests--with
+    (cl-letf (((symbol-function 'todo-write-plugin-installed-p) #'ignore))
+      (todo-write-tell "claude:s1" "One" '(:path "/a"))
+      (todo-write-tell "claude:s1" "Two" '(:path "/b"))
+      (should (equal "The user comments on /a:\nOne\nThe user comments on /b:\nTwo"
+                     (current-kill 0)))
+      (should (equal '(nil nil) (mapcar (lambda (comment) (plist-get comment :told))
+                                        (todo-write-plan-comments "claude:s1")))))))
 
 ;;; A hook that does not see the terminal
 

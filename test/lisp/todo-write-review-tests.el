@@ -12,7 +12,10 @@
 
 (require 'cl-lib)
 (require 'ert)
-(require 'todo-write-test-helper)
+(require 'todo-write-agents)
+(require 'todo-write-list)
+(require 'todo-write-review)
+(require 'todo-write-view-test-helper)
 
 (defvar todo-write-review-tests--project nil "The folder with the files.")
 
@@ -49,10 +52,14 @@
   "Have the agent make TEXT the text of the file NAME, and tell that."
   (let ((old (todo-write-review-tests--read name)))
     (todo-write-review-tests--put name text)
-    (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Edit")
-                        :outcome 'ok
-                        :files `((:path ,(todo-write-review-tests--path name)
-                                  :oldText ,old :newText ,text)))))
+    (todo-write-review-tests--tell "a" name text old)))
+
+(defun todo-write-review-tests--tell (thread name text &optional old)
+  "Tell that the agent of THREAD made TEXT the text of the file NAME, before OLD."
+  (todo-write-observe thread "TOOL_EXECUTION" '(:name "Edit")
+                      :outcome 'ok
+                      :files `((:path ,(todo-write-review-tests--path name)
+                                :oldText ,old :newText ,text))))
 
 (defun todo-write-review-tests--take-back (patch)
   "Take PATCH back from the files by git."
@@ -145,6 +152,196 @@
       (todo-write-review-tests--edit "g" "x\n"))
     (should (string-search "# Not composed: of a change only numbers are recorded\n"
                            (todo-write-review-patch "a" nil (todo-write-review-tests--path "g"))))))
+
+;;; By keys
+
+(defmacro todo-write-review-tests--with-plan (&rest body)
+  "Evaluate BODY in the buffer of the plan \"a\" of a new project.
+Its task One changed the file f, and Two, which is in progress, g and h."
+  (declare (indent 0) (debug t))
+  `(todo-write-review-tests--with
+     (todo-write-review-tests--put "f" "one\ntwo\n")
+     (todo-write-test-write "a" '("One" "in_progress") "Two")
+     (todo-write-review-tests--edit "f" "one\n2\n")
+     (todo-write-test-write "a" '("One" "completed") '("Two" "in_progress"))
+     (todo-write-review-tests--edit "g" "new\n")
+     (todo-write-review-tests--edit "h" "new\n")
+     (save-window-excursion
+       (unwind-protect
+           (with-current-buffer (todo-write-show "a")
+             (set-window-buffer nil (current-buffer))
+             ,@body)
+         (mapc #'kill-buffer todo-write-view-draw-buffers)
+         (when (get-buffer "*todo-write-review*") (kill-buffer "*todo-write-review*"))))))
+
+(defun todo-write-review-tests--shown ()
+  "Return the names of the files that the review shows, those marked in parentheses."
+  (with-current-buffer "*todo-write-review*"
+    (mapcar (lambda (file)
+              (let ((name (file-name-nondirectory (todo-write-review--file-path file))))
+                (if (overlay-get (todo-write-review--file-overlay file) 'before-string)
+                    (format "(%s)" name) name)))
+            todo-write-review--files)))
+
+(defun todo-write-review-tests--review (keys)
+  "Type KEYS, the last of which is v, here; return the files that are shown."
+  (todo-write-review-tests--type keys)
+  (prog1 (todo-write-review-tests--shown)
+    (set-buffer "*todo-write-review*")))
+
+(defun todo-write-review-tests--type (keys)
+  "Execute KEYS as a user types them, in this buffer."
+  (save-window-excursion
+    (set-window-buffer nil (current-buffer))
+    (execute-kbd-macro (kbd keys))))
+
+(defun todo-write-review-tests--await-header (text)
+  "Wait until the header line has TEXT."
+  (with-timeout (60 (ert-fail (list text header-line-format)))
+    (while (not (string-search text header-line-format))
+      (accept-process-output nil 0.02))))
+
+(ert-deftest todo-write-review-v-shows-what-is-new-at-point ()
+  (todo-write-review-tests--with-plan
+    (goto-char (point-min))
+    (should (equal '("f" "g" "h") (todo-write-review-tests--review "v")))
+    (should (string-search "New changes of this plan: 3 files" header-line-format))
+    (with-current-buffer todo-write-view-buffer-name
+      (todo-write-view-move-goto (todo-write-test-id "a" "One"))
+      (should (equal '("f") (todo-write-review-tests--review "v"))))
+    (with-current-buffer todo-write-view-buffer-name
+      (todo-write-test-open "Two")
+      (search-forward "✎ h")
+      (forward-line 0)
+      (should (equal '("h") (todo-write-review-tests--review "v"))))
+    (todo-write-mark-reviewed "a")
+    (with-current-buffer todo-write-view-buffer-name
+      (goto-char (point-min))
+      (should-error (todo-write-review-tests--type "v") :type 'user-error)
+      (should (equal '("f" "g" "h") (todo-write-review-tests--review "C-u C-u v"))))
+    (todo-write-observe "a" "INTENT" "go on")
+    (todo-write-review-tests--edit "h" "newer\n")
+    (todo-write-mark-reviewed "a")
+    (with-current-buffer todo-write-view-buffer-name
+      (goto-char (point-min))
+      (should (equal '("h") (todo-write-review-tests--review "C-u v"))))))
+
+(ert-deftest todo-write-review-r-marks-what-is-shown-and-u-takes-it-back ()
+  (todo-write-review-tests--with-plan
+    (goto-char (point-min))
+    (todo-write-review-tests--review "v")
+    (todo-write-review-tests--type "r")
+    (should (equal '("(f)" "g" "h") (todo-write-review-tests--shown)))
+    (should (looking-at "diff --git a/g"))
+    (todo-write-review-tests--edit "g" "newer\n")
+    (todo-write-review-tests--await-header "1 more file is new; g shows it")
+    (todo-write-review-tests--type "r")
+    (ert-info ("What came since is not marked")
+      (should (equal '(("h" "g") 2 1 2) (todo-write-review-tests--new))))
+    (todo-write-review-tests--type "u")
+    (should (equal '("(f)" "g" "h") (todo-write-review-tests--shown)))
+    (todo-write-review-tests--type "C-u r")
+    (should (equal '("(f)" "(g)" "(h)") (todo-write-review-tests--shown)))
+    (todo-write-review-tests--type "g")
+    (should (equal '("g") (todo-write-review-tests--shown)))
+    (should (string-search "-new\n+newer\n" (buffer-string)))
+    (todo-write-review-tests--type "u")
+    (should (equal '("g" "h") (todo-write-review-tests--shown)))
+    (todo-write-review-tests--type "u")
+    (should (equal '(("f" "g" "h") 4 2 4) (todo-write-review-tests--new)))))
+
+(ert-deftest todo-write-review-has-the-keys-of-a-diff ()
+  (todo-write-review-tests--with-plan
+    (goto-char (point-min))
+    (todo-write-review-tests--review "v")
+    (todo-write-review-tests--type "n RET")
+    (let ((buffer (get-file-buffer (todo-write-review-tests--path "f"))))
+      (unwind-protect
+          (progn
+            (should buffer)
+            (todo-write-review-tests--type "C-u C-c C-a")
+            (should (equal "one\ntwo\n" (with-current-buffer buffer
+                                          (prog1 (buffer-string)
+                                            (let ((inhibit-message t)) (save-buffer)))))))
+        (with-current-buffer buffer (set-buffer-modified-p nil))
+        (kill-buffer buffer)))
+    (todo-write-review-tests--type "g")
+    (ert-info ("A hunk that was taken back marks nothing")
+      (should (string-search "# f: changed and changed back" (buffer-string)))
+      (should (equal '(("f") 1 1 1) (todo-write-review-tests--new "t1"))))))
+
+(ert-deftest todo-write-review-rows-the-header-and-agents-say-what-is-new ()
+  (todo-write-review-tests--with-plan
+    (cl-flet ((new-p (content)
+                (todo-write-view-move-goto (todo-write-test-id "a" content))
+                (cl-loop for position from (point) below (line-end-position)
+                         thereis (equal '(todo-write-lines-new todo-write-lines-added)
+                                        (get-text-property position 'face))))
+              (new () (plist-get (car (todo-write-agents)) :new)))
+      (revert-buffer)
+      (should (string-search "3 files new" (buffer-string)))
+      (should (new-p "One"))
+      (should (= 3 (new)))
+      (todo-write-mark-reviewed "a" "t1")
+      (should (string-search "2 files new" (buffer-string)))
+      (should-not (new-p "One"))
+      (should (equal "2 files to review"
+                     (todo-write-list-cells-now (car (todo-write-agents)) nil)))
+      (todo-write-mark-reviewed "a")
+      (should-not (string-search "files new" (buffer-string)))
+      (should-not (new)))))
+
+(ert-deftest todo-write-review-c-comments-on-the-line-the-hunk-or-the-region ()
+  (todo-write-review-tests--with-plan
+    (goto-char (point-min))
+    (todo-write-review-tests--review "v")
+    (let (told)
+      (cl-letf (((symbol-function 'todo-write-tell) (lambda (&rest args) (push args told))))
+        (search-forward "+2")
+        (todo-write-review-tests--type "c Why? RET No. C-c C-c")
+        (goto-char (point-min))
+        (search-forward "@@ ")
+        (todo-write-review-tests--type "c Hm C-c C-c")
+        (todo-write-review-tests--type "c Hm C-c C-k"))
+      (should (equal `(("a" "Hm" (:path ,(todo-write-review-tests--path "f") :line 1
+                                  :quote " one\n-two\n+2" :items ("t1")))
+                       ("a" "Why?\nNo." (:path ,(todo-write-review-tests--path "f") :line 2
+                                         :quote "+2" :items ("t1"))))
+                     told)))
+    (todo-write-plan-comment "a" "Why?" "you on f:2: Why?" :items '("t1"))
+    (with-current-buffer todo-write-view-buffer-name
+      (todo-write-test-open "One")
+      (should (string-search "you on f:2: Why? (not told yet)" (buffer-string)))
+      (todo-write-plan-note-told "a" (todo-write-plan-comments "a"))
+      (revert-buffer)
+      (should (string-search "you on f:2: Why? (told)" (buffer-string))))))
+
+(ert-deftest todo-write-review-two-hands-in-a-file-are-said-once ()
+  (todo-write-review-tests--with-plan
+    (let ((buffer (find-file-noselect (todo-write-review-tests--path "g")))
+          (said nil))
+      (unwind-protect
+          (cl-letf (((symbol-function 'message)
+                     (lambda (format &rest args)
+                       (when format (push (apply #'format-message format args) said)))))
+            (with-current-buffer buffer (insert "mine"))
+            (dotimes (n 2)
+              (todo-write-review-tests--tell "a" "g" (format "%d\n" n))
+              (todo-write-hands--look))
+            (should (equal 1 (seq-count (lambda (text)
+                                          (string-search "changed g, which you are editing" text))
+                                        said)))
+            (revert-buffer)
+            (should (string-search "changed g, which you are editing" (buffer-string)))
+            (with-current-buffer buffer (set-buffer-modified-p nil))
+            (should-not (todo-write-hands-note "a"))
+            (todo-write-set-activity "a" 'working)
+            (todo-write "b" (todo-write-test-todos '("Also" "in_progress")))
+            (todo-write-review-tests--tell "b" "g" "2\n")
+            (todo-write-hands--look)
+            (should (string-match-p "changed g, as .* does" (todo-write-hands-note "b"))))
+        (with-current-buffer buffer (set-buffer-modified-p nil))
+        (kill-buffer buffer)))))
 
 (provide 'todo-write-review-tests)
 ;;; todo-write-review-tests.el ends here

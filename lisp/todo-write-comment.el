@@ -1,0 +1,137 @@
+;;; todo-write-comment.el --- Comment on lines that an agent changed  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; `c' in a review or a diff asks for a comment on the line, the hunk or the region.  It
+;; is recorded in the plan, and kept until the agent was told; see todo-write-note.el.
+
+;;; Code:
+
+(require 'diff-mode)
+(require 'seq)
+(require 'subr-x)
+(require 'todo-write)
+(require 'todo-write-commands)
+(require 'todo-write-menu)
+(require 'todo-write-row)
+(require 'todo-write-story)
+(require 'todo-write-visit)
+
+(defconst todo-write-comment--most-lines 40
+  "Maximum number of lines that a comment quotes.")
+
+(defvar-local todo-write-comment--about nil
+  "What the comment in this buffer is about, the arguments of `todo-write-tell'.
+It is a list of a thread and a plist.")
+
+(defvar todo-write-comment-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map (kbd "C-c C-c") #'todo-write-comment-send)
+    (define-key map (kbd "C-c C-k") #'todo-write-comment-cancel)
+    map)
+  "Keymap of `todo-write-comment-mode'.")
+
+(define-derived-mode todo-write-comment-mode text-mode "Comment"
+  "Major mode of a comment to an agent.
+
+\\{todo-write-comment-mode-map}"
+  :interactive nil
+  (todo-write-menu-begin-mode))
+
+;;; Where
+
+(defun todo-write-comment--range ()
+  "Return the lines that a comment here is about, as (START . END).
+They are those of the region, of the hunk on its header, else the line at
+point."
+  (cond ((use-region-p)
+         (cons (save-excursion (goto-char (region-beginning)) (line-beginning-position))
+               (save-excursion (goto-char (region-end))
+                               (if (bolp) (point) (line-beginning-position 2)))))
+        ((save-excursion (forward-line 0) (looking-at "@@"))
+         (save-excursion
+           (forward-line 1)
+           (cons (point) (progn (while (looking-at "[-+ \\]") (forward-line 1)) (point)))))
+        (t (cons (line-beginning-position) (line-beginning-position 2)))))
+
+(defun todo-write-comment--line (position)
+  "Return the number of the line at POSITION in the new file, or nil."
+  (save-excursion
+    (goto-char position)
+    (forward-line 0)
+    (let ((end (point)))
+      (end-of-line)
+      (when (re-search-backward "^@@ -[0-9,]+ \\+\\([0-9]+\\)" nil t)
+        (let ((line (string-to-number (match-string 1))))
+          (forward-line 1)
+          (while (< (point) end)
+            (unless (memq (char-after) '(?- ?\\)) (setq line (1+ line)))
+            (forward-line 1))
+          (max 1 line))))))
+
+(defun todo-write-comment--about ()
+  "Return what a comment here is about, as `todo-write-comment--about'."
+  (pcase-let* ((`(,start . ,end) (todo-write-comment--range))
+               (end (min end (point-max)))
+               (`(,thread ,path) (or (get-text-property (min start (max 1 (1- (point-max))))
+                                                        'todo-write-visit-file)
+                                     (user-error "No changed line here"))))
+    (list thread
+          (list :path path
+                :line (todo-write-comment--line start)
+                :quote (string-join
+                        (seq-take (split-string (buffer-substring-no-properties start end) "\n" t)
+                                  todo-write-comment--most-lines)
+                        "\n")
+                :items (get-text-property start 'todo-write-comment-items)))))
+
+;;; Commands
+
+;;;###autoload
+(defun todo-write-comment ()
+  "Write a comment for the agent on the changed lines at point.
+Those are the lines of the region, on the header of a hunk all of it, else
+the line.  This works in a review and in the diff of a plan.  The agent
+gets the name of the file, the number of the line, and the lines, too; see
+`todo-write-tell'."
+  (interactive)
+  (todo-write-menu-require 'todo-write-visit-diff-mode)
+  (let* ((about (todo-write-comment--about))
+         (plist (cadr about)))
+    (deactivate-mark)
+    (pop-to-buffer (get-buffer-create "*todo-write-comment*")
+                   '(display-buffer-below-selected (window-height . 10)))
+    ;; One that was begun is not lost.
+    (unless (and (derived-mode-p 'todo-write-comment-mode) (> (buffer-size) 0))
+      (todo-write-comment-mode))
+    (setq todo-write-comment--about about
+          header-line-format
+          (string-replace
+           "%" "%%"
+           (format " Comment on %s · C-c C-c sends it, C-c C-k cancels"
+                   (todo-write-row-line
+                    (concat (todo-write-story-relative
+                             (plist-get plist :path)
+                             (plist-get (todo-write-about (car about)) :project))
+                            (and (plist-get plist :line) (format ":%d" (plist-get plist :line))))))))))
+
+(defun todo-write-comment-send ()
+  "Give the agent the comment in this buffer."
+  (interactive nil todo-write-comment-mode)
+  (todo-write-menu-require 'todo-write-comment-mode)
+  (pcase-let ((`(,thread ,about) todo-write-comment--about))
+    ;; It signals for an empty text.
+    (todo-write-tell thread (buffer-substring-no-properties (point-min) (point-max)) about)
+    (quit-window t)))
+
+(defun todo-write-comment-cancel ()
+  "Do not send the comment in this buffer."
+  (interactive nil todo-write-comment-mode)
+  (todo-write-menu-require 'todo-write-comment-mode)
+  (quit-window t))
+
+(provide 'todo-write-comment)
+;;; todo-write-comment.el ends here

@@ -1,0 +1,166 @@
+;;; todo-write-hands.el --- Two hands in one file  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; When an agent changes a file that a buffer of yours visits with unsaved edits, or
+;; that another agent changed for the task on which it works, this is said once.  Only
+;; Emacs can know it.  Buffers are found by their names: nothing touches the disk.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+(require 'todo-write)
+(require 'todo-write-machines)
+(require 'todo-write-row)
+
+(defcustom todo-write-hands t
+  "Non-nil says when an agent changes a file that you or another agent edits."
+  :type 'boolean
+  :group 'todo-write-attention
+  :package-version '(todo-write . "0.2.0"))
+
+(defconst todo-write-hands--most 20
+  "Maximum number of calls of an agent that are looked at together.")
+
+(defconst todo-write-hands--age 60
+  "Seconds after which a change is no news, as while an old session is read.")
+
+(defvar todo-write-hands--seen (make-hash-table :test #'equal)
+  "The times of the newest changes that were looked at, by threads.")
+
+(defvar todo-write-hands--changed (make-hash-table :test #'equal)
+  "The last agents that changed files, (THREAD . ITEM) by names of files.
+ITEM is the id of the task in progress, or nil.")
+
+(defvar todo-write-hands--clashes nil
+  "What was said and may hold still, an alist of threads and (PATH . OTHER).
+OTHER is a buffer, or another thread.")
+
+(defvar todo-write-hands--waiting nil
+  "Threads whose changes are looked at soon.")
+
+;;; On and off
+
+(defvar todo-write-hands--users nil
+  "Which parts of this package want to know, a list of symbols.")
+
+(defun todo-write-hands-watch (user on)
+  "Watch agents for USER, a symbol, if ON is non-nil; else no longer."
+  (setq todo-write-hands--users (if on (cons user (remq user todo-write-hands--users))
+                                  (remq user todo-write-hands--users)))
+  (funcall (if todo-write-hands--users #'add-hook #'remove-hook)
+           'todo-write-events-functions #'todo-write-hands--on-event))
+
+;;; Who else edits a file
+
+(defun todo-write-hands--buffer (thread path)
+  "Return the buffer with unsaved edits that visits PATH of THREAD's agent, or nil."
+  (let ((name (concat (todo-write-machines-prefix (todo-write-machines-of-thread thread)) path)))
+    (seq-find (lambda (buffer)
+                (and (buffer-modified-p buffer)
+                     (when-let* ((file (buffer-file-name buffer)))
+                       (or (equal file name)
+                           (equal name (todo-write-hands--true-name buffer))))))
+              (buffer-list))))
+
+(defun todo-write-hands--true-name (buffer)
+  "Return the true name of the file of BUFFER as it was when that was visited."
+  (let ((name (buffer-local-value 'buffer-file-truename buffer)))
+    (if (and name (string-prefix-p "~/" name))
+        (concat (file-name-as-directory (getenv "HOME")) (substring name 2))
+      name)))
+
+(defun todo-write-hands--other (thread path)
+  "Return another agent than THREAD's that changed PATH for its task, or nil.
+It must be at work on that task still."
+  (pcase (gethash path todo-write-hands--changed)
+    ((and `(,other . ,item)
+          (guard (not (equal other thread)))
+          (guard (memq (car (todo-write-activity other)) '(working waiting)))
+          (guard (equal item (todo-write-hands--task other))))
+     other)))
+
+(defun todo-write-hands--task (thread)
+  "Return the id of the task on which the agent of THREAD works, or nil."
+  (plist-get (plist-get (todo-write-summary thread) :current) :id))
+
+;;; Noticing
+
+(defun todo-write-hands--on-event (thread what data)
+  "Look soon at what the agent of THREAD changed, after the event WHAT with DATA.
+For `todo-write-events-functions'."
+  (cond ((eq what 'forgotten)
+         (remhash thread todo-write-hands--seen)
+         (setq todo-write-hands--clashes (assoc-delete-all thread todo-write-hands--clashes)))
+        ((and todo-write-hands (eq what 'observed) (equal data "TOOL_EXECUTION")
+              (not (member thread todo-write-hands--waiting)))
+         ;; An agent can record a hundred events a second.
+         (unless todo-write-hands--waiting
+           (run-at-time 0.1 nil #'todo-write-hands--look))
+         (push thread todo-write-hands--waiting))))
+
+(defun todo-write-hands--look ()
+  "Look at what the agents of `todo-write-hands--waiting' changed."
+  (dolist (thread (cl-shiftf todo-write-hands--waiting nil))
+    (when (member thread (todo-write-threads-loaded))
+      (let ((seen (gethash thread todo-write-hands--seen
+                           (- (todo-write-core-now) (* 1000 todo-write-hands--age)))))
+        (seq-doseq (call (todo-write-observations thread :type "TOOL_EXECUTION"
+                                                  :limit todo-write-hands--most))
+          (when (> (plist-get call :timestamp) seen)
+            (puthash thread (plist-get call :timestamp) todo-write-hands--seen)
+            (seq-doseq (file (plist-get (plist-get call :metadata) :files))
+              (todo-write-hands--note thread (plist-get file :path)))))))))
+
+(defun todo-write-hands--note (thread path)
+  "Note that the agent of THREAD changed PATH; say it if another hand edits that."
+  (when (stringp path)
+    (let ((other (or (todo-write-hands--buffer thread path)
+                     (todo-write-hands--other thread path)))
+          (known (cdr (assoc thread todo-write-hands--clashes))))
+      (puthash path (cons thread (todo-write-hands--task thread)) todo-write-hands--changed)
+      (when (> (hash-table-count todo-write-hands--changed) 2000)
+        (clrhash todo-write-hands--changed))
+      (when (and other (not (equal known (cons path other))))
+        (setf (alist-get thread todo-write-hands--clashes nil nil #'equal) (cons path other))
+        (message "%s" (todo-write-hands--words thread path other t))
+        (let ((inhibit-quit t))
+          (todo-write-events-dispatch thread 'state (todo-write-state thread)))))))
+
+;;; Saying
+
+(defun todo-write-hands--name (thread)
+  "Return the name of the agent of THREAD, with its title."
+  (let ((title (plist-get (todo-write-summary thread) :title))
+        (agent (or (plist-get (todo-write-about thread) :agent) "The agent")))
+    (concat (capitalize (todo-write-row-line agent 20))
+            (if title (format " (%s)" (todo-write-row-line title 30)) ""))))
+
+(defun todo-write-hands--words (thread path other whole)
+  "Return that the agent of THREAD changed PATH, which OTHER edits.
+OTHER is as in `todo-write-hands--clashes'.  Unless WHOLE is non-nil, leave
+out which agent it is."
+  (let ((file (todo-write-row-line (file-name-nondirectory path) 40)))
+    (concat (if whole (concat (todo-write-hands--name thread) " changed ") "changed ")
+            file
+            (if (bufferp other) ", which you are editing"
+              (format ", as %s does" (todo-write-hands--name other))))))
+
+(defun todo-write-hands-note (thread)
+  "Return which file THREAD's agent changed while another hand edits it, or nil.
+That is said until the buffer is saved, or the other agent goes on to
+another task."
+  (pcase-let ((`(,path . ,other) (cdr (assoc thread todo-write-hands--clashes))))
+    (when (and path
+               (if (bufferp other)
+                   (and (buffer-live-p other) (buffer-modified-p other))
+                 (memq (car (todo-write-activity other)) '(working waiting))))
+      (todo-write-hands--words thread path other nil))))
+
+(provide 'todo-write-hands)
+;;; todo-write-hands.el ends here

@@ -1,0 +1,340 @@
+;;; todo-write-review.el --- Review what an agent changed  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; `v' in a plan shows what the agent changed since you last looked, as one net diff of
+;; each file.  `r' marks a file as reviewed and goes on, `u' takes that back; `c' tells
+;; the agent what is wrong.  While the
+;; agent goes on, the header line says how many more files are new; `g' shows them.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'diff-mode)
+(require 'seq)
+(require 'subr-x)
+(require 'todo-write)
+(require 'todo-write-comment)
+(require 'todo-write-here)
+(require 'todo-write-menu)
+(require 'todo-write-page)
+(require 'todo-write-row)
+(require 'todo-write-story)
+(require 'todo-write-text)
+(require 'todo-write-turns)
+(require 'todo-write-visit)
+
+(defface todo-write-reviewed '((t :inherit shadow))
+  "Face of changes in a review that were marked as reviewed."
+  :group 'todo-write-faces)
+
+;;; State
+
+(cl-defstruct (todo-write-review--scope (:constructor todo-write-review--make-scope) (:copier nil))
+  "Which changes a review shows.
+ID, PATH, ENTRY and ALL are as for `todo-write-plan-review-files', and WHAT
+names them in words."
+  id path entry all what)
+
+(cl-defstruct (todo-write-review--file (:constructor todo-write-review--make-file) (:copier nil))
+  "A file in a review.
+PATH is its absolute name, CHANGES are those that are new, for
+`todo-write-plan-mark', and OVERLAY is on its text.  MARKED non-nil means
+that they were marked as reviewed."
+  path changes overlay marked)
+
+(defvar-local todo-write-review--shown nil
+  "The `todo-write-review--scope' of this buffer.")
+
+(defvar-local todo-write-review--files nil
+  "The files of this buffer, `todo-write-review--file' structures.")
+
+(defvar-local todo-write-review--newest 0
+  "The newest change when this buffer was drawn; see `todo-write-plan-newer'.")
+
+(defvar-local todo-write-review--undo nil
+  "What `u' marks as new again, a list of (PATHS . CHANGES), newest first.")
+
+;;; The mode
+
+(defconst todo-write-review--buffer "*todo-write-review*"
+  "Name of the buffer of a review.")
+
+(defvar todo-write-review-mode-map (make-sparse-keymap)
+  "Keymap of `todo-write-review-mode', whose parent is that of diffs.")
+
+(todo-write-menu-define 'todo-write-review-mode todo-write-review-mode-map "Review"
+  `(("Review"
+     ("n" "Next hunk" diff-hunk-next)
+     ("p" "Previous hunk" diff-hunk-prev)
+     ("RET" "Go to the source" diff-goto-source)
+     ("r" "Mark the file as reviewed" todo-write-review-mark)
+     ("u" "Undo that" todo-write-review-unmark)
+     ("c" "Comment…" todo-write-comment)
+     ("g" "Show what is new now" revert-buffer)
+     ("S" "Tell the agent…" todo-write-tell))
+    . ,(seq-take todo-write-menu-common 2)))
+
+(define-derived-mode todo-write-review-mode todo-write-visit-diff-mode "Review"
+  "Major mode of what an agent changed since you last looked.
+The keys of `diff-mode' act on the files; a hunk that you take back marks
+nothing.
+
+\\{todo-write-review-mode-map}"
+  :interactive nil
+  (todo-write-menu-begin-mode)
+  ;; The keys of a read-only diff would hide these.
+  (setq-local minor-mode-overriding-map-alist
+              (cons (cons 'buffer-read-only todo-write-review-mode-map)
+                    minor-mode-overriding-map-alist)
+              revert-buffer-function #'todo-write-review--draw)
+  (buffer-disable-undo)
+  (add-hook 'todo-write-events-functions #'todo-write-review--on-event)
+  (dolist (hook '(kill-buffer-hook change-major-mode-hook))
+    (add-hook hook #'todo-write-review--stop nil t)))
+
+(defvar todo-write-review--timer nil
+  "Timer that counts what is new since a review was drawn, or nil.")
+
+(defun todo-write-review--stop ()
+  "Stop following the agent."
+  (remove-hook 'todo-write-events-functions #'todo-write-review--on-event)
+  (when todo-write-review--timer
+    (cancel-timer todo-write-review--timer)
+    (setq todo-write-review--timer nil)))
+
+(defun todo-write-review--on-event (thread what data)
+  "Count soon what is new if WHAT of THREAD with DATA can change that.
+For `todo-write-events-functions'."
+  (if-let* ((buffer (get-buffer todo-write-review--buffer)))
+      (when (and (equal thread (buffer-local-value 'todo-write-view-thread buffer))
+                 (or (eq what 'reviewed)
+                     (and (eq what 'observed) (equal data "TOOL_EXECUTION")))
+                 (not todo-write-review--timer))
+        ;; An agent can record a hundred events a second.
+        (setq todo-write-review--timer (run-at-time 0.1 nil #'todo-write-review--count)))
+    ;; Buffers may be killed without running their hooks.
+    (todo-write-review--stop)))
+
+(defun todo-write-review--count ()
+  "Say in the header line of the review what is new since it was drawn."
+  (setq todo-write-review--timer nil)
+  (when-let* ((buffer (get-buffer todo-write-review--buffer)))
+    (with-current-buffer buffer
+      (todo-write-review--set-header))))
+
+;;; Drawing
+
+(defun todo-write-review--set-header ()
+  "Say in the header line what this review shows, and what is new since."
+  (let* ((scope todo-write-review--shown)
+         (marked (seq-count #'todo-write-review--file-marked todo-write-review--files))
+         (newer (if (todo-write-review--scope-entry scope) 0
+                  (todo-write-plan-newer todo-write-view-thread (todo-write-review--scope-id scope)
+                                         (todo-write-review--scope-path scope)
+                                         todo-write-review--newest)))
+         (parts (list (format "%s of %s: %s"
+                              (if (todo-write-review--scope-all scope) "Changes" "New changes")
+                              (todo-write-review--scope-what scope)
+                              (todo-write-text-count (length todo-write-review--files) "file"))
+                      (and (> marked 0) (format "%d reviewed" marked))
+                      (and (> newer 0)
+                           (propertize (format (if (= newer 1) "%d more file is new; g shows it"
+                                                 "%d more files are new; g shows them")
+                                               newer)
+                                       'face 'todo-write-attention)))))
+    (setq header-line-format
+          (string-replace "%" "%%" (concat " " (string-join (delq nil parts)
+                                                            (format " %s " (todo-write-text-shape 'dot))))))
+    (force-mode-line-update)))
+
+(defun todo-write-review--draw (&rest _)
+  "Draw what is new now; point stays on its line."
+  (todo-write-menu-require 'todo-write-review-mode)
+  (let* ((scope todo-write-review--shown)
+         (thread todo-write-view-thread)
+         (found (todo-write-plan-review-files
+                 thread (todo-write-review--scope-id scope) (todo-write-review--scope-path scope)
+                 (todo-write-review--scope-entry scope) (todo-write-review--scope-all scope)))
+         (project (plist-get (todo-write-about thread) :project)))
+    (mapc #'todo-write-review--delete-overlay todo-write-review--files)
+    (setq todo-write-review--files nil
+          todo-write-review--newest (plist-get found :newest))
+    (todo-write-page-with-new-text
+      (dolist (file (plist-get found :files))
+        (push (todo-write-review--insert thread file project) todo-write-review--files))
+      (unless todo-write-review--files
+        (insert (propertize "Nothing is new here.\n" 'face 'todo-write-detail))))
+    (setq todo-write-review--files (nreverse todo-write-review--files))
+    (todo-write-review--set-header)))
+
+(defun todo-write-review--delete-overlay (file)
+  "Delete the overlay of FILE."
+  (delete-overlay (todo-write-review--file-overlay file)))
+
+(defun todo-write-review--insert (thread file project)
+  "Insert the changes of FILE, a plist, of THREAD in PROJECT.
+Return it as a `todo-write-review--file'."
+  (let* ((start (point))
+         (path (plist-get file :path))
+         (patch (plist-get file :patch)))
+    (todo-write-visit-insert-patch
+     thread path
+     (if (equal patch "")
+         (format "# %s: changed and changed back\n"
+                 (todo-write-row-line (todo-write-story-relative path project)))
+       patch))
+    (put-text-property start (point) 'todo-write-comment-items (plist-get file :items))
+    (let ((made (todo-write-review--make-file :path path :changes (plist-get file :changes)
+                                              :overlay (make-overlay start (point)))))
+      (overlay-put (todo-write-review--file-overlay made) 'todo-write-review-file made)
+      made)))
+
+(defun todo-write-review--show-mark (file marked)
+  "Show that FILE is reviewed if MARKED is non-nil, else that it is not."
+  (let ((overlay (todo-write-review--file-overlay file)))
+    (setf (todo-write-review--file-marked file) marked)
+    (overlay-put overlay 'face (and marked 'todo-write-reviewed))
+    (overlay-put overlay 'before-string
+                 (and marked (propertize (format "%s reviewed\n" (todo-write-text-shape 'completed))
+                                         'face 'todo-write-done)))))
+
+;;; Marking
+
+(defun todo-write-review--file-at-point ()
+  "Return the file at point, or signal a `user-error'."
+  (or (seq-some (lambda (overlay) (overlay-get overlay 'todo-write-review-file))
+                (overlays-at (point)))
+      ;; At the end of the buffer.
+      (car (last todo-write-review--files))
+      (user-error "No file here")))
+
+(defun todo-write-review--name (file)
+  "Return the name of FILE for a message."
+  (todo-write-row-line (todo-write-story-relative
+                        (todo-write-review--file-path file)
+                        (plist-get (todo-write-about todo-write-view-thread) :project))))
+
+(defun todo-write-review-mark (&optional all)
+  "Mark the changes of the file at point as reviewed, and go to the next file.
+With a prefix argument ALL, mark those of all files.  Only what this
+buffer shows is marked, not what the agent has changed since."
+  (interactive "P" todo-write-review-mode)
+  (todo-write-menu-require 'todo-write-review-mode)
+  (let* ((files (if all todo-write-review--files (list (todo-write-review--file-at-point))))
+         (changes (todo-write-plan-mark
+                   todo-write-view-thread
+                   (apply #'append (mapcar #'todo-write-review--file-changes files)) t))
+         (unmarked (seq-remove #'todo-write-review--file-marked files)))
+    (when changes
+      (push (cons (mapcar #'todo-write-review--file-path files) changes) todo-write-review--undo))
+    (dolist (file files)
+      (todo-write-review--show-mark file t))
+    (todo-write-review--set-header)
+    (let ((next (todo-write-review--next-unmarked (car (last files)))))
+      (when next
+        (todo-write-review--goto next))
+      (message (if next "Reviewed %s; u undoes" "Reviewed %s, and with that all; u undoes, q quits")
+               (if (cdr unmarked) (todo-write-text-count (length unmarked) "file")
+                 (todo-write-review--name (or (car unmarked) (car files))))))))
+
+(defun todo-write-review--goto (file)
+  "Go to the beginning of FILE, at the top of the window."
+  (goto-char (overlay-start (todo-write-review--file-overlay file)))
+  (when (eq (current-buffer) (window-buffer))
+    (recenter 0)))
+
+(defun todo-write-review--next-unmarked (file)
+  "Return the next file after FILE that is not marked, else the first, or nil."
+  (let ((rest (cdr (memq file todo-write-review--files))))
+    (seq-find (lambda (other) (not (todo-write-review--file-marked other)))
+              (append rest todo-write-review--files))))
+
+(defun todo-write-review-unmark ()
+  "Undo the last `todo-write-review-mark': what it marked is new again."
+  (interactive nil todo-write-review-mode)
+  (todo-write-menu-require 'todo-write-review-mode)
+  (pcase-let ((`(,paths . ,changes) (or (pop todo-write-review--undo)
+                                        (user-error "Nothing was marked here"))))
+    (todo-write-plan-mark todo-write-view-thread changes nil)
+    (let ((files (seq-filter (lambda (file) (member (todo-write-review--file-path file) paths))
+                             todo-write-review--files)))
+      ;; They may have been drawn again without them.
+      (if (= (length files) (length paths))
+          (dolist (file files)
+            (todo-write-review--show-mark file nil))
+        (todo-write-review--draw)
+        (setq files (seq-filter (lambda (file) (member (todo-write-review--file-path file) paths))
+                                todo-write-review--files)))
+      (todo-write-review--set-header)
+      (when files
+        (todo-write-review--goto (car files)))
+      (message "New again: %s" (if (cdr paths) (todo-write-text-count (length paths) "file")
+                                 (todo-write-row-line (file-name-nondirectory (car paths))))))))
+
+;;; Showing
+
+;;;###autoload
+(defun todo-write-review (thread &optional id path range)
+  "Review what the agent of THREAD changed since you last looked.
+ID and PATH are as in `todo-write-new', except that PATH may be an entry.
+Each file has one net diff, from what you reviewed last to what is on disk.
+
+RANGE is nil for what is new; (4), one prefix argument, for all since your
+last prompt; or (16), two of them, for all that was ever changed.
+
+Interactively, show the changes of what is at point in a plan: an entry, a
+file, a task or a prompt, in the overview those of the agent at point.
+Elsewhere, show those of the whole plan."
+  (interactive (let ((place (todo-write-visit-at-point)))
+                 (list (car place) (nth 1 place) (nth 2 place) current-prefix-arg)))
+  (let* ((scope (todo-write-review--scope-of thread id path range))
+         (buffer (get-buffer-create todo-write-review--buffer)))
+    (with-current-buffer buffer
+      (todo-write-visit-begin-diff (todo-write-visit-folder thread))
+      (todo-write-review-mode)
+      (setq todo-write-view-thread thread
+            todo-write-review--shown scope)
+      (todo-write-review--draw)
+      (unless todo-write-review--files
+        (let ((nothing (todo-write-review--nothing thread scope)))
+          (kill-buffer buffer)
+          (user-error "%s" nothing)))
+      (goto-char (point-min)))
+    (pop-to-buffer buffer)))
+
+(defun todo-write-review--scope-of (thread id path range)
+  "Return the scope of ID, PATH and RANGE in THREAD; see `todo-write-review'."
+  (let* ((entry (and (todo-write-story-entry-p path) (todo-write-story-entry-result path)))
+         (path (and (stringp path) path))
+         (last (and (equal range '(4)) (car (todo-write-turns-headings thread 0))))
+         (turn (and last (> last 0) last)))
+    (todo-write-review--make-scope
+     :id (cond ((not turn) id)
+               ((stringp id) (cons id turn))
+               ((eq id 'outside) (cons 'outside turn))
+               (t (cons 'turn turn)))
+     :path path
+     :entry (and entry (plist-get entry :id))
+     :all (and range t)
+     :what (concat (if entry "this entry" (todo-write-visit-what thread id path))
+                   (and turn " since your last prompt")))))
+
+(defun todo-write-review--nothing (thread scope)
+  "Return that nothing is new in SCOPE of THREAD, and what there is elsewhere."
+  (let ((what (todo-write-review--scope-what scope))
+        (files (length (plist-get (todo-write-new thread) :files))))
+    (cond ((todo-write-review--scope-all scope)
+           (format "No changes of %s are recorded" what))
+          ((and (> files 0) (or (todo-write-review--scope-id scope)
+                                (todo-write-review--scope-path scope)
+                                (todo-write-review--scope-entry scope)))
+           (format "Nothing is new in %s; v on the header shows %s of the plan"
+                   what (todo-write-text-count files "new file")))
+          (t (format "Nothing is new in %s; C-u C-u v shows all that was changed" what)))))
+
+(provide 'todo-write-review)
+;;; todo-write-review.el ends here

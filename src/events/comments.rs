@@ -1,0 +1,68 @@
+//! What the user says to an agent, kept until the agent was told.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use crate::events::Millis;
+use crate::events::observation::Observation;
+
+/// The largest number of comments of a thread that are known.
+const MOST: usize = 1_000;
+
+/// What the user says, perhaps of lines of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Comment {
+    /// What the user says.
+    pub text: String,
+    /// The absolute name of the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The number of the first line in the file, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    /// The lines, as a part of a diff.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quote: Option<String>,
+}
+
+/// A comment and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KeptComment {
+    /// The number of its observation.
+    pub number: u64,
+    /// When it was made.
+    pub timestamp: Millis,
+    /// The comment.
+    pub comment: Comment,
+    /// Whether the agent was told.
+    pub is_told: bool,
+}
+
+/// The comments of a thread, oldest first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Comments(VecDeque<KeptComment>);
+
+impl Comments {
+    /// Adds what an observation says of comments.
+    pub(crate) fn note(&mut self, observation: &Observation) {
+        if let Some(comment) = &observation.metadata.comment {
+            if self.0.len() == MOST {
+                self.0.pop_front();
+            }
+            let (number, timestamp) = (observation.number, observation.timestamp);
+            self.0.push_back(KeptComment { number, timestamp, comment: comment.clone(), is_told: false });
+        }
+        let told = observation.metadata.told_comments.iter().flatten();
+        for number in told {
+            if let Some(kept) = self.0.iter_mut().find(|kept| kept.number == *number) {
+                kept.is_told = true;
+            }
+        }
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = &KeptComment> {
+        self.0.iter()
+    }
+}
