@@ -52,6 +52,12 @@
   :group 'todo-write-attention
   :package-version '(todo-write . "0.2.0"))
 
+(defcustom todo-write-mode-line-review nil
+  "Non-nil shows how many files are to be reviewed, as in 3 new."
+  :type 'boolean
+  :group 'todo-write-attention
+  :package-version '(todo-write . "0.2.0"))
+
 (defface todo-write-mode-line '((t :inherit mode-line-emphasis))
   "Face of the plan in the mode line."
   :group 'todo-write-faces)
@@ -150,7 +156,9 @@ For `todo-write-agent-functions'."
                 (known (setcdr known new) todo-write-mode-line--agents)
                 (t (nconc todo-write-mode-line--agents (list (cons thread new)))))))
   ;; Other changes are also changes of its thread.
-  (when (todo-write-agent-transition-p old new)
+  (when (or (todo-write-agent-transition-p old new)
+            (and todo-write-mode-line-review
+                 (not (eql (plist-get old :new) (plist-get new :new)))))
     (unless (todo-write-events-draw-later #'todo-write-mode-line--update)
       (todo-write-mode-line--update))))
 
@@ -170,6 +178,14 @@ the agent of THREAD, a key; UNSEEN leaves out those that stopped, too."
                    (cl-incf unseen)))
         ('working (unless (equal key thread) (cl-incf working)))))
     (list first needed working unseen)))
+
+(defun todo-write-mode-line--new ()
+  "Return how many files are to be reviewed, as in \" 3 new\", or an empty string."
+  (let ((files 0))
+    (when todo-write-mode-line-review
+      (pcase-dolist (`(,_ . ,agent) todo-write-mode-line--agents)
+        (cl-incf files (or (plist-get agent :new) 0))))
+    (if (> files 0) (format " %d new" files) "")))
 
 (defun todo-write-mode-line--needed ()
   "Return the agents that need the user, the one that has waited longest first."
@@ -264,8 +280,9 @@ NEEDED is as in `todo-write-mode-line--text'."
   "Return (TEXT . NEEDED), TEXT with at most WIDTH columns in brackets, or nil.
 If an agent needs the user, NEEDED is non-nil and TEXT is about the one
 that has waited longest.  Otherwise TEXT is the plan of THREAD and the
-numbers of other agents that work, or are done and unseen.  SUMMARY is
-as for `todo-write-mode-line-words'."
+numbers of other agents that work, or are done and unseen, and that of
+files to review if an option asks for it.  SUMMARY is as for
+`todo-write-mode-line-words'."
   (pcase-let* ((`(,first ,count ,working ,unseen) (todo-write-mode-line--count thread)))
     (if first
         (cons (concat "["
@@ -278,12 +295,13 @@ as for `todo-write-mode-line-words'."
       (let* ((done (if (> unseen 0)
                        (format " %s%d" (todo-write-text-shape 'completed) unseen)
                      ""))
+             (done (concat done (todo-write-mode-line--new)))
              (marks (if (> working 0) (concat (format " +%d" working) done) done))
              (after (if (equal marks "") "] " (concat marks "] ")))
              (words (todo-write-mode-line-words thread (- width (length marks)) nil summary
                                                 "[" after)))
         (cond (words (list words))
-              ((> unseen 0) (list (concat "[" (substring done 1) "] "))))))))
+              ((not (equal done "")) (list (concat "[" (substring done 1) "] "))))))))
 
 (defun todo-write-mode-line-words (thread &optional width still summary before after)
   "Return the count and the current task of THREAD as text, or nil for no tasks.

@@ -20,6 +20,7 @@
 (require 'todo-write-comment)
 (require 'todo-write-here)
 (require 'todo-write-menu)
+(require 'todo-write-org)
 (require 'todo-write-page)
 (require 'todo-write-row)
 (require 'todo-write-story)
@@ -74,6 +75,7 @@ that they were marked as reviewed."
      ("r" "Mark the file as reviewed" todo-write-review-mark)
      ("u" "Undo that" todo-write-review-unmark)
      ("c" "Comment…" todo-write-comment)
+     ("w" "Copy as Markdown" todo-write-review-copy)
      ("g" "Show what is new now" revert-buffer)
      ("S" "Tell the agent…" todo-write-tell))
     . ,(seq-take todo-write-menu-common 2)))
@@ -274,6 +276,112 @@ buffer shows is marked, not what the agent has changed since."
         (todo-write-review--goto (car files)))
       (message "New again: %s" (if (cdr paths) (todo-write-text-count (length paths) "file")
                                  (todo-write-row-line (file-name-nondirectory (car paths))))))))
+
+;;; As Markdown
+
+(defun todo-write-review--code (text)
+  "Return TEXT as one line of code in Markdown."
+  (format "`%s`" (string-replace "`" "'" (todo-write-row-line text))))
+
+(defun todo-write-review--patch-lines (patch)
+  "Return the numbers of lines that PATCH adds and removes, a cons."
+  (let ((added 0) (removed 0) (start (string-match "^@@" patch)))
+    (while (and start (string-match "^[-+]" patch start))
+      (if (eq ?+ (aref patch (match-beginning 0))) (cl-incf added) (cl-incf removed))
+      (setq start (match-end 0)))
+    (cons added removed)))
+
+(defun todo-write-review--file-line (file project)
+  "Return FILE, of a review in PROJECT, as an item in Markdown."
+  (let ((lines (todo-write-review--patch-lines
+                (buffer-substring-no-properties
+                 (overlay-start (todo-write-review--file-overlay file))
+                 (overlay-end (todo-write-review--file-overlay file))))))
+    (format "- %s +%d −%d%s"
+            (todo-write-review--code
+             (todo-write-story-relative (todo-write-review--file-path file) project))
+            (car lines) (cdr lines)
+            (if (todo-write-review--file-marked file) ", reviewed" ""))))
+
+(defun todo-write-review--turn-lines (turn)
+  "Return the commits of TURN, a plist as from `todo-write-turns', in Markdown."
+  (mapcar (lambda (commit)
+            (format "- %s %s" (todo-write-review--code (plist-get commit :id))
+                    (todo-write-row-line (or (plist-get commit :title) ""))))
+          (plist-get turn :commits)))
+
+(defun todo-write-review--prompt-line (turn)
+  "Return TURN, a plist as from `todo-write-turns', as an item in Markdown, or nil."
+  (when-let* ((prompt (plist-get turn :prompt)))
+    (let ((work (plist-get turn :work)))
+      (format "- %s%s" (todo-write-row-line prompt 200)
+              (if-let* ((lines (todo-write-row-lines (plist-get work :added)
+                                                     (plist-get work :removed))))
+                  (concat " " lines) "")))))
+
+(defun todo-write-review--failures (thread)
+  "Return which commands of THREAD failed and were mended, items in Markdown.
+Those count that are among the observations in memory."
+  (let ((outcomes (make-hash-table :test #'equal)) commands)
+    (dotimes (turn (car (todo-write-turns-headings thread 0)))
+      (dolist (entry (todo-write-story-entries thread (cons 'turn (1+ turn))))
+        (when (eq 'command (todo-write-story-entry-kind entry))
+          (let ((text (todo-write-story-entry-text entry)))
+            (pcase (cons (todo-write-story-outcome entry) (gethash text outcomes))
+              ('(failed . nil) (push text commands) (puthash text 'failed outcomes))
+              (`(failed . ,_) (puthash text 'failed outcomes))
+              ('(ok . failed) (puthash text 'mended outcomes)))))))
+    (mapcar (lambda (text)
+              (format "- %s failed%s" (todo-write-review--code text)
+                      (if (eq 'mended (gethash text outcomes)) ", and passed later" "")))
+            (nreverse commands))))
+
+(defun todo-write-review--comment-line (comment project)
+  "Return COMMENT, as from `todo-write-plan-comments', in PROJECT in Markdown."
+  (let ((path (plist-get comment :path)) (line (plist-get comment :line)))
+    (format "- %s%s"
+            (if path
+                (concat (todo-write-review--code
+                         (concat (todo-write-story-relative path project)
+                                 (if line (format ":%d" line) "")))
+                        ": ")
+              "")
+            (todo-write-row-line (plist-get comment :text)))))
+
+(defun todo-write-review--markdown ()
+  "Return this review as Markdown."
+  (let* ((thread todo-write-view-thread)
+         (project (plist-get (todo-write-about thread) :project))
+         (turns (todo-write-turns thread))
+         (tasks (todo-write-check-list thread 'work))
+         (title (todo-write-row-line (or (plist-get (todo-write-summary thread) :title) "Review"))))
+    (concat
+     "# " title "\n"
+     (mapconcat
+      (pcase-lambda (`(,heading . ,lines))
+        (let ((lines (delq nil lines)))
+          (if lines (concat "\n## " heading "\n" (string-join lines "\n") "\n") "")))
+      (list (cons "Files" (mapcar (lambda (file) (todo-write-review--file-line file project))
+                                  todo-write-review--files))
+            (if (equal tasks "")
+                (cons "Prompts" (mapcar #'todo-write-review--prompt-line turns))
+              (list "Tasks" (string-trim-right tasks)))
+            (cons "Commits" (seq-mapcat #'todo-write-review--turn-lines turns))
+            (cons "Failed commands" (todo-write-review--failures thread))
+            (cons "Comments" (mapcar (lambda (comment)
+                                       (todo-write-review--comment-line comment project))
+                                     (todo-write-plan-comments thread))))
+      ""))))
+
+(defun todo-write-review-copy ()
+  "Copy this review as Markdown, as for a pull request.
+It has the files with their lines, the tasks or prompts with theirs, the
+commits, the commands that failed, and your comments."
+  (interactive nil todo-write-review-mode)
+  (todo-write-menu-require 'todo-write-review-mode)
+  (kill-new (todo-write-review--markdown))
+  (message "Copied the review of %s as Markdown"
+           (todo-write-text-count (length todo-write-review--files) "file")))
 
 ;;; Showing
 

@@ -316,6 +316,48 @@ Its task One changed the file f, and Two, which is in progress, g and h."
       (revert-buffer)
       (should (string-search "you on f:2: Why? (told)" (buffer-string))))))
 
+(ert-deftest todo-write-review-w-copies-it-as-markdown ()
+  (todo-write-review-tests--with-plan
+    (todo-write-observe "a" "INTENT" "go on")
+    (dolist (outcome '(failed ok failed))
+      (let ((id (symbol-name (gensym))))
+        (todo-write-observe "a" "TOOL_CALL" `(:id ,id :name "Bash" :input (:command "make `test`"))
+                            :call-id id)
+        (todo-write-observe "a" "TOOL_EXECUTION"
+                            `(:id ,id :name "Bash") :call-id id :outcome outcome
+                            :git (and (eq outcome 'ok) [(:kind "commit" :id "699336a"
+                                                         :title "Second")]))))
+    (todo-write-plan-comment "a" "Why?\nNo." nil
+                             :path (todo-write-review-tests--path "f") :line 2)
+    (goto-char (point-min))
+    (todo-write-review-tests--review "v")
+    (todo-write-review-tests--type "r w")
+    (should (equal "# Review
+
+## Files
+- `f` +1 −1, reviewed
+- `g` +1 −0
+- `h` +1 −0
+
+## Tasks
+- [x] One
+  - `f` +1 −1
+- [ ] Two
+  - `g` +1 −0
+  - `h` +1 −0
+  - 2 of 3 commands failed
+
+## Commits
+- `699336a` Second
+
+## Failed commands
+- `make 'test'` failed
+
+## Comments
+- `f:2`: Why? No.
+"
+                   (current-kill 0)))))
+
 (ert-deftest todo-write-review-two-hands-in-a-file-are-said-once ()
   (todo-write-review-tests--with-plan
     (let ((buffer (find-file-noselect (todo-write-review-tests--path "g")))
