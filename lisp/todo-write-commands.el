@@ -12,6 +12,7 @@
 
 (defconst todo-write-commands--files
   '((todo-write-answer todo-write-answer)
+    (todo-write-comment todo-write-comment)
     (todo-write-connect todo-write-connect)
     (todo-write-follow todo-write-follow)
     (todo-write-history todo-write-history)

@@ -19,6 +19,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write)
+(require 'todo-write-commands)
 (require 'todo-write-here)
 (require 'todo-write-menu)
 (require 'todo-write-machines)
@@ -160,6 +161,7 @@ for a name counts as remote."
   (let ((map (make-sparse-keymap)))
     ;; Ediff would open the files that the text names.
     (define-key map [remap diff-ediff-patch] #'undefined)
+    (define-key map "c" #'todo-write-comment)
     map)
   "Keymap of `todo-write-visit-diff-mode', whose parent is `diff-mode-map'.")
 

@@ -198,6 +198,14 @@ And test it"
                                     (todo-write-plan-comments "claude:s1"))))
       (should-not (todo-write-note-tests--hook "PostToolUse")))))
 
+(ert-deftest todo-write-tell-comments-of-an-earlier-emacs-are-told-when-the-agent-goes-on ()
+  (todo-write-note-tests--with
+    (let (todo-write-events-functions)
+      (todo-write-plan-comment "claude:s1" "Why?"))
+    (todo-write-set-activity "claude:s1" 'working)
+    (todo-write-note-tests--ready)
+    (should (equal "The user says: Why?" (todo-write-note-tests--hook "PostToolUse")))))
+
 (ert-deftest todo-write-tell-comments-are-copied-if-no-message-reaches-the-agent ()
   (todo-write-note-tests--with
     (cl-letf (((symbol-function 'todo-write-plugin-installed-p) #'ignore))

@@ -104,8 +104,10 @@
     (should (= 1 (todo-write-mark-new "a" "t1")))
     (should (equal '(("f" "g") 1 1 2) (todo-write-review-tests--new)))
     (ert-info ("The journal has the marks")
-      (should (equal (todo-write-new "a")
-                     (todo-write-test-child '(prin1 (todo-write-new "a"))))))
+      (should (equal (list (todo-write-new "a") 2)
+                     (todo-write-test-child
+                      '(prin1 (list (todo-write-new "a")
+                                    (plist-get (todo-write-plan-unseen "a") :files)))))))
     (should (= 2 (todo-write-mark-new "a")))
     (should (equal '(("f" "g") 3 1 4) (todo-write-review-tests--new)))))
 
