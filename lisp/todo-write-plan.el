@@ -115,11 +115,34 @@ has at least two items, and none whose id is in the list BREAKS."
 
 (defun todo-write-plan-row-work (thread &optional id)
   "Return what the row of item ID of THREAD shows of its work, or nil.
-The value is a list (ADDED REMOVED FAILED MORE REFUSED): numbers of lines
-and of failed commands, 1 if commands changed more files, else 0, and the
-number of refused calls.  Without ID, return an alist of (ID . FIGURES)
+The value is a list (ADDED REMOVED FAILED MORE REFUSED SHARERS): numbers
+of lines and of failed commands, 1 if commands changed more files, else 0,
+the number of refused calls, and how many other items have the same work.
+Without ID, return an alist of (ID . FIGURES)
 for the items of the list that have any."
   (todo-write-core-call todo-write-dyn--row-work thread id))
+
+(defun todo-write-plan-alone (thread id)
+  "Return when item ID of THREAD was the only open one, and not in progress.
+The value is a list of (FROM . TO), milliseconds since the epoch; TO is
+nil if it still is."
+  (todo-write-core-call todo-write-dyn--alone thread id))
+
+(defun todo-write-plan-first-prompt (thread)
+  "Return the first line of the first prompt of THREAD, or nil."
+  (todo-write-core-call todo-write-dyn--first-prompt thread))
+
+(defun todo-write-plan-title (thread)
+  "Return what names THREAD, which has no title: its first prompt or its folder.
+The value is a line, or nil if neither is known, or if its host chose a
+key that reads as a name: those of sessions have a colon."
+  (let ((prompt (todo-write-plan-first-prompt thread))
+        (project (plist-get (todo-write-core-call todo-write-dyn--about thread) :project))
+        ;; The folder may be remote.
+        file-name-handler-alist)
+    (or prompt
+        (and project (string-search ":" thread)
+             (file-name-nondirectory (directory-file-name project))))))
 
 (defun todo-write-plan-refused (thread time)
   "Return how many calls of the agent of THREAD were refused after TIME.

@@ -365,7 +365,8 @@ The value is nil if nothing is known, else a plist:
               does not tell tokens
   :models     list of the names of models
   :shared     t if other tasks were in progress, too, which have the
-              same work: never add such figures up"
+              same work: never add such figures up
+  :sharedWith the most of them at a time, a number; absent if none"
   (todo-write-core-call todo-write-dyn--work thread id))
 
 (defun todo-write-turns (thread)

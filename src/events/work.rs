@@ -161,8 +161,8 @@ pub struct Work {
     pub lower_bounds: u64,
     /// The models in order of their first response.
     pub models: Vec<String>,
-    /// Whether other items were in progress, too.
-    pub shared: bool,
+    /// The largest number of other items that were in progress, too, and have the same work.
+    pub sharers: u64,
     /// The places of the files.
     by_path: HashMap<String, usize>,
 }
@@ -194,7 +194,7 @@ impl Sums {
         }
         for item in items {
             let work = self.items.entry(item.clone()).or_default();
-            work.shared |= items.len() > 1;
+            work.sharers = work.sharers.max(items.len() as u64 - 1);
             add(work);
         }
     }

@@ -106,12 +106,21 @@ fn row_work(env: &Env, thread: Key, id: Option<Id>) -> Result<Value<'_>> {
     })
 }
 
-/// The lines added and removed for an item, the commands that failed, 1 if more files changed, and the refused
-/// calls; none if all are 0.
+/// The lines added and removed for an item, the commands that failed, 1 if more files changed, the refused calls,
+/// and how many other items have the same work; none if all are 0.
 fn row_figures(thread: &Thread, id: &str) -> Option<Vec<u64>> {
     let work = thread.work(Part::Item(id))?;
     let figures = [work.added, work.removed, work.commands.failed, u64::from(work.more_files), work.refused];
-    (figures != [0; 5]).then(|| figures.to_vec())
+    (figures != [0; 5]).then(|| figures.iter().copied().chain([work.sharers]).collect())
+}
+
+/// See `todo-write-plan-alone'.
+#[defun]
+fn alone(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
+    border(env, || {
+        let spans = with_thread(env, &thread, |thread| thread.revisions().alone(&id.0))?;
+        ser::to_lisp(env, &spans)
+    })
 }
 
 /// See `todo-write-plan-completed-runs'.

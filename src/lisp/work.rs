@@ -135,6 +135,18 @@ fn turn_headings<'e>(env: &'e Env, thread: Key, most: Value<'e>) -> Result<Value
     })
 }
 
+/// Return the first line of the first prompt of THREAD that is known, or nil.
+#[defun]
+fn first_prompt(env: &Env, thread: Key) -> Result<Value<'_>> {
+    border(env, || {
+        let prompt = with_thread(env, &thread, |thread| {
+            let mut lines = thread.turns().iter().filter_map(|turn| turn.prompt.as_deref()).map(line);
+            lines.find(|line| !line.is_empty())
+        })?;
+        prompt.into_lisp(env)
+    })
+}
+
 /// A turn as a line.
 #[derive(Serialize)]
 struct Heading {
@@ -212,6 +224,8 @@ pub(super) struct ShownWork {
     models: Vec<String>,
     #[serde(default)]
     shared: bool,
+    #[serde(default, rename = "sharedWith", skip_serializing_if = "is_zero")]
+    shared_with: u64,
     #[serde(default, rename = "moreFiles", skip_serializing_if = "std::ops::Not::not")]
     more_files: bool,
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -249,7 +263,8 @@ impl ShownWork {
             commands: work.commands,
             files: work.files.clone(),
             models: work.models.clone(),
-            shared: work.shared,
+            shared: work.sharers > 0,
+            shared_with: work.sharers,
             more_files: work.more_files,
             refused: work.refused,
             added: work.added,

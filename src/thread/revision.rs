@@ -1,5 +1,6 @@
 //! The revisions of a thread: all lists it had, stored as changes.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -159,6 +160,30 @@ impl Revisions {
     pub fn get(&self, number: u64) -> Option<&Revision> {
         let place = self.log.binary_search_by_key(&number, |revision| revision.number).ok()?;
         Some(&self.log[place])
+    }
+
+    /// When an item was the only open one and not in progress: times from and to, without the last if it
+    /// still is.
+    pub(crate) fn alone(&self, id: &str) -> Vec<(Millis, Option<Millis>)> {
+        let mut open: HashMap<String, Status> = HashMap::new();
+        let mut spans: Vec<(Millis, Option<Millis>)> = Vec::new();
+        for revision in &self.log {
+            for change in revision.changes() {
+                match change.item {
+                    Some(item) if item.status.is_open() => open.insert(change.item_id, item.status),
+                    None if change.kind == ChangeKind::Reordered => None,
+                    _ => open.remove(&change.item_id),
+                };
+            }
+            let is_alone = open.len() == 1 && open.get(id) == Some(&Status::Pending);
+            let running = spans.last_mut().filter(|(_, to)| to.is_none());
+            match (running, is_alone) {
+                (Some((_, to)), false) => *to = Some(revision.stamp.timestamp),
+                (None, true) => spans.push((revision.stamp.timestamp, None)),
+                _ => {}
+            }
+        }
+        spans
     }
 
     /// Adds a revision with a higher number, whose `changes` lead from the current list to `list`.

@@ -340,7 +340,7 @@ proptest! {
         let whole = all[0].as_ref().map_or([0; 9], sums);
         let mut parts = [0; 9];
         for part in all[1..].iter().flatten() {
-            prop_assert!(!part.shared);
+            prop_assert_eq!(part.sharers, 0);
             parts.iter_mut().zip(sums(part)).for_each(|(sum, more)| *sum += more);
         }
         prop_assert_eq!(parts, whole);
