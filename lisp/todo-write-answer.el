@@ -156,7 +156,8 @@ confirms what would be allowed always: no other one answers then."
      ("n" "No" todo-write-answer-no)
      ("N" "No, because…" todo-write-answer-no-because)
      ("t" "Type an answer…" todo-write-answer-type)
-     ("RET" "Give the chosen answers" todo-write-answer-done))
+     ("RET" "Give the chosen answers" todo-write-answer-done)
+     ("u" "Change the last answer" todo-write-answer-change))
     ("Look"
      ("SPC" "Scroll" scroll-up-command)
      ("DEL" "Scroll back" scroll-down-command)
@@ -299,7 +300,7 @@ Keys that were typed before it was on the screen are not for it."
 (defun todo-write-answer--way (request)
   "Return what `todo-write-answer-visit' does for REQUEST, in words."
   (if (or (plist-get request :visit)
-          (and request (todo-write-agent-buffer (plist-get request :thread) t)))
+          (and request (todo-write-attention-reachable-p (plist-get request :thread))))
       "goes there"
     "shows where it runs"))
 
@@ -407,6 +408,8 @@ Both texts are shown whole."
                                 (todo-write-row-line (string-join (ensure-list answer) ", ") 200))
                         'face 'todo-write-completed)
             "\n"))
+  (when todo-write-answer--answers
+    (todo-write-answer--insert-choice "u" "change the last answer" #'todo-write-answer-change))
   (when-let* ((question (todo-write-answer--question)))
     (insert (todo-write-answer-text (plist-get question :question) 'prose 'todo-write-title)
             "\n")
@@ -552,12 +555,26 @@ It may have been answered elsewhere while the user typed."
   (push (cons (plist-get question :question) answer) todo-write-answer--answers)
   (setq todo-write-answer--chosen nil)
   (if (todo-write-answer--question)
-      (progn (setq todo-write-answer--end-seen nil)
-             (todo-write-answer--draw)
-             (todo-write-answer--fit (selected-window))
-             (todo-write-answer--reset-window)
-             (todo-write-answer--begin))
+      (todo-write-answer--ask)
     (todo-write-answer--give (reverse todo-write-answer--answers))))
+
+(defun todo-write-answer--ask ()
+  "Show the next question."
+  (setq todo-write-answer--end-seen nil)
+  (todo-write-answer--draw)
+  (todo-write-answer--fit (selected-window))
+  (todo-write-answer--reset-window)
+  (todo-write-answer--begin))
+
+(defun todo-write-answer-change ()
+  "Ask the last question again whose answer was not given yet."
+  (interactive nil todo-write-answer-mode)
+  (todo-write-menu-require 'todo-write-answer-mode)
+  (unless todo-write-answer--answers
+    (user-error "Nothing is answered yet"))
+  (pop todo-write-answer--answers)
+  (setq todo-write-answer--chosen nil)
+  (todo-write-answer--ask))
 
 ;;; Going elsewhere
 
@@ -639,7 +656,7 @@ If that is a buffer of this Emacs, name the key that goes there, too."
   (concat
    (if-let* ((place (todo-write-attention-place agent))) (concat ", in " place) "")
    (substitute-command-keys
-    (cond ((null (todo-write-agent-buffer (plist-get agent :thread) t)) "")
+    (cond ((not (todo-write-attention-reachable-p (plist-get agent :thread))) "")
           ((derived-mode-p 'todo-write-list-mode)
            "; \\<todo-write-list-mode-map>\\[todo-write-list-visit] goes there")
           ((derived-mode-p 'todo-write-view-mode)

@@ -75,8 +75,11 @@ For a linked worktree, that is REPOSITORY/WORKTREE."
   (or (todo-write-agent-folder agent) (todo-write-agent-label agent)))
 
 (defun todo-write-agent-label (agent)
-  "Return the title of AGENT, else the key of its thread."
-  (todo-write-row-line (or (plist-get agent :title) (plist-get agent :thread))))
+  "Return the title of AGENT, else its first prompt, its folder or its program."
+  (todo-write-row-line (or (plist-get agent :title)
+                           (todo-write-plan-title (plist-get agent :thread))
+                           (plist-get agent :agent)
+                           (plist-get agent :thread))))
 
 (defun todo-write-agent-reason (agent)
   "Return why AGENT does what it does, as a line, or nil if its host does not say.
@@ -129,12 +132,29 @@ likely about follows: the last one without a result."
           (machine (format "a terminal of %s" (todo-write-row-line machine))))))
 
 (defun todo-write-attention-visit (agent)
-  "Go to the buffer of AGENT, else show its plan and say where it runs."
+  "Go to the buffer or the tmux pane of AGENT.
+If it has none, show its plan and say where it runs."
   (let ((thread (plist-get agent :thread)))
     (if-let* ((buffer (todo-write-agent-buffer thread t)))
         (pop-to-buffer buffer)
-      (let* ((pid (todo-write-agents-pid thread))
-             (pane (and pid (todo-write-terminal-tmux-pane pid)))
+      (todo-write-attention--visit-elsewhere agent))
+    (todo-write-agent-see thread)))
+
+(defun todo-write-attention-reachable-p (thread)
+  "Return non-nil if `todo-write-attention-visit' goes to the agent of THREAD.
+That is to a buffer of this Emacs, or to a pane of tmux."
+  (or (todo-write-agent-buffer thread t)
+      (when-let* ((pid (todo-write-agents-pid thread)))
+        (todo-write-terminal-pane-shown-p pid))))
+
+(defun todo-write-attention--visit-elsewhere (agent)
+  "Go to the tmux pane of AGENT, else show its plan and say where it runs."
+  (let* ((thread (plist-get agent :thread))
+         (pid (todo-write-agents-pid thread)))
+    (if-let* ((pane (and pid (todo-write-terminal-select-pane pid))))
+        (message "%s is in the tmux pane %s, which its terminal shows now"
+                 (todo-write-agent-name agent) (todo-write-row-line pane))
+      (let* ((pane (and pid (todo-write-terminal-tmux-pane pid)))
              (folder (todo-write-agent-path agent))
              (machine (plist-get agent :machine)))
         (todo-write-restore thread)
@@ -144,8 +164,7 @@ likely about follows: the last one without a result."
                          (and machine (concat "; it is on " (todo-write-row-line machine)))
                          (and pid (format "; process %d" pid))
                          (and pane (format ", tmux pane %s" (todo-write-row-line pane)))
-                         (and folder (concat " in " folder))))))
-    (todo-write-agent-see thread)))
+                         (and folder (concat " in " folder))))))))
 
 (defun todo-write-attention-agent-of (thread)
   "Return the agent of THREAD, a plist, also if that is not in memory."
@@ -171,9 +190,10 @@ first visit, the buffer of the last one, and the threads visited.")
 
 ;;;###autoload
 (defun todo-write-next-waiting (&optional choose)
-  "Go to the agent that has waited for you longest, in its own buffer.
-Called again from there, go to the next; after the last, back to where
-you were.  With a prefix argument CHOOSE, read any agent with completion."
+  "Go to the agent that has waited for you longest: show what it asks.
+If it asks nothing that Emacs knows, go to its own buffer.  Called again
+from there, go to the next; after the last, back to where you were.  With
+a prefix argument CHOOSE, read any agent with completion."
   (interactive "P")
   (if choose
       (todo-write-attention-visit-agent-of (todo-write-read-thread "Go to: "))
@@ -187,7 +207,7 @@ you were.  With a prefix argument CHOOSE, read any agent with completion."
       (setq todo-write-attention--tour nil)
       (cond (next
              (let ((before (or before (current-window-configuration))))
-               (todo-write-attention-visit next)
+               (todo-write-attention-attend next)
                (setq todo-write-attention--tour
                      `(,before ,(current-buffer) ,(plist-get next :thread) ,@visited))))
             (before

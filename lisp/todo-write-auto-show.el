@@ -120,7 +120,24 @@ OUTCOME is that of its last change."
                        todo-write-auto-show-action))
     (dolist (window (get-buffer-window-list (todo-write-auto-show--buffer) nil 'visible))
       (unless (memq window before)
-        (set-window-parameter window 'todo-write-auto-show t)))))
+        (set-window-parameter window 'todo-write-auto-show t)
+        (set-window-parameter window 'delete-other-windows #'todo-write-auto-show--alone)))))
+
+(defun todo-write-auto-show--alone (window)
+  "Make the plan in WINDOW fill its frame, for `delete-other-windows'.
+Emacs refuses to do that with a window at the side of a frame."
+  (let ((buffer (window-buffer window))
+        (main (if (window-parameter window 'window-side)
+                  (car (seq-remove (lambda (other) (window-parameter other 'window-side))
+                                   (window-list (window-frame window) 'no-minibuffer)))
+                window))
+        (ignore-window-parameters t))
+    (when main
+      (select-window main)
+      (unless (eq main window)
+        (delete-window window)
+        (switch-to-buffer buffer))
+      (delete-other-windows main))))
 
 (defun todo-write-auto-show--leave (thread revision)
   "Close the windows that the mode opened if THREAD is still at REVISION.

@@ -11,10 +11,12 @@
 
 ;;; Code:
 
+(require 'cl-lib)
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-fold)
+(require 'todo-write-place)
 (require 'todo-write-text)
 (require 'todo-write-view-move)
 (require 'todo-write-view-rows)
@@ -112,7 +114,8 @@ Signal a `user-error' if there are no rows, or if some are folded."
 
 (defun todo-write-edit-add ()
   "Add a task after the one at point, and move there.
-Above all rows, add it at the beginning; elsewhere outside, at the end."
+Above all rows, add it after what is in progress or completed; elsewhere
+outside, at the end."
   (interactive nil todo-write-view-mode)
   (let* ((thread (todo-write-edit--thread))
          (id (get-text-property (point) 'todo-write-id))
@@ -120,13 +123,25 @@ Above all rows, add it at the beginning; elsewhere outside, at the end."
          ;; The agent can write while the text is read.
          (after (and id (todo-write-edit--position thread id)))
          (position (cond (after (1+ after))
-                         ((and (not id) (bobp)) 0)))
+                         ((and (not id) (todo-write-edit--in-header-p))
+                          (todo-write-edit--next-position thread))))
          (outcome (todo-write-edit--do #'todo-write-edit thread 'add text position)))
     (when-let* ((added (seq-find (lambda (change) (equal (plist-get change :type) "added"))
                                  (plist-get (plist-get outcome :changes) :changes))))
       (when (equal thread todo-write-view-thread)
         (todo-write-view-move-goto (plist-get added :itemId)))
       (todo-write-edit--say "Added"))))
+
+(defun todo-write-edit--in-header-p ()
+  "Return non-nil if point is above all rows."
+  (<= (point) (+ (point-min) todo-write-place-header-length)))
+
+(defun todo-write-edit--next-position (thread)
+  "Return the position in the list of THREAD of what the agent does next."
+  (let ((statuses (seq-map (lambda (item) (plist-get item :status)) (todo-write-items thread))))
+    (if-let* ((current (cl-position "in_progress" statuses :test #'equal :from-end t)))
+        (1+ current)
+      (or (seq-position statuses "pending") (length statuses)))))
 
 (defun todo-write-edit-delete ()
   "Delete the task at point, or all tasks in the region."

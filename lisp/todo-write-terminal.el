@@ -6,7 +6,7 @@
 ;;; Commentary:
 
 ;; Finds the buffer, the tmux pane or the terminal in which a process of this machine
-;; runs.
+;; runs, and begins one in a terminal of this Emacs.
 
 ;;; Code:
 
@@ -45,17 +45,87 @@ It is that of an ancestor, or of a process with the same terminal."
   (let ((name (alist-get 'ttname (cdar (todo-write-terminal--processes pid)))))
     (and (stringp name) (not (string-empty-p name)) name)))
 
+;;; Panes of tmux
+
+(defun todo-write-terminal--tmux (&rest arguments)
+  "Return the lines that tmux prints with ARGUMENTS.
+There are none without tmux, or without a server of it."
+  (let ((default-directory (expand-file-name "/")))
+    (ignore-errors (apply #'process-lines "tmux" arguments))))
+
 (defun todo-write-terminal-tmux-pane (pid)
   "Return the name of the tmux pane in which the process PID runs, or nil."
-  (let ((default-directory (expand-file-name "/"))
-        (chain (todo-write-terminal--processes pid)))
+  (when-let* ((chain (todo-write-terminal--processes pid)))
     (seq-some (lambda (line)
-                (pcase (split-string line " ")
-                  (`(,pane ,name) (and (assq (string-to-number pane) chain) name))))
-              ;; There is no tmux, or no server of it.
-              (ignore-errors
-                (process-lines "tmux" "list-panes" "-a" "-F"
-                               "#{pane_pid} #{session_name}:#{window_index}.#{pane_index}")))))
+                (when (string-match "\\`\\([0-9]+\\) \\(.+\\)\\'" line)
+                  (let ((name (match-string 2 line)))
+                    (and (assq (string-to-number (match-string 1 line)) chain) name))))
+              (todo-write-terminal--tmux
+               "list-panes" "-a" "-F"
+               "#{pane_pid} #{session_name}:#{window_index}.#{pane_index}"))))
+
+(defun todo-write-terminal--tmux-client ()
+  "Return the name of the tmux client that was used last, or nil."
+  (cdar (sort (mapcar (lambda (line)
+                        (let ((parts (split-string line " ")))
+                          (cons (string-to-number (car parts)) (string-join (cdr parts) " "))))
+                      (todo-write-terminal--tmux
+                       "list-clients" "-F" "#{client_activity} #{client_name}"))
+              (lambda (a b) (> (car a) (car b))))))
+
+(defun todo-write-terminal-pane-shown-p (pid)
+  "Return non-nil if a terminal can show the tmux pane in which PID runs."
+  (and (todo-write-terminal-tmux-pane pid) (todo-write-terminal--tmux-client) t))
+
+(defun todo-write-terminal-select-pane (pid)
+  "Show the tmux pane of the process PID in the terminal of tmux used last.
+Return its name, or nil if there is no such pane, or no terminal shows
+any session of tmux."
+  (when-let* ((pane (todo-write-terminal-tmux-pane pid))
+              (client (todo-write-terminal--tmux-client))
+              ;; A session that is named by a part of another one's name is not meant.
+              (target (concat "=" pane)))
+    (todo-write-terminal--tmux "select-window" "-t" target)
+    (todo-write-terminal--tmux "select-pane" "-t" target)
+    (todo-write-terminal--tmux "switch-client" "-c" client "-t" target)
+    pane))
+
+;;; Terminals of this Emacs
+
+(defcustom todo-write-terminal-function #'todo-write-terminal-run
+  "Function that runs a program in a terminal of this Emacs.
+It is called in the folder of the program with a name for the buffer, the
+program and its arguments, a list of strings, and displays the buffer."
+  :type 'function
+  :group 'todo-write-hosts
+  :package-version '(todo-write . "0.2.0"))
+
+(declare-function eat-make "ext:eat" (name program &optional startfile &rest switches))
+(declare-function ghostel-exec "ext:ghostel" (buffer program &optional args))
+(declare-function term-char-mode "term" ())
+(declare-function term-mode "term" ())
+(declare-function vterm "ext:vterm" (&optional arg))
+(defvar vterm-shell)
+
+(defun todo-write-terminal-run (name program arguments)
+  "Run PROGRAM with ARGUMENTS in a terminal buffer with NAME, and display it.
+The terminal is that of vterm, eat or ghostel, whichever is there, else of
+term."
+  (cond ((fboundp 'vterm)
+         (let ((vterm-shell (mapconcat #'shell-quote-argument (cons program arguments) " ")))
+           (vterm (generate-new-buffer-name (format "*%s*" name)))))
+        ((fboundp 'eat-make)
+         (pop-to-buffer (apply #'eat-make name program nil arguments)))
+        ((fboundp 'ghostel-exec)
+         (let ((buffer (generate-new-buffer (format "*%s*" name)))
+               (folder default-directory))
+           (with-current-buffer buffer
+             (setq default-directory folder))
+           (pop-to-buffer buffer)
+           (ghostel-exec buffer program arguments)))
+        (t (pop-to-buffer (apply #'make-term name program nil arguments))
+           (term-mode)
+           (term-char-mode))))
 
 (provide 'todo-write-terminal)
 ;;; todo-write-terminal.el ends here

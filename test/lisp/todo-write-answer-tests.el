@@ -311,6 +311,33 @@
         (kill-buffer todo-write-answer--buffer)
         (todo-write-withdraw "a" "1")))))
 
+(ert-deftest todo-write-answer-changes-an-answer-before-all-are-given ()
+  (todo-write-with-store
+    (let (given)
+      (todo-write-request "a" :id "1" :kind 'question :title "Two things"
+                          :questions '((:question "Which?" :options ((:label "Oak") (:label "Ash")))
+                                       (:question "When?" :options ((:label "Now"))))
+                          :answer (lambda (value _) (setq given value)))
+      (save-window-excursion
+        (unwind-protect
+            (progn
+              (todo-write-answer "a")
+              (cl-flet ((press (key)
+                          (setq todo-write-answer--end-seen t)
+                          (let ((todo-write-answer--counts t) (last-command-event key))
+                            (call-interactively (key-binding (string key))))))
+                (should-error (press ?u) :type 'user-error)
+                (press ?1)
+                (should (string-search "Which?  Oak" (buffer-string)))
+                (press ?u)
+                (should-not (string-search "Which?  Oak" (buffer-string)))
+                (press ?2)
+                (press ?1)
+                (should (equal given '(("Which?" . "Ash") ("When?" . "Now"))))))
+          (when (get-buffer todo-write-answer--buffer)
+            (kill-buffer todo-write-answer--buffer))
+          (todo-write-withdraw "a" "1"))))))
+
 (ert-deftest todo-write-answer-says-that-nothing-is-asked ()
   (todo-write-with-store
     (should (string-search "No agent asks"

@@ -480,6 +480,16 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
   "Return the window of the plan, or nil."
   (get-buffer-window todo-write-view-buffer-name))
 
+(ert-deftest todo-write-auto-show-lets-its-window-become-the-only-one ()
+  (todo-write-around-tests--with-auto-show
+    (todo-write-test-write "a" "One")
+    (let ((buffer (get-buffer todo-write-view-buffer-name)))
+      (select-window (get-buffer-window buffer))
+      (call-interactively #'delete-other-windows)
+      (should (one-window-p))
+      (should (eq buffer (window-buffer)))
+      (should-not (window-parameter nil 'window-side)))))
+
 (ert-deftest todo-write-auto-show-shows-a-plan-without-selecting-it ()
   (todo-write-around-tests--with-auto-show
     (let ((selected (selected-window)))

@@ -492,6 +492,36 @@ transitions, (KEY . STATE), newest first."
                              "tmux pane main:1.0 in /srv/login/")))
       (should (equal "a" todo-write-view-thread)))))
 
+(ert-deftest todo-write-attention-shows-the-tmux-pane-of-an-agent ()
+  (todo-write-attention-tests--with
+    (let ((pid (emacs-pid)) asked)
+      (todo-write-begin "a" :project "/srv/login/")
+      (todo-write-set-activity "a" 'waiting)
+      (cl-letf (((symbol-function 'todo-write-agents-pid) (lambda (_) pid))
+                ((symbol-function 'todo-write-agent-buffer) #'ignore)
+                ((symbol-function 'todo-write-terminal--tmux)
+                 (lambda (command &rest arguments)
+                   (pcase command
+                     ("list-panes" (list "1 other:0.0" (format "%d my work:1.0" pid)))
+                     ("list-clients" '("5 /dev/pts/1" "7 /dev/pts/2"))
+                     (_ (push (cons command arguments) asked) nil)))))
+        (should (equal (car (todo-write-attention-tests--messages
+                              (todo-write-attention-visit (todo-write-agent "a"))))
+                       "login is in the tmux pane my work:1.0, which its terminal shows now"))
+        (should (equal (reverse asked)
+                       '(("select-window" "-t" "=my work:1.0") ("select-pane" "-t" "=my work:1.0")
+                         ("switch-client" "-c" "/dev/pts/2" "-t" "=my work:1.0"))))))))
+
+(ert-deftest todo-write-next-waiting-shows-what-is-asked ()
+  (todo-write-attention-tests--with
+    (todo-write-request "a" :id "1" :kind 'permission :title "npm test" :answer #'ignore)
+    (unwind-protect
+        (save-window-excursion
+          (todo-write-next-waiting)
+          (should (equal (buffer-name) "*todo-write-request*"))
+          (should (string-search "npm test" (buffer-string))))
+      (todo-write-withdraw "a" "1"))))
+
 ;;; Mode line and tab bar
 
 (defmacro todo-write-attention-tests--with-mode-line (&rest body)

@@ -216,7 +216,7 @@
   (todo-write-edit-tests--with '(("One" "in_progress") "Two")
     (todo-write-observe "a" "TOOL_CALL" '(:id "1" :name "Bash" :input "make test") :call-id "1")
     (todo-write-test-open "One")
-    (dolist (place '("make test" "added ●"))
+    (dolist (place '("make test" "     since"))
       (todo-write-edit-tests--to place)
       (dolist (keys '("e" "k" "t" "M-<up>" "M-<down>"))
         (should (string-match-p "is part of “One”"
@@ -226,6 +226,16 @@
     ;; An addition changes no task.
     (todo-write-edit-tests--press "+" "New")
     (should (equal (todo-write-test-contents "a") '("One" "New" "Two")))))
+
+(ert-deftest todo-write-edit-adds-on-the-header-what-comes-next ()
+  (todo-write-edit-tests--with '(("One" "completed") ("Two" "in_progress") "Three")
+    (goto-char (point-min))
+    (todo-write-edit-tests--press "+" "New")
+    (should (equal (todo-write-test-contents "a") '("One" "Two" "New" "Three")))
+    (todo-write-edit "a" 'status (todo-write-test-id "a" "Two") "completed")
+    (goto-char (point-min))
+    (todo-write-edit-tests--press "+" "Newer")
+    (should (equal (todo-write-test-contents "a") '("One" "Two" "Newer" "New" "Three")))))
 
 (defmacro todo-write-edit-tests--with-region (from to &rest body)
   "Run BODY while the region is active from the row of FROM into that of TO."

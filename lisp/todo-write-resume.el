@@ -1,0 +1,69 @@
+;;; todo-write-resume.el --- Take up a session that has ended  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; `O' in a plan or in the overview runs the program of an agent again, in the session
+;; that the plan is of, in a terminal of this Emacs.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'subr-x)
+(require 'todo-write)
+(require 'todo-write-agents)
+(require 'todo-write-here)
+(require 'todo-write-machines)
+(require 'todo-write-terminal)
+(require 'todo-write-text)
+
+(defconst todo-write-resume--programs
+  '(("claude:" "claude" "--resume") ("codex:" "codex" "resume"))
+  "The programs whose sessions can be resumed.
+A list of (PREFIX PROGRAM ARGUMENT): PREFIX begins the keys of their
+threads, and the id of the session follows ARGUMENT.")
+
+(defconst todo-write-resume--id
+  (rx bos (= 8 hex) (= 3 "-" (= 4 hex)) "-" (= 12 hex) eos)
+  "Regexp of the ids of sessions, which are the only ones that a program gets.")
+
+(defun todo-write-resume--command (thread)
+  "Return the program and the arguments that resume THREAD, a list, or nil."
+  (cl-loop with key = (todo-write-machines-bare-key thread)
+           for (prefix . command) in todo-write-resume--programs
+           when (string-prefix-p prefix key)
+           return (let ((id (substring key (length prefix))))
+                    (and (string-match-p todo-write-resume--id id)
+                         (append command (list id))))))
+
+(defun todo-write-resume--folder (thread)
+  "Return the folder of the session of THREAD, or signal a `user-error'."
+  (let ((folder (plist-get (todo-write-about thread) :project)))
+    (when (or (todo-write-machines-of-thread thread) (and folder (file-remote-p folder)))
+      (user-error "This session is of another machine; resume it there"))
+    (unless (and folder (file-name-absolute-p folder) (file-directory-p folder))
+      (user-error "The folder of this session does not exist any more"))
+    (file-name-as-directory folder)))
+
+;;;###autoload
+(defun todo-write-resume-session (thread)
+  "Resume the session of THREAD, which has ended, after a question.
+That runs Claude Code or Codex, in the folder of the project, in the
+terminal of `todo-write-terminal-function'.  Interactively, THREAD is that
+at point in the overview, else that of this buffer or of the current
+project."
+  (interactive (list (todo-write-here-thread)))
+  (let* ((command (or (todo-write-resume--command thread)
+                      (user-error "Only sessions of Claude Code and Codex can be resumed")))
+         (default-directory (todo-write-resume--folder thread)))
+    (when (or (todo-write-agents-pid thread)
+              (memq (car (todo-write-activity thread)) '(working waiting)))
+      (user-error "This session still runs; o goes there"))
+    (when (y-or-n-p (format "Run %s in %s? " (string-join command " ")
+                            (todo-write-row-line (abbreviate-file-name default-directory))))
+      (funcall todo-write-terminal-function (car command) (car command) (cdr command)))))
+
+(provide 'todo-write-resume)
+;;; todo-write-resume.el ends here
