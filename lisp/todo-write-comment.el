@@ -18,6 +18,7 @@
 (require 'todo-write-menu)
 (require 'todo-write-row)
 (require 'todo-write-story)
+(require 'todo-write-sums)
 (require 'todo-write-visit)
 
 (defconst todo-write-comment--most-lines 40
@@ -82,12 +83,8 @@ point."
     (list thread
           (list :path path
                 :line (todo-write-comment--line start)
-                :quote (mapconcat
-                        ;; A line may be as long as a file.
-                        (lambda (line) (substring line 0 (min (length line) 200)))
-                        (seq-take (split-string (buffer-substring-no-properties
-                                                 start (min end (+ start 20000)))
-                                                "\n" t)
+                :quote (string-join
+                        (seq-take (split-string (buffer-substring-no-properties start end) "\n" t)
                                   todo-write-comment--most-lines)
                         "\n")
                 :items (get-text-property start 'todo-write-comment-items)))))
@@ -117,7 +114,7 @@ gets the name of the file, the number of the line, and the lines, too; see
            "%" "%%"
            (format " Comment on %s · C-c C-c sends it, C-c C-k cancels"
                    (todo-write-row-line
-                    (concat (todo-write-story-relative
+                    (concat (todo-write-sums-relative
                              (plist-get plist :path)
                              (plist-get (todo-write-about (car about)) :project))
                             (and (plist-get plist :line) (format ":%d" (plist-get plist :line))))))))))

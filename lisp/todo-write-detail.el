@@ -102,18 +102,15 @@ further lines are indented.  A paragraph with the property
 
 (defun todo-write-detail-item (thread item)
   "Return the properties of ITEM of THREAD, a list of strings.
-These are its text and active form, unless the row shows them, its
-priority, its owner and its blockers."
+These are its text, unless the row shows it, its priority, its owner and
+its blockers."
   (let* ((content (todo-write-row-plain (plist-get item :content)))
-         (active (todo-write-row-plain (or (plist-get item :activeForm) "")))
          (priority (plist-get item :priority))
          (owner (plist-get item :owner))
          (blockers (todo-write-detail--blockers thread item)))
     (delq nil
           (list (unless (equal content todo-write-detail--shown)
                   (propertize content 'face 'default))
-                (unless (member active (list "" content todo-write-detail--shown))
-                  (concat "While at it: " active))
                 (when priority (format "Priority: %s" (todo-write-row-plain priority)))
                 (when owner (concat "Owner: " (todo-write-row-plain owner)))
                 (when blockers (concat "After: " blockers))))))
@@ -128,9 +125,12 @@ priority, its owner and its blockers."
 ;;; Its history
 
 (defun todo-write-detail-changes (thread id)
-  "Return the changes of the item ID of THREAD as a list of (TIME . TEXT)."
+  "Return the changes of the item ID of THREAD as a list of (TIME . TEXT).
+If the agent only added, began and completed it, in this order, the sums of
+its work say when, and these are left out."
   (cl-loop
-   for (revision . changes) in (todo-write-item-changes thread id)
+   for (revision . changes) in (todo-write-detail--telling-changes
+                                (todo-write-item-changes thread id))
    for time = (plist-get revision :timestamp)
    for who = (cond ((equal (plist-get revision :operation) "undo") ", undone")
                    ((equal (plist-get revision :author) "user") ", by you"))
@@ -138,6 +138,24 @@ priority, its owner and its blockers."
                   (seq-mapcat (lambda (change)
                                 (todo-write-detail--change thread change revision))
                               changes))))
+
+(defun todo-write-detail--telling-changes (history)
+  "Return HISTORY of an item without the changes that its times tell.
+HISTORY is as from `todo-write-item-changes'."
+  (let ((rank -1) (plain t))
+    (mapcar
+     (pcase-lambda (`(,revision . ,changes))
+       (setq plain (and plain (equal (plist-get revision :operation) "write")))
+       (cons revision
+             (seq-remove
+              (lambda (change)
+                (when (member (plist-get change :type) '("added" "removed" "status_changed"))
+                  (let ((new (seq-position '("pending" "in_progress" "completed")
+                                           (plist-get (plist-get change :item) :status))))
+                    (setq plain (and plain new (> new rank)))
+                    (when plain (setq rank new)))))
+              changes)))
+     history)))
 
 (defun todo-write-detail--removal (change revision)
   "Return how CHANGE of REVISION removed its item from the list, a participle.
@@ -191,7 +209,7 @@ change is shown only if the content is unchanged."
                             (or (todo-write-detail--blockers thread item) "none")))
         (:content (concat mark (todo-write-detail--reworded old new)))
         (:activeForm (when (equal (plist-get previous :content) (plist-get item :content))
-                       (concat mark "while at it: " (todo-write-detail--reworded old new))))
+                       (concat mark "active form: " (todo-write-detail--reworded old new))))
         (_ (format "%s%s %s" mark (substring (symbol-name key) 1)
                    (todo-write-row-plain (or new "none"))))))))
 

@@ -16,6 +16,7 @@
 (require 'todo-write)
 (require 'todo-write-row)
 (require 'todo-write-story)
+(require 'todo-write-sums)
 (require 'todo-write-text)
 (require 'todo-write-turns)
 
@@ -126,11 +127,13 @@ ID is that of an item, or (turn . N); WIDTH is the number of columns."
   (let* ((headings (cdr (todo-write-footer--parts-turns footer)))
          (open (todo-write-footer--parts-open footer))
          (running (todo-write-footer--parts-running footer))
-         (figures (mapcar (lambda (heading)
-                            (todo-write-footer--figures
-                             heading (eql running (plist-get heading :turn))))
-                          headings))
-         (columns (todo-write-footer--columns figures width)))
+         (figures (cl-loop for heading in headings
+                           for above = nil then began
+                           for began = (plist-get heading :began)
+                           collect (todo-write-footer--figures
+                                    heading (eql running (plist-get heading :turn)) above)))
+         (near (todo-write-row-near-width width))
+         (columns (todo-write-footer--columns figures near)))
     (cl-loop for heading in headings
              for parts in figures
              for number = (plist-get heading :turn)
@@ -138,7 +141,7 @@ ID is that of an item, or (turn . N); WIDTH is the number of columns."
              for shut = (and (eql number running) (cons 'shut number))
              for is-open = (if shut (not (member shut open)) (member id open))
              for start = (point)
-             do (todo-write-footer--insert-heading heading parts columns is-open width)
+             do (todo-write-footer--insert-heading heading parts columns is-open near)
              (when (memql number (todo-write-footer--parts-new footer))
                (todo-write-row-mark-new start))
              (todo-write-row-make-button start (point) 'todo-write-part
@@ -199,14 +202,15 @@ PARTS are its figures, and COLUMNS as from `todo-write-footer--columns'."
               (and said (format " %s %s" (todo-write-text-shape 'dot)
                                 (todo-write-story-unmark (todo-write-row-line said))))))))
 
-(defun todo-write-footer--figures (heading running)
+(defun todo-write-footer--figures (heading running above)
   "Return the figures of HEADING, of a turn that may be RUNNING.
-They are a list of strings, in the order of their columns."
+They are a list of strings, in the order of their columns.  ABOVE is when
+the turn above began, or nil; the date is there if it is the same."
   (let ((began (plist-get heading :began))
         (tasks (length (plist-get heading :items))))
     (mapcar (lambda (figure) (or figure ""))
-            (list (if running (concat "since " (todo-write-text-clock began))
-                    (todo-write-story-clock-span began (plist-get heading :ended)))
+            (list (if running (concat "since " (todo-write-text-clock began above))
+                    (todo-write-sums-clock-span began (plist-get heading :ended) above))
                   (and (> tasks 0) (format "%d/%d" (plist-get heading :completed) tasks))
                   (todo-write-row-lines (plist-get heading :added) (plist-get heading :removed))
                   (todo-write-row-failed (plist-get heading :failed) (plist-get heading :refused))

@@ -20,6 +20,7 @@
 (require 'todo-write-places)
 (require 'todo-write-row)
 (require 'todo-write-text)
+(require 'todo-write-turns)
 
 (defun todo-write-list-cells-known-agents ()
   "Return the sorted agents, those of earlier sessions last."
@@ -46,19 +47,26 @@ KEPT is as from `todo-write-threads-kept', ABOUT is in it."
   '((waiting "!" todo-write-attention)
     (failed removed todo-write-removed-shape)
     (done completed todo-write-done)
+    (ended ended todo-write-done "stopped")
     (stopped removed todo-write-removed-shape)
     (suspended paused todo-write-paused)
     (working in_progress todo-write-in-progress-shape)
     (idle pending todo-write-time)
     (unknown "?" todo-write-time))
-  "Alist of (STATE SHAPE FACE).
-SHAPE is a string or as for `todo-write-text-shape'.")
+  "Alist of (STATE SHAPE FACE WORD).
+SHAPE is a string or as for `todo-write-text-shape'; without WORD, STATE
+is the word.  `ended' is a turn that left tasks open.")
 
 (defun todo-write-list-cells-state (agent)
   "Return the state of AGENT as a shape and a word."
   (pcase-let* ((state (todo-write-agent-state agent))
-               (`(,shape ,face) (alist-get state todo-write-list-cells--states)))
-    (propertize (format "%s %s" (if (stringp shape) shape (todo-write-text-shape shape)) state)
+               ;; The turn is done, and the work is not.
+               (state (if (and (eq state 'done)
+                               (memq (plist-get (plist-get agent :plan) :state) '(active paused)))
+                          'ended state))
+               (`(,shape ,face ,word) (alist-get state todo-write-list-cells--states)))
+    (propertize (format "%s %s" (if (stringp shape) shape (todo-write-text-shape shape))
+                        (or word state))
                 'face (if (plist-get agent :dismissed) 'todo-write-time face))))
 
 (defun todo-write-list-cells-ending (agent)
@@ -136,7 +144,8 @@ that of its refused calls that are new, and how full its context is from
                                           (or (todo-write-agent-reason agent)
                                               (todo-write-list-cells-ending agent)
                                               (and current
-                                                   (todo-write-row-text current 'in_progress)))))
+                                                   (todo-write-row-text current 'in_progress))
+                                              (todo-write-list-cells--prompt agent summary))))
                           " "))))
      (format " %s " (todo-write-text-shape 'dot)))))
 
@@ -145,6 +154,16 @@ that of its refused calls that are new, and how full its context is from
   (when-let* ((files (plist-get agent :new)))
     (propertize (format (if (= files 1) "%d file to review" "%d files to review") files)
                 'face 'todo-write-lines-new)))
+
+(defun todo-write-list-cells--prompt (agent summary)
+  "Return the newest prompt of AGENT as a line in quotes, or nil.
+That is for one that sends no plan; SUMMARY is that of its plan."
+  (when (and (memq (plist-get summary :state) '(nil empty))
+             (plist-get agent :activity))
+    (when-let* ((heading (cadr (todo-write-turns-headings (plist-get agent :thread) 1)))
+                (prompt (plist-get heading :prompt)))
+      (concat (todo-write-text-shape 'quote) (todo-write-row-line prompt 200)
+              (todo-write-text-shape 'unquote)))))
 
 (defun todo-write-list-cells--refused (agent)
   "Return how many calls of AGENT were refused since you saw it, or nil."

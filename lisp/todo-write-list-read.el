@@ -57,7 +57,7 @@ A title is plain text; where two are alike, the key or a number follows."
              (title (todo-write-row-line
                      (or (plist-get agent :title)
                          (plist-get (todo-write-summary key) :title)
-                         key)
+                         (todo-write-agent-label agent))
                      60))
              (unique title) (number 1))
         (while (assoc unique titled)

@@ -28,6 +28,7 @@
 (require 'todo-write-menu)
 (require 'todo-write-page)
 (require 'todo-write-places)
+(require 'todo-write-resume)
 (require 'todo-write-row)
 (require 'todo-write-text)
 
@@ -81,6 +82,7 @@ session for another one."
      ("o" "Go to its buffer" todo-write-list-visit)
      ("C-o" "Look, stay here" todo-write-list-look)
      ("v" "Review what is new" todo-write-review)
+     ("O" "Resume an ended session…" todo-write-resume-session)
      ("m" "Seen or unseen" todo-write-list-toggle-seen)
      ("d" "Dismiss" todo-write-list-dismiss)
      ("k" "Forget…" todo-write-list-forget))
@@ -199,8 +201,8 @@ Points stay at their agents; the START of a window stays at its line."
     (dolist (agent shown)
       (puthash (plist-get agent :thread) agent todo-write-list--agents))
     (let ((titles (seq-group-by (lambda (agent) (plist-get agent :title)) shown)))
-      (setq todo-write-list--unsorted nil
-            tabulated-list-entries
+      (todo-write-list--set-unsorted nil)
+      (setq tabulated-list-entries
             (mapcar (lambda (agent)
                       (todo-write-list--entry
                        agent (cdr (assoc (plist-get agent :title) titles))))
@@ -208,6 +210,12 @@ Points stay at their agents; the START of a window stays at its line."
     (todo-write-list--keep (lambda ()
                              (tabulated-list-print)
                              (todo-write-list--count-older)))))
+
+(defun todo-write-list--set-unsorted (unsorted)
+  "Note whether the rows are UNSORTED, and say so in the mode line."
+  (setq todo-write-list--unsorted unsorted
+        mode-line-process (and unsorted '(:propertize " g sorts" face todo-write-paused)))
+  (force-mode-line-update))
 
 (defun todo-write-list--folded-p (agent)
   "Return non-nil if AGENT is only counted among the older ones."
@@ -293,7 +301,7 @@ The row keeps its place while the selected window shows the overview."
          (place (pcase what
                   ('change start)
                   ((and 'transition (guard (and start (eq (current-buffer) (window-buffer)))))
-                   (setq todo-write-list--unsorted t)
+                   (todo-write-list--set-unsorted t)
                    start)))
          (folded (and (not start) (not (eq what 'gone)) (todo-write-list--folded-p agent))))
     (todo-write-list--note-folded key folded)

@@ -30,6 +30,7 @@
 (require 'todo-write-machines)
 (require 'todo-write-socket)
 (require 'todo-write-story)
+(require 'todo-write-sums)
 
 (defvar todo-write-note-waiting nil
   "Threads whose hook must ask for another reason, a list.
@@ -54,20 +55,8 @@ Its key is in `todo-write-note-waiting'.")
 (defun todo-write-note--place (about project)
   "Return which line ABOUT, a plist, names in a file of PROJECT, or nil if none."
   (pcase-let (((map :path :line) about))
-    (and path (concat (todo-write-story-relative path project)
+    (and path (concat (todo-write-sums-relative path project)
                       (if line (format ":%d" line) "")))))
-
-(defconst todo-write-note--most-at-once 32000
-  "Number of characters of comments after which the others come later.")
-
-(defun todo-write-note--first (comments)
-  "Return the first of COMMENTS, as many as are told at once."
-  (let ((size 0))
-    (seq-take-while (lambda (comment)
-                      (prog1 (< size todo-write-note--most-at-once)
-                        (cl-incf size (+ (length (plist-get comment :text))
-                                         (length (plist-get comment :quote))))))
-                    comments)))
 
 (defun todo-write-note--words (comment project)
   "Return COMMENT, of an agent in PROJECT, as the agent gets it."
@@ -95,7 +84,7 @@ Its key is in `todo-write-note-waiting'.")
   "Call FUNCTION with the undelivered text for the agent of THREAD, or nil.
 If it returns non-nil, the text counts as delivered."
   (let* ((edits (todo-write-core-call todo-write-dyn--untold-edits thread))
-         (comments (todo-write-note--first (todo-write-note--untold thread)))
+         (comments (todo-write-note--untold thread))
          (delivered (funcall function (todo-write-note--text thread edits comments))))
     (when delivered
       (todo-write-plan-note-told thread comments)

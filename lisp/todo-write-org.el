@@ -11,12 +11,16 @@
 
 ;;; Code:
 
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-here)
 (require 'todo-write-list-read)
 (require 'todo-write-row)
 (require 'todo-write-effect)
 (require 'todo-write-story)
+(require 'todo-write-sums)
 (require 'todo-write-text)
 
 (declare-function org-current-level "org" ())
@@ -54,13 +58,13 @@ cannot contain one: `todo-write-row-plain' shows it as an escape."
 (defun todo-write-check-list (thread &optional format)
   "Return the list of THREAD as a check list, a string.
 FORMAT is `org', the default, `markdown', or `work': Markdown with the
-files and lines that each task changed, and those changed outside any
-task.  The tasks that a task waits for and its owner stand at its end, in
-parentheses."
+files and lines that each task changed, and the prompts of the session,
+oldest first, each with what came of it.  The tasks that a task waits for
+and its owner stand at its end, in parentheses."
   (let* ((markdown (memq format '(markdown work)))
          (plain (if markdown #'todo-write-row-plain #'todo-write-org-plain))
          (items (todo-write-items thread))
-         (outside (if (eq format 'work) (todo-write-org--work thread 'outside) "")))
+         (turns (and (eq format 'work) (todo-write-turns thread))))
     (concat
      (mapconcat (lambda (item)
                   (let ((note (todo-write-row-note item items)))
@@ -77,8 +81,34 @@ parentheses."
                                 (todo-write-org--work thread (plist-get item :id))
                               ""))))
                 items "")
-     (unless (equal outside "")
-       (concat "- Outside any task\n" outside)))))
+     (when turns
+       (concat (if (seq-empty-p items) "" "\n")
+               (string-join
+                (cl-loop for turn in turns
+                         for number from 1
+                         collect (todo-write-org--turn thread turn number))))))))
+
+(defun todo-write-org--turn (thread turn number)
+  "Return TURN of THREAD with NUMBER, from 1 on, as Markdown list items.
+TURN is an element of `todo-write-turns'."
+  (let ((prompt (plist-get turn :prompt))
+        (commits (plist-get turn :commits))
+        (items (length (plist-get turn :items))))
+    (concat
+     (format "- %s\n"
+             (string-join
+              (delq nil
+                    (list (if prompt (concat "“" (todo-write-row-line prompt 200) "”")
+                            "Before the first prompt")
+                          (format-time-string "%F %R" (/ (plist-get turn :began) 1000))
+                          (and (> items 0) (todo-write-text-count items "task"))
+                          (and commits
+                               (concat "committed "
+                                       (mapconcat (lambda (commit)
+                                                    (todo-write-row-line (plist-get commit :id) 12))
+                                                  commits ", ")))))
+              ", "))
+     (todo-write-org--work thread (cons 'turn number)))))
 
 (defun todo-write-org--work (thread id)
   "Return what task ID of THREAD changed and ran, as Markdown list items.
@@ -91,7 +121,7 @@ ID is as in `todo-write-work'."
      (mapconcat (lambda (file)
                   (format "  - `%s` +%d −%d%s\n"
                           (string-replace "`" "'" (todo-write-row-plain
-                                                   (todo-write-story-relative
+                                                   (todo-write-sums-relative
                                                     (plist-get file :path) project)))
                           (plist-get file :added) (plist-get file :removed)
                           (if (plist-get file :byCommand) ", by command" "")))
@@ -122,7 +152,8 @@ of the agent's settings."
              (kill-new rule)
              (message "Copied the rule that allows it, unless another one forbids it: %s"
                       (todo-write-row-line rule))))
-          ((= total 0) (user-error "The list is empty"))
+          ((and (= total 0) (or (not (eq format 'work)) (null (todo-write-turns thread))))
+           (user-error "The list is empty"))
           (t
            (kill-new (todo-write-check-list thread format))
            (message (ngettext "Copied %d task as %s" "Copied %d tasks as %s" total)

@@ -24,6 +24,7 @@
 (require 'todo-write-page)
 (require 'todo-write-row)
 (require 'todo-write-story)
+(require 'todo-write-sums)
 (require 'todo-write-text)
 (require 'todo-write-turns)
 (require 'todo-write-visit)
@@ -187,7 +188,7 @@ Return it as a `todo-write-review--file'."
      thread path
      (if (equal patch "")
          (format "# %s: changed and changed back\n"
-                 (todo-write-row-line (todo-write-story-relative path project)))
+                 (todo-write-row-line (todo-write-sums-relative path project)))
        patch))
     (put-text-property start (point) 'todo-write-comment-items (plist-get file :items))
     (let ((made (todo-write-review--make-file :path path :changes (plist-get file :changes)
@@ -216,7 +217,7 @@ Return it as a `todo-write-review--file'."
 
 (defun todo-write-review--name (file)
   "Return the name of FILE for a message."
-  (todo-write-row-line (todo-write-story-relative
+  (todo-write-row-line (todo-write-sums-relative
                         (todo-write-review--file-path file)
                         (plist-get (todo-write-about todo-write-view-thread) :project))))
 
@@ -299,7 +300,7 @@ buffer shows is marked, not what the agent has changed since."
                  (overlay-end (todo-write-review--file-overlay file))))))
     (format "- %s +%d −%d%s"
             (todo-write-review--code
-             (todo-write-story-relative (todo-write-review--file-path file) project))
+             (todo-write-sums-relative (todo-write-review--file-path file) project))
             (car lines) (cdr lines)
             (if (todo-write-review--file-marked file) ", reviewed" ""))))
 
@@ -342,7 +343,7 @@ Those count that are among the observations in memory."
     (format "- %s%s"
             (if path
                 (concat (todo-write-review--code
-                         (concat (todo-write-story-relative path project)
+                         (concat (todo-write-sums-relative path project)
                                  (if line (format ":%d" line) "")))
                         ": ")
               "")

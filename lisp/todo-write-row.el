@@ -198,6 +198,18 @@ RIGHT ends at the last column; if it is empty, the line ends after LEFT."
 
 ;;; Tasks
 
+(defconst todo-write-row--most 120
+  "Column at which the figures of a row end if that leaves room for its text.
+Further to the right, the eye does not find the text that they belong to.")
+
+(defun todo-write-row-near-width (width)
+  "Return at which of WIDTH columns rows end of which all have figures."
+  (min width todo-write-row--most))
+
+(defun todo-write-row--near (width used)
+  "Return at which of WIDTH columns a row ends whose text ends at column USED."
+  (if (<= used (- todo-write-row--most 30)) (min width todo-write-row--most) width))
+
 (defun todo-write-row-note (item items &optional summary)
   "Return the note at the end of the row of ITEM, a string, or nil.
 It names the positions in ITEMS, a sequence, of the open tasks that ITEM
@@ -245,6 +257,11 @@ first, before the text is cut.  CATEGORY, a symbol, has the properties of
 the line; it gets the face of the text."
   (let* ((head (todo-write-row--head kind indent))
          (text (todo-write-row-text item kind))
+         (sharers (nth 5 work))
+         (note (if (or (null sharers) (= sharers 0)) note
+                 (string-join (delq nil (list note (format "shared with %d" sharers))) "  ")))
+         (width (todo-write-row--near width (+ (todo-write-text-width head)
+                                               (todo-write-text-width text))))
          (time (and spent (or (>= spent 1000) (memq kind '(in_progress paused)))
                     (todo-write-text-time spent)))
          (tail (todo-write-row--tail
@@ -316,14 +333,17 @@ columns if there is room for these.  Each may be nil."
 
 (defun todo-write-row-lines (added removed &optional faced)
   "Return the numbers of lines ADDED and REMOVED, as in +80 −109, or nil if none.
-The value has no face unless FACED is non-nil; see `todo-write-row-mark-work'."
+The value has no face unless FACED is non-nil; see `todo-write-row-mark-work'.
+With a face, it has no number that is 0."
   (when (or (> (or added 0) 0) (> (or removed 0) 0))
-    (let ((parts (list (format "+%d" added)
-                       (format "%s%d" (todo-write-text-shape 'minus) removed))))
-      (string-join (if faced (cl-mapcar (lambda (part face) (propertize part 'face face))
-                                        parts '(todo-write-lines-added todo-write-lines-removed))
-                     parts)
-                   " "))))
+    (let ((plus (format "+%d" added))
+          (minus (format "%s%d" (todo-write-text-shape 'minus) removed)))
+      (string-join
+       (if faced
+           (delq nil (list (and (> added 0) (propertize plus 'face 'todo-write-lines-added))
+                           (and (> removed 0) (propertize minus 'face 'todo-write-lines-removed))))
+         (list plus minus))
+       " "))))
 
 (defun todo-write-row-failed (failed refused)
   "Return how many commands FAILED and calls were REFUSED, as in ✗2 ⊘1, or nil."
@@ -412,6 +432,7 @@ Tasks of the user that the agent cannot be told of are counted apart:
       ((or 'nil 'empty) "no tasks")
       ('done (concat (todo-write-text-shape 'completed) " done " count))
       ('paused (concat (todo-write-text-shape 'paused) " paused " count))
+      ((guard (eq 'end-of-turn (plist-get summary :ending))) (concat "stopped " count))
       (_ count))))
 
 (defun todo-write-row-progress-face (state)
@@ -434,19 +455,20 @@ Tasks of the user that the agent cannot be told of are counted apart:
     (insert-char (aref (todo-write-text-shape 'rest) 0) (- cells filled))
     (put-text-property start (point) 'face 'todo-write-bar-rest)))
 
-(defun todo-write-row-insert-header (summary width &optional note work)
+(defun todo-write-row-insert-header (summary width &optional note work title)
   "Insert the header line of WIDTH columns for SUMMARY, without a newline.
 SUMMARY is the value of `todo-write-summary', or nil for no plan.  NOTE,
 a string or nil, follows the title.  WORK is a list (ADDED REMOVED) of
-numbers of lines, or nil.  The numbers and the bar are left out before
-the title is cut."
+numbers of lines, or nil.  TITLE is for a session without one.  The
+numbers and the bar are left out before the title is cut."
   (let* ((total (or (plist-get summary :total) 0))
          (progress (todo-write-row-progress summary))
          (note (if (plist-get summary :unsaved)
                    (concat "not saved" (and note "; ") note)
                  note))
          (note (if note (format "(%s)" (todo-write-row-line note 60)) ""))
-         (title (todo-write-row-plain (or (plist-get summary :title) "Plan")))
+         (title (todo-write-row-plain (or (plist-get summary :title) title "Plan")))
+         (width (todo-write-row--near width (todo-write-text-width title)))
          (room (- width (todo-write-text-width progress) 3))
          (free (- room (todo-write-text-width title)
                   (if (equal note "") 0 (+ 2 (todo-write-text-width note)))))
@@ -502,7 +524,7 @@ Only digits and the bar can be changed in place: that is what most writes
 need, and a new line is much garbage.  Return nil for any other change."
   (let ((before (or (plist-get drawn :count) ""))
         (count (or (plist-get summary :count) "")))
-    (and (cl-loop for key in '(:title :state :total :yours :unsaved :refused :goal)
+    (and (cl-loop for key in '(:title :state :ending :total :yours :unsaved :refused :goal)
                   always (equal (plist-get summary key) (plist-get drawn key)))
          (= (length before) (length count))
          (= (string-bytes (todo-write-text-shape 'full))

@@ -74,7 +74,8 @@ newest first.  Say which journals cannot be read.  `C-g' quits."
         (message "%s" problem))
       (dolist (place places places)
         (unless (plist-get place :title)
-          (plist-put place :title (plist-get place :thread)))))))
+          (let ((thread (plist-get place :thread)))
+            (plist-put place :title (or (todo-write-plan-title thread) thread))))))))
 
 (defun todo-write-search--read ()
   "Read the arguments of `todo-write-search'."

@@ -19,8 +19,8 @@
 (require 'todo-write-effect)
 (require 'todo-write-detail)
 (require 'todo-write-failure)
-(require 'todo-write-machines)
 (require 'todo-write-row)
+(require 'todo-write-sums)
 (require 'todo-write-text)
 (require 'todo-write-turns)
 
@@ -59,8 +59,9 @@ KEY is a string that names it as long as the thread lives.  KIND is
 CALL and RESULT are the observations of the call and of its result, or
 nil.  URL is the address of the page that the entry is about, or nil.
 What happened to a task in a turn has SHAPE, that of a row; PART, an id
-as in `todo-write-work'; and END, the text at the end of its line, or nil."
-  key kind time text call result url shape part end)
+as in `todo-write-work'; and END, the text at the end of its line, or nil.
+PROBABLE means that it only probably belongs to the task of the story."
+  key kind time text call result url shape part end probable)
 
 ;;; Entries
 
@@ -69,12 +70,9 @@ as in `todo-write-work'; and END, the text at the end of its line, or nil."
 ID is that of an item, or (turn . N).  NEWEST non-nil means only those of
 the newest so many observations."
   (let* ((project (plist-get (todo-write-about thread) :project))
-         (calls (make-hash-table :test #'equal))
-         (entries (todo-write-story--merge
-                   (mapcan (lambda (observation)
-                             (delq nil (cons (todo-write-story--read observation calls project)
-                                             (todo-write-story--git observation calls))))
-                           (todo-write-story--observations thread id newest)))))
+         (entries (append (todo-write-story--entries-of
+                           (todo-write-story--observations thread id newest) project)
+                          (and (stringp id) (todo-write-story--probable thread id project)))))
     ;; The sort is stable.  Within a millisecond, the beginning of a task comes
     ;; before the events during it, and its end after them.
     (let ((changes (if (stringp id) (todo-write-story--changes thread id)
@@ -82,6 +80,53 @@ the newest so many observations."
       (sort (append (seq-take changes 1) entries (seq-drop changes 1))
             (lambda (a b) (< (todo-write-story-entry-time a)
                              (todo-write-story-entry-time b)))))))
+
+(defun todo-write-story--entries-of (observations project)
+  "Return the entries of OBSERVATIONS of an agent in PROJECT."
+  (let ((calls (make-hash-table :test #'equal)))
+    (todo-write-story--merge
+     (mapcan (lambda (observation)
+               (delq nil (cons (todo-write-story--read observation calls project)
+                               (todo-write-story--git observation calls))))
+             observations))))
+
+(defconst todo-write-story--most-probable 400
+  "Number of the newest observations outside any task that may belong to one.")
+
+(defun todo-write-story--probable (thread id project)
+  "Return entries that probably belong to item ID of THREAD, in PROJECT.
+They are of the times at which it was the only open one, and none was in
+progress: many models complete a task that they never began."
+  (when-let* ((spans (todo-write-plan-alone thread id)))
+    (let ((entries (todo-write-story--entries-of
+                    (seq-filter (lambda (observation)
+                                  (todo-write-story--within-p
+                                   (plist-get observation :timestamp) spans))
+                                (todo-write-observations
+                                 thread :types todo-write-story-events :outside t
+                                 :limit todo-write-story--most-probable))
+                    project)))
+      (dolist (entry entries entries)
+        (setf (todo-write-story-entry-probable entry) t)))))
+
+(defun todo-write-story--within-p (time spans)
+  "Return non-nil if TIME is within one of SPANS, (FROM . TO); TO may be nil."
+  (seq-some (pcase-lambda (`(,from . ,to)) (and (<= from time) (or (null to) (< time to))))
+            spans))
+
+(defun todo-write-story--insert-probable (entries width)
+  "Insert how much of ENTRIES only probably belongs to their task, if any does.
+WIDTH is the number of columns."
+  (when-let* ((probable (seq-filter #'todo-write-story-entry-probable entries))
+              (files (mapcan #'todo-write-story-files probable)))
+    (cl-flet ((sum (key) (apply #'+ (mapcar (lambda (file) (or (plist-get file key) 0)) files))))
+      (todo-write-row-insert-flow
+       (list (todo-write-text-helped
+              (concat (propertize (concat (todo-write-text-shape 'probable) " probably ")
+                                  'face 'todo-write-detail)
+                      (or (todo-write-row-lines (sum :added) (sum :removed) t) ""))
+              "Changed while this was the only open task; counted outside any task"))
+       nil 5 width))))
 
 (defun todo-write-story--merge (entries)
   "Return ENTRIES with one in place of successive thoughts that continue it.
@@ -243,15 +288,9 @@ Return nil if it is."
   "Return VALUE if it is a string, else an empty one."
   (if (stringp value) value ""))
 
-(defun todo-write-story-relative (path project)
-  "Return PATH relative to PROJECT if it is below that.
-The agent chose the name, so no file name handler may see it."
-  (string-remove-prefix (file-name-as-directory (todo-write-machines-local-name (or project "/")))
-                        path))
-
 (defun todo-write-story--files-text (files project)
   "Return the names of FILES, a list of plists, relative to PROJECT."
-  (let ((path (todo-write-story-relative (plist-get (car files) :path) project)))
+  (let ((path (todo-write-sums-relative (plist-get (car files) :path) project)))
     (if (cdr files) (format "%s and %d more" path (length (cdr files))) path)))
 
 (defun todo-write-story-call-p (entry)
@@ -315,7 +354,7 @@ For a tool call, that is its most telling argument."
                    (todo-write-story--string (plist-get request :title))))
           ((seq-every-p (lambda (key) (numberp (plist-get tokens key)))
                         '(:input :output :cacheRead :cacheWrite))
-           (or (todo-write-story-tokens tokens) ""))
+           (or (todo-write-sums-tokens tokens) ""))
           (t
            (mapconcat
             #'identity
@@ -342,7 +381,7 @@ else all of INPUT."
                            "query" "url" "description" "prompt" "input" "code" "chars")))
          (text (todo-write-story--words (cdr (assoc name fields)))))
     (cond ((member name '("file_path" "notebook_path" "path"))
-           (concat (todo-write-story-relative text project)
+           (concat (todo-write-sums-relative text project)
                    (todo-write-story--range (cdr (assoc "offset" fields))
                                             (cdr (assoc "limit" fields)))))
           (text)
@@ -374,61 +413,6 @@ else all of INPUT."
           ((natnump offset) (format ":%d-" first))
           (t ""))))
 
-;;; The summary
-
-(defun todo-write-story--span (times)
-  "Return when a task with TIMES was in progress, or nil."
-  (pcase-let ((`(,started ,completed ,created)
-               (mapcar (lambda (key) (plist-get times key)) '(:started :completed :created))))
-    (cond ((and started completed) (todo-write-story-clock-span started completed))
-          ((and created completed)
-           (pcase-let ((`(,from ,to)
-                        (split-string (todo-write-story-clock-span created completed) "–")))
-             (format "added %s, completed %s" from to)))
-          (completed (concat "completed " (todo-write-text-clock completed)))
-          (started (concat "since " (todo-write-text-clock started)))
-          (created (concat "added " (todo-write-text-clock created))))))
-
-(defun todo-write-story-clock-span (from to)
-  "Return the time from FROM to TO, milliseconds, with the date where it is needed."
-  (concat (todo-write-text-clock from) "–" (todo-write-text-clock to from)))
-
-(defun todo-write-story--work (work)
-  "Return WORK, as from `todo-write-work', as a list of strings."
-  (let* ((commands (plist-get work :commands))
-         (run (or (plist-get commands :run) 0))
-         (failed (or (plist-get commands :failed) 0))
-         (refused (or (plist-get work :refused) 0))
-         (files (length (plist-get work :files)))
-         (responses (or (plist-get work :responses) 0)))
-    (delq nil
-          (list (when (> files 0) (todo-write-text-count files "file"))
-                (cond ((> failed 0) (format "%d of %s failed" failed
-                                            (todo-write-text-count run "command")))
-                      ((> run 0) (todo-write-text-count run "command")))
-                (when (> refused 0) (format "%d refused" refused))
-                (when (> responses 0) (todo-write-text-count responses "response"))
-                (todo-write-story-tokens (plist-get work :tokens))
-                (when (plist-get work :models)
-                  (mapconcat #'todo-write-story--model (plist-get work :models) ", "))
-                (when (plist-get work :shared) "shared with other tasks")))))
-
-(defun todo-write-story-tokens (tokens)
-  "Return TOKENS, a plist as in `todo-write-work', as a string, or nil if none."
-  (when (seq-some (lambda (key) (< 0 (or (plist-get tokens key) 0)))
-                  '(:input :output :cacheRead :cacheWrite))
-    (format "new %s, out %s%s, re-read %s"
-            (todo-write-text-number (+ (plist-get tokens :input)
-                                         (plist-get tokens :cacheWrite)))
-            (if (plist-get tokens :atLeast) (todo-write-text-shape 'at-least) "")
-            (todo-write-text-number (plist-get tokens :output))
-            (todo-write-text-number (plist-get tokens :cacheRead)))))
-
-(defun todo-write-story--model (model)
-  "Return MODEL, a name, without the parts that all such names have."
-  (replace-regexp-in-string "\\`claude-\\|-20[0-9]\\{6\\}\\'" ""
-                            (todo-write-row-line model 40)))
-
 ;;; Lines
 
 (defun todo-write-story-insert (thread id width &optional open earlier)
@@ -443,7 +427,8 @@ EARLIER is non-nil, only the last `todo-write-story-limit' are shown."
          (hidden (if earlier 0 (max 0 (- (length entries) todo-write-story-limit))))
          (shown (nthcdr hidden entries))
          (room (todo-write-story--room shown width)))
-    (todo-write-story--insert-summary thread id width)
+    (todo-write-sums-insert thread id width open)
+    (todo-write-story--insert-probable entries width)
     (when (> hidden 0)
       (insert (todo-write-row-button (propertize (if newest "     Earlier"
                                                    (format "     %d earlier" hidden))
@@ -451,14 +436,22 @@ EARLIER is non-nil, only the last `todo-write-story-limit' are shown."
                                      'todo-write-earlier "RET, mouse-1: show them"
                                      'todo-write-earlier id)
               "\n"))
-    (todo-write-story--insert-entries thread shown width room open)))
+    (todo-write-story--insert-entries
+     thread shown width room open
+     ;; The heading of a turn has the date.
+     (and (consp id) entries (todo-write-story--date (car entries))))))
 
-(defun todo-write-story--insert-entries (thread entries width room open)
+(defun todo-write-story--date (entry)
+  "Return the date of ENTRY."
+  (format-time-string "%F" (/ (todo-write-story-entry-time entry) 1000)))
+
+(defun todo-write-story--insert-entries (thread entries width room open &optional day)
   "Insert ENTRIES of THREAD as lines of WIDTH columns, with ROOM for their texts.
-OPEN is as in `todo-write-story-insert'."
-  (let (day)
+OPEN is as in `todo-write-story-insert'.  DAY is the date that is above
+them, by default today."
+  (let ((day day))
     (dolist (entry entries)
-      (let ((date (format-time-string "%F" (/ (todo-write-story-entry-time entry) 1000)))
+      (let ((date (todo-write-story--date entry))
             (key (todo-write-story-entry-key entry)))
         (unless (equal date (or day (format-time-string "%F")))
           (insert (propertize (concat "     " date "\n") 'face 'todo-write-time)))
@@ -467,37 +460,8 @@ OPEN is as in `todo-write-story-insert'."
           (todo-write-story--insert-entry entry width room)
           (when (member key open)
             (if-let* ((part (todo-write-story-entry-part entry)))
-                (todo-write-story--insert-summary thread part width)
+                (todo-write-sums-insert thread part width open)
               (todo-write-story--insert-whole entry (get-text-property start 'button)))))))))
-
-(defun todo-write-story--insert-summary (thread id width)
-  "Insert what was done for item ID of THREAD in sums, filled to WIDTH."
-  (let ((work (todo-write-work thread id))
-        (times (and (stringp id) (todo-write-times thread id)))
-        (project (plist-get (todo-write-about thread) :project)))
-    (todo-write-row-insert-flow
-     (mapcar (lambda (part) (propertize part 'face 'todo-write-detail))
-             (append (ensure-list (todo-write-story--span times))
-                     (todo-write-story--work work)))
-     nil 5 width)
-    (todo-write-row-insert-flow
-     (mapcar (lambda (file)
-               (let ((path (plist-get file :path)))
-                 (todo-write-row-button
-                  (concat (todo-write-text-truncate-start
-                           (todo-write-row-line (todo-write-story-relative path project))
-                           (max 10 (- width (if (plist-get file :byCommand) 32 20))))
-                          "  " (todo-write-row-lines (plist-get file :added)
-                                                     (plist-get file :removed) t)
-                          (and (plist-get file :byCommand)
-                               (propertize "  by command" 'face 'todo-write-detail)))
-                  'todo-write-file "RET, mouse-1: visit the file; =: show its changes"
-                  'todo-write-file path)))
-             (plist-get work :files))
-     "     " 5 width)
-    (when (plist-get work :moreFiles)
-      (todo-write-row-insert-flow
-       (list (propertize todo-write-row-more-files 'face 'todo-write-detail)) nil 5 width))))
 
 (defconst todo-write-story--head 14
   "Columns before the text of an entry: indentation, time and shape.")
@@ -526,6 +490,13 @@ The reasons of failures need some room to the right."
 
 (defun todo-write-story--mark (entry)
   "Return the shape and the face of ENTRY, and its outcome in words, a list."
+  (pcase-let ((`(,shape ,face ,words) (todo-write-story--mark-of-kind entry)))
+    (if (todo-write-story-entry-probable entry)
+        (list 'probable 'todo-write-time (concat words "; probably for this task"))
+      (list shape face words))))
+
+(defun todo-write-story--mark-of-kind (entry)
+  "Return what `todo-write-story--mark' does of an ENTRY of the task itself."
   (pcase (cons (todo-write-story-entry-kind entry) (todo-write-story-outcome entry))
     (`(said . ,_) '(nil nil "said"))
     (`(thought . ,_) '(thought todo-write-thought "thought"))
@@ -663,7 +634,8 @@ It belongs to BUTTON, the value of that property in the line of ENTRY."
 ;;; Changes of the task, and of tasks in a turn
 
 (defun todo-write-story--changes (thread id)
-  "Return the changes of item ID of THREAD as entries."
+  "Return the changes of item ID of THREAD as entries.
+That it was added, begun and completed in order stands in the sums."
   (let ((number 0))
     (mapcar (pcase-lambda (`(,time . ,text))
               (todo-write-story--make-entry :key (format "%s/%d" id (cl-incf number))

@@ -45,6 +45,7 @@
     (ended ?■ "#")
     (resumed ?▶ ">")
     (at-least ?≥ ">=")
+    (probable ?? "?")
     (newline ?⏎ "\\n"))
   "Alist of (KIND CHARACTER ASCII-STRING).")
 

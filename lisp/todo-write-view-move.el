@@ -23,6 +23,7 @@
 (require 'todo-write-place)
 (require 'todo-write-row)
 (require 'todo-write-story)
+(require 'todo-write-sums)
 (require 'todo-write-text)
 (require 'todo-write-turns)
 (require 'todo-write-view-draw)
@@ -199,7 +200,7 @@ says that it cost."
          (parts (delq nil (list (and (plist-get work :models)
                                      (mapconcat #'todo-write-row-line
                                                 (plist-get work :models) ", "))
-                                (todo-write-story-tokens (plist-get work :tokens))
+                                (todo-write-sums-tokens (plist-get work :tokens))
                                 (todo-write-row-context summary)
                                 (and (plist-get summary :cost)
                                      (concat "cost " (plist-get summary :cost)
@@ -238,6 +239,11 @@ says that it cost."
   'action (lambda (button)
             (todo-write-view-move--toggle-in 'todo-write-view-rows-earlier
                                              (button-get button 'todo-write-earlier) button)))
+
+(define-button-type 'todo-write-more-files :supertype 'todo-write-button
+  'action (lambda (button)
+            (todo-write-view-move--toggle-in 'todo-write-view-rows-whole
+                                             (button-get button 'todo-write-more-files) button)))
 
 (define-button-type 'todo-write-part :supertype 'todo-write-button
   'action (lambda (button)

@@ -63,14 +63,18 @@ See `todo-write-footer'.")
 (defvar-local todo-write-view-rows--unseen nil
   "What was not reviewed; see `todo-write-plan-unseen'.")
 
-(defvar-local todo-write-view-rows-new (make-hash-table :test #'equal)
-  "Hash table of the ids of the tasks with changes that were not reviewed.")
+(defvar-local todo-write-view-rows--models nil
+  "The names of the models that the agent used.")
 
 (defvar-local todo-write-view-rows--message nil
   "The newest thing that the agent said, a string, or nil.")
 
 (defvar-local todo-write-view-rows-header nil
-  "What the header shows, (SUMMARY WIDTH WORK AGENT), or nil before it is drawn.")
+  "What the header shows, or nil before it is drawn.
+A list (SUMMARY WIDTH WORK AGENT TITLE).")
+
+(defvar-local todo-write-view-rows--title nil
+  "The first prompt of a session without a title, or nil.")
 
 (defvar-local todo-write-view-rows-host nil
   "Text that names the machine of the agent, or nil for this one.")
@@ -165,7 +169,7 @@ CATEGORY is a symbol with the text properties of its line."
                            (unless ghost (todo-write-view-rows--note id item))
                            (unless ghost (todo-write-view-rows--row-work id))
                            (todo-write-view-rows-row-category row))
-    (when (gethash id todo-write-view-rows-new)
+    (when (member id (plist-get todo-write-view-rows--unseen :items))
       (todo-write-row-mark-new start))
     (todo-write-view-rows--insert-below id item)
     (if (memq kind '(in_progress paused))
@@ -218,16 +222,17 @@ CATEGORY is a symbol with the text properties of its line."
          (width todo-write-page-width)
          (work todo-write-view-rows--work)
          (agent (and todo-write-view-thread (todo-write-view-rows--agent-line)))
+         (title todo-write-view-rows--title)
          (drawn todo-write-view-rows-header))
     ;; Every write comes here, so this makes no list to compare.
     (if (and drawn (equal width (nth 1 drawn)) (equal work (nth 2 drawn))
-             (equal agent (nth 3 drawn))
+             (equal agent (nth 3 drawn)) (equal title (nth 4 drawn))
              (todo-write-row-update-header summary (car drawn)))
         (setcar drawn summary)
       ;; The newline after it stays, since the rows begin there.
       (goto-char (point-min))
       (delete-region (point) (+ (point) todo-write-place-header-length))
-      (todo-write-row-insert-header summary width nil work)
+      (todo-write-row-insert-header summary width nil work title)
       (when-let* ((goal (plist-get summary :goal)))
         (insert "\n" (todo-write-text-truncate
                       (propertize (concat " " (todo-write-row-goal goal)) 'face 'todo-write-detail)
@@ -240,7 +245,7 @@ CATEGORY is a symbol with the text properties of its line."
                                           (todo-write-row-line refused))
                                   'face 'todo-write-paused)
                       width)))
-      (setq todo-write-view-rows-header (list summary width work agent)
+      (setq todo-write-view-rows-header (list summary width work agent title)
             todo-write-place-header-length (- (point) (point-min))))
     (cond ((memq (plist-get summary :state) '(nil empty))
            (setq mode-line-process nil))
@@ -287,7 +292,10 @@ read, return how much of it is."
                (reason (and reason (concat ": " (todo-write-row-line reason)))))
     (pcase activity
       ('working (propertize (concat "working" age) 'face 'todo-write-detail))
-      ('waiting (propertize (concat "waits for you" age reason) 'face 'todo-write-paused))
+      ('waiting (propertize (concat "waits for you" age reason
+                                    (and (todo-write-requests todo-write-view-thread)
+                                         "; a answers"))
+                            'face 'todo-write-paused))
       ('failed (propertize (concat "failed" age reason) 'face 'todo-write-failed))
       (_ (when-let* ((reason (plist-get todo-write-view-rows-summary :reason)))
            (propertize (todo-write-row-line reason) 'face 'todo-write-detail))))))
@@ -308,14 +316,16 @@ read, return how much of it is."
 
 (defun todo-write-view-rows-read-work ()
   "Read what the agent said and did, and what of it was not reviewed."
-  (let ((thread todo-write-view-thread))
+  (let ((thread todo-write-view-thread) work)
     (setq todo-write-view-rows--unseen (and thread (todo-write-plan-unseen thread))
-          todo-write-view-rows-new (make-hash-table :test #'equal)
           todo-write-view-rows--message (and thread (todo-write-view-rows--newest-message thread))
           todo-write-view-rows-host (and thread (todo-write-view-rows-read-host thread))
-          todo-write-view-rows--work (and thread (todo-write-view-rows--lines thread)))
-    (dolist (id (plist-get todo-write-view-rows--unseen :items))
-      (puthash id t todo-write-view-rows-new))
+          work (and thread (todo-write-work thread))
+          todo-write-view-rows--work (and work (list (plist-get work :added) (plist-get work :removed)))
+          todo-write-view-rows--models (plist-get work :models)
+          todo-write-view-rows--title
+          (and thread (null (plist-get todo-write-view-rows-summary :title))
+               (todo-write-plan-first-prompt thread)))
     (todo-write-view-rows-read-turns)))
 
 (defun todo-write-view-rows-read-turns ()
@@ -323,11 +333,6 @@ read, return how much of it is."
   (setq todo-write-view-rows-turns
         (and todo-write-view-thread
              (todo-write-footer-headings todo-write-view-thread todo-write-view-rows-open))))
-
-(defun todo-write-view-rows--lines (thread)
-  "Return the numbers of lines added and removed by the agent of THREAD, or nil."
-  (when-let* ((work (todo-write-work thread)))
-    (list (plist-get work :added) (plist-get work :removed))))
 
 (defun todo-write-view-rows-read-lists ()
   "Read the tasks that left the list, and the earlier lists."
@@ -351,7 +356,7 @@ to no row, and what the rows do not show; see `todo-write-footer'."
    (pcase (and (< 0 (or (plist-get todo-write-view-rows-summary :revision) 0))
                (plist-get todo-write-view-rows-summary :state))
      ('nil (if todo-write-view-rows-turns
-               (propertize " This agent has sent no plan.\n" 'face 'todo-write-detail)
+               (todo-write-view-rows--planless)
              (todo-write-welcome-string)))
      ('empty (propertize " The list is empty.\n" 'face 'todo-write-detail)))
    (when-let* ((children (cdr (assoc nil todo-write-view-rows-children)))
@@ -371,6 +376,15 @@ to no row, and what the rows do not show; see `todo-write-footer'."
              (thread todo-write-view-thread)
              (width todo-write-page-width))
          (todo-write-row-string (todo-write-footer-insert footer thread width)))))))
+
+(defun todo-write-view-rows--planless ()
+  "Return lines that say that the agent sends no plan, and why if that is known."
+  (let ((agent (or (plist-get (todo-write-about todo-write-view-thread) :agent)
+                   ;; The key of a session that is followed begins with its program.
+                   (todo-write-machines-bare-key todo-write-view-thread)))
+        (models todo-write-view-rows--models)
+        (width todo-write-page-width))
+    (todo-write-row-string (todo-write-welcome-insert-planless agent models width))))
 
 (defun todo-write-view-rows-dropped-before ()
   "Return the dropped tasks that have no row any more."

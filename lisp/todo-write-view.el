@@ -29,6 +29,7 @@
 (require 'todo-write-menu)
 (require 'todo-write-page)
 (require 'todo-write-place)
+(require 'todo-write-resume)
 (require 'todo-write-story)
 (require 'todo-write-text)
 (require 'todo-write-view-draw)
@@ -76,6 +77,7 @@
      ("^" "Parent" todo-write-view-to-parent)
      ("o" "The agent's own buffer" todo-write-view-visit-agent)
      ("S" "Tell the agent…" todo-write-tell)
+     ("O" "Resume an ended session…" todo-write-resume-session)
      ("i" "Tokens, context, cost" todo-write-view-information)
      ("g" "Refresh" revert-buffer))
     . ,todo-write-menu-common))
@@ -156,7 +158,8 @@ For `todo-write-events-functions'."
      (when (equal data "STATE_UPDATE")
        (todo-write-view--on-observe thread data)))
     ('observed (todo-write-view--on-observe thread data))
-    ('reviewed (todo-write-view--on-review thread))
+    ('reviewed (todo-write-view-draw-in-buffers (equal thread todo-write-view-thread)
+                 (todo-write-view-draw-all)))
     ('forgotten (todo-write-view--on-forget thread))))
 
 (defun todo-write-view--on-change (thread outcome)
@@ -191,16 +194,6 @@ For `todo-write-events-functions'."
                (unless (eql yours (plist-get todo-write-view-rows-summary :yours))
                  (todo-write-view-draw-update-yours)))
        t))))
-
-(defun todo-write-view--on-review (thread)
-  "Draw the rows of THREAD in its buffers of which other changes are new now."
-  (todo-write-view-draw-in-buffers (and todo-write-place-ewoc
-                                    (equal thread todo-write-view-thread))
-    (let ((before todo-write-view-rows-new) ids)
-      (todo-write-view-rows-read-work)
-      (maphash (lambda (id _) (unless (gethash id todo-write-view-rows-new) (push id ids))) before)
-      (maphash (lambda (id _) (unless (gethash id before) (push id ids))) todo-write-view-rows-new)
-      (todo-write-view-draw-redraw ids t))))
 
 (defun todo-write-view--on-forget (thread)
   "Draw the buffers that showed THREAD, which was forgotten."

@@ -133,6 +133,8 @@
     (todo-write-footer-tests--edit "/p/f")
     (todo-write-view-refresh)
     (should (string-search "This agent has sent no plan" (todo-write-test-text)))
+    ;; The prompt names the session.
+    (should (string-prefix-p " Rake the path " (todo-write-test-text)))
     (should (string-match-p "▸ “Rake the path” .*\\+2 −1" (todo-write-test-text)))))
 
 (ert-deftest todo-write-footer-keeps-completed-tasks-that-the-agent-takes-off-the-list ()

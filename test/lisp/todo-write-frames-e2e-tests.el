@@ -93,7 +93,7 @@ The row of t30 is open."
       (should (equal (todo-write-frames--places) places))
       (should (todo-write-user-eval
                `(with-current-buffer todo-write-view-buffer-name
-                  (string-match-p "Task 30\n     While at it: Doing 30\n" (buffer-string))))))))
+                  (string-match-p "Task 30\n     added " (buffer-string))))))))
 
 (ert-deftest todo-write-view-follows-in-one-frame-while-another-stays ()
   (todo-write-frames--with-user tty

@@ -263,9 +263,9 @@
   (should (equal "and more files" (string-trim (todo-write-row--tail nil '(0 0 0 1) nil 60)))))
 
 (ert-deftest todo-write-story-leaves-out-tokens-that-are-none ()
-  (should-not (todo-write-story-tokens '(:input 0 :output 0 :cacheRead 0 :cacheWrite 0)))
+  (should-not (todo-write-sums-tokens '(:input 0 :output 0 :cacheRead 0 :cacheWrite 0)))
   (should (equal "new 0, out 0, re-read 7"
-                 (todo-write-story-tokens '(:input 0 :output 0 :cacheRead 7 :cacheWrite 0))))
+                 (todo-write-sums-tokens '(:input 0 :output 0 :cacheRead 7 :cacheWrite 0))))
   (todo-write-story-tests--with-task
     (todo-write-observe "a" "USAGE" '(:input 0 :output 0 :cacheRead 0 :cacheWrite 0 :model "m"))
     (todo-write-observe "a" "MESSAGE" "Hello")
@@ -332,9 +332,9 @@
       (todo-write-observe "a" "MESSAGE" (format "message %d." n)))
     (todo-write-test-open "One")
     (should-not (string-match-p "message 9\\." (todo-write-test-text)))
-    (should (string-match-p "message 11\\." (todo-write-test-text)))
+    (should (string-match-p "message 10\\." (todo-write-test-text)))
     (goto-char (point-min))
-    (search-forward "11 earlier")
+    (search-forward "10 earlier")
     (beginning-of-line)
     (todo-write-test-press "RET")
     (should (string-match-p "message 0\\." (todo-write-test-text)))))
@@ -356,13 +356,49 @@
     (todo-write-observe "a" "MESSAGE" "First.")
     (todo-write-test-open "One")
     (todo-write-test-press "n")
-    (should (looking-at-p ".*added"))
-    (todo-write-test-press "n")
     (should (looking-at-p ".*First\\."))
     (todo-write-test-press "n")
     (should (looking-at-p ".*Two"))
     (todo-write-test-press "p")
     (should (looking-at-p ".*First\\."))))
+
+(ert-deftest todo-write-story-shows-what-was-probably-done-for-the-only-open-task ()
+  (todo-write-test-with-view
+    (todo-write-begin "a" :project "/p/")
+    (todo-write-test-write "a" '("Zero" "completed") "One")
+    (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Edit") :outcome 'ok
+                        :files '((:path "/p/f" :oldText "a\n" :newText "b\nc\n")))
+    (todo-write-test-open "One")
+    (should (string-match-p "^     \\? probably \\+2 −1$" (todo-write-test-text)))
+    (should (string-match-p "^     [0-9:]+  \\? f +\\+2 −1$" (todo-write-test-text)))
+    (should-not (todo-write-work "a" (todo-write-test-id "a" "One")))
+    (todo-write-test-write "a" '("Zero" "completed") "One" "Two")
+    (todo-write-observe "a" "MESSAGE" "Which of both?")
+    (todo-write-view-refresh)
+    (should-not (string-search "? “Which" (todo-write-test-text)))))
+
+(ert-deftest todo-write-story-lists-the-files-that-changed-most-and-the-others-on-demand ()
+  (todo-write-story-tests--with-task
+    (dotimes (n 12)
+      (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Edit") :outcome 'ok
+                          :files `(( :path ,(format "/home/user/shop/f%d" n)
+                                     :added ,n :removed ,(- 1 (min n 1))))))
+    (todo-write-test-open "One")
+    (should (string-match-p "     f11  \\+11\n     f10  \\+10\n     f9    \\+9\n" (todo-write-test-text)))
+    (should-not (string-search "     f0 " (todo-write-test-text)))
+    (goto-char (point-min))
+    (search-forward "2 files mo")
+    (todo-write-test-press "RET")
+    (should (string-match-p "     f2    \\+2\n     f0       −1\n     f1    \\+1\n" (todo-write-test-text)))))
+
+(ert-deftest todo-write-story-says-how-many-tasks-share-work ()
+  (todo-write-story-tests--with-task
+    (todo-write-test-write "a" '("One" "in_progress") '("Two" "in_progress"))
+    (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Edit") :outcome 'ok
+                        :files '((:path "/home/user/shop/f" :added 3 :removed 0)))
+    (todo-write-test-open "One")
+    (should (string-match-p "● .*shared with 1  \\+3 −0" (todo-write-test-text)))
+    (should (string-search "shared with 1 other task" (todo-write-test-text)))))
 
 (ert-deftest todo-write-story-keeps-point-on-its-entry-while-others-come ()
   (todo-write-story-tests--with-task
@@ -557,7 +593,7 @@
     (pcase-dolist (`(,to . ,end) `((,(+ from minute) . "[0-9:]\\{5\\}")
                                    (,(+ from day) . "2026-05-23 [0-9:]\\{5\\}")))
       (should (string-match-p (format "\\`2026-05-22 [0-9:]\\{5\\}–%s\\'" end)
-                              (todo-write-story-clock-span from to))))))
+                              (todo-write-sums-clock-span from to))))))
 
 (provide 'todo-write-story-tests)
 ;;; todo-write-story-tests.el ends here

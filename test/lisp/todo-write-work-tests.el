@@ -214,11 +214,16 @@ deleted file mode 100644
     (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Bash") :outcome 'failed :exit-code 2)
     (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Bash") :outcome 'ok :moreFiles t
                         :files '((:path "/p/g" :added 1 :removed 0 :byCommand t)))
-    (should (equal (todo-write-check-list "a" 'work)
-                   (concat "- [ ] One\n  - `f` +2 −1\n  - `g` +1 −0, by command\n"
-                           "  - and more files\n  - 1 of 2 commands failed\n"
-                           "- [ ] Two\n"
-                           "- Outside any task\n  - `before` +1 −0\n")))))
+    (todo-write-observe "a" "INTENT" "Rake\nthe path")
+    (todo-write-work-tests--edit "a" "/p/f" "two\n" "three\n")
+    (should (string-match-p
+             (concat "\\`- \\[ \\] One\n  - `f` \\+3 −2\n  - `g` \\+1 −0, by command\n"
+                     "  - and more files\n  - 1 of 2 commands failed\n"
+                     "- \\[ \\] Two\n"
+                     "\n- Before the first prompt, .*, 1 task\n  - `before` \\+1 −0\n"
+                     "\\(?:  - .*\n\\)+"
+                     "- “Rake the path”, .*, 1 task\n  - `f` \\+1 −1\n\\'")
+             (todo-write-check-list "a" 'work)))))
 
 (ert-deftest todo-write-observations-are-filtered-by-types-and-by-having-no-task ()
   (todo-write-with-store

@@ -1,0 +1,181 @@
+;;; todo-write-sums.el --- What was done, in sums  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The first lines below an open row: when, how many files, commands and tokens, and the
+;; files that changed, one a line, those that changed most first.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+(require 'todo-write)
+(require 'todo-write-machines)
+(require 'todo-write-row)
+(require 'todo-write-text)
+
+(defconst todo-write-sums--most-files 10
+  "Number of files that an open row shows.
+A line below them opens the others.")
+
+(defun todo-write-sums-relative (path project)
+  "Return PATH relative to PROJECT if it is below that.
+The agent chose the name, so no file name handler may see it."
+  (string-remove-prefix (file-name-as-directory (todo-write-machines-local-name (or project "/")))
+                        path))
+
+;;; Times
+
+(defun todo-write-sums--span (times)
+  "Return when a task with TIMES was in progress, or nil.
+The entries below it have the date."
+  (pcase-let ((`(,started ,completed ,created)
+               (mapcar (lambda (key) (plist-get times key)) '(:started :completed :created))))
+    (cl-flet ((clock (time) (todo-write-text-clock time time)))
+      (cond ((and started completed)
+             (concat (clock started) "–" (todo-write-text-clock completed started)))
+            ((and created completed)
+             (format "added %s, completed %s" (clock created)
+                     (todo-write-text-clock completed created)))
+            (completed (concat "completed " (clock completed)))
+            (started (concat "since " (clock started)))
+            (created (concat "added " (clock created)))))))
+
+(defun todo-write-sums-clock-span (from to &optional before)
+  "Return the time from FROM to TO, milliseconds, with the date where it is needed.
+The date of FROM is not needed if it is that of BEFORE, by default today."
+  (concat (todo-write-text-clock from before) "–" (todo-write-text-clock to from)))
+
+;;; Work
+
+(defun todo-write-sums--work (work)
+  "Return WORK, as from `todo-write-work', as a list of strings."
+  (let* ((commands (plist-get work :commands))
+         (run (or (plist-get commands :run) 0))
+         (failed (or (plist-get commands :failed) 0))
+         (refused (or (plist-get work :refused) 0))
+         (files (length (plist-get work :files)))
+         (responses (or (plist-get work :responses) 0))
+         (tokens (plist-get work :tokens))
+         (shown (todo-write-sums-tokens tokens)))
+    (delq nil
+          (list (when (> files 0) (todo-write-text-count files "file"))
+                (cond ((> failed 0) (format "%d of %s failed" failed
+                                            (todo-write-text-count run "command")))
+                      ((> run 0) (todo-write-text-count run "command")))
+                (when (> refused 0) (format "%d refused" refused))
+                (when (> responses 0) (todo-write-text-count responses "response"))
+                (when shown (todo-write-text-helped shown (todo-write-sums--tokens-help tokens)))
+                (when (plist-get work :models)
+                  (mapconcat #'todo-write-sums--model (plist-get work :models) ", "))
+                (when-let* ((others (plist-get work :sharedWith)))
+                  (todo-write-text-helped
+                   (concat "shared with " (todo-write-text-count others "other task"))
+                   "These were in progress, too, so that they have the same work"))))))
+
+(defun todo-write-sums-tokens (tokens)
+  "Return TOKENS, a plist as in `todo-write-work', as a string, or nil if none."
+  (when (seq-some (lambda (key) (< 0 (or (plist-get tokens key) 0)))
+                  '(:input :output :cacheRead :cacheWrite))
+    (format "new %s, out %s%s, re-read %s"
+            (todo-write-text-number (+ (plist-get tokens :input)
+                                       (plist-get tokens :cacheWrite)))
+            (if (plist-get tokens :atLeast) (todo-write-text-shape 'at-least) "")
+            (todo-write-text-number (plist-get tokens :output))
+            (todo-write-text-number (plist-get tokens :cacheRead)))))
+
+(defun todo-write-sums--tokens-help (tokens)
+  "Return what the figures of TOKENS mean."
+  (concat "Tokens: new ones that the model read, those that it wrote"
+          (if (plist-get tokens :atLeast) " at least" "")
+          ", and those that it read again from its cache"))
+
+(defun todo-write-sums--model (model)
+  "Return MODEL, a name, without the parts that all such names have."
+  (replace-regexp-in-string "\\`claude-\\|-20[0-9]\\{6\\}\\'" ""
+                            (todo-write-row-line model 40)))
+
+;;; Lines
+
+(defun todo-write-sums-insert (thread id width &optional open)
+  "Insert what was done for item ID of THREAD in sums, filled to WIDTH.
+OPEN is a list of what is shown in full, (files . ID) for all files."
+  (let ((work (todo-write-work thread id))
+        (times (and (stringp id) (todo-write-times thread id)))
+        (project (plist-get (todo-write-about thread) :project)))
+    (todo-write-row-insert-flow
+     (mapcar (lambda (part) (propertize part 'face 'todo-write-detail))
+             (append (ensure-list (todo-write-sums--span times)) (todo-write-sums--work work)))
+     nil 5 width)
+    (todo-write-sums--insert-files (plist-get work :files) project (cons 'files id) width open)
+    (when (plist-get work :moreFiles)
+      (todo-write-row-insert-flow
+       (list (propertize todo-write-row-more-files 'face 'todo-write-detail)) nil 5 width))))
+
+(defun todo-write-sums--insert-files (files project key width open)
+  "Insert FILES of PROJECT, a line each in columns, WIDTH columns wide.
+KEY names what shows all of them, if it is in OPEN."
+  (let* ((sorted (seq-sort-by (lambda (file) (+ (plist-get file :added) (plist-get file :removed)))
+                              #'> files))
+         (rest (and (not (member key open))
+                    ;; A line would take as much room as the last file.
+                    (nthcdr (1+ todo-write-sums--most-files) sorted)
+                    (nthcdr todo-write-sums--most-files sorted)))
+         (shown (if rest (seq-take sorted todo-write-sums--most-files) sorted))
+         (paths (mapcar (lambda (file)
+                          (todo-write-row-line
+                           (todo-write-sums-relative (plist-get file :path) project)))
+                        shown))
+         (added (todo-write-sums--figures shown :added "+"))
+         (removed (todo-write-sums--figures shown :removed (todo-write-text-shape 'minus)))
+         (figures (+ (car added) (car removed) (if (> (* (car added) (car removed)) 0) 1 0)))
+         (by-command (if (seq-some (lambda (file) (plist-get file :byCommand)) shown) 12 0))
+         (room (min (apply #'max 0 (mapcar #'todo-write-text-width paths))
+                    (max 10 (- width 5 2 figures by-command)))))
+    (cl-loop for file in shown
+             for path in paths
+             for plus in (cdr added)
+             for minus in (cdr removed)
+             do (todo-write-sums--insert-file
+                 file (todo-write-text-truncate-start path room) room
+                 (string-join (delq nil (list (and (> (car added) 0) plus)
+                                              (and (> (car removed) 0) minus)))
+                              " ")))
+    (when rest
+      (insert (todo-write-row-button
+               (propertize (format "     %s more" (todo-write-text-count (length rest) "file"))
+                           'face 'todo-write-detail)
+               'todo-write-more-files "RET, mouse-1: show them" 'todo-write-more-files key)
+              "\n"))))
+
+(defun todo-write-sums--figures (files key sign)
+  "Return a column of the numbers KEY of FILES after SIGN, as (WIDTH . TEXTS).
+There is no text for 0."
+  (let* ((texts (mapcar (lambda (file)
+                          (let ((number (plist-get file key)))
+                            (if (> number 0) (format "%s%d" sign number) "")))
+                        files))
+         (width (apply #'max 0 (mapcar #'string-width texts)))
+         (face (if (eq key :added) 'todo-write-lines-added 'todo-write-lines-removed)))
+    (cons width (mapcar (lambda (text) (propertize (string-pad text width nil t) 'face face))
+                        texts))))
+
+(defun todo-write-sums--insert-file (file path room figures)
+  "Insert the line of FILE: PATH in ROOM columns, then FIGURES."
+  (insert (todo-write-row-button
+           (string-trim-right
+            (concat "     " path
+                    (make-string (+ 2 (- room (todo-write-text-width path))) ?\s)
+                    figures
+                    (and (plist-get file :byCommand)
+                         (propertize "  by command" 'face 'todo-write-detail))))
+           'todo-write-file "RET, mouse-1: visit the file; =: show its changes"
+           'todo-write-file (plist-get file :path))
+          "\n"))
+
+(provide 'todo-write-sums)
+;;; todo-write-sums.el ends here
