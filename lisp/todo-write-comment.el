@@ -83,8 +83,12 @@ point."
     (list thread
           (list :path path
                 :line (todo-write-comment--line start)
-                :quote (string-join
-                        (seq-take (split-string (buffer-substring-no-properties start end) "\n" t)
+                :quote (mapconcat
+                        ;; A line may be as long as a file.
+                        (lambda (line) (substring line 0 (min (length line) 200)))
+                        (seq-take (split-string (buffer-substring-no-properties
+                                                 start (min end (+ start 20000)))
+                                                "\n" t)
                                   todo-write-comment--most-lines)
                         "\n")
                 :items (get-text-property start 'todo-write-comment-items)))))

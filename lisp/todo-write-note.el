@@ -58,6 +58,18 @@ Its key is in `todo-write-note-waiting'.")
     (and path (concat (todo-write-sums-relative path project)
                       (if line (format ":%d" line) "")))))
 
+(defconst todo-write-note--most-at-once 32000
+  "Number of characters of comments after which the others come later.")
+
+(defun todo-write-note--first (comments)
+  "Return the first of COMMENTS, as many as are told at once."
+  (let ((size 0))
+    (seq-take-while (lambda (comment)
+                      (prog1 (< size todo-write-note--most-at-once)
+                        (cl-incf size (+ (length (plist-get comment :text))
+                                         (length (plist-get comment :quote))))))
+                    comments)))
+
 (defun todo-write-note--words (comment project)
   "Return COMMENT, of an agent in PROJECT, as the agent gets it."
   (pcase-let (((map :text :path :quote) comment))
@@ -84,7 +96,7 @@ Its key is in `todo-write-note-waiting'.")
   "Call FUNCTION with the undelivered text for the agent of THREAD, or nil.
 If it returns non-nil, the text counts as delivered."
   (let* ((edits (todo-write-core-call todo-write-dyn--untold-edits thread))
-         (comments (todo-write-note--untold thread))
+         (comments (todo-write-note--first (todo-write-note--untold thread)))
          (delivered (funcall function (todo-write-note--text thread edits comments))))
     (when delivered
       (todo-write-plan-note-told thread comments)

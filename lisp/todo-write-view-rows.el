@@ -66,6 +66,9 @@ See `todo-write-footer'.")
 (defvar-local todo-write-view-rows--models nil
   "The names of the models that the agent used.")
 
+(defvar-local todo-write-view-rows-new (make-hash-table :test #'equal)
+  "Hash table of the ids of the tasks with changes that were not reviewed.")
+
 (defvar-local todo-write-view-rows--message nil
   "The newest thing that the agent said, a string, or nil.")
 
@@ -169,7 +172,7 @@ CATEGORY is a symbol with the text properties of its line."
                            (unless ghost (todo-write-view-rows--note id item))
                            (unless ghost (todo-write-view-rows--row-work id))
                            (todo-write-view-rows-row-category row))
-    (when (member id (plist-get todo-write-view-rows--unseen :items))
+    (when (gethash id todo-write-view-rows-new)
       (todo-write-row-mark-new start))
     (todo-write-view-rows--insert-below id item)
     (if (memq kind '(in_progress paused))
@@ -318,6 +321,7 @@ read, return how much of it is."
   "Read what the agent said and did, and what of it was not reviewed."
   (let ((thread todo-write-view-thread) work)
     (setq todo-write-view-rows--unseen (and thread (todo-write-plan-unseen thread))
+          todo-write-view-rows-new (make-hash-table :test #'equal)
           todo-write-view-rows--message (and thread (todo-write-view-rows--newest-message thread))
           todo-write-view-rows-host (and thread (todo-write-view-rows-read-host thread))
           work (and thread (todo-write-work thread))
@@ -326,6 +330,8 @@ read, return how much of it is."
           todo-write-view-rows--title
           (and thread (null (plist-get todo-write-view-rows-summary :title))
                (todo-write-plan-first-prompt thread)))
+    (dolist (id (plist-get todo-write-view-rows--unseen :items))
+      (puthash id t todo-write-view-rows-new))
     (todo-write-view-rows-read-turns)))
 
 (defun todo-write-view-rows-read-turns ()

@@ -158,8 +158,7 @@ For `todo-write-events-functions'."
      (when (equal data "STATE_UPDATE")
        (todo-write-view--on-observe thread data)))
     ('observed (todo-write-view--on-observe thread data))
-    ('reviewed (todo-write-view-draw-in-buffers (equal thread todo-write-view-thread)
-                 (todo-write-view-draw-all)))
+    ('reviewed (todo-write-view--on-review thread))
     ('forgotten (todo-write-view--on-forget thread))))
 
 (defun todo-write-view--on-change (thread outcome)
@@ -194,6 +193,16 @@ For `todo-write-events-functions'."
                (unless (eql yours (plist-get todo-write-view-rows-summary :yours))
                  (todo-write-view-draw-update-yours)))
        t))))
+
+(defun todo-write-view--on-review (thread)
+  "Draw the rows of THREAD in its buffers of which other changes are new now."
+  (todo-write-view-draw-in-buffers (and todo-write-place-ewoc
+                                    (equal thread todo-write-view-thread))
+    (let ((before todo-write-view-rows-new) ids)
+      (todo-write-view-rows-read-work)
+      (maphash (lambda (id _) (unless (gethash id todo-write-view-rows-new) (push id ids))) before)
+      (maphash (lambda (id _) (unless (gethash id before) (push id ids))) todo-write-view-rows-new)
+      (todo-write-view-draw-redraw ids t))))
 
 (defun todo-write-view--on-forget (thread)
   "Draw the buffers that showed THREAD, which was forgotten."

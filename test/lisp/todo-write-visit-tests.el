@@ -12,6 +12,7 @@
 
 (require 'ert)
 (require 'tramp-sh)
+(require 'todo-write-review)
 (require 'todo-write-visit)
 (require 'todo-write-view-test-helper)
 
@@ -85,6 +86,25 @@ RESULT is the call's text."
                                          (todo-write-test-press "RET"))))))
       (should-not (todo-write-visit-tests--hosts
                     (todo-write-visit-tests--in-diff "+2" #'diff-goto-source))))))
+
+(ert-deftest todo-write-review-opens-no-file-of-another-machine-unasked ()
+  (dolist (project '("/proj/" "/ssh:evil.example:/proj/"))
+    (dolist (name '("/proj/x" "/ssh:evil.example:/x" "/proj/../../../ssh:evil.example:/x"))
+      (todo-write-visit-tests--with-plan project
+        (todo-write-visit-tests--edit `((:path ,name :oldText "1\n" :newText "2\n")))
+        (should-not (todo-write-visit-tests--hosts
+                      (todo-write-review "a")
+                      (font-lock-ensure)
+                      (diff-hunk-next)
+                      (should (search-forward "+2" nil t))
+                      (todo-write-comment)
+                      (todo-write-comment-cancel)
+                      (with-current-buffer "*todo-write-review*"
+                        (todo-write-review-copy)
+                        (todo-write-review-mark)
+                        (revert-buffer)
+                        (todo-write-review-unmark))))
+        (kill-buffer "*todo-write-review*")))))
 
 (ert-deftest todo-write-visit-a-recorded-name-that-climbs-leads-nowhere ()
   ;; Earlier versions recorded names as agents wrote them.
