@@ -59,9 +59,10 @@ cannot contain one: `todo-write-row-plain' shows it as an escape."
   "Return the list of THREAD as a check list, a string.
 FORMAT is `org', the default, `markdown', or `work': Markdown with the
 files and lines that each task changed, and the prompts of the session,
-oldest first, each with what came of it.  The tasks that a task waits for
-and its owner stand at its end, in parentheses."
-  (let* ((markdown (memq format '(markdown work)))
+oldest first, each with what came of it; or `tasks', the same without the
+prompts.  The tasks that a task waits for and its owner stand at its end,
+in parentheses."
+  (let* ((markdown (memq format '(markdown work tasks)))
          (plain (if markdown #'todo-write-row-plain #'todo-write-org-plain))
          (items (todo-write-items thread))
          (turns (and (eq format 'work) (todo-write-turns thread))))
@@ -77,7 +78,7 @@ and its owner stand at its end, in parentheses."
                             ;; `todo-write-from-org' recognizes a note by the
                             ;; zero-width space, which no task contains.
                             (if note (format " \u200b(%s)" (funcall plain note)) "")
-                            (if (eq format 'work)
+                            (if (memq format '(work tasks))
                                 (todo-write-org--work thread (plist-get item :id))
                               ""))))
                 items "")

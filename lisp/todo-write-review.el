@@ -354,7 +354,7 @@ Those count that are among the observations in memory."
   (let* ((thread todo-write-view-thread)
          (project (plist-get (todo-write-about thread) :project))
          (turns (todo-write-turns thread))
-         (tasks (todo-write-check-list thread 'work))
+         (tasks (todo-write-check-list thread 'tasks))
          (title (todo-write-row-line (or (plist-get (todo-write-summary thread) :title) "Review"))))
     (concat
      "# " title "\n"
