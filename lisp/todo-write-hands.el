@@ -27,6 +27,9 @@
 (defconst todo-write-hands--most 20
   "Maximum number of calls of an agent that are looked at together.")
 
+(defconst todo-write-hands--most-threads 10
+  "Maximum number of agents that are looked at together.")
+
 (defconst todo-write-hands--age 60
   "Seconds after which a change is no news, as while an old session is read.")
 
@@ -102,20 +105,34 @@ For `todo-write-events-functions'."
          ;; An agent can record a hundred events a second.
          (unless todo-write-hands--waiting
            (run-at-time 0.1 nil #'todo-write-hands--look))
-         (push thread todo-write-hands--waiting))))
+         (setq todo-write-hands--waiting (append todo-write-hands--waiting (list thread))))))
 
 (defun todo-write-hands--look ()
-  "Look at what the agents of `todo-write-hands--waiting' changed."
-  (dolist (thread (cl-shiftf todo-write-hands--waiting nil))
-    (when (member thread (todo-write-threads-loaded))
-      (let ((seen (gethash thread todo-write-hands--seen
-                           (- (todo-write-core-now) (* 1000 todo-write-hands--age)))))
-        (seq-doseq (call (todo-write-observations thread :type "TOOL_EXECUTION"
-                                                  :limit todo-write-hands--most))
-          (when (> (plist-get call :timestamp) seen)
-            (puthash thread (plist-get call :timestamp) todo-write-hands--seen)
-            (seq-doseq (file (plist-get (plist-get call :metadata) :files))
-              (todo-write-hands--note thread (plist-get file :path)))))))))
+  "Look at what some of the agents of `todo-write-hands--waiting' changed.
+A thousand sessions may begin at once: the others are looked at later."
+  (let ((threads (seq-take todo-write-hands--waiting todo-write-hands--most-threads))
+        (loaded (todo-write-threads-loaded)))
+    (setq todo-write-hands--waiting (nthcdr (length threads) todo-write-hands--waiting))
+    (when todo-write-hands--waiting
+      (run-at-time 0.1 nil #'todo-write-hands--look))
+    (dolist (thread threads)
+      (when (and (member thread loaded) (not (todo-write-activity-reading thread)))
+        (todo-write-hands--look-at thread)))))
+
+(defun todo-write-hands--look-at (thread)
+  "Look at what the agent of THREAD changed since it was looked at."
+  (let ((seen (gethash thread todo-write-hands--seen
+                       (- (todo-write-core-now) (* 1000 todo-write-hands--age)))))
+    (when (todo-write-hands--calls thread 1 seen)
+      (dolist (call (todo-write-hands--calls thread todo-write-hands--most seen))
+        (puthash thread (plist-get call :timestamp) todo-write-hands--seen)
+        (seq-doseq (file (plist-get (plist-get call :metadata) :files))
+          (todo-write-hands--note thread (plist-get file :path)))))))
+
+(defun todo-write-hands--calls (thread limit seen)
+  "Return those of the newest LIMIT calls of THREAD that came after SEEN, a time."
+  (seq-filter (lambda (call) (> (plist-get call :timestamp) seen))
+              (todo-write-observations thread :type "TOOL_EXECUTION" :limit limit)))
 
 (defun todo-write-hands--note (thread path)
   "Note that the agent of THREAD changed PATH; say it if another hand edits that."

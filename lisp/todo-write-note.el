@@ -144,10 +144,15 @@ agent was not told.  For `todo-write-events-functions'."
     (push thread todo-write-note--changed)))
 
 (defun todo-write-note--look ()
-  "Update the files of the threads that changed."
-  (let ((threads todo-write-note--changed))
-    (setq todo-write-note--changed nil)
-    (mapc #'todo-write-note-update threads)))
+  "Update the files of the threads that changed.
+Those that are not in memory have nothing new: their journals are not read."
+  (let ((threads (cl-shiftf todo-write-note--changed nil))
+        (loaded (make-hash-table :test #'equal)))
+    (dolist (thread (todo-write-threads-loaded))
+      (puthash thread t loaded))
+    (dolist (thread threads)
+      (when (gethash thread loaded)
+        (todo-write-note-update thread)))))
 
 (defun todo-write-note-tell-machine (machine)
   "Let the hooks on MACHINE, which is connected again, ask this Emacs."

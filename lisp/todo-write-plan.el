@@ -183,7 +183,9 @@ Return those that were not.  CHANGES is a list as from
 `todo-write-plan-review-files'."
   (todo-write-core-configure)
   (let* ((inhibit-quit t)
-         (marked (todo-write-core-call todo-write-dyn--mark-each thread changes reviewed)))
+         ;; Without any, a thread that is not known would be begun.
+         (marked (and changes
+                      (todo-write-core-call todo-write-dyn--mark-each thread changes reviewed))))
     (when marked
       (todo-write-events-dispatch thread 'reviewed))
     marked))
