@@ -24,7 +24,7 @@
 (defun todo-write-activity-get (thread)
   "Return what the agent of THREAD does as a plist, or nil if nothing was reported.
 Its keys are :activity, which is `suspended', too, :reason, :inferred,
-:since, :background (the number of commands in its background), :left and
+:since, :background (the number of commands and subagents there), :left and
 :process; see `todo-write-dyn--activity'."
   (and (featurep 'todo-write-dyn)
        (todo-write-core-call todo-write-dyn--activity thread)))

@@ -130,7 +130,7 @@ Those that need the user come first; subagents are left out.  The keys are
               it since), `working', `idle' or `unknown'
   :ending     how it ended, as in `todo-write-summary', or nil
   :requests   number of its open requests; see `todo-write-requests'
-  :background number of commands that still run in its background
+  :background number of commands and subagents in its background
   :refused    number of its calls that were refused since you saw it
   :new        number of files that you have not reviewed, or nil if none
   :context    how full its context is, in percent, or nil if unknown

@@ -34,6 +34,7 @@ use crate::events::session::{Context, Cost, Goal};
 use crate::events::work::{CallOutcome, Usage};
 use crate::list::input::{Options, Plan, SeveralInProgress};
 use crate::wire::wire_names;
+use reports::Background;
 
 wire_names! {
     /// The agents whose transcripts are read. Thread keys begin with these names.
@@ -223,8 +224,12 @@ pub enum EventKind {
     },
     /// A turn began or continues.
     TurnBegun,
-    /// A turn ended, perhaps with an error.
-    TurnEnded { error: Option<String> },
+    /// A turn ended, perhaps with an error. It is told again if less is left of it in the background.
+    TurnEnded {
+        error: Option<String>,
+        #[serde(default)]
+        background: Background,
+    },
     /// The user stopped the agent.
     Interrupted,
     /// The turn ended since a permission was denied.

@@ -29,6 +29,7 @@ use super::calls::PendingCalls;
 use super::events::{Events, RecentNames, push_bounded};
 use super::field::{millis, readable_part};
 use super::goals::Goals;
+use super::reports::Background;
 use super::{Event, EventKind, Place, Source, lenient};
 use crate::events::Millis;
 use crate::events::payload::RefusedBy;
@@ -47,6 +48,9 @@ use tools::{ToolCall, ToolResult};
 
 /// Maximum number of subagents that returned.
 const ENDED: usize = 512;
+
+/// Maximum number of commands in the background that are counted.
+const COMMANDS: usize = 100;
 
 /// The version from which on subagents have their files in a folder of their session.
 const SUBAGENTS_APART: [u32; 3] = [2, 1, 2];
@@ -67,6 +71,11 @@ pub struct ClaudeReader {
     time: Option<Millis>,
     /// Whether the main agent's turn ended.
     is_idle: bool,
+    /// The names of commands of the main agent that run in the background, and how many subagents do.
+    commands: VecDeque<String>,
+    subagents: u32,
+    /// Whether the last event of the main agent's turn is that it ended well.
+    has_ended_well: bool,
     /// Whether the last line said that the next one is a command that no model reads, such as `/clear`.
     is_command_local: bool,
     /// The user's last command, which is a prompt if the model answers before the next one.
@@ -124,6 +133,9 @@ impl ClaudeReader {
             ended_subagents: VecDeque::new(),
             time: None,
             is_idle: false,
+            commands: VecDeque::new(),
+            subagents: 0,
+            has_ended_well: false,
             is_command_local: false,
             command: None,
             is_denied: false,
@@ -220,7 +232,12 @@ impl ClaudeReader {
         }
         let is_of_user = line.is_of_user();
         match (line.kind, line.message) {
-            (Some("system"), _) if line.subtype == Some("turn_duration") => self.end_turn(&origin, None),
+            (Some("system"), _) if line.subtype == Some("turn_duration") => {
+                if origin.source.subagent.is_none() {
+                    self.subagents = line.pending_background_agent_count.unwrap_or_default();
+                }
+                self.end_turn(&origin, None);
+            }
             (Some("result"), _) => {
                 let error = line.result.filter(|_| line.is_error == Some(true));
                 self.end_turn(&origin, error.map(|error| excerpt(&error.0, 200)));
@@ -322,7 +339,7 @@ impl ClaudeReader {
             self.emit(origin, EventKind::Goal(goal));
         }
         if is_end_due {
-            self.emit(origin, EventKind::TurnEnded { error: None });
+            self.emit(origin, self.turn_ended(None));
         }
     }
 
@@ -332,7 +349,27 @@ impl ClaudeReader {
         if is_main && !is_denied && error.is_none() && self.goals.hold_end() {
             return;
         }
-        self.emit(origin, if is_denied { EventKind::Denied } else { EventKind::TurnEnded { error } });
+        self.has_ended_well |= is_main && !is_denied && error.is_none();
+        let end = self.turn_ended(error);
+        self.emit(origin, if is_denied { EventKind::Denied } else { end });
+    }
+
+    /// The end of a turn of the main agent.
+    fn turn_ended(&self, error: Option<String>) -> EventKind {
+        let commands = u32::try_from(self.commands.len()).unwrap_or(u32::MAX);
+        EventKind::TurnEnded { error, background: Background { commands, subagents: self.subagents } }
+    }
+
+    /// Notes that a command or subagent in the background ended, by its name. The agent may go on later.
+    fn end_in_background(&mut self, origin: &Origin<'_>, name: &str) {
+        let before = self.commands.len();
+        self.commands.retain(|command| command != name);
+        if self.commands.len() == before {
+            self.subagents = self.subagents.saturating_sub(1);
+        }
+        if self.has_ended_well && origin.source.subagent.is_none() {
+            self.emit(origin, self.turn_ended(None));
+        }
     }
 
     /// Ends the turn of a main agent; returns whether its last call was denied.
@@ -340,6 +377,7 @@ impl ClaudeReader {
         let is_main = origin.source.subagent.is_none();
         if is_main {
             self.goals.forget_end();
+            self.has_ended_well = false;
         }
         self.is_idle |= is_main;
         is_main && std::mem::take(&mut self.is_denied)
@@ -379,6 +417,9 @@ impl ClaudeReader {
         if text.starts_with("<task-notification>") && tagged(text, "status").is_some() {
             let names = ["tool-use-id", "task-id"].into_iter().filter_map(|tag| tagged(text, tag));
             names.for_each(|name| self.end_subagent(name, origin.time));
+            if let Some(name) = tagged(text, "task-id") {
+                self.end_in_background(origin, name);
+            }
         }
     }
 
@@ -387,6 +428,7 @@ impl ClaudeReader {
         let is_end = message.stop_reason == Some("end_turn");
         if origin.source.subagent.is_none() {
             self.goals.forget_end();
+            self.has_ended_well = false;
         }
         if self.is_idle && origin.source.subagent.is_none() && !is_end {
             self.is_idle = false;

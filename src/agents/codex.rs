@@ -6,6 +6,7 @@
 
 pub mod line;
 mod script;
+pub(crate) mod subagent;
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -20,6 +21,7 @@ use super::calls::{PendingCall, PendingCalls, result};
 use super::events::{Events, RecentNames, push_bounded};
 use super::field::{Excerpt, millis, readable_part, shortened, title};
 use super::goals::Goals;
+use super::reports::Background;
 use super::{Agent, Effect, Event, EventKind, PlanResult, Source, lenient};
 use crate::events::Millis;
 use crate::events::git;
@@ -34,6 +36,7 @@ use crate::list::raw::Raw;
 use crate::list::report::REFUSED;
 use crate::text::excerpt;
 use line::{PatchedFile, Payload, RolloutLine, ThreadGoal, TokenCounts, goal_state};
+use subagent::{Subagent, Subagents};
 
 /// Reported once in a session whose plan cannot be read.
 const COMPUTED: &str = "A script computed the plan; only plans written out in the script can be read.";
@@ -81,6 +84,9 @@ pub struct CodexReader {
     is_computed: bool,
     /// Whether the lines are the session's own: a fork repeats its parent's first.
     is_own: bool,
+    /// The subagent whose lines they are, and those that were sent out.
+    subagent: Option<Subagent>,
+    subagents: Subagents,
     /// The number of lines that could not be read in full.
     pub(super) unreadable: u64,
     /// The model of the current turn.
@@ -123,6 +129,9 @@ const SHELLS: [&str; 5] = ["exec_command", "shell", "shell_command", "local_shel
 fn is_shell(tool: &str) -> bool {
     SHELLS.contains(&tool)
 }
+
+/// The tool that sends out a subagent.
+const SPAWN: &str = "spawn_agent";
 
 /// The beginning of the ids of what a script does.
 const IN_SCRIPT: &str = "exec-";
@@ -174,6 +183,8 @@ impl CodexReader {
             is_denied: false,
             is_computed: false,
             is_own: true,
+            subagent: None,
+            subagents: Subagents::default(),
             unreadable: 0,
             model: None,
             message: None,
@@ -223,7 +234,11 @@ impl CodexReader {
         }
         let kind = line.payload.kind.as_ref().map_or("", |kind| kind.0.as_str());
         if let Some(turn) = &line.payload.turn_id {
-            self.is_own |= self.session.as_ref().is_some_and(|own| turn.0 >= own.session);
+            let own = self.session.as_ref().map(|own| own.subagent.as_ref().unwrap_or(&own.session));
+            self.is_own |= own.is_some_and(|own| turn.0 >= *own);
+        }
+        if self.is_inherited(line) {
+            return;
         }
         match (line.kind.0.as_str(), kind) {
             ("session_meta", _) => self.meta(&line.payload),
@@ -245,7 +260,8 @@ impl CodexReader {
         let Some(id) = payload.id.as_ref().filter(|id| !id.0.is_empty()) else { return };
         if self.session.is_none() {
             let folder = payload.cwd.as_ref().map(|cwd| cwd.0.clone()).unwrap_or_default();
-            self.session = Some(Arc::new(Source::main(Agent::Codex, &id.0, folder)));
+            let main = || Arc::new(Source::main(Agent::Codex, &id.0, folder));
+            self.session = Some(self.subagent.as_ref().map_or_else(main, Subagent::source));
             self.is_own = payload.forked_from_id.is_none();
         }
     }
@@ -265,7 +281,7 @@ impl CodexReader {
                 let error = self.error.take().filter(|_| payload.last_agent_message.is_none());
                 let is_denied = std::mem::take(&mut self.is_denied) && error.is_none();
                 if error.is_some() || is_denied || !self.goals.hold_end() {
-                    let end = EventKind::TurnEnded { error };
+                    let end = EventKind::TurnEnded { error, background: Background::default() };
                     self.emit(line, if is_denied { EventKind::Denied } else { end });
                 }
             }
@@ -274,7 +290,7 @@ impl CodexReader {
                 let end = match (std::mem::take(&mut self.is_denied), by_user) {
                     (true, _) => EventKind::Denied,
                     (false, true) => EventKind::Interrupted,
-                    (false, false) => EventKind::TurnEnded { error: None },
+                    (false, false) => EventKind::TurnEnded { error: None, background: Background::default() },
                 };
                 self.emit(line, end);
             }
@@ -314,7 +330,9 @@ impl CodexReader {
     fn prompt(&mut self, line: &RolloutLine<'_>, prompt: Option<String>, is_item: bool) {
         let prompt = prompt.map(|prompt| prompt.trim().to_owned()).filter(|prompt| !prompt.is_empty());
         let is_told = |prompt: &&String| !NO_PROMPTS.iter().any(|start| prompt.starts_with(start));
-        let Some(prompt) = prompt.filter(|prompt| is_told(&prompt)) else { return };
+        // What a subagent is told, another agent says.
+        let is_of_user = self.subagent.is_none();
+        let Some(prompt) = prompt.filter(|prompt| is_of_user && is_told(&prompt)) else { return };
         let is_same = |(told, was_item): &(String, bool)| *told == prompt && *was_item != is_item;
         if let Some(place) = self.prompts.iter().position(is_same) {
             self.prompts.remove(place);
@@ -333,6 +351,7 @@ impl CodexReader {
     /// Reads an item of the newer log.
     fn completed(&mut self, line: &RolloutLine<'_>) {
         let Some(item) = &line.payload.item else { return };
+        self.note_sent(item);
         let id = item.id.as_ref().map_or("", |id| id.0.as_str());
         let status = item.status.as_ref().map_or("", |status| status.0.as_str());
         let outcome = match (status, item.exit_code) {
@@ -433,16 +452,14 @@ impl CodexReader {
             self.emit(line, EventKind::Goal(goal));
         }
         if is_end_due {
-            self.emit(line, EventKind::TurnEnded { error: None });
+            self.emit(line, EventKind::TurnEnded { error: None, background: Background::default() });
         }
     }
 
     fn emit_usage(&mut self, line: &RolloutLine<'_>, usage: Usage, context: Option<Context>) {
         if let (true, Some(response)) = (self.is_own, self.response.clone()) {
             let kind = EventKind::Usage { response, usage, context };
-            if let Some(event) = self.event_of(line, kind) {
-                self.events.push_work(event);
-            }
+            self.emit(line, kind);
         }
     }
 
@@ -507,6 +524,9 @@ impl CodexReader {
             _ if is_emacs => Some(CallKind::EmacsList(input::read(&parsed, &self.options))),
             _ => None,
         };
+        if name == SPAWN {
+            self.note_spawn(id, &parsed);
+        }
         let text = Raw::Text(if script.is_empty() { arguments } else { script }.into());
         let (whole, input) = match &parsed {
             Raw::Null => (&text, json!({ "input": shortened(&text) })),
@@ -554,6 +574,9 @@ impl CodexReader {
     fn output(&mut self, line: &RolloutLine<'_>, id: &str) {
         let content = line.payload.output.as_ref().map(|output| output.0.clone()).unwrap_or_default();
         let call = self.calls.end(id);
+        if call.as_ref().is_some_and(|call| call.name == SPAWN) {
+            self.note_output(id, &content);
+        }
         let is_plan = call.as_ref().is_some_and(|call| call.name == "update_plan");
         let is_error = is_plan && content != "Plan updated";
         let effect = call.as_ref().map(|call| effect_of(call, &content, is_error, self.has_items));
@@ -593,8 +616,10 @@ impl CodexReader {
     }
 
     fn emit(&mut self, line: &RolloutLine<'_>, kind: EventKind) {
-        if let Some(event) = self.event_of(line, kind) {
-            self.events.push(event);
+        let Some(event) = self.event_of(line, kind) else { return };
+        match &mut self.subagent {
+            Some(subagent) => subagent.push(event, &mut self.events),
+            None => self.events.push_work(event),
         }
     }
 

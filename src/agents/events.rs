@@ -28,9 +28,12 @@ impl Events {
     /// Adds work. The tokens of a response replace earlier ones that were not taken yet.
     pub(crate) fn push_work(&mut self, event: Event) {
         let wanted = response_of(&event.kind);
+        if wanted.is_none() {
+            return self.push(event);
+        }
         let mut newest = self.waiting.iter_mut().rev().take(NEWEST_USAGE);
         let is_same = |known: &&mut Event| known.source == event.source && response_of(&known.kind) == wanted;
-        match newest.find(is_same).filter(|_| wanted.is_some()) {
+        match newest.find(is_same) {
             Some(known) => (known.kind, known.place) = (event.kind, self.place.clone()),
             None => self.push(event),
         }

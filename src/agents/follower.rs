@@ -10,6 +10,7 @@ use std::time::SystemTime;
 
 use super::claude::ClaudeReader;
 use super::claude::files::{self, SubagentMeta};
+use super::codex::subagent::Sent;
 use super::describe::describe;
 use super::reader::Reader;
 use super::tail::{Tail, TailChange};
@@ -21,6 +22,8 @@ use crate::text::fnv1a;
 
 /// Maximum number of subagents' files read when a session is opened, the newest.
 const SUBAGENT_FILES: usize = 64;
+/// How often the rollout of a subagent is looked for.
+const LOOKS: u32 = 10;
 
 /// Follows a session.
 #[derive(Debug)]
@@ -46,6 +49,18 @@ pub struct Follower {
     /// Folders of subagents' files and their modification times, if these were certain when the folders
     /// were listed.
     folders: [(PathBuf, Option<SystemTime>); 2],
+    /// Subagents of Codex, and those whose rollouts were not found yet, with how often they were looked for.
+    rollouts: Vec<Rollout>,
+    sent: Vec<(Sent, u32)>,
+    lines: SessionReader,
+}
+
+/// The rollout of a subagent of Codex.
+#[derive(Debug)]
+struct Rollout {
+    sent: Sent,
+    file: Tail,
+    transcript: Option<Arc<Transcript>>,
     lines: SessionReader,
 }
 
@@ -107,6 +122,8 @@ impl Follower {
             seen: HashSet::new(),
             unnamed: Vec::new(),
             folders,
+            rollouts: Vec::new(),
+            sent: Vec::new(),
             lines: SessionReader { reader: None, options },
         }
     }
@@ -154,8 +171,10 @@ impl Follower {
             subagent.read(&mut self.lines, &self.policy, slice, &mut appended);
         }
         self.lines.leave();
+        self.read_rollouts(slice, &mut appended);
         if appended.is_partial {
-            appended.events = self.lines.reader.as_mut().map(Reader::take_first_events).unwrap_or_default();
+            let events = self.lines.reader.as_mut().map(Reader::take_first_events).unwrap_or_default();
+            appended.events.splice(0..0, events);
             return Ok(appended);
         }
         // While the transcript grows, the files may be ahead of it.
@@ -169,7 +188,8 @@ impl Follower {
             reader.take_sums(|id| seen.iter().any(|path| subagent_of(path) == Some(id)));
         }
         self.unreadable += self.lines.reader.as_mut().map_or(0, Reader::take_unreadable);
-        appended.events = self.lines.reader.as_mut().map(Reader::take_events).unwrap_or_default();
+        let events = self.lines.reader.as_mut().map(Reader::take_events).unwrap_or_default();
+        appended.events.splice(0..0, events);
         Ok(appended)
     }
 
@@ -191,7 +211,38 @@ impl Follower {
         self.subagents.clear();
         self.seen.clear();
         self.unnamed.clear();
+        self.rollouts.clear();
+        self.sent.clear();
         self.folders.iter_mut().for_each(|folder| folder.1 = None);
+    }
+
+    /// Finds new rollouts of subagents of Codex, and reads what was appended to them: the newest ones when a
+    /// session is opened.
+    fn read_rollouts(&mut self, slice: &Slice, appended: &mut Appended) {
+        if appended.is_partial {
+            return;
+        }
+        let readers = self.rollouts.iter_mut().map(|rollout| &mut rollout.lines).chain([&mut self.lines]);
+        let sent = readers.filter_map(|lines| lines.reader.as_mut()).flat_map(Reader::take_sent);
+        self.sent.extend(sent.map(|sent| (sent, 0)));
+        let first = self.sent.len().saturating_sub(SUBAGENT_FILES);
+        self.sent.drain(..first);
+        let (beside, options) = (self.file.path(), self.lines.options);
+        for (sent, looks) in &mut self.sent {
+            *looks += 1;
+            if let Some(file) = sent.file(beside) {
+                *looks = LOOKS;
+                self.rollouts.push(Rollout::new(sent.clone(), file, options));
+            }
+        }
+        self.sent.retain(|(_, looks)| *looks < LOOKS);
+        for rollout in &mut self.rollouts {
+            if appended.is_partial {
+                break;
+            }
+            rollout.read(&self.policy, slice, appended);
+            self.unreadable += rollout.lines.reader.as_mut().map_or(0, Reader::take_unreadable);
+        }
     }
 
     fn read_side_files(&mut self) {
@@ -240,6 +291,28 @@ impl Follower {
                 None => true,
             }
         });
+    }
+}
+
+impl Rollout {
+    fn new(sent: Sent, file: PathBuf, options: Options) -> Rollout {
+        let lines = SessionReader { reader: Some(Reader::Codex(Box::new(sent.reader(options)))), options };
+        Rollout { sent, file: Tail::new(file), transcript: None, lines }
+    }
+
+    /// Reads what was appended. Errors are ignored, since the file may disappear at any time.
+    fn read(&mut self, policy: &Policy, slice: &Slice, appended: &mut Appended) {
+        let change = self.file.check();
+        if matches!(change, Ok(TailChange::Replaced)) {
+            self.transcript = None;
+            self.lines.reader = Some(Reader::Codex(Box::new(self.sent.reader(self.lines.options))));
+        }
+        if let Ok(TailChange::Grown | TailChange::Replaced) = change {
+            let file = (&mut self.file, &mut self.transcript, Some(self.sent.id()));
+            let _ = self.lines.read(file, policy, slice, appended);
+            let events = self.lines.reader.as_mut().map(Reader::take_events).unwrap_or_default();
+            appended.events.extend(events);
+        }
     }
 }
 

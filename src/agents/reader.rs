@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::claude::ClaudeReader;
+use super::codex::subagent::Sent;
 use super::codex::{self, CodexReader};
 use super::{Event, Place, Source};
 use crate::events::policy::Policy;
@@ -47,6 +48,14 @@ impl Reader {
         match self {
             Reader::Claude(reader) => reader.read_line(bytes),
             Reader::Codex(reader) => reader.read_line(bytes),
+        }
+    }
+
+    /// The subagents of Codex of which the lines read since the last call told.
+    pub(super) fn take_sent(&mut self) -> Vec<Sent> {
+        match self {
+            Reader::Claude(_) => Vec::new(),
+            Reader::Codex(reader) => reader.take_sent(),
         }
     }
 

@@ -9,6 +9,8 @@
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::events::Millis;
 use crate::thread::activity::{Activity, AgentActivity, Ending};
 
@@ -100,6 +102,21 @@ impl Rest {
     }
 }
 
+/// What an agent at rest left running.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Background {
+    /// The number of commands.
+    pub commands: u32,
+    /// The number of subagents. Its process says that it works while there are any.
+    pub subagents: u32,
+}
+
+impl Background {
+    fn count(self) -> u32 {
+        self.commands.saturating_add(self.subagents)
+    }
+}
+
 /// What a source says of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
@@ -109,8 +126,8 @@ pub struct Report {
     pub weight: Weight,
     /// Why, in a line: what the agent waits for, how its turn ended, why it failed.
     pub reason: Option<String>,
-    /// How many commands still run in the background of an agent at rest.
-    pub background: u32,
+    /// What still runs in the background of an agent at rest. Its process does not count the commands.
+    pub background: Background,
     /// When it was said or happened. The turn of a transcript happened when it began.
     pub at: Millis,
     /// Since when it is so, as far as that is known: at most `at`.
@@ -122,7 +139,7 @@ pub struct Report {
 impl Report {
     /// A report about the time `at`.
     pub fn new(what: What, weight: Weight, at: Millis) -> Report {
-        Report { what, weight, reason: None, background: 0, at, since: at, process: None }
+        Report { what, weight, reason: None, background: Background::default(), at, since: at, process: None }
     }
 
     /// The same of an agent with this process.
@@ -183,7 +200,7 @@ pub struct Decision {
     pub doing: Doing,
     /// What it waits for, why it failed, or a line about an agent at rest.
     pub reason: Option<String>,
-    /// How many commands still run in its background, if it is at rest.
+    /// How many commands and subagents still run in its background, if it is at rest.
     pub background: u32,
     /// Whether that is a guess.
     pub is_inferred: bool,
@@ -322,10 +339,11 @@ impl Reports {
             if rank(event, rest) > rank(best, found) { (event, rest) } else { (best, found) }
         });
         let pause = || last.reason.clone().unwrap_or_else(|| "end of turn".to_owned());
+        let background = self.background(top).count();
         Decision {
             doing: if rest.has_failed { Doing::Failed } else { Doing::Idle },
-            reason: if rest.has_failed { last.reason.clone() } else { in_background(top.background) },
-            background: top.background,
+            reason: if rest.has_failed { last.reason.clone() } else { in_background(background) },
+            background,
             is_inferred: false,
             since: last.since,
             ending: rest.ending,
@@ -333,6 +351,28 @@ impl Reports {
             is_lost: false,
             is_left,
         }
+    }
+
+    /// What runs in the background of an agent at rest by `top`. Its lines count the commands, and its process
+    /// says whether any still runs.
+    fn background(&self, top: &Report) -> Background {
+        let told = match self.get(Source::Transcript) {
+            Some(lines) if top.weight == Weight::State && lines.rest().is_some() => lines.background,
+            _ => Background::default(),
+        };
+        match top.background.commands {
+            // It does not say while subagents run.
+            0 if top.rest().is_none() => told,
+            0 => Background { commands: 0, ..told },
+            some => Background { commands: told.commands.max(some), ..told },
+        }
+    }
+
+    /// Whether an agent that works by its process has ended its turn, and only waits for its subagents.
+    fn awaits_subagents(&self, report: &Report) -> bool {
+        let is_process = self.get(Source::Process).is_some_and(|process| process == report);
+        let lines = self.get(Source::Transcript).filter(|lines| lines.rest().is_some());
+        is_process && lines.is_some_and(|lines| lines.background.subagents > 0)
     }
 
     /// Whether a dialog, between two turns by its own source, is of a turn that a transcript tells of.
@@ -343,6 +383,9 @@ impl Reports {
 
     fn fact(&self, report: &Report) -> Decision {
         match report.what {
+            What::Working if self.awaits_subagents(report) => {
+                self.at_rest(report, Rest::end(Some(Ending::EndOfTurn)))
+            }
             What::Working => {
                 Decision { reason: report.reason.clone(), ..Decision::new(Doing::Working, report) }
             }
@@ -366,7 +409,7 @@ impl Reports {
     }
 }
 
-/// The line about an agent at rest with so many commands in its background.
+/// The line about an agent at rest with so many commands and subagents in its background.
 fn in_background(count: u32) -> Option<String> {
     (count > 0).then(|| format!("{count} in background"))
 }
@@ -467,7 +510,9 @@ impl Table {
         if is_news && is_end && source != Source::Request {
             let mut others = entry.reports.clone();
             others.set(Source::Request, None);
-            if decide(&others).is_some_and(|decision| decision.is_rest()) {
+            // A subagent may ask although the turn has ended.
+            let is_busy = others.get(Source::Process).is_some_and(Report::is_of_turn);
+            if !is_busy && decide(&others).is_some_and(|decision| decision.is_rest()) {
                 entry.reports = others;
             }
         }

@@ -206,6 +206,7 @@ fn process_of(machine: &Machine, process: Process) -> Option<Process> {
         session: process.session.filter(|session| is_id(session)),
         status: line(process.status),
         waiting_for: line(process.waiting_for),
+        needs: line(process.needs),
         folder: process.folder.and_then(|name| folder(machine, &name)),
         name: line(process.name),
         entrypoint: line(process.entrypoint),

@@ -261,7 +261,7 @@ impl From<Process> for ShownProcess {
             state: Symbol(if process.is_suspended { "suspended" } else { "alive" }),
             session_id: process.session,
             status: process.status,
-            waiting_for: process.waiting_for,
+            waiting_for: process.needs.or(process.waiting_for),
             cwd: process.folder,
             name: process.name,
             entrypoint: process.entrypoint,

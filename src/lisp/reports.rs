@@ -263,7 +263,7 @@ struct ShownActivity {
 /// - `:since': when it began, in milliseconds since the epoch
 /// - `:left': t if the user left the session for another one
 /// - `:process': the id of its process on this machine, or of one that it started, or nil
-/// - `:background': how many commands still run in the background of an idle one.
+/// - `:background': how many commands and subagents still run in the background of an idle one.
 #[defun]
 fn activity(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {

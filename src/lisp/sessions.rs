@@ -7,7 +7,7 @@ use super::reports::{Changed, waiting};
 use super::{Module, now};
 use crate::agents::claude::process_files::Process;
 use crate::agents::recorder::ThreadUpdate;
-use crate::agents::reports::{Report, Rest, Source, Weight, What};
+use crate::agents::reports::{Background, Report, Rest, Source, Weight, What};
 use crate::events::{Millis, millis_of};
 use crate::hub::{ConnectionState, Message, SessionId};
 use crate::thread::activity::Ending;
@@ -75,21 +75,22 @@ impl Followed {
     }
 }
 
-/// What the file of a live process says, why, and how many commands run in its background.
-fn word(process: &Process) -> (What, Option<String>, u32) {
+/// What the file of a live process says, why, and whether commands run in its background.
+fn word(process: &Process) -> (What, Option<String>, bool) {
     let ended = What::Rest(Rest::end(Some(Ending::EndOfTurn)));
     match process.status.as_deref() {
-        _ if process.is_suspended => (What::Suspended, None, 0),
-        Some("busy") => (What::Working, None, 0),
-        Some("idle") => (ended, None, 0),
+        _ if process.is_suspended => (What::Suspended, None, false),
+        Some("busy") => (What::Working, None, false),
+        Some("idle") => (ended, None, false),
         // A server that runs for days must not keep its agent working.
-        Some("shell") => (ended, None, 1),
+        Some("shell") => (ended, None, true),
         Some("waiting") => {
             let reason = process.waiting_for.as_deref();
-            let line = reason.map(|reason| crate::text::one_line(reason).0.into_owned());
-            (waiting(reason), line, 0)
+            let line = process.needs.as_deref().or(reason);
+            let line = line.map(|line| crate::text::one_line(line).0.into_owned());
+            (waiting(reason), line, false)
         }
-        _ => (What::Unknown, None, 0),
+        _ => (What::Unknown, None, false),
     }
 }
 
@@ -151,9 +152,10 @@ impl Module {
         let live = self.followed.process_of(&session).map(|process| (process.pid, word(process)));
         let pid = self.followed.followups.get(&id).and_then(|one| one.pid);
         let report = match live {
-            Some((pid, (what, reason, background))) => {
+            Some((pid, (what, reason, has_background))) => {
                 self.followed.followups.entry(id).or_default().pid = Some(pid);
                 let since = if matches!(what, What::Rest(_)) { session.last } else { session.grew };
+                let background = Background { commands: has_background.into(), subagents: 0 };
                 let report = Report { background, ..Report::new(what, Weight::State, now()) };
                 let here = session.machine.is_none().then_some(pid);
                 report.because(reason).since(since).of_process(here)

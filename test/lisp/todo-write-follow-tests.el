@@ -291,6 +291,21 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
     (should-not (plist-get (todo-write-activity-get thread) :process))
     (should (equal (plist-get (todo-write-summary thread) :reason) "agent exited"))))
 
+(ert-deftest todo-write-follow-tests-a-job-in-the-background-says-what-it-needs ()
+  (todo-write-follow-tests--with-process
+    (let ((job (expand-file-name ".claude/jobs/j1/state.json" home)))
+      (make-directory (file-name-directory job) t)
+      (write-region "{\"tempo\":\"blocked\",\"needs\":\"approve Bash: bake\"}" nil job nil 'silent)
+      (says "waiting" ",\"waitingFor\":\"permission prompt\",\"jobId\":\"j1\"")
+      (shows 'active 'waiting "approve Bash: bake")
+      ;; What it needed before.
+      (write-region "{\"tempo\":\"active\",\"needs\":\"approve Bash: bake\"}" nil job nil 'silent)
+      (says "waiting" ",\"waitingFor\":\"dialog\",\"jobId\":\"j1\"")
+      (shows 'active 'waiting "dialog")
+      (write-region "{\"tempo\":\"blocked\",\"needs\":\"approve Bash: bake\"}" nil job nil 'silent)
+      (says "waiting" ",\"waitingFor\":\"plan\",\"jobId\":\"../jobs/j1\"")
+      (shows 'active 'waiting "plan"))))
+
 ;; The turn ended without a line, and Emacs looks minutes later.
 (ert-deftest todo-write-follow-tests-an-idle-process-adds-no-time-after-the-last-line ()
   (todo-write-follow-tests--with

@@ -3,12 +3,13 @@
 use proptest::prelude::*;
 use todo_write::agents::reports::Source::{Bridge, Host, Process, Request, Transcript};
 use todo_write::agents::reports::{
-    Decision, Doing, Report, Reports, Rest, SOURCES, Source, Table, Weight, What,
+    Background, Decision, Doing, Report, Reports, Rest, SOURCES, Source, Table, Weight, What,
 };
 use todo_write::agents::reports::{Step, decide};
 use todo_write::thread::activity::{Activity, AgentActivity, Ending};
 
 const KEY: &str = "claude:s";
+const ONE_COMMAND: Background = Background { commands: 1, subagents: 0 };
 
 fn state(what: What, at: u64) -> Report {
     Report::new(what, Weight::State, at)
@@ -165,10 +166,35 @@ fn the_most_exact_end_gives_the_reason() {
 
 #[test]
 fn a_background_command_leaves_its_agent_idle_and_is_said() {
-    let shell = Report { background: 1, ..state(over(Ending::EndOfTurn), 9) };
+    let shell = Report { background: ONE_COMMAND, ..state(over(Ending::EndOfTurn), 9) };
     let decision = decided(&[(Process, shell), (Transcript, event(over(Ending::Denied), 8))]).unwrap();
     assert_eq!((decision.doing, decision.reason.as_deref()), (Doing::Idle, Some("1 in background")));
     assert_eq!(decision.ending, Some(Ending::Denied));
+}
+
+#[test]
+fn what_still_runs_is_counted_by_the_lines_as_far_as_the_process_says_that_it_runs() {
+    let left = |commands, subagents| Report {
+        background: Background { commands, subagents },
+        ..event(over(Ending::EndOfTurn), 8)
+    };
+    let (busy, idle) = (state(What::Working, 9), state(over(Ending::EndOfTurn), 9));
+    let shell = Report { background: ONE_COMMAND, ..idle.clone() };
+    for (process, lines, doing, background) in [
+        (&busy, left(0, 1), Doing::Idle, 1),
+        (&busy, left(2, 1), Doing::Idle, 3),
+        // It goes on when they have returned.
+        (&busy, left(2, 0), Doing::Working, 0),
+        (&busy, event(What::Working, 10), Doing::Working, 0),
+        (&shell, left(3, 0), Doing::Idle, 3),
+        (&shell, left(0, 0), Doing::Idle, 1),
+        (&idle, left(3, 0), Doing::Idle, 0),
+        // Nothing of an agent that has ended runs.
+        (&event(over(Ending::SessionEnded), 9), left(3, 1), Doing::Idle, 0),
+    ] {
+        let decision = decided(&[(Transcript, lines.clone()), (Process, process.clone())]).unwrap();
+        assert_eq!((decision.doing, decision.background), (doing, background), "{process:?} {lines:?}");
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod claude;
 mod codex;
+mod codex_subagents;
 mod expected;
 mod followed;
 mod prompts;

@@ -25,6 +25,8 @@ pub(crate) struct TranscriptLine<'a> {
     pub kind: Option<&'a str>,
     /// `system`: what kind of message.
     pub subtype: Option<&'a str>,
+    /// `turn_duration`: the number of subagents that still run.
+    pub pending_background_agent_count: Option<u32>,
     /// The interface: `cli` for the terminal's.
     pub entrypoint: Option<&'a str>,
     /// The id of the line.

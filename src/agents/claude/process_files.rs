@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::file::{self, FileStamp};
 use crate::pid::{self, ProcessState};
+use crate::text::excerpt;
 
 /// Maximum size of a file in bytes.
 const LARGEST: u64 = 64 * 1024;
@@ -39,6 +40,9 @@ pub struct Process {
     pub status: Option<String>,
     /// What it waits for.
     pub waiting_for: Option<String>,
+    /// What its job in the background needs, such as `approve Bash: npm test`.
+    #[serde(default)]
+    pub needs: Option<String>,
     /// The working directory.
     pub folder: Option<String>,
     /// The session's name.
@@ -62,6 +66,8 @@ pub struct Processes {
 struct ProcessFile {
     stamp: Option<FileStamp>,
     process: Option<Process>,
+    /// The job of a session in the background.
+    job: Option<String>,
     is_alive: bool,
 }
 
@@ -147,7 +153,9 @@ impl ProcessFile {
         }
         let read = file::read(&path, LARGEST).ok().and_then(|bytes| Process::parse(pid, &path, &bytes));
         self.stamp = stamp.filter(|stamp| read.is_some() || stamp.is_certain());
-        self.process = read.or(self.process.take());
+        if let Some((process, job)) = read {
+            (self.process, self.job) = (Some(process), job);
+        }
     }
 
     /// Reads the file of a process that exists. Returns whether it is the one that wrote the file,
@@ -157,19 +165,23 @@ impl ProcessFile {
         let Some(process) = &mut self.process else { return false };
         let state = pid::state(pid, process.start.as_deref());
         process.is_suspended = state == ProcessState::Suspended;
+        let job = self.job.as_deref().filter(|_| process.status.as_deref() == Some("waiting"));
+        process.needs = job.and_then(|job| needs(folder, job));
         state != ProcessState::Dead
     }
 }
 
 impl Process {
-    /// Parses a file. That of a process in a container, whose id means another process here, has none.
-    fn parse(pid: u32, path: &Path, bytes: &[u8]) -> Option<Process> {
+    /// Parses a file: the process, and the name of its job. There is none for the file of a process in a
+    /// container, whose id means another process here, or of one that has no session yet.
+    fn parse(pid: u32, path: &Path, bytes: &[u8]) -> Option<(Process, Option<String>)> {
         let file: Value = serde_json::from_slice(bytes).ok()?;
         let text = |key: &str| file.get(key).and_then(Value::as_str).map(str::to_owned);
-        if !file.is_object() || text("pidDomain").is_some_and(|domain| pid::is_elsewhere(&domain)) {
+        let is_elsewhere = text("pidDomain").is_some_and(|domain| pid::is_elsewhere(&domain));
+        if !file.is_object() || is_elsewhere || file.get("spare") == Some(&Value::Bool(true)) {
             return None;
         }
-        Some(Process {
+        let process = Process {
             pid,
             machine: None,
             is_suspended: false,
@@ -178,12 +190,24 @@ impl Process {
             session: text("sessionId"),
             status: text("status"),
             waiting_for: text("waitingFor"),
+            needs: None,
             folder: text("cwd"),
             name: text("name"),
             entrypoint: text("entrypoint"),
             start: text("procStart"),
-        })
+        };
+        Some((process, text("jobId")))
     }
+}
+
+/// What a job in the background needs of the user, as its own file says, beside the `folder` of processes.
+fn needs(folder: &Path, job: &str) -> Option<String> {
+    let is_name = job.len() <= 64 && job.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let file = folder.parent().filter(|_| is_name)?.join("jobs").join(job).join("state.json");
+    let state: Value = serde_json::from_slice(&file::read(&file, LARGEST).ok()?).ok()?;
+    let is_blocked = state.get("tempo").and_then(Value::as_str) == Some("blocked");
+    let needs = state.get("needs").and_then(Value::as_str).filter(|_| is_blocked)?;
+    Some(excerpt(needs, 1_000)).filter(|needs| !needs.trim().is_empty())
 }
 
 fn pid_of(name: &str) -> Option<u32> {

@@ -9,13 +9,15 @@ use super::edits::FileEdit;
 use super::line::ToolUseResult;
 use super::outcomes::{exit_code, outcome, refusal};
 use super::tasks::{TaskResult, TaskUpdate};
-use super::{ClaudeReader, Origin};
+use super::{COMMANDS, ClaudeReader, Origin};
 use crate::agents::calls::result;
+use crate::agents::events::push_bounded;
 use crate::agents::field::shortened;
 use crate::agents::{Effect, EventKind, PlanResult, Source};
 use crate::events::work::CallOutcome;
 use crate::list::input;
 use crate::list::raw::Raw;
+use crate::text::excerpt;
 
 /// The end of a result of `todo-write-mcp` that did not reach an Emacs.
 const NO_EMACS: &str = "[todo-write:no-emacs]";
@@ -118,6 +120,9 @@ impl ClaudeReader {
         }
         if outcome == CallOutcome::Refused {
             effect.refusal = refusal(&content, origin.refused_by);
+        }
+        if let Some(name) = fields.background_task_id.as_ref().filter(|_| origin.source.subagent.is_none()) {
+            push_bounded(&mut self.commands, COMMANDS, excerpt(name, 100));
         }
         let counts = !call.as_ref().is_some_and(|call| call.effect.is_copied);
         if !counts {

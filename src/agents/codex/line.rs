@@ -212,9 +212,20 @@ pub(crate) struct CompletedItem<'a> {
     pub changes: Option<&'a RawValue>,
     /// `UserMessage` and others.
     #[serde(rename = "type")]
-    pub kind: Option<Excerpt<40>>,
+    pub kind: Option<Excerpt<190>>,
     /// `UserMessage`: items of text.
     pub content: Option<Excerpt>,
+    /// `SubAgentActivity`: `started` and others.
+    #[serde(rename = "kind")]
+    pub activity: Option<Excerpt<190>>,
+    /// `SubAgentActivity`: the subagent's session.
+    pub agent_thread_id: Option<Excerpt<190>>,
+    /// `SubAgentActivity`: the names of the subagent and of those above it.
+    pub agent_path: Option<Excerpt<190>>,
+    /// `CollabAgentToolCall`: `spawn_agent` and others.
+    pub tool: Option<Excerpt<190>>,
+    /// `CollabAgentToolCall`: the subagents' sessions.
+    pub receiver_thread_ids: Option<Vec<Excerpt<190>>>,
 }
 
 impl Payload<'_> {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{DENIED, INTERRUPTED, PROJECT, RECENT, Recorder, SESSION_ENDED};
-use crate::agents::reports::{Report, Rest, Weight, What};
+use crate::agents::reports::{Background, Report, Rest, Weight, What};
 use crate::agents::{Event, EventKind};
 use crate::events::Millis;
 use crate::events::observation::{Details, Metadata, Payload};
@@ -40,7 +40,7 @@ impl Recorder {
             return None;
         }
         if let EventKind::Call { name, .. } = kind
-            && matches!(name.as_str(), "Task" | "Agent")
+            && matches!(name.as_str(), "Task" | "Agent" | "spawn_agent")
         {
             details.metadata.items = Some(thread.in_progress_at_line(line_time(event)));
         }
@@ -118,11 +118,11 @@ fn record_event(
         }
         EventKind::Interrupted => Payload::AgentSuspended(INTERRUPTED.into()),
         EventKind::Denied => Payload::AgentSuspended(DENIED.into()),
-        EventKind::TurnEnded { error: Some(error) } => Payload::Error(error.as_str().into()),
+        EventKind::TurnEnded { error: Some(error), .. } => Payload::Error(error.as_str().into()),
         EventKind::EmacsCall { list: None, .. }
         | EventKind::SubagentEnded
         | EventKind::TurnBegun
-        | EventKind::TurnEnded { error: None } => return None,
+        | EventKind::TurnEnded { error: None, .. } => return None,
     };
     thread.observe_allowed(policy, payload, details, time);
     None
@@ -134,8 +134,8 @@ fn end(kind: &EventKind) -> Option<(Ending, &str)> {
         EventKind::Interrupted => Some((Ending::EndOfTurn, INTERRUPTED)),
         EventKind::Denied => Some((Ending::Denied, DENIED)),
         EventKind::SubagentEnded => Some((Ending::EndOfTurn, "the subagent returned")),
-        EventKind::TurnEnded { error: None } => Some((Ending::EndOfTurn, "end of turn")),
-        EventKind::TurnEnded { error: Some(error) } => Some((Ending::Error, error)),
+        EventKind::TurnEnded { error: None, .. } => Some((Ending::EndOfTurn, "end of turn")),
+        EventKind::TurnEnded { error: Some(error), .. } => Some((Ending::Error, error)),
         _ => None,
     }
 }
@@ -145,9 +145,16 @@ fn is_of_turn(kind: &EventKind) -> bool {
     !is_aside(kind) && end(kind).is_none()
 }
 
-/// Whether an event of this kind says nothing of turns.
+/// Whether an event of this kind says nothing of turns. Subagents may work when the turn has ended.
 fn is_aside(kind: &EventKind) -> bool {
-    matches!(kind, EventKind::Title(_) | EventKind::Moved(_) | EventKind::Goal(_) | EventKind::Cost(_))
+    matches!(
+        kind,
+        EventKind::Title(_)
+            | EventKind::Moved(_)
+            | EventKind::Goal(_)
+            | EventKind::Cost(_)
+            | EventKind::OfSubagent { .. }
+    )
 }
 
 /// What an event of this kind at `time` says of the turn. One that is old says that it is over.
@@ -161,7 +168,12 @@ pub(super) fn turn(kind: &EventKind, time: Millis, now: Millis) -> Option<Report
         None if is_recent(time, now) => (What::Working, None),
         None => (What::Rest(Rest::end(Some(Ending::SessionEnded))), Some(SESSION_ENDED)),
     };
-    Some(Report::new(what, Weight::Event, time).because(reason.map(str::to_owned)))
+    let background = match kind {
+        EventKind::TurnEnded { background, .. } => *background,
+        _ => Background::default(),
+    };
+    let report = Report { background, ..Report::new(what, Weight::Event, time) };
+    Some(report.because(reason.map(str::to_owned)))
 }
 
 pub(super) fn is_recent(time: Millis, now: Millis) -> bool {

@@ -58,6 +58,11 @@ impl Followed {
         append(&self.file(), bytes);
     }
 
+    /// Appends to the file of this name beside the transcript.
+    pub fn append_to(&self, name: &str, bytes: &[u8]) {
+        append(&self.folder.path().join(name), bytes);
+    }
+
     /// Appends to the file of a subagent, which is beside the transcript.
     pub fn append_to_subagent(&self, name: &OsStr, bytes: &[u8]) {
         append(&self.file().with_extension("").join("subagents").join(name), bytes);

@@ -4,7 +4,7 @@ use serde_json::json;
 use todo_write::agents::describe::describe;
 use todo_write::agents::field::millis;
 use todo_write::agents::recorder::ThreadUpdate;
-use todo_write::agents::reports::Report;
+use todo_write::agents::reports::{Background, Report};
 use todo_write::thread::State;
 use todo_write::thread::activity::Ending;
 
@@ -107,5 +107,29 @@ fn a_session_in_print_mode_has_no_user_who_looks_at_it() {
         let mut followed = session.followed();
         let about = followed.store.get(THREAD).unwrap().unwrap().about();
         assert_eq!(about.contains_key("unattended"), is_unattended, "{entrypoint}");
+    }
+}
+
+#[test]
+fn what_runs_in_the_background_is_counted_when_a_turn_ends_and_when_less_of_it_is_left() {
+    let mut session = Session::new("cli");
+    session.prompt("Bake bread");
+    for name in ["b1", "b2"] {
+        let input = json!({"command": "serve", "run_in_background": true});
+        session.call("Bash", input, "Command running in background", json!({"backgroundTaskId": name}));
+    }
+    session.line("system", json!({"subtype": "turn_duration", "pendingBackgroundAgentCount": 1}));
+    let mut followed = Followed::new();
+    let mut left = |session: &Session, index| {
+        let updates = read(&mut followed, session, index);
+        updates.last()?.turn.as_ref().filter(|turn| !turn.is_of_turn()).map(|turn| turn.background)
+    };
+    assert_eq!(left(&session, 0), Some(Background { commands: 2, subagents: 1 }));
+    for (name, commands, subagents) in [("b1", 1, 1), ("a7", 1, 0), ("b2", 0, 0)] {
+        let index = session.lines.len();
+        session.prompt(&format!(
+            "<task-notification>\n<task-id>{name}</task-id>\n<status>completed</status>\n</task-notification>"
+        ));
+        assert_eq!(left(&session, index), Some(Background { commands, subagents }), "{name}");
     }
 }
