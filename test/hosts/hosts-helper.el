@@ -79,19 +79,28 @@ It also exits after a minute, because killed agents leave it running."
   "Call FUNCTION with the URL of a model for Codex that follows STEPS.
 See responses.mjs for the steps, which are plists here; a plist of two
 lists, :main and :subagent, has those of subagents, too."
+  (hosts--with-model "responses.mjs"
+                     (if (plist-member steps :main)
+                         (list :main (vconcat (plist-get steps :main))
+                               :subagent (vconcat (plist-get steps :subagent)))
+                       (vconcat steps))
+                     function))
+
+(defun hosts-with-messages (steps function)
+  "Call FUNCTION with the URL of a model for Claude Code that follows STEPS.
+See messages.mjs for the steps, which are plists here."
+  (hosts--with-model "messages.mjs" (vconcat steps) function))
+
+(defun hosts--with-model (program script function)
+  "Call FUNCTION with the URL of PROGRAM, a file here, which follows SCRIPT."
   (let* ((port (todo-write-mock--free-port))
-         (script (make-temp-file "script" nil ".json"))
+         (file (make-temp-file "script" nil ".json"))
          server)
-    (write-region (json-serialize
-                   (if (plist-member steps :main)
-                       (list :main (vconcat (plist-get steps :main))
-                             :subagent (vconcat (plist-get steps :subagent)))
-                     (vconcat steps)))
-                  nil script nil 'silent)
-    (setq server (start-process "responses" nil "node"
-                                (expand-file-name "test/hosts/responses.mjs"
+    (write-region (json-serialize script) nil file nil 'silent)
+    (setq server (start-process program nil "node"
+                                (expand-file-name (concat "test/hosts/" program)
                                                   (getenv "TODO_WRITE_ROOT"))
-                                (number-to-string port) script))
+                                (number-to-string port) file))
     (unwind-protect
         (progn
           (todo-write-test-wait (lambda () (todo-write-mock--get port "/health")))

@@ -8,7 +8,7 @@
 // "input"}. It may have "needs": text that the last output must contain, and "find": a regexp
 // whose first group, of what it matches in the outputs, replaces FOUND in the arguments. SCRIPT
 // may be an object of two lists, "main" and "subagent": the second is for conversations in
-// which the user says SUBAGENT.
+// which the user or another agent says SUBAGENT.
 import { createServer } from "node:http";
 import { readFileSync } from "node:fs";
 const [port, script] = process.argv.slice(2);
@@ -32,7 +32,7 @@ createServer(async (request, response) => {
     return;
   }
   const { input } = JSON.parse(body);
-  const said = JSON.stringify(input.filter(({ role }) => role === "user"));
+  const said = JSON.stringify(input.filter(({ role, type }) => role === "user" || type === "agent_message"));
   const steps = scripted.main ? scripted[said.includes("SUBAGENT") ? "subagent" : "main"] : scripted;
   const outputs = input.filter(
     ({ type = "", role }) => type.endsWith("_call_output") || role === "assistant");

@@ -7,10 +7,12 @@
 
 ;; The genuine Claude Code edits a repository by shell only, commits, pushes, opens a
 ;; pull request and is refused a command; Codex changes files from scripts.  What is
-;; counted must be what Git itself counts, command by command.  today.sh runs this.
+;; counted must be what Git itself counts, command by command.  Claude Code works in auto
+;; mode and in the background, and Codex sends out subagents.  today.sh runs this.
 
 ;;; Code:
 
+(require 'answer-checks)
 (require 'claude-checks)
 (require 'codex-checks)
 (require 'work-helper)
@@ -193,6 +195,191 @@ program."
                               (lambda (a b) (string< (car a) (car b))))))
          (should (string-match-p "\\`committed [0-9a-f]+ Second thing\\'"
                                  (car (today-checks--said thread "t1")))))))))
+
+;;; Auto mode
+
+(defun today-checks--safe (command &rest verdict)
+  "Return a step of the model that runs COMMAND; VERDICT is as in messages.mjs."
+  `(:name "Bash" :input (:command ,command :description "Work") ,@verdict))
+
+(defun today-checks--auto (steps function)
+  "Run Claude Code in auto mode by STEPS, with the hook, and call FUNCTION."
+  (hosts-with-messages
+   steps
+   (lambda (url)
+     (answer-checks--call
+      '("Never said.")
+      (lambda ()
+        (todo-write-follow-mode)
+        (funcall function))
+      :arguments '("--model" "claude-opus-5-5" "Go on")
+      :environment (list (concat "ANTHROPIC_BASE_URL=" url))))))
+
+(ert-deftest today-checks-auto-mode-allows-and-refuses ()
+  (today-checks--auto
+   (list (today-checks--safe "touch one")
+         (today-checks--safe "touch two" :verdict "Outside the task.")
+         '(:text "All is done."))
+   (lambda ()
+     (claude-checks-wait-for "All is done.")
+     (claude-checks-turn-ends)
+     (claude-checks-wait
+      "the refusal"
+      (lambda ()
+        (when-let* ((thread (hosts-thread "claude")))
+          (equal 1 (plist-get (todo-write-work thread) :refused)))))
+     (let ((thread (hosts-thread "claude")))
+       (should (equal "auto mode refused it: Outside the task."
+                      (todo-write-effect-refusal (car (last (today-checks--calls thread))))))
+       (should (= 1 (plist-get (plist-get (todo-write-work thread) :commands) :run))))
+     (answer-checks--exists "one")
+     (should-not (file-exists-p (answer-checks--file "two")))
+     (should-not answer-checks--asked))))
+
+(ert-deftest today-checks-auto-mode-asks-after-three-refusals-in-a-row ()
+  (today-checks--auto
+   (list (today-checks--safe "touch one" :verdict "Outside the task.")
+         (today-checks--safe "touch two" :verdict "Outside the task.")
+         (today-checks--safe "touch three" :verdict "Outside the task.")
+         '(:text "All is done."))
+   (lambda ()
+     (answer-checks--answer (answer-checks--request "Bash: touch three") 'allow)
+     (claude-checks-wait-for "All is done.")
+     (answer-checks--exists "three")
+     (should (equal '("Bash: touch three") answer-checks--asked)))))
+
+(ert-deftest today-checks-auto-mode-that-cannot-check-needs-you-for-a-command ()
+  (today-checks--auto
+   ;; Few commands need no check.
+   (list (today-checks--safe "npm test" :verdict :null) '(:text "All is done."))
+   (lambda ()
+     (todo-write-test-wait
+      (lambda ()
+        (when-let* ((thread (hosts-thread "claude"))
+                    (agent (todo-write-agent thread)))
+          (and (eq 'needs-you (plist-get agent :attention))
+               (member (todo-write-agent-reason agent)
+                       '("dialog open: npm test" "permission prompt: npm test")))))
+      60
+      (lambda ()
+        (format "%S %s" (mapcar #'todo-write-agent-reason (todo-write-agents))
+                (claude-checks-written))))
+     (should-not answer-checks--asked))))
+
+;;; Subagents of Codex
+
+(defun today-checks--subagent (model main subagent)
+  "Run Codex with MODEL by the steps MAIN, and a subagent by the steps SUBAGENT.
+It must stand below the task that sent it out."
+  (let (hosts-earlier-threads)
+    (codex-checks-run
+     model (list :main main :subagent subagent)
+     (lambda ()
+       (codex-checks-shows "the end" 'paused nil '("Count" . "in_progress") '("Sell" . "pending"))
+       (let* ((thread (hosts-thread "codex"))
+              (child (lambda () (seq-find (lambda (key) (string-prefix-p (concat thread "/") key))
+                                          (todo-write-threads)))))
+         (todo-write-test-wait child 60)
+         (let ((child (funcall child)))
+           (should (equal (cons thread "t1") (todo-write-parent child)))
+           (todo-write-test-wait
+            (lambda () (equal '("completed" "completed")
+                              (mapcar (lambda (item) (plist-get item :status))
+                                      (todo-write-items child))))
+            60)
+           (should (equal '("Look" "Add up") (todo-write-test-contents child)))
+           (should-not (todo-write-agent child))
+           (should (= 1 (plist-get (plist-get (todo-write-work thread "t1") :commands) :run)))
+           (should (= 1 (plist-get (plist-get (todo-write-work child) :commands) :run)))
+           (should (= 1 (length (todo-write-turns thread))))))))))
+
+(ert-deftest today-checks-codex-sends-out-a-subagent ()
+  (cl-flet ((plan (&rest steps)
+              (list :name "exec"
+                    :input (format "await tools.update_plan({plan: %s});"
+                                   (json-serialize
+                                    (vconcat (mapcar (lambda (step)
+                                                       (list :step (car step) :status (cdr step)))
+                                                     steps)))))))
+    (today-checks--subagent
+     "gpt-6.1-sol"
+     (list (plan '("Count" . "in_progress") '("Sell" . "pending"))
+           '(:name "spawn_agent" :namespace "collaboration"
+             :arguments (:task_name "count_books" :message "SUBAGENT: count the books"))
+           '(:name "wait_agent" :namespace "collaboration" :arguments (:timeout_ms 60000))
+           '(:text "It was sent out.")
+           '(:text "It came back."))
+     ;; It has the history of the agent that sent it out, with an output.
+     (list '(:text "Never said.")
+           (plan '("Look" . "completed") '("Add up" . "in_progress"))
+           '(:name "exec" :input "text(JSON.stringify(await tools.exec_command({cmd: 'true'})));")
+           (plan '("Look" . "completed") '("Add up" . "completed"))
+           '(:text "Three books.")))))
+
+(ert-deftest today-checks-codex-sends-out-a-subagent-by-the-older-tool ()
+  (today-checks--subagent
+   "gpt-5.2-codex"
+   (list (codex-checks-update '("Count" . "in_progress") '("Sell" . "pending"))
+         '(:name "spawn_agent" :namespace "multi_agent_v1"
+           :arguments (:message "SUBAGENT: count the books"))
+         '(:name "wait_agent" :namespace "multi_agent_v1"
+           :find "agent_id[^0-9a-f]+([-0-9a-f]{36})"
+           :arguments (:targets ["FOUND"] :timeout_ms 60000))
+         '(:text "It came back."))
+   (list (codex-checks-update '("Look" . "completed") '("Add up" . "in_progress"))
+         (codex-checks-call "exec_command" :cmd "true")
+         (codex-checks-update '("Look" . "completed") '("Add up" . "completed"))
+         '(:text "Three books."))))
+
+;;; In the background
+
+(ert-deftest today-checks-claude-code-in-the-background-says-what-it-needs ()
+  (let ((claude-checks-allowed ["TaskCreate" "TaskUpdate"]))
+    (claude-checks-run
+     `((,(claude-checks-create "Rake"))
+       (,(claude-checks-update "1" "in_progress"))
+       ,(today-checks--bash "touch raked.txt")
+       "All is done.")
+     (lambda ()
+       (claude-checks-start "--bg" "--name" "Spring work" "Rake the garden")
+       (unwind-protect
+           (progn
+             (claude-checks-wait
+              "what it needs"
+              (lambda ()
+                (when-let* ((thread (hosts-thread "claude"))
+                            (agent (todo-write-agent thread)))
+                  (equal '(waiting "approve Bash: touch raked.txt" "Spring work")
+                         (list (plist-get agent :activity) (plist-get agent :reason)
+                               (plist-get agent :title))))))
+             (should (equal '(("Rake" . "in_progress")) (claude-checks-rows))))
+         (answer-checks--end-daemon (claude-checks-own :pid)))))))
+
+(ert-deftest today-checks-what-runs-in-the-background-is-counted ()
+  (claude-checks-run
+   (list `(,(append (claude-checks-gate "command") '(:run_in_background t))
+           ("Agent" :description "Water" :prompt "Water the beds"
+            :subagent_type "general-purpose" :run_in_background t))
+         "Both run."
+         "One came back."
+         "All came back.")
+   (lambda ()
+     (claude-checks-wait-for "? for shortcuts")
+     (claude-checks-type "Rake in the background")
+     (cl-flet ((left (count)
+                 (claude-checks-wait
+                  (format "%d in the background" count)
+                  (lambda ()
+                    (when-let* ((thread (hosts-thread "claude"))
+                                (agent (todo-write-agent thread)))
+                      (and (null (plist-get agent :activity))
+                           (= count (plist-get agent :background))))))))
+       (left 2)
+       (claude-checks-open "subagent")
+       (left 1)
+       (claude-checks-open "command")
+       (left 0)))
+   :subagent (list (list (claude-checks-gate "subagent")) "Watered.")))
 
 ;;; An independent count
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Checks what the genuine Claude Code and Codex of today tell of commands: the files that they
-# change, what they do in Git, and what is refused; lib.sh says how:
+# change, what they do in Git, and what is refused; of goals, work in the background, auto mode
+# and subagents; lib.sh says how:
 #
 #   test/hosts/today.sh
 # shellcheck source-path=SCRIPTDIR
