@@ -23,7 +23,7 @@
     (todo-write-mcp-setup todo-write-mcp-setup)
     (todo-write-attention todo-write-next-waiting)
     (todo-write-note todo-write-tell)
-    (todo-write-org todo-write-copy todo-write-copy-as)
+    (todo-write-org todo-write-copy)
     (todo-write-review todo-write-review)
     (todo-write-search todo-write-search)
     (todo-write-timeline todo-write-timeline todo-write-export-timeline)

@@ -21,6 +21,7 @@
 (require 'todo-write-page)
 (require 'todo-write-row)
 (require 'todo-write-text)
+(require 'todo-write-turns)
 (require 'todo-write-view)
 (require 'todo-write-words)
 
@@ -320,21 +321,32 @@ Their ids are numbers of revisions, nil for the heading of a list, and t
 for the line of the earlier ones."
   (append
    (cl-loop
+    with turns = (cdr (todo-write-turns-headings todo-write-view-thread most-positive-fixnum))
     for (revision . earlier) on (butlast revisions hidden)
     ;; The last one shown followed the newest hidden one.
     for previous = (or (car earlier) (nth (- (length revisions) hidden) revisions))
     collect (todo-write-history--entry revision (or (plist-get previous :revision) 0))
     when (or (plist-get revision :replaces) (= 1 (plist-get revision :revision)))
-    collect (list nil (vector "" "" "" (todo-write-history--heading revision))))
+    collect (list nil (vector "" "" "" (todo-write-history--heading revision turns))))
    (when (> hidden 0)
      (list (list t (vector "" "" "" (propertize (format "%d earlier" hidden)
                                                 'face 'todo-write-detail
                                                 'help-echo "RET, mouse-1: show them")))))))
 
-(defun todo-write-history--heading (revision)
-  "Return the line below REVISION, which began a list."
+(defun todo-write-history--heading (revision turns)
+  "Return the line below REVISION, which began a list.
+The prompt that led to it is in TURNS, headings as from
+`todo-write-turns-headings'."
   (propertize
-   (format "%s %s" (todo-write-text-shape 'edge)
+   (format "%s %s%s" (todo-write-text-shape 'edge)
+           (if-let* ((turn (seq-find (lambda (turn)
+                                       (<= (plist-get turn :began)
+                                           (plist-get revision :timestamp)))
+                                     turns))
+                     (prompt (plist-get turn :prompt)))
+               (concat (todo-write-text-shape 'quote) (todo-write-row-line prompt 60)
+                       (todo-write-text-shape 'unquote) ": ")
+             "")
            (if (plist-get revision :replaces)
                (format "a new list began, with %s"
                        (todo-write-text-count

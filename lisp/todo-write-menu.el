@@ -26,7 +26,6 @@
      ("F" "Find…" todo-write-search))
     ("Take along"
      ("w" "Copy" todo-write-copy)
-     ("W" "Copy as…" todo-write-copy-as)
      ("X" "Export timeline…" todo-write-export-timeline)))
   "The groups of commands that all buffers of a plan have.
 They are about the plan at point or of the buffer.")

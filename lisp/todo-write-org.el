@@ -135,15 +135,14 @@ ID is as in `todo-write-work'."
 ;;;###autoload
 (defun todo-write-copy (thread &optional format)
   "Copy the plan of THREAD as a check list.
-FORMAT is `org' or `markdown', by default `todo-write-copy-format'.
-Interactively, a prefix argument selects the other format.  On the entry
-of a refused call, copy the rule that would allow it instead, in the form
+FORMAT is `org', `markdown', or `work' for Markdown with files and lines,
+and the prompts of the session, by default `todo-write-copy-format'.
+Interactively, a prefix argument asks for it.  On the entry of a refused
+call, copy the rule that would allow it instead, in the form
 of the agent's settings."
   (interactive
    (list (todo-write-here-thread)
-         (if current-prefix-arg
-             (if (eq todo-write-copy-format 'org) 'markdown 'org)
-           todo-write-copy-format)))
+         (if current-prefix-arg (todo-write-org--read-format) todo-write-copy-format)))
   (let ((format (or format todo-write-copy-format))
         (total (length (todo-write-items thread)))
         (refused (and (called-interactively-p 'any) (todo-write-org--refused))))
@@ -168,17 +167,13 @@ of the agent's settings."
          (eq 'refused (todo-write-story-outcome entry))
          entry)))
 
-(defun todo-write-copy-as (thread format)
-  "Copy the plan of THREAD as a check list in FORMAT.
-FORMAT is `org', `markdown', or `work' for Markdown with files and lines."
-  (interactive
-   (list (todo-write-here-thread)
-         (pcase (completing-read "Copy as: " '("Markdown" "Markdown with files and lines" "Org")
-                                nil t nil nil "Markdown")
-           ("Org" 'org)
-           ("Markdown with files and lines" 'work)
-           (_ 'markdown))))
-  (todo-write-copy thread format))
+(defun todo-write-org--read-format ()
+  "Read the format of a copy with completion."
+  (pcase (completing-read "Copy as: " '("Markdown" "Markdown with files and lines" "Org")
+                          nil t nil nil "Markdown")
+    ("Org" 'org)
+    ("Markdown with files and lines" 'work)
+    (_ 'markdown)))
 
 ;;;###autoload
 (defun todo-write-insert-org (thread)

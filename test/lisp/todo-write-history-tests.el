@@ -53,6 +53,14 @@
                           (todo-write-history-tests--lines)))))
     (should (= 6 (length (todo-write-history-tests--lines))))))
 
+(ert-deftest todo-write-history-names-the-prompt-that-led-to-a-list ()
+  (todo-write-with-store
+    (todo-write-observe "a" "INTENT" "Rake the path")
+    (todo-write-test-write "a" "Rake")
+    (save-window-excursion
+      (with-current-buffer (todo-write-history "a")
+        (should (string-match-p ". “Rake the path”: the plan began$" (buffer-string)))))))
+
 (ert-deftest todo-write-history-index-shows-one-and-what-is-between-two ()
   (todo-write-history-tests--with-index '(("One") ("One" "Two") ("One" "Two" "Three"))
     (todo-write-test-press "n")

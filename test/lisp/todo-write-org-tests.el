@@ -27,11 +27,12 @@
      (todo-write-test-write "a" '("Read" "completed") '("Change | it" "in_progress") "Test")
      ,@body))
 
-(ert-deftest todo-write-copy-makes-an-org-check-list-and-with-a-prefix-markdown ()
+(ert-deftest todo-write-copy-makes-an-org-check-list-and-with-a-prefix-asks-for-the-format ()
   (todo-write-org-tests--with-plan
     (todo-write-test-press "w")
     (should (equal (current-kill 0) "- [X] Read\n- [-] Change | it\n- [ ] Test\n"))
-    (let ((current-prefix-arg '(4)))
+    (cl-letf ((current-prefix-arg '(4))
+              ((symbol-function 'completing-read) (lambda (&rest _) "Markdown")))
       (todo-write-test-press "w"))
     (should (equal (current-kill 0) "- [x] Read\n- [ ] Change | it\n- [ ] Test\n"))))
 
