@@ -99,6 +99,23 @@
   (with-temp-buffer
     (should-error (todo-write-gptel-toggle) :type 'user-error)))
 
+(ert-deftest todo-write-gptel-a-message-to-the-agent-is-a-draft-in-its-chat ()
+  (todo-write-gptel-tests--in-chat
+    (require 'todo-write-note)
+    (insert "*** Hello")
+    (todo-write-gptel--write (todo-write-gptel-tests--todos "One"))
+    (let ((thread todo-write-gptel-thread))
+      (should (string-match-p "is a draft in" (todo-write-tell thread "Why?" '(:path "/a" :line 2))))
+      (should (string-suffix-p "*** Hello\nThe user comments on /a:2:\nWhy?\n"
+                               (substring-no-properties (buffer-string))))
+      (should (equal '(t) (mapcar (lambda (comment) (plist-get comment :told))
+                                  (todo-write-plan-comments thread))))
+      (ert-info ("The model writes there while it answers")
+        (todo-write-set-activity thread 'working)
+        (todo-write-tell thread "And?" '(:path "/a"))
+        (should-not (string-search "And?" (buffer-string)))
+        (should (equal "The user comments on /a:\nAnd?" (current-kill 0)))))))
+
 ;;; Init files
 
 (defconst todo-write-gptel-tests--tool-names
