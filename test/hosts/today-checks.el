@@ -344,14 +344,15 @@ It must stand below the task that sent it out."
        (claude-checks-start "--bg" "--name" "Spring work" "Rake the garden")
        (unwind-protect
            (progn
-             (claude-checks-wait
-              "what it needs"
+             ;; The service in the background begins first.
+             (todo-write-test-wait
               (lambda ()
                 (when-let* ((thread (hosts-thread "claude"))
                             (agent (todo-write-agent thread)))
                   (equal '(waiting "approve Bash: touch raked.txt" "Spring work")
                          (list (plist-get agent :activity) (plist-get agent :reason)
-                               (plist-get agent :title))))))
+                               (plist-get agent :title)))))
+              120 #'claude-checks-written)
              (should (equal '(("Rake" . "in_progress")) (claude-checks-rows))))
          (answer-checks--end-daemon (claude-checks-own :pid)))))))
 
