@@ -15,11 +15,8 @@
 (require 'todo-write-row)
 (require 'todo-write-text)
 
-(defcustom todo-write-children-rows 10
-  "Maximum number of a subagent's tasks shown below the task that it works on."
-  :type 'natnum
-  :group 'todo-write-view
-  :package-version '(todo-write . "0.2.0"))
+(defconst todo-write-children-rows 10
+  "Maximum number of a subagent's tasks shown below the task that it works on.")
 
 (defconst todo-write-children--deepest 3
   "Maximum depth of subagents of subagents.")

@@ -53,11 +53,8 @@
   :group 'todo-write-hosts
   :package-version '(todo-write . "0.2.0"))
 
-(defcustom todo-write-gptel-header-width 48
-  "Maximum width of the plan in the header line of a chat, in columns."
-  :type 'natnum
-  :group 'todo-write-hosts
-  :package-version '(todo-write . "0.2.0"))
+(defconst todo-write-gptel-header-width 48
+  "Maximum width of the plan in the header line of a chat, in columns.")
 
 (defcustom todo-write-gptel-in-chat nil
   "Whether a chat shows its plan where the agent last wrote it.

@@ -234,12 +234,9 @@ NOTE, a string or nil, is about dependencies and the owner."
 
 ;;; The index
 
-(defcustom todo-write-history-index-limit 200
+(defconst todo-write-history-index-limit 200
   "Number of revisions that the index shows, the newest.
-A line below them shows all others."
-  :type 'natnum
-  :group 'todo-write-view
-  :package-version '(todo-write . "0.2.0"))
+A line below them shows all others.")
 
 (defvar-local todo-write-history--marked nil
   "Numbers of the marked revisions, at most two, the last marked one first.")

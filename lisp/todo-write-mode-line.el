@@ -46,11 +46,8 @@
   :group 'todo-write-attention
   :package-version '(todo-write . "0.2.0"))
 
-(defcustom todo-write-mode-line-help-lines 20
-  "Maximum number of tasks in the tooltip of the mode line."
-  :type 'natnum
-  :group 'todo-write-attention
-  :package-version '(todo-write . "0.2.0"))
+(defconst todo-write-mode-line-help-lines 20
+  "Maximum number of tasks in the tooltip of the mode line.")
 
 (defcustom todo-write-mode-line-review nil
   "Non-nil shows how many files are to be reviewed, as in 3 new."

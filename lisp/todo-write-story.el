@@ -24,12 +24,9 @@
 (require 'todo-write-text)
 (require 'todo-write-turns)
 
-(defcustom todo-write-story-limit 40
+(defconst todo-write-story-limit 40
   "Number of entries that an open row shows, the newest.
-A line above them opens the earlier ones."
-  :type 'natnum
-  :group 'todo-write-view
-  :package-version '(todo-write . "0.2.0"))
+A line above them opens the earlier ones.")
 
 (defface todo-write-prompt '((t :inherit font-lock-keyword-face))
   "Face of what the user asked, the heading of what came of it."
