@@ -65,7 +65,8 @@ program."
               (append (todo-write-observations thread :types '("TOOL_EXECUTION")) nil)))
 
 (defun today-checks--said (thread id)
-  "Return what was done in Git during item ID of THREAD, as the story says it."
+  "Return what was done in Git during ID of THREAD, as the story says it.
+ID is that of an item, or (turn . N)."
   (delq nil (mapcar (lambda (entry) (and (eq 'git (todo-write-story-entry-kind entry))
                                          (todo-write-story-entry-text entry)))
                     (todo-write-story-entries thread id))))
@@ -113,7 +114,7 @@ program."
          (let ((said (today-checks--said thread "t1")))
            (should (= 1 (length said)))
            (should (string-match-p "\\`committed [0-9a-f]+ Second thing\\'" (car said))))
-         (pcase-let ((`(,push ,request ,quiet) (today-checks--said thread 'outside)))
+         (pcase-let ((`(,_ ,push ,request ,quiet) (today-checks--said thread '(turn . 1))))
            (should (equal "pushed to main" push))
            (should (equal "pull request #42 created" request))
            (should (string-match-p "\\`committed [0-9a-f]+ Third\\'" quiet)))
