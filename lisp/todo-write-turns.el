@@ -73,7 +73,7 @@ the list unfinished counts as removed, also if it never began."
   (let* ((item (plist-get change :item))
          (previous (plist-get change :previousItem))
          (status (plist-get item :status)))
-    (cond ((and (null item) (not (equal (plist-get previous :status) "completed")))
+    (cond ((and previous (null item) (not (equal (plist-get previous :status) "completed")))
            (todo-write-turns--make-event :item previous :kind 'removed :time time))
           ((and item (not (equal status (plist-get previous :status)))
                 (not (equal status "pending")))

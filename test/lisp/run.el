@@ -137,6 +137,8 @@ It is deleted at the end, with the files of tests and killed child processes.")
 (setq default-directory (expand-file-name default-directory))
 (add-hook 'kill-emacs-hook (lambda () (delete-directory run-home t)))
 (setenv "TODO_WRITE_ROOT" run-root)
+;; All tests are in one heap, of which each collection marks all.
+(setq gc-cons-threshold (* 32 1024 1024))
 (set-language-environment "UTF-8")
 (setq user-emacs-directory (file-name-as-directory run-home)
       temporary-file-directory (file-name-as-directory (expand-file-name "tmp" run-home)))

@@ -81,6 +81,18 @@
       (should (string-match-p "^\\+\\+\\+ b/f$" (buffer-string)))
       (should-not (string-match-p "b/before" (buffer-string))))))
 
+(ert-deftest todo-write-footer-says-nothing-of-a-task-that-only-moved ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" '("One" "in_progress") "Two" "Three")
+    (todo-write-observe "a" "INTENT" "Go on")
+    (todo-write-test-write "a" '("One" "completed") "Three" "Two")
+    (should (member (list 'completed "One")
+                    (mapcar (lambda (event)
+                              (list (todo-write-turns-event-kind event)
+                                    (plist-get (todo-write-turns-event-item event) :content)))
+                            (todo-write-turns-events "a" 2))))
+    (should (= 1 (length (todo-write-turns-events "a" 2))))))
+
 (ert-deftest todo-write-footer-shows-the-prompts-newest-first ()
   (todo-write-test-with-view
     (todo-write-begin "a" :project "/p/")

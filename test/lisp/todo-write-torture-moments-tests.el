@@ -65,7 +65,7 @@
          (unless (equal (1+ writes) (plist-get (todo-write-summary "b") :revision))
            (setq broken t)))
        (lambda ()
-         (dotimes (n 40)
+         (dotimes (n 12)
            (todo-write "a" (todo-write-torture-moments-tests--list n))
            (should (= 60 (plist-get (todo-write-summary "a") :total)))
            (todo-write-torture-moments-tests--check "a" n)
@@ -81,7 +81,7 @@
       (todo-write-torture-moments-tests--collecting
        #'ignore
        (lambda ()
-         (dotimes (n 40)
+         (dotimes (n 24)
            (let ((input (todo-write-torture-moments-tests--list n)))
              (unless (todo-write-torture-moments-tests--call
                       (lambda () (todo-write "a" input)))

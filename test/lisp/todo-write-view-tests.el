@@ -75,9 +75,9 @@ Leave out times if WITHOUT-TIMES is non-nil."
                                      ((= n current) "in_progress")
                                      (t "pending"))))
                        (number-sequence 0 11))))
-      (let ((redrawn (todo-write-view-tests--look)))
+      (let ((redrawn (todo-write-view-tests--look t)))
         (todo-write-view-refresh)
-        (should (equal redrawn (todo-write-view-tests--look)))))))
+        (should (equal redrawn (todo-write-view-tests--look t)))))))
 
 (ert-deftest todo-write-view-header-has-title-count-and-bar ()
   (todo-write-test-with-view

@@ -193,11 +193,16 @@ It runs in proportion to WEIGHT."
        (signal (car err) (cdr err))))))
 
 (defun soak--call (command)
-  "Call COMMAND interactively, ignoring a `user-error'; answer at random."
-  (condition-case nil
-      (cl-letf (((symbol-function 'y-or-n-p) (lambda (_) (soak-chance 50))))
+  "Call COMMAND interactively, ignoring a `user-error'; answer at random.
+A button may ask for more, or need the program for agents, which is not here."
+  (condition-case err
+      (cl-letf (((symbol-function 'y-or-n-p) (lambda (_) (soak-chance 50)))
+                (inhibit-interaction t))
         (call-interactively command))
-    ((user-error beginning-of-buffer end-of-buffer) nil)))
+    ((user-error inhibited-interaction beginning-of-buffer end-of-buffer) nil)
+    (todo-write-error
+     (unless (string-search "todo-write-mcp is missing" (error-message-string err))
+       (signal (car err) (cdr err))))))
 
 (soak-define look 6
   "The user looks at another plan."
