@@ -18,7 +18,7 @@
 ;; here and on that machine write lists by them.  In the end, each list is there whose call
 ;; was answered.
 ;;
-;; TODO_WRITE_KILLS in the environment is the number of kills, 100 by default;
+;; TODO_WRITE_KILLS in the environment is the number of kills, 50 by default;
 ;; TODO_WRITE_SEED, 1 by default, chooses the moments at which readers are killed.
 
 ;;; Code:
@@ -118,7 +118,7 @@ process.  Return the number of the last one after it."
 
 (ert-deftest todo-write-no-acknowledged-write-is-lost-when-emacs-is-killed ()
   (todo-write-with-store
-    (let* ((kills (string-to-number (or (getenv "TODO_WRITE_KILLS") "100")))
+    (let* ((kills (string-to-number (or (getenv "TODO_WRITE_KILLS") "50")))
            (start (float-time))
            (acknowledged (make-vector todo-write-crash-tests--threads 0))
            (name (lambda (k) (format "crash %d" k)))
@@ -218,7 +218,7 @@ ids of all calls."
 
 (ert-deftest todo-write-follow-records-all-once-when-emacs-is-killed ()
   (todo-write-with-store
-    (let* ((kills (string-to-number (or (getenv "TODO_WRITE_KILLS") "100")))
+    (let* ((kills (string-to-number (or (getenv "TODO_WRITE_KILLS") "50")))
            (start (float-time))
            (folder (make-temp-file "sessions" t))
            (files (cl-loop for n below todo-write-crash-tests--sessions
@@ -392,7 +392,7 @@ PROGRAM is there, too.  Two processes stand for ssh."
 
 (ert-deftest todo-write-no-acknowledged-list-is-lost-when-programs-are-killed ()
   (todo-write-with-store
-    (let* ((kills (string-to-number (or (getenv "TODO_WRITE_PROGRAM_KILLS") "60")))
+    (let* ((kills (string-to-number (or (getenv "TODO_WRITE_PROGRAM_KILLS") "40")))
            (start (float-time))
            (program (todo-write-mcp-helper-program))
            (folder (file-name-as-directory (make-temp-file "agents" t)))

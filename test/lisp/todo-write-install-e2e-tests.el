@@ -40,28 +40,16 @@
       (should-not (todo-write-install-question (plist-get tried :second)))
       tried)))
 
-(ert-deftest todo-write-installs-from-a-checkout ()
-  (todo-write-install-tests--try "A checkout"))
-
 (ert-deftest todo-write-installs-from-a-checkout-without-make ()
   (let ((tried (todo-write-install-tests--try "A checkout, without make")))
     (should (string-match-p "Compiling todo-write v.*\n +Finished"
                             (plist-get (plist-get tried :first) :cargo)))))
-
-(ert-deftest todo-write-installs-by-make ()
-  (todo-write-install-tests--try "make install"))
 
 (ert-deftest todo-write-installs-from-a-package-file ()
   (todo-write-install-tests--try "package-install-file"))
 
 (ert-deftest todo-write-installs-without-rust-from-a-package-with-the-module ()
   (todo-write-install-tests--try "A package with the module"))
-
-(ert-deftest todo-write-installs-without-rust-from-the-package-of-a-release ()
-  (let ((tried (todo-write-install-tests--try "The package of a release")))
-    (should (string-search "Download it from 127.0.0.1"
-                           (todo-write-install-question (plist-get tried :first))))
-    (should-not (plist-get (plist-get tried :first) :cargo))))
 
 (ert-deftest todo-write-says-that-a-checkout-needs-rust ()
   (dolist (name '("A checkout" "A checkout, without make"))
@@ -163,8 +151,21 @@ RELEASE=~/release DIST=~ bin/package && cd && tar xf todo-write-0.2.0.tar")
                      (info-initialize)
                      (and (Info-find-file "todo-write" t) t))))))
 
-;; Older versions do not have these ways, or need other packages for them.
+;; Older versions do not have some of these ways, or need other packages for them; the others differ
+;; only in who runs make, which takes minutes.
 (unless (version< emacs-version "30.1")
+  (ert-deftest todo-write-installs-from-a-checkout ()
+    (todo-write-install-tests--try "A checkout"))
+
+  (ert-deftest todo-write-installs-by-make ()
+    (todo-write-install-tests--try "make install"))
+
+  (ert-deftest todo-write-installs-without-rust-from-the-package-of-a-release ()
+    (let ((tried (todo-write-install-tests--try "The package of a release")))
+      (should (string-search "Download it from 127.0.0.1"
+                             (todo-write-install-question (plist-get tried :first))))
+      (should-not (plist-get (plist-get tried :first) :cargo))))
+
   (ert-deftest todo-write-installs-by-package-vc ()
     (todo-write-install-tests--try "package-vc-install"))
 
