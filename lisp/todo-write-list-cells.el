@@ -94,7 +94,7 @@ is the word.  `ended' is a turn that left tasks open.")
   "Return the title of AGENT.
 If one of OTHERS has the same title and folder name, the branch precedes
 it, or a short id if the branches are equal or unknown."
-  (let* ((alike (todo-write-list-cells--alike agent others))
+  (let* ((alike (todo-write-list-cells-alike agent others))
          (project (plist-get agent :project))
          ;; The branch of a project that two agents share tells them apart no better.
          (branch (and alike
@@ -113,7 +113,7 @@ it, or a short id if the branches are equal or unknown."
                      (t (todo-write-row-line branch 16)))))
     (concat mark (and alike " ") (todo-write-agent-label agent))))
 
-(defun todo-write-list-cells--alike (agent others)
+(defun todo-write-list-cells-alike (agent others)
   "Return those of OTHERS with the title and the folder name of AGENT."
   (when-let* ((title (plist-get agent :title)))
     (let ((project (plist-get agent :project)) folder)

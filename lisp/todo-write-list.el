@@ -322,9 +322,32 @@ The row keeps its place while the selected window shows the overview."
 (defun todo-write-list--replace-row (agent start place gone)
   "Replace the row of AGENT at START, if it has one, by a new one at PLACE.
 PLACE nil stands for where AGENT sorts now; GONE non-nil means no new row."
-  (if gone
-      (remhash (plist-get agent :thread) todo-write-list--agents)
-    (puthash (plist-get agent :thread) agent todo-write-list--agents))
+  (let* ((key (plist-get agent :thread))
+         (old (gethash key todo-write-list--agents)))
+    (if gone
+        (remhash key todo-write-list--agents)
+      (puthash key agent todo-write-list--agents))
+    (todo-write-list--insert-row agent start place gone)
+    (unless (and old (not gone)
+                 (cl-loop for name in '(:title :project)
+                          always (equal (plist-get old name) (plist-get agent name))))
+      (todo-write-list--draw-other old)
+      (unless gone (todo-write-list--draw-other agent)))))
+
+(defun todo-write-list--draw-other (agent)
+  "Draw the row of the only other agent with the title of AGENT, if there is one.
+It begins or ceases to need a mark that tells it from AGENT, which is new
+or gone.  Of several, each has a mark already."
+  (let ((others (and agent
+                     (seq-remove (lambda (other)
+                                   (equal (plist-get other :thread) (plist-get agent :thread)))
+                                 (todo-write-list-cells-alike
+                                  agent (hash-table-values todo-write-list--agents))))))
+    (when (and others (null (cdr others)))
+      (todo-write-list--on-agent (plist-get (car others) :thread) (car others) (car others)))))
+
+(defun todo-write-list--insert-row (agent start place gone)
+  "Replace the row of AGENT; START, PLACE and GONE are as for the caller."
   (todo-write-list--keep
    (lambda ()
      (when start

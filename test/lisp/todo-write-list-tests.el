@@ -314,6 +314,21 @@ That is in milliseconds since the epoch."
     (should (equal (sort (mapcar #'cadr (todo-write-list-tests--rows)) #'string<)
                    '("123456… Login" "abcdef… Login")))))
 
+(ert-deftest todo-write-list-marks-the-first-of-two-agents-when-the-second-gets-its-title ()
+  (todo-write-list-tests--with
+    (cl-flet ((name (key title)
+                (todo-write-observe key "TITLE" title)
+                (todo-write-test-wait (lambda () (null todo-write-list--undrawn)))
+                (todo-write-test-text)))
+      (dolist (key '("claude:1234567890" "claude:abcdefghij"))
+        (todo-write-test-write key '("Dig" "in_progress")))
+      (with-current-buffer (todo-write-list)
+        (should-not (string-search "123456" (name "claude:1234567890" "Login")))
+        (let ((text (name "claude:abcdefghij" "Login")))
+          (should (string-search "123456… Login" text))
+          (should (string-search "abcdef… Login" text)))
+        (should-not (string-search "123456" (name "claude:abcdefghij" "Logout")))))))
+
 (ert-deftest todo-write-list-reads-no-branch-to-tell-agents-of-one-project-apart ()
   (todo-write-list-tests--with
     (let* ((reads 0)
