@@ -65,7 +65,9 @@ point."
     (forward-line 0)
     (let ((end (point)))
       (end-of-line)
-      (when (re-search-backward "^@@ -[0-9,]+ \\+\\([0-9]+\\)" nil t)
+      ;; Before the first hunk of a file, that of the file before is not meant.
+      (when (and (re-search-backward "^\\(?:@@ -[0-9,]+ \\+\\([0-9]+\\)\\|diff \\|# \\)" nil t)
+                 (match-beginning 1))
         (let ((line (string-to-number (match-string 1))))
           (forward-line 1)
           (while (< (point) end)
@@ -95,6 +97,15 @@ point."
 
 ;;; Commands
 
+(defun todo-write-comment--buffer (about)
+  "Return the buffer for a comment about ABOUT.
+One that was begun about something else keeps its buffer."
+  (let ((begun (get-buffer "*todo-write-comment*")))
+    (if (and begun (> (buffer-size begun) 0)
+             (not (equal about (buffer-local-value 'todo-write-comment--about begun))))
+        (generate-new-buffer "*todo-write-comment*")
+      (get-buffer-create "*todo-write-comment*"))))
+
 ;;;###autoload
 (defun todo-write-comment ()
   "Write a comment for the agent on the changed lines at point.
@@ -107,7 +118,7 @@ gets the name of the file, the number of the line, and the lines, too; see
   (let* ((about (todo-write-comment--about))
          (plist (cadr about)))
     (deactivate-mark)
-    (pop-to-buffer (get-buffer-create "*todo-write-comment*")
+    (pop-to-buffer (todo-write-comment--buffer about)
                    '(display-buffer-below-selected (window-height . 10)))
     ;; One that was begun is not lost.
     (unless (and (derived-mode-p 'todo-write-comment-mode) (> (buffer-size) 0))

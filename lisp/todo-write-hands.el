@@ -61,9 +61,13 @@ OTHER is a buffer, or another thread.")
 
 ;;; Who else edits a file
 
+(defun todo-write-hands--file (thread path)
+  "Return PATH of THREAD's agent with the prefix of its machine."
+  (concat (todo-write-machines-prefix (todo-write-machines-of-thread thread)) path))
+
 (defun todo-write-hands--buffer (thread path)
   "Return the buffer with unsaved edits that visits PATH of THREAD's agent, or nil."
-  (let ((name (concat (todo-write-machines-prefix (todo-write-machines-of-thread thread)) path)))
+  (let ((name (todo-write-hands--file thread path)))
     (seq-find (lambda (buffer)
                 (and (buffer-modified-p buffer)
                      (when-let* ((file (buffer-file-name buffer)))
@@ -81,7 +85,7 @@ OTHER is a buffer, or another thread.")
 (defun todo-write-hands--other (thread path)
   "Return another agent than THREAD's that changed PATH for its task, or nil.
 It must be at work on that task still."
-  (pcase (gethash path todo-write-hands--changed)
+  (pcase (gethash (todo-write-hands--file thread path) todo-write-hands--changed)
     ((and `(,other . ,item)
           (guard (not (equal other thread)))
           (guard (memq (car (todo-write-activity other)) '(working waiting)))
@@ -140,7 +144,8 @@ A thousand sessions may begin at once: the others are looked at later."
     (let ((other (or (todo-write-hands--buffer thread path)
                      (todo-write-hands--other thread path)))
           (known (cdr (assoc thread todo-write-hands--clashes))))
-      (puthash path (cons thread (todo-write-hands--task thread)) todo-write-hands--changed)
+      (puthash (todo-write-hands--file thread path)
+               (cons thread (todo-write-hands--task thread)) todo-write-hands--changed)
       (when (> (hash-table-count todo-write-hands--changed) 2000)
         (clrhash todo-write-hands--changed))
       (when (and other (not (equal known (cons path other))))
@@ -162,7 +167,7 @@ A thousand sessions may begin at once: the others are looked at later."
   "Return that the agent of THREAD changed PATH, which OTHER edits.
 OTHER is as in `todo-write-hands--clashes'.  Unless WHOLE is non-nil, leave
 out which agent it is."
-  (let ((file (todo-write-row-line (file-name-nondirectory path) 40)))
+  (let ((file (todo-write-row-file-name path 40)))
     (concat (if whole (concat (todo-write-hands--name thread) " changed ") "changed ")
             file
             (if (bufferp other) ", which you are editing"

@@ -207,5 +207,19 @@ That depends on the modes that follow sessions and that take calls.")
   (dolist (link todo-write-machines-links)
     (setf (todo-write-machines-link-follows link) nil)))
 
+(defconst todo-write-machines-longest-name 4096
+  "Length of a file name above which no system opens it.")
+
+(defun todo-write-machines-remote-part (name)
+  "Return the last part of NAME, from a slash on, that is a remote name, or nil.
+With \".\" or \"..\" before it, NAME can expand to that.  What is too long
+for a name counts as remote."
+  (let ((part (and (> (length name) todo-write-machines-longest-name) name)))
+    (dotimes (start (if part 0 (length name)))
+      (when (and (eq ?/ (aref name start))
+                 (file-remote-p (substring name start)))
+        (setq part (substring name start))))
+    part))
+
 (provide 'todo-write-machines)
 ;;; todo-write-machines.el ends here

@@ -76,8 +76,9 @@ Its key is in `todo-write-note-waiting'.")
     (if (null path)
         (concat "The user says: " text)
       (string-join (append (list (format "The user comments on %s:"
-                                         (todo-write-note--place comment project)))
-                           (mapcar (lambda (line) (concat "> " line))
+                                         (todo-write-note--clean
+                                          (todo-write-note--place comment project) nil)))
+                           (mapcar (lambda (line) (concat "> " (todo-write-note--clean line t)))
                                    (and quote (split-string quote "\n")))
                            (list text))
                    "\n"))))
@@ -219,7 +220,7 @@ that were not told before."
      (todo-write-note--check thread)
      (list thread (read-string "Message to the agent: "))))
   (let ((channel (if about (todo-write-note--channel thread) (todo-write-note--check thread)))
-        (message (todo-write-note--clean message (and about t))))
+        (message (string-trim (todo-write-note--clean message (and about t)))))
     (when (string-empty-p message)
       (user-error "The message is empty"))
     (when (> (length message) todo-write-note--most)
@@ -244,8 +245,10 @@ that were not told before."
          (message "No message reaches this agent; copied, so that you can paste it there")))))
 
 (defun todo-write-note--clean (text lines)
-  "Return TEXT without control characters; keep line breaks if LINES is non-nil."
-  (string-trim (replace-regexp-in-string (if lines "[\0-\x8\xb-\x1f\x7f]+" "[[:cntrl:]]+") " " text)))
+  "Return TEXT without control characters; keep line breaks if LINES is non-nil.
+It may be pasted in a terminal."
+  (replace-regexp-in-string (if lines "[\0-\x8\xb-\x1f\x7f-\x9f]+" "[\0-\x1f\x7f-\x9f]+")
+                            " " text))
 
 (defun todo-write-note--check (thread)
   "Return how a message reaches the agent of THREAD; signal a `user-error' if none."

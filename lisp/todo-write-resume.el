@@ -41,7 +41,9 @@ threads, and the id of the session follows ARGUMENT.")
 (defun todo-write-resume--folder (thread)
   "Return the folder of the session of THREAD, or signal a `user-error'."
   (let ((folder (plist-get (todo-write-about thread) :project)))
-    (when (or (todo-write-machines-of-thread thread) (and folder (file-remote-p folder)))
+    (when (or (todo-write-machines-of-thread thread)
+              ;; With ".." in it, a name can expand to a remote one.
+              (and folder (todo-write-machines-remote-part folder)))
       (user-error "This session is of another machine; resume it there"))
     (unless (and folder (file-name-absolute-p folder) (file-directory-p folder))
       (user-error "The folder of this session does not exist any more"))

@@ -93,7 +93,7 @@ nothing.
   (setq-local minor-mode-overriding-map-alist
               (cons (cons 'buffer-read-only todo-write-review-mode-map)
                     minor-mode-overriding-map-alist)
-              revert-buffer-function #'todo-write-review--draw)
+              revert-buffer-function (lambda (&rest _) (todo-write-review--draw)))
   (buffer-disable-undo)
   (add-hook 'todo-write-events-functions #'todo-write-review--on-event)
   (dolist (hook '(kill-buffer-hook change-major-mode-hook))
@@ -154,16 +154,22 @@ For `todo-write-events-functions'."
                                                             (format " %s " (todo-write-text-shape 'dot))))))
     (force-mode-line-update)))
 
-(defun todo-write-review--draw (&rest _)
-  "Draw what is new now; point stays on its line."
+(defun todo-write-review--find (thread scope)
+  "Return the changes of SCOPE of THREAD; see `todo-write-plan-review-files'."
+  (todo-write-plan-review-files
+   thread (todo-write-review--scope-id scope) (todo-write-review--scope-path scope)
+   (todo-write-review--scope-entry scope) (todo-write-review--scope-all scope)))
+
+(defun todo-write-review--draw (&optional found)
+  "Draw what is new now; point stays on its line.
+FOUND is the value of `todo-write-review--find' if the caller has it."
   (todo-write-menu-require 'todo-write-review-mode)
   (let* ((scope todo-write-review--shown)
          (thread todo-write-view-thread)
-         (found (todo-write-plan-review-files
-                 thread (todo-write-review--scope-id scope) (todo-write-review--scope-path scope)
-                 (todo-write-review--scope-entry scope) (todo-write-review--scope-all scope)))
+         (found (or found (todo-write-review--find thread scope)))
          (project (plist-get (todo-write-about thread) :project)))
-    (mapc #'todo-write-review--delete-overlay todo-write-review--files)
+    ;; Also those of an earlier review.
+    (delete-all-overlays)
     (setq todo-write-review--files nil
           todo-write-review--newest (plist-get found :newest))
     (todo-write-page-with-new-text
@@ -173,10 +179,6 @@ For `todo-write-events-functions'."
         (insert (propertize "Nothing is new here.\n" 'face 'todo-write-detail))))
     (setq todo-write-review--files (nreverse todo-write-review--files))
     (todo-write-review--set-header)))
-
-(defun todo-write-review--delete-overlay (file)
-  "Delete the overlay of FILE."
-  (delete-overlay (todo-write-review--file-overlay file)))
 
 (defun todo-write-review--insert (thread file project)
   "Insert the changes of FILE, a plist, of THREAD in PROJECT.
@@ -233,7 +235,8 @@ buffer shows is marked, not what the agent has changed since."
                    (apply #'append (mapcar #'todo-write-review--file-changes files)) t))
          (unmarked (seq-remove #'todo-write-review--file-marked files)))
     (when changes
-      (push (cons (mapcar #'todo-write-review--file-path files) changes) todo-write-review--undo))
+      (push (cons (mapcar #'todo-write-review--file-path (or unmarked files)) changes)
+            todo-write-review--undo))
     (dolist (file files)
       (todo-write-review--show-mark file t))
     (todo-write-review--set-header)
@@ -276,7 +279,7 @@ buffer shows is marked, not what the agent has changed since."
       (when files
         (todo-write-review--goto (car files)))
       (message "New again: %s" (if (cdr paths) (todo-write-text-count (length paths) "file")
-                                 (todo-write-row-line (file-name-nondirectory (car paths))))))))
+                                 (todo-write-row-file-name (car paths)))))))
 
 ;;; As Markdown
 
@@ -286,7 +289,9 @@ buffer shows is marked, not what the agent has changed since."
 
 (defun todo-write-review--patch-lines (patch)
   "Return the numbers of lines that PATCH adds and removes, a cons."
-  (let ((added 0) (removed 0) (start (string-match "^@@" patch)))
+  (let* ((patch (replace-regexp-in-string
+                 "^diff --git .*\n\\(?:[a-z].*\n\\)*\\(?:--- .*\n\\+\\+\\+ .*\n\\)?" "" patch))
+         (added 0) (removed 0) (start (string-match "^@@" patch)))
     (while (and start (string-match "^[-+]" patch start))
       (if (eq ?+ (aref patch (match-beginning 0))) (cl-incf added) (cl-incf removed))
       (setq start (match-end 0)))
@@ -401,17 +406,16 @@ Elsewhere, show those of the whole plan."
   (interactive (let ((place (todo-write-visit-at-point)))
                  (list (car place) (nth 1 place) (nth 2 place) current-prefix-arg)))
   (let* ((scope (todo-write-review--scope-of thread id path range))
-         (buffer (get-buffer-create todo-write-review--buffer)))
+         ;; Before the buffer that may show another review is changed: C-g may end it.
+         (found (todo-write-review--find thread scope))
+         (buffer (if (plist-get found :files) (get-buffer-create todo-write-review--buffer)
+                   (user-error "%s" (todo-write-review--nothing thread scope)))))
     (with-current-buffer buffer
       (todo-write-visit-begin-diff (todo-write-visit-folder thread))
       (todo-write-review-mode)
       (setq todo-write-view-thread thread
             todo-write-review--shown scope)
-      (todo-write-review--draw)
-      (unless todo-write-review--files
-        (let ((nothing (todo-write-review--nothing thread scope)))
-          (kill-buffer buffer)
-          (user-error "%s" nothing)))
+      (todo-write-review--draw found)
       (goto-char (point-min)))
     (pop-to-buffer buffer)))
 

@@ -435,6 +435,11 @@ Tasks of the user that the agent cannot be told of are counted apart:
       ((guard (eq 'end-of-turn (plist-get summary :ending))) (concat "stopped " count))
       (_ count))))
 
+(defun todo-write-row-file-name (path &optional width)
+  "Return the last part of PATH, a file's name, as a line of WIDTH columns.
+The agent chose the name, so no file name handler may see it."
+  (todo-write-row-line (let (file-name-handler-alist) (file-name-nondirectory path)) width))
+
 (defun todo-write-row-progress-face (state)
   "Return the face of the `todo-write-row-progress' of a plan in STATE."
   (pcase state

@@ -107,6 +107,12 @@ program and its arguments, a list of strings, and displays the buffer."
 (declare-function vterm "ext:vterm" (&optional arg))
 (defvar vterm-shell)
 
+(defun todo-write-terminal--unused (name)
+  "Return NAME, or that with a number, so that no terminal has it."
+  (cl-loop for n from 1
+           for unused = (if (= n 1) name (format "%s<%d>" name n))
+           unless (get-buffer (format "*%s*" unused)) return unused))
+
 (defun todo-write-terminal-run (name program arguments)
   "Run PROGRAM with ARGUMENTS in a terminal buffer with NAME, and display it.
 The terminal is that of vterm, eat or ghostel, whichever is there, else of
@@ -115,7 +121,8 @@ term."
          (let ((vterm-shell (mapconcat #'shell-quote-argument (cons program arguments) " ")))
            (vterm (generate-new-buffer-name (format "*%s*" name)))))
         ((fboundp 'eat-make)
-         (pop-to-buffer (apply #'eat-make name program nil arguments)))
+         (pop-to-buffer (apply #'eat-make (todo-write-terminal--unused name)
+                              program nil arguments)))
         ((fboundp 'ghostel-exec)
          (let ((buffer (generate-new-buffer (format "*%s*" name)))
                (folder default-directory))
@@ -123,7 +130,8 @@ term."
              (setq default-directory folder))
            (pop-to-buffer buffer)
            (ghostel-exec buffer program arguments)))
-        (t (pop-to-buffer (apply #'make-term name program nil arguments))
+        (t (pop-to-buffer (apply #'make-term (todo-write-terminal--unused name)
+                                program nil arguments))
            (term-mode)
            (term-char-mode))))
 

@@ -28,9 +28,6 @@
 
 ;;; Files
 
-(defconst todo-write-visit--longest 4096
-  "Length of a file name above which no system opens it.")
-
 (defun todo-write-visit-open-file (thread path &optional line)
   "Visit the file PATH, which the agent of THREAD named, at LINE.
 For an agent on another machine, visit it there.  Signal a `user-error'
@@ -56,11 +53,11 @@ Signal a `user-error' if it is not that of a regular file."
 PATH is never read as the name of a file on another machine.  Signal a
 `user-error' if it is not absolute, or could not be that of a file."
   (unless (and (string-prefix-p "/" path)
-               (<= (length path) todo-write-visit--longest)
+               (<= (length path) todo-write-machines-longest-name)
                (not (string-match-p "\0\\|/\\.\\.\\(?:/\\|\\'\\)" path)))
     (user-error "%s is not the absolute name of a file" (todo-write-row-line path)))
   (concat (todo-write-visit--prefix thread)
-          (if (todo-write-visit--remote-part path) (file-name-quote path t) path)))
+          (if (todo-write-machines-remote-part path) (file-name-quote path t) path)))
 
 (defun todo-write-visit--prefix (thread)
   "Return the prefix of the files of THREAD's machine, or nil for this one."
@@ -108,22 +105,11 @@ Error messages are links, as in `compilation-mode'."
 (defun todo-write-visit--printed-file (name)
   "Return the file NAME, printed by a command, so that it is never remote.
 NAME may have the prefix of the machine of this buffer, which stays."
-  (let ((remote (todo-write-visit--remote-part
+  (let ((remote (todo-write-machines-remote-part
                  (concat "/" (string-remove-prefix comint-file-name-prefix name)))))
     (if remote
         (concat comint-file-name-prefix (file-name-quote remote t))
       name)))
-
-(defun todo-write-visit--remote-part (name)
-  "Return the last part of NAME, from a slash on, that is a remote name, or nil.
-With \".\" or \"..\" before it, NAME can expand to that.  What is too long
-for a name counts as remote."
-  (let ((part (and (> (length name) todo-write-visit--longest) name)))
-    (dotimes (start (if part 0 (length name)))
-      (when (and (eq ?/ (aref name start))
-                 (file-remote-p (substring name start)))
-        (setq part (substring name start))))
-    part))
 
 (defun todo-write-visit--output (thread entry)
   "Show the whole call of ENTRY of THREAD and what it returned."
@@ -151,7 +137,9 @@ for a name counts as remote."
 (defun todo-write-visit-folder (thread)
   "Return the folder of the project of THREAD, or the home folder if it is gone."
   (let ((project (plist-get (todo-write-about thread) :project)))
-    (if (and project (or (file-remote-p project) (file-directory-p project)))
+    (if (and project (or (file-remote-p project)
+                         (and (not (todo-write-machines-remote-part project))
+                              (file-directory-p project))))
         (file-name-as-directory project)
       (expand-file-name "~/"))))
 

@@ -232,7 +232,11 @@ impl Follower {
             *looks += 1;
             if let Some(file) = sent.file(beside) {
                 *looks = LOOKS;
-                self.rollouts.push(Rollout::new(sent.clone(), file, options));
+                // Agents that name each other, or themselves, are read once.
+                let is_known = file == beside || self.rollouts.iter().any(|one| one.file.path() == file);
+                if !is_known {
+                    self.rollouts.push(Rollout::new(sent.clone(), file, options));
+                }
             }
         }
         self.sent.retain(|(_, looks)| *looks < LOOKS);

@@ -49,7 +49,8 @@ impl Comments {
     pub(crate) fn note(&mut self, observation: &Observation) {
         if let Some(comment) = &observation.metadata.comment {
             if self.0.len() == MOST {
-                self.0.pop_front();
+                let told = self.0.iter().position(|kept| kept.is_told).unwrap_or(0);
+                self.0.remove(told);
             }
             let (number, timestamp) = (observation.number, observation.timestamp);
             self.0.push_back(KeptComment { number, timestamp, comment: comment.clone(), is_told: false });

@@ -316,7 +316,8 @@ fn net_of(name: &str, project: &str, changes: &[FileChanged]) -> Net {
 
 /// The text of a file as it is now; none if it does not exist.
 fn text_of(name: &str, project: &str) -> std::result::Result<Option<String>, NotComposed> {
-    if has_method(name) || has_method(project) && !name.starts_with('/') {
+    // Names are those of the project's machine.
+    if has_method(name) || has_method(project) {
         return Err(NotComposed::Elsewhere);
     }
     let path = Path::new(project).join(name);

@@ -121,10 +121,11 @@ impl ClaudeReader {
         if outcome == CallOutcome::Refused {
             effect.refusal = refusal(&content, origin.refused_by);
         }
-        if let Some(name) = fields.background_task_id.as_ref().filter(|_| origin.source.subagent.is_none()) {
+        let counts = !call.as_ref().is_some_and(|call| call.effect.is_copied);
+        let is_own = counts && origin.source.subagent.is_none();
+        if let Some(name) = fields.background_task_id.as_ref().filter(|_| is_own) {
             push_bounded(&mut self.commands, COMMANDS, excerpt(name, 100));
         }
-        let counts = !call.as_ref().is_some_and(|call| call.effect.is_copied);
         if !counts {
             effect = Effect::default();
         }

@@ -8,7 +8,7 @@ use super::{PROJECT, Recorder, UNATTENDED, open_item_like};
 use crate::agents::{Source, SubagentCall};
 use crate::events::observation::Type;
 use crate::journal::store::Store;
-use crate::text::path::is_special;
+use crate::text::path::{has_method, is_special, normal};
 
 /// A machine other than this one, on which sessions run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Recorder {
         let project = self.project.as_deref().unwrap_or(folder);
         let project = match &self.machine {
             Some(machine) => machine.folder(project),
-            None => Some(project.to_owned()),
+            None => local(project),
         };
         let project = project.filter(|project| !project.is_empty())?;
         Some(format!("{}/", project.trim_end_matches('/')))
@@ -49,7 +49,8 @@ impl Recorder {
             return self.project_of(folder);
         }
         let project = Some(folder.to_owned()).filter(|folder| folder.starts_with('/'))?;
-        let project = self.machine.as_ref().map_or(Some(project), |machine| machine.folder(folder))?;
+        let project =
+            self.machine.as_ref().map_or_else(|| local(&project), |machine| machine.folder(folder))?;
         Some(format!("{}/", project.trim_end_matches('/')))
     }
 
@@ -83,4 +84,10 @@ fn item_of(store: &mut Store, from: &str, call: &SubagentCall) -> Option<String>
     }
     let mut calls = parent.observations().reported().rev().filter(|one| one.kind() == Type::ToolCall);
     calls.find(|one| one.payload.call().0 == Some(&call.id))?.parent_id.clone()
+}
+
+/// A folder of this machine as a normal name, if Emacs does not read that as one of another machine.
+fn local(folder: &str) -> Option<String> {
+    let folder = normal(folder, "");
+    (!has_method(&folder)).then(|| folder.into_owned())
 }

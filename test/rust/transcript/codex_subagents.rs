@@ -117,3 +117,18 @@ fn the_work_of_a_subagent_is_no_turn_of_the_agent_that_sent_it_out() {
     assert_eq!(run(&mut followed, THREAD), 1);
     assert_eq!(followed.store.get(THREAD).unwrap().unwrap().pause_reason(), Some("end of turn"));
 }
+
+#[test]
+fn a_subagent_that_says_it_sent_itself_out_is_read_once() {
+    let parent = parent(false);
+    let mut child = child(Some(&parent));
+    let item =
+        json!({"type": "SubAgentActivity", "id": "call_8", "kind": "started", "agent_thread_id": "s"});
+    child.event("item_completed", json!({ "item": item }));
+    let mut followed = Followed::having(&parent.0);
+    write(&followed, &child.0);
+    for _ in 0..4 {
+        followed.read();
+        assert_eq!(run(&mut followed, THREAD), 1);
+    }
+}
