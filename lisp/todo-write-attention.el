@@ -75,10 +75,12 @@ For a linked worktree, that is REPOSITORY/WORKTREE."
   (or (todo-write-agent-folder agent) (todo-write-agent-label agent)))
 
 (defun todo-write-agent-label (agent)
-  "Return the title of AGENT, else its first prompt, its folder or its program."
+  "Return the title of AGENT, else its first prompt, its folder, program or key.
+A key that the host chose says more than its program."
   (todo-write-row-line (or (plist-get agent :title)
                            (todo-write-plan-title (plist-get agent :thread))
-                           (plist-get agent :agent)
+                           (and (string-search ":" (plist-get agent :thread))
+                                (plist-get agent :agent))
                            (plist-get agent :thread))))
 
 (defun todo-write-agent-reason (agent)
@@ -185,8 +187,9 @@ That is to a buffer of this Emacs, or to a pane of tmux."
 
 (defvar todo-write-attention--tour nil
   "The agents visited by `todo-write-next-waiting', or nil.
-A list (CONFIGURATION BUFFER KEY...): the window configuration before the
-first visit, the buffer of the last one, and the threads visited.")
+A list (CONFIGURATION BUFFER STAYED KEY...): the window configuration
+before the first visit, the buffer of the last one, whether that was
+selected before it, and the threads visited.")
 
 ;;;###autoload
 (defun todo-write-next-waiting (&optional choose)
@@ -197,19 +200,24 @@ a prefix argument CHOOSE, read any agent with completion."
   (interactive "P")
   (if choose
       (todo-write-attention-visit-agent-of (todo-write-read-thread "Go to: "))
-    (unless (eq (current-buffer) (nth 1 todo-write-attention--tour))
+    (unless (and (eq (current-buffer) (nth 1 todo-write-attention--tour))
+                 ;; Where the visit left the buffer selected, it says nothing.
+                 (or (not (nth 2 todo-write-attention--tour))
+                     (eq last-command 'todo-write-next-waiting)))
       (setq todo-write-attention--tour nil))
-    (pcase-let* ((`(,before ,_ . ,visited) todo-write-attention--tour)
+    (pcase-let* ((`(,before ,_ ,_ . ,visited) todo-write-attention--tour)
                  (next (seq-find (lambda (agent)
                                    (and (eq 'needs-you (plist-get agent :attention))
                                         (not (member (plist-get agent :thread) visited))))
                                  (todo-write-agents))))
       (setq todo-write-attention--tour nil)
       (cond (next
-             (let ((before (or before (current-window-configuration))))
+             (let ((before (or before (current-window-configuration)))
+                   (here (current-buffer)))
                (todo-write-attention-attend next)
                (setq todo-write-attention--tour
-                     `(,before ,(current-buffer) ,(plist-get next :thread) ,@visited))))
+                     `(,before ,(current-buffer) ,(eq here (current-buffer))
+                               ,(plist-get next :thread) ,@visited))))
             (before
              (set-window-configuration before)
              (message "No other agent needs you; back to where you were"))

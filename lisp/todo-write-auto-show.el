@@ -121,7 +121,9 @@ OUTCOME is that of its last change."
     (dolist (window (get-buffer-window-list (todo-write-auto-show--buffer) nil 'visible))
       (unless (memq window before)
         (set-window-parameter window 'todo-write-auto-show t)
-        (set-window-parameter window 'delete-other-windows #'todo-write-auto-show--alone)))))
+        (when (window-parameter window 'window-side)
+          (set-window-parameter window 'delete-other-windows
+                                #'todo-write-auto-show--alone))))))
 
 (defun todo-write-auto-show--alone (window)
   "Make the plan in WINDOW fill its frame, for `delete-other-windows'.

@@ -126,8 +126,8 @@ its blockers."
 
 (defun todo-write-detail-changes (thread id)
   "Return the changes of the item ID of THREAD as a list of (TIME . TEXT).
-If the agent only added, began and completed it, in this order, the sums of
-its work say when, and these are left out."
+That the agent added, began and completed it is left out up to the first
+change that is out of order or the user's: the sums of its work say when."
   (cl-loop
    for (revision . changes) in (todo-write-detail--telling-changes
                                 (todo-write-item-changes thread id))

@@ -30,10 +30,10 @@ A line below them shows the earlier ones.")
 (cl-defstruct (todo-write-footer--parts (:constructor todo-write-footer-make) (:copier nil))
   "What stands below the rows of a plan.
 DROPPED and CLEARED are items.  TURNS is as from `todo-write-footer-headings';
-RUNNING is the number of the turn in which the agent works, or nil, and NEW are
-those of turns with changes that were not reviewed.  OPEN is a list of what is open: `dropped', `cleared', `turns' for the earlier prompts,
-ids of items, and (turn . N); (shut . N) is there if the turn that runs is
-not open.  WHOLE and EARLIER are as the arguments OPEN and EARLIER of
+RUNNING is the number of the turn in which the agent works, or nil, and NEW
+are those of turns with changes that were not reviewed.  OPEN is a list of
+what is open: `dropped', `cleared', `turns' for the earlier prompts, ids of
+items, and (turn . N); (shut . N) is there if the turn that runs is not open.  WHOLE and EARLIER are as the arguments OPEN and EARLIER of
 `todo-write-story-insert', EARLIER a list of ids."
   dropped cleared turns running new open whole earlier)
 
@@ -205,7 +205,7 @@ PARTS are its figures, and COLUMNS as from `todo-write-footer--columns'."
 (defun todo-write-footer--figures (heading running above)
   "Return the figures of HEADING, of a turn that may be RUNNING.
 They are a list of strings, in the order of their columns.  ABOVE is when
-the turn above began, or nil; the date is there if it is the same."
+the turn above began, or nil; a date that both have is left out."
   (let ((began (plist-get heading :began))
         (tasks (length (plist-get heading :items))))
     (mapcar (lambda (figure) (or figure ""))

@@ -44,6 +44,9 @@ ITEM is the id of the task in progress, or nil.")
   "What was said and may hold still, an alist of threads and (PATH . OTHER).
 OTHER is a buffer, or another thread.")
 
+(defvar todo-write-hands-functions nil
+  "Abnormal hook, called with a thread whose `todo-write-hands-note' changed.")
+
 (defvar todo-write-hands--waiting nil
   "Threads whose changes are looked at soon.")
 
@@ -56,8 +59,11 @@ OTHER is a buffer, or another thread.")
   "Watch agents for USER, a symbol, if ON is non-nil; else no longer."
   (setq todo-write-hands--users (if on (cons user (remq user todo-write-hands--users))
                                   (remq user todo-write-hands--users)))
-  (funcall (if todo-write-hands--users #'add-hook #'remove-hook)
-           'todo-write-events-functions #'todo-write-hands--on-event))
+  (pcase-dolist (`(,hook . ,function)
+                 '((todo-write-events-functions . todo-write-hands--on-event)
+                   (after-save-hook . todo-write-hands--on-save)
+                   (after-revert-hook . todo-write-hands--on-save)))
+    (funcall (if todo-write-hands--users #'add-hook #'remove-hook) hook function)))
 
 ;;; Who else edits a file
 
@@ -151,8 +157,20 @@ A thousand sessions may begin at once: the others are looked at later."
       (when (and other (not (equal known (cons path other))))
         (setf (alist-get thread todo-write-hands--clashes nil nil #'equal) (cons path other))
         (message "%s" (todo-write-hands--words thread path other t))
-        (let ((inhibit-quit t))
-          (todo-write-events-dispatch thread 'state (todo-write-state thread)))))))
+        (todo-write-hands--tell thread)))))
+
+(defun todo-write-hands--tell (thread)
+  "Tell that the note of THREAD changed."
+  (let ((inhibit-quit t))
+    (todo-write-events-dispatch thread 'state (todo-write-state thread))
+    (run-hook-with-args 'todo-write-hands-functions thread)))
+
+(defun todo-write-hands--on-save ()
+  "Forget what agents did to the file of the current buffer, which was saved."
+  (dolist (thread (cl-loop for (thread _ . other) in todo-write-hands--clashes
+                           when (eq other (current-buffer)) collect thread))
+    (setq todo-write-hands--clashes (assoc-delete-all thread todo-write-hands--clashes))
+    (todo-write-hands--tell thread)))
 
 ;;; Saying
 
@@ -175,8 +193,7 @@ out which agent it is."
 
 (defun todo-write-hands-note (thread)
   "Return which file THREAD's agent changed while another hand edits it, or nil.
-That is said until the buffer is saved, or the other agent goes on to
-another task."
+That is said until the buffer is saved, or the other agent's turn ends."
   (pcase-let ((`(,path . ,other) (cdr (assoc thread todo-write-hands--clashes))))
     (when (and path
                (if (bufferp other)

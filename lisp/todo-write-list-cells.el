@@ -131,19 +131,23 @@ it, or a short id if the branches are equal or unknown."
 Before that come a file that you edit, too, the number of files to review,
 that of its refused calls that are new, and how full its context is from
 70 % on.  SUMMARY is that of its plan."
-  (let ((current (plist-get summary :current)))
+  (let* ((current (plist-get summary :current))
+         (reason (todo-write-agent-reason agent))
+         ;; A narrow column has room for the first only.
+         (urgent (and (memq (plist-get agent :activity) '(waiting failed)) reason)))
     (string-join
      (remove ""
              (delq nil
-                   (list (todo-write-hands-note (plist-get agent :thread))
+                   (list urgent
+                         (todo-write-hands-note (plist-get agent :thread))
                          (todo-write-list-cells--new agent)
                          (string-join
                           (delq nil (list (todo-write-list-cells--refused agent)
                                           (and (<= 70 (or (plist-get agent :context) 0))
                                                (todo-write-row-context agent))
-                                          (or (todo-write-agent-reason agent)
+                                          (or (and (not urgent) reason)
                                               (todo-write-list-cells-ending agent)
-                                              (and current
+                                              (and current (not urgent)
                                                    (todo-write-row-text current 'in_progress))
                                               (todo-write-list-cells--prompt agent summary))))
                           " "))))

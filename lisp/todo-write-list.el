@@ -103,6 +103,7 @@ session for another one."
   (setq-local context-menu-functions (list t #'todo-write-menu-context))
   (add-hook 'todo-write-agent-functions #'todo-write-list--on-agent)
   (todo-write-hands-watch 'list t)
+  (add-hook 'todo-write-hands-functions #'todo-write-list--on-hands)
   (add-hook 'todo-write-places-functions #'todo-write-list--on-place)
   (unless todo-write-list--timer
     (setq todo-write-list--timer (run-at-time 30 30 #'todo-write-list--tick)))
@@ -117,6 +118,7 @@ session for another one."
     (setq todo-write-list--timer nil))
   (remove-hook 'todo-write-agent-functions #'todo-write-list--on-agent)
   (todo-write-hands-watch 'list nil)
+  (remove-hook 'todo-write-hands-functions #'todo-write-list--on-hands)
   (remove-hook 'todo-write-places-functions #'todo-write-list--on-place))
 
 ;;; Rows
@@ -250,7 +252,11 @@ These are as for `todo-write-list--update-row'.")
   "Update the row of the agent of THREAD, which was OLD and is NEW.
 For `todo-write-agent-functions'."
   (let ((what (cond ((null new) 'gone)
-                    ((todo-write-agent-transition-p old new) 'transition)
+                    ((or (todo-write-agent-transition-p old new)
+                         ;; It sorts elsewhere once its files are reviewed.
+                         (and (eq 'unseen (plist-get new :attention))
+                              (not (eq (null (plist-get old :new)) (null (plist-get new :new))))))
+                     'transition)
                     (t 'change))))
     (cond ((null (get-buffer todo-write-list--buffer))
            ;; Buffers may be killed without running their hooks.
@@ -261,6 +267,11 @@ For `todo-write-agent-functions'."
                    (cons (or new old) (if (eq what 'change) (or before what) what)))))
           (t (with-current-buffer todo-write-list--buffer
                (todo-write-list--update-row (or new old) what))))))
+
+(defun todo-write-list--on-hands (thread)
+  "Draw the row of the agent of THREAD: its note changed."
+  (when-let* ((agent (todo-write-agent thread)))
+    (todo-write-list--on-agent thread agent agent)))
 
 (defun todo-write-list--on-place (project)
   "Draw the rows of the agents of PROJECT, a folder, of which more is known now.

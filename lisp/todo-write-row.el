@@ -431,8 +431,9 @@ Tasks of the user that the agent cannot be told of are counted apart:
     (pcase (plist-get summary :state)
       ((or 'nil 'empty) "no tasks")
       ('done (concat (todo-write-text-shape 'completed) " done " count))
+      ((and 'paused (guard (eq 'end-of-turn (plist-get summary :ending))))
+       (concat (todo-write-text-shape 'ended) " stopped " count))
       ('paused (concat (todo-write-text-shape 'paused) " paused " count))
-      ((guard (eq 'end-of-turn (plist-get summary :ending))) (concat "stopped " count))
       (_ count))))
 
 (defun todo-write-row-file-name (path &optional width)

@@ -115,7 +115,9 @@ progress: many models complete a task that they never began."
   "Insert how much of ENTRIES only probably belongs to their task, if any does.
 WIDTH is the number of columns."
   (when-let* ((probable (seq-filter #'todo-write-story-entry-probable entries))
-              (files (mapcan #'todo-write-story-files probable)))
+              (files (seq-filter (lambda (file) (< 0 (+ (or (plist-get file :added) 0)
+                                                        (or (plist-get file :removed) 0))))
+                                 (mapcan #'todo-write-story-files probable))))
     (cl-flet ((sum (key) (apply #'+ (mapcar (lambda (file) (or (plist-get file key) 0)) files))))
       (todo-write-row-insert-flow
        (list (todo-write-text-helped
@@ -424,7 +426,8 @@ EARLIER is non-nil, only the last `todo-write-story-limit' are shown."
          (hidden (if earlier 0 (max 0 (- (length entries) todo-write-story-limit))))
          (shown (nthcdr hidden entries))
          (room (todo-write-story--room shown width)))
-    (todo-write-sums-insert thread id width open)
+    (todo-write-sums-insert thread id width open
+                            (and shown (todo-write-story-entry-time (car shown))))
     (todo-write-story--insert-probable entries width)
     (when (> hidden 0)
       (insert (todo-write-row-button (propertize (if newest "     Earlier"

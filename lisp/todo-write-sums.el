@@ -30,12 +30,12 @@ The agent chose the name, so no file name handler may see it."
 
 ;;; Times
 
-(defun todo-write-sums--span (times)
+(defun todo-write-sums--span (times before)
   "Return when a task with TIMES was in progress, or nil.
-The entries below it have the date."
+The date is not needed if it is that of BEFORE, by default today."
   (pcase-let ((`(,started ,completed ,created)
                (mapcar (lambda (key) (plist-get times key)) '(:started :completed :created))))
-    (cl-flet ((clock (time) (todo-write-text-clock time time)))
+    (cl-flet ((clock (time) (todo-write-text-clock time before)))
       (cond ((and started completed)
              (concat (clock started) "–" (todo-write-text-clock completed started)))
             ((and created completed)
@@ -101,15 +101,16 @@ The date of FROM is not needed if it is that of BEFORE, by default today."
 
 ;;; Lines
 
-(defun todo-write-sums-insert (thread id width &optional open)
+(defun todo-write-sums-insert (thread id width &optional open before)
   "Insert what was done for item ID of THREAD in sums, filled to WIDTH.
-OPEN is a list of what is shown in full, (files . ID) for all files."
+OPEN is a list of what is shown in full, (files . ID) for all files.
+BEFORE is the time of the first entry below, or nil."
   (let ((work (todo-write-work thread id))
         (times (and (stringp id) (todo-write-times thread id)))
         (project (plist-get (todo-write-about thread) :project)))
     (todo-write-row-insert-flow
      (mapcar (lambda (part) (propertize part 'face 'todo-write-detail))
-             (append (ensure-list (todo-write-sums--span times)) (todo-write-sums--work work)))
+             (append (ensure-list (todo-write-sums--span times before)) (todo-write-sums--work work)))
      nil 5 width)
     (todo-write-sums--insert-files (plist-get work :files) project (cons 'files id) width open)
     (when (plist-get work :moreFiles)

@@ -153,21 +153,22 @@ that the agent cancelled get no ghost.  Return the ids of the ghosts."
 ;;; What changed
 
 (defun todo-write-view-draw--draw-rows (ids &optional around)
-  "Draw the rows of IDS that exist; if AROUND, also the header and the footer."
+  "Draw the rows of IDS that exist; if AROUND, also the header and the footer.
+AROUND `marks' means that the marks of what is new may differ there."
   (let (nodes)
     (dolist (id ids)
       (when-let* ((node (gethash id todo-write-place-nodes)))
         (cl-pushnew node nodes)))
     (apply #'ewoc-invalidate todo-write-place-ewoc nodes))
   (when around
-    (todo-write-view-draw--draw-around)))
+    (todo-write-view-draw--draw-around (eq around 'marks))))
 
-(defun todo-write-view-draw--draw-around ()
-  "Draw the header and the footer."
+(defun todo-write-view-draw--draw-around (&optional marks)
+  "Draw the header and the footer, that also if only its MARKS may differ."
   (todo-write-view-rows-draw-header)
   (let ((footer (todo-write-view-rows-footer)))
-    ;; Comparing the text suffices: the faces follow from it.
-    (unless (equal footer (cdr (ewoc-get-hf todo-write-place-ewoc)))
+    ;; All other faces follow from the text.
+    (unless (and (not marks) (equal footer (cdr (ewoc-get-hf todo-write-place-ewoc))))
       (ewoc-set-hf todo-write-place-ewoc "" footer))))
 
 (defun todo-write-view-draw--draw-changes (changes summary)

@@ -184,7 +184,7 @@ PART is the id of a task, or (turn . N).  Return nil if it is not shown."
 
 (defun todo-write-view-visit-agent ()
   "Go to the buffer in which you talk to the agent of this plan.
-If it has no buffer, say where the agent runs."
+Else show its tmux pane, or say where the agent runs."
   (interactive nil todo-write-view-mode)
   (todo-write-attention-visit-agent-of
    (or todo-write-view-thread (user-error "There is no plan here yet"))))

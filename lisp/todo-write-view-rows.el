@@ -329,7 +329,7 @@ read, return how much of it is."
           todo-write-view-rows--models (plist-get work :models)
           todo-write-view-rows--title
           (and thread (null (plist-get todo-write-view-rows-summary :title))
-               (todo-write-plan-first-prompt thread)))
+               (todo-write-plan-title thread)))
     (dolist (id (plist-get todo-write-view-rows--unseen :items))
       (puthash id t todo-write-view-rows-new))
     (todo-write-view-rows-read-turns)))

@@ -198,11 +198,15 @@ For `todo-write-events-functions'."
   "Draw the rows of THREAD in its buffers of which other changes are new now."
   (todo-write-view-draw-in-buffers (and todo-write-place-ewoc
                                     (equal thread todo-write-view-thread))
-    (let ((before todo-write-view-rows-new) ids)
-      (todo-write-view-rows-read-work)
-      (maphash (lambda (id _) (unless (gethash id todo-write-view-rows-new) (push id ids))) before)
-      (maphash (lambda (id _) (unless (gethash id before) (push id ids))) todo-write-view-rows-new)
-      (todo-write-view-draw-redraw ids t))))
+    (todo-write-view-draw-redraw (todo-write-view--read-work) 'marks)))
+
+(defun todo-write-view--read-work ()
+  "Read the work; return the ids of the tasks that are new now, or no longer."
+  (let ((before todo-write-view-rows-new) ids)
+    (todo-write-view-rows-read-work)
+    (maphash (lambda (id _) (unless (gethash id todo-write-view-rows-new) (push id ids))) before)
+    (maphash (lambda (id _) (unless (gethash id before) (push id ids))) todo-write-view-rows-new)
+    ids))
 
 (defun todo-write-view--on-forget (thread)
   "Draw the buffers that showed THREAD, which was forgotten."
@@ -233,9 +237,9 @@ For `todo-write-events-functions'."
   "Draw what the events of the agents have changed."
   (setq todo-write-view--event-timer nil)
   (todo-write-view-draw-in-buffers todo-write-place-ewoc
-    (todo-write-view-rows-read-work)
     (todo-write-view-draw-redraw
-     (seq-uniq (append (seq-filter #'stringp todo-write-view-rows-open) todo-write-view-rows-running))
+     (seq-uniq (append (todo-write-view--read-work)
+                       (seq-filter #'stringp todo-write-view-rows-open) todo-write-view-rows-running))
      t)))
 
 (defun todo-write-view--redraw-for-child (thread)
