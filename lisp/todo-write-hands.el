@@ -50,6 +50,9 @@ OTHER is a buffer, or another thread.")
 (defvar todo-write-hands--waiting nil
   "Threads whose changes are looked at soon.")
 
+(defvar todo-write-hands--timer nil
+  "Timer that looks at `todo-write-hands--waiting', or nil.")
+
 ;;; On and off
 
 (defvar todo-write-hands--users nil
@@ -63,7 +66,10 @@ OTHER is a buffer, or another thread.")
                  '((todo-write-events-functions . todo-write-hands--on-event)
                    (after-save-hook . todo-write-hands--on-save)
                    (after-revert-hook . todo-write-hands--on-save)))
-    (funcall (if todo-write-hands--users #'add-hook #'remove-hook) hook function)))
+    (funcall (if todo-write-hands--users #'add-hook #'remove-hook) hook function))
+  (when (and todo-write-hands--timer (null todo-write-hands--users))
+    (cancel-timer todo-write-hands--timer)
+    (setq todo-write-hands--timer nil todo-write-hands--waiting nil)))
 
 ;;; Who else edits a file
 
@@ -113,9 +119,9 @@ For `todo-write-events-functions'."
         ((and todo-write-hands (eq what 'observed) (equal data "TOOL_EXECUTION")
               (not (member thread todo-write-hands--waiting)))
          ;; An agent can record a hundred events a second.
-         (unless todo-write-hands--waiting
-           (run-at-time 0.1 nil #'todo-write-hands--look))
-         (setq todo-write-hands--waiting (append todo-write-hands--waiting (list thread))))))
+         (setq todo-write-hands--waiting (append todo-write-hands--waiting (list thread)))
+         (unless todo-write-hands--timer
+           (setq todo-write-hands--timer (run-at-time 0.1 nil #'todo-write-hands--look))))))
 
 (defun todo-write-hands--look ()
   "Look at what some of the agents of `todo-write-hands--waiting' changed.
@@ -123,8 +129,8 @@ A thousand sessions may begin at once: the others are looked at later."
   (let ((threads (seq-take todo-write-hands--waiting todo-write-hands--most-threads))
         (loaded (todo-write-threads-loaded)))
     (setq todo-write-hands--waiting (nthcdr (length threads) todo-write-hands--waiting))
-    (when todo-write-hands--waiting
-      (run-at-time 0.1 nil #'todo-write-hands--look))
+    (setq todo-write-hands--timer (and todo-write-hands--waiting
+                                       (run-at-time 0.1 nil #'todo-write-hands--look)))
     (dolist (thread threads)
       (when (and (member thread loaded) (not (todo-write-activity-reading thread)))
         (todo-write-hands--look-at thread)))))

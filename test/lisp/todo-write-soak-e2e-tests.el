@@ -6,6 +6,7 @@
 ;;; Commentary:
 
 ;; Some hundred random operations in a terminal, checked as by `make soak'.
+;; They are the same in each run, so that this fails for a reason; `make soak' tries others, and
 ;; SEED=n OPERATIONS=400 bin/soak repeats a failure, whose message has the seed.
 
 ;;; Code:
@@ -16,7 +17,7 @@
 (ert-deftest todo-write-soak-random-operations-cause-no-error-and-leave-nothing-behind ()
   (let* ((output (make-temp-file "todo-write-soak" t))
          (process-environment
-          (append (list (concat "OUTPUT=" output) "OPERATIONS=400"
+          (append (list (concat "OUTPUT=" output) "OPERATIONS=400" "SEED=1"
                         (concat "EMACS=" (expand-file-name invocation-name invocation-directory))
                         (concat "LISP=" (file-name-directory (locate-library "todo-write"))))
                   process-environment)))

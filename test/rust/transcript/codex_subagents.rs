@@ -122,8 +122,7 @@ fn the_work_of_a_subagent_is_no_turn_of_the_agent_that_sent_it_out() {
 fn a_subagent_that_says_it_sent_itself_out_is_read_once() {
     let parent = parent(false);
     let mut child = child(Some(&parent));
-    let item =
-        json!({"type": "SubAgentActivity", "id": "call_8", "kind": "started", "agent_thread_id": "s"});
+    let item = json!({"type": "SubAgentActivity", "id": "call_8", "kind": "started", "agent_thread_id": "s"});
     child.event("item_completed", json!({ "item": item }));
     let mut followed = Followed::having(&parent.0);
     write(&followed, &child.0);
