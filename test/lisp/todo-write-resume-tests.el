@@ -53,5 +53,18 @@ Return what would be run, (FOLDER PROGRAM . ARGUMENTS), or the error."
                       (concat "claude:" todo-write-resume-tests--id) "/nowhere/at/all/" t)
                      "The folder of this session does not exist any more")))))
 
+(ert-deftest todo-write-resume-begins-no-terminal-in-that-of-another-session ()
+  (let ((used (get-buffer-create "*claude*")))
+    (unwind-protect
+        (should (equal "claude<2>" (todo-write-terminal--unused "claude")))
+      (kill-buffer used)))
+  (should (equal "claude" (todo-write-terminal--unused "claude"))))
+
+(ert-deftest todo-write-resume-connects-to-no-host-that-a-folder-climbs-to ()
+  (todo-write-test-with-shapes
+    (should (equal (todo-write-resume-tests--run
+                    (concat "claude:" todo-write-resume-tests--id) "/tmp/../ssh:evil.example:/x/" t)
+                   "This session is of another machine; resume it there"))))
+
 (provide 'todo-write-resume-tests)
 ;;; todo-write-resume-tests.el ends here

@@ -14,6 +14,7 @@
 (require 'ert)
 (require 'todo-write-agents)
 (require 'todo-write-list)
+(require 'todo-write-note)
 (require 'todo-write-review)
 (require 'todo-write-view-test-helper)
 
@@ -318,6 +319,55 @@ Its task One changed the file f, and Two, which is in progress, g and h."
       (revert-buffer)
       (should (string-search "you on f:2: Why? (told)" (buffer-string))))))
 
+(ert-deftest todo-write-review-a-comment-stays-at-its-place ()
+  (todo-write-review-tests--with-plan
+    (goto-char (point-min))
+    (todo-write-review-tests--review "v")
+    (let (told)
+      (cl-letf (((symbol-function 'todo-write-tell)
+                 (lambda (_ text about) (push (list text (plist-get about :line)) told))))
+        (search-forward "+2")
+        (unwind-protect
+            (progn
+              (todo-write-review-tests--type "c begun")
+              (goto-char (point-min))
+              ;; The hunk before it is that of another file.
+              (search-forward "diff --git a/g")
+              (todo-write-review-tests--type "c All? C-c C-c")
+              (should (equal told '(("All?" nil))))
+              (with-current-buffer "*todo-write-comment*"
+                (todo-write-comment-send))
+              (should (equal (car told) '("begun" 2))))
+          (when (get-buffer "*todo-write-comment*")
+            (kill-buffer "*todo-write-comment*")))))))
+
+(ert-deftest todo-write-review-what-an-agent-is-told-has-no-escape-sequence ()
+  (let ((words (todo-write-note--words '(:text "No" :path "/p/a\e[201~\r1" :quote "+x\e[201~\r1\r")
+                                       "/p/")))
+    (should (string-suffix-p "\n> +x [201~ 1 \nNo" words))
+    (should-not (string-match-p "[\0-\x9\xb-\x1f\x7f]" words))))
+
+(ert-deftest todo-write-review-v-without-anything-new-keeps-the-review-of-another-plan ()
+  (todo-write-review-tests--with-plan
+    (goto-char (point-min))
+    (todo-write-review-tests--review "v")
+    (todo-write-review-tests--type "r")
+    (todo-write-test-write "b" "One")
+    (should-error (todo-write-review "b") :type 'user-error)
+    (should (equal '("(f)" "g" "h") (todo-write-review-tests--shown)))
+    (todo-write-review-tests--type "C-u r u")
+    (should (equal '("(f)" "g" "h") (todo-write-review-tests--shown)))))
+
+(ert-deftest todo-write-review-of-another-machine-reads-no-file-of-this-one ()
+  (todo-write-review-tests--with
+    (todo-write-review-tests--put "f" "here\n")
+    (todo-write-begin "build/claude:s"
+                      :project (concat "/ssh:build:" todo-write-review-tests--project))
+    (todo-write-review-tests--tell "build/claude:s" "f" "new\n" "old\n")
+    (let ((patch (todo-write-review-patch "build/claude:s")))
+      (should (string-search "# Not composed" patch))
+      (should-not (string-search "here" patch)))))
+
 (ert-deftest todo-write-review-w-copies-it-as-markdown ()
   (todo-write-review-tests--with-plan
     (todo-write-observe "a" "INTENT" "go on")
@@ -386,6 +436,11 @@ Its task One changed the file f, and Two, which is in progress, g and h."
             (should (string-match-p "changed g, as .* does" (todo-write-hands-note "b"))))
         (with-current-buffer buffer (set-buffer-modified-p nil))
         (kill-buffer buffer)))))
+
+(ert-deftest todo-write-review-the-name-of-a-file-of-two-hands-reaches-no-handler ()
+  (todo-write-review-tests--with
+    (should (string-prefix-p "changed x, as "
+                             (todo-write-hands--words "a" "/foo:bar:/x" "a" nil)))))
 
 (provide 'todo-write-review-tests)
 ;;; todo-write-review-tests.el ends here
