@@ -147,7 +147,7 @@ If it has none, show its plan and say where it runs."
 That is to a buffer of this Emacs, or to a pane of tmux."
   (or (todo-write-agent-buffer thread t)
       (when-let* ((pid (todo-write-agents-pid thread)))
-        (todo-write-terminal-pane-shown-p pid))))
+        (todo-write-terminal-in-tmux-p pid))))
 
 (defun todo-write-attention--visit-elsewhere (agent)
   "Go to the tmux pane of AGENT, else show its plan and say where it runs."

@@ -33,7 +33,8 @@ DROPPED and CLEARED are items.  TURNS is as from `todo-write-footer-headings';
 RUNNING is the number of the turn in which the agent works, or nil, and NEW
 are those of turns with changes that were not reviewed.  OPEN is a list of
 what is open: `dropped', `cleared', `turns' for the earlier prompts, ids of
-items, and (turn . N); (shut . N) is there if the turn that runs is not open.  WHOLE and EARLIER are as the arguments OPEN and EARLIER of
+items, and (turn . N); (shut . N) is there if the turn that runs is not
+open.  WHOLE and EARLIER are as the arguments OPEN and EARLIER of
 `todo-write-story-insert', EARLIER a list of ids."
   dropped cleared turns running new open whole earlier)
 

@@ -349,7 +349,9 @@ AFTER are texts to add, which do not count for WIDTH."
          (items (todo-write-items thread))
          (shown (todo-write-row-excerpt items todo-write-mode-line-help-lines)))
     (todo-write-row-string
-      (insert (todo-write-row-plain (or (plist-get summary :title) (todo-write-plan-title thread) "Plan"))
+      (insert (todo-write-row-plain (or (plist-get summary :title)
+                                        (todo-write-plan-title thread)
+                                        "Plan"))
               "\n")
       (seq-doseq (item shown)
         (todo-write-row-insert item (todo-write-row-kind item paused) nil 72))

@@ -73,9 +73,12 @@ There are none without tmux, or without a server of it."
                        "list-clients" "-F" "#{client_activity} #{client_name}"))
               (lambda (a b) (> (car a) (car b))))))
 
-(defun todo-write-terminal-pane-shown-p (pid)
-  "Return non-nil if a terminal can show the tmux pane in which PID runs."
-  (and (todo-write-terminal-tmux-pane pid) (todo-write-terminal--tmux-client) t))
+(defun todo-write-terminal-in-tmux-p (pid)
+  "Return non-nil if the process PID runs in a pane of tmux.
+Emacs asks this while it draws, so it does not wait for tmux."
+  (seq-some (pcase-lambda (`(,_ . ,attributes))
+              (string-prefix-p "tmux" (alist-get 'comm attributes "")))
+            (todo-write-terminal--processes pid)))
 
 (defun todo-write-terminal-select-pane (pid)
   "Show the tmux pane of the process PID in the terminal of tmux used last.

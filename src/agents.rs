@@ -238,6 +238,13 @@ pub enum EventKind {
     SubagentEnded,
 }
 
+impl EventKind {
+    /// The end of a turn with nothing in the background.
+    fn turn_ended(error: Option<String>) -> EventKind {
+        EventKind::TurnEnded { error, background: Background::default() }
+    }
+}
+
 /// The user's options for a reader, which cannot answer the model: only the limits apply.
 fn lenient(options: Options) -> Options {
     Options { strict: false, several_in_progress: SeveralInProgress::Allow, ..options }

@@ -21,7 +21,6 @@ use super::calls::{PendingCall, PendingCalls, result};
 use super::events::{Events, RecentNames, push_bounded};
 use super::field::{Excerpt, millis, readable_part, shortened, title};
 use super::goals::Goals;
-use super::reports::Background;
 use super::{Agent, Effect, Event, EventKind, PlanResult, Source, lenient};
 use crate::events::Millis;
 use crate::events::git;
@@ -281,7 +280,7 @@ impl CodexReader {
                 let error = self.error.take().filter(|_| payload.last_agent_message.is_none());
                 let is_denied = std::mem::take(&mut self.is_denied) && error.is_none();
                 if error.is_some() || is_denied || !self.goals.hold_end() {
-                    let end = EventKind::TurnEnded { error, background: Background::default() };
+                    let end = EventKind::turn_ended(error);
                     self.emit(line, if is_denied { EventKind::Denied } else { end });
                 }
             }
@@ -290,7 +289,7 @@ impl CodexReader {
                 let end = match (std::mem::take(&mut self.is_denied), by_user) {
                     (true, _) => EventKind::Denied,
                     (false, true) => EventKind::Interrupted,
-                    (false, false) => EventKind::TurnEnded { error: None, background: Background::default() },
+                    (false, false) => EventKind::turn_ended(None),
                 };
                 self.emit(line, end);
             }
@@ -452,7 +451,7 @@ impl CodexReader {
             self.emit(line, EventKind::Goal(goal));
         }
         if is_end_due {
-            self.emit(line, EventKind::TurnEnded { error: None, background: Background::default() });
+            self.emit(line, EventKind::turn_ended(None));
         }
     }
 

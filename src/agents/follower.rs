@@ -22,6 +22,8 @@ use crate::text::fnv1a;
 
 /// Maximum number of subagents' files read when a session is opened, the newest.
 const SUBAGENT_FILES: usize = 64;
+/// Maximum number of subagents of Codex whose rollouts are followed.
+const ROLLOUTS: usize = 1_000;
 /// How often the rollout of a subagent is looked for.
 const LOOKS: u32 = 10;
 
@@ -234,7 +236,7 @@ impl Follower {
                 *looks = LOOKS;
                 // Agents that name each other, or themselves, are read once.
                 let is_known = file == beside || self.rollouts.iter().any(|one| one.file.path() == file);
-                if !is_known {
+                if !is_known && self.rollouts.len() < ROLLOUTS {
                     self.rollouts.push(Rollout::new(sent.clone(), file, options));
                 }
             }

@@ -120,8 +120,8 @@ fn turns(env: &Env, thread: Key) -> Result<Value<'_>> {
 /// The value is a cons.  Its car is the number of all turns.  Its cdr is a list of plists, newest first:
 /// `:turn`, its number from 1 on; `:prompt` and `:said`, one line of each, as in `todo-write-turns`; `:began`,
 /// `:ended`, `:ending` and `:items`, as there; `:completed`, the number of items completed in it; `:added`,
-/// `:removed`, `:failed` and `:refused`, as of its work; `:commits`, their number, and `:commit`, the id of the last; and `:outside`, t if
-/// files were changed or commands run in it outside any item.
+/// `:removed`, `:failed` and `:refused`, as of its work; `:commits`, their number, and `:commit`, the id of the
+/// last; and `:outside`, t if files were changed or commands run in it outside any item.
 #[defun]
 fn turn_headings<'e>(env: &'e Env, thread: Key, most: Value<'e>) -> Result<Value<'e>> {
     border(env, || {

@@ -84,7 +84,7 @@
 (ert-deftest todo-write-footer-says-nothing-of-a-task-that-only-moved ()
   (todo-write-test-with-view
     (todo-write-test-write "a" '("One" "in_progress") "Two" "Three")
-    (todo-write-observe "a" "INTENT" "Go on")
+    (todo-write-test-observe "a" "INTENT" "Go on")
     (todo-write-test-write "a" '("One" "completed") "Three" "Two")
     (should (member (list 'completed "One")
                     (mapcar (lambda (event)

@@ -10,21 +10,15 @@
 (require 'todo-write-search)
 (require 'todo-write-test-helper)
 
-(defun todo-write-search-tests--observe (&rest arguments)
-  "Call `todo-write-observe' with ARGUMENTS, a millisecond after what was done before."
-  (let ((before (float-time)))
-    (todo-write-test-wait (lambda () (> (- (float-time) before) 0.001))))
-  (apply #'todo-write-observe arguments))
-
 (defmacro todo-write-search-tests--with (text &rest body)
   "Run BODY in the list of places with TEXT, among three plans."
   (declare (indent 1) (debug t))
   `(todo-write-with-store
      (todo-write "parser" (todo-write-test-todos "Write the parser" "Ship it"))
-     (todo-write-search-tests--observe "parser" "MESSAGE" "The PARSER needs\na second pass")
+     (todo-write-test-observe "parser" "MESSAGE" "The PARSER needs\na second pass")
      (todo-write "printer" (todo-write-test-todos "Write the printer"))
-     (todo-write-search-tests--observe "printer" "TOOL_CALL"
-                                        '(:id "c1" :name "Bash" :input "{\"command\": \"run parser tests\"}"))
+     (todo-write-test-observe "printer" "TOOL_CALL"
+                              '(:id "c1" :name "Bash" :input "{\"command\": \"run parser tests\"}"))
      (todo-write "other" (todo-write-test-todos "Rest"))
      (save-window-excursion
        (unwind-protect
@@ -68,7 +62,7 @@
                 (todo-write-observe "a" "TOOL_CALL"
                                     (list :id id :name "Bash" :input (list :command id))
                                     :call-id id)
-                (todo-write-search-tests--observe
+                (todo-write-test-observe
                  "a" "TOOL_EXECUTION" (list :id id :name "Bash" :content output)
                  :call-id id :outcome 'ok)))
       (run "c1" "one\na mango\nlast\n")

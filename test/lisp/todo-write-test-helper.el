@@ -72,6 +72,12 @@ Fail if they are refused."
       (ert-fail (plist-get outcome :result)))
     outcome))
 
+(defun todo-write-test-observe (&rest arguments)
+  "Call `todo-write-observe' with ARGUMENTS, a millisecond after what was done before."
+  (let ((before (float-time)))
+    (todo-write-test-wait (lambda () (> (- (float-time) before) 0.001))))
+  (apply #'todo-write-observe arguments))
+
 (defun todo-write-test-id (thread content)
   "Return the id of THREAD's item with CONTENT, or nil."
   (plist-get (seq-find (lambda (item) (equal (plist-get item :content) content))

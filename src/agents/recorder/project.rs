@@ -32,26 +32,26 @@ impl Machine {
 impl Recorder {
     /// The root of the project of a session that began in a folder.
     pub(super) fn project_of(&self, folder: &str) -> Option<String> {
-        let project = self.project.as_deref().unwrap_or(folder);
-        let project = match &self.machine {
-            Some(machine) => machine.folder(project),
-            None => local(project),
-        };
-        let project = project.filter(|project| !project.is_empty())?;
-        Some(format!("{}/", project.trim_end_matches('/')))
+        self.root_at(self.project.as_deref().unwrap_or(folder))
     }
 
     /// The root of the project of a session that moved to a folder. That of this recorder may be the old one.
     pub(super) fn project_moved_to(&self, folder: &str) -> Option<String> {
         let is_inside = |root: &String| Path::new(folder).starts_with(root);
-        let known = self.project.as_ref().filter(|root| is_inside(root)).is_some();
-        if known {
+        if self.project.as_ref().is_some_and(is_inside) {
             return self.project_of(folder);
         }
-        let project = Some(folder.to_owned()).filter(|folder| folder.starts_with('/'))?;
-        let project =
-            self.machine.as_ref().map_or_else(|| local(&project), |machine| machine.folder(folder))?;
-        Some(format!("{}/", project.trim_end_matches('/')))
+        self.root_at(folder).filter(|_| folder.starts_with('/'))
+    }
+
+    /// A folder that a session names, as the root of a project in Emacs.
+    fn root_at(&self, folder: &str) -> Option<String> {
+        let root = match &self.machine {
+            Some(machine) => machine.folder(folder),
+            None => local(folder),
+        };
+        let root = root.filter(|root| !root.is_empty())?;
+        Some(format!("{}/", root.trim_end_matches('/')))
     }
 
     /// The description of a new thread.
