@@ -205,10 +205,7 @@ For `todo-write-events-functions'."
      (when-let* ((record (todo-write-agents--record thread)))
        (setf (todo-write-agents--record-about record) nil))
      (todo-write-agents--update thread))
-    ('activity
-     (if (todo-write-agents--known-p thread) (todo-write-agents--update thread)
-       (todo-write-agents--forget thread)))
-    ((or 'request (and 'observed (guard (member data '("TITLE" "STATE_UPDATE" "USAGE")))))
+    ((or 'activity 'request (and 'observed (guard (member data '("TITLE" "STATE_UPDATE" "USAGE")))))
      (todo-write-agents--update thread))
     ((and 'observed (guard (equal data "TOOL_EXECUTION")))
      (todo-write-agents--note-refusals thread)
@@ -217,16 +214,17 @@ For `todo-write-events-functions'."
 
 (defun todo-write-agents--update (thread &optional summary)
   "Update the agent of THREAD, and tell what changed.
-SUMMARY is the `todo-write-summary' of THREAD if the caller has it."
-  (when-let* ((record (or (todo-write-agents--record thread)
-                          (unless (todo-write-parent thread)
-                            (todo-write-agents--add thread))))
-              (summary (or summary (todo-write-summary thread))))
-    (todo-write-agents--note record thread summary)
-    (setf (todo-write-agents--record-new record) (todo-write-agents--new thread))
-    (when todo-write-agents--silent
-      (setf (todo-write-agents--record-refused record) 0))
-    (todo-write-agents--renew record thread summary)))
+SUMMARY is the `todo-write-summary' of THREAD if the caller has it.  If
+there is no such agent any more, forget it."
+  (cond ((not (todo-write-agents--known-p thread)) (todo-write-agents--forget thread))
+        ((not (todo-write-parent thread))
+         (let ((record (or (todo-write-agents--record thread) (todo-write-agents--add thread)))
+               (summary (or summary (todo-write-summary thread))))
+           (todo-write-agents--note record thread summary)
+           (setf (todo-write-agents--record-new record) (todo-write-agents--new thread))
+           (when todo-write-agents--silent
+             (setf (todo-write-agents--record-refused record) 0))
+           (todo-write-agents--renew record thread summary)))))
 
 (defun todo-write-agents--known-p (thread)
   "Return non-nil if the agent of THREAD exists, or anything is reported of it.

@@ -201,7 +201,8 @@ impl ClaudeReader {
         {
             self.emit(&Origin::beside(source, time), EventKind::Moved(folder.0.clone()));
         }
-        if let (Some(cost), Some(session)) = (line.total_cost, line.session_id)
+        // A session in which nothing was asked has cost nothing.
+        if let (Some(cost), Some(session)) = (line.total_cost.filter(|cost| *cost > 0.0), line.session_id)
             && let (Some(source), Some(cost)) = (self.sources.main(session), Cost::new(cost, "USD"))
         {
             self.emit(&Origin::beside(source, time), EventKind::Cost(cost));
@@ -252,8 +253,9 @@ impl ClaudeReader {
                 let text = message.content.0.into_iter().find_map(|block| block.text);
                 self.end_turn(&origin, text.map(|text| excerpt(&text.0, 200)));
             }
-            (Some("assistant"), Some(message)) => {
-                self.answer_command(&origin, &message);
+            // What Claude Code itself answers, as when a session is resumed, is of no turn.
+            (Some("assistant"), Some(message)) if message.is_of_model() => {
+                self.answer_command(&origin);
                 self.usage(&origin, &message, line.request_id.as_ref().map_or("", |id| &id.0));
                 self.assistant_message(&origin, message);
             }

@@ -38,10 +38,10 @@ impl Responses {
 pub(super) struct SubagentSums(VecDeque<(String, Event)>);
 
 impl ClaudeReader {
-    /// Counts the tokens of a message. Its lines repeat them with growing numbers.
+    /// Counts the tokens of a model's message. Its lines repeat them with growing numbers.
     pub(super) fn usage(&mut self, origin: &Origin<'_>, message: &Message<'_>, request: &str) {
         // A fork begins with copies of its session's lines, whose work is counted there.
-        if origin.is_copied || !message.is_of_model() {
+        if origin.is_copied {
             return;
         }
         let response = format!("{} {request}", message.id.unwrap_or_default());

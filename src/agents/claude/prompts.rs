@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::line::{Message, tagged};
+use super::line::tagged;
 use super::sources::TitleSource;
 use super::{ClaudeReader, Origin};
 use crate::agents::field::title;
@@ -113,9 +113,9 @@ impl ClaudeReader {
         self.emit(origin, EventKind::Prompt(prompt));
     }
 
-    /// Makes the user's last command a prompt if this is the answer of a model.
-    pub(super) fn answer_command(&mut self, origin: &Origin<'_>, message: &Message<'_>) {
-        let is_answer = |command: &mut SlashCommand| message.is_of_model() && command.source == origin.source;
+    /// Makes the user's last command a prompt, which a model answers.
+    pub(super) fn answer_command(&mut self, origin: &Origin<'_>) {
+        let is_answer = |command: &mut SlashCommand| command.source == origin.source;
         if let Some(SlashCommand { source, uuid, time, text }) = self.command.take_if(is_answer) {
             self.prompt(&Origin { source, uuid: &uuid, time, ..*origin }, text);
         }

@@ -58,9 +58,29 @@ fn a_denial_replaces_the_end_that_the_process_told_first_and_is_told() {
 }
 
 #[test]
+fn what_claude_code_itself_answers_after_a_resume_is_no_turn() {
+    let mut session = Session::new("cli");
+    session.prompt("Bake bread");
+    session.line("system", json!({"subtype": "turn_duration"}));
+    let mut followed = Followed::new();
+    read(&mut followed, &session, 0);
+    let before = session.lines.len();
+    let text = json!([{"type": "text", "text": "No response requested."}]);
+    let message = json!({"id": "n", "model": "<synthetic>", "role": "assistant", "stop_reason": "stop_sequence",
+        "content": text});
+    session.line("assistant", json!({"message": message, "isApiErrorMessage": false}));
+    let updates = read(&mut followed, &session, before);
+    assert!(updates.iter().all(|update| update.turn.is_none()), "{updates:?}");
+    session.prompt("Bake a cake");
+    let updates = read(&mut followed, &session, before + 1);
+    assert!(updates.iter().any(|update| update.turn.as_ref().is_some_and(Report::is_of_turn)), "{updates:?}");
+}
+
+#[test]
 fn a_command_to_the_terminal_is_no_turn() {
     let mut session = Session::new("cli");
     local_command(&mut session, "clear");
+    session.line("cost-state", json!({"totalCostUSD": 0, "totalDuration": 465}));
     let mut followed = session.followed();
     assert!(followed.store.get(THREAD).unwrap().is_none(), "nothing was asked");
     session.prompt("Bake bread");
