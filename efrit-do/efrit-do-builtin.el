@@ -13,11 +13,8 @@
 (require 'efrit-do-tools)
 (require 'todo-write-row)
 
-(defcustom efrit-do-read-limit (* 2 1024 1024)
-  "Maximum size of a file that `read_file' reads, in bytes."
-  :type 'natnum
-  :group 'efrit-do
-  :package-version '(efrit-do . "0.2.0"))
+(defconst efrit-do-read-limit (* 2 1024 1024)
+  "Maximum size of a file that `read_file' reads, in bytes.")
 
 ;;; todo_write, session_complete
 

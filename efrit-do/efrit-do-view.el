@@ -24,11 +24,8 @@
   :group 'efrit-do
   :package-version '(efrit-do . "0.2.0"))
 
-(defcustom efrit-do-view-limit 4000
-  "Maximum length of a tool's result in *efrit-do*, in characters."
-  :type 'natnum
-  :group 'efrit-do
-  :package-version '(efrit-do . "0.2.0"))
+(defconst efrit-do-view-limit 4000
+  "Maximum length of a tool's result in *efrit-do*, in characters.")
 
 (defface efrit-do-command '((t :inherit (bold font-lock-function-name-face)))
   "The user's command."

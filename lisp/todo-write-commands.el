@@ -7,6 +7,7 @@
 
 ;; A file uses only files below it, as CONTRIBUTING.org draws them.  What a key, a button
 ;; or a menu there calls in a file above is in this table, from which it is loaded.
+;; The last table has the commands that `M-x' offers in our buffers only.
 
 ;;; Code:
 
@@ -37,6 +38,19 @@
   "The files of other functions that are called from below, (FILE . FUNCTION).
 They read what a command is about, and Emacs calls them when a hook gets a
 function and when the package is unloaded.")
+
+(defconst todo-write-commands--inner
+  '(todo-write-export-timeline todo-write-log todo-write-menu todo-write-resume-session
+    todo-write-show-diff todo-write-switch)
+  "The commands that `M-x' offers in our buffers only.
+They are about the plan there, and have keys or are in the menus.")
+
+(defun todo-write-commands--offer-p (_command buffer)
+  "Return non-nil if BUFFER is one of ours.  For `completion-predicate'."
+  (and (get (buffer-local-value 'major-mode buffer) 'todo-write-menu) t))
+
+(dolist (command todo-write-commands--inner)
+  (put command 'completion-predicate #'todo-write-commands--offer-p))
 
 (pcase-dolist (`(,file . ,commands) todo-write-commands--files)
   (dolist (command commands)

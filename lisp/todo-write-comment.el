@@ -106,14 +106,13 @@ One that was begun about something else keeps its buffer."
         (generate-new-buffer "*todo-write-comment*")
       (get-buffer-create "*todo-write-comment*"))))
 
-;;;###autoload
 (defun todo-write-comment ()
   "Write a comment for the agent on the changed lines at point.
 Those are the lines of the region, on the header of a hunk all of it, else
 the line.  This works in a review and in the diff of a plan.  The agent
 gets the name of the file, the number of the line, and the lines, too; see
 `todo-write-tell'."
-  (interactive)
+  (interactive nil todo-write-visit-diff-mode)
   (todo-write-menu-require 'todo-write-visit-diff-mode)
   (let* ((about (todo-write-comment--about))
          (plist (cadr about)))

@@ -294,6 +294,7 @@ THREAD is the key of its thread.  TITLE may be nil."
 
 (defun todo-write-efrit--show-current ()
   "Show the plan that Efrit's agent wrote most recently."
+  (declare (completion ignore))
   (interactive)
   (todo-write-show todo-write-efrit--current))
 
@@ -348,6 +349,7 @@ For `todo-write-events-functions'."
 (defun todo-write-efrit--clear-completed (&optional all)
   "Delete the completed tasks of the list that Efrit's agent wrote most recently.
 Non-nil ALL deletes the other tasks, too.  These are edits by the user."
+  (declare (completion ignore))
   (interactive)
   (when-let* ((thread todo-write-efrit--current))
     (seq-doseq (item (todo-write-items thread))

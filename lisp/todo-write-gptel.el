@@ -119,7 +119,6 @@ gptel may be loaded before or after."
 No chat has it until a preset or gptel's menu adds it by its name.  If
 gptel is not loaded yet, do this when it is, and return nil.  Turning off
 `todo-write-gptel-mode' takes the tool away."
-  (interactive)
   (todo-write-host-switch "gptel" t))
 
 ;; A hook that has a value when gptel is loaded would not get its default one.

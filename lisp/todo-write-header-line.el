@@ -71,6 +71,7 @@ turned on or off.  While that is on, it includes the value of
 
 (defun todo-write-header-line-show (event)
   "Show the plan of the buffer whose header line EVENT clicked on."
+  (declare (completion ignore))
   (interactive (list last-nonmenu-event))
   (with-selected-window (posn-window (event-start event))
     (todo-write-show (todo-write-header-line--thread))))

@@ -139,12 +139,15 @@ The value is as for `affixation-function'."
   (when (boundp 'embark-keymap-alist)
     (add-to-list 'embark-keymap-alist '(todo-write-plan . todo-write-list-plan-map))))
 
-;;;###autoload
 (defun todo-write-switch (thread)
-  "Show the plan of THREAD, a key that is read with completion."
-  (interactive (list (todo-write-read-thread "Show the plan of: ")))
-  (todo-write-restore thread)
-  (todo-write-show thread t))
+  "Show the plan of THREAD, a key that is read with completion.
+Interactively, a prefix argument shows all agents in `todo-write-list'."
+  (interactive (list (unless current-prefix-arg
+                       (todo-write-read-thread "Show the plan of: "))))
+  (if (null thread)
+      (todo-write-list)
+    (todo-write-restore thread)
+    (todo-write-show thread t)))
 
 (provide 'todo-write-list-read)
 ;;; todo-write-list-read.el ends here

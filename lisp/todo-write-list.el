@@ -32,12 +32,9 @@
 (require 'todo-write-row)
 (require 'todo-write-text)
 
-(defcustom todo-write-list-hours 12
+(defconst todo-write-list-hours 12
   "Hours for which `todo-write-list' shows an idle agent.
-Older ones are folded to a count, which RET unfolds."
-  :type 'number
-  :group 'todo-write-attention
-  :package-version '(todo-write . "0.2.0"))
+Older ones are folded to a count, which RET unfolds.")
 
 ;;; Agents
 

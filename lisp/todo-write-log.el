@@ -5,7 +5,7 @@
 
 ;;; Commentary:
 
-;; `M-x todo-write-log' lists the observations of a thread and follows new ones.
+;; `? l' in a plan lists its observations and follows new ones.
 
 ;;; Code:
 
@@ -22,12 +22,9 @@
 (require 'todo-write-story)
 (require 'todo-write-text)
 
-(defcustom todo-write-log-delay 0.2
+(defconst todo-write-log-delay 0.2
   "Seconds after which new observations appear in the log.
-Those that arrive meanwhile are drawn together."
-  :type 'number
-  :group 'todo-write-view
-  :package-version '(todo-write . "0.2.0"))
+Those that arrive meanwhile are drawn together.")
 
 (define-derived-mode todo-write-log-mode tabulated-list-mode "Log"
   "Major mode for the observations of a thread."
@@ -209,7 +206,6 @@ windows, which a redraw in the meantime would reset."
   (todo-write-unsubscribe todo-write-log--handle)
   (setq todo-write-log--handle nil todo-write-log--timer nil))
 
-;;;###autoload
 (defun todo-write-log (&optional thread)
   "List the observations of THREAD and follow new ones; return the buffer.
 THREAD is a key, by default the one at point or of this buffer, else that

@@ -17,16 +17,16 @@
 (defconst todo-write-menu-common
   '(("Plans"
      ("s" "Another…" todo-write-switch)
-     ("L" "All" todo-write-list)
+     ("L" "All agents" todo-write-list menu)
      ("N" "Next that waits for you" todo-write-next-waiting))
     ("Look back"
      ("H" "History" todo-write-history)
      ("T" "Timeline" todo-write-timeline)
-     ("l" "Log" todo-write-log)
-     ("F" "Find…" todo-write-search))
+     ("F" "Find…" todo-write-search)
+     ("l" "Log" todo-write-log menu))
     ("Take along"
      ("w" "Copy" todo-write-copy)
-     ("X" "Export timeline…" todo-write-export-timeline)))
+     ("X" "Export timeline…" todo-write-export-timeline menu)))
   "The groups of commands that all buffers of a plan have.
 They are about the plan at point or of the buffer.")
 
@@ -50,23 +50,22 @@ By its name, a command can be called in any buffer, which it would draw over."
 (defun todo-write-menu-define (mode map title groups)
   "Bind the keys of GROUPS in MAP, the keymap of MODE, and make its menus.
 GROUPS is a list of (NAME ENTRY...), where an ENTRY is a list of a key,
-as for `kbd', a label and a command.  The commands of the first group
-are about the task or plan at point.  TITLE names the menu in the menu
-bar.  Everywhere, `a' answers an agent and `?' shows the menu."
+as for `kbd', a label and a command; with a fourth element, the key works
+only after `?'.  The commands of the first group are about the task or
+plan at point.  TITLE names the menu in the menu bar.  Everywhere, `a'
+answers an agent and `?' shows the menu."
   (declare (indent 3))
   (pcase-dolist (`(,_ . ,entries) groups)
-    (pcase-dolist (`(,key ,_ ,command) entries)
-      (define-key map (kbd key) command)))
+    (pcase-dolist (`(,key ,_ ,command . ,menu) entries)
+      (unless menu
+        (define-key map (kbd key) command))))
   (define-key map "?" #'todo-write-menu)
   (define-key map "a" #'todo-write-answer)
   (put mode 'todo-write-menu groups)
-  ;; The modes are in files above this one.
-  (unless (memq mode (get 'todo-write-menu 'command-modes))
-    (put 'todo-write-menu 'command-modes (cons mode (get 'todo-write-menu 'command-modes))))
   (easy-menu-define nil map (format "Menu of `%s'." mode)
     `(,title
       ,@(mapcan (pcase-lambda (`(,_ . ,entries))
-                  (append (mapcar (pcase-lambda (`(,_ ,label ,command)) (vector label command))
+                  (append (mapcar (pcase-lambda (`(,_ ,label ,command . ,_)) (vector label command))
                                   entries)
                           (list "--")))
                 groups)
@@ -74,13 +73,16 @@ bar.  Everywhere, `a' answers an agent and `?' shows the menu."
       ["All keys" todo-write-menu]
       ["Quit" quit-window])))
 
-;;;###autoload
 (defun todo-write-menu ()
   "Show what can be done in this buffer."
   (interactive)
   (unless (get major-mode 'todo-write-menu)
     (user-error "This is no buffer of todo-write"))
   (call-interactively (todo-write-menu--transient major-mode)))
+
+(defun todo-write-menu--column (group)
+  "Return GROUP of a mode's table as a group of a transient."
+  (vconcat (list (car group)) (mapcar (lambda (entry) (seq-take entry 3)) (cdr group))))
 
 (defun todo-write-menu--transient (mode)
   "Return the transient with the commands of MODE, a command."
@@ -95,8 +97,8 @@ bar.  Everywhere, `a' answers an agent and `?' shows the menu."
       (eval `(transient-define-prefix ,prefix ()
                ,(format "Show what can be done in `%s'." mode)
                ;; All groups side by side are wider than most windows.
-               [,@(mapcar #'vconcat (seq-difference groups common))]
-               [,@(mapcar #'vconcat common)
+               [,@(mapcar #'todo-write-menu--column (seq-difference groups common))]
+               [,@(mapcar #'todo-write-menu--column common)
                 ["Agents" ("a" "Answer one" todo-write-answer)]
                 ["Menu" ("q" "Close" transient-quit-one)]])
             t))
@@ -110,7 +112,7 @@ For `context-menu-functions'."
     (when (or (get-text-property (point) 'todo-write-id)
               (get-text-property (point) 'tabulated-list-id))
       (define-key-after menu [todo-write-separator] menu-bar-separator)
-      (pcase-dolist (`(,_ ,label ,command) (cdar (get major-mode 'todo-write-menu)))
+      (pcase-dolist (`(,_ ,label ,command . ,_) (cdar (get major-mode 'todo-write-menu)))
         (define-key-after menu (vector command)
           `(menu-item ,label ,(lambda ()
                                 (interactive)

@@ -361,6 +361,7 @@ AFTER are texts to add, which do not count for WIDTH."
 
 (defun todo-write-mode-line-show (event)
   "Go to the agent that needs you, else show the plan that EVENT clicked on."
+  (declare (completion ignore))
   (interactive (list last-nonmenu-event))
   (let ((window (posn-window (event-start event))))
     (if-let* ((agent (car (todo-write-mode-line--needed))))

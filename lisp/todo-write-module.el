@@ -160,23 +160,34 @@ Loading or asking there would block Emacs, or recur."
   (or inhibit-redisplay inhibit-quit todo-write-module--asking))
 
 ;;;###autoload
-(defun todo-write-module-load ()
+(defun todo-write-module-load (&optional again)
   "Load the module if it is not loaded, after downloading or building it.
 Signal a `todo-write-error' that names the remedy if that fails.  During
 redisplay, in a timer and in a process filter, do not load it: signal
-that error, and show the user a message with a button."
-  (interactive)
+that error, and show the user a message with a button.
+
+Non-nil AGAIN, interactively a prefix argument, downloads or builds it
+although there is one.  If that is loaded, the new one counts from the
+next session on."
+  (interactive "P")
   (when (called-interactively-p 'any)
     (setq todo-write-module-declined nil))
-  (unless (featurep 'todo-write-dyn)
-    (when (todo-write-module--busy-p)
-      (todo-write-module--warn-missing "The module of todo-write is not loaded.")
-      (todo-write-module--error
-       "The module is not loaded.  The user gets it with M-x todo-write-module-load"))
-    (todo-write-module--load))
-  (todo-write-module--check-loaded)
-  (when (called-interactively-p 'any)
-    (message "The module is loaded")))
+  (let* ((loaded (featurep 'todo-write-dyn))
+         (again (or again (and loaded (called-interactively-p 'any)
+                               (todo-write-module--unfit (todo-write-module-find))))))
+    (when again
+      (todo-write-module-get "todo-write-dyn" "The module of todo-write is to be replaced."))
+    (unless loaded
+      (when (todo-write-module--busy-p)
+        (todo-write-module--warn-missing "The module of todo-write is not loaded.")
+        (todo-write-module--error
+         "The module is not loaded.  The user gets it with M-x todo-write-module-load"))
+      (todo-write-module--load))
+    (if (and again loaded)
+        (message "The module is installed; restart Emacs to use it")
+      (todo-write-module--check-loaded)
+      (when (called-interactively-p 'any)
+        (message "The module is loaded")))))
 
 (defun todo-write-module--load ()
   "Load the module, after getting it if it is missing."
@@ -280,10 +291,8 @@ REASON is a sentence that says why it is needed."
        (file-name-nondirectory (todo-write-module--installed name))
        (abbreviate-file-name (todo-write-module-folder))))
      ((equal name "todo-write-mcp") "Get it with M-x todo-write-mcp-setup")
-     (t (mapconcat (lambda (way)
-                     (format "%s it with M-x todo-write-module-%s"
-                             (capitalize (symbol-name (car way))) (car way)))
-                   ways ", or ")))))
+     (t (format "%s it with M-x todo-write-module-load"
+                (mapconcat (lambda (way) (capitalize (symbol-name (car way)))) ways " or "))))))
 
 (defun todo-write-module--installed (name)
   "Return the name of the installed file of NAME."
@@ -307,15 +316,6 @@ Leave no file behind if WRITE signals an error."
                                      name (error-message-string err))))
       (when (and new (file-exists-p new)) (delete-file new)))))
 
-(defun todo-write-module--get-and-load (get)
-  "Call GET with the module's name, and load the module."
-  (let ((loaded (featurep 'todo-write-dyn)))
-    (funcall get "todo-write-dyn")
-    (if loaded
-        (message "The module is installed; restart Emacs to use it")
-      (todo-write-module-load)
-      (message "The module is loaded"))))
-
 ;;; Downloading
 
 (defun todo-write-module-machine ()
@@ -337,12 +337,6 @@ Leave no file behind if WRITE signals an error."
         (when (re-search-forward
                (format "^\\([0-9a-f]\\{64\\}\\)  \\(http.*/%s\\)$" (regexp-quote file)) nil t)
           (cons (match-string 2) (match-string 1)))))))
-
-;;;###autoload
-(defun todo-write-module-download ()
-  "Download the release's module for this machine, and load it."
-  (interactive)
-  (todo-write-module--get-and-load #'todo-write-module--download))
 
 (defun todo-write-module--download (name)
   "Download NAME and install it, or signal `todo-write-error'.
@@ -492,13 +486,6 @@ Emacs started from a desktop may lack the folder of rustup in its path."
      ((not (file-writable-p (todo-write-module-folder)))
       (format "%s cannot be written; set todo-write-module-directory"
               (abbreviate-file-name (todo-write-module-folder)))))))
-
-;;;###autoload
-(defun todo-write-module-build ()
-  "Build the module with cargo, and load it.
-\\<global-map>\\[keyboard-quit] stops waiting; the build goes on."
-  (interactive)
-  (todo-write-module--get-and-load #'todo-write-module--build))
 
 (defun todo-write-module--build (name)
   "Build NAME with cargo and install it, or signal `todo-write-error'."

@@ -175,11 +175,16 @@ of the agent's settings."
     ("Markdown with files and lines" 'work)
     (_ 'markdown)))
 
+(defun todo-write-org--in-text-p (_command buffer)
+  "Return non-nil if BUFFER has text, as Org or Markdown.  For `M-x'."
+  (with-current-buffer buffer (derived-mode-p 'text-mode)))
+
 ;;;###autoload
 (defun todo-write-insert-org (thread)
   "Insert the plan of THREAD at point as an Org check list.
 In an Org buffer, put it under a heading with the plan's title and a
 statistics cookie.  Interactively, a prefix argument asks for THREAD."
+  (declare (completion todo-write-org--in-text-p))
   (interactive (list (if current-prefix-arg (todo-write-read-thread "Insert the plan of: ")
                        (todo-write-here-thread))))
   (barf-if-buffer-read-only)
@@ -245,6 +250,7 @@ region or at point, and ask for the title of a plan; any other name is
 the key of a new thread, by default that of the buffer.  Return the
 outcome, as `todo-write' does; signal a `user-error' if there is no
 check list or the store refuses it."
+  (declare (completion todo-write-org--in-text-p))
   (interactive
    (let ((bounds (todo-write-org--bounds)))
      (list (todo-write-read-thread "Make this the plan of: " (buffer-name))

@@ -79,6 +79,7 @@ DRAW is also for `revert-buffer'."
 
 (defun todo-write-page-click (event)
   "Do what RET does where EVENT, a click, was, if something can be pressed there."
+  (declare (completion ignore))
   (interactive "e")
   (mouse-set-point event)
   (when (or (button-at (point)) (get-text-property (point) 'tabulated-list-id))

@@ -49,7 +49,6 @@ threads, and the id of the session follows ARGUMENT.")
       (user-error "The folder of this session does not exist any more"))
     (file-name-as-directory folder)))
 
-;;;###autoload
 (defun todo-write-resume-session (thread)
   "Resume the session of THREAD, which has ended, after a question.
 That runs Claude Code or Codex, in the folder of the project, in the

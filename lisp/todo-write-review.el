@@ -81,6 +81,8 @@ that they were marked as reviewed."
      ("S" "Tell the agent…" todo-write-tell))
     . ,(seq-take todo-write-menu-common 2)))
 
+(define-key todo-write-review-mode-map "q" #'quit-window)
+
 (define-derived-mode todo-write-review-mode todo-write-visit-diff-mode "Review"
   "Major mode of what an agent changed since you last looked.
 The keys of `diff-mode' act on the files; a hunk that you take back marks

@@ -354,7 +354,6 @@ Signal a `user-error' if no task has started."
   "Return the rows of THREAD's timeline, or signal a `user-error'."
   (or (todo-write-timeline--rows thread) (user-error "No task has started yet")))
 
-;;;###autoload
 (defun todo-write-export-timeline (thread file)
   "Save the timeline of THREAD as FILE.
 FILE ends in .svg for an image or in .org for a table; signal a

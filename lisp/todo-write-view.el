@@ -37,11 +37,8 @@
 (require 'todo-write-view-rows)
 (require 'todo-write-visit)
 
-(defcustom todo-write-view-buffer-name "*efrit-todos*"
-  "Name of the buffer that shows a plan live."
-  :type 'string
-  :group 'todo-write-view
-  :package-version '(todo-write . "0.2.0"))
+(defconst todo-write-view-buffer-name "*efrit-todos*"
+  "Name of the buffer that shows a plan live.")
 
 ;;; The mode
 

@@ -222,7 +222,7 @@ they are.  Signal a `user-error' if nothing is recorded."
       (goto-char (point-min))
       (pop-to-buffer (current-buffer)))))
 
-;;;###autoload
+;;;###autoload (autoload 'todo-write-show-diff "todo-write-visit")
 (defun todo-write-show-diff (thread &optional id path)
   "Show the recorded changes of item ID of THREAD as a diff.
 ID is as in `todo-write-work': nil shows all changes of the plan.  PATH,

@@ -537,50 +537,47 @@ Keep one task in_progress, and mark tasks completed as you finish them.")
 ;;;###autoload
 (defun todo-write-forget (thread)
   "Forget THREAD: its list, its history and its journal.
-Signal `todo-write-journal-error' if a journal cannot be deleted.  If
-another Emacs has one open, nothing is deleted."
-  (interactive (list (todo-write-read-thread "Forget thread: ")))
-  (todo-write-core-configure)
-  (let ((inhibit-quit t))
-    (remhash thread todo-write-core-token-runs)
-    (todo-write-core-call todo-write-dyn--forget thread)
-    (todo-write-events-dispatch thread 'forgotten)))
+THREAD may be a list of threads.  Signal `todo-write-journal-error' if a
+journal cannot be deleted.  If another Emacs has one open, nothing is
+deleted.  Interactively, a prefix argument forgets all plans of a project,
+after a question."
+  (interactive (list (if current-prefix-arg (todo-write--read-project-to-forget)
+                       (todo-write-read-thread "Forget thread: "))))
+  (if (and (consp thread) (proper-list-p thread) (seq-every-p #'stringp thread))
+      (mapc #'todo-write-forget thread)
+    (todo-write-core-configure)
+    (let ((inhibit-quit t))
+      (remhash thread todo-write-core-token-runs)
+      (todo-write-core-call todo-write-dyn--forget thread)
+      (todo-write-events-dispatch thread 'forgotten))))
 
-;;;###autoload
-(defun todo-write-forget-project (project)
-  "Forget all threads of PROJECT, a folder, with their histories and journals.
-Return their number.  Journals hold what agents said and changed.
-Interactively, ask about the current project first."
-  (interactive (list (read-directory-name "Forget all plans of project: "
-                                          (todo-write--project))))
-  (let* ((root (todo-write--root project))
+(defun todo-write--read-project-to-forget ()
+  "Read a project; return its threads if the user wants to delete them."
+  (let* ((root (todo-write--root (read-directory-name "Forget all plans of project: "
+                                                      (todo-write--project))))
+         (name (abbreviate-file-name root))
          (threads (seq-filter (lambda (thread)
                                 (let ((own (plist-get (todo-write-about thread) :project)))
                                   (and (stringp own)
                                        (equal (file-name-as-directory own) root))))
                               (todo-write-threads)))
          (count (length threads)))
-    (when (and (called-interactively-p 'interactive) (null threads))
-      (user-error "No plan of %s" (abbreviate-file-name root)))
-    (when (or (not (called-interactively-p 'interactive))
-              (yes-or-no-p (format "Delete %d plan%s of %s, with all that is recorded? "
-                                   count (if (= count 1) "" "s") (abbreviate-file-name root))))
-      (mapc #'todo-write-forget threads)
-      count)))
+    (when (zerop count)
+      (user-error "No plan of %s" name))
+    (unless (yes-or-no-p (format "Delete %d plan%s of %s, with all that is recorded? "
+                                 count (if (= count 1) "" "s") name))
+      (user-error "Nothing is deleted"))
+    threads))
 
-;;;###autoload
 (defun todo-write-prune ()
   "Delete old journals; return the number of deleted ones.
 `todo-write-journal-days' and `todo-write-journal-count' are the limits.
 This is also done once per session, at the first use of the package."
-  (interactive)
   (todo-write-core-call todo-write-dyn--prune todo-write-journal-days todo-write-journal-count nil))
 
-;;;###autoload
 (defun todo-write-restore (&optional thread)
   "Load THREAD from its journal; return its key, or nil if it has none.
 THREAD defaults to the newest thread of the current project."
-  (interactive)
   (let ((key (or thread (todo-write-plan-newest-of-project))))
     (unless (or (null key) (stringp key))
       (todo-write-core-wrong "thread" key "a string"))
@@ -588,8 +585,6 @@ THREAD defaults to the newest thread of the current project."
       ;; The journal has the project; no remote folder is asked for the current one.
       (let ((default-directory "~/"))
         (todo-write-events-open key))
-      (when (called-interactively-p 'interactive)
-        (message "Restored the plan"))
       key)))
 
 (defun todo-write-transcript-describe (file)

@@ -248,7 +248,7 @@ the user or write a mail."
   (todo-write-download-tests--with "todo-write-dyn-for-another-machine" "" ""
     (should (string-match-p
              (concat "no todo-write-dyn to download for " (todo-write-module-machine))
-             (error-message-string (should-error (todo-write-module-download)
+             (error-message-string (should-error (todo-write-module--download "todo-write-dyn")
                                                  :type 'todo-write-error))))))
 
 (ert-deftest todo-write-download-starts-only-after-a-yes ()
@@ -270,7 +270,7 @@ the user or write a mail."
   (todo-write-download-tests--with "todo-write-dyn" "" ""
     (let ((todo-write-module-source 'ask))
       (should (string-match-p
-               "It is missing.  Download it with M-x todo-write-module-download"
+               "It is missing.  Download it with M-x todo-write-module-load"
                (error-message-string (should-error (todo-write-module-get
                                                     "todo-write-dyn" "It is missing."))))))
     (should-not (file-exists-p todo-write-module-directory))))

@@ -306,15 +306,50 @@ TYPE is `defun' by default, or `defvar'."
                       (and (boundp symbol) (keymapp (symbol-value symbol))
                            (string-suffix-p "-mode-map" (symbol-name symbol)))))))
     (dolist (table tables)
-      (let ((rows (todo-write-manual-rows table))
-            (map (symbol-value (intern table))))
-        (should-not (seq-difference (todo-write-manual-bindings map) rows))
+      (let* ((own (todo-write-manual-rows table))
+             (common (seq-remove (lambda (row) (assoc (car row) own))
+                                 (todo-write-manual-rows "keys-of-all-buffers")))
+             (mode (intern (string-remove-suffix "-map" table)))
+             (map (symbol-value (intern table))))
+        (should-not (seq-difference (todo-write-manual-bindings map) (append own common)))
+        (should-not (seq-intersection own (todo-write-manual-rows "keys-of-all-buffers")))
         (with-temp-buffer
-          (funcall (intern (string-remove-suffix "-map" table)))
-          (pcase-dolist (`(,key . ,command) rows)
+          (funcall mode)
+          (pcase-dolist (`(,key . ,command)
+                         (append own (when (rassoc '(todo-write-switch)
+                                                   (todo-write-manual--menu mode))
+                                       common)))
             (should (equal (list table key command)
                            (list table key
                                  (symbol-name (key-binding (kbd key))))))))))))
+
+(defun todo-write-manual--menu (mode)
+  "Return the keys and commands of the menu of MODE, lists (KEY COMMAND)."
+  (mapcar (pcase-lambda (`(,key ,_ ,command . ,_)) (list key command))
+          (mapcan (lambda (group) (copy-sequence (cdr group))) (get mode 'todo-write-menu))))
+
+(defun todo-write-manual--offered ()
+  "Return the commands that `M-x' offers outside our buffers, all files loaded."
+  (with-temp-buffer
+    (cl-loop with here = (current-buffer)
+             for name in (all-completions "todo-write-" obarray #'commandp)
+             when (command-completion-default-include-p (intern name) here)
+             ;; Tests and the transients of the menu have commands, too.
+             unless (string-match-p "--\\|-tests?-\\|-transient\\'" name)
+             collect name)))
+
+(ert-deftest todo-write-commands-offered-everywhere-are-about-thirty ()
+  (let ((offered (todo-write-manual--offered)))
+    (should (member "todo-write-show" offered))
+    (should (<= (length offered) 32))
+    ;; Before their files are loaded, no others are offered.
+    (todo-write-manual-mark-autoloads)
+    (should-not
+     (cl-loop for name in (all-completions "todo-write-" obarray #'commandp)
+              when (get (intern name) 'todo-write-manual-autoload)
+              unless (or (member name offered) (eq (get (intern name) 'completion-predicate)
+                              'todo-write-org--in-text-p))
+              collect name))))
 
 ;;; Links
 

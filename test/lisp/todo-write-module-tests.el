@@ -187,8 +187,7 @@ It records the depth of the deepest minibuffer."
   (let ((commands (todo-write-module-tests--commands)))
     (should (assq 'todo-write-show commands))
     (pcase-dolist (`(,command . ,library) commands)
-      (unless (memq command '(todo-write-module-build todo-write-module-download
-                                todo-write-follow))
+      (unless (eq command 'todo-write-follow)
         (ert-info ((symbol-name command))
           (should (eq (todo-write-test-child
                        `(let ((todo-write-directory (make-temp-file "first" t)) (noninteractive nil)
@@ -210,7 +209,7 @@ It records the depth of the deepest minibuffer."
       (should-not (string-match-p "\\bOr\\b" text)))
     (todo-write-copy-put-sources)
     (should (string-match-p
-             "is missing.  Build it with M-x todo-write-module-build"
+             "is missing.  Build it with M-x todo-write-module-load"
              (todo-write-copy-emacs '(todo-write-state "a"))))))
 
 (ert-deftest todo-write-module-without-cargo-says-what-to-get ()

@@ -201,8 +201,11 @@ deleted file mode 100644
     (cl-letf (((symbol-function 'read-directory-name)
                (lambda (_prompt &optional _dir _default must-match &rest _)
                  (should-not must-match)
-                 "/p")))
-      (should (equal (call-interactively #'todo-write-forget-project) 2)))
+                 "/p"))
+              ((symbol-function 'yes-or-no-p)
+               (lambda (prompt) (string-prefix-p "Delete 2 plans of /p/" prompt))))
+      (let ((current-prefix-arg '(4)))
+        (call-interactively #'todo-write-forget)))
     (should (equal (todo-write-threads) '("c")))))
 
 (ert-deftest todo-write-a-copy-has-the-files-and-lines-of-each-task ()
