@@ -77,11 +77,10 @@ For a linked worktree, that is REPOSITORY/WORKTREE."
 (defun todo-write-agent-label (agent)
   "Return the title of AGENT, else its first prompt, its folder, program or key.
 A key that the host chose says more than its program."
-  (todo-write-row-line (or (plist-get agent :title)
-                           (todo-write-plan-title (plist-get agent :thread))
-                           (and (string-search ":" (plist-get agent :thread))
-                                (plist-get agent :agent))
-                           (plist-get agent :thread))))
+  (todo-write-row-line (todo-write-plan-name
+                        (plist-get agent :thread) (plist-get agent :title)
+                        (and (string-search ":" (plist-get agent :thread))
+                             (plist-get agent :agent)))))
 
 (defun todo-write-agent-reason (agent)
   "Return why AGENT does what it does, as a line, or nil if its host does not say.

@@ -180,11 +180,12 @@ A thousand sessions may begin at once: the others are looked at later."
 
 ;;; Saying
 
-(defun todo-write-hands--name (thread)
-  "Return the name of the agent of THREAD, with its title."
+(defun todo-write-hands--name (thread unnamed)
+  "Return the name of the agent of THREAD, with its title.
+UNNAMED stands for an agent without a name."
   (let ((title (plist-get (todo-write-summary thread) :title))
-        (agent (or (plist-get (todo-write-about thread) :agent) "The agent")))
-    (concat (capitalize (todo-write-row-line agent 20))
+        (agent (plist-get (todo-write-about thread) :agent)))
+    (concat (if agent (capitalize (todo-write-row-line agent 20)) unnamed)
             (if title (format " (%s)" (todo-write-row-line title 30)) ""))))
 
 (defun todo-write-hands--words (thread path other whole)
@@ -192,10 +193,10 @@ A thousand sessions may begin at once: the others are looked at later."
 OTHER is as in `todo-write-hands--clashes'.  Unless WHOLE is non-nil, leave
 out which agent it is."
   (let ((file (todo-write-row-file-name path 40)))
-    (concat (if whole (concat (todo-write-hands--name thread) " changed ") "changed ")
+    (concat (if whole (concat (todo-write-hands--name thread "The agent") " changed ") "changed ")
             file
             (if (bufferp other) ", which you are editing"
-              (format ", as %s does" (todo-write-hands--name other))))))
+              (format ", as %s does" (todo-write-hands--name other "another agent"))))))
 
 (defun todo-write-hands-note (thread)
   "Return which file THREAD's agent changed while another hand edits it, or nil.

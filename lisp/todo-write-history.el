@@ -318,7 +318,7 @@ Their ids are numbers of revisions, nil for the heading of a list, and t
 for the line of the earlier ones."
   (append
    (cl-loop
-    with turns = (cdr (todo-write-turns-headings todo-write-view-thread most-positive-fixnum))
+    with turns = (todo-write-turns-all todo-write-view-thread)
     for (revision . earlier) on (butlast revisions hidden)
     ;; The last one shown followed the newest hidden one.
     for previous = (or (car earlier) (nth (- (length revisions) hidden) revisions))
@@ -336,13 +336,9 @@ The prompt that led to it is in TURNS, headings as from
 `todo-write-turns-headings'."
   (propertize
    (format "%s %s%s" (todo-write-text-shape 'edge)
-           (if-let* ((turn (seq-find (lambda (turn)
-                                       (<= (plist-get turn :began)
-                                           (plist-get revision :timestamp)))
-                                     turns))
-                     (prompt (plist-get turn :prompt)))
-               (concat (todo-write-text-shape 'quote) (todo-write-row-line prompt 60)
-                       (todo-write-text-shape 'unquote) ": ")
+           (if-let* ((name (todo-write-turns-name
+                            (todo-write-turns-heading-at turns (plist-get revision :timestamp)))))
+               (concat name ": ")
              "")
            (if (plist-get revision :replaces)
                (format "a new list began, with %s"

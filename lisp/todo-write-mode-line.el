@@ -349,9 +349,8 @@ AFTER are texts to add, which do not count for WIDTH."
          (items (todo-write-items thread))
          (shown (todo-write-row-excerpt items todo-write-mode-line-help-lines)))
     (todo-write-row-string
-      (insert (todo-write-row-plain (or (plist-get summary :title)
-                                        (todo-write-plan-title thread)
-                                        "Plan"))
+      (insert (todo-write-row-plain (todo-write-plan-name
+                                    thread (plist-get summary :title) "Plan"))
               "\n")
       (seq-doseq (item shown)
         (todo-write-row-insert item (todo-write-row-kind item paused) nil 72))

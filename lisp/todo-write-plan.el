@@ -144,6 +144,11 @@ key that reads as a name: those of sessions have a colon."
         (and project (string-search ":" thread)
              (file-name-nondirectory (directory-file-name project))))))
 
+(defun todo-write-plan-name (thread title &optional otherwise)
+  "Return what to call THREAD: TITLE, or else its first prompt or its folder.
+If there is none of these, return OTHERWISE, by default the key."
+  (or title (todo-write-plan-title thread) otherwise thread))
+
 (defun todo-write-plan-refused (thread time)
   "Return how many calls of the agent of THREAD were refused after TIME.
 TIME is in milliseconds since the epoch.  Those count that are among the

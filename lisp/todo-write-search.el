@@ -73,9 +73,8 @@ newest first.  Say which journals cannot be read.  `C-g' quits."
       (dolist (problem unreadable)
         (message "%s" problem))
       (dolist (place places places)
-        (unless (plist-get place :title)
-          (let ((thread (plist-get place :thread)))
-            (plist-put place :title (or (todo-write-plan-title thread) thread))))))))
+        (plist-put place :title (todo-write-plan-name (plist-get place :thread)
+                                                      (plist-get place :title)))))))
 
 (defun todo-write-search--read ()
   "Read the arguments of `todo-write-search'."
@@ -119,15 +118,19 @@ Signal a `user-error' if TEXT is blank or nothing is found."
 
 (defun todo-write-search--show-places (places)
   "Show PLACES, and say how many they are in the mode line."
-  (let ((regexp (regexp-opt (split-string todo-write-search--text))))
+  (let ((regexp (regexp-opt (split-string todo-write-search--text)))
+        (turns (when todo-write-view-thread
+                 (let ((all (todo-write-turns-all todo-write-view-thread)))
+                   (and (seq-some #'todo-write-turns-name all) all)))))
     (setq tabulated-list-entries
-          (mapcar (lambda (place) (todo-write-search--entry place regexp)) places)
+          (mapcar (lambda (place) (todo-write-search--entry place regexp turns)) places)
           tabulated-list-format
           (vconcat '(("Age" 6 todo-write-search--newer-p))
                    (unless todo-write-view-thread
                      `(("Plan" ,(min 30 (todo-write-page-column-width
                                          "Plan" tabulated-list-entries 1))
                         t)))
+                   (when turns '(("Prompt" 24 t)))
                    '(("What" 7 t) ("Text" 0)))
           mode-line-process
           (format ": %s%s" (todo-write-text-count (length places) "place")
@@ -140,8 +143,9 @@ Signal a `user-error' if TEXT is blank or nothing is found."
   "Return non-nil if the place of ENTRY is newer than that of OTHER."
   (> (plist-get (car entry) :timestamp) (plist-get (car other) :timestamp)))
 
-(defun todo-write-search--entry (place regexp)
-  "Return the entry of PLACE; what REGEXP matches is highlighted."
+(defun todo-write-search--entry (place regexp turns)
+  "Return the entry of PLACE; what REGEXP matches is highlighted.
+TURNS are the headings of its plan's turns, newest first, or nil."
   (let* ((case-fold-search t)
          (line (todo-write-row-line (plist-get place :line)))
          (title (todo-write-row-line (plist-get place :title)))
@@ -155,6 +159,12 @@ Signal a `user-error' if TEXT is blank or nothing is found."
                              'face 'todo-write-time))
            (unless todo-write-view-thread
              (list (todo-write-text-helped (propertize title 'face 'bold))))
+           (when turns
+             (list (propertize (or (todo-write-turns-name
+                                    (todo-write-turns-heading-at
+                                     turns (plist-get place :timestamp)))
+                                   "")
+                               'face 'todo-write-prompt)))
            (list (propertize (alist-get (plist-get place :type) todo-write-search--words
                                         "said" nil #'equal)
                              'face 'todo-write-time)
@@ -182,7 +192,8 @@ Signal a `user-error' if TEXT is blank or nothing is found."
 
 (defun todo-write-search--goto-entry (place)
   "Show what was said or run at PLACE in its story, in full, and move there.
-Return nil if the story does not have it."
+What the story does not have leads to the prompt of its time.  Return nil
+if that is not known, either."
   (let* ((turn (todo-write-turns-at todo-write-view-thread (plist-get place :timestamp)))
          (part (or (plist-get place :item) (cons 'turn turn)))
          (entry (seq-find (lambda (entry)
@@ -193,12 +204,14 @@ Return nil if the story does not have it."
                                             (todo-write-story-entry-result entry))))
                           (and (or (stringp part) turn)
                                (todo-write-story-entries todo-write-view-thread part)))))
-    (when (and entry (todo-write-view-move-goto-entry part (todo-write-story-entry-key entry)))
+    (cond
+     ((and entry (todo-write-view-move-goto-entry part (todo-write-story-entry-key entry)))
       ;; Below the line of the entry, its output has the line itself.
       (when (search-forward (plist-get place :line)
                             (next-single-property-change (point) 'button nil (point-max)) t)
         (forward-line 0))
-      t)))
+      t)
+     ((and turn (not (stringp part))) (todo-write-view-move-goto-turn turn)))))
 
 (defun todo-write-search--place ()
   "Return the place at point, or signal a `user-error'."

@@ -49,7 +49,7 @@ It is that of an ancestor, or of a process with the same terminal."
 
 (defun todo-write-terminal--tmux (&rest arguments)
   "Return the lines that tmux prints with ARGUMENTS.
-There are none without tmux, or without a server of it."
+If there is no tmux, or no server of it, return nil."
   (let ((default-directory (expand-file-name "/")))
     (ignore-errors (apply #'process-lines "tmux" arguments))))
 

@@ -6,8 +6,8 @@
 ;;; Commentary:
 
 ;; `T' in a plan, or `M-x todo-write-timeline', shows a row for each task that has
-;; started, with a bar for each interval in which it was in progress; `X' saves it
-;; as SVG or Org.
+;; started, with a bar for each interval in which it was in progress, below the
+;; prompt for which it began; `? X' saves it as SVG or Org.
 
 ;;; Code:
 
@@ -24,6 +24,7 @@
 (require 'todo-write-page)
 (require 'todo-write-row)
 (require 'todo-write-text)
+(require 'todo-write-turns)
 (require 'todo-write-view-move)
 
 (defface todo-write-timeline-bar '((t :inherit success))
@@ -227,8 +228,29 @@ begin at Y and are HEIGHT high."
                (rows (todo-write-timeline--folded rows waits))
                (span (todo-write-timeline--span rows)))
           (todo-write-timeline--insert-scale whole waits label columns)
-          (dolist (row rows)
-            (todo-write-timeline--insert-row row span label columns)))))))
+          (cl-loop
+           with turns = (todo-write-turns-all thread)
+           with last = nil
+           for row in rows
+           for turn = (todo-write-turns-heading-at
+                       turns (caar (or (plist-get row :times) (plist-get row :intervals))))
+           do (unless (eq turn last)
+                (setq last turn)
+                (todo-write-timeline--insert-turn turn))
+           (todo-write-timeline--insert-row row span label columns)))))))
+
+(defun todo-write-timeline--insert-turn (turn)
+  "Insert the prompt of TURN, a heading, as a button, if it has one."
+  (when-let* ((name (todo-write-turns-name turn))
+              (start (point)))
+    (insert (todo-write-row-fit
+             (concat " " (propertize name 'face 'todo-write-prompt)) "" todo-write-page-width)
+            "\n")
+    (todo-write-row-make-button
+     start (point) 'todo-write-button
+     (todo-write-text-help (concat (todo-write-row-line (plist-get turn :prompt))
+                                   "\nRET, mouse-1: go to the prompt"))
+     'todo-write-turn (plist-get turn :turn))))
 
 (defun todo-write-timeline--insert-scale (span waits label columns)
   "Insert the line above the bars: when SPAN begins and ends, and its WAITS.
@@ -261,12 +283,14 @@ such.  Signal a `user-error' if there is no thread."
     (forward-line 2)))
 
 (defun todo-write-timeline-goto ()
-  "Go to the task at point in its plan."
+  "Go to the task or the prompt at point in its plan."
   (interactive nil todo-write-timeline-mode)
-  (let ((id (or (get-text-property (point) 'todo-write-id) (user-error "No task here"))))
+  (let* ((turn (get-text-property (point) 'todo-write-turn))
+         (id (or turn (get-text-property (point) 'todo-write-id) (user-error "No task here"))))
     (with-current-buffer (todo-write-show todo-write-view-thread t)
-      (or (todo-write-view-move-goto-any id)
-          (todo-write-history-open-of todo-write-view-thread id)))))
+      (cond (turn (todo-write-view-move-goto-turn turn))
+            ((todo-write-view-move-goto-any id))
+            (t (todo-write-history-open-of todo-write-view-thread id))))))
 
 ;;; Times as files
 

@@ -12,6 +12,8 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'todo-write)
+(require 'todo-write-row)
+(require 'todo-write-text)
 
 (declare-function todo-write-dyn--turn-headings "todo-write-dyn" (thread most))
 
@@ -35,14 +37,27 @@ first:
   :outside   t if files were changed or commands run outside any item"
   (todo-write-core-call todo-write-dyn--turn-headings thread most))
 
+(defun todo-write-turns-all (thread)
+  "Return the headings of all turns of THREAD, newest first."
+  (cdr (todo-write-turns-headings thread most-positive-fixnum)))
+
+(defun todo-write-turns-heading-at (headings time)
+  "Return that of HEADINGS, newest first, whose turn was at TIME, in milliseconds.
+Before the first turn, that is the first one.  Return nil if there are no
+headings."
+  (or (seq-find (lambda (heading) (<= (plist-get heading :began) time)) headings)
+      (car (last headings))))
+
 (defun todo-write-turns-at (thread time)
   "Return the number of the turn of THREAD at TIME, in milliseconds, or nil.
 Before the first turn, that is the first one."
-  (pcase-let ((`(,count . ,headings) (todo-write-turns-headings thread most-positive-fixnum)))
-    (and (> count 0)
-         (plist-get (or (seq-find (lambda (heading) (<= (plist-get heading :began) time)) headings)
-                        (car (last headings)))
-                    :turn))))
+  (plist-get (todo-write-turns-heading-at (todo-write-turns-all thread) time) :turn))
+
+(defun todo-write-turns-name (heading)
+  "Return the prompt of HEADING in quotes, a line, or nil if it has none."
+  (when-let* ((prompt (plist-get heading :prompt)))
+    (concat (todo-write-text-shape 'quote) (todo-write-row-line prompt 60)
+            (todo-write-text-shape 'unquote))))
 
 (defun todo-write-turns-events (thread number)
   "Return what happened to the tasks of THREAD in its turn NUMBER, in no order.

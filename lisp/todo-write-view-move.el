@@ -160,6 +160,17 @@ PART is the id of a task, or (turn . N).  Return nil if it is not shown."
                       key)))
     (goto-char start)))
 
+(defun todo-write-view-move-goto-turn (number)
+  "Open the turn NUMBER and move point to its heading; return nil if it has none."
+  (todo-write-view-move--open (cons 'turn number))
+  (todo-write-view-draw-redraw nil t)
+  (goto-char (point-max))
+  (when-let* ((match (text-property-search-backward 'todo-write-part (cons 'turn number)
+                                                    #'equal)))
+    (goto-char (prop-match-beginning match))
+    (forward-line 0)
+    (point)))
+
 (defun todo-write-view-move--has-p (items id)
   "Return non-nil if one of ITEMS, a list of plists, has ID."
   (seq-some (lambda (item) (equal id (plist-get item :id))) items))

@@ -61,6 +61,37 @@
       (with-current-buffer (todo-write-history "a")
         (should (string-match-p ". “Rake the path”: the plan began$" (buffer-string)))))))
 
+(ert-deftest todo-write-timeline-and-search-name-prompts-and-lead-to-them ()
+  (todo-write-test-with-view
+    (todo-write-observe "a" "INTENT" "Rake the path")
+    (todo-write-test-write "a" '("Rake" "in_progress"))
+    (let ((then (todo-write-core-now)))
+      ;; The second prompt comes later than the first task.
+      (todo-write-test-wait (lambda () (> (todo-write-core-now) then))))
+    (todo-write-observe "a" "INTENT" "Weed the bed")
+    (todo-write-test-write "a" '("Rake" "completed") '("Weed" "in_progress"))
+    (todo-write-test-observe "a" "MESSAGE" "Pulling thistles")
+    (let ((shown-p (lambda (prompt)
+                     (with-current-buffer (window-buffer)
+                       (and (eq major-mode 'todo-write-view-mode)
+                            (string-search prompt (buffer-substring (point)
+                                                                    (line-end-position))))))))
+      (save-window-excursion
+        (with-current-buffer (todo-write-timeline "a")
+          (should (string-match-p "“Rake the path”\n.*Rake.*\n.*“Weed the bed”\n.*Weed"
+                                  (buffer-string)))
+          (search-forward "“Weed")
+          (todo-write-timeline-goto))
+        (should (funcall shown-p "Weed the bed")))
+      (save-window-excursion
+        (with-current-buffer (todo-write-search "thistles" "a")
+          (should (string-match-p "“Weed the bed” +said +Pulling" (buffer-string)))
+          (kill-buffer))
+        (with-current-buffer (todo-write-search "path" "a")
+          (todo-write-search-goto))
+        (should (funcall shown-p "Rake the path"))
+        (kill-buffer "*todo-write-search*")))))
+
 (ert-deftest todo-write-history-index-shows-one-and-what-is-between-two ()
   (todo-write-history-tests--with-index '(("One") ("One" "Two") ("One" "Two" "Three"))
     (todo-write-test-press "n")

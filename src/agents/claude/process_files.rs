@@ -172,8 +172,8 @@ impl ProcessFile {
 }
 
 impl Process {
-    /// Parses a file: the process, and the name of its job. There is none for the file of a process in a
-    /// container, whose id means another process here, or of one that has no session yet.
+    /// Parses a file: the process, and the name of its job. Returns `None` for a process in a container,
+    /// whose id means another process here, and for one that has no session yet.
     fn parse(pid: u32, path: &Path, bytes: &[u8]) -> Option<(Process, Option<String>)> {
         let file: Value = serde_json::from_slice(bytes).ok()?;
         let text = |key: &str| file.get(key).and_then(Value::as_str).map(str::to_owned);
