@@ -31,6 +31,8 @@
 (require 'todo-write-resume)
 (require 'todo-write-row)
 (require 'todo-write-text)
+(require 'todo-write-view-move)
+(require 'todo-write-visit)
 
 (defconst todo-write-list-hours 12
   "Hours for which `todo-write-list' shows an idle agent.
@@ -79,6 +81,9 @@ session for another one."
      ("o" "Go to its buffer" todo-write-list-visit)
      ("C-o" "Look, stay here" todo-write-list-look)
      ("v" "Review what is new" todo-write-review)
+     ("=" "Show its diff" todo-write-show-diff)
+     ("S" "Tell it a line…" todo-write-tell)
+     ("i" "Information" todo-write-view-information)
      ("O" "Resume an ended session…" todo-write-resume-session)
      ("m" "Seen or unseen" todo-write-list-toggle-seen)
      ("d" "Dismiss" todo-write-list-dismiss)
@@ -464,37 +469,60 @@ On the count, show older agents."
       (todo-write-show thread))
     (todo-write-agent-see thread)))
 
-(defun todo-write-list--live-agent ()
-  "Return the agent at point; signal a `user-error' if it is of an earlier session."
-  (or (todo-write-agent (plist-get (todo-write-list--agent) :thread))
+(defun todo-write-list--threads-here ()
+  "Return the keys of the agents in the active region, else of that at point."
+  (if (not (use-region-p))
+      (list (plist-get (todo-write-list--agent) :thread))
+    (let ((end (region-end)) threads)
+      (save-excursion
+        (goto-char (region-beginning))
+        (forward-line 0)
+        (while (< (point) end)
+          (when (stringp (tabulated-list-get-id))
+            (push (tabulated-list-get-id) threads))
+          (forward-line)))
+      (or (nreverse threads) (user-error "No agent in the region")))))
+
+(defun todo-write-list--live-agents ()
+  "Return the agents in the region or at point that are not of an earlier session.
+Signal a `user-error' if there are none."
+  (or (delq nil (mapcar #'todo-write-agent (todo-write-list--threads-here)))
       (user-error "This agent is of an earlier session")))
 
 (defun todo-write-list-toggle-seen ()
-  "Toggle whether the agent at point counts as seen."
+  "Toggle whether the agent at point counts as seen.
+If the region is active, all agents in it get the mark of the first one."
   (interactive nil todo-write-list-mode)
-  (let* ((agent (todo-write-list--live-agent))
-         (unseen (not (eq 'unseen (plist-get agent :attention)))))
-    (when (plist-get agent :activity)
-      (user-error "Only an agent that is done is seen or unseen"))
-    (todo-write-agent-see (plist-get agent :thread) unseen)
+  (let* ((agents (or (seq-remove (lambda (agent) (plist-get agent :activity))
+                                 (todo-write-list--live-agents))
+                     (user-error "Only an agent that is done is seen or unseen")))
+         (unseen (not (eq 'unseen (plist-get (car agents) :attention)))))
+    (dolist (agent agents)
+      (todo-write-agent-see (plist-get agent :thread) unseen))
     (message "Marked as %s; m undoes" (if unseen "unseen" "seen"))))
 
 (defun todo-write-list-dismiss ()
-  "Toggle whether the agent at point counts as idle until its next transition."
+  "Toggle whether the agent at point counts as idle until its next transition.
+If the region is active, all agents in it are treated like the first one."
   (interactive nil todo-write-list-mode)
-  (let* ((agent (todo-write-list--live-agent))
-         (dismissed (not (plist-get agent :dismissed))))
-    (todo-write-agent-dismiss (plist-get agent :thread) dismissed)
-    (message (if dismissed "Dismissed until its next activity; d undoes"
+  (let* ((agents (todo-write-list--live-agents))
+         (dismissed (not (plist-get (car agents) :dismissed))))
+    (dolist (agent agents)
+      (todo-write-agent-dismiss (plist-get agent :thread) dismissed))
+    (message (if dismissed "Dismissed until the next activity; d undoes"
                "No longer dismissed"))))
 
 (defun todo-write-list-forget ()
-  "Forget the thread at point: its list, its history and its journal."
+  "Forget the thread at point, or all in the active region, after a question.
+That is its list, its history and its journal."
   (interactive nil todo-write-list-mode)
-  (let ((agent (todo-write-list--agent)))
-    (when (yes-or-no-p (format "Forget the plan of %s and its history? "
-                               (todo-write-agent-label agent)))
-      (todo-write-forget (plist-get agent :thread))
+  (let ((threads (todo-write-list--threads-here)))
+    (when (yes-or-no-p (if (cdr threads)
+                           (format "Forget the plans of %d agents and their histories? "
+                                   (length threads))
+                         (format "Forget the plan of %s and its history? "
+                                 (todo-write-agent-label (todo-write-list--agent)))))
+      (todo-write-forget threads)
       (todo-write-list--print))))
 
 (provide 'todo-write-list)

@@ -19,6 +19,7 @@
 (require 'todo-write-detail)
 (require 'todo-write-fold)
 (require 'todo-write-footer)
+(require 'todo-write-here)
 (require 'todo-write-page)
 (require 'todo-write-place)
 (require 'todo-write-row)
@@ -201,11 +202,11 @@ Else show its tmux pane, or say where the agent runs."
    (or todo-write-view-thread (user-error "There is no plan here yet"))))
 
 (defun todo-write-view-information ()
-  "Say what is known of the session of this plan.
+  "Say what is known of the session of this plan, or of the agent at point.
 That is its models, tokens, how full its context is, and what its program
 says that it cost."
-  (interactive nil todo-write-view-mode)
-  (let* ((thread (or todo-write-view-thread (user-error "There is no plan here yet")))
+  (interactive nil todo-write-view-mode todo-write-list-mode)
+  (let* ((thread (or (todo-write-here-thread-here) (user-error "There is no plan here yet")))
          (summary (todo-write-summary thread))
          (work (todo-write-work thread))
          (parts (delq nil (list (and (plist-get work :models)

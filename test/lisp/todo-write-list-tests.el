@@ -53,6 +53,24 @@
       (goto-char (point-min))
       (should (search-forward "Doing two")))))
 
+(ert-deftest todo-write-list-keys-act-on-all-agents-in-the-region ()
+  (todo-write-list-tests--with
+    (dolist (key '("a" "b" "c"))
+      (todo-write-test-write key "One"))
+    (with-current-buffer (todo-write-list)
+      (let ((transient-mark-mode t) question)
+        (goto-char (point-min))
+        (push-mark (point) t t)
+        (forward-line 2)
+        (cl-letf (((symbol-function 'yes-or-no-p)
+                   (lambda (prompt) (setq question prompt))))
+          (todo-write-test-press "k"))
+        (should (string-search "plans of 2 agents" question))
+        (should (= 1 (length (todo-write-threads))))
+        (deactivate-mark)
+        (goto-char (point-min))
+        (todo-write-test-press "i")))))
+
 (ert-deftest todo-write-list-tells-finished-agents-from-stopped-ones ()
   (todo-write-list-tests--with
     (pcase-dolist (`(,key ,status ,ending)
