@@ -33,6 +33,7 @@
 
 (defconst todo-write-commands--functions
   '((todo-write-agents . todo-write-agents-watch)
+    (todo-write-follow-sessions . todo-write-follow-sessions-began-in)
     (todo-write-list-read . todo-write-read-thread)
     (todo-write-unload . todo-write-unload-function))
   "The files of other functions that are called from below, (FILE . FUNCTION).

@@ -77,6 +77,20 @@ The hub finds out whether FOLDER is there, since Emacs would wait for it."
 
 ;;; Transcripts
 
+(defun todo-write-follow-sessions-began-in (id)
+  "Return the folder in which the session ID of Claude Code began, or nil.
+Its transcript on this machine has that; ID is one that no name can hide in."
+  (cl-loop
+   for (agent . home) in (todo-write-follow-sessions-homes)
+   when (and (eq agent 'claude) (not (todo-write-machines-remote-part home)))
+   thereis (let ((projects (expand-file-name "projects/" home)))
+             (cl-loop
+              for folder in (and (file-directory-p projects)
+                                 (directory-files projects t "\\`[^.]" t))
+              for file = (expand-file-name (concat id ".jsonl") folder)
+              when (file-regular-p file)
+              return (plist-get (todo-write-transcript-describe file) :folder)))))
+
 (defun todo-write-follow-sessions-searched (homes &optional scope names)
   "Return HOMES, a list of (AGENT . FOLDER), as the module takes them.
 SCOPE is \"all\" or \"project\", by default \"none\"; NAMES are those of

@@ -38,9 +38,14 @@ threads, and the id of the session follows ARGUMENT.")
                     (and (string-match-p todo-write-resume--id id)
                          (append command (list id))))))
 
-(defun todo-write-resume--folder (thread)
-  "Return the folder of the session of THREAD, or signal a `user-error'."
-  (let ((folder (plist-get (todo-write-about thread) :project)))
+(defun todo-write-resume--folder (thread command)
+  "Return the folder in which COMMAND resumes THREAD, or signal a `user-error'.
+Claude Code knows a session only in the folder in which it began, which
+may be below the project's."
+  (let ((folder (or (and (equal (car command) "claude")
+                         (not (todo-write-machines-of-thread thread))
+                         (todo-write-follow-sessions-began-in (car (last command))))
+                    (plist-get (todo-write-about thread) :project))))
     (when (or (todo-write-machines-of-thread thread)
               ;; With ".." in it, a name can expand to a remote one.
               (and folder (todo-write-machines-remote-part folder)))
@@ -51,14 +56,14 @@ threads, and the id of the session follows ARGUMENT.")
 
 (defun todo-write-resume-session (thread)
   "Resume the session of THREAD, which has ended, after a question.
-That runs Claude Code or Codex, in the folder of the project, in the
-terminal of `todo-write-terminal-function'.  Interactively, THREAD is that
-at point in the overview, else that of this buffer or of the current
-project."
+That runs Claude Code in the folder in which the session began, or Codex
+in that of the project, in the terminal of `todo-write-terminal-function'.
+Interactively, THREAD is that at point in the overview, else that of this
+buffer or of the current project."
   (interactive (list (todo-write-here-thread)))
   (let* ((command (or (todo-write-resume--command thread)
                       (user-error "Only sessions of Claude Code and Codex can be resumed")))
-         (default-directory (todo-write-resume--folder thread)))
+         (default-directory (todo-write-resume--folder thread command)))
     (when (or (todo-write-agents-pid thread)
               (memq (car (todo-write-activity thread)) '(working waiting)))
       (user-error "This session still runs; o goes there"))

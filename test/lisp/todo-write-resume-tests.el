@@ -40,6 +40,35 @@ Return what would be run, (FOLDER PROGRAM . ARGUMENTS), or the error."
       (todo-write-set-activity claude 'working)
       (should (string-search "still runs" (todo-write-resume-tests--run claude nil t))))))
 
+(ert-deftest todo-write-resume-runs-claude-where-its-session-began ()
+  (todo-write-test-with-shapes
+    (let* ((home (make-temp-file "home" t))
+           (below (file-name-as-directory (expand-file-name "src" home)))
+           (todo-write-follow-agents (list (cons 'claude home)))
+           (transcript (expand-file-name
+                        (format "projects/-x-src/%s.jsonl" todo-write-resume-tests--id) home)))
+      (unwind-protect
+          (cl-flet ((write (folder)
+                      (with-temp-file transcript
+                        (insert (json-encode
+                                 `((type . "user") (cwd . ,folder)
+                                   (sessionId . ,todo-write-resume-tests--id)
+                                   (timestamp . "2026-11-27T10:00:00.000Z") (uuid . "u")
+                                   (message . ((role . "user") (content . "Go")))))
+                                "\n"))))
+            (make-directory below)
+            (make-directory (file-name-directory transcript) t)
+            (write (directory-file-name below))
+            (should (equal (car (todo-write-resume-tests--run
+                                 (concat "claude:" todo-write-resume-tests--id) home t))
+                           below))
+            ;; What it says is not trusted.
+            (write "/tmp/../ssh:evil.example:/x")
+            (should (string-search "another machine"
+                                   (todo-write-resume-tests--run
+                                    (concat "claude:" todo-write-resume-tests--id) home t))))
+        (delete-directory home t)))))
+
 (ert-deftest todo-write-resume-runs-nothing-that-is-no-session-of-a-local-folder ()
   (todo-write-test-with-shapes
     (let ((folder temporary-file-directory))
