@@ -201,9 +201,10 @@ For `todo-write-events-functions'."
     ('change
      (todo-write-agents--update thread (todo-write-events-summary-after thread data)))
     ('state
-     ;; A session may move to another project.
+     ;; A session may move to another project, or its journal was read.
      (when-let* ((record (todo-write-agents--record thread)))
-       (setf (todo-write-agents--record-about record) nil))
+       (setf (todo-write-agents--record-about record) nil
+             (todo-write-agents--record-new record) (todo-write-agents--new thread)))
      (todo-write-agents--update thread))
     ((or 'activity 'request (and 'observed (guard (member data '("TITLE" "STATE_UPDATE" "USAGE")))))
      (todo-write-agents--update thread))
@@ -218,10 +219,13 @@ SUMMARY is the `todo-write-summary' of THREAD if the caller has it.  If
 there is no such agent any more, forget it."
   (cond ((not (todo-write-agents--known-p thread)) (todo-write-agents--forget thread))
         ((not (todo-write-parent thread))
-         (let ((record (or (todo-write-agents--record thread) (todo-write-agents--add thread)))
-               (summary (or summary (todo-write-summary thread))))
+         (let* ((known (todo-write-agents--record thread))
+                (record (or known (todo-write-agents--add thread)))
+                (summary (or summary (todo-write-summary thread))))
            (todo-write-agents--note record thread summary)
-           (setf (todo-write-agents--record-new record) (todo-write-agents--new thread))
+           ;; While agents are tracked, events say what is new of those that are known.
+           (unless (and known (not todo-write-agents--silent))
+             (setf (todo-write-agents--record-new record) (todo-write-agents--new thread)))
            (when todo-write-agents--silent
              (setf (todo-write-agents--record-refused record) 0))
            (todo-write-agents--renew record thread summary)))))
@@ -367,7 +371,8 @@ What there was before tracking began is not new."
 
 (defun todo-write-agents--new (thread)
   "Return the number of files of THREAD that were not reviewed, or nil."
-  (plist-get (todo-write-plan-unseen thread) :files))
+  (let ((files (todo-write-plan-unseen-files thread)))
+    (and (> files 0) files)))
 
 (defun todo-write-agents--note-new (thread)
   "Note how many files of THREAD were not reviewed."

@@ -202,6 +202,10 @@ value is a plist: :files, the number of files; :items, the ids of the
 items in progress at the time; :turns, the numbers of the turns."
   (todo-write-core-call todo-write-dyn--unseen thread))
 
+(defun todo-write-plan-unseen-files (thread)
+  "Return the number of files in `todo-write-plan-unseen' of THREAD."
+  (todo-write-core-call todo-write-dyn--unseen-files thread))
+
 ;;; Comments
 
 (defun todo-write-plan-comment (thread text &optional shown &rest about)

@@ -64,16 +64,16 @@ PROBABLE means that it only probably belongs to the task of the story."
 
 (defun todo-write-story-entries (thread id &optional newest)
   "Return the entries of ID of THREAD, oldest first.
-ID is that of an item, or (turn . N).  NEWEST non-nil means only those of
-the newest so many observations."
+ID is that of an item, (turn . N), or nil for all that was said and done.
+NEWEST non-nil means only those of the newest so many observations."
   (let* ((project (plist-get (todo-write-about thread) :project))
          (entries (append (todo-write-story--entries-of
                            (todo-write-story--observations thread id newest) project)
                           (and (stringp id) (todo-write-story--probable thread id project)))))
     ;; The sort is stable.  Within a millisecond, the beginning of a task comes
     ;; before the events during it, and its end after them.
-    (let ((changes (if (stringp id) (todo-write-story--changes thread id)
-                     (todo-write-story--tasks thread (cdr id)))))
+    (let ((changes (cond ((stringp id) (todo-write-story--changes thread id))
+                         (id (todo-write-story--tasks thread (cdr id))))))
       (sort (append (seq-take changes 1) entries (seq-drop changes 1))
             (lambda (a b) (< (todo-write-story-entry-time a)
                              (todo-write-story-entry-time b)))))))
@@ -146,7 +146,8 @@ Codex repeats what it thought before each further thought."
   "Return the observations of THREAD that belong to the story of ID, a list.
 NEWEST is as in `todo-write-story-entries'."
   (append (apply #'todo-write-observations thread :types todo-write-story-events :limit newest
-                 (if (stringp id) (list :step id) (list :turn (cdr id))))
+                 (cond ((stringp id) (list :step id))
+                       (id (list :turn (cdr id)))))
           nil))
 
 (defun todo-write-story--read (observation calls project)

@@ -3,6 +3,7 @@
 pub mod comments;
 pub mod edit;
 pub mod git;
+pub mod marks;
 mod names;
 pub mod observation;
 pub mod patch;

@@ -25,8 +25,8 @@ use serde_json::{Map, Value};
 use crate::error::{Error, Problem};
 use crate::events::Millis;
 use crate::events::comments::Comments;
+use crate::events::marks::{ChangeId, Review, Scope, Unseen};
 use crate::events::observation::Observations;
-use crate::events::review::{ChangeId, Review, Scope, Unseen};
 use crate::events::session::Session;
 use crate::events::turns::{Turn, Turns};
 use crate::events::work::{Part, Work, WorkSums, is_refused};
@@ -88,8 +88,6 @@ wire_names! {
 pub struct Thread {
     key: String,
     about: Map<String, Value>,
-    /// When its journal was begun, or 0.
-    begun: Millis,
     revisions: Revisions,
     /// The number of the next item id.
     next_id: u64,
@@ -152,7 +150,6 @@ impl Thread {
         Thread {
             key: key.to_owned(),
             about,
-            begun: 0,
             revisions: Revisions::default(),
             next_id: 1,
             agent: AgentView::default(),
@@ -177,8 +174,9 @@ impl Thread {
     }
 
     /// The new thread, as begun at a time.
-    pub(crate) fn begun_at(self, now: Millis) -> Thread {
-        Thread { begun: now, ..self }
+    pub(crate) fn begun_at(mut self, now: Millis) -> Thread {
+        self.review.count_since(now);
+        self
     }
 
     /// The key, chosen by the host.
@@ -422,8 +420,8 @@ impl Thread {
 
     /// What is new of the changes that were made since this thread was begun. What a transcript had before
     /// that would be too much to review.
-    pub(crate) fn unseen(&self) -> Unseen<'_> {
-        self.review.unseen(self.begun)
+    pub(crate) fn unseen(&self) -> &Unseen {
+        self.review.unseen()
     }
 
     /// Marks some changes as reviewed, or as new again. Returns those that were not marked so.

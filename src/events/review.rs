@@ -1,26 +1,18 @@
-//! Review: what an agent changed since the user last looked.
+//! Review: the difference that an agent's changes of a file come to.
 //!
-//! A change is one file in one event. To show the new changes of a file as one difference, their patches are
-//! taken back from the file as it is now, newest first: what is left is the file as it was reviewed, with what
-//! others did to it since. That is exact, or it is not done at all.
+//! To show the new changes of a file as one difference, their patches are taken back from the file as it is now,
+//! newest first: what is left is the file as it was reviewed, with what others did to it since. That is exact, or
+//! it is not done at all.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashSet, VecDeque};
 
-use serde::{Deserialize, Serialize};
-
-use crate::events::Millis;
-use crate::events::observation::Observation;
 use crate::events::patch::{ChangedFile, FileChange, complete, complete_within};
 use crate::events::payload::FileEntry;
-use crate::events::work::{Part, Work, items_of};
 use crate::text::lines::{WholeHunk, whole_hunks};
 use crate::wire::wire_names;
 
 /// The largest size in bytes of a file that is composed.
 pub const LARGEST_FILE: usize = 16 * 1024 * 1024;
-/// The largest number of changes of a thread that are known to be new. Older ones count as reviewed.
-const MOST_CHANGES: usize = 100_000;
 /// The largest number of lines that are compared to find the hunks of a file.
 const MOST_COMPARED: usize = 100_000_000;
 
@@ -47,214 +39,6 @@ wire_names! {
         Unreadable = "the file cannot be read",
         /// Later changes of the same file, which stay, are in the way.
         Between = "changes that are not part of this came between",
-    }
-}
-
-/// Names a change: the number of its observation, and the place of the file among its files, from 0.
-pub type ChangeId = (u64, u64);
-
-/// Which changes were reviewed: all up to a number but for some, and some after it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Marks {
-    /// The number of an observation, or 0.
-    pub until: u64,
-    /// Those up to that number that were not reviewed.
-    pub but: BTreeSet<ChangeId>,
-    /// Those after it that were.
-    pub also: BTreeSet<ChangeId>,
-}
-
-impl Marks {
-    fn has(&self, id: ChangeId) -> bool {
-        if id.0 <= self.until { !self.but.contains(&id) } else { self.also.contains(&id) }
-    }
-
-    fn set(&mut self, id: ChangeId, is_reviewed: bool) {
-        let (exceptions, is_exception) =
-            if id.0 <= self.until { (&mut self.but, !is_reviewed) } else { (&mut self.also, is_reviewed) };
-        if is_exception {
-            exceptions.insert(id)
-        } else {
-            exceptions.remove(&id)
-        };
-    }
-
-    /// Whether all counters are below a limit.
-    pub(crate) fn is_below(&self, limit: u64) -> bool {
-        self.until < limit && self.but.iter().chain(&self.also).all(|(number, _)| *number < limit)
-    }
-}
-
-/// Marks of changes, as a record has them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Marking {
-    /// Whether they are reviewed from now on, or new again.
-    pub reviewed: bool,
-    /// The changes; empty for all up to `until`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<ChangeId>,
-    /// The number of the newest observation of all changes, if all are marked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub until: Option<u64>,
-}
-
-/// A change of a thread, without its patch.
-#[derive(Clone, Debug)]
-pub(crate) struct Known {
-    /// Its name.
-    pub id: ChangeId,
-    timestamp: Millis,
-    turn: usize,
-    /// The ids of the items in progress.
-    pub items: Vec<String>,
-    /// The file, without its patch.
-    pub file: FileEntry,
-}
-
-/// The changes of a thread and their marks.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Review {
-    changes: VecDeque<Known>,
-    marks: Marks,
-}
-
-impl Review {
-    /// Adds the changes of an observation of the turn with this index.
-    pub(crate) fn add(&mut self, observation: &Observation, turn: usize) {
-        let Some(items) = items_of(observation) else { return };
-        for (place, file) in (0..).zip(observation.metadata.files.iter().flatten()) {
-            if file.path.is_empty() {
-                continue;
-            }
-            if self.changes.len() == MOST_CHANGES {
-                self.changes.pop_front();
-            }
-            self.changes.push_back(Known {
-                id: (observation.number, place),
-                timestamp: observation.timestamp,
-                turn,
-                items: items.to_vec(),
-                file: file.without_patch(),
-            });
-        }
-    }
-
-    fn known<'r>(&'r self, of: Scope<'r>) -> impl Iterator<Item = &'r Known> {
-        self.changes.iter().filter(move |change| of.has(change))
-    }
-
-    fn fresh<'r>(&'r self, of: Scope<'r>) -> impl Iterator<Item = &'r Known> {
-        self.known(of).filter(move |change| !self.marks.has(change.id))
-    }
-
-    /// The changes, oldest first, and whether they are new.
-    pub(crate) fn changes<'r>(&'r self, of: Scope<'r>) -> impl Iterator<Item = (&'r Known, bool)> {
-        self.known(of).map(|change| (change, !self.marks.has(change.id)))
-    }
-
-    /// The number of the newest observation of a change, or 0.
-    pub(crate) fn newest(&self) -> u64 {
-        self.changes.back().map_or(0, |change| change.id.0)
-    }
-
-    /// What is new of the changes that were made since a time.
-    pub(crate) fn unseen(&self, since: Millis) -> Unseen<'_> {
-        let mut unseen = Unseen::default();
-        // Each event of the agent asks. None is earlier than the one before it.
-        let from = self.changes.partition_point(|change| change.timestamp < since);
-        for change in self.changes.range(from..).filter(|change| !self.marks.has(change.id)) {
-            unseen.files.insert(&change.file.path);
-            unseen.items.extend(change.items.iter().map(String::as_str));
-            unseen.turns.insert(change.turn);
-        }
-        unseen
-    }
-
-    /// What is new, if anything is.
-    pub(crate) fn new_work(&self, of: Scope<'_>) -> Option<Work> {
-        Some(Work::of_files(self.fresh(of).map(|change| &change.file))).filter(|work| work.edits > 0)
-    }
-
-    /// The marks by which changes are reviewed, or new again, and the number of those changes.
-    pub(crate) fn marking(&self, of: Scope<'_>, reviewed: bool) -> (Marking, usize) {
-        let changes = self.known(of).filter(|change| self.marks.has(change.id) != reviewed);
-        let changes: Vec<ChangeId> = changes.map(|change| change.id).collect();
-        let count = changes.len();
-        if of.is_whole() {
-            return (Marking { reviewed, changes: Vec::new(), until: Some(self.newest()) }, count);
-        }
-        (Marking { reviewed, changes, until: None }, count)
-    }
-
-    /// Those of some changes that are known and not marked so, as marks.
-    pub(crate) fn marking_each(&self, changes: &[ChangeId], reviewed: bool) -> Marking {
-        let wanted: HashSet<ChangeId> = changes.iter().copied().collect();
-        let is_to_mark =
-            |change: &&Known| wanted.contains(&change.id) && self.marks.has(change.id) != reviewed;
-        let changes = self.changes.iter().filter(is_to_mark).map(|change| change.id).collect();
-        Marking { reviewed, changes, until: None }
-    }
-
-    /// Marks changes.
-    pub(crate) fn mark(&mut self, marking: &Marking) {
-        match marking.until {
-            Some(until) => {
-                let until = if marking.reviewed { until } else { 0 };
-                self.marks = Marks { until, ..Marks::default() };
-            }
-            None => marking.changes.iter().for_each(|id| self.marks.set(*id, marking.reviewed)),
-        }
-    }
-
-    /// All marks.
-    pub(crate) fn marks(&self) -> &Marks {
-        &self.marks
-    }
-
-    /// Replaces all marks.
-    pub(crate) fn restore(&mut self, marks: &Marks) {
-        self.marks.clone_from(marks);
-    }
-}
-
-/// What of an agent's changes was not reviewed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Unseen<'r> {
-    /// The names of files.
-    pub files: BTreeSet<&'r str>,
-    /// The ids of the items in progress at the time.
-    pub items: BTreeSet<&'r str>,
-    /// The indices of turns.
-    pub turns: BTreeSet<usize>,
-}
-
-/// Changes of a thread: of a part of its work, perhaps in one turn, of one file, or of some observations.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Scope<'a> {
-    pub part: Part<'a>,
-    pub turn: Option<usize>,
-    pub path: Option<&'a str>,
-    /// The numbers of the first and the last observation.
-    pub numbers: (u64, u64),
-}
-
-impl Scope<'_> {
-    /// All changes.
-    pub(crate) const WHOLE: Scope<'static> =
-        Scope { part: Part::Whole, turn: None, path: None, numbers: (0, u64::MAX) };
-
-    fn has(&self, change: &Known) -> bool {
-        let (first, last) = self.numbers;
-        (first..=last).contains(&change.id.0)
-            && self.part.has(&change.items)
-            && self.turn.is_none_or(|turn| turn == change.turn)
-            && self.path.is_none_or(|path| path == change.file.path)
-    }
-
-    fn is_whole(&self) -> bool {
-        let Scope { part, turn, path, numbers } = *self;
-        part == Part::Whole && turn.is_none() && path.is_none() && numbers == Scope::WHOLE.numbers
     }
 }
 

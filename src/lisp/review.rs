@@ -14,10 +14,9 @@ use super::work::{PartId, ShownWork};
 use super::{border, elsewhere, now, ser, with_module};
 use crate::error::Error;
 use crate::events::Millis;
+use crate::events::marks::{ChangeId, Known, Scope, Unseen};
 use crate::events::observation::Observation;
-use crate::events::review::{
-    ChangeId, FileChanged, Known, LARGEST_FILE, Net, NotComposed, Scope, Unseen, net,
-};
+use crate::events::review::{FileChanged, LARGEST_FILE, Net, NotComposed, net};
 use crate::events::work::Part;
 use crate::file;
 use crate::hub::mount_of;
@@ -97,12 +96,18 @@ fn unseen(env: &Env, thread: Key) -> Result<Value<'_>> {
             let Unseen { files, items, turns } = thread.unseen();
             (!files.is_empty()).then(|| ShownUnseen {
                 files: files.len(),
-                items: items.into_iter().map(str::to_owned).collect(),
-                turns: turns.into_iter().map(|turn| turn + 1).collect(),
+                items: items.keys().cloned().collect(),
+                turns: turns.keys().map(|turn| turn + 1).collect(),
             })
         })?;
         found.map(|found| ser::to_lisp(env, &found)).transpose()?.into_lisp(env)
     })
+}
+
+/// See `todo-write-plan-unseen-files'.
+#[defun]
+fn unseen_files(env: &Env, thread: Key) -> Result<Value<'_>> {
+    border(env, || with_thread(env, &thread, |thread| thread.unseen().files.len()))
 }
 
 #[derive(Serialize)]

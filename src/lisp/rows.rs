@@ -118,7 +118,7 @@ fn row_figures(thread: &Thread, id: &str) -> Option<Vec<u64>> {
 #[defun]
 fn alone(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
     border(env, || {
-        let spans = with_thread(env, &thread, |thread| thread.revisions().alone(&id.0))?;
+        let spans = with_thread(env, &thread, |thread| thread.revisions().alone(&id.0).to_vec())?;
         ser::to_lisp(env, &spans)
     })
 }

@@ -9,7 +9,7 @@ use super::threads::with_thread;
 use super::{border, elsewhere, guarded, with_module};
 use crate::error::Error;
 use crate::events::Millis;
-use crate::events::review::Scope;
+use crate::events::marks::Scope;
 use crate::events::turns::{Commit, Ending, Turn};
 use crate::events::work::{CommandWork, FileWork, Part, Tokens, Work, recorded_patches, runs_commands};
 use crate::thread::Thread;

@@ -26,8 +26,9 @@ impl Thread {
         match record {
             Record::Thread { about, timestamp, .. } => {
                 self.about.clone_from(about);
-                if self.begun == 0 {
-                    self.begun = *timestamp;
+                // A journal was begun with its first description.
+                if self.review.since() == 0 {
+                    self.review.count_since(*timestamp);
                 }
             }
             Record::Revision(made) => self.apply_revision(made),
@@ -289,9 +290,9 @@ fn first_free_id<'i>(items: impl Iterator<Item = &'i Arc<Item>>) -> u64 {
 mod tests {
     use super::*;
     use crate::events::comments::Comment;
+    use crate::events::marks::{Marking, Scope};
     use crate::events::observation::{Details, Metadata, Payload};
     use crate::events::payload::{Content, FileEntry, Text, ToolResult};
-    use crate::events::review::{Marking, Scope};
     use crate::list::input::{Options, read_text};
     use crate::thread::calls::StoredCall;
     use crate::thread::record::FORMAT;
@@ -326,7 +327,7 @@ mod tests {
             thread.observe(Payload::ToolExecution(Content::Fields(ToolResult::default())), details, time);
         }
         assert_eq!(thread.review().changes(Scope::WHOLE).count(), 2);
-        assert_eq!(thread.unseen().files.into_iter().collect::<Vec<_>>(), ["/new"]);
+        assert_eq!(thread.unseen().files.keys().collect::<Vec<_>>(), ["/new"]);
         let changes: Vec<_> = thread.review().changes(Scope::WHOLE).map(|(change, _)| change.id).collect();
         assert_eq!(thread.mark_each(&changes, true, 200), changes);
         assert_eq!(thread.mark_each(&changes, true, 200), []);

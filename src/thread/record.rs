@@ -19,8 +19,8 @@ use super::calls::StoredCall;
 use super::clock::Clock;
 use super::revision::Stamp;
 use crate::events::Millis;
+use crate::events::marks::{Marking, Marks};
 use crate::events::observation::Observation;
-use crate::events::review::{Marking, Marks};
 use crate::list::change::Change;
 use crate::list::item::{Item, List};
 
