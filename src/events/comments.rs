@@ -8,7 +8,7 @@ use crate::events::Millis;
 use crate::events::observation::Observation;
 
 /// The largest number of comments of a thread that are known.
-const MOST: usize = 1_000;
+pub(crate) const MOST: usize = 1_000;
 
 /// What the user says, perhaps of lines of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +49,7 @@ impl Comments {
     pub(crate) fn note(&mut self, observation: &Observation) {
         if let Some(comment) = &observation.metadata.comment {
             if self.0.len() == MOST {
+                // Only a damaged journal has too many that are not told.
                 let told = self.0.iter().position(|kept| kept.is_told).unwrap_or(0);
                 self.0.remove(told);
             }
@@ -61,6 +62,11 @@ impl Comments {
                 kept.is_told = true;
             }
         }
+    }
+
+    /// Whether a further one would be lost, or another one, since the agent was told of none.
+    pub(crate) fn are_full(&self) -> bool {
+        self.0.len() == MOST && !self.0.iter().any(|kept| kept.is_told)
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = &KeptComment> {

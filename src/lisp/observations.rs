@@ -9,6 +9,7 @@ use super::ser;
 use super::shown;
 use super::{border, elsewhere, guarded, now, with_module};
 use crate::error::Error;
+use crate::events::comments;
 use crate::events::observation::{Details, Filter, Payload, Phase, Type};
 use crate::events::work::CallOutcome;
 use crate::journal::search::Query;
@@ -36,9 +37,12 @@ fn observe<'e>(
         let observation = with_module(|module| {
             let policy = module.settings.policy.clone();
             let thread = module.open(&thread);
+            if details.metadata.comment.is_some() && thread.comments().are_full() {
+                return Err(Error::TooManyComments { most: comments::MOST });
+            }
             details.metadata.files = files.map(|files| policy.read_files(thread.project(), &files));
-            thread.change(|thread| thread.observe_allowed(&policy, payload, details, now()))
-        });
+            Ok(thread.change(|thread| thread.observe_allowed(&policy, payload, details, now())))
+        })?;
         shown::observation(env, &thread, &observation)
     })
 }
