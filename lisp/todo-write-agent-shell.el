@@ -31,6 +31,8 @@
   "The user's own `agent-shell-permission-responder-function', or nil.")
 
 (declare-function agent-shell--update-header-and-mode-line "ext:agent-shell")
+(declare-function agent-shell-insert "ext:agent-shell")
+(declare-function shell-maker-busy "ext:shell-maker")
 
 ;;;###autoload
 (define-minor-mode todo-write-agent-shell-mode
@@ -70,7 +72,8 @@ line if `todo-write-header-line-mode' is on."
   :switch-on #'todo-write-agent-shell--switch-on
   :switch-off #'todo-write-agent-shell--switch-off
   :installed (lambda () (locate-library "agent-shell"))
-  :answer #'todo-write-agent-shell--answer)
+  :answer #'todo-write-agent-shell--answer
+  :draft #'todo-write-agent-shell--draft)
 
 (defvar agent-shell-permission-responder-function)
 
@@ -125,6 +128,25 @@ given no way to answer."
         (setf (alist-get id todo-write-agent-shell--responders nil t #'equal) nil)
         (funcall respond option)
         t))))
+
+(defun todo-write-agent-shell--draft (thread text)
+  "Make TEXT a draft in the shell of THREAD, or queue it while its agent works.
+See `todo-write-host-draft-in'.  A prompt that is queued is sent at the
+end of the turn; `agent-shell-insert' would refuse it before."
+  (when-let* ((shell (seq-find (lambda (shell)
+                                 (equal thread (buffer-local-value 'todo-write-view-thread shell)))
+                               (todo-write-agent-shell--shells))))
+    (with-current-buffer shell
+      (if (not (shell-maker-busy))
+          (prog1 shell
+            (when text
+              (agent-shell-insert :text text :no-focus t :shell-buffer shell)))
+        ;; Its older name is that of version 0.48.
+        (when-let* ((queue (seq-find #'fboundp '(agent-shell-prompt-queue
+                                                 agent-shell-queue-request))))
+          (when text
+            (funcall queue text))
+          (cons 'queued shell))))))
 
 (defun todo-write-agent-shell--p (buffer)
   "Return non-nil if BUFFER is a live shell."

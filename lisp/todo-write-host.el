@@ -124,7 +124,8 @@ Return nil if it has no own way to do that."
 
 (defun todo-write-host-draft-in (thread text)
   "Have the host of THREAD show TEXT as a draft of the user; return its buffer.
-Return nil if it cannot.  For TEXT nil, only return the buffer."
+Return (queued . BUFFER) if the host sends it by itself when its agent is
+ready, and nil if it can do neither.  For TEXT nil, only return that."
   (todo-write-host--ask #'todo-write-host-draft thread text))
 
 (provide 'todo-write-host)

@@ -208,8 +208,9 @@ The value is `result', `hook' or `draft'."
   "Give the agent of THREAD the MESSAGE.
 It arrives with the next result of `todo_write', or by the plugin for
 Claude Code after its next tool call or at the end of its turn; several
-arrive as one.  In a chat of gptel, it becomes a draft at the end.  The
-plan keeps it until then, also across sessions of Emacs.
+arrive as one.  In a chat of gptel or a shell of agent-shell, it becomes a
+draft at the end; while the agent works, agent-shell queues it.  The plan
+keeps it until then, also across sessions of Emacs.
 
 ABOUT is nil or a plist that says which changed lines MESSAGE is about:
 :path :line :quote :items, as `todo-write-comment' tells them.  If no
@@ -239,8 +240,13 @@ that were not told before."
                   "; it is not working now")))
       ('draft
        (todo-write-note--deliver
-        thread (lambda (text) (message "The message is a draft in %s; send it there"
-                                       (todo-write-host-draft-in thread text)))))
+        thread (lambda (text)
+                 (pcase (todo-write-host-draft-in thread text)
+                   (`(queued . ,buffer)
+                    (message "The message is in the queue of %s, and is sent when this turn ends"
+                             buffer))
+                   ((and buffer (guard buffer))
+                    (message "The message is a draft in %s; send it there" buffer))))))
       (_ (kill-new (todo-write-note--text thread nil (todo-write-note--untold thread)))
          (message "No message reaches this agent; copied, so that you can paste it there")))))
 

@@ -11,6 +11,7 @@
 ;;; Code:
 
 (require 'agent-shell-helper)
+(require 'todo-write-note)
 
 (defvar agent-shell-header-style)
 
@@ -159,6 +160,18 @@
       (agent-shell-helper-wait shell nil)
       (should (eq 'paused (todo-write-state thread)))
       (should (equal "cancelled" (plist-get (todo-write-summary thread) :reason))))))
+
+(ert-deftest agent-shell-queues-a-comment-while-its-agent-works ()
+  (agent-shell-checks-with nil
+    (let* ((shell (agent-shell-checks-asked))
+           (thread (agent-shell-helper-thread shell)))
+      (should (string-match-p "in the queue" (todo-write-tell thread "Why?" '(:path "/a" :line 2))))
+      (agent-shell-checks-allow shell)
+      (todo-write-test-wait
+       (lambda ()
+         (equal "The user comments on /a:2:\nWhy?"
+                (plist-get (car (last (todo-write-turns thread))) :prompt)))
+       90))))
 
 (ert-deftest agent-shell-reports-an-agent-that-crashed ()
   (agent-shell-checks-with 'crashed
