@@ -66,7 +66,7 @@ WIDTH and DEPTH are as in `todo-write-children-insert'."
                                 'face 'todo-write-child))
             (propertize (todo-write-row-progress summary)
                         'face (todo-write-row-progress-face (plist-get summary :state)))
-            width)
+            (todo-write-row-near-width width))
            'todo-write-child "RET, mouse-1: show this list" 'todo-write-child key)
           "\n"))
 

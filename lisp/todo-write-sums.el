@@ -47,8 +47,13 @@ The date is not needed if it is that of BEFORE, by default today."
 
 (defun todo-write-sums-clock-span (from to &optional before)
   "Return the time from FROM to TO, milliseconds, with the date where it is needed.
-The date of FROM is not needed if it is that of BEFORE, by default today."
-  (concat (todo-write-text-clock from before) "–" (todo-write-text-clock to from)))
+The date of FROM is not needed if it is that of BEFORE, by default today,
+that of TO not within a day.  Within a minute, return one time."
+  (let* ((start (todo-write-text-clock from before))
+         (end (todo-write-text-clock to (if (< (- to from) 86400000) to from))))
+    (if (and (< (- to from) 60000) (string-suffix-p end start))
+        start
+      (concat start "–" end))))
 
 ;;; Work
 

@@ -23,7 +23,7 @@
     (todo-write-test-write "a" '("One" "in_progress") '("Two" "completed"))
     (todo-write-test-write "a" '("One" "completed") '("Two" "in_progress"))
     (todo-write-test-open "One")
-    (should (string-match-p "✓ One.*\n     [0-9:]+–[0-9:]+\n ● " (todo-write-test-text)))
+    (should (string-match-p "✓ One.*\n     [0-9:]+\\(?:–[0-9:]+\\)?\n ● " (todo-write-test-text)))
     ;; What is out of order stays.
     (todo-write-test-open "Two")
     (should (string-match-p "^     [0-9:]+  ✓ → ● in progress$" (todo-write-test-text)))))
