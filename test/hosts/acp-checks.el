@@ -33,7 +33,7 @@ Use SHELL if it is non-nil, otherwise start a shell."
 (defun acp-checks-claude (&rest environment)
   "Return Claude's adapter as an agent with plan tools and ENVIRONMENT."
   (append (hosts-claude-environment agent-shell-helper-url)
-          '("ENABLE_TOOL_SEARCH=false" "CLAUDE_CODE_ENABLE_TODO_TOOLS=1")
+          '("ENABLE_TOOL_SEARCH=false")
           environment '("claude-agent-acp")))
 
 (defun acp-checks-wait-for-title (thread)

@@ -13,7 +13,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 folder=${1:-$deps/hosts/agent-shell-0.74.3}
 if { (($#)) || fetch_agent_shell 0.74.3; } && fetch_agents && fetch_acp; then
   RECORD_OF="agent-shell $(version "$folder/agent-shell/agent-shell.el"), claude-agent-acp \
-0.100.0, codex-acp 2.6.0, opencode 1.18.33, Gemini CLI 0.61.0, Copilot CLI 1.0.102"
+0.101.0, codex-acp 2.6.0, opencode 1.18.33, Gemini CLI 0.61.0, Copilot CLI 1.0.102"
   echo "$RECORD_OF"
   export RECORD_OF AGENTS=$deps/hosts/acp:$deps/hosts/agents
   check test/hosts/acp-checks.el \

@@ -45,8 +45,7 @@
   (declare (indent 1) (debug t))
   `(agent-shell-helper-with ,name #'agent-shell-checks-model
        (append (hosts-claude-environment agent-shell-helper-url)
-               '("ENABLE_TOOL_SEARCH=false" "CLAUDE_CODE_ENABLE_TODO_TOOLS=1"
-                 "CLAUDE_CODE_ENABLE_TASKS=0" "claude-agent-acp"))
+               '("ENABLE_TOOL_SEARCH=false" "CLAUDE_CODE_ENABLE_TASKS=0" "claude-agent-acp"))
      ,@body))
 
 (defun agent-shell-checks-asked ()

@@ -57,7 +57,10 @@ with the start of a prompt, the turn applies to that prompt only."
 (defun agent-shell-helper-client (buffer)
   "Return a client for BUFFER whose agent inherits no environment."
   (let ((home (expand-file-name "home" agent-shell-helper-folder)))
-    (make-directory home t)
+    (make-directory (expand-file-name ".claude" home) t)
+    ;; By itself, Claude Code begins in auto mode, which aimock does not support.
+    (write-region "{\"permissions\": {\"defaultMode\": \"default\"}}" nil
+                  (expand-file-name ".claude/settings.json" home) nil 'silent)
     (acp-make-client
      :context-buffer buffer
      :command "env"

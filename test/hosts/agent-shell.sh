@@ -25,7 +25,7 @@ if (($#)) && ! fetch_acp; then
 fi
 for folder in "$@"; do
   RECORD_OF="agent-shell $(version "$folder/agent-shell/agent-shell.el"), acp.el \
-$(version "$folder/acp.el/acp.el"), claude-agent-acp 0.100.0"
+$(version "$folder/acp.el/acp.el"), claude-agent-acp 0.101.0"
   echo "$RECORD_OF"
   export RECORD_OF AGENTS=$deps/hosts/acp
   check test/hosts/agent-shell-checks.el \

@@ -25,6 +25,7 @@
 (defvar claude-checks-process nil "The process of Claude Code.")
 (defvar claude-checks-usage nil "Tokens of each response, (:usage PLIST), or nil.")
 (defvar claude-checks-servers nil "Its MCP servers, a plist of settings, or nil.")
+(defvar claude-checks-mode "default" "The mode in which it begins; by itself, that is auto.")
 (defvar claude-checks-allowed
   ["Bash" "TaskCreate" "TaskUpdate" "TaskList" "TodoWrite" "Agent" "mcp__todo-write"]
   "The rules by which it does not ask.")
@@ -32,7 +33,7 @@
 ;;; The model
 
 (defun claude-checks-gate (name)
-  "Return a call that ends when the gate NAME is open, or after a minute."
+  "Return a call that ends when the gate NAME is open, or after five minutes."
   `("Bash" :command ,(hosts-gate-command name)
     :description ,(concat "Wait for " name)))
 
@@ -94,7 +95,7 @@ subagent."
           (make-process :name "claude" :buffer (generate-new-buffer "*claude*") :noquery t
                         :connection-type 'pty :coding 'utf-8
                         :command `("sh" "-c" "stty rows 40 columns 110; exec \"$@\"" "sh"
-                                   "claude" "--model" "claude-sonnet-4-5" ,@arguments)))))
+                                   "claude" "--model" ,hosts-claude-model ,@arguments)))))
 
 (defun claude-checks-stop ()
   "Kill Claude Code and its terminal, if there is one."
@@ -106,7 +107,7 @@ subagent."
   "Answer Claude Code's first questions beforehand; give it SETTINGS, a plist."
   (write-region
    (json-serialize
-    `(:hasCompletedOnboarding t :theme "dark" :numStartups 5 :autoUpdates :false
+    `(:hasCompletedOnboarding t :hasSeenAutoDefaultNudge t :theme "dark" :numStartups 5 :autoUpdates :false
       :customApiKeyResponses (:approved ["test-key"] :rejected [])
       ,@(and claude-checks-servers (list :mcpServers claude-checks-servers))
       :projects (,(intern (concat ":" (directory-file-name claude-checks-folder)))
@@ -115,7 +116,7 @@ subagent."
   (make-directory (expand-file-name ".claude" claude-checks-home))
   (write-region
    (json-serialize
-    `(:permissions (:allow ,claude-checks-allowed) ,@settings))
+    `(:permissions (:allow ,claude-checks-allowed :defaultMode ,claude-checks-mode) ,@settings))
    nil (expand-file-name ".claude/settings.json" claude-checks-home) nil 'silent))
 
 (defun claude-checks-trust (folder)

@@ -14,10 +14,10 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 fetch_eca() {
   local commit=98ac99ad5949ed55982eb172c8b730ebae981ca1
   fetch_lisp eca/eca-emacs editor-code-assistant/eca-emacs $commit &&
-    fetch_lisp eca/dash magnars/dash.el fcb5d831fc08a43f984242c7509870f30983c27c &&
-    fetch_lisp eca/s magnars/s.el 4d7d83122850cf70dc60662a73124f0be41ad186 &&
+    fetch_lisp eca/dash magnars/dash.el fb443e7a6e660ba849cafcd01021d9aac3ac6764 &&
+    fetch_lisp eca/s magnars/s.el 7393fa6fa305403e628058c0ec78c35d610fab05 &&
     fetch_lisp eca/f rejeep/f.el 931b6d0667fe03e7bf1c6c282d6d8d7006143c52 &&
-    fetch_lisp eca/markdown-mode jrblevin/markdown-mode f5d520b3ee7722dd2231ab586ba51d8eb166e49b
+    fetch_lisp eca/markdown-mode jrblevin/markdown-mode 1f72cefa6a4b759f90e335e4908725a721b17ad9
 }
 
 folder=${1:-$deps/hosts/eca}

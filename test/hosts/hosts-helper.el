@@ -27,9 +27,14 @@ No network can be reached with it."
         "HTTP_PROXY=http://127.0.0.1:9" "HTTPS_PROXY=http://127.0.0.1:9"
         "NO_PROXY=127.0.0.1" "no_proxy=127.0.0.1"))
 
+(defconst hosts-claude-model "claude-opus-5-5"
+  "The model that Claude Code uses.")
+
 (defun hosts-claude-environment (url)
-  "Return further environment variables of Claude Code, whose model is at URL."
+  "Return further environment variables of Claude Code, whose model is at URL.
+It has the plan tools that newer models lack by default."
   (list (concat "ANTHROPIC_BASE_URL=" url) "ANTHROPIC_API_KEY=test-key"
+        "CLAUDE_CODE_ENABLE_TODO_TOOLS=1"
         "DISABLE_TELEMETRY=1" "DISABLE_ERROR_REPORTING=1" "DISABLE_AUTOUPDATER=1"
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"))
 
@@ -72,8 +77,8 @@ No network can be reached with it."
 
 (defun hosts-gate-command (name)
   "Return a command that exits when the file NAME.gate exists.
-It also exits after a minute, because killed agents leave it running."
-  (format "for i in $(seq 600); do test -e %s.gate && break; sleep 0.1; done; echo opened" name))
+It also exits after five minutes, because killed agents leave it running."
+  (format "for i in $(seq 3000); do test -e %s.gate && break; sleep 0.1; done; echo opened" name))
 
 (defun hosts-with-responses (steps function)
   "Call FUNCTION with the URL of a model for Codex that follows STEPS.

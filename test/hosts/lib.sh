@@ -68,13 +68,13 @@ fetch_agent_shell() { # VERSION
 }
 
 fetch_agents() {
-  fetch_npm agents @anthropic-ai/claude-code@2.1.331 @openai/codex@0.169.0 \
+  fetch_npm agents @anthropic-ai/claude-code@2.1.332 @openai/codex@0.171.0 \
     @google/gemini-cli@0.61.0 opencode-ai@1.18.33 @github/copilot@1.0.102 node@22.23.3
 }
 
 # Fetches the adapters by which Claude Code and Codex support the Agent Client Protocol.
 fetch_acp() {
-  fetch_npm acp @agentclientprotocol/claude-agent-acp@0.100.0 \
+  fetch_npm acp @agentclientprotocol/claude-agent-acp@0.101.0 \
     @agentclientprotocol/codex-acp@2.6.0
 }
 

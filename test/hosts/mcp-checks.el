@@ -180,7 +180,8 @@ restart."
 (ert-deftest mcp-checks-claude-code ()
   (mcp-checks
    "Claude Code" "mcp__todo-write__todo_write" :thread "\\`claude:[-0-9a-f]\\{36\\}\\'"
-   :command (lambda (_ _) '("claude" "-p" "Plan the garden" "--model" "claude-sonnet-4-5"
+   :command (lambda (_ _) `("claude" "-p" "Plan the garden" "--model" ,hosts-claude-model
+                            "--permission-mode" "default"
                             "--allowedTools" "mcp__todo-write__todo_write"))
    :environment (lambda (_ url) (hosts-claude-environment url))))
 

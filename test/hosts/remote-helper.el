@@ -202,11 +202,11 @@ further variables."
    :connection-type 'pty :coding 'utf-8
    :command
    (list "ssh" "-tt" "build"
-         (format "cd garden && stty rows 40 columns 110; exec %s claude --model claude-sonnet-4-5 %s"
+         (format "cd garden && stty rows 40 columns 110; exec %s claude --model %s %s"
                  (apply #'remote--environment
                         (append (hosts-claude-environment (format "http://127.0.0.1:%d" port))
                                 environment))
-                 arguments))))
+                 hosts-claude-model arguments))))
 
 ;;; Connections
 
