@@ -13,6 +13,10 @@
 ;; The first answer counts.  The hook closes its connection when the terminal has
 ;; answered or the session has ended, and the request is withdrawn.  A request that is
 ;; withdrawn here ends the hook without an answer, and the dialog stays.
+;;
+;; No dialog stands for what auto mode refuses.  If the user has chosen to be asked
+;; nevertheless and lets the call through, the agent is told that it may repeat it, and
+;; the hook that runs before each call gets a "yes" for that call, once.
 
 ;;; Code:
 
@@ -26,16 +30,35 @@
 (require 'todo-write-socket)
 (require 'todo-write-text)
 
+(defcustom todo-write-permission-ask-refused nil
+  "Whether you are asked about what Claude Code's auto mode has refused.
+If non-nil, a refused call becomes a request for ten seconds, in which
+the agent waits.  Yes tells the agent that it may repeat the call, and
+lets that one call through.  Other answers, and none, leave it refused."
+  :group 'todo-write-hosts
+  :type 'boolean
+  :package-version '(todo-write . "0.2.0"))
+
 (cl-defstruct (todo-write-permission--call (:constructor todo-write-permission--make-call)
                                            (:copier nil))
   "A hook that waits for an answer.
 CONNECTION is its connection, MESSAGE its call.  THREAD and ID are those of
 the request.  SUBAGENT is the id of the subagent that asks, or nil.  INPUT is
-\(TOOL . INPUT) if the hook cannot detect an answer in the terminal, else nil."
-  connection message thread id subagent input)
+\(TOOL . INPUT) if the hook cannot detect an answer in the terminal, else nil.
+REFUSED identifies the call if auto mode has refused it, and is nil for a
+dialog; see `todo-write-permission--key'."
+  connection message thread id subagent input refused)
 
 (defvar todo-write-permission--calls nil
   "The hooks that wait for an answer.")
+
+(defconst todo-write-permission--repeat-seconds 120
+  "How long an agent may take to repeat a call that the user let through.")
+
+(defvar todo-write-permission--let-through nil
+  "Refused calls that the user let through, a list of (KEY . TIME).
+KEY is as in `todo-write-permission--key', and TIME when that ends, in
+seconds since the epoch.")
 
 ;;; Messages
 
@@ -43,7 +66,7 @@ the request.  SUBAGENT is the id of the subagent that asks, or nil.  INPUT is
   "Handle MESSAGE of the hook of CONNECTION.
 See `todo-write-socket--roles'."
   (pcase (plist-get message :type)
-    ('call (todo-write-permission--ask connection message))
+    ('call (todo-write-permission--receive-call connection message))
     ((or 'closed 'bye 'cancel)
      (dolist (call todo-write-permission--calls)
        (when (eq connection (todo-write-permission--call-connection call))
@@ -51,28 +74,49 @@ See `todo-write-socket--roles'."
          (todo-write-withdraw (todo-write-permission--call-thread call)
                               (todo-write-permission--call-id call)))))))
 
-(defun todo-write-permission--ask (connection message)
-  "Make a request of MESSAGE of CONNECTION."
+(defun todo-write-permission--receive-call (connection message)
+  "Handle the call MESSAGE of the hook of CONNECTION."
   (let* ((program (todo-write-program-of connection))
          (thread (todo-write-program-thread program message))
          (input (json-parse-string (or (plist-get message :arguments) "null")
                                    :null-object nil :false-object nil))
-         (call (todo-write-permission--make-call
+         (event (if (hash-table-p input) (todo-write-json-get input "hook_event_name")
+                  (error "The question is not an object")))
+         (key (todo-write-permission--key thread (plist-get message :subagent) input)))
+    (cond ((equal event "PreToolUse")
+           (todo-write-permission--pass connection message key))
+          ((not (equal event "PermissionDenied"))
+           (todo-write-permission--ask connection message program thread input nil))
+          (todo-write-permission-ask-refused
+           (todo-write-permission--ask connection message program thread input key))
+          (t (todo-write-socket-answer connection message nil "The user is not asked.")))))
+
+(defun todo-write-permission--key (thread subagent input)
+  "Return what identifies the call of INPUT, a hook's, of SUBAGENT of THREAD."
+  (list thread subagent (todo-write-json-get input "tool_name")
+        (todo-write-request-json (todo-write-json-get input "tool_input"))))
+
+(defun todo-write-permission--ask (connection message program thread input refused)
+  "Make a request of MESSAGE of CONNECTION, which is of PROGRAM.
+INPUT is its decoded input, of the agent of THREAD, and REFUSED as in
+`todo-write-permission--call'."
+  (let* ((call (todo-write-permission--make-call
                 ;; The question itself is in the request.
                 :connection connection :message (list :call (plist-get message :call))
                 :thread thread
                 ;; A hook may call again on the same connection.
                 :id (symbol-name (gensym "permission-"))
-                :subagent (plist-get message :subagent)))
+                :subagent (plist-get message :subagent)
+                :refused refused))
          (request (todo-write-permission--request
-                   (if (hash-table-p input) input (error "The question is not an object"))
-                   (todo-write-program-project program)
-                   (null (todo-write-socket-connection-remote connection)))))
+                   input (todo-write-program-project program)
+                   (null (todo-write-socket-connection-remote connection))
+                   (and refused (todo-write-permission--string input "reason")))))
     (todo-write-permission--begin thread program)
     (todo-write-permission--supersede call)
     (push call todo-write-permission--calls)
     (add-hook 'todo-write-events-functions #'todo-write-permission--on-event)
-    (unless (equal "process" (plist-get message :source))
+    (unless (or refused (equal "process" (plist-get message :source)))
       (todo-write-permission--await call input))
     (todo-write-request-add
      thread
@@ -95,15 +139,17 @@ PROGRAM asks for its agent."
     (todo-write-program-seek-title program thread)))
 
 (defun todo-write-permission--supersede (call)
-  "Withdraw the earlier request of CALL's agent.
+  "Withdraw the request for an earlier dialog of CALL's agent.
 Its dialogs come one after the other, so the terminal has answered it."
-  (unless (todo-write-permission--call-subagent call)
-    (dolist (other todo-write-permission--calls)
-      (when (and (equal (todo-write-permission--call-thread other)
-                        (todo-write-permission--call-thread call))
-                 (not (todo-write-permission--call-subagent other)))
-        (todo-write-withdraw (todo-write-permission--call-thread other)
-                             (todo-write-permission--call-id other))))))
+  (cl-flet ((dialog-p (call) (not (or (todo-write-permission--call-subagent call)
+                                      (todo-write-permission--call-refused call)))))
+    (when (dialog-p call)
+      (dolist (other todo-write-permission--calls)
+        (when (and (equal (todo-write-permission--call-thread other)
+                          (todo-write-permission--call-thread call))
+                   (dialog-p other))
+          (todo-write-withdraw (todo-write-permission--call-thread other)
+                               (todo-write-permission--call-id other)))))))
 
 (defun todo-write-permission--on-event (thread what id)
   "End the hook whose request ID of THREAD was withdrawn.
@@ -122,23 +168,38 @@ WHAT is as in `todo-write-events-functions'."
   "Let CALL no longer wait."
   (setq todo-write-permission--calls (delq call todo-write-permission--calls))
   (when (todo-write-permission--call-input call)
-    ;; Another subagent of the same thread may still wait.
-    (setq todo-write-note-waiting
-          (mapcar #'todo-write-permission--call-thread
-                  (seq-filter #'todo-write-permission--call-input todo-write-permission--calls)))
-    (todo-write-note-update (todo-write-permission--call-thread call)))
+    (todo-write-permission--watch (todo-write-permission--call-thread call)))
   (unless todo-write-permission--calls
-    (remove-hook 'todo-write-note-said-functions #'todo-write-permission--withdraw-answered)
     (remove-hook 'todo-write-events-functions #'todo-write-permission--on-event)))
+
+(defun todo-write-permission--watch (thread)
+  "Have the hooks of THREAD's agent report its calls as long as that is needed."
+  ;; Another subagent of the same thread may still wait.
+  (setq todo-write-note-waiting
+        (append (mapcar #'todo-write-permission--call-thread
+                        (seq-filter #'todo-write-permission--call-input
+                                    todo-write-permission--calls))
+                (mapcar #'caar todo-write-permission--let-through)))
+  (funcall (if todo-write-note-waiting #'add-hook #'remove-hook)
+           'todo-write-note-said-functions #'todo-write-permission--on-said)
+  (todo-write-note-update thread))
 
 (defun todo-write-permission--await (call input)
   "Have the hook `note' of CALL's agent report when the terminal has answered.
 The hook of CALL cannot detect that.  INPUT is its input."
   (setf (todo-write-permission--call-input call)
         (cons (todo-write-json-get input "tool_name") (todo-write-json-get input "tool_input")))
-  (add-hook 'todo-write-note-said-functions #'todo-write-permission--withdraw-answered)
-  (push (todo-write-permission--call-thread call) todo-write-note-waiting)
-  (todo-write-note-update (todo-write-permission--call-thread call)))
+  (todo-write-permission--watch (todo-write-permission--call-thread call)))
+
+(defun todo-write-permission--on-said (thread event)
+  "Take from EVENT of the hook `note' what ends for the agent of THREAD.
+The end of its turn ends what was let through."
+  (todo-write-permission--withdraw-answered thread event)
+  (when (equal "Stop" (todo-write-json-get event "event"))
+    (setq todo-write-permission--let-through
+          (seq-remove (lambda (passed) (equal thread (caar passed)))
+                      todo-write-permission--let-through))
+    (todo-write-permission--watch thread)))
 
 (defun todo-write-permission--withdraw-answered (thread event)
   "Withdraw the requests of THREAD that its agent no longer waits for.
@@ -165,12 +226,30 @@ Both are (TOOL . INPUT), with decoded JSON; ASKED may be nil."
     (todo-write-permission--forget call)
     (unless (todo-write-socket-live-p connection)
       (signal 'todo-write-error '("The agent no longer waits for this")))
+    (when-let* ((key (todo-write-permission--call-refused call))
+                ((equal "allow" (plist-get value :behavior))))
+      (push (cons key (+ (float-time) todo-write-permission--repeat-seconds))
+            todo-write-permission--let-through)
+      ;; The hook before the next call asks only if it finds the file.
+      (todo-write-permission--watch (car key)))
     (todo-write-socket-answer
      connection (todo-write-permission--call-message call) t "Answered."
      (cond ((consp (car value))
             (list :behavior "allow" :answers (todo-write-permission--answers value)))
            (text (append value (list :message (todo-write-socket-unicode text))))
            (t value)))))
+
+(defun todo-write-permission--pass (connection message key)
+  "Allow the call KEY, which an agent is about to make, if it was let through.
+MESSAGE of CONNECTION asks.  It is allowed once."
+  (let* ((now (float-time))
+         (valid (seq-filter (lambda (passed) (< now (cdr passed)))
+                            todo-write-permission--let-through))
+         (passed (assoc key valid)))
+    (setq todo-write-permission--let-through (delq passed valid))
+    (todo-write-permission--watch (car key))
+    (todo-write-socket-answer connection message t ""
+                              (list :behavior (if passed "allow" "deny")))))
 
 (defun todo-write-permission--answers (value)
   "Return VALUE, an alist of questions and answers, as an object for the hook."
@@ -182,14 +261,15 @@ Both are (TOOL . INPUT), with decoded JSON; ASKED may be nil."
 
 ;;; What is asked
 
-(defun todo-write-permission--request (input project local)
+(defun todo-write-permission--request (input project local refusal)
   "Return the request that the hook's INPUT asks, a plist.
 It is as for `todo-write-request', with `:answerable', which is nil if
 only the terminal can answer.  PROJECT is the root of the project; unless
-LOCAL is nil, files in it can be read."
+LOCAL is nil, files in it can be read.  REFUSAL is the reason for which
+auto mode has refused the call, or nil for a dialog."
   (let* ((tool (todo-write-permission--string input "tool_name"))
          (given (todo-write-json-get input "tool_input"))
-         (request (pcase tool
+         (request (pcase (and (not refusal) tool)
                     ("AskUserQuestion" (todo-write-permission--question given))
                     ("ExitPlanMode" (todo-write-permission--plan given))
                     (_ (todo-write-permission--permission
@@ -198,7 +278,23 @@ LOCAL is nil, files in it can be read."
          (agent (and (todo-write-json-get input "agent_id")
                      (concat "subagent " (todo-write-permission--string input "agent_type")
                              ": "))))
+    (when refusal
+      (setq request (todo-write-permission--refused request refusal)))
     (plist-put request :title (concat agent (plist-get request :title)))))
+
+(defun todo-write-permission--refused (request reason)
+  "Return REQUEST for a call that auto mode has refused for REASON."
+  (let* ((shell (eq 'shell (plist-get request :format)))
+         (words (concat (if shell "\n# " "\n") "Auto mode refused it: "
+                        (todo-write-row-line reason 500)))
+         (detail (plist-get request :detail)))
+    `( :title ,(concat "auto mode refused: "
+                       (string-remove-prefix (if shell "Bash: " "") (plist-get request :title)))
+       :detail ,(if (functionp detail) (lambda () (concat (funcall detail) words))
+                  (concat detail words))
+       :options ((:label "Yes, let this one call through" :value (:behavior "allow") :kind allow)
+                 (:label "No" :value (:behavior "deny") :kind deny))
+       ,@request)))
 
 (defun todo-write-permission--string (object &rest names)
   "Return the string at the path NAMES in OBJECT, or an empty one."

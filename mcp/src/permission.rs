@@ -1,4 +1,5 @@
-//! The hook `PermissionRequest` of Claude Code: the user may answer its dialog in Emacs.
+//! The hooks of Claude Code by which the user may answer it in Emacs: `PermissionRequest`, for which a
+//! dialog stands, and `PermissionDenied`, after a refusal of auto mode, with `PreToolUse`.
 //!
 //! Claude Code 2.1 shows its dialog while this program runs, and the first answer counts. So whatever
 //! goes wrong, this program prints nothing and exits with 0: the dialog stays. It passes the hook's
@@ -6,6 +7,10 @@
 //! answered, which Claude Code tells no hook: its process file is no longer `waiting` then, or its
 //! status has changed since this program began. When this program leaves, the connection closes, and
 //! Emacs withdraws the request.
+//!
+//! For a refusal of auto mode no dialog stands; Claude Code waits for this program alone, and not for long.
+//! If the user lets the call through, the agent may repeat it, and Emacs allows that call once, by
+//! `PreToolUse`. Since this runs before each tool call, it asks only while Emacs has left the file in `told`.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -25,39 +30,72 @@ use crate::session::{Agent, CLAUDE, claude_folder};
 const REACH: Duration = Duration::from_secs(2);
 /// How long the user may take. Claude Code kills hooks after the time in its settings, 570 s.
 const LIMIT: Duration = Duration::from_secs(540);
-/// Claude Code shows the dialog of a subagent's request only after this program has ended.
-const SUBAGENT_LIMIT: Duration = Duration::from_secs(10);
+/// How long the user may take where Claude Code waits for this program alone: before it shows the dialog of
+/// a subagent's request, and after a refusal of auto mode.
+const AWAITED_LIMIT: Duration = Duration::from_secs(10);
+/// How long Emacs may take to say whether it allows a call that the user has let through.
+const CALL_LIMIT: Duration = Duration::from_secs(2);
 /// What may follow a plan: edits are asked for, accepted, or checked by Claude Code itself.
 const MODES: [&str; 3] = ["default", "acceptEdits", "auto"];
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Asks the user of Emacs what the hook's input asks, and prints the decision.
-pub async fn run(door: Option<Door>) {
-    let began = SystemTime::now();
-    if let Some(input) = hook::input().await
-        && let Some(decision) = decide(door, &input, began).await
-    {
-        let output = json!({
-            "hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}
-        });
-        let _ = writeln!(std::io::stdout(), "{output}");
+/// What the hook is run for.
+#[derive(Clone, Copy, PartialEq)]
+enum Event {
+    /// A dialog stands.
+    Request,
+    /// Auto mode has refused a call.
+    Denied,
+    /// A call is about to be made.
+    Call,
+}
+
+impl Event {
+    fn of(input: &Value) -> Option<Event> {
+        match input["hook_event_name"].as_str()? {
+            "PermissionRequest" => Some(Event::Request),
+            "PermissionDenied" => Some(Event::Denied),
+            "PreToolUse" => Some(Event::Call),
+            _ => None,
+        }
     }
 }
 
-async fn decide(door: Option<Door>, input: &Value, began: SystemTime) -> Option<Value> {
-    let agent = claude_folder().and_then(|folder| Agent::find(&folder));
-    if input["hook_event_name"] != "PermissionRequest" || !has_dialog(input, agent.as_ref()) {
+/// Asks the user of Emacs what the hook's input asks, and prints the answer.
+pub async fn run(door: Option<Door>) {
+    let began = SystemTime::now();
+    if let Some(input) = hook::input().await
+        && let Some(output) = answer(door, &input, began).await
+    {
+        let _ = writeln!(std::io::stdout(), "{}", json!({"hookSpecificOutput": output}));
+    }
+}
+
+async fn answer(door: Option<Door>, input: &Value, began: SystemTime) -> Option<Value> {
+    let event = Event::of(input)?;
+    let session = input["session_id"].as_str();
+    let emacs = Emacs::new(door, Role::Permission, false);
+    let has_no_news = |session: &str| emacs.doors().iter().all(|door| door.has_news(session) == Some(false));
+    if event == Event::Call && session.is_none_or(has_no_news) {
         return None;
     }
-    let emacs = Emacs::new(door, Role::Permission, false);
+    let agent = claude_folder().and_then(|folder| Agent::find(&folder));
+    if !has_dialog(input, agent.as_ref()) {
+        return None;
+    }
     emacs.introduce(|hello| {
         hello.client = Some(CLAUDE.to_owned());
         hello.project = input["cwd"].as_str().map(str::to_owned);
     });
     let subagent = input["agent_id"].as_str();
-    let limit = if subagent.is_some() { SUBAGENT_LIMIT } else { LIMIT };
+    let is_awaited = subagent.is_some() || event != Event::Request;
+    let limit = match event {
+        Event::Call => CALL_LIMIT,
+        _ if is_awaited => AWAITED_LIMIT,
+        _ => LIMIT,
+    };
     let call = Call {
-        session: input["session_id"].as_str().map(str::to_owned),
+        session: session.map(str::to_owned),
         // Without the process file, Emacs asks the other hooks when the terminal has answered.
         source: Some(if agent.is_some() { "process" } else { "environment" }.to_owned()),
         subagent: subagent.map(str::to_owned),
@@ -65,12 +103,27 @@ async fn decide(door: Option<Door>, input: &Value, began: SystemTime) -> Option<
         ..Call::default()
     };
     tokio::select! {
-        answer = emacs.ask_user(call, REACH, limit) => decision(input, answer?.decision.as_ref()?),
-        _ = settled(agent, subagent.is_some(), began) => None,
+        answer = emacs.ask_user(call, REACH, limit) => output(event, input, answer?.decision.as_ref()?),
+        _ = settled(agent, is_awaited, began) => None,
     }
 }
 
-/// Returns whether the terminal shows a dialog, so that the agent does not wait for this program alone.
+/// What Claude Code takes as the answer to EVENT with INPUT that CHOICE of the user of Emacs means.
+fn output(event: Event, input: &Value, choice: &Decision) -> Option<Value> {
+    let name = &input["hook_event_name"];
+    match event {
+        Event::Request => Some(json!({"hookEventName": name, "decision": decision(input, choice)?})),
+        _ if choice.behavior != Behavior::Allow => None,
+        Event::Denied => Some(json!({"hookEventName": name, "retry": true})),
+        Event::Call => Some(json!({
+            "hookEventName": name,
+            "permissionDecision": "allow",
+            "permissionDecisionReason": "The user let this call through.",
+        })),
+    }
+}
+
+/// Returns whether the terminal shows dialogs, so that the agent does not wait for this program alone.
 fn has_dialog(input: &Value, agent: Option<&Agent>) -> bool {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let entrypoints =
@@ -90,7 +143,7 @@ fn shows_dialogs(entrypoints: &[String; 2], attended: &str) -> bool {
 
 /// Waits until the terminal has answered a dialog of this program, which began at `began`, or Claude
 /// Code has ended.
-async fn settled(agent: Option<Agent>, is_subagent: bool, began: SystemTime) {
+async fn settled(agent: Option<Agent>, is_awaited: bool, began: SystemTime) {
     let parent = std::os::unix::process::parent_id();
     let mut was_waiting = false;
     loop {
@@ -102,8 +155,8 @@ async fn settled(agent: Option<Agent>, is_subagent: bool, began: SystemTime) {
         if agent.is_gone() {
             return;
         }
-        // The main agent's dialogs say nothing about a subagent's request.
-        if is_subagent {
+        // The dialogs of the main agent say nothing about a call for which none stands.
+        if is_awaited {
             continue;
         }
         match agent.status() {
@@ -210,6 +263,22 @@ mod tests {
             decided.to_string(),
             r#"{"behavior":"allow","updatedPermissions":[{"type":"addRules","rules":[{"ruleContent":"npm test *","toolName":"Bash","new":[1,{"b":2,"a":1}]}],"behavior":"allow","destination":"localSettings"}]}"#
         );
+    }
+
+    #[test]
+    fn a_refused_call_is_tried_again_and_allowed_only_if_the_user_lets_it_through() {
+        let yes = serde_json::from_str(r#"{"behavior": "allow"}"#).unwrap();
+        let no = serde_json::from_str(r#"{"behavior": "deny", "message": "No"}"#).unwrap();
+        for (name, key, value) in
+            [("PermissionDenied", "retry", json!(true)), ("PreToolUse", "permissionDecision", json!("allow"))]
+        {
+            let mut input = command();
+            input["hook_event_name"] = json!(name);
+            let event = Event::of(&input).unwrap();
+            let output = super::output(event, &input, &yes).unwrap();
+            assert_eq!((&output["hookEventName"], &output[key]), (&json!(name), &value));
+            assert_eq!(super::output(event, &input, &no), None);
+        }
     }
 
     #[test]

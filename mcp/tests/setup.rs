@@ -449,7 +449,13 @@ fn the_plugin_is_written_installed_updated_and_removed() {
         )
     );
     let hooks = home.json("to do/claude/todo-write/hooks/hooks.json");
-    for (event, name) in [("PermissionRequest", "permission"), ("PostToolUse", "note"), ("Stop", "note")] {
+    for (event, name) in [
+        ("PermissionRequest", "permission"),
+        ("PermissionDenied", "permission"),
+        ("PreToolUse", "permission"),
+        ("PostToolUse", "note"),
+        ("Stop", "note"),
+    ] {
         assert_eq!(
             hooks["hooks"][event][0]["hooks"][0]["command"],
             format!("\"${{CLAUDE_PLUGIN_ROOT}}/todo-write-mcp\" {name} --socket '/run/it'\\''s'")

@@ -24,10 +24,13 @@
 
 (defun answer-checks--hooks (program)
   "Return settings of Claude Code whose hook is PROGRAM, a command."
-  `(:hooks (:PermissionRequest
-            [(:hooks [(:type "command" :timeout 570
-                       :command ,(format "%s permission --socket %s" program
-                                         todo-write-socket))])])))
+  (cl-flet ((hook (timeout name)
+              `[(:hooks [(:type "command" :timeout ,timeout
+                          :command ,(format "%s %s --socket %s" program name
+                                            todo-write-socket))])]))
+    `(:hooks (:PermissionRequest ,(hook 570 "permission")
+              :PermissionDenied ,(hook 15 "permission")
+              :PreToolUse ,(hook 5 "permission")))))
 
 (defun answer-checks--setup (&rest options)
   "Run the program's setup of the plugin with OPTIONS, and return its page."

@@ -205,16 +205,16 @@ ID is that of an item, or (turn . N)."
 
 (defun today-checks--auto (steps function)
   "Run Claude Code in auto mode by STEPS, with the hook, and call FUNCTION."
-  (hosts-with-messages
-   steps
-   (lambda (url)
-     (answer-checks--call
-      '("Never said.")
-      (lambda ()
-        (todo-write-follow-mode)
-        (funcall function))
-      :arguments '("--model" "claude-opus-5-5" "Go on")
-      :environment (list (concat "ANTHROPIC_BASE_URL=" url))))))
+  (let ((claude-checks-mode "auto"))
+    (hosts-with-messages
+     steps
+     (lambda (url)
+       (answer-checks--call
+        '("Never said.")
+        (lambda ()
+          (todo-write-follow-mode)
+          (funcall function))
+        :environment (list (concat "ANTHROPIC_BASE_URL=" url)))))))
 
 (ert-deftest today-checks-auto-mode-allows-and-refuses ()
   (today-checks--auto
@@ -248,6 +248,24 @@ ID is that of an item, or (turn . N)."
      (claude-checks-wait-for "All is done.")
      (answer-checks--exists "three")
      (should (equal '("Bash: touch three") answer-checks--asked)))))
+
+(ert-deftest today-checks-a-refusal-of-auto-mode-is-let-through-once-if-the-user-wants-that ()
+  (let ((todo-write-permission-ask-refused t))
+    (today-checks--auto
+     (list (today-checks--safe "touch one" :verdict "Outside the task.")
+           ;; It tries again at once, and is allowed once.
+           (today-checks--safe "touch one" :verdict "Outside the task.")
+           (today-checks--safe "touch two")
+           (today-checks--safe "touch one" :verdict "Outside the task.")
+           '(:text "All is done."))
+     (lambda ()
+       (answer-checks--answer (answer-checks--request "auto mode refused: touch one") 'allow)
+       (answer-checks--exists "two")
+       (should (file-exists-p (answer-checks--file "one")))
+       (answer-checks--answer (answer-checks--request "auto mode refused: touch one") 'deny)
+       (claude-checks-wait-for "All is done.")
+       (should (equal '("auto mode refused: touch one" "auto mode refused: touch one")
+                      answer-checks--asked))))))
 
 (ert-deftest today-checks-auto-mode-that-cannot-check-needs-you-for-a-command ()
   (today-checks--auto
