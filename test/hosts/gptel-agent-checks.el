@@ -24,20 +24,23 @@
   "Return a response of the model that plans ENTRIES."
   (gptel-agent-checks-call "TodoWrite" (apply #'todo-write-test-todos entries)))
 
-(defun gptel-agent-checks-chat (responses function)
+(defun gptel-agent-checks-chat (responses function &optional prompt subagent)
   "Call FUNCTION in a chat after its model gave RESPONSES and a last text.
-It is called with the port of the model, which has gptel-agent's own tools."
+It is called with the port of the model, which has gptel-agent's own tools.
+A subagent that it gives PROMPT gets the response SUBAGENT."
   (todo-write-with-store
     (todo-write-with-mock port
         (todo-write-mock-script
-         (seq-map-indexed (lambda (response turn)
-                            (list :match (list :turnIndex turn) :response response))
-                          (append responses '((:content "The beds are wet.")))))
+         (append
+          (and prompt (list (list :match (list :userMessage prompt) :response subagent)))
+          (seq-map-indexed (lambda (response turn)
+                             (list :match (list :turnIndex turn) :response response))
+                           (append responses '((:content "The beds are wet."))))))
       (with-current-buffer (generate-new-buffer "*Chat*")
         (text-mode)
         (gptel-mode)
         (setq-local gptel-tools (mapcar (lambda (name) (gptel-get-tool (list "gptel-agent" name)))
-                                        '("TodoWrite" "Write" "Edit" "Bash"))
+                                        '("TodoWrite" "Write" "Edit" "Bash" "Agent"))
                     gptel-confirm-tool-calls nil
                     gptel-backend (todo-write-mock-backend 'openai port)
                     gptel-model 'gpt)
@@ -135,6 +138,28 @@ It is called with the port of the model, which has gptel-agent's own tools."
                                                        :type "TOOL_EXECUTION"))
                       '("ok" "ok" "failed" "failed")))))
     (delete-directory default-directory t)))
+
+(defvar gptel-agent--agents)
+
+(ert-deftest gptel-agent-5-tells-of-a-subagent-only-that-it-was-sent-out ()
+  (let ((todo-write-gptel-agent t)
+        (gptel-agent--agents '(("executor" :system "Do it." :tools nil))))
+    (todo-write-gptel-register)
+    (gptel-agent-checks-chat
+     (list (gptel-agent-checks-plan '("Rake" "in_progress"))
+           (gptel-agent-checks-call "Agent" '(:subagent_type "executor" :description "Count"
+                                              :prompt "Count the beds")))
+     (lambda (port)
+       (should (seq-some (lambda (answer) (string-search "Three beds" answer))
+                         (todo-write-mock-answers port)))
+       (should (equal (todo-write-test-contents todo-write-gptel-thread) '("Rake")))
+       (should (equal (mapcar (lambda (one) (list (plist-get (plist-get one :content) :name)
+                                                  (plist-get (plist-get one :metadata) :outcome)))
+                              (todo-write-observations todo-write-gptel-thread
+                                                       :type "TOOL_EXECUTION"))
+                      '(("Agent" "ok")))))
+     ;; Its requests lack the states in which gptel runs hooks, and answers calls.
+     "Count the beds" '(:content "Three beds."))))
 
 (provide 'gptel-agent-checks)
 ;;; gptel-agent-checks.el ends here
