@@ -521,6 +521,7 @@ The reasons of failures need some room to the right."
                (whole (memq (todo-write-story-entry-kind entry) '(said thought change wait git)))
                (right (if (or whole (< width todo-write-story--least)) ""
                         (todo-write-story--right entry)))
+               (room (todo-write-story--near entry width room))
                (end (+ todo-write-story--head room todo-write-story--end))
                (reason (unless whole (todo-write-story--reason entry)))
                (beside (and reason (> (- width end 3) 8)))
@@ -548,6 +549,16 @@ The reasons of failures need some room to the right."
     (todo-write-row-make-button start (point) 'todo-write-entry
                                 (todo-write-text-help (todo-write-story--help entry words reason))
                                 'todo-write-entry entry)))
+
+(defun todo-write-story--near (entry width room)
+  "Return the columns for the text of ENTRY, ROOM or fewer in a line of WIDTH.
+In a wide window, figures stand near a text that leaves them room."
+  (let ((near (- (todo-write-row-near-width width)
+                 todo-write-story--head todo-write-story--end))
+        (text (todo-write-story-entry-text entry)))
+    (if (and (< near room) (length< text near) (< (todo-write-text-width text) (- near 15)))
+        near
+      room)))
 
 (defun todo-write-story--insert-gap (start column)
   "Insert blanks from the end of the line at START up to COLUMN, in any font."
