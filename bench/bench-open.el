@@ -7,13 +7,15 @@
 ;;; Commentary:
 
 ;; The time from the key to the redrawn terminal when a task's row is opened that has
-;; 300 entries, and when the diff of its 200 edits is shown.
+;; 300 entries, when the diff of its 200 edits is shown, and when 300 edits of 30 files
+;; are reviewed.
 
 ;;; Code:
 
 (require 'bench)
 (require 'bench-ways)
 (require 'todo-write-follow)
+(require 'todo-write-review)
 (require 'todo-write-visit)
 
 (defconst bench-open--edits 200 "Number of edits, of a hunk each.")
@@ -100,6 +102,58 @@
   (kill-buffer "*todo-write-diff*")
   (bench--show (car todo-write-view-draw-buffers)))
 
+(defconst bench-open--files 30 "Number of files that are reviewed.")
+
+(defconst bench-open--file-edits 10 "Number of edits of each of them, of a hunk each.")
+
+(defun bench-open--begin-review ()
+  "Show a plan whose agent edited files of its project."
+  (let ((folder (expand-file-name "review/" (getenv "HOME"))))
+    (make-directory folder t)
+    (setq todo-write-directory bench-folder
+          bench-open--thread "review")
+    (todo-write-begin bench-open--thread :project folder)
+    (todo-write bench-open--thread '(:todos ((:content "Water the beds" :status "in_progress"
+                                              :activeForm "Watering the beds"))))
+    (dotimes (n bench-open--files)
+      (let ((name (expand-file-name (format "bed-%d.el" n) folder))
+            (text (mapconcat (lambda (line) (format "(plant '%s %d)\n" (aref bench-verbs (% line 8)) line))
+                             (number-sequence 0 (1- (* 20 bench-open--file-edits))) "")))
+        (dotimes (edit bench-open--file-edits)
+          (let ((new (string-replace (format " %d)\n" (* 20 edit)) " 'more)\n" text)))
+            (todo-write-observe bench-open--thread "TOOL_EXECUTION" '(:name "Edit") :outcome 'ok
+                                :files `((:path ,name :oldText ,text :newText ,new)))
+            (setq text new)))
+        (write-region text nil name nil 'silent)))
+    (bench--show (todo-write-show bench-open--thread))
+    (goto-char (point-min))))
+
+(defun bench-open--review (&rest _)
+  "Review the plan, as the key does, and redraw the terminal."
+  (call-interactively (key-binding "v"))
+  (redisplay t))
+
+(defun bench-open--close-review ()
+  "Kill the review, and show the plan."
+  (kill-buffer "*todo-write-review*")
+  (bench--show (car todo-write-view-draw-buffers)))
+
+(defun bench-open--end-review ()
+  "Forget the plan that was reviewed."
+  (mapc #'kill-buffer todo-write-view-draw-buffers)
+  (todo-write-forget bench-open--thread))
+
+(defun bench-open--check-review ()
+  "Signal an error unless the review has all hunks of all files."
+  (bench-open--begin-review)
+  (bench-open--review)
+  (with-current-buffer "*todo-write-review*"
+    (unless (and (= (how-many "^@@" (point-min)) (* bench-open--files bench-open--file-edits))
+                 (= (how-many "^diff " (point-min)) bench-open--files))
+      (error "Not all hunks: %s" (buffer-string))))
+  (bench-open--close-review)
+  (bench-open--end-review))
+
 (defun bench-open--check ()
   "Signal an error unless the row has all entries, and the diff all hunks."
   (bench-open--begin)
@@ -116,16 +170,23 @@
   (bench-open--end))
 
 (bench-open--check)
+(bench-open--check-review)
 (let ((samples (bench-compare
                 `((row . ,(make-bench-way :begin #'bench-open--begin :call #'bench-open--toggle
                                           :settle #'bench-open--toggle :end #'bench-open--end))
                   (diff . ,(make-bench-way :begin #'bench-open--begin :call #'bench-open--diff
                                            :settle #'bench-open--close-diff
-                                           :end #'bench-open--end)))
+                                           :end #'bench-open--end))
+                  (review . ,(make-bench-way :begin #'bench-open--begin-review
+                                             :call #'bench-open--review
+                                             :settle #'bench-open--close-review
+                                             :end #'bench-open--end-review)))
                 [nil] 10 (max 3 (/ bench-rounds 3)))))
   (bench-row "from the key to a task's row opened, 300 entries, 40 of them shown"
              (alist-get 'row samples) "30 ms" 0.03 :budget 1 :felt t)
   (bench-row "from the key to a diff of 200 hunks" (alist-get 'diff samples)
+             "100 ms" 0.1 :budget 1 :felt t)
+  (bench-row "from the key to a review of 30 files, 300 hunks" (alist-get 'review samples)
              "100 ms" 0.1 :budget 1 :felt t))
 
 (provide 'bench-open)
