@@ -14,7 +14,9 @@
 (require 'subr-x)
 
 (defconst todo-write-failure--patterns
-  `(;; Summaries of tests that name both the test and its reason: pytest.
+  `(;; Tools of Claude Code.
+    "\\`<tool_use_error>\\(.+?\\)\\(?:</tool_use_error>\\|$\\)"
+    ;; Summaries of tests that name both the test and its reason: pytest.
     "^\\(FAILED [^ \n]+ - .+\\)"
     ;; The reason of a failed test or a crash: Rust, pytest, Go.
     "^ *thread '.*' \\(?:([0-9]+) \\)?panicked at .*:\n *\\(.+\\)"

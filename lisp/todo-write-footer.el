@@ -188,7 +188,8 @@ PARTS are its figures, and COLUMNS as from `todo-write-footer--columns'."
                                           parts columns)))
          (start (point))
          (end (todo-write-row-insert-line head (todo-write-footer--heading-text heading)
-                                          (string-trim-right tail) width "\n")))
+                                          ;; Blanks of a column leave the text more room.
+                                          (string-trim tail) width "\n")))
     (put-text-property start end 'face 'todo-write-prompt)
     (put-text-property end (point) 'face 'todo-write-time)
     (todo-write-row-mark-work end)))

@@ -132,6 +132,13 @@
 (ert-deftest todo-write-failure-ignores-the-exit-code-and-escape-sequences ()
   (should (equal (todo-write-failure-line "Exit code 3\n\e[31mbroken\e[0m\n") "broken")))
 
+(ert-deftest todo-write-failure-shows-no-tag-around-an-error ()
+  (should (equal (todo-write-failure-line
+                  "<tool_use_error>String to replace not found in file.\nString: // x</tool_use_error>")
+                 "String to replace not found in file."))
+  (should (equal (todo-write-failure-line "<tool_use_error>No such tool</tool_use_error>")
+                 "No such tool")))
+
 (ert-deftest todo-write-failure-finds-nothing-in-a-blank-output ()
   (should-not (todo-write-failure-line "Exit code 1\n \n")))
 
