@@ -192,7 +192,8 @@ PARTS are its figures, and COLUMNS as from `todo-write-footer--columns'."
                                           (string-trim tail) width "\n")))
     (put-text-property start end 'face 'todo-write-prompt)
     (put-text-property end (point) 'face 'todo-write-time)
-    (todo-write-row-mark-work end)))
+    (unless (and (string-empty-p (nth 2 parts)) (string-empty-p (nth 3 parts)))
+      (todo-write-row-mark-work end))))
 
 (defun todo-write-footer--heading-text (heading)
   "Return the text of HEADING: the prompt, and after a short one what followed."

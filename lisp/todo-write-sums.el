@@ -50,7 +50,8 @@ The date is not needed if it is that of BEFORE, by default today."
 The date of FROM is not needed if it is that of BEFORE, by default today,
 that of TO not within a day.  Within a minute, return one time."
   (let* ((start (todo-write-text-clock from before))
-         (end (todo-write-text-clock to (if (< (- to from) 86400000) to from))))
+         (end (if (< (- to from) 86400000) (format-time-string "%R" (/ to 1000))
+                (todo-write-text-clock to from))))
     (if (and (< (- to from) 60000) (string-suffix-p end start))
         start
       (concat start "–" end))))
