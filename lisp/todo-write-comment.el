@@ -82,18 +82,23 @@ point."
                (`(,thread ,path) (or (get-text-property (min start (max 1 (1- (point-max))))
                                                         'todo-write-visit-file)
                                      (user-error "No changed line here"))))
-    (list thread
-          (list :path path
-                :line (todo-write-comment--line start)
-                :quote (mapconcat
-                        ;; A line may be as long as a file.
-                        (lambda (line) (substring line 0 (min (length line) 200)))
-                        (seq-take (split-string (buffer-substring-no-properties
-                                                 start (min end (+ start 20000)))
-                                                "\n" t)
-                                  todo-write-comment--most-lines)
-                        "\n")
-                :items (get-text-property start 'todo-write-comment-items)))))
+    (let ((line (todo-write-comment--line start)))
+      (list thread
+            (list :path path
+                  :line line
+                  ;; The header of a file says no more than its name.
+                  :quote (and (or line (use-region-p))
+                              (todo-write-comment--quote start end))
+                  :items (get-text-property start 'todo-write-comment-items))))))
+
+(defun todo-write-comment--quote (start end)
+  "Return the lines from START to END, no more than a comment quotes."
+  (mapconcat
+   ;; A line may be as long as a file.
+   (lambda (line) (substring line 0 (min (length line) 200)))
+   (seq-take (split-string (buffer-substring-no-properties start (min end (+ start 20000))) "\n" t)
+             todo-write-comment--most-lines)
+   "\n"))
 
 ;;; Commands
 

@@ -18,6 +18,7 @@
 (require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-comment)
+(require 'todo-write-hands)
 (require 'todo-write-here)
 (require 'todo-write-menu)
 (require 'todo-write-org)
@@ -137,6 +138,9 @@ For `todo-write-events-functions'."
   "Say in the header line what this review shows, and what is new since."
   (let* ((scope todo-write-review--shown)
          (marked (seq-count #'todo-write-review--file-marked todo-write-review--files))
+         (unsaved (length (todo-write-hands-unsaved
+                           todo-write-view-thread
+                           (mapcar #'todo-write-review--file-path todo-write-review--files))))
          (newer (if (todo-write-review--scope-entry scope) 0
                   (todo-write-plan-newer todo-write-view-thread (todo-write-review--scope-id scope)
                                          (todo-write-review--scope-path scope)
@@ -146,6 +150,9 @@ For `todo-write-events-functions'."
                               (todo-write-review--scope-what scope)
                               (todo-write-text-count (length todo-write-review--files) "file"))
                       (and (> marked 0) (format "%d reviewed" marked))
+                      ;; The changes are those of the files on disk.
+                      (and (> unsaved 0)
+                           (format "%s not saved; C-x s saves" (todo-write-text-count unsaved "file")))
                       (and (> newer 0)
                            (propertize (format (if (= newer 1) "%d more file is new; g shows it"
                                                  "%d more files are new; g shows them")

@@ -263,12 +263,17 @@ Its task One changed the file f, and Two, which is in progress, g and h."
           (progn
             (should buffer)
             (todo-write-review-tests--type "C-u C-c C-a")
+            (ert-info ("The changes are those of the files on disk")
+              (todo-write-review-tests--type "g")
+              (should (string-search "1 file not saved" header-line-format))
+              (should (search-forward "@@" nil t)))
             (should (equal "one\ntwo\n" (with-current-buffer buffer
                                           (prog1 (buffer-string)
                                             (let ((inhibit-message t)) (save-buffer)))))))
         (with-current-buffer buffer (set-buffer-modified-p nil))
         (kill-buffer buffer)))
     (todo-write-review-tests--type "g")
+    (should-not (string-search "not saved" header-line-format))
     (ert-info ("A hunk that was taken back marks nothing")
       (should (string-search "# f: changed and changed back" (buffer-string)))
       (should (equal '(("f") 1 1 1) (todo-write-review-tests--new "t1"))))))
@@ -305,8 +310,12 @@ Its task One changed the file f, and Two, which is in progress, g and h."
         (goto-char (point-min))
         (search-forward "@@ ")
         (todo-write-review-tests--type "c Hm C-c C-c")
-        (todo-write-review-tests--type "c Hm C-c C-k"))
-      (should (equal `(("a" "Hm" (:path ,(todo-write-review-tests--path "f") :line 1
+        (todo-write-review-tests--type "c Hm C-c C-k")
+        (goto-char (point-min))
+        (todo-write-review-tests--type "c Split C-c C-c"))
+      (should (equal `(("a" "Split" (:path ,(todo-write-review-tests--path "f") :line nil
+                                     :quote nil :items ("t1")))
+                       ("a" "Hm" (:path ,(todo-write-review-tests--path "f") :line 1
                                   :quote " one\n-two\n+2" :items ("t1")))
                        ("a" "Why?\nNo." (:path ,(todo-write-review-tests--path "f") :line 2
                                          :quote "+2" :items ("t1"))))
