@@ -63,12 +63,15 @@ OPTIONS is a plist: :emacs is nil if this Emacs has no socket, :program
 the hook's program, :plugin t if the plugin brings the hooks and the tool,
 :allowed the rules of what needs no permission,
 :prompt a prompt for print mode, :arguments those of Claude Code, :subagent
-the steps of a subagent, and :environment further variables."
+the steps of a subagent, :environment further variables, and :repository t
+if the folder is a repository, in which Claude Code tells what commands
+change."
   (declare (indent 2) (debug t))
   `(answer-checks--call ,steps (lambda () ,@body) ,@options))
 
 (cl-defun answer-checks--call (steps function &key (emacs t) program (allowed [])
-                                     prompt (arguments '("Go on")) subagent environment plugin)
+                                     prompt (arguments '("Go on")) subagent environment plugin
+                                     repository)
   "Call FUNCTION while Claude Code works by STEPS.
 The keywords are as in `answer-checks-with-claude'."
   (let* ((todo-write-socket (todo-write-socket-test-file))
@@ -86,14 +89,23 @@ The keywords are as in `answer-checks-with-claude'."
            (lambda ()
              (todo-write-follow-mode -1)
              (when plugin (answer-checks--install))
+             (when repository (answer-checks--make-repository))
              (unless prompt (apply #'claude-checks-start arguments))
              (funcall function))
            :prompt prompt :subagent subagent
            :environment environment
-           :settings (unless plugin
+           :settings (if plugin (and repository '(:bashEditDiffEnabled t))
                        (answer-checks--hooks (or program (todo-write-mcp-helper-program))))))
       (remove-hook 'todo-write-events-functions #'answer-checks--note)
       (todo-write-mcp-mode -1))))
+
+(defun answer-checks--make-repository ()
+  "Make the folder of Claude Code a repository with a commit."
+  (let ((default-directory claude-checks-folder))
+    (dolist (arguments '(("init" "-q" ".")
+                         ("-c" "user.name=x" "-c" "user.email=x@example.org"
+                          "commit" "-q" "--allow-empty" "-m" "First")))
+      (should (zerop (apply #'call-process "git" nil nil nil arguments))))))
 
 (defun answer-checks--command (command)
   "Return a call that runs COMMAND."
@@ -563,9 +575,10 @@ It would begin PID again."
   (answer-checks-with-claude (list '(("Write" :file_path "a.txt" :content "one\ntwo\n"))
                                    (list (claude-checks-gate "one"))
                                    '(("Edit" :file_path "a.txt" :old_string "two" :new_string "2"))
+                                   (list (answer-checks--command "sed -i s/one/1/ a.txt"))
                                    (list (claude-checks-gate "two"))
                                    "Done.")
-      (:plugin t :allowed ["Bash" "Write" "Edit"])
+      (:plugin t :repository t :allowed ["Bash" "Write" "Edit"])
     (todo-write-follow-mode)
     (claude-checks-wait "what is new" (lambda ()
                                         (let ((thread (hosts-thread "claude")))
@@ -584,8 +597,9 @@ It would begin PID again."
       (claude-checks-wait "the file" (lambda () (answer-checks--told-p thread)))
       (claude-checks-open "one")
       (answer-checks--says "The user comments on a.txt:2:\\\\n> \\+two\\\\nKeep it")
-      (claude-checks-wait "the next edit" (lambda () (todo-write-new thread)))
-      (should (string-search "\n one\n-two\n+2\n" (todo-write-review-patch thread)))
+      (claude-checks-wait "the edit and the command"
+                          (lambda () (string-search "\n-one\n-two\n+1\n+2\n"
+                                                    (todo-write-review-patch thread))))
       (should (equal '(t) (mapcar (lambda (comment) (plist-get comment :told))
                                   (todo-write-plan-comments thread))))
       (should-not (answer-checks--told-p thread))
