@@ -239,7 +239,8 @@ Call FUNCTION meanwhile."
        (claude-checks-open "end")
        (attention-checks--shows "the end of Claude's turn" '(claude . done) '(codex . working))
        (claude-checks-open "codex")
-       (attention-checks--shows "the end" '(codex . done) '(claude . done))
+       ;; The one with something to review is shown first.
+       (attention-checks--shows "the end" '(claude . done) '(codex . done))
        (should (cl-every #'string-match-p (list question permission)
                          (todo-write-user-eval 'test-alarms)))
        (should (= 2 (todo-write-user-eval '(length test-alarms))))
