@@ -383,7 +383,7 @@ Its list is that of `remote-checks--codex-steps'."
                  (lambda (_type message &rest _) (push message warnings))))
         (todo-write-connect "build")
         (todo-write-test-wait (lambda () warnings) 60))
-      (should (string-match "^  \\(ssh build .*\\)$" (car warnings)))
+      (should (string-match "^  \\(ssh -- build .*\\)$" (car warnings)))
       (should (eql 0 (call-process-shell-command (match-string 1 (car warnings)))))
       (remote-connect "build"))))
 
