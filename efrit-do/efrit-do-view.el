@@ -298,7 +298,7 @@ The text has no words of agents, because a header line is a construct."
                          "C-c C-k stop  P plan  ? menu")
                         ((efrit-do-session-resumable-p session)
                          "c continue  P plan  ? menu")
-                        (t "P plan  l log  ? menu"))))
+                        (t "P plan  H history  ? menu"))))
     (force-mode-line-update)))
 
 (defun efrit-do-view--on-event (thread what _data)

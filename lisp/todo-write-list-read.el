@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; `M-x todo-write-switch', or `s' in a plan, asks for one with completion.  Plans are
-;; shown by their titles, grouped by state; with Embark, they can be acted on.
+;; `s' in a plan asks for another one with completion.  Plans are shown by their titles,
+;; grouped by state; with Embark, they can be acted on.
 
 ;;; Code:
 

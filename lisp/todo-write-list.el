@@ -6,12 +6,12 @@
 
 ;;; Commentary:
 
-;; `M-x todo-write-list', or `L' in a plan, lists the agents of all projects: first
-;; those that need you, then those that are done and unseen, working, idle, and in
-;; an unknown state; see todo-write-attention.el.  Threads of earlier sessions are
+;; `M-x todo-write-list', or `C-u s' in a plan, lists the agents of all projects:
+;; first those that need you, then those that are done and unseen, working, idle, and
+;; in an unknown state; see todo-write-attention.el.  Threads of earlier sessions are
 ;; read without loading them, because another Emacs may be using them.
 ;;
-;; `M-x todo-write-switch', or `s' in a plan, asks for one with completion.
+;; `s' in a plan asks for one with completion.
 
 ;;; Code:
 
