@@ -290,7 +290,8 @@ Those of agents with the same titles show their branches, too."
     (todo-write-list--stop)))
 
 (defconst todo-write-list--most-drawn 10
-  "Maximum number of rows that are drawn at once.")
+  "Maximum number of rows that are drawn at once for themselves.
+One more may get a mark that tells it from one of them.")
 
 (defun todo-write-list--draw ()
   "Draw rows that are out of date; if those are many, the others a little later.

@@ -12,6 +12,7 @@ use todo_write::events::observation::{Details, Payload, Type};
 use todo_write::journal::search::Query;
 use todo_write::journal::{bad_file, files_of};
 use todo_write::text::fnv1a;
+use todo_write::thread::record::FORMAT;
 use todo_write::thread::{Edit, Thread};
 
 /// A format that no version has yet.
@@ -19,7 +20,7 @@ const LATER: u32 = 1_000;
 
 /// A folder with a journal of these records, each with a valid checksum.
 fn with_records(records: &[Value]) -> Folder {
-    with_format(1, records)
+    with_format(FORMAT, records)
 }
 
 fn with_format(format: u32, records: &[Value]) -> Folder {
@@ -105,8 +106,9 @@ fn ids_stay_unique_after_a_journal_with_wrong_ids() {
         vec![added(1, 1, &[("t1", item("t1", "One")), ("t2", item("t1", "Two"))])],
         vec![full(1, 7, &[item("t7", "One")])],
     ];
-    for records in journals {
-        let folder = with_records(&records);
+    // A journal of format 1 is upgraded, which mends it.
+    for (records, format) in journals.iter().flat_map(|records| [(records, 1), (records, FORMAT)]) {
+        let folder = with_format(format, records);
         let mut store = store(folder.path());
         let thread = open(&mut store);
         assert_unique(thread);
