@@ -1,7 +1,6 @@
 //! The items of lists as Lisp has them, and the one object of each that successive outcomes share.
 
-use std::cell::RefCell;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use emacs::{Env, GlobalRef, IntoLisp, Result, Value};
 use once_cell::sync::OnceCell;
@@ -62,9 +61,12 @@ pub(super) fn shown(items: &[Arc<Item>]) -> Sparse<Vec<ShownItem<'_>>> {
 /// Maximum number of bodies that are kept as Lisp objects.
 const KEPT: usize = 1_024;
 
-thread_local! {
-    /// The bodies whose addresses are keys of [`table`], so that no other body has these.
-    static BODIES: RefCell<Vec<Arc<Body>>> = RefCell::default();
+/// The bodies whose addresses are keys of [`table`], so that no other body has these. Threads of Lisp share
+/// the table and end, so this is of no thread.
+static BODIES: Mutex<Vec<Arc<Body>>> = Mutex::new(Vec::new());
+
+fn bodies() -> MutexGuard<'static, Vec<Arc<Body>>> {
+    BODIES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The plist of an item, which is one object in successive outcomes: most writes change the status of a few
@@ -75,12 +77,12 @@ pub(super) fn kept<'e>(env: &'e Env, item: &Item) -> Result<Value<'e>> {
     let address = Arc::as_ptr(body) as usize;
     kept_as(env, address + 1 + item.status as usize, || {
         let rest = kept_as(env, address, || {
-            let is_full = BODIES.with_borrow(|bodies| bodies.len() >= KEPT);
+            let is_full = bodies().len() >= KEPT;
             if is_full {
-                BODIES.with_borrow_mut(Vec::clear);
                 env.call(clrhash, [table(env)?])?;
+                bodies().clear();
             }
-            BODIES.with_borrow_mut(|bodies| bodies.push(Arc::clone(body)));
+            bodies().push(Arc::clone(body));
             ser::to_lisp(env, &Sparse(ShownItem::without_status(body)))
         })?;
         env.cons(keyword(env, "status")?, env.cons(word(env, item.status.as_str())?, rest)?)
