@@ -87,20 +87,27 @@
   (todo-write-follow-stop)
   (todo-write-forget bench-open--thread))
 
-(defun bench-open--toggle (&rest _)
-  "Open or close the row at point, as the key does, and redraw the terminal."
-  (call-interactively (key-binding (kbd "TAB")))
+(defun bench-open--press (key)
+  "Do what KEY does at point, and redraw the terminal."
+  (call-interactively (key-binding (kbd key)))
   (redisplay t))
 
+(defun bench-open--close (buffer)
+  "Kill BUFFER, and show the plan."
+  (kill-buffer buffer)
+  (bench--show (car todo-write-view-draw-buffers)))
+
+(defun bench-open--toggle (&rest _)
+  "Open or close the row at point."
+  (bench-open--press "TAB"))
+
 (defun bench-open--diff (&rest _)
-  "Show the diff of the task at point, as the key does, and redraw the terminal."
-  (call-interactively (key-binding "="))
-  (redisplay t))
+  "Show the diff of the task at point."
+  (bench-open--press "="))
 
 (defun bench-open--close-diff ()
   "Kill the diff, and show the plan."
-  (kill-buffer "*todo-write-diff*")
-  (bench--show (car todo-write-view-draw-buffers)))
+  (bench-open--close "*todo-write-diff*"))
 
 (defconst bench-open--files 30 "Number of files that are reviewed.")
 
@@ -129,14 +136,12 @@
     (goto-char (point-min))))
 
 (defun bench-open--review (&rest _)
-  "Review the plan, as the key does, and redraw the terminal."
-  (call-interactively (key-binding "v"))
-  (redisplay t))
+  "Review the plan."
+  (bench-open--press "v"))
 
 (defun bench-open--close-review ()
   "Kill the review, and show the plan."
-  (kill-buffer "*todo-write-review*")
-  (bench--show (car todo-write-view-draw-buffers)))
+  (bench-open--close "*todo-write-review*"))
 
 (defun bench-open--end-review ()
   "Forget the plan that was reviewed."

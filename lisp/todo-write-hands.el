@@ -89,13 +89,7 @@ OTHER is a buffer, or another thread.")
 
 (defun todo-write-hands-unsaved (thread paths)
   "Return those of PATHS of THREAD's agent that buffers visit with unsaved edits."
-  (when-let* ((names (seq-mapcat (lambda (buffer)
-                                   (and (buffer-modified-p buffer)
-                                        (buffer-file-name buffer)
-                                        (list (buffer-file-name buffer)
-                                              (todo-write-hands--true-name buffer))))
-                                 (buffer-list))))
-    (seq-filter (lambda (path) (member (todo-write-hands--file thread path) names)) paths)))
+  (seq-filter (lambda (path) (todo-write-hands--buffer thread path)) paths))
 
 (defun todo-write-hands--true-name (buffer)
   "Return the true name of the file of BUFFER as it was when that was visited."

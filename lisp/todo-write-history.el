@@ -332,8 +332,8 @@ for the line of the earlier ones."
 
 (defun todo-write-history--heading (revision turns)
   "Return the line below REVISION, which began a list.
-The prompt that led to it is in TURNS, headings as from
-`todo-write-turns-headings'."
+The prompt that led to it is in TURNS, as from
+`todo-write-turns-all'."
   (propertize
    (format "%s %s%s" (todo-write-text-shape 'edge)
            (if-let* ((name (todo-write-turns-name

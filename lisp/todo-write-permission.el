@@ -81,15 +81,15 @@ See `todo-write-socket--roles'."
          (input (json-parse-string (or (plist-get message :arguments) "null")
                                    :null-object nil :false-object nil))
          (event (if (hash-table-p input) (todo-write-json-get input "hook_event_name")
-                  (error "The question is not an object")))
-         (key (todo-write-permission--key thread (plist-get message :subagent) input)))
-    (cond ((equal event "PreToolUse")
-           (todo-write-permission--pass connection message key))
-          ((not (equal event "PermissionDenied"))
-           (todo-write-permission--ask connection message program thread input nil))
-          (todo-write-permission-ask-refused
-           (todo-write-permission--ask connection message program thread input key))
-          (t (todo-write-socket-answer connection message nil "The user is not asked.")))))
+                  (error "The question is not an object"))))
+    (cl-flet ((key () (todo-write-permission--key thread (plist-get message :subagent) input)))
+      (cond ((equal event "PreToolUse")
+             (todo-write-permission--pass connection message (key)))
+            ((not (equal event "PermissionDenied"))
+             (todo-write-permission--ask connection message program thread input nil))
+            (todo-write-permission-ask-refused
+             (todo-write-permission--ask connection message program thread input (key)))
+            (t (todo-write-socket-answer connection message nil "The user is not asked."))))))
 
 (defun todo-write-permission--key (thread subagent input)
   "Return what identifies the call of INPUT, a hook's, of SUBAGENT of THREAD."

@@ -146,7 +146,7 @@ key that reads as a name: those of sessions have a colon."
 
 (defun todo-write-plan-name (thread title &optional otherwise)
   "Return what to call THREAD: TITLE, or else its first prompt or its folder.
-If there is none of these, return OTHERWISE, by default the key."
+Without these, return OTHERWISE, by default the key."
   (or title (todo-write-plan-title thread) otherwise thread))
 
 (defun todo-write-plan-refused (thread time)

@@ -145,7 +145,7 @@ Signal a `user-error' if TEXT is blank or nothing is found."
 
 (defun todo-write-search--entry (place regexp turns)
   "Return the entry of PLACE; what REGEXP matches is highlighted.
-TURNS are the headings of its plan's turns, newest first, or nil."
+TURNS is as from `todo-write-turns-all', or nil."
   (let* ((case-fold-search t)
          (line (todo-write-row-line (plist-get place :line)))
          (title (todo-write-row-line (plist-get place :title)))

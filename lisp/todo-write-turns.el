@@ -38,15 +38,22 @@ first:
   (todo-write-core-call todo-write-dyn--turn-headings thread most))
 
 (defun todo-write-turns-all (thread)
-  "Return the headings of all turns of THREAD, newest first."
-  (cdr (todo-write-turns-headings thread most-positive-fixnum)))
+  "Return the headings of all turns of THREAD, a vector, oldest first."
+  (vconcat (reverse (cdr (todo-write-turns-headings thread most-positive-fixnum)))))
 
 (defun todo-write-turns-heading-at (headings time)
-  "Return that of HEADINGS, newest first, whose turn was at TIME, in milliseconds.
-Before the first turn, that is the first one.  Return nil if there are no
-headings."
-  (or (seq-find (lambda (heading) (<= (plist-get heading :began) time)) headings)
-      (car (last headings))))
+  "Return that of HEADINGS whose turn was at TIME, in milliseconds.
+HEADINGS is as from `todo-write-turns-all'.  Before the first turn, that
+is the first one.  Return nil if there are no headings."
+  (let ((low 0) (high (length headings)))
+    ;; Up to the first one that began later.
+    (while (< low high)
+      (let ((middle (/ (+ low high) 2)))
+        (if (<= (plist-get (aref headings middle) :began) time)
+            (setq low (1+ middle))
+          (setq high middle))))
+    (unless (zerop (length headings))
+      (aref headings (max 0 (1- low))))))
 
 (defun todo-write-turns-at (thread time)
   "Return the number of the turn of THREAD at TIME, in milliseconds, or nil.

@@ -276,9 +276,7 @@ impl Scope<'_> {
         Scope { part: Part::Whole, turn: None, path: None, numbers: (0, u64::MAX) };
 
     fn has(&self, change: &Known) -> bool {
-        let (first, last) = self.numbers;
-        (first..=last).contains(&change.id.0)
-            && self.part.has(&change.items)
+        self.part.has(&change.items)
             && self.turn.is_none_or(|turn| turn == change.turn)
             && self.path.is_none_or(|path| path == change.file.path)
     }
