@@ -1,5 +1,6 @@
 //! The items of lists as Lisp has them, and the one object of each that successive outcomes share.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use emacs::{Env, GlobalRef, IntoLisp, Result, Value};
@@ -69,19 +70,39 @@ fn bodies() -> MutexGuard<'static, Vec<Arc<Body>>> {
     BODIES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// How many calls of [`kept`] run. A collection of garbage within one may run a hook that leads to another.
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
+
+/// A running call of [`kept`].
+struct Running;
+
+impl Running {
+    /// Begins a call; returns whether no other one runs, too.
+    fn begin() -> (Running, bool) {
+        (Running, RUNNING.fetch_add(1, Ordering::Relaxed) == 0)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        RUNNING.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// The plist of an item, which is one object in successive outcomes: most writes change the status of a few
 /// items, so this halves what they allocate. Callers must not modify it.
 pub(super) fn kept<'e>(env: &'e Env, item: &Item) -> Result<Value<'e>> {
+    let (_running, is_only) = Running::begin();
     let body = &item.body;
+    // An outer call has yet to add its keys, whose body must stay. If clearing is interrupted, all do.
+    if is_only && bodies().len() >= KEPT {
+        env.call(clrhash, [table(env)?])?;
+        bodies().clear();
+    }
     // Bodies are aligned, so the numbers after an address are free.
     let address = Arc::as_ptr(body) as usize;
     kept_as(env, address + 1 + item.status as usize, || {
         let rest = kept_as(env, address, || {
-            let is_full = bodies().len() >= KEPT;
-            if is_full {
-                env.call(clrhash, [table(env)?])?;
-                bodies().clear();
-            }
             bodies().push(Arc::clone(body));
             ser::to_lisp(env, &Sparse(ShownItem::without_status(body)))
         })?;
