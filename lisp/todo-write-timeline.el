@@ -58,14 +58,10 @@ since the epoch."
                             'removed))))))
 
 (defun todo-write-timeline--intervals (times now)
-  "Return the intervals of TIMES, including one that lasts until NOW.
-The running interval is the time spent minus the finished intervals."
-  (let* ((finished (plist-get times :intervals))
-         (open (- (or (plist-get times :spent) 0)
-                  (cl-loop for (from . to) in finished sum (- to from)))))
-    (if (plist-get times :running)
-        (append finished (list (cons (- now open) now)))
-      finished)))
+  "Return the intervals of TIMES, including one that lasts until NOW."
+  (append (plist-get times :intervals)
+          (when-let* ((since (plist-get times :running)))
+            (list (cons since now)))))
 
 (defun todo-write-timeline--span (rows)
   "Return the time span of ROWS, as (FROM . TO) in milliseconds.

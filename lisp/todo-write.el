@@ -222,7 +222,8 @@ revision.  An unknown thread has an empty list."
 Its keys are:
   :created :started :completed  milliseconds since the epoch, or nil
   :spent      milliseconds in progress until now
-  :running    t while it is in progress and THREAD is not paused
+  :running    since when it is in progress and THREAD not paused, milliseconds
+              since the epoch, or nil
   :intervals  list of finished intervals (FROM . TO), milliseconds
 Without ID, return those of all items of the list, in list order, as an
 alist of (ID . TIMES)."

@@ -368,7 +368,7 @@ pub(super) struct ShownTimes<'t> {
     started: Option<Millis>,
     completed: Option<Millis>,
     spent: Millis,
-    running: bool,
+    running: Option<Millis>,
     intervals: &'t [(Millis, Millis)],
 }
 
@@ -379,7 +379,7 @@ impl<'t> From<&'t Times> for ShownTimes<'t> {
             started: times.started,
             completed: times.completed,
             spent: times.spent(now()),
-            running: times.running_since.is_some(),
+            running: times.running_since,
             intervals: &times.intervals,
         }
     }
