@@ -60,9 +60,13 @@ element whose call threw."
 (defun todo-write-events-run-functions (hook args)
   "Apply each function of HOOK, a symbol, to ARGS, a list.
 If one signals, report it; all others are still called."
-  (let (functions)
-    (run-hook-wrapped hook (lambda (function) (push function functions) nil))
-    (todo-write-events-call-each #'todo-write-events--call-function (nreverse functions) args)))
+  (let ((functions (symbol-value hook)))
+    ;; A local value, or one function alone.
+    (when (or (functionp functions) (memq t functions))
+      (let (all)
+        (run-hook-wrapped hook (lambda (function) (push function all) nil))
+        (setq functions (nreverse all))))
+    (todo-write-events-call-each #'todo-write-events--call-function functions args)))
 
 (defun todo-write-events--run-change-functions (thread _what outcome)
   "Call the functions of `todo-write-change-functions' with THREAD and OUTCOME."

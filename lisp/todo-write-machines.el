@@ -81,12 +81,12 @@ files alone.")
   "Return the name of the machine whose prefix FILE has, or nil."
   (and (stringp file)
        (string-prefix-p "/" file)
-       (car (seq-find (pcase-lambda (`(,name . ,_))
-                        (let ((prefix (todo-write-machines-prefix name)))
-                          (and (todo-write-machines-name-p name)
-                               (todo-write-machines-prefix-p prefix)
-                               (string-prefix-p prefix file))))
-                      (todo-write-machines-all)))))
+       (cl-loop for (name) in (todo-write-machines-all)
+                for prefix = (todo-write-machines-prefix name)
+                when (and (todo-write-machines-name-p name)
+                          (todo-write-machines-prefix-p prefix)
+                          (string-prefix-p prefix file))
+                return name)))
 
 ;;; How TRAMP reaches a machine
 
@@ -127,9 +127,13 @@ only TRAMP can get there."
 NAME is nil for this machine."
   (if name (concat name "/" key) key))
 
+(defconst todo-write-machines--thread-regexp
+  (concat "\\`\\(" todo-write-machines--name-regexp "\\)/[a-z]+:")
+  "Regexp that matches the beginning of the key of a thread on a machine.")
+
 (defun todo-write-machines-of-thread (thread)
   "Return the name of the machine of THREAD, or nil for this one."
-  (and (string-match (concat "\\`\\(" todo-write-machines--name-regexp "\\)/[a-z]+:") thread)
+  (and (string-match todo-write-machines--thread-regexp thread)
        (match-string 1 thread)))
 
 (defun todo-write-machines-bare-key (thread)

@@ -177,8 +177,8 @@ They are plists as for `todo-write-request', with :thread, a key, and
 :since, the time of asking in milliseconds since the epoch.  Do not
 modify them."
   (if thread
-      (seq-filter (lambda (request) (equal thread (plist-get request :thread)))
-                  todo-write-request--open)
+      (cl-loop for request in todo-write-request--open
+               when (equal thread (plist-get request :thread)) collect request)
     (copy-sequence todo-write-request--open)))
 
 (defun todo-write-request-get (thread id)
