@@ -242,9 +242,19 @@ The keywords are as in `answer-checks-with-claude'."
     (answer-checks--says (regexp-quote "\\\"Which can?\\\"=\\\"The old one\\\""))
     (answer-checks--says (regexp-quote "\\\"Which tools?\\\"=\\\"Rake, Fork\\\""))))
 
+(defconst answer-checks--question
+  '("AskUserQuestion" :questions [(:question "Plan it now?" :header "Plan" :multiSelect :false
+                                   :options [(:label "Yes" :description "Now")
+                                             (:label "No" :description "Later")])])
+  "A call that waits for the user.
+In plan mode, auto mode checks commands, which the scripted model does not
+support; it does not check questions.")
+
 (defun answer-checks--write-plan (text)
-  "Write TEXT to the file of the plan that Claude Code names to its model."
-  (let (file)
+  "Write TEXT to the file of the plan that Claude Code names to its model.
+Then answer `answer-checks--question'."
+  (let ((request (answer-checks--request "\\`Plan it now"))
+        file)
     (claude-checks-wait
      "the name of the plan's file"
      (lambda ()
@@ -252,16 +262,17 @@ The keywords are as in `answer-checks-with-claude'."
          (and (string-match "\"planFilePath\":\"\\([^\"]+\\)\"" said)
               (setq file (match-string 1 said))))))
     (make-directory (file-name-directory file) t)
-    (write-region text nil file nil 'silent)))
+    (write-region text nil file nil 'silent)
+    (should (todo-write-answer-request (plist-get request :thread) (plist-get request :id)
+                                       '(("Plan it now?" . "Yes"))))))
 
 (ert-deftest answer-checks-a-plan-approved ()
-  (answer-checks-with-claude (list (list (claude-checks-gate "plan"))
+  (answer-checks-with-claude (list (list answer-checks--question)
                                    '(("ExitPlanMode" :none nil))
                                    '(("Write" :file_path "rake.txt" :content "Raked\n"))
                                    "Never said.")
-      (:arguments '("--permission-mode" "plan" "Plan it") :allowed ["Bash"])
+      (:arguments '("--permission-mode" "plan" "Plan it"))
     (answer-checks--write-plan "# Plan\n1. Rake\n")
-    (claude-checks-open "plan")
     (let ((request (answer-checks--request "Approve the plan")))
       (should (equal '(plan markdown "# Plan\n1. Rake\n")
                      (list (plist-get request :kind) (plist-get request :format)
@@ -273,20 +284,20 @@ The keywords are as in `answer-checks-with-claude'."
     (should-not (file-exists-p (answer-checks--file "rake.txt")))))
 
 (ert-deftest answer-checks-a-plan-sent-back-and-approved-with-its-edits ()
-  (answer-checks-with-claude (list (list (claude-checks-gate "plan"))
+  (answer-checks-with-claude (list (list answer-checks--question)
                                    '(("ExitPlanMode" :none nil))
                                    '(("ExitPlanMode" :none nil))
                                    '(("Write" :file_path "rake.txt" :content "Raked\n"))
                                    "All done.")
-      (:arguments '("--permission-mode" "plan" "Plan it") :allowed ["Bash"])
+      (:arguments '("--permission-mode" "plan" "Plan it"))
     (answer-checks--write-plan "# Plan\n1. Rake\n")
-    (claude-checks-open "plan")
     (answer-checks--answer (answer-checks--request "Approve the plan") 'deny "Water first")
     (answer-checks--says "Water first")
     (answer-checks--answer (answer-checks--request "Approve the plan") 'always)
     (answer-checks--exists "rake.txt")
     (claude-checks-turn-ends)
-    (should (equal 2 (length answer-checks--asked)))))
+    (should (equal '("Plan it now?" "Approve the plan?" "Approve the plan?")
+                   (reverse answer-checks--asked)))))
 
 (ert-deftest answer-checks-an-edit-shows-its-diff ()
   (answer-checks-with-claude (list '(("Read" :file_path "a.txt"))
