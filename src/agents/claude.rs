@@ -55,6 +55,9 @@ const COMMANDS: usize = 100;
 /// The version from which on subagents have their files in a folder of their session.
 const SUBAGENTS_APART: [u32; 3] = [2, 1, 2];
 
+/// A version from which on the line of each denied call names who denied it, but for subagents' lines.
+const DENIALS_NAMED: [u32; 3] = [2, 1, 331];
+
 /// Reads the transcript of a session and those of its subagents.
 #[derive(Debug)]
 pub struct ClaudeReader {
@@ -105,14 +108,25 @@ struct Origin<'l> {
     is_copied: bool,
     /// Whether the version is 2 or later.
     is_modern: bool,
-    /// Who denied the call of which the line has the result.
+    /// Whether the line would name who denied the call of which it has the result.
+    names_denials: bool,
+    /// Who denied that call.
     refused_by: Option<RefusedBy>,
 }
 
 impl Origin<'_> {
     /// The origin of an event that no line has.
     fn beside(source: Arc<Source>, time: Option<Millis>) -> Origin<'static> {
-        Origin { source, uuid: "", time, clears: false, is_copied: false, is_modern: true, refused_by: None }
+        Origin {
+            source,
+            uuid: "",
+            time,
+            clears: false,
+            is_copied: false,
+            is_modern: true,
+            names_denials: false,
+            refused_by: None,
+        }
     }
 
     /// An event of this line, in a thread of `source`.
@@ -221,8 +235,10 @@ impl ClaudeReader {
         let version = line.version.as_ref().map(|version| version_of(&version.0));
         let is_modern = version.is_none_or(|[major, ..]| major != 1);
         self.has_subagents_beside |= version.is_none_or(|version| version < SUBAGENTS_APART);
+        let names_denials =
+            source.subagent.is_none() && version.is_some_and(|version| version >= DENIALS_NAMED);
         let refused_by = line.tool_denial_kind.as_ref().and_then(|kind| refused_by(&kind.0));
-        let origin = Origin { source, uuid, time, clears, is_copied, is_modern, refused_by };
+        let origin = Origin { source, uuid, time, clears, is_copied, is_modern, names_denials, refused_by };
         if let Some((_, kind, title)) =
             self.early_title.take_if(|(session, ..)| *session == origin.source.session)
         {

@@ -93,6 +93,8 @@ ID is that of an item, or (turn . N)."
        ,(today-checks--bash (concat "PATH=" outside ":$PATH; gh pr create --title x --body y"))
        ,(today-checks--bash "git commit -q --allow-empty -m Third && git log --oneline | head -1")
        ,(today-checks--bash "for n in 1 2 3 4 5 6 7; do echo $n > f$n; done")
+       ;; The tool's own error is no refusal.
+       (("Bash" :description "Work"))
        ,(today-checks--bash "shred a.txt")
        "All is done.")
      (lambda ()

@@ -26,11 +26,11 @@ pub(super) fn refused_by(kind: &str) -> Option<RefusedBy> {
 /// The refusal that a result says in these words; none if the call was only malformed.
 pub(super) fn refusal(content: &str, by: Option<RefusedBy>) -> Option<Refusal> {
     let is_of_check = content.starts_with("Permission for this action was denied by");
-    let by = by.or_else(|| match content {
+    // Where the user cannot be asked, the kind names the user all the same.
+    let is_unasked = content.starts_with("Claude requested permission");
+    let by = by.filter(|_| !is_unasked).or_else(|| match content {
         _ if is_of_check => Some(RefusedBy::Auto),
-        _ if content.starts_with("Permission") || content.starts_with("Claude requested permission") => {
-            Some(RefusedBy::Rule)
-        }
+        _ if is_unasked || content.starts_with("Permission") => Some(RefusedBy::Rule),
         _ if content.starts_with("<tool_use_error>") => None,
         _ => Some(RefusedBy::User),
     })?;
@@ -53,10 +53,10 @@ pub(super) fn refusal(content: &str, by: Option<RefusedBy>) -> Option<Refusal> {
     Some(Refusal { by, reason })
 }
 
-/// Whether a result says that the call never ran.
-fn is_refusal(content: &str) -> bool {
-    let texts = ["The user doesn't want to", "<tool_use_error>", "Permission"];
-    texts.iter().any(|text| content.starts_with(text))
+/// Whether a result says that the call was denied or that the command, being malformed, never ran.
+fn is_refusal(content: &str, is_command: bool) -> bool {
+    let is_denied = ["The user doesn't want to", "Permission"].iter().any(|text| content.starts_with(text));
+    is_denied || is_command && content.starts_with("<tool_use_error>")
 }
 
 /// How a call ended.
@@ -74,8 +74,10 @@ pub(super) fn outcome(
         false => CallOutcome::Ok,
         // It stays refused, whatever the text says.
         true if origin.refused_by.is_some() => CallOutcome::Refused,
+        // Other errors are the tool's own.
+        true if origin.names_denials => CallOutcome::Failed,
         true if interrupted || code_in(content).is_some() => CallOutcome::Failed,
-        true if is_refusal(content) => CallOutcome::Refused,
+        true if is_refusal(content, is_command) => CallOutcome::Refused,
         // What the user says in place of an answer stands alone since version 2.
         true if is_command && origin.is_modern => CallOutcome::Refused,
         true => CallOutcome::Failed,

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use serde_json::{Value, json};
 use todo_write::events::git::GitOperation;
 use todo_write::events::observation::{Filter, Type};
-use todo_write::events::work::{CommandWork, FileWork, Part, Tokens, Work};
+use todo_write::events::work::{CallOutcome, CommandWork, FileWork, Part, Tokens, Work};
 
 use super::claude::Session;
 use super::codex::Rollout;
@@ -330,13 +330,19 @@ fn a_refused_call_of_claude_code_says_who_refused_it_and_why() {
         (None, "Use the other flour", Some("user Use the other flour")),
         (None, "<tool_use_error>No such tool</tool_use_error>", None),
         (None, "Exit code 1", None),
+        // Where the user cannot be asked, the kind names the user all the same.
+        (
+            Some("user-rejected"),
+            "Claude requested permissions to use it, but you haven't granted it yet.",
+            Some("rule -"),
+        ),
     ] {
         for tool in ["Bash", "WebFetch"] {
             let mut session = at_work();
             session.call(tool, json!({"command": "ls"}), text, Value::Null);
             let result = session.lines.last_mut().unwrap();
             result["message"]["content"][0]["is_error"] = true.into();
-            result["version"] = "2.1.331".into();
+            result["version"] = if kind.is_some() { "2.1.331" } else { "2.1.330" }.into();
             kind.iter().for_each(|kind| result["toolDenialKind"] = (*kind).into());
             // Without a kind, what another tool says is its own failure.
             let is_told = tool == "Bash" || kind.is_some() || text.starts_with("Permission");
@@ -346,6 +352,38 @@ fn a_refused_call_of_claude_code_says_who_refused_it_and_why() {
             let is_unsaid = tool == "Bash" && text.starts_with("<tool_use_error>");
             assert_eq!(refused, u64::from(expected.is_some() || is_unsaid), "{tool}: {text}");
         }
+    }
+}
+
+#[test]
+fn an_error_of_a_tool_of_claude_code_is_no_refusal() {
+    let outcome = |tool: &str, text: &str, version: &str, kind: Option<&str>| {
+        let mut session = at_work();
+        session.call(tool, json!({"command": "ls"}), text, Value::Null);
+        let result = session.lines.last_mut().unwrap();
+        result["message"]["content"][0]["is_error"] = true.into();
+        result["version"] = version.into();
+        kind.iter().for_each(|kind| result["toolDenialKind"] = (*kind).into());
+        let mut followed = session.followed();
+        let thread = followed.store.get("claude:s").unwrap().unwrap();
+        let calls = thread.observed(&Filter { kind: Some(Type::ToolExecution), ..Filter::default() });
+        calls.last().unwrap().metadata.outcome
+    };
+    let malformed = "<tool_use_error>File has not been read yet.</tool_use_error>";
+    let gone = "Working directory \"/p\" no longer exists, so this command was not run.";
+    for (tool, text, version, kind, expected) in [
+        ("Edit", malformed, "1.0.98", None, CallOutcome::Failed),
+        ("Edit", malformed, "2.1.332", None, CallOutcome::Failed),
+        ("Bash", malformed, "2.1.332", None, CallOutcome::Failed),
+        ("Bash", gone, "2.1.332", None, CallOutcome::Failed),
+        ("Bash", gone, "2.1.332", Some("interrupted"), CallOutcome::Failed),
+        ("Bash", gone, "2.1.332", Some("user-rejected"), CallOutcome::Refused),
+    ] {
+        assert_eq!(
+            outcome(tool, text, version, kind),
+            Some(expected),
+            "{tool} of {version}: {text} {kind:?}"
+        );
     }
 }
 
