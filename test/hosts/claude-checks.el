@@ -87,7 +87,11 @@ subagent."
 ;;; The agent
 
 (defun claude-checks-start (&rest arguments)
-  "Start Claude Code with ARGUMENTS on a terminal, in place of an earlier one."
+  "Start a session of Claude Code with ARGUMENTS, in place of an earlier one."
+  (apply #'claude-checks-start-program "--model" hosts-claude-model arguments))
+
+(defun claude-checks-start-program (&rest arguments)
+  "Start Claude Code with only ARGUMENTS on a terminal, in place of an earlier one."
   (claude-checks-stop)
   (let ((default-directory claude-checks-folder)
         (process-environment claude-checks-environment))
@@ -95,7 +99,7 @@ subagent."
           (make-process :name "claude" :buffer (generate-new-buffer "*claude*") :noquery t
                         :connection-type 'pty :coding 'utf-8
                         :command `("sh" "-c" "stty rows 40 columns 110; exec \"$@\"" "sh"
-                                   "claude" "--model" ,hosts-claude-model ,@arguments)))))
+                                   "claude" ,@arguments)))))
 
 (defun claude-checks-stop ()
   "Kill Claude Code and its terminal, if there is one."

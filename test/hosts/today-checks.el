@@ -354,6 +354,43 @@ It must stand below the task that sent it out."
 
 ;;; In the background
 
+(defun today-checks--job (key)
+  "Return KEY in the file of the process that has a session in the background."
+  (plist-get (seq-find (lambda (own) (and (equal "bg" (plist-get own :kind)) (plist-get own :jobId)))
+                       (claude-checks-own-json "sessions"))
+             key))
+
+(ert-deftest today-checks-claude-code-respawned-in-the-background-goes-on-in-its-plan ()
+  (claude-checks-run
+   `((,(claude-checks-create "Rake"))
+     (,(claude-checks-update "1" "in_progress"))
+     "Half is done."
+     (,(claude-checks-update "1" "completed"))
+     (,(claude-checks-create "Sow"))
+     "All is done.")
+   (lambda ()
+     (claude-checks-start "--bg" "Rake the garden")
+     (unwind-protect
+         (cl-flet ((shows (&rest rows)
+                     (todo-write-test-wait
+                      (lambda () (and (equal rows (claude-checks-rows))
+                                      (null (todo-write-activity (hosts-thread "claude")))))
+                      120 #'claude-checks-written)))
+           (shows '("Rake" . "in_progress"))
+           (let ((pid (today-checks--job :pid))
+                 (job (today-checks--job :jobId)))
+             (claude-checks-start-program "respawn" job)
+             (todo-write-test-wait
+              (lambda () (let ((now (today-checks--job :pid))) (and now (/= pid now))))
+              120 #'claude-checks-written)
+             (claude-checks-start-program "attach" job))
+           (claude-checks-wait-for "Half is done.")
+           (process-send-string claude-checks-process "Go on")
+           (claude-checks-press "\r" nil (lambda () (equal 2 (length (claude-checks-rows)))))
+           (shows '("Rake" . "completed") '("Sow" . "pending"))
+           (should (equal 1 (length (todo-write-threads)))))
+       (answer-checks--end-daemon (today-checks--job :pid))))))
+
 (ert-deftest today-checks-claude-code-in-the-background-says-what-it-needs ()
   (let ((claude-checks-allowed ["TaskCreate" "TaskUpdate"]))
     (claude-checks-run
