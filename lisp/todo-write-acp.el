@@ -284,7 +284,7 @@ Its plans stay and are paused for REASON, a string."
   :findings (lambda ()
               (list (if (locate-library "acp")
                         '(ok "ACP: acp.el is installed; todo-write-acp-connect connects a client")
-                      '(note "ACP: acp.el is not installed"))))
+                      '(absent "acp.el for ACP"))))
   :pid #'todo-write-acp--pid)
 
 (defvar todo-write-acp-send-functions nil

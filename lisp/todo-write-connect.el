@@ -367,7 +367,8 @@ Otherwise, M-x todo-write-mcp-setup in %s shows what to do."
            (list 'ok (format "%s: connected" name))
          (list 'note (format "%s: connected; calls of agents there do not reach this Emacs" name)
                "M-x todo-write-mcp-mode")))
-      ('connecting (list 'note (format "%s: has not answered yet" name)))
+      ('connecting (list 'note (format "%s: has not answered yet" name)
+                         "Wait, or end it with M-x todo-write-disconnect"))
       ('lost (list 'problem (format "%s: not connected since %s (%s)" name
                                     (format-time-string "%H:%M" (todo-write-machines-link-since link))
                                     (todo-write-machines-link-reason link))

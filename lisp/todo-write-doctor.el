@@ -5,8 +5,9 @@
 
 ;;; Commentary:
 
-;; `M-x todo-write-doctor' checks what the package needs.  It changes nothing and
-;; shows no agent text, so its report is safe in a bug report.
+;; `M-x todo-write-doctor' checks what the package needs: first what stops everything,
+;; then the agents, last what is not installed.  It changes nothing and shows no agent
+;; text, so its report is safe in a bug report.
 
 ;;; Code:
 
@@ -36,14 +37,13 @@
 (defun todo-write-doctor--emacs ()
   "Return findings about this Emacs."
   (list
-   (list 'ok (format "Emacs %s, %s%s" emacs-version system-configuration
-                     (cond (noninteractive ", in batch")
-                           ((daemonp) ", a daemon")
-                           (t ""))))
    (if module-file-suffix
-       '(ok "It loads modules.")
-     '(problem "It is built without support for modules."
-               "Install an Emacs that was configured with --with-modules."))
+       (list 'ok (format "Emacs %s, %s%s" emacs-version system-configuration
+                         (cond (noninteractive ", in batch")
+                               ((daemonp) ", a daemon")
+                               (t ""))))
+     (list 'problem (format "Emacs %s is built without support for modules." emacs-version)
+           "Install an Emacs that was configured with --with-modules."))
    (list 'ok (format "todo-write %s in %s" todo-write-version
                      (todo-write-doctor--file todo-write-module-lisp)))))
 
@@ -51,35 +51,21 @@
   "Return findings about the module."
   (let* ((file (todo-write-module-find))
          (version (and file (todo-write-module-file-version file)))
+         (loaded (and (featurep 'todo-write-dyn)
+                      (or todo-write-module--loaded-version "unknown")))
          (remedy (concat (todo-write-module-remedy "todo-write-dyn") ".")))
-    (list
+    (append
      (cond
-      ((not file) (list 'problem "The module is missing." remedy))
+      ((not file) `((problem "The module is missing." ,remedy)))
       ((not (equal version todo-write-version))
-       (list 'problem (format "The module %s is version %s."
-                              (todo-write-doctor--file file) (or version "unknown"))
-             remedy))
-      (t (list 'ok (format "Module %s in %s" version (todo-write-doctor--file file)))))
-     (cond
-      ((not (featurep 'todo-write-dyn))
-       '(ok "It is not loaded: nothing has needed it yet."))
-      ((equal todo-write-module--loaded-version todo-write-version) '(ok "It is loaded."))
-      (t (list 'problem (format "The loaded module is version %s."
-                                (or todo-write-module--loaded-version "unknown"))
-               "Restart Emacs: it cannot unload a module."))))))
-
-(defun todo-write-doctor--sources ()
-  "Return findings about the sources of a module."
-  (let ((listed (todo-write-module-listed "todo-write-dyn"))
-        (problem (todo-write-module-build-problem)))
-    (list
-     (if listed (list 'ok (format "It can be downloaded: %s" (car listed)))
-       (list 'note (format "This package lists no module to download for %s."
-                           (todo-write-module-machine))))
-     (if problem (list 'note (format "It cannot be built here: %s." problem))
-       (list 'ok (format "cargo %s can build it from %s"
-                         (todo-write-module-cargo-version (todo-write-module-cargo))
-                         (todo-write-doctor--file (todo-write-module-sources))))))))
+       `((problem ,(format "The module %s is version %s."
+                           (todo-write-doctor--file file) (or version "unknown"))
+                  ,remedy)))
+      (t `((ok ,(format "Module %s in %s, %s" version (todo-write-doctor--file file)
+                        (if loaded "loaded" "not needed so far"))))))
+     (unless (member loaded (list nil todo-write-version))
+       `((problem ,(format "The loaded module is version %s." loaded)
+                  "Restart Emacs: it cannot unload a module."))))))
 
 (defun todo-write-doctor--journals ()
   "Return the finding about the folder of the journals."
@@ -112,14 +98,17 @@
       (list 'ok (format "Journals in %s: %d" shown
                         (length (directory-files folder nil "\\.jsonl\\'" t))))))))
 
-(defun todo-write-doctor--hosts ()
-  "Return findings about the hosts."
-  (seq-mapcat (lambda (host)
-                (append (and (todo-write-host-installed host)
-                             (list (todo-write-doctor--host host)))
-                        (when-let* ((findings (todo-write-host-findings host)))
-                          (funcall findings))))
-              todo-write-host-all))
+(defun todo-write-doctor--agents ()
+  "Return findings about the hosts and the agents, problems first."
+  (seq-sort-by
+   (lambda (finding) (if (eq 'problem (car finding)) 0 1)) #'<
+   (append (todo-write-doctor--failures)
+           (seq-mapcat (lambda (host)
+                         (append (and (todo-write-host-installed host)
+                                      (list (todo-write-doctor--host host)))
+                                 (when-let* ((findings (todo-write-host-findings host)))
+                                   (funcall findings))))
+                       todo-write-host-all))))
 
 (defun todo-write-doctor--host (host)
   "Return the finding about whether HOST is installed and on."
@@ -129,7 +118,7 @@
            (list 'note (format "%s: installed, but off" name)
                  (or (todo-write-host-remedy host)
                      (format "M-x %s" (todo-write-host-mode host)))))
-          (t (list 'note (format "%s: not installed" name))))))
+          (t (list 'absent name)))))
 
 (defun todo-write-doctor--failures ()
   "Return findings about hosts in whose calls our functions failed."
@@ -140,22 +129,30 @@
                   "A later version of it may have changed; report it with its version."))
           todo-write-core-host-failures))
 
+(defun todo-write-doctor--absent (findings)
+  "Return the findings about what is not installed, by the absent of FINDINGS."
+  (when findings
+    `((note ,(string-join (mapcar #'cadr findings) ", ")
+            "Nothing to do.  If you use one of them, install it and check again."))))
+
 (defun todo-write-doctor--findings ()
-  "Return what is found, an alist of (TITLE . FINDINGS).
-A finding is a list (STATE TEXT REMEDY): STATE is `ok', `note' for what
-is merely off or missing, or `problem'; REMEDY is a sentence, nil or left out."
-  `(("Emacs" ,@(todo-write-doctor--emacs))
-    ("Module" ,@(if module-file-suffix
-                    (append (todo-write-doctor--module) (todo-write-doctor--sources))
-                  '((note "This Emacs cannot load it."))))
-    ("Journals" ,(todo-write-doctor--journals))
-    ("Hosts" ,@(todo-write-doctor--hosts)
-     ,@(todo-write-doctor--failures))
-    ,@(and (todo-write-machines-all)
-           `(("Machines" ,@(todo-write-connect-findings))))
-    ("Display" ,(if (bound-and-true-p todo-write-mode-line-mode)
-                    '(ok "Mode line: on")
-                  '(note "Mode line: off" "M-x todo-write-mode-line-mode")))))
+  "Return what is found, an alist of (TITLE . FINDINGS), the most urgent first.
+A finding is a list (STATE TEXT REMEDY).  STATE is `ok', `note' for what is
+merely off, `problem', or `absent' for what is not installed: then TEXT is
+its name.  REMEDY is a sentence, nil or left out."
+  (let* ((agents (todo-write-doctor--agents))
+         (absent (seq-filter (lambda (finding) (eq 'absent (car finding))) agents)))
+    (seq-filter
+     #'cdr
+     `(("Emacs and the module" ,@(todo-write-doctor--emacs)
+        ,@(and module-file-suffix (todo-write-doctor--module)))
+       ("Journals" ,(todo-write-doctor--journals))
+       ("Agents" ,@(seq-difference agents absent #'eq))
+       ("Machines" ,@(todo-write-connect-findings))
+       ("Display" ,(if (bound-and-true-p todo-write-mode-line-mode)
+                       '(ok "Mode line: on")
+                     '(note "Mode line: off" "M-x todo-write-mode-line-mode")))
+       ("Not installed" ,@(todo-write-doctor--absent absent))))))
 
 ;;; Showing
 

@@ -94,13 +94,17 @@ does not know ARGUMENTS."
                               :array-type 'list :null-object nil :false-object nil))
     (json-error nil)))
 
+(defun todo-write-mcp-setup--list (program)
+  "Return the agents that PROGRAM knows, lists (COMMAND NAME)."
+  (with-temp-buffer
+    (call-process program nil t nil "setup" "--list")
+    (seq-filter #'cdr (mapcar (lambda (line) (split-string line "\t"))
+                              (split-string (buffer-string) "\n" t)))))
+
 (defun todo-write-mcp-setup--agents ()
   "Return the names of the agents that the program knows, a list."
-  (with-temp-buffer
-    (call-process (todo-write-mcp-setup--get) nil t nil "setup" "--list")
-    (or (delq nil (mapcar (lambda (line) (nth 1 (split-string line "\t")))
-                          (split-string (buffer-string) "\n" t)))
-        (user-error "%s is older than this package" (todo-write-mcp-setup-program)))))
+  (or (mapcar #'cadr (todo-write-mcp-setup--list (todo-write-mcp-setup--get)))
+      (user-error "%s is older than this package" (todo-write-mcp-setup-program))))
 
 ;;; The command
 
@@ -371,7 +375,9 @@ that the program prints."
   (let ((program (todo-write-mcp-setup-program))
         (remedy "M-x todo-write-mcp-setup"))
     (cond
-     ((not program) (list 'note "MCP: todo-write-mcp is missing" remedy))
+     ((not program)
+      (list 'note "MCP: no agent can call todo_write, since todo-write-mcp is missing"
+            (concat remedy " gets it and connects your agent")))
      ((not (todo-write-socket-state))
       (list 'note "MCP: off, so that no agent reaches this Emacs" "M-x todo-write-mcp-mode"))
      ((eq (todo-write-socket-state) 'client)
@@ -398,6 +404,29 @@ that the program prints."
       (list 'problem (format "MCP: a call through %s did not reach this Emacs: %s"
                              program answer)
             "M-x todo-write-mcp-setup"))))
+
+(defun todo-write-mcp-setup-agent-findings ()
+  "Return the doctor's findings about installed agents that can have the tool."
+  (when-let* ((program (todo-write-mcp-setup-program)))
+    (mapcar (pcase-lambda (`(,command ,name))
+              (todo-write-mcp-setup--finding-of-agent command name))
+            (seq-filter (lambda (agent)
+                          (and (not (member (car agent) '("claude-plugin" "other")))
+                               (executable-find (car agent))))
+                        (todo-write-mcp-setup--list program)))))
+
+(defun todo-write-mcp-setup--finding-of-agent (command name)
+  "Return the doctor's finding about the agent NAME, which COMMAND starts."
+  (let* ((states (mapcar (lambda (agent) (todo-write-mcp-setup-ask agent "--state"))
+                         `(,command ,@(and (equal command "claude") '("claude-plugin")))))
+         (remedy (format "M-x todo-write-mcp-setup RET %s" name)))
+    (cond
+     ((seq-some (lambda (state) (plist-get state :installed)) states)
+      (list 'ok (format "%s: has the tool todo_write" name)))
+     ((car states)
+      (list 'note (format "%s: installed, but without the tool todo_write" name) remedy))
+     (t (list 'note (format "%s: installed; look whether it has the tool todo_write" name)
+              remedy)))))
 
 (provide 'todo-write-mcp-setup)
 ;;; todo-write-mcp-setup.el ends here

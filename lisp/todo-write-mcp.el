@@ -88,7 +88,9 @@ that ends."
 (todo-write-host-define "MCP"
   :mode 'todo-write-mcp-mode :feature 'todo-write-dyn
   :switch-on #'todo-write-mcp--switch-on :switch-off #'todo-write-mcp--switch-off
-  :findings (lambda () (list (todo-write-mcp-setup-finding) (todo-write-plugin-finding))))
+  :findings (lambda ()
+              (delq nil `(,(todo-write-mcp-setup-finding) ,@(todo-write-mcp-setup-agent-findings)
+                          ,(todo-write-plugin-finding)))))
 
 ;;; Messages
 

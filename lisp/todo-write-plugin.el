@@ -80,7 +80,7 @@ Return nil after 5 seconds, or if HOOK exits before."
     (or value (funcall condition))))
 
 (defun todo-write-plugin-finding ()
-  "Return the doctor's finding about the plugin."
+  "Return the doctor's finding about the plugin, or nil if there is none to have."
   (let* ((state (todo-write-plugin--state))
          (program (plist-get state :program))
          (version (and program (file-exists-p program)
@@ -88,7 +88,8 @@ Return nil after 5 seconds, or if HOOK exits before."
          (remedy "M-x todo-write-mcp-setup"))
     (cond
      ((not (plist-get state :installed))
-      (list 'note "Claude Code's plugin: not installed" remedy))
+      (and (executable-find "claude")
+           (list 'note "Claude Code's plugin, to answer its dialogs in Emacs: not installed" remedy)))
      ((not (equal version todo-write-version))
       (list 'problem (format "Claude Code's plugin: its program is %s"
                              (if version (concat "version " version) "missing"))

@@ -40,7 +40,7 @@ WORD... runs a line for a shell, such as ssh -l me build.
   --folder DIR   let agents start a copy of this program in DIR; default: this file
   --socket FILE  the socket of Emacs; default: the usual one
   --json         print a JSON object, for Emacs
-  --state        print only whether the plugin is installed, and its program, in JSON
+  --state        print only whether AGENT has the tool, or the plugin and its program, in JSON
   --system KIND  what uname -sm prints on the machine; default: what it prints here
   --sources DIR  the sources of this program, for a machine of another kind
   --list         print the names of the agents
@@ -157,10 +157,10 @@ fn act(options: Options) -> Result<i32, String> {
     }
     let context = context(&options)?;
     if options.state {
-        let Way::Plugin(plugin) = agents::agent(id, label, &context).way else {
-            return Err(format!("{label} has no plugin; leave out --state"));
-        };
-        println!("{}", json!({"installed": plugin.is_enabled, "program": plugin.installed}));
+        let state = agents::agent(id, label, &context)
+            .state()
+            .ok_or_else(|| format!("the settings of {label} are not read; leave out --state"))?;
+        println!("{state}");
         return Ok(0);
     }
     let mut done = Done::default();

@@ -549,7 +549,21 @@ fn the_state_of_the_plugin_is_what_the_settings_say() {
         assert_eq!(state(), said);
         assert_eq!(home.read(".claude/settings.json"), settings);
     }
-    assert!(home.setup(&["goose", "--state"]).text.contains("has no plugin"));
+    assert!(home.setup(&["goose", "--state"]).text.contains("settings of Goose are not read"));
+}
+
+#[test]
+fn the_state_of_an_agent_says_whether_it_has_the_tool() {
+    let home = Home::new();
+    for (agent, file, settings) in [
+        ("claude", ".claude.json", r#"{"mcpServers": {"todo-write": {"command": "/p"}}}"#),
+        ("codex", ".codex/config.toml", "[mcp_servers.todo-write]\ncommand = \"/p\"\n"),
+        ("opencode", ".config/opencode/opencode.json", r#"{"mcp": {"todo-write": {"type": "local"}}}"#),
+    ] {
+        assert_eq!(home.setup(&[agent, "--state"]).text, "{\"installed\":false}\n");
+        home.write(file, settings);
+        assert_eq!(home.setup(&[agent, "--state"]).text, "{\"installed\":true}\n", "{agent}");
+    }
 }
 
 #[test]

@@ -69,20 +69,32 @@ They are evaluated with a copy of the package.")
 (ert-deftest todo-write-doctor-finds-no-problem-in-a-healthy-setup ()
   (let ((text (todo-write-doctor-tests--set-up "Healthy")))
     (should (string-prefix-p "todo-write is in order." text))
-    (should (string-match-p "It is loaded\\." text))
+    (should (string-match-p "Module .*, loaded$" text))
     (should (string-match-p "Mode line: on" text))
     (should-not (string-match-p "PROBLEM" text))))
 
-(ert-deftest todo-write-doctor-checks-off-only-what-is-there ()
+(ert-deftest todo-write-doctor-says-last-what-is-not-installed ()
   (let ((text (todo-write-doctor-tests--set-up "A module of another version")))
-    (should-not (string-match-p "^- \\[X\\].*\\(?:not installed\\|cannot be built\\|lists no module\\)" text))
-    (should (string-match-p "^- \\[-\\] Efrit: not installed$" text))))
+    (should (string-match-p "\n\\* Not installed\n- \\[-\\] .*Efrit.*\n +→ Nothing to do\\..*\n\\'" text))
+    (should-not (string-match-p "Efrit.*\n\\(.*\n\\)*\\* Not installed" text))))
+
+(ert-deftest todo-write-doctor-says-first-what-stops-everything ()
+  (let ((text (todo-write-doctor-tests--set-up "No module, and no cargo to build it")) (at 0))
+    (dolist (place '("^\\* Emacs and the module" "PROBLEM: The module" "^\\* Journals"
+                     "^\\* Agents" "^\\* Display" "^\\* Not installed"))
+      (should (setq at (string-match place text at))))))
+
+(ert-deftest todo-write-doctor-says-what-to-do-about-each-line-that-is-not-checked ()
+  (dolist (set-up todo-write-doctor-tests-set-ups)
+    (let ((text (todo-write-doctor-tests--set-up (car set-up))))
+      (should (string-match-p "^- \\[-\\]" text))
+      (should-not (string-match-p "^- \\[[- ]\\] .*\n[^ ]" text)))))
 
 (ert-deftest todo-write-doctor-opens-no-connection-to-another-machine ()
   (todo-write-copy-with
     (todo-write-copy-put-module todo-write-copy-folder)
     (should (string-match-p
-             "Claude Code and Codex: not installed"
+             "Not installed\n.*Claude Code and Codex"
              (todo-write-doctor-tests--says
               '(require 'tramp)
               '(advice-add 'tramp-maybe-open-connection :override
@@ -105,7 +117,7 @@ They are evaluated with a copy of the package.")
                     "\\[-\\] Claude Code and Codex: installed, but off"
                     "M-x todo-write-follow")
                    ("An Emacs without modules, as if built so"
-                    "PROBLEM: It is built without support for modules" "--with-modules")))
+                    "PROBLEM: Emacs .* is built without support for modules" "--with-modules")))
     (should (string-match-p (concat problem ".*\n +→ .*" remedy)
                             (todo-write-doctor-tests--set-up title)))))
 

@@ -246,6 +246,26 @@ This machine stands for it."
   (let ((todo-write-mcp-program (executable-find "true")))
     (should (string-match-p "MCP: off.*\n.*todo-write-mcp-mode" (todo-write-doctor--text)))))
 
+(ert-deftest todo-write-mcp-setup-the-doctor-says-which-installed-agents-have-the-tool ()
+  (todo-write-with-setup
+    (let* ((home (file-name-as-directory (make-temp-file "todo-write-home" t)))
+           (exec-path (list home))
+           (process-environment (append (list (concat "HOME=" home) "CODEX_HOME" "CLAUDE_CONFIG_DIR")
+                                        process-environment)))
+      (unwind-protect
+          (progn
+            (dolist (command '("codex" "goose" "gemini"))
+              (copy-file "/bin/true" (concat home command)))
+            (make-directory (concat home ".codex"))
+            (write-region "[mcp_servers.todo-write]\n" nil (concat home ".codex/config.toml") nil 'silent)
+            (should (equal '((ok "Codex: has the tool todo_write")
+                             (note "Gemini CLI: installed, but without the tool todo_write"
+                                   "M-x todo-write-mcp-setup RET Gemini CLI")
+                             (note "Goose: installed; look whether it has the tool todo_write"
+                                   "M-x todo-write-mcp-setup RET Goose"))
+                           (todo-write-mcp-setup-agent-findings))))
+        (delete-directory home t)))))
+
 (ert-deftest todo-write-mcp-setup-names-the-socket-only-if-the-user-changed-it ()
   (todo-write-with-setup
     (should (equal (todo-write-mcp-setup-server)

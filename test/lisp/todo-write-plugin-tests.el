@@ -47,6 +47,9 @@
 
 (ert-deftest todo-write-plugin-the-doctor-asks-a-question-and-answers-it ()
   (todo-write-with-setup
+    (let ((exec-path nil))
+      (should-not (todo-write-plugin-finding)))
+    (todo-write-setup-test-write "bin/claude" todo-write-setup-test-claude #o755)
     (should (eq 'note (car (todo-write-plugin-finding))))
     (should (string-search "not installed" (nth 1 (todo-write-plugin-finding))))
     (todo-write-plugin-tests--install)

@@ -168,6 +168,20 @@ pub fn agent(id: &'static str, label: &'static str, context: &Context) -> Agent 
 }
 
 impl Agent {
+    /// What `--state` prints: whether the agent has the tool or the plugin. None if that cannot be read.
+    pub fn state(&self) -> Option<Value> {
+        match &self.way {
+            Way::Commands(commands) => Some(json!({"installed": commands.entry.is_some()})),
+            Way::Plugin(plugin) => Some(json!({"installed": plugin.is_enabled, "program": plugin.installed})),
+            Way::Settings => {
+                let settings = self.settings.as_ref()?;
+                let text = file::read(&settings.file).ok()?.unwrap_or_default();
+                Some(json!({"installed": json::value(&text, &settings.edits.first()?.path).is_some()}))
+            }
+            Way::Paste { .. } => None,
+        }
+    }
+
     fn allow(&mut self, text: impl Into<String>) {
         self.notes.push(("Let it call the tool".to_owned(), text.into()));
     }
