@@ -57,7 +57,8 @@
          (todo-write-follow-mode))
        (apply #'claude-checks-shows "the worktree's plan" '(active working) seams-checks-rows)
        (should (equal worktree (projects-checks--project)))
-       (should (string-search label (seams-checks-row)))))))
+       ;; Git is asked for the repository in the background.
+       (claude-checks-wait label (lambda () (string-search label (seams-checks-row))))))))
 
 (ert-deftest projects-checks-a-session-in-a-subfolder-belongs-to-the-root ()
   (claude-checks-run
