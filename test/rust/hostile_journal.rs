@@ -112,10 +112,14 @@ fn ids_stay_unique_after_a_journal_with_wrong_ids() {
         let mut store = store(folder.path());
         let thread = open(&mut store);
         assert_unique(thread);
-        write(thread, &[("One", Pending), ("Quite new", Pending), ("And newer", Pending)], 7);
+        let written = ["One", "Quite new", "And newer"];
+        write(thread, &written.map(|content| (content, Pending)), 7);
+        // A second item of one id would be dropped.
+        assert_eq!(contents(thread.list()), written);
         thread
             .change(|thread| thread.edit(Edit::Add { content: "The user's".into(), position: None }, 8))
             .unwrap();
+        assert_eq!(contents(thread.list()).len(), 4);
         assert_unique(thread);
     }
 }
