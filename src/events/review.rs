@@ -165,6 +165,11 @@ impl<'t> Before<'t> {
             self.moved = place.wrapping_sub(expected).cast_signed();
             shift = place.wrapping_sub(usual).cast_signed().wrapping_sub(gone);
             if is_there {
+                // A line without a line feed can only be the last of a file.
+                let is_last = place + length == self.lines.len();
+                if !is_last && hunk.old.last().is_some_and(|line| line.is_open) {
+                    return Err(NotComposed::OtherHand);
+                }
                 let old = hunk.restored(&self.lines[place..place + length]);
                 self.lines.splice(place..place + length, old);
             }

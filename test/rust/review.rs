@@ -134,6 +134,13 @@ fn lines_added_at_an_end_of_the_file_are_not_gone_because_their_context_is_there
 }
 
 #[test]
+fn a_line_gets_no_line_appended_by_another_hand() {
+    let done = [change(Some("a\nb"), Some("a\nb\n"))];
+    assert_eq!(take_back(Some("a\nb\nmine\n"), &done), Err(NotComposed::OtherHand));
+    assert_eq!(take_back(Some("a\nb\n"), &done), Ok(Some("a\nb".into())));
+}
+
+#[test]
 fn the_carriage_returns_of_the_file_stay() {
     let done = [change(Some("a\nb\nc\n"), Some("a\nB\nc\n"))];
     assert_eq!(take_back(Some("a\r\nB\r\nc\r\n"), &done), Ok(Some("a\r\nb\r\nc\r\n".into())));
