@@ -94,13 +94,15 @@ or nil."
 ;;; Comments
 
 (defun todo-write-effect-told (observation)
-  "Return whether the agent was told of OBSERVATION, in parentheses.
+  "Return how far the agent was told of OBSERVATION, in parentheses.
 Return nil if that is no comment of the user."
   (when (plist-get (plist-get observation :metadata) :comment)
     (let ((comment (seq-find (lambda (comment)
                                (equal (plist-get observation :id) (plist-get comment :id)))
                              (todo-write-plan-comments (plist-get observation :threadId)))))
-      (if (plist-get comment :told) " (told)" " (not told yet)"))))
+      (cond ((plist-get comment :told) " (told)")
+            ((plist-get comment :copied) " (copied)")
+            (t " (not told yet)")))))
 
 ;;; Refusals
 

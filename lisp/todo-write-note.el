@@ -31,6 +31,7 @@
 (require 'todo-write-socket)
 (require 'todo-write-story)
 (require 'todo-write-sums)
+(require 'todo-write-text)
 
 (defvar todo-write-note-waiting nil
   "Threads whose hook must ask for another reason, a list.
@@ -49,8 +50,21 @@ Its key is in `todo-write-note-waiting'.")
 ;;; What is to be delivered
 
 (defun todo-write-note--untold (thread)
-  "Return the comments of THREAD that its agent was not told of."
-  (seq-remove (lambda (comment) (plist-get comment :told)) (todo-write-plan-comments thread)))
+  "Return the comments of THREAD that are to be told to its agent.
+It was not told of them, nor were they copied for the user, who can tell it."
+  (seq-remove (lambda (comment) (or (plist-get comment :told) (plist-get comment :copied)))
+              (todo-write-plan-comments thread)))
+
+(defun todo-write-note--to-paste (thread)
+  "Return the comments of THREAD that the user has not pasted yet.
+Those are the untold ones, and the ones copied since the user's last prompt,
+as far as that is known."
+  (let ((prompted (or (plist-get (car (last (todo-write-turns thread))) :began) 0)))
+    (seq-filter (lambda (comment)
+                  (not (or (plist-get comment :told)
+                           (and (plist-get comment :copied)
+                                (< (plist-get comment :timestamp) prompted)))))
+                (todo-write-plan-comments thread))))
 
 (defun todo-write-note--place (about project)
   "Return which line ABOUT, a plist, names in a file of PROJECT, or nil if none."
@@ -214,8 +228,8 @@ keeps it until then, also across sessions of Emacs.
 
 ABOUT is nil or a plist that says which changed lines MESSAGE is about:
 :path :line :quote :items, as `todo-write-comment' tells them.  If no
-message reaches the agent, such a comment is copied, together with those
-that were not told before."
+message reaches the agent, such a comment is copied instead, together with
+those that were copied since your last prompt, so that one paste has all."
   (interactive
    (let ((thread (todo-write-here-thread)))
      (todo-write-note--check thread)
@@ -247,8 +261,14 @@ that were not told before."
                              buffer))
                    ((and buffer (guard buffer))
                     (message "The message is a draft in %s; send it there" buffer))))))
-      (_ (kill-new (todo-write-note--text thread nil (todo-write-note--untold thread)))
-         (message "No message reaches this agent; copied, so that you can paste it there")))))
+      (_ (let ((comments (todo-write-note--to-paste thread)))
+           (kill-new (todo-write-note--text thread nil comments))
+           (todo-write-plan-note-told thread comments t)
+           (message "No message reaches this agent; copied%s, so that you can paste it there"
+                    (if (cdr comments)
+                        (format " %s since your last prompt"
+                                (todo-write-text-count (length comments) "comment"))
+                      "")))))))
 
 (defun todo-write-note--clean (text lines)
   "Return TEXT without control characters; keep line breaks if LINES is non-nil.

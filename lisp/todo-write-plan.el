@@ -230,16 +230,18 @@ optional.  The value is as in `todo-write-plan-comments'."
   "Return what the user said to the agent of THREAD, oldest first.
 The value is a list of plists: :id, of the observation; :number, its
 number; :timestamp; :text; :path, :line and :quote, nil unless it is about
-a file; and :told, t if the agent was told."
+a file; :told, t if the agent was told; and :copied, t if the comment was
+copied for the user to paste, since no message reaches the agent."
   (todo-write-core-call todo-write-dyn--comments thread))
 
-(defun todo-write-plan-note-told (thread comments)
-  "Record that the agent of THREAD was told of COMMENTS."
+(defun todo-write-plan-note-told (thread comments &optional copied)
+  "Record that the agent of THREAD was told of COMMENTS.
+If COPIED is non-nil, record instead that they were copied for the user."
   (when comments
-    (todo-write-observe thread "STATE_UPDATE" '(:told t)
-                        :toldComments (vconcat (mapcar (lambda (comment)
-                                                          (plist-get comment :number))
-                                                        comments)))))
+    (todo-write-observe thread "STATE_UPDATE" (if copied '(:copied t) '(:told t))
+                        (if copied :copiedComments :toldComments)
+                        (vconcat (mapcar (lambda (comment) (plist-get comment :number))
+                                         comments)))))
 
 (defun todo-write-plan-newest-of-project ()
   "Return the key of the newest kept thread of the current project, or nil."

@@ -36,8 +36,19 @@ pub(crate) struct KeptComment {
     pub timestamp: Millis,
     /// The comment.
     pub comment: Comment,
-    /// Whether the agent was told.
-    pub is_told: bool,
+    /// Whether the agent was told, or the user has a copy to tell it.
+    pub telling: Telling,
+}
+
+/// How far an agent was told of a comment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Telling {
+    /// It was not told yet.
+    Untold,
+    /// No message reaches it: the comment was copied for the user, who can paste it there.
+    Copied,
+    /// It was told.
+    Told,
 }
 
 /// The comments of a thread, oldest first.
@@ -50,23 +61,28 @@ impl Comments {
         if let Some(comment) = &observation.metadata.comment {
             if self.0.len() == MOST {
                 // Only a damaged journal has too many that are not told.
-                let told = self.0.iter().position(|kept| kept.is_told).unwrap_or(0);
+                let told = self.0.iter().position(|kept| kept.telling != Telling::Untold).unwrap_or(0);
                 self.0.remove(told);
             }
             let (number, timestamp) = (observation.number, observation.timestamp);
-            self.0.push_back(KeptComment { number, timestamp, comment: comment.clone(), is_told: false });
+            let telling = Telling::Untold;
+            self.0.push_back(KeptComment { number, timestamp, comment: comment.clone(), telling });
         }
-        let told = observation.metadata.told_comments.iter().flatten();
-        for number in told {
-            if let Some(kept) = self.0.iter_mut().find(|kept| kept.number == *number) {
-                kept.is_told = true;
+        let metadata = &observation.metadata;
+        for (numbers, telling) in
+            [(&metadata.copied_comments, Telling::Copied), (&metadata.told_comments, Telling::Told)]
+        {
+            for number in numbers.iter().flatten() {
+                if let Some(kept) = self.0.iter_mut().find(|kept| kept.number == *number) {
+                    kept.telling = telling;
+                }
             }
         }
     }
 
     /// Whether a further one would be lost, or another one, since the agent was told of none.
     pub(crate) fn are_full(&self) -> bool {
-        self.0.len() == MOST && !self.0.iter().any(|kept| kept.is_told)
+        self.0.len() == MOST && self.0.iter().all(|kept| kept.telling == Telling::Untold)
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = &KeptComment> {

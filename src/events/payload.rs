@@ -337,6 +337,8 @@ wire_fields! {
         comment: Comment = "comment",
         /// The numbers of the observations of comments that the agent was told of.
         told_comments: Vec<u64> = "toldComments",
+        /// The numbers of the observations of comments that were copied for the user to paste.
+        copied_comments: Vec<u64> = "copiedComments",
     }
 }
 

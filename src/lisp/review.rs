@@ -1,7 +1,7 @@
 //! Lisp functions on review: what an agent changed since the user last looked.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
@@ -14,6 +14,7 @@ use super::work::{PartId, ShownWork};
 use super::{border, elsewhere, now, ser, with_module};
 use crate::error::Error;
 use crate::events::Millis;
+use crate::events::comments::Telling;
 use crate::events::marks::{ChangeId, Known, Scope, Unseen};
 use crate::events::observation::Observation;
 use crate::events::review::{FileChanged, LARGEST_FILE, Net, NotComposed, net};
@@ -120,7 +121,8 @@ struct ShownUnseen {
 /// Return what the user said to the agent of THREAD, oldest first, a list of plists.
 ///
 /// Their keys are `:id`, that of the observation, `:number`, its number, `:timestamp`, `:text`, `:path`, `:line`
-/// and `:quote`, those of the lines that it is about, or nil, and `:told`, t if the agent was told.
+/// and `:quote`, those of the lines that it is about, or nil, `:told`, t if the agent was told, and `:copied`, t if it was copied, since no
+/// message reaches the agent.
 #[defun]
 fn comments(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
@@ -134,7 +136,8 @@ fn comments(env: &Env, thread: Key) -> Result<Value<'_>> {
                 path: kept.comment.path.clone(),
                 line: kept.comment.line,
                 quote: kept.comment.quote.clone(),
-                told: kept.is_told,
+                told: kept.telling == Telling::Told,
+                copied: kept.telling == Telling::Copied,
             })
             .collect()
         })?;
@@ -152,6 +155,7 @@ struct ShownComment {
     line: Option<u64>,
     quote: Option<String>,
     told: bool,
+    copied: bool,
 }
 
 /// Return the number of files of THREAD that have new changes after the observation with the number NEWEST.
@@ -275,22 +279,56 @@ fn net_files(env: &Env, thread: &Key, chosen: Chosen, project: &str) -> Result<V
     let changes = elsewhere::ask(env, move |_| {
         Ok::<_, Error>(changes_of(places, &wanted, &history.work(Part::Whole, 0..u64::MAX)?))
     })??;
-    let (progress, count) = (Arc::new(Progress::default()), files.len());
-    let mut shown = Vec::with_capacity(count);
-    for (n, (ChosenFile { path, new, items }, changes)) in files.into_iter().zip(changes).enumerate() {
-        // Each file may be on another file system, of which one may hang.
-        let root = mount_of(&Path::new(project).join(&path));
-        let (name, project) = (path.clone(), project.to_owned());
-        let net = move |_: &Progress| Some(net_of(&name, &project, &changes));
-        let (reason, patch) = match elsewhere::ask_at(env, &root, &progress, net)? {
+    let progress = Arc::new(Progress::default());
+    let (mut nets, count) = (HashMap::new(), files.len());
+    for (root, files) in by_file_system(&files, changes, project) {
+        let work = net_each(files, project.to_owned(), (nets.len(), count));
+        nets.extend(elsewhere::ask_at(env, &root, &progress, work)?);
+    }
+    let shown = files.into_iter().enumerate().map(|(place, ChosenFile { path, new, items })| {
+        let (reason, patch) = match nets.remove(&place).unwrap_or(Net::Nothing) {
             Net::Nothing => (None, String::new()),
             Net::Difference(patch) => (None, patch),
             Net::Patches(reason, patch) => (Some(reason.as_str()), patch),
         };
-        shown.push(ShownFile { path, patch, reason, changes: new, items: items.into_iter().collect() });
-        progress.set((n + 1, count));
+        ShownFile { path, patch, reason, changes: new, items: items.into_iter().collect() }
+    });
+    Ok(shown.collect())
+}
+
+/// A file at a place, by its name, with its changes.
+type PlacedFile = (usize, String, Vec<FileChanged>);
+
+/// The files of each file system, of which one may hang, by its root.
+fn by_file_system(
+    files: &[ChosenFile],
+    changes: Vec<Vec<FileChanged>>,
+    project: &str,
+) -> BTreeMap<PathBuf, Vec<PlacedFile>> {
+    let mut roots: BTreeMap<PathBuf, Vec<PlacedFile>> = BTreeMap::new();
+    for (place, (ChosenFile { path, .. }, changes)) in files.iter().zip(changes).enumerate() {
+        let root = mount_of(&Path::new(project).join(path));
+        roots.entry(root).or_default().push((place, path.clone(), changes));
     }
-    Ok(shown)
+    roots
+}
+
+/// Work that finds the net difference of one file after the other, with their places. `before` of `all` files
+/// are done.
+fn net_each(
+    files: Vec<PlacedFile>,
+    project: String,
+    (before, all): (usize, usize),
+) -> impl FnMut(&Progress) -> Option<Vec<(usize, Net)>> + Send + 'static {
+    let (count, mut files) = (files.len(), files.into_iter());
+    let mut nets = Vec::with_capacity(count);
+    move |progress| {
+        if let Some((place, name, changes)) = files.next() {
+            nets.push((place, net_of(&name, &project, &changes)));
+            progress.set((before + nets.len(), all));
+        }
+        (nets.len() == count).then(|| std::mem::take(&mut nets))
+    }
 }
 
 /// For each file, at its place, the changes from the first of those wanted on.

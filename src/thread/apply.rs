@@ -289,7 +289,7 @@ fn first_free_id<'i>(items: impl Iterator<Item = &'i Arc<Item>>) -> u64 {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::events::comments::Comment;
+    use crate::events::comments::{Comment, Telling};
     use crate::events::marks::{Marking, Scope};
     use crate::events::observation::{Details, Metadata, Payload};
     use crate::events::payload::{Content, FileEntry, Text, ToolResult};
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_is_kept_until_the_agent_was_told() {
+    fn a_comment_is_kept_until_the_agent_was_told_or_it_was_copied() {
         let mut thread = Thread::new("a", Map::new(), 1);
         thread.keep_records();
         let note = |thread: &mut Thread, metadata| {
@@ -344,11 +344,13 @@ mod tests {
         };
         let comment = Comment { text: "Why?".into(), ..Comment::default() };
         let number = note(&mut thread, Metadata { comment: Some(comment.clone()), ..Metadata::default() });
-        note(&mut thread, Metadata { comment: Some(comment), ..Metadata::default() });
+        note(&mut thread, Metadata { comment: Some(comment.clone()), ..Metadata::default() });
+        let copied = note(&mut thread, Metadata { comment: Some(comment), ..Metadata::default() });
         note(&mut thread, Metadata { told_comments: Some(vec![number, 99]), ..Metadata::default() });
+        note(&mut thread, Metadata { copied_comments: Some(vec![copied]), ..Metadata::default() });
         let (again, _) = Thread::replayed("a", &thread.take_records(), 1);
-        let told: Vec<bool> = again.comments().all().map(|kept| kept.is_told).collect();
-        assert_eq!(told, [true, false]);
+        let telling: Vec<Telling> = again.comments().all().map(|kept| kept.telling).collect();
+        assert_eq!(telling, [Telling::Told, Telling::Untold, Telling::Copied]);
     }
 
     #[test]

@@ -230,8 +230,23 @@ And test it"
       (todo-write-tell "claude:s1" "Two" '(:path "/b"))
       (should (equal "The user comments on /a:\nOne\nThe user comments on /b:\nTwo"
                      (current-kill 0)))
-      (should (equal '(nil nil) (mapcar (lambda (comment) (plist-get comment :told))
-                                        (todo-write-plan-comments "claude:s1")))))))
+      (should (equal '((nil t) (nil t))
+                     (mapcar (lambda (comment)
+                               (list (plist-get comment :told) (plist-get comment :copied)))
+                             (todo-write-plan-comments "claude:s1")))))
+    (ert-info ("They are not told as well if a message reaches the agent later")
+      (should-not (todo-write-note-take "claude:s1")))))
+
+(ert-deftest todo-write-tell-comments-are-copied-until-the-users-next-prompt ()
+  (todo-write-note-tests--with
+    (cl-letf (((symbol-function 'todo-write-plugin-installed-p) #'ignore)
+              ((symbol-function 'todo-write-turns)
+               (lambda (_) `((:prompt "One" :began ,(1+ (plist-get (car (todo-write-plan-comments
+                                                                          "claude:s1"))
+                                                                    :timestamp)))))))
+      (todo-write-tell "claude:s1" "One" '(:path "/a"))
+      (todo-write-tell "claude:s1" "Two" '(:path "/b"))
+      (should (equal "The user comments on /b:\nTwo" (current-kill 0))))))
 
 ;;; A hook that does not see the terminal
 

@@ -112,6 +112,40 @@
     (should (= 2 (todo-write-mark-new "a")))
     (should (equal '(("f" "g") 3 1 4) (todo-write-review-tests--new)))))
 
+(defconst todo-write-review-tests--known
+  '(list (mapcar (lambda (file) (plist-get file :path)) (plist-get (todo-write-new "a") :files))
+         (todo-write-plan-unseen-files "a")
+         (mapcar (lambda (comment)
+                   (list (plist-get comment :text) (plist-get comment :told)
+                         (plist-get comment :copied)))
+                 (todo-write-plan-comments "a")))
+  "A form for the new files, the number of unseen ones, and the comments.")
+
+(ert-deftest todo-write-review-goes-on-where-an-earlier-emacs-ended ()
+  (todo-write-with-store
+    (cl-flet ((in-another-emacs (&rest forms)
+                (apply #'todo-write-test-child
+                       (append forms `((prin1 ,todo-write-review-tests--known)))))
+              (edit (path old new)
+                `(todo-write-observe "a" "TOOL_EXECUTION" '(:name "Edit") :outcome 'ok
+                                     :files '((:path ,path :oldText ,old :newText ,new)))))
+      (should (equal '(("/f" "/g") 2 (("Why?" nil nil) ("Keep it" nil nil)))
+                     (in-another-emacs
+                      '(todo-write-begin "a" :project "/")
+                      (edit "/f" "1" "2") (edit "/g" "1" "2") (edit "/h" "1" "2")
+                      '(todo-write-mark-reviewed "a" nil "/h")
+                      '(todo-write-plan-comment "a" "Why?" nil :path "/f")
+                      '(todo-write-plan-comment "a" "Keep it"))))
+      (let ((known '(("/g" "/h") 2 (("Why?" t nil) ("Keep it" nil t)))))
+        (should (equal known
+                       (in-another-emacs
+                        '(let ((comments (todo-write-plan-comments "a")))
+                           (todo-write-plan-note-told "a" (list (car comments)))
+                           (todo-write-plan-note-told "a" (cdr comments) t))
+                        '(todo-write-mark-reviewed "a" nil "/f")
+                        (edit "/h" "2" "3"))))
+        (should (equal known (eval todo-write-review-tests--known t)))))))
+
 (ert-deftest todo-write-review-git-takes-the-patch-back ()
   (skip-unless (executable-find "git"))
   (todo-write-review-tests--with
