@@ -162,10 +162,22 @@ Text that looks like the header of another file leads nowhere."
   (setq-local diff-font-lock-syntax nil
               bidi-display-reordering nil
               revert-buffer-function #'ignore)
+  ;; A program compares the words of each hunk, for which the first screen need not wait.
+  (when (eq diff-refine 'font-lock)
+    (setq-local diff-refine nil)
+    (run-with-idle-timer 0.1 nil #'todo-write-visit--refine (current-buffer)))
   ;; `diff-mode' has no variable for this.
   (advice-add 'diff-find-file-name :around #'todo-write-visit--find-diff-file)
   (dolist (hook '(kill-buffer-hook change-major-mode-hook))
     (add-hook hook #'todo-write-visit--end-diff nil t)))
+
+(defun todo-write-visit--refine (buffer)
+  "Highlight the changed words in the hunks of BUFFER, as `diff-mode' does."
+  (when (buffer-live-p buffer)
+    (with-current-buffer buffer
+      (when (derived-mode-p 'todo-write-visit-diff-mode)
+        (kill-local-variable 'diff-refine)
+        (font-lock-flush)))))
 
 (defun todo-write-visit--end-diff ()
   "Let `diff-mode' alone if this is the last buffer of recorded changes."
