@@ -14,6 +14,7 @@
 ;;; Code:
 
 (require 'claude-checks)
+(require 'review-helper)
 (require 'todo-write-mcp-helper)
 (require 'todo-write-permission)
 (require 'todo-write-plugin)
@@ -582,40 +583,21 @@ It would begin PID again."
                                        (todo-write-items thread))
                              :untold)))))
 
-(ert-deftest answer-checks-a-comment-in-a-review-reaches-the-agent ()
+(ert-deftest answer-checks-a-comment-in-a-review-reaches-the-agent-over-restarts-of-emacs ()
   (answer-checks-with-claude (list '(("Write" :file_path "a.txt" :content "one\ntwo\n"))
                                    (list (claude-checks-gate "one"))
                                    '(("Edit" :file_path "a.txt" :old_string "two" :new_string "2"))
                                    (list (answer-checks--command "sed -i s/one/1/ a.txt"))
                                    (list (claude-checks-gate "two"))
                                    "Done.")
-      (:plugin t :repository t :allowed ["Bash" "Write" "Edit"])
-    (todo-write-follow-mode)
-    (claude-checks-wait "what is new" (lambda ()
-                                        (let ((thread (hosts-thread "claude")))
-                                          (and thread (todo-write-new thread)))))
-    (let ((thread (hosts-thread "claude")))
-      (todo-write-review thread)
-      (with-current-buffer "*todo-write-review*"
-        (goto-char (point-min))
-        (search-forward "+two")
-        (save-current-buffer
-          (todo-write-comment)
-          (insert "Keep it")
-          (todo-write-comment-send))
-        (todo-write-review-mark))
-      (should-not (todo-write-new thread))
-      (claude-checks-wait "the file" (lambda () (answer-checks--told-p thread)))
-      (claude-checks-open "one")
-      (answer-checks--says "The user comments on a.txt:2:\\\\n> \\+two\\\\nKeep it")
-      (claude-checks-wait "the edit and the command"
-                          (lambda () (string-search "\n-one\n-two\n+1\n+2\n"
-                                                    (todo-write-review-patch thread))))
-      (should (equal '(t) (mapcar (lambda (comment) (plist-get comment :told))
-                                  (todo-write-plan-comments thread))))
-      (should-not (answer-checks--told-p thread))
-      (claude-checks-open "two")
-      (claude-checks-turn-ends))))
+      (:emacs nil :plugin t :repository t :allowed ["Bash" "Write" "Edit"])
+    (review-helper-check
+     "claude"
+     :ready (lambda (thread)
+              (claude-checks-wait "the file" (lambda () (answer-checks--told-p thread))))
+     :open #'claude-checks-open
+     :gets #'answer-checks--says)
+    (claude-checks-turn-ends)))
 
 (ert-deftest answer-checks-the-plugin-is-removed ()
   (answer-checks-with-claude (list (list (answer-checks--command "touch one")) "Done.")

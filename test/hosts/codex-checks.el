@@ -13,7 +13,9 @@
 
 (require 'ert)
 (require 'hosts-helper)
+(require 'review-helper)
 (require 'todo-write-follow)
+(require 'todo-write-socket-helper)
 
 (defvar codex-checks-folder nil "The project in which Codex runs.")
 (defvar codex-checks-process nil "The process of Codex.")
@@ -38,6 +40,7 @@
 (defvar codex-checks-environment nil "Further environment variables of Codex.")
 (defvar codex-checks-asks nil "Non-nil if Codex may not run all commands.")
 (defvar codex-checks-settings nil "Further arguments of Codex.")
+(defvar codex-checks-follows t "Non-nil if this Emacs follows Codex.")
 
 (defun codex-checks-start (&rest arguments)
   "Start Codex with ARGUMENTS after `exec', in place of an earlier one."
@@ -79,7 +82,7 @@
                codex-checks-process)
            (unwind-protect
                (progn (codex-checks-start "Plan the garden")
-                      (todo-write-follow-mode)
+                      (when codex-checks-follows (todo-write-follow-mode))
                       (funcall function))
              (todo-write-follow-mode -1)
              (codex-checks-stop))))))))
@@ -191,6 +194,57 @@ await tools.update_plan({plan: steps.map(step => ({step, status: 'completed'}))}
        (should (equal '(denied "permission denied")
                       (let ((summary (todo-write-summary (hosts-thread "codex"))))
                         (list (plist-get summary :ending) (plist-get summary :reason)))))))))
+
+;;; A review
+
+(defun codex-checks-patch (&rest lines)
+  "Return a step that patches files by LINES."
+  (list :name "apply_patch"
+        :input (string-join `("*** Begin Patch" ,@lines "*** End Patch\n") "\n")))
+
+(defun codex-checks-todo-write (&rest entries)
+  "Return a step that calls todo_write with ENTRIES."
+  (list :name "todo_write" :namespace "mcp__todo_write"
+        :arguments (apply #'todo-write-test-todos entries)))
+
+(defun codex-checks-says (regexp)
+  "Wait until a transcript of Codex matches REGEXP."
+  (let ((folder (expand-file-name ".codex/sessions" codex-checks-home)))
+    (todo-write-test-wait
+     (lambda ()
+       (seq-some (lambda (file)
+                   (with-temp-buffer
+                     (insert-file-contents file)
+                     (re-search-forward regexp nil t)))
+                 (directory-files-recursively folder "\\.jsonl\\'")))
+     nil (lambda () (with-current-buffer (process-buffer codex-checks-process) (buffer-string))))))
+
+(ert-deftest codex-checks-a-comment-in-a-review-reaches-the-agent-over-restarts-of-emacs ()
+  (let* ((todo-write-socket (todo-write-socket-test-file))
+         (codex-checks-follows nil)
+         (codex-checks-settings
+          (list "-c" (format "mcp_servers.todo_write={command=%S,args=[\"--socket\",%S]}"
+                             (todo-write-mcp-helper-program) todo-write-socket))))
+    (codex-checks-run
+     "gpt-5.5"
+     (list (codex-checks-todo-write '("Rake" "in_progress"))
+           (codex-checks-patch "*** Add File: a.txt" "+one" "+two")
+           (codex-checks-gate "one")
+           (codex-checks-todo-write '("Rake" "in_progress"))
+           ;; The model goes on only if it got the comment.
+           `(:needs "Keep it" ,@(codex-checks-patch "*** Update File: a.txt" "@@" "-one" "-two"
+                                                    "+1" "+2"))
+           (codex-checks-gate "two")
+           (list :text "Done."))
+     (lambda ()
+       (review-helper-check
+        "codex"
+        :ready #'ignore
+        :open (lambda (gate)
+                (write-region "" nil (expand-file-name (concat gate ".gate") codex-checks-folder)
+                              nil 'silent))
+        :gets #'codex-checks-says)
+       (codex-checks-says "Done\\.")))))
 
 (provide 'codex-checks)
 ;;; codex-checks.el ends here
