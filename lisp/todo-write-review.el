@@ -205,6 +205,8 @@ Return it as a `todo-write-review--file'."
     (let ((made (todo-write-review--make-file :path path :changes (plist-get file :changes)
                                               :overlay (make-overlay start (point)))))
       (overlay-put (todo-write-review--file-overlay made) 'todo-write-review-file made)
+      (unless (plist-get file :changes)
+        (todo-write-review--show-mark made t))
       made)))
 
 (defun todo-write-review--show-mark (file marked)
@@ -425,7 +427,10 @@ Elsewhere, show those of the whole plan."
             todo-write-review--shown scope)
       (todo-write-review--draw found)
       (goto-char (point-min)))
-    (pop-to-buffer buffer)))
+    (pop-to-buffer buffer)
+    (when (called-interactively-p 'interactive)
+      (message "%s" (substitute-command-keys "\\[todo-write-review-mark] marks a file as reviewed, \
+\\[todo-write-comment] comments on a line, \\[todo-write-menu] shows all keys")))))
 
 (defun todo-write-review--scope-of (thread id path range)
   "Return the scope of ID, PATH and RANGE in THREAD; see `todo-write-review'."

@@ -255,13 +255,16 @@ Its task One changed the file f, and Two, which is in progress, g and h."
     (with-current-buffer todo-write-view-buffer-name
       (goto-char (point-min))
       (should-error (todo-write-review-tests--type "v") :type 'user-error)
-      (should (equal '("f" "g" "h") (todo-write-review-tests--review "C-u C-u v"))))
+      (should (equal '("(f)" "(g)" "(h)") (todo-write-review-tests--review "C-u C-u v"))))
     (todo-write-observe "a" "INTENT" "go on")
     (todo-write-review-tests--edit "h" "newer\n")
     (todo-write-mark-reviewed "a")
     (with-current-buffer todo-write-view-buffer-name
       (goto-char (point-min))
-      (should (equal '("h") (todo-write-review-tests--review "C-u v"))))))
+      (should (equal '("(h)") (todo-write-review-tests--review "C-u v"))))
+    (todo-write-review-tests--edit "g" "newer\n")
+    (with-current-buffer todo-write-view-buffer-name
+      (should (equal '("(h)" "g") (todo-write-review-tests--review "C-u v"))))))
 
 (ert-deftest todo-write-review-r-marks-what-is-shown-and-u-takes-it-back ()
   (todo-write-review-tests--with-plan
