@@ -44,7 +44,7 @@ setup:
 # Replace the module's file: overwriting a loaded module crashes Emacs.
 .PHONY: module
 module: setup
-	@cargo build --release $(if $(wildcard $(TARGET)/release/$(LIBRARY)),--quiet)
+	@cargo build --release $(if $(ALOUD),,$(if $(wildcard $(TARGET)/release/$(LIBRARY)),--quiet))
 	@if cmp -s $(TARGET)/release/$(LIBRARY) $(MODULE_FILE); then touch $(MODULE_FILE); \
 	  else cp $(TARGET)/release/$(LIBRARY) $(MODULE_FILE).new && mv $(MODULE_FILE).new $(MODULE_FILE); fi
 
@@ -65,12 +65,17 @@ mcp: ## build todo-write-mcp, the MCP server of the tool
 	@cp $(TARGET)/mcp/release/todo-write-mcp$(EXE) $(PROGRAM).new && mv $(PROGRAM).new $(PROGRAM)
 
 .PHONY: demo
-demo: build ## play a scripted agent; SCRIPT=file, SESSION=file
+demo: ## play a scripted agent, after building; SCRIPT=file, SESSION=N, SPEED=2
+	@MAKE='$(MAKE)' bin/aloud build 'builds the module and compiles the Lisp'
 	@bin/demo
 
 .PHONY: test
-test: setup-test build mcp ## run the checks; ALL=1 runs all of them, VERBOSE=1 shows their output
-	@bin/test
+test: build mcp ## test your build: the Rust tests, and the Lisp tests on the newest Emacs that is there
+	@bin/test rust unit
+
+.PHONY: check
+check: setup-test build mcp ## run all checks, after downloading what they need; VERBOSE=1 shows their output
+	@ALL=1 bin/test
 
 .PHONY: test-rust
 test-rust: setup ## run the Rust tests
