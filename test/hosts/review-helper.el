@@ -75,6 +75,8 @@ a text that matches a regexp."
           (funcall ready thread)
           (funcall open "one")
           (funcall gets "The user comments on a\\.txt:2:\\\\n> \\+two\\\\nKeep it")
+          (review-helper--wait "the comment told"
+                               `(plist-get (car (todo-write-plan-comments ,thread)) :told))
           (review-helper--restart)
           (review-helper--wait
            "the further edits, without those that were reviewed"
