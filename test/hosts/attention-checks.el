@@ -41,13 +41,15 @@ which the last one ended, and `test-notes' the notifications."
    '(defun test-note (_thread title text)
       (push (list title text) test-notes)
       (apply-partially (lambda (title) (push title test-withdrawn)) title))
+   '(defun test-alarm (text)
+      (and (string-match "\\`\\[![^:]*: [^]:]*" text) (match-string 0 text)))
    '(defun test-watch (_symbol new &rest _)
       (cond ((string-prefix-p "[!" (or new ""))
-             (setq test-quiet nil)
-             ;; It gets longer when the call that it is about is known.
-             (when (and test-alarms
-                        (string-prefix-p (string-remove-suffix "] " (car test-alarms)) new))
+             ;; The call that it is about follows when that is known.
+             (when (and test-alarms (not test-quiet)
+                        (equal (test-alarm new) (test-alarm (car test-alarms))))
                (pop test-alarms))
+             (setq test-quiet nil)
              (push (substring-no-properties new) test-alarms))
             ((not test-quiet) (setq test-quiet (float-time)))))
    '(defun test-states ()
