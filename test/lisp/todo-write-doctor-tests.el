@@ -54,10 +54,16 @@
   "Setups: lists of a title and forms, the last of which returns a report.
 They are evaluated with a copy of the package.")
 
+(defvar todo-write-doctor-tests--reports nil
+  "The reports so far, an alist by titles: each takes an Emacs of its own.")
+
 (defun todo-write-doctor-tests--set-up (title)
   "Return the doctor's report on the setup TITLE."
-  (todo-write-copy-with
-    (eval `(progn ,@(cdr (assoc title todo-write-doctor-tests-set-ups))) t)))
+  (or (cdr (assoc title todo-write-doctor-tests--reports))
+      (let ((report (todo-write-copy-with
+                      (eval `(progn ,@(cdr (assoc title todo-write-doctor-tests-set-ups))) t))))
+        (push (cons title report) todo-write-doctor-tests--reports)
+        report)))
 
 (defun todo-write-doctor-print ()
   "Print the doctor's reports on all setups."
