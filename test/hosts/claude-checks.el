@@ -452,6 +452,8 @@ esac
      (claude-checks-shows "the end of round two" '(paused) '("Water" . "in_progress"))
      (claude-checks-type "Wait for me")
      (claude-checks-shows "the gate" '(active working) '("Water" . "in_progress"))
+     ;; Before the model answers, Esc would only take the prompt back.
+     (claude-checks-wait-for "Wait for never")
      (claude-checks-press "\e" "busy")
      (claude-checks-shows "interruption" '(paused) '("Water" . "in_progress"))
      (claude-checks-type "Finish it")
