@@ -23,15 +23,19 @@ pub(super) fn refused_by(kind: &str) -> Option<RefusedBy> {
     }
 }
 
-/// The refusal that a result says in these words; none if the call was only malformed.
-pub(super) fn refusal(content: &str, by: Option<RefusedBy>) -> Option<Refusal> {
+/// How a result begins whose call the user rejected.
+const REJECTED: &str = "The user doesn't want to";
+
+/// The refusal that a result says in these words; none if the call was malformed, or could not run.
+pub(super) fn refusal(content: &str, origin: &Origin<'_>) -> Option<Refusal> {
     let is_of_check = content.starts_with("Permission for this action was denied by");
     // Where the user cannot be asked, the kind names the user all the same.
     let is_unasked = content.starts_with("Claude requested permission");
-    let by = by.filter(|_| !is_unasked).or_else(|| match content {
+    let by = origin.refused_by.filter(|_| !is_unasked).or_else(|| match content {
         _ if is_of_check => Some(RefusedBy::Auto),
         _ if is_unasked || content.starts_with("Permission") => Some(RefusedBy::Rule),
         _ if content.starts_with("<tool_use_error>") => None,
+        _ if origin.names_denials && !content.starts_with(REJECTED) => None,
         _ => Some(RefusedBy::User),
     })?;
     let reason = match by {
@@ -43,7 +47,7 @@ pub(super) fn refusal(content: &str, by: Option<RefusedBy>) -> Option<Refusal> {
         }),
         RefusedBy::User => match content.split_once("the user said:") {
             Some((_, words)) => Some(words),
-            None if content.starts_with("The user doesn't want to") => None,
+            None if content.starts_with(REJECTED) => None,
             // What the user says in place of an answer stands alone.
             None => Some(content),
         },
@@ -53,10 +57,11 @@ pub(super) fn refusal(content: &str, by: Option<RefusedBy>) -> Option<Refusal> {
     Some(Refusal { by, reason })
 }
 
-/// Whether a result says that the call was denied or that the command, being malformed, never ran.
-fn is_refusal(content: &str, is_command: bool) -> bool {
-    let is_denied = ["The user doesn't want to", "Permission"].iter().any(|text| content.starts_with(text));
-    is_denied || is_command && content.starts_with("<tool_use_error>")
+/// Whether a result says that the call was denied, or that the command never ran.
+fn is_refusal(content: &str, origin: &Origin<'_>, is_command: bool) -> bool {
+    let is_denied = content.starts_with(REJECTED) || content.starts_with("Permission");
+    // Since version 2, what the user says in place of an answer stands alone.
+    is_denied || is_command && (origin.is_modern || content.starts_with("<tool_use_error>"))
 }
 
 /// How a call ended.
@@ -74,12 +79,8 @@ pub(super) fn outcome(
         false => CallOutcome::Ok,
         // It stays refused, whatever the text says.
         true if origin.refused_by.is_some() => CallOutcome::Refused,
-        // Other errors are the tool's own.
-        true if origin.names_denials => CallOutcome::Failed,
         true if interrupted || code_in(content).is_some() => CallOutcome::Failed,
-        true if is_refusal(content, is_command) => CallOutcome::Refused,
-        // What the user says in place of an answer stands alone since version 2.
-        true if is_command && origin.is_modern => CallOutcome::Refused,
+        true if is_refusal(content, origin, is_command) => CallOutcome::Refused,
         true => CallOutcome::Failed,
     }
 }

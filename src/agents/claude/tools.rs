@@ -119,7 +119,7 @@ impl ClaudeReader {
             }
         }
         if outcome == CallOutcome::Refused {
-            effect.refusal = refusal(&content, origin.refused_by);
+            effect.refusal = refusal(&content, origin);
         }
         let counts = !call.as_ref().is_some_and(|call| call.effect.is_copied);
         let is_own = counts && origin.source.subagent.is_none();

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use serde_json::{Value, json};
 use todo_write::events::git::GitOperation;
 use todo_write::events::observation::{Filter, Type};
+use todo_write::events::payload::RefusedBy;
 use todo_write::events::work::{CallOutcome, CommandWork, FileWork, Part, Tokens, Work};
 
 use super::claude::Session;
@@ -356,7 +357,7 @@ fn a_refused_call_of_claude_code_says_who_refused_it_and_why() {
 }
 
 #[test]
-fn an_error_of_a_tool_of_claude_code_is_no_refusal() {
+fn an_error_of_a_tool_of_claude_code_is_nobodys_refusal() {
     let outcome = |tool: &str, text: &str, version: &str, kind: Option<&str>| {
         let mut session = at_work();
         session.call(tool, json!({"command": "ls"}), text, Value::Null);
@@ -367,21 +368,24 @@ fn an_error_of_a_tool_of_claude_code_is_no_refusal() {
         let mut followed = session.followed();
         let thread = followed.store.get("claude:s").unwrap().unwrap();
         let calls = thread.observed(&Filter { kind: Some(Type::ToolExecution), ..Filter::default() });
-        calls.last().unwrap().metadata.outcome
+        let metadata = &calls.last().unwrap().metadata;
+        (metadata.outcome, metadata.refusal.as_ref().map(|refusal| refusal.by))
     };
     let malformed = "<tool_use_error>File has not been read yet.</tool_use_error>";
     let gone = "Working directory \"/p\" no longer exists, so this command was not run.";
     for (tool, text, version, kind, expected) in [
         ("Edit", malformed, "1.0.98", None, CallOutcome::Failed),
         ("Edit", malformed, "2.1.332", None, CallOutcome::Failed),
-        ("Bash", malformed, "2.1.332", None, CallOutcome::Failed),
-        ("Bash", gone, "2.1.332", None, CallOutcome::Failed),
-        ("Bash", gone, "2.1.332", Some("interrupted"), CallOutcome::Failed),
+        // A command that never ran counts as refused.
+        ("Bash", malformed, "2.1.332", None, CallOutcome::Refused),
+        ("Bash", gone, "2.1.332", None, CallOutcome::Refused),
+        ("Bash", gone, "2.1.332", Some("interrupted"), CallOutcome::Refused),
         ("Bash", gone, "2.1.332", Some("user-rejected"), CallOutcome::Refused),
     ] {
+        let by = kind.filter(|kind| *kind == "user-rejected").map(|_| RefusedBy::User);
         assert_eq!(
             outcome(tool, text, version, kind),
-            Some(expected),
+            (Some(expected), by),
             "{tool} of {version}: {text} {kind:?}"
         );
     }
