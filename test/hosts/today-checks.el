@@ -93,7 +93,7 @@ ID is that of an item, or (turn . N)."
        ,(today-checks--bash (concat "PATH=" outside ":$PATH; gh pr create --title x --body y"))
        ,(today-checks--bash "git commit -q --allow-empty -m Third && git log --oneline | head -1")
        ,(today-checks--bash "for n in 1 2 3 4 5 6 7; do echo $n > f$n; done")
-       ;; The tool's own error is no refusal.
+       ;; A malformed call never runs; no one refused it.
        (("Bash" :description "Work"))
        ,(today-checks--bash "shred a.txt")
        "All is done.")
@@ -122,7 +122,7 @@ ID is that of an item, or (turn . N)."
            (should (string-match-p "\\`committed [0-9a-f]+ Third\\'" quiet)))
          ;; It shows five files of a command.
          (should (eq t (plist-get after :moreFiles)))
-         (should (equal 1 (plist-get after :refused)))
+         (should (equal 2 (plist-get after :refused)))
          (should (equal "a rule refused it"
                         (todo-write-effect-refusal (car (last (today-checks--calls thread))))))))
      "--disallowedTools" "Bash(shred:*)")
