@@ -12,6 +12,8 @@
 
 (require 'agent-shell-helper)
 (require 'todo-write-note)
+(require 'todo-write-comment)
+(require 'todo-write-review)
 
 (defvar agent-shell-header-style)
 
@@ -28,17 +30,32 @@
                         when status
                         collect (list :content content :status status :activeForm active))))))
 
+(defun agent-shell-checks-rake ()
+  "Return turns of a model that asks for a permission."
+  (list
+   (list (agent-shell-checks-list "pending" "pending" "pending"))
+   (list (agent-shell-checks-list "in_progress" "pending" "pending"))
+   (list '(:name "Bash" :arguments (:command "echo raked > leaves.txt" :description "Rakes")))
+   (list (agent-shell-checks-list "completed" "in_progress" nil))
+   "Raked."))
+
+(defun agent-shell-checks-edit ()
+  "Return turns of a model that makes a file, and changes it after another prompt."
+  (let ((file (expand-file-name "a.txt" agent-shell-helper-folder)))
+    (list
+     (list (list :name "Write" :arguments (list :file_path file :content "one\ntwo\n")))
+     "Written."
+     (list (list :name "Edit" :arguments (list :file_path file
+                                               :old_string "one\ntwo" :new_string "1\n2")))
+     "Edited.")))
+
+(defvar agent-shell-checks-turns #'agent-shell-checks-rake "Function that returns a model's turns.")
+
 (defun agent-shell-checks-model (function)
-  "Call FUNCTION with the URL of a model that asks for a permission during its turn."
-  (funcall
-   (agent-shell-helper-aimock
-    (agent-shell-helper-fixture
-     (list (agent-shell-checks-list "pending" "pending" "pending"))
-     (list (agent-shell-checks-list "in_progress" "pending" "pending"))
-     (list '(:name "Bash" :arguments (:command "echo raked > leaves.txt" :description "Rakes")))
-     (list (agent-shell-checks-list "completed" "in_progress" nil))
-     "Raked."))
-   function))
+  "Call FUNCTION with the URL of a model that has `agent-shell-checks-turns'."
+  (funcall (agent-shell-helper-aimock
+            (apply #'agent-shell-helper-fixture (funcall agent-shell-checks-turns)))
+           function))
 
 (defmacro agent-shell-checks-with (name &rest body)
   "Run BODY with Claude's adapter as the agent, and record it as NAME."
@@ -171,6 +188,51 @@
          (equal "The user comments on /a:2:\nWhy?"
                 (plist-get (car (last (todo-write-turns thread))) :prompt)))
        90))))
+
+(defun agent-shell-checks-got-p (regexp)
+  "Return non-nil if a transcript of Claude Code matches REGEXP."
+  (seq-some (lambda (file)
+              (with-temp-buffer
+                (insert-file-contents file)
+                (re-search-forward regexp nil t)))
+            (directory-files-recursively (expand-file-name "home/.claude" agent-shell-helper-folder)
+                                         "\\.jsonl\\'")))
+
+(ert-deftest agent-shell-gets-a-comment-of-a-review ()
+  (let ((agent-shell-checks-turns #'agent-shell-checks-edit))
+    (agent-shell-checks-with nil
+      (let* ((shell (agent-shell-checks-asked))
+             (thread (agent-shell-helper-thread shell)))
+        (agent-shell-checks-allow shell)
+        (agent-shell-helper-wait shell nil)
+        (todo-write-test-wait (lambda () (todo-write-new thread)))
+        (todo-write-review thread)
+        (goto-char (point-min))
+        (search-forward "+two")
+        (todo-write-comment)
+        (insert "Keep it")
+        (todo-write-comment-send)
+        (with-current-buffer "*todo-write-review*"
+          (goto-char (point-min))
+          (todo-write-review-mark))
+        (should-not (todo-write-new thread))
+        ;; It is a draft, which the user sends.
+        (with-current-buffer shell
+          (goto-char (point-max))
+          (call-interactively (key-binding (kbd "RET"))))
+        (agent-shell-helper-wait shell 'waiting)
+        (should (agent-shell-checks-got-p
+                 "The user comments on [^\"]*a\\.txt:2:\\\\n> \\+two\\\\nKeep it"))
+        (should (equal '(t) (mapcar (lambda (comment) (plist-get comment :told))
+                                    (todo-write-plan-comments thread))))
+        (agent-shell-checks-allow shell)
+        (agent-shell-helper-wait shell nil)
+        (todo-write-test-wait (lambda () (todo-write-new thread)))
+        (pcase-dolist (`(,range ,lines) '((nil "\n-one\n-two\n+1\n+2\n")
+                                          ((4) "\n-one\n-two\n+1\n+2\n")
+                                          ((16) "@@ -0,0 +1,2 @@\n+1\n+2\n")))
+          (todo-write-review thread nil nil range)
+          (should (string-search lines (buffer-string))))))))
 
 (ert-deftest agent-shell-reports-an-agent-that-crashed ()
   (agent-shell-checks-with 'crashed

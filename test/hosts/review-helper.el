@@ -84,6 +84,12 @@ a text that matches a regexp."
           ;; The command of the gate may count as the one that made the gate's file.
           (should (< 0 (review-helper--eval `(todo-write-plan-unseen-files ,thread))))
           (should (equal '(t) (review-helper--told thread)))
+          ;; The agent had one prompt.
+          (dolist (range '((4) (16)))
+            (should (string-search
+                     "@@ -0,0 +1,2 @@\n+1\n+2\n"
+                     (review-helper--eval `(todo-write-review ,thread nil nil ',range)
+                                          '(substring-no-properties (buffer-string))))))
           (funcall open "two"))
       (when review-helper--emacs
         (todo-write-mcp-emacs-stop review-helper--emacs)))
