@@ -22,6 +22,12 @@
 (require 'todo-write-history)
 (require 'todo-write-list)
 (require 'todo-write-mode-line)
+(require 'todo-write-calls)
+(require 'todo-write-review)
+(require 'todo-write-comment)
+
+(defconst screenshot-folder (file-name-directory (or load-file-name buffer-file-name))
+  "The folder of this file.")
 
 (defun screenshot-write (&rest entries)
   "Write ENTRIES, lists (CONTENT ACTIVE-FORM STATUS), for the scenes' thread."
@@ -61,6 +67,12 @@
                      (plist-get times :intervals)))
   (plist-put times :spent (* 100 (or (plist-get times :spent) 0))))
 
+(defun screenshot-stretch-turns (turns)
+  "Return TURNS, as from `todo-write-turns-headings', with stretched times."
+  (dolist (heading (cdr turns) turns)
+    (dolist (key '(:began :ended))
+      (plist-put heading key (screenshot-stretch (plist-get heading key))))))
+
 (defun screenshot-stretch-stamps (things)
   "Return THINGS, plists or conses of one, with their timestamps stretched."
   (seq-do (lambda (thing)
@@ -83,6 +95,37 @@ RESULT is the tool's output, an error if FAILED is non-nil."
                       (list :id name :name name :content result
                             :isError (if failed t :false))
                       :durationMs 1200))
+
+(defun screenshot-edit-file (path old new)
+  "Replace the text OLD in the file PATH by NEW."
+  (with-temp-file path
+    (insert-file-contents path)
+    (search-forward old)
+    (replace-match new t t))
+  (format "Changed %s" path))
+
+(defun screenshot-begin (title)
+  "Let an agent begin to work on TITLE in a copy of a small project."
+  (setq default-directory (make-temp-file "screenshot" t))
+  (add-hook 'kill-emacs-hook (let ((folder default-directory))
+                               (lambda () (delete-directory folder t))))
+  (copy-directory (expand-file-name "screenshot-login" screenshot-folder)
+                  (expand-file-name "login" default-directory))
+  (setq default-directory (expand-file-name "login/"))
+  (todo-write-begin "login" :project default-directory :agent "claude")
+  (todo-write-observe "login" "TITLE" title))
+
+(defun screenshot-ask (prompt)
+  "Let the user ask the agent PROMPT."
+  (todo-write-observe "login" "INTENT" prompt)
+  (todo-write-set-activity "login" 'working))
+
+(defun screenshot-change (path old new)
+  "Let the agent replace the text OLD in the file PATH by NEW."
+  (let ((id (format "%d" (random)))
+        (input (list :file_path (expand-file-name path))))
+    (todo-write-calls-begin "login" id "Edit" input)
+    (todo-write-calls-end "login" id "Edit" (screenshot-edit-file path old new) 'ok)))
 
 (defun screenshot-play ()
   "Let an agent plan and work on a login function."
@@ -317,6 +360,85 @@ TITLE is its title.  ACTIVITY began MINUTES ago for the reason WHY; it is
   (switch-to-buffer (todo-write-show "login"))
   (delete-other-windows))
 
+(defun screenshot-work ()
+  "Let an agent do what two prompts ask, and begin with a third."
+  (screenshot-begin "Refactor the login function")
+  (screenshot-ask "Refactor the login function to use async/await")
+  (screenshot-write '("Read the login function and its tests" "Reading the login function" in_progress)
+                    '("Convert callbacks to async/await" "Converting callbacks" pending)
+                    '("Run the tests" "Running the tests" pending))
+  (screenshot-wait 0.2)
+  (screenshot-write '("Read the login function and its tests" "Reading the login function" completed)
+                    '("Convert callbacks to async/await" "Converting callbacks" in_progress)
+                    '("Run the tests" "Running the tests" pending))
+  (screenshot-wait 0.3)
+  (screenshot-change "login.js" "function login(name, password, done) {
+  users.find(name).then(user => {
+    if (!user) return done(new Error('No such user'));
+    return users.check(user, password).then(ok => {
+      if (!ok) return done(new Error('Wrong password'));
+      return users.open(user).then(session => done(null, session));
+    });
+  }).catch(done);
+" "async function login(name, password) {
+  const user = await users.find(name);
+  if (!user) throw new Error('No such user');
+  const ok = await users.check(user, password);
+  if (!ok) throw new Error('Wrong password');
+  return users.open(user);
+")
+  (screenshot-wait 0.2)
+  (screenshot-write '("Read the login function and its tests" "Reading the login function" completed)
+                    '("Convert callbacks to async/await" "Converting callbacks" completed)
+                    '("Run the tests" "Running the tests" in_progress))
+  (screenshot-wait 0.1)
+  (screenshot-tool "Bash" '(:command "node test.js") "Missing expected rejection: LoginError" t)
+  (screenshot-wait 0.1)
+  (screenshot-write '("Read the login function and its tests" "Reading the login function" completed)
+                    '("Convert callbacks to async/await" "Converting callbacks" completed)
+                    '("Run the tests" "Running the tests" completed))
+  (todo-write-end-turn "login")
+  (screenshot-wait 0.3)
+  (screenshot-ask "The test fails: throw a LoginError")
+  (screenshot-wait 0.2)
+  (screenshot-change "login.js" "async function login"
+                     "class LoginError extends Error {
+  name = 'LoginError';
+}
+
+async function login")
+  (screenshot-change "login.js" "new Error('No such" "new LoginError('No such")
+  (screenshot-change "login.js" "new Error('Wrong" "new LoginError('Wrong")
+  (screenshot-tool "Bash" '(:command "node test.js") "3 tests passed")
+  (todo-write-end-turn "login")
+  (screenshot-wait 0.2)
+  (screenshot-ask "Describe both in the changelog")
+  (screenshot-wait 0.1)
+  (screenshot-write '("Describe the promise and its error" "Describing the promise and its error" in_progress)
+                    '("Check the links of the changelog" "Checking the links" pending))
+  (screenshot-wait 0.1)
+  (screenshot-change "CHANGES.md" "# Changes\n"
+                     "# Changes\n- login returns a promise, and fails with a LoginError.\n")
+  (screenshot-wait 0.1))
+
+(defun screenshot-scene-turns ()
+  "A session as its prompts, one of them open."
+  (screenshot-work)
+  (switch-to-buffer (todo-write-show "login"))
+  (delete-other-windows)
+  (goto-char (point-min))
+  (search-forward "throw a LoginError")
+  (todo-write-view-toggle))
+
+(defun screenshot-scene-review ()
+  "The review of what is new, and a comment on a line."
+  (screenshot-work)
+  (todo-write-review "login")
+  (delete-other-windows)
+  (search-forward "+  if (!user)")
+  (todo-write-comment)
+  (insert "Do not tell who has an account: one message for both."))
+
 (defun screenshot (scene file theme width height)
   "Save a screenshot of SCENE, a name, with THEME as FILE, and exit Emacs.
 The image has the size of the frame, WIDTH times HEIGHT pixels.  A
@@ -359,6 +481,7 @@ palette of 128 colors makes the file a third as big."
   (advice-add 'todo-write-plan-spent :filter-return
               (lambda (spent) (and spent (* 100 spent))))
   (advice-add 'todo-write-times :filter-return #'screenshot-stretch-times)
+  (advice-add 'todo-write-turns-headings :filter-return #'screenshot-stretch-turns)
   (advice-add 'todo-write-item-changes :filter-return #'screenshot-stretch-stamps)
   (advice-add 'todo-write-observations :filter-return #'screenshot-stretch-stamps))
 
