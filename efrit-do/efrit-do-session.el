@@ -71,6 +71,16 @@ the session ended before the call was answered.")
   "Return non-nil if SESSION can be continued."
   (memq (efrit-do-session-status session) '(cancelled stopped failed)))
 
+(defun efrit-do-session--hears-p (thread)
+  "Return non-nil if the agent of THREAD may still call `todo_write'."
+  (seq-some (lambda (session)
+              (and (equal thread (efrit-do-session-thread session))
+                   (or (efrit-do-session-running-p session)
+                       (efrit-do-session-resumable-p session))))
+            efrit-do-sessions))
+
+(add-hook 'todo-write-note-result-functions #'efrit-do-session--hears-p)
+
 (defun efrit-do-session--trace-id (session)
   "Return the trace id of SESSION, which is new after each start."
   (format "%s.%d" (efrit-do-session-id session) (efrit-do-session-trace session)))

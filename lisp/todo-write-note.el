@@ -41,6 +41,10 @@ What their hooks say then is passed to `todo-write-note-said-functions'.")
   "Abnormal hook, called with a thread and what its agent's hook says it did.
 Its key is in `todo-write-note-waiting'.")
 
+(defvar todo-write-note-result-functions nil
+  "Abnormal hook, called with a thread until a function returns non-nil.
+That means that results of its agent's calls have `todo-write-note-take'.")
+
 (defvar todo-write-note--hook-machines nil
   "Other machines whose hooks have asked, a list of names.")
 
@@ -206,7 +210,9 @@ See `todo-write-socket--roles'."
 (defun todo-write-note--channel (thread)
   "Return how a message reaches the agent of THREAD, or nil.
 The value is `result', `hook' or `draft'."
-  (cond ((todo-write-program-serving thread) 'result)
+  (cond ((or (todo-write-program-serving thread)
+             (run-hook-with-args-until-success 'todo-write-note-result-functions thread))
+         'result)
         ((not (todo-write-socket-reached-p (todo-write-machines-of-thread thread)))
          (and (todo-write-host-draft-in thread nil) 'draft))
         ((todo-write-machines-of-thread thread)

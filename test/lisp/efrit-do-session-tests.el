@@ -102,6 +102,30 @@ An event is a plist, as in JSON."
 
 ;;; Results
 
+(ert-deftest efrit-do-tells-its-agent-what-the-user-says-with-its-next-list ()
+  (efrit-do-session-tests--with-sessions
+    (efrit-do-register-tool
+     :name "hear" :args '((:name "n" :type "integer" :optional t))
+     :function (lambda (_n)
+                 (todo-write-tell (efrit-do-current-thread) "Mind the cat" '(:path "/a" :line 2))
+                 "Heard"))
+    (let ((outcome (efrit-do-session-tests--run
+                    (list (list (efrit-do-session-tests--plan "in_progress"))
+                          '((:tool "hear" :input (:n 1)))
+                          (list (efrit-do-session-tests--plan "completed"))
+                          (list (efrit-do-session-tests--plan "completed" "completed"))
+                          '((:tool "session_complete" :input (:message "Clean.")))))))
+      (should (equal '(nil nil t nil nil)
+                     (mapcar (lambda (result)
+                               (and (string-search "The user comments on /a:2:\nMind the cat"
+                                                   (plist-get result :content))
+                                    t))
+                             (plist-get outcome :tool-results))))
+      (should (equal '(t) (mapcar (lambda (comment) (plist-get comment :told))
+                                  (todo-write-plan-comments (plist-get outcome :thread)))))
+      ;; It makes no further call.
+      (should-not (todo-write-note--channel (plist-get outcome :thread))))))
+
 (ert-deftest efrit-do-run-returns-status-result-and-every-tool-result ()
   (efrit-do-session-tests--with-sessions
     (let ((outcome (efrit-do-session-tests--run efrit-do-session-tests--work)))
