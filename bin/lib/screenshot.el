@@ -506,30 +506,62 @@ SCENE, FILE and THEME are the arguments of `screenshot'."
 ;;; The animation
 
 (declare-function efrit-do-demo-live "ext:demo")
+(declare-function efrit-do-register-tool "efrit-do-tools")
+(defvar efrit-do-end-functions)
 
-(defun screenshot-type (keys)
-  "Type KEYS, strings, at the speed of a person."
-  (when keys
-    (setq unread-command-events
-          (append unread-command-events (listify-key-sequence (car keys))))
-    (run-at-time 0.09 nil #'screenshot-type (cdr keys))))
+(defconst screenshot-film-keys
+  '(("Run the tests" 2 "n" "n" "+" "Update the changelog" "RET")
+    ("CHANGES.md" 2 "M-<" "v" 3 "C-s" "+  if" "RET" 1 "c" 1 "Do not tell who has an account" 1
+     "C-c C-c" 1 "C-u" "r" 1 "q")
+    ("waits for you" 1 "a" 2.5 "y")
+    ("done 6/6" 1 "M-<" "v"))
+  "What the user of the film does, a list of (TEXT STEP...).
+When TEXT stands in a window, the STEPs begin: seconds to wait, keys, and
+text to type.")
+
+(defun screenshot-film-type (keys steps)
+  "Type KEYS, a list of events, at the speed of a person, then do STEPS."
+  (let ((step (unless keys (pop steps))))
+    (cond (keys
+           (setq unread-command-events (append unread-command-events (list (car keys))))
+           (run-at-time 0.07 nil #'screenshot-film-type (cdr keys) steps))
+          ((numberp step) (run-at-time step nil #'screenshot-film-type nil steps))
+          (step (screenshot-film-type
+                 (listify-key-sequence
+                  (if (string-match-p "\\`\\(?:[CM]-.*\\|RET\\)\\'" step) (kbd step) step))
+                 steps))
+          (t (screenshot-film-watch)))))
+
+(defun screenshot-film-watch ()
+  "Begin with the first of the rest of `screenshot-film-keys' when it is time."
+  (let ((next (car screenshot-film-keys)))
+    (cond ((null next))
+          ((seq-some (lambda (window)
+                       (with-current-buffer (window-buffer window)
+                         (save-excursion (goto-char (point-min)) (search-forward (car next) nil t))))
+                     (window-list))
+           (setq screenshot-film-keys (cdr screenshot-film-keys))
+           (screenshot-film-type nil (cdr next)))
+          (t (run-at-time 0.2 nil #'screenshot-film-watch)))))
 
 (defun screenshot-film (theme ready)
-  "Play the demo with THEME while a user adds a task, and exit Emacs.
+  "Play the demo with THEME and `screenshot-film-keys', and exit Emacs.
 The file READY exists while the demo plays.  SCRIPT in the environment
 is the file name of the script."
   (setq ring-bell-function #'ignore)
   (load-theme (intern theme) t)
   (blink-cursor-mode -1)
+  (efrit-do-register-tool
+   :name "edit_file" :function #'screenshot-edit-file
+   :args (mapcar (lambda (name) (list :name name :type "string")) '("path" "old" "new")))
   (efrit-do-demo-live)
-  (enlarge-window -1)
+  (enlarge-window 3)
   (message nil)
   (setq efrit-do-end-functions
         (list (lambda (_session)
-                (run-at-time 4 nil (lambda () (delete-file ready) (sleep-for 1) (kill-emacs))))))
+                (run-at-time 5 nil (lambda () (delete-file ready) (sleep-for 1) (kill-emacs))))))
   (run-at-time 0.5 nil #'write-region "" nil ready nil 'quiet)
-  (run-at-time 6 nil #'screenshot-type
-               (append '("n" "n" "+") (split-string "Update the changelog" "" t) '("\r"))))
+  (screenshot-film-watch))
 
 (defun screenshot-film-soon (theme ready width height)
   "Make the frame WIDTH times HEIGHT pixels, then call `screenshot-film'.
