@@ -10,7 +10,6 @@
 
 ;;; Code:
 
-(require 'subr-x)
 (require 'efrit-do-tools)
 (require 'todo-write-note)
 (require 'todo-write-row)
@@ -25,9 +24,7 @@
 The result also has what the user said to the agent."
   (let* ((thread (efrit-do-current-thread))
          (outcome (todo-write thread input "efrit-do")))
-    (list :content (string-join (delq nil (list (plist-get outcome :result)
-                                                (todo-write-note-take thread)))
-                                "\n")
+    (list :content (todo-write-note-result thread (plist-get outcome :result))
           :is-error (not (plist-get outcome :ok)))))
 
 (defun efrit-do-builtin--session-complete (message)

@@ -155,10 +155,8 @@ See `todo-write-socket--roles'."
                                           (or (plist-get call :id)
                                               (todo-write-mcp--followable-p program call)))))
       (cons (plist-get outcome :ok)
-            (string-join (delq nil (list (plist-get outcome :result)
-                                         (unless subagent
-                                           (todo-write-note-take session))))
-                         "\n")))))
+            (if subagent (plist-get outcome :result)
+              (todo-write-note-result session (plist-get outcome :result)))))))
 
 (defun todo-write-mcp--needed-threads (connection message)
   "Return the threads that MESSAGE of CONNECTION may change.

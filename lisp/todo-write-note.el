@@ -43,7 +43,7 @@ Its key is in `todo-write-note-waiting'.")
 
 (defvar todo-write-note-result-functions nil
   "Abnormal hook, called with a thread until a function returns non-nil.
-That means that results of its agent's calls have `todo-write-note-take'.")
+That means that its agent gets `todo-write-note-result' from its calls.")
 
 (defvar todo-write-note--hook-machines nil
   "Other machines whose hooks have asked, a list of names.")
@@ -129,6 +129,11 @@ If it returns non-nil, the text counts as delivered."
   "Return the undelivered text for the agent of THREAD, or nil.
 It counts as delivered."
   (todo-write-note--deliver thread #'identity))
+
+(defun todo-write-note-result (thread result)
+  "Return RESULT, of a call of THREAD's agent, with what the user said to it.
+That counts as delivered."
+  (string-join (delq nil (list result (todo-write-note-take thread))) "\n"))
 
 ;;; The file for the hook
 

@@ -80,7 +80,7 @@ Return nil after 5 seconds, or if HOOK exits before."
     (or value (funcall condition))))
 
 (defun todo-write-plugin-finding ()
-  "Return the doctor's finding about the plugin, or nil if there is none to have."
+  "Return the doctor's finding about the plugin, or nil without Claude Code."
   (let* ((state (todo-write-plugin--state))
          (program (plist-get state :program))
          (version (and program (file-exists-p program)

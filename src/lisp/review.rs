@@ -121,8 +121,8 @@ struct ShownUnseen {
 /// Return what the user said to the agent of THREAD, oldest first, a list of plists.
 ///
 /// Their keys are `:id`, that of the observation, `:number`, its number, `:timestamp`, `:text`, `:path`, `:line`
-/// and `:quote`, those of the lines that it is about, or nil, `:told`, t if the agent was told, and `:copied`, t if it was copied, since no
-/// message reaches the agent.
+/// and `:quote`, those of the lines that it is about, or nil, `:told`, t if the agent was told, and `:copied`, t if
+/// it was copied, since no message reaches the agent.
 #[defun]
 fn comments(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {

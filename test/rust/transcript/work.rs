@@ -357,7 +357,7 @@ fn a_refused_call_of_claude_code_says_who_refused_it_and_why() {
 }
 
 #[test]
-fn an_error_of_a_tool_of_claude_code_is_nobodys_refusal() {
+fn an_error_of_a_tool_of_claude_code_names_no_one_who_refused_it() {
     let outcome = |tool: &str, text: &str, version: &str, kind: Option<&str>| {
         let mut session = at_work();
         session.call(tool, json!({"command": "ls"}), text, Value::Null);
