@@ -25,6 +25,8 @@ pub mod pipe;
 mod processes;
 mod project;
 mod queue;
+#[cfg(unix)]
+mod quiet;
 mod roots;
 mod search;
 #[cfg(unix)]

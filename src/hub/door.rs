@@ -122,7 +122,7 @@ pub struct Door {
     shared: Arc<Shared>,
     socket: PathBuf,
     #[cfg(unix)]
-    waker: Arc<serve::Waker>,
+    waker: Arc<super::quiet::Waker>,
 }
 
 /// What the owner and the thread share.

@@ -6,8 +6,9 @@
 //! the group of Emacs, does not end it.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io::{self, PipeReader, PipeWriter, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -23,6 +24,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use super::bound::{bound, line};
 use super::limits::Limits;
 use super::pipe::{self, Command, Report};
+use super::quiet::{Waker, Wakes, send_quietly, waker};
 use super::state::{Followed, State};
 use super::workers::Shared;
 use super::{ConnectionState, Message, Scope, SessionId};
@@ -63,7 +65,7 @@ struct Remote {
 #[derive(Debug)]
 struct Outbox {
     bytes: Mutex<Vec<u8>>,
-    wake: PipeWriter,
+    waker: Waker,
     is_over: AtomicBool,
 }
 
@@ -81,21 +83,16 @@ impl Outbox {
         }
         let is_full = bytes.len() > COMMANDS;
         drop(bytes);
-        if is_full { self.close() } else { self.wake() }
+        if is_full { self.close() } else { self.waker.wake() }
     }
 
     fn close(&self) {
         self.is_over.store(true, Ordering::Release);
-        self.wake();
+        self.waker.wake();
     }
 
     fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Acquire)
-    }
-
-    fn wake(&self) {
-        // A full pipe wakes already.
-        let _ = (&self.wake).write(b"!");
     }
 }
 
@@ -178,10 +175,8 @@ impl Shared {
             known.tell(&Command::Door(to.door));
             return Ok(());
         }
-        let (woken, wake) = io::pipe()?;
-        set_nonblocking(&woken)?;
-        set_nonblocking(&wake)?;
-        let outbox = Arc::new(Outbox { bytes: Mutex::default(), wake, is_over: AtomicBool::new(false) });
+        let (waker, wakes) = waker()?;
+        let outbox = Arc::new(Outbox { bytes: Mutex::default(), waker, is_over: AtomicBool::new(false) });
         let name = to.machine.name.clone();
         let settings = Arc::clone(&state.settings);
         let connected = state.connections.entry(name.clone()).or_insert_with(|| Connected {
@@ -209,7 +204,7 @@ impl Shared {
             shared: Arc::clone(self),
             name: name.into(),
             outbox,
-            woken,
+            wakes,
             silence: to.silence,
             is_welcomed: false,
         };
@@ -241,7 +236,7 @@ struct Talk {
     shared: Arc<Shared>,
     name: Arc<str>,
     outbox: Arc<Outbox>,
-    woken: PipeReader,
+    wakes: Wakes,
     silence: Duration,
     /// Whether the program has said that it serves this Emacs.
     is_welcomed: bool,
@@ -250,9 +245,9 @@ struct Talk {
 impl Talk {
     fn run(mut self, command: &[String], environment: Vec<(String, String)>) {
         let lost = match start(command, environment) {
-            Ok(mut child) => {
+            Ok((mut child, input)) => {
                 let mut streams = Streams::default();
-                let talk = AssertUnwindSafe(|| self.talk(&mut child, &mut streams));
+                let talk = AssertUnwindSafe(|| self.talk(&mut child, input, &mut streams));
                 let failed = |_| Err("the reader of its messages failed, which is a defect".to_owned());
                 let refused = catch_unwind(talk).unwrap_or_else(failed).err();
                 let status = end(&mut child, refused.is_none());
@@ -292,11 +287,9 @@ impl Talk {
     }
 
     /// Writes and reads until the process ends its output, which is `Ok`, or is given up, with the reason.
-    fn talk(&mut self, child: &mut Child, streams: &mut Streams) -> Result<(), String> {
+    fn talk(&mut self, child: &mut Child, input: UnixStream, streams: &mut Streams) -> Result<(), String> {
         let words = |error: io::Error| error.to_string();
-        let (Some(mut input), Some(mut output), Some(mut errors)) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take())
-        else {
+        let (Some(mut output), Some(mut errors)) = (child.stdout.take(), child.stderr.take()) else {
             return Err("the process has no pipes".to_owned());
         };
         for fd in [input.as_fd(), output.as_fd(), errors.as_fd()] {
@@ -317,16 +310,16 @@ impl Talk {
                 return Err(format!("it has said nothing for {} seconds", silent.as_secs()));
             }
             let ready = wait(
-                [(output.as_fd(), true), (errors.as_fd(), has_errors), (self.woken.as_fd(), true)],
+                [(output.as_fd(), true), (errors.as_fd(), has_errors), (self.wakes.as_fd(), true)],
                 (input.as_fd(), !pending.is_empty()),
                 self.silence.saturating_sub(silent) + Duration::from_millis(10),
             )
             .map_err(words)?;
             if ready[2] {
-                let _ = (&self.woken).read(&mut [0; 64]);
+                self.wakes.take();
             }
             if ready[3] {
-                match input.write(&pending) {
+                match send_quietly(&input, &pending) {
                     Ok(count) => drop(pending.drain(..count)),
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                     // Its output and its errors tell why.
@@ -487,18 +480,21 @@ impl State {
     }
 }
 
-fn start(command: &[String], environment: Vec<(String, String)>) -> io::Result<Child> {
+/// Starts a process; returns it, and what to write to it.
+fn start(command: &[String], environment: Vec<(String, String)>) -> io::Result<(Child, UnixStream)> {
     let [program, arguments @ ..] = command else { return Err(io::ErrorKind::NotFound.into()) };
-    std::process::Command::new(program)
+    let (input, theirs) = UnixStream::pair()?;
+    let child = std::process::Command::new(program)
         .args(arguments)
         .env_clear()
         .envs(environment)
-        .stdin(Stdio::piped())
+        .stdin(OwnedFd::from(theirs))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .current_dir("/")
         .process_group(0)
-        .spawn()
+        .spawn()?;
+    Ok((child, input))
 }
 
 /// Ends the process and its group; one that ended its output has a second to exit.

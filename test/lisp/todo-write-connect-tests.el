@@ -398,6 +398,24 @@ MORE are further fields."
        (progn (unless (todo-write-machines-reached-p "one") (todo-write-connect "one"))
               (todo-write-connect-tests--connected-p "one"))))))
 
+(ert-deftest todo-write-connect-a-program-that-no-longer-reads-does-not-end-emacs ()
+  (todo-write-connect-tests--with
+    (let ((file (expand-file-name "one/.todo-write/bin/todo-write-mcp" hosts)))
+      (delete-file file)
+      (write-region (concat "#!/bin/sh\n" program " serve </dev/null\n"
+                            "read -r hello; exec <&-; touch closed\n"
+                            "while ! [ -e told ]; do sleep 0.05; done\n"
+                            "echo oops; sleep 60\n")
+                    nil file nil 'silent)
+      (set-file-modes file #o755)
+      (todo-write-connect "/ssh:one:")
+      (todo-write-connect-tests--wait (file-exists-p (expand-file-name "one/closed" hosts)))
+      ;; In batch Emacs, a signal for a closed pipe would be fatal.
+      (todo-write-follow--search-again)
+      (write-region "" nil (expand-file-name "one/told" hosts) nil 'silent)
+      (todo-write-connect-tests--wait warnings)
+      (should (string-search "it sent a line that this version does not read" (car warnings))))))
+
 (ert-deftest todo-write-connect-without-ssh-nothing-is-left ()
   (todo-write-connect-tests--with
     (let ((exec-path nil))

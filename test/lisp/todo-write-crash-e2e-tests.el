@@ -341,6 +341,13 @@ PROGRAM is there, too.  Two processes stand for ssh."
    '(todo-write-connect "one")
    '(while t (accept-process-output nil 1))))
 
+(defun todo-write-crash-tests--connected-p (emacs)
+  "Return non-nil if EMACS has been connected to the machine."
+  (with-current-buffer (process-buffer emacs)
+    (save-excursion
+      (goto-char (point-min))
+      (search-forward "Connected to one" nil t))))
+
 (defun todo-write-crash-tests--group (folder)
   "Return the processes of the connection to the machine in FOLDER."
   (let* ((file (concat folder "group"))
@@ -359,8 +366,8 @@ PROGRAM is there, too.  Two processes stand for ssh."
 
 (defun todo-write-crash-tests--state (emacs agents)
   "Return text for a failure: what is known of EMACS and the programs of AGENTS."
-  (format "Nothing was acknowledged; Emacs %s: %s\nAgents: %S"
-          (process-status emacs)
+  (format "Emacs %s %d: %s\nAgents: %S"
+          (process-status emacs) (process-exit-status emacs)
           (with-current-buffer (process-buffer emacs) (buffer-string))
           (mapcar (lambda (agent)
                     (list (process-status (todo-write-crash-tests--agent-process agent))
@@ -421,7 +428,9 @@ PROGRAM is there, too.  Two processes stand for ssh."
                      (delete-file (concat folder "group"))
                      (setq emacs (todo-write-crash-tests--serving-emacs folder program)))
                   ((or 1 2 3 4)
-                   (when-let* ((group (todo-write-crash-tests--group folder)))
+                   ;; Emacs takes up only a connection that was made once.
+                   (when-let* (((todo-write-crash-tests--connected-p emacs))
+                               (group (todo-write-crash-tests--group folder)))
                      (cl-incf (nth 1 killed))
                      (signal-process (nth (random (length group)) group) 'KILL)))
                   (_ (let ((agent (nth (random (length agents)) agents)))
@@ -438,10 +447,8 @@ PROGRAM is there, too.  Two processes stand for ssh."
                              (< count (length (todo-write-crash-tests--agent-acknowledged agent))))
                            agents counts))
                60 (lambda ()
-                    (format "%S have %S" counts
-                            (mapcar (lambda (agent)
-                                      (length (todo-write-crash-tests--agent-acknowledged agent)))
-                                    agents)))))
+                    (format "%S before; %s" counts
+                            (todo-write-crash-tests--state emacs agents)))))
             (setq todo-write-crash-tests--writes nil)
             (todo-write-crash-tests--stop emacs)
             (let ((written (todo-write-crash-tests--written

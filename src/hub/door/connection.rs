@@ -1,12 +1,10 @@
 //! A connection of a program: its lines, its answers, and what it may do next.
 
 use std::io::{self, ErrorKind, Read};
-use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use rustix::net::{SendFlags, send};
-
+use crate::hub::quiet::send_quietly;
 use crate::protocol::{self, Hello, LARGEST, Reply, Role};
 
 /// The time after which a program that does not read is left.
@@ -173,20 +171,5 @@ impl Connection {
     /// Whether the program does not read its answers.
     pub(super) fn is_stalled(&self, now: Instant) -> bool {
         self.output.len() > UNREAD || self.stalled.is_some_and(|since| now >= since + STALL)
-    }
-}
-
-/// Sends bytes. In an Emacs without a terminal, a signal for a closed connection would be fatal.
-pub(super) fn send_quietly(stream: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
-    #[cfg(not(target_vendor = "apple"))]
-    let flags = SendFlags::NOSIGNAL;
-    // The standard library has set the option for this there.
-    #[cfg(target_vendor = "apple")]
-    let flags = SendFlags::empty();
-    loop {
-        match send(&stream, bytes, flags) {
-            Err(rustix::io::Errno::INTR) => {}
-            other => return Ok(other?),
-        }
     }
 }

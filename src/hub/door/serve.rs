@@ -13,10 +13,11 @@ use std::time::{Duration, Instant, SystemTime};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::connection::{Connection, Next, STALL, send_quietly};
+use super::connection::{Connection, Next, STALL};
 use super::place::{self, Entered, enter};
 use super::{CONNECTIONS, ConnectionId, Event, Finder, Order, Outdated, QUESTIONS, Settings, Shared, State};
 use crate::events::millis_of;
+use crate::hub::quiet::{self, Waker, Wakes, send_quietly};
 use crate::protocol::{self, Answer, Hello, Message, PROTOCOL, Refused, Reply, Role, Welcome};
 use crate::text::path::is_special;
 
@@ -33,26 +34,12 @@ static LAST: AtomicU64 = AtomicU64::new(0);
 /// Within which time the clients of an Emacs that ended take over, each at its own time.
 const TAKE_OVER: Duration = Duration::from_millis(200);
 
-/// Lets the thread look at its orders.
-#[derive(Debug)]
-pub(super) struct Waker(UnixStream);
-
-impl Waker {
-    pub(super) fn wake(&self) {
-        // A full socket wakes it, too.
-        let _ = send_quietly(&self.0, b"!");
-    }
-}
-
 /// Opens the socket, and starts the thread.
 pub(super) fn start(shared: Arc<Shared>, settings: Settings, finder: Finder) -> Result<Arc<Waker>, String> {
     let failed = |error: std::io::Error| format!("The socket cannot be served: {error}");
-    let (waker, wakes) = UnixStream::pair().map_err(failed)?;
-    for end in [&waker, &wakes] {
-        end.set_nonblocking(true).map_err(failed)?;
-    }
+    let (waker, wakes) = quiet::waker().map_err(failed)?;
     let entered = enter(&settings.socket)?;
-    let waker = Arc::new(Waker(waker));
+    let waker = Arc::new(waker);
     let mut server = Server {
         shared,
         settings,
@@ -81,7 +68,7 @@ struct Server {
     settings: Settings,
     finder: Finder,
     waker: Arc<Waker>,
-    wakes: UnixStream,
+    wakes: Wakes,
     place: Place,
     is_paused_until: Option<Instant>,
     connections: BTreeMap<ConnectionId, Connection>,
@@ -341,8 +328,8 @@ impl Server {
 impl Server {
     /// Does what the owner wants.
     fn obey(&mut self) {
-        // All wakes mean the same. An order that comes after this wakes the thread again.
-        while (&self.wakes).read(&mut [0; 256]).is_ok_and(|count| count > 0) {}
+        // An order that comes after this wakes the thread again.
+        self.wakes.take();
         let orders = std::mem::take(&mut self.shared.lock().orders);
         for order in orders {
             let (Order::Answer(id, _) | Order::Taken(id, _) | Order::Found(id, _)) = &order;
