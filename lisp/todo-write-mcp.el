@@ -280,6 +280,9 @@ that resembles TASK, else below the item in progress."
       (when (assoc thread (todo-write-program-sessions program))
         (todo-write-mcp--forget-session program thread)
         (todo-write-mcp--end-session thread "ended" "the subagent returned" 'end-of-turn)))
+     ;; After a restart of this Emacs, its next call may be far away.
+     ((equal (plist-get message :activity) "serving")
+      (todo-write-mcp--take-up program thread))
      (t
       (todo-write-mcp--leave-others program session)
       (setf (todo-write-program-reports-activity program)

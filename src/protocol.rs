@@ -151,7 +151,8 @@ pub struct SessionActivity {
     pub session: String,
     /// The id of the subagent, if it is not the main agent.
     pub subagent: Option<String>,
-    /// `working`, `waiting`, `idle`, `suspended` or `unknown`.
+    /// `working`, `waiting`, `idle`, `suspended`, `unknown`, or `serving`: no more is known than that the
+    /// program serves the session.
     pub activity: String,
     /// What it waits for.
     pub reason: Option<String>,

@@ -111,6 +111,8 @@ impl Server {
         let client = context.client_info().map(|client| client.name).unwrap_or_default();
         let caller = self.caller(&context.meta, &client).await;
         let (subagent, task) = caller.subagent.map_or((None, None), |(id, task)| (Some(id), task));
+        // Of a process, `tell_activity` tells more.
+        let served = caller.session.clone().filter(|_| caller.source != Some("process"));
         let call = Call {
             session: caller.session,
             source: caller.source.map(str::to_owned),
@@ -123,6 +125,11 @@ impl Server {
         };
         let answer = self.emacs.ask(call, LIMIT.saturating_sub(start.elapsed())).await;
         self.has_called.store(true, Ordering::Relaxed);
+        if let Some(session) = served {
+            let activity = "serving".to_owned();
+            let serving = SessionActivity { session, subagent: None, activity, reason: None };
+            self.emacs.remember(serving).await;
+        }
         let content = vec![ContentBlock::text(answer.text)];
         if answer.ok { CallToolResult::success(content) } else { CallToolResult::error(content) }
     }

@@ -366,6 +366,19 @@ Its last element is a list of entries."
       (dolist (session '("codex:a" "codex:b"))
         (should (eq 'active (todo-write-state session)))))))
 
+(ert-deftest todo-write-mcp-a-program-says-again-which-session-it-serves ()
+  (todo-write-with-socket
+    (let ((program (todo-write-socket-test-hello :client "codex-mcp-client")))
+      (dolist (session '("a" "b"))
+        (todo-write-socket-test-write program session "One")))
+    ;; Another Emacs knows no more than the journals.
+    (clrhash todo-write-program-all)
+    (todo-write-socket-test-send (todo-write-socket-test-hello :client "codex-mcp-client" :id "again")
+                                 '(:type "activity" :session "a" :activity "serving"))
+    (todo-write-test-wait (lambda () (todo-write-program-serving "codex:a")))
+    (should-not (todo-write-program-serving "codex:b"))
+    (should (eq 'active (todo-write-state "codex:b")))))
+
 (ert-deftest todo-write-mcp-a-subagents-list-is-below-the-task-it-works-for ()
   (todo-write-with-socket
     (let ((program (todo-write-socket-test-hello)))
