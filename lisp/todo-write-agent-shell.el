@@ -32,6 +32,7 @@
 
 (declare-function agent-shell--update-header-and-mode-line "ext:agent-shell")
 (declare-function agent-shell-insert "ext:agent-shell")
+(declare-function agent-shell-resume-session "ext:agent-shell")
 (declare-function shell-maker-busy "ext:shell-maker")
 
 ;;;###autoload
@@ -73,7 +74,8 @@ line if `todo-write-header-line-mode' is on."
   :switch-off #'todo-write-agent-shell--switch-off
   :installed (lambda () (locate-library "agent-shell"))
   :answer #'todo-write-agent-shell--answer
-  :draft #'todo-write-agent-shell--draft)
+  :draft #'todo-write-agent-shell--draft
+  :resume #'todo-write-agent-shell--resume)
 
 (defvar agent-shell-permission-responder-function)
 
@@ -148,6 +150,11 @@ end of the turn; `agent-shell-insert' would refuse it before."
             (funcall queue text))
           (cons 'queued shell))))))
 
+(defun todo-write-agent-shell--resume (session)
+  "Resume SESSION in a new shell; agent-shell may ask for the agent."
+  (require 'agent-shell)
+  (agent-shell-resume-session session))
+
 (defun todo-write-agent-shell--p (buffer)
   "Return non-nil if BUFFER is a live shell."
   (and (buffer-live-p buffer)
@@ -162,7 +169,7 @@ By then, CLIENT has its own subscriptions.  For
     (when (and (string-prefix-p "session/" (todo-write-json-get request "method"))
                (todo-write-agent-shell--p buffer)
                (not (memq client (todo-write-acp-clients buffer))))
-      (todo-write-acp-connect client buffer))))
+      (todo-write-acp-connect client buffer nil "agent-shell"))))
 
 (defun todo-write-agent-shell--connect-open (shell)
   "Connect the client of SHELL if it has a session."
@@ -171,7 +178,7 @@ By then, CLIENT has its own subscriptions.  For
     (let ((client (todo-write-json-get agent-shell--state "client"))
           (session (todo-write-json-get agent-shell--state "session" "id")))
       (when (and client session)
-        (todo-write-acp-connect client shell session)))))
+        (todo-write-acp-connect client shell session "agent-shell")))))
 
 (defun todo-write-agent-shell--disconnect (shell)
   "Disconnect the clients of SHELL and restore its header line."

@@ -35,9 +35,10 @@ permission request of an agent there and that of an option, and returns
 nil if that buffer is not its own.  DRAFT takes the key of a thread and a
 text, puts it where the user writes to that agent, without sending it, and
 returns that buffer, or nil if the thread is not its own; for no text, it
-only returns the buffer."
+only returns the buffer.  RESUME takes the id of a session that ended, and
+takes it up again in the current folder."
   name mode feature switch-on switch-off state
-  installed remedy findings visit pid answer draft)
+  installed remedy findings visit pid answer draft resume)
 
 (defvar todo-write-host-all nil
   "The hosts whose files are loaded, sorted by name.")

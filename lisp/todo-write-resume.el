@@ -15,6 +15,7 @@
 (require 'todo-write)
 (require 'todo-write-agents)
 (require 'todo-write-here)
+(require 'todo-write-host)
 (require 'todo-write-machines)
 (require 'todo-write-terminal)
 (require 'todo-write-text)
@@ -29,6 +30,14 @@ threads, and the id of the session follows ARGUMENT.")
   (rx bos (= 8 hex) (= 3 "-" (= 4 hex)) "-" (= 12 hex) eos)
   "Regexp of the ids of sessions, which are the only ones that a program gets.")
 
+(defconst todo-write-resume--host-id (rx bos (+ (any alnum "_-")) eos)
+  "Regexp of the ids of sessions that a host gets.")
+
+(defun todo-write-resume--host (thread)
+  "Return the host that can resume THREAD, which began there, or nil."
+  (when-let* ((host (todo-write-host-named (plist-get (todo-write-about thread) :host))))
+    (and (todo-write-host-resume host) (todo-write-host-state host) host)))
+
 (defun todo-write-resume--command (thread)
   "Return the program and the arguments that resume THREAD, a list, or nil."
   (cl-loop with key = (todo-write-machines-bare-key thread)
@@ -38,14 +47,28 @@ threads, and the id of the session follows ARGUMENT.")
                     (and (string-match-p todo-write-resume--id id)
                          (append command (list id))))))
 
-(defun todo-write-resume--folder (thread command)
-  "Return the folder in which COMMAND resumes THREAD, or signal a `user-error'.
+(defun todo-write-resume--way (thread)
+  "Return how THREAD can be resumed, (WHAT FUNCTION . ARGUMENTS), or nil.
+WHAT says to the user what FUNCTION does."
+  (let ((host (todo-write-resume--host thread))
+        (id (substring thread (1+ (or (string-search ":" thread) -1)))))
+    (if host
+        (and (string-match-p todo-write-resume--host-id id)
+             (list (format "Resume %s in %s" id (todo-write-host-name host))
+                   (todo-write-host-resume host) id))
+      (when-let* ((command (todo-write-resume--command thread)))
+        (list (concat "Run " (string-join command " "))
+              todo-write-terminal-function (car command) (car command) (cdr command))))))
+
+(defun todo-write-resume--folder (thread)
+  "Return the folder in which THREAD is resumed, or signal a `user-error'.
 Claude Code knows a session only in the folder in which it began, which
 may be below the project's."
-  (let ((folder (or (and (equal (car command) "claude")
-                         (not (todo-write-machines-of-thread thread))
-                         (todo-write-follow-sessions-began-in (car (last command))))
-                    (plist-get (todo-write-about thread) :project))))
+  (let* ((command (todo-write-resume--command thread))
+         (folder (or (and (equal (car command) "claude")
+                          (not (todo-write-machines-of-thread thread))
+                          (todo-write-follow-sessions-began-in (car (last command))))
+                     (plist-get (todo-write-about thread) :project))))
     (when (or (todo-write-machines-of-thread thread)
               ;; With ".." in it, a name can expand to a remote one.
               (and folder (todo-write-machines-remote-part folder)))
@@ -54,22 +77,28 @@ may be below the project's."
       (user-error "The folder of this session does not exist any more"))
     (file-name-as-directory folder)))
 
+(defun todo-write-resume--runs-p (thread)
+  "Return non-nil if the session of THREAD has not ended."
+  (or (todo-write-agents-pid thread)
+      (memq (car (todo-write-activity thread)) '(working waiting))
+      (todo-write-host-draft-in thread nil)))
+
 (defun todo-write-resume-session (thread)
   "Resume the session of THREAD, which has ended, after a question.
-That runs Claude Code in the folder in which the session began, or Codex
-in that of the project, in the terminal of `todo-write-terminal-function'.
+That takes it up in agent-shell if it began there.  Otherwise it runs
+Claude Code in the folder in which the session began, or Codex in that of
+the project, in the terminal of `todo-write-terminal-function'.
 Interactively, THREAD is that at point in the overview, else that of this
 buffer or of the current project."
   (interactive (list (todo-write-here-thread)))
-  (let* ((command (or (todo-write-resume--command thread)
-                      (user-error "Only sessions of Claude Code and Codex can be resumed")))
-         (default-directory (todo-write-resume--folder thread command)))
-    (when (or (todo-write-agents-pid thread)
-              (memq (car (todo-write-activity thread)) '(working waiting)))
+  (let* ((way (or (todo-write-resume--way thread)
+                  (user-error "Only sessions of Claude Code, Codex and agent-shell can be resumed")))
+         (default-directory (todo-write-resume--folder thread)))
+    (when (todo-write-resume--runs-p thread)
       (user-error "This session still runs; o goes there"))
-    (when (y-or-n-p (format "Run %s in %s? " (string-join command " ")
+    (when (y-or-n-p (format "%s in %s? " (car way)
                             (todo-write-row-line (abbreviate-file-name default-directory))))
-      (funcall todo-write-terminal-function (car command) (car command) (cdr command)))))
+      (apply (cdr way)))))
 
 (provide 'todo-write-resume)
 ;;; todo-write-resume.el ends here

@@ -537,6 +537,9 @@ impl Thread {
     }
 }
 
+/// The part of a description that names the host in which the agent runs.
+pub(crate) const HOST: &str = "host";
+
 /// The parent thread and its item in the description of a thread; see [`Thread::parent`].
 pub(crate) fn parent_in(about: &Map<String, Value>) -> Option<(&str, Option<&str>)> {
     let text = |key: &str| about.get(key)?.as_str();

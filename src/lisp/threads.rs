@@ -21,7 +21,7 @@ use crate::list::item::Item;
 use crate::list::raw::Raw;
 use crate::text::{is_blank, one_line};
 use crate::thread::clock::Times;
-use crate::thread::{CallName, Edit, Outcome, State, Thread, WriteOptions};
+use crate::thread::{CallName, Edit, HOST, Outcome, State, Thread, WriteOptions};
 
 emacs::use_symbols! {
     project => "todo-write--project"
@@ -64,11 +64,18 @@ pub(super) fn load(env: &Env, key: &str, mut about: Map<String, Json>) -> Result
 /// Load THREAD from its journal, or create it, unless it is in memory.
 ///
 /// ABOUT is a plist of strings, the properties of a new thread; `:project' defaults to the current
-/// project.  The value is a list of strings, warnings for the user.
+/// project.  One that exists gets `:host' alone.  The value is a list of strings, warnings for the user.
 #[defun]
 fn open<'e>(env: &'e Env, thread: Key, about: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        load(env, &thread, read_about(about)?)?;
+        let about = read_about(about)?;
+        let host = about.get(HOST).cloned();
+        load(env, &thread, about)?;
+        if let Some(host) = host {
+            with_module(|module| {
+                module.open(&thread).change(|thread| thread.describe(HOST, host, now()));
+            });
+        }
         ser::to_lisp(env, &with_module(|module| module.store.take_warnings()))
     })
 }

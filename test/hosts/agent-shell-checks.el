@@ -15,7 +15,9 @@
 (require 'todo-write-comment)
 (require 'todo-write-review)
 
+(defvar agent-shell-agent-configs)
 (defvar agent-shell-header-style)
+(defvar agent-shell-preferred-agent-config)
 
 (defun agent-shell-checks-list (&rest statuses)
   "Return a call of TodoWrite with STATUSES of the tasks; nil leaves one out."
@@ -233,6 +235,36 @@
                                           ((16) "@@ -0,0 +1,2 @@\n+1\n+2\n")))
           (todo-write-review thread nil nil range)
           (should (string-search lines (buffer-string))))))))
+
+(ert-deftest agent-shell-resumes-a-session-that-began-there ()
+  (let ((agent-shell-checks-turns #'agent-shell-checks-edit)
+        (agent-shell-agent-configs (list (agent-shell-helper-config)))
+        (agent-shell-preferred-agent-config 'garden))
+    (agent-shell-checks-with nil
+      (let* ((shell (agent-shell-checks-asked))
+             (thread (agent-shell-helper-thread shell)))
+        (agent-shell-checks-allow shell)
+        (agent-shell-helper-wait shell nil)
+        (with-current-buffer (todo-write-show thread)
+          (should (equal "This session still runs; o goes there"
+                         (cadr (should-error (call-interactively (key-binding "O")))))))
+        (agent-shell-helper-kill shell)
+        (let ((asked nil))
+          (setq shell (agent-shell-helper-start
+                       (lambda ()
+                         (with-current-buffer (todo-write-show thread)
+                           (cl-letf (((symbol-function 'y-or-n-p)
+                                      (lambda (prompt) (setq asked prompt) t)))
+                             (call-interactively (key-binding "O")))))))
+          (should (string-match-p "\\`Resume [-0-9a-f]+ in agent-shell in .*garden" asked)))
+        (should (equal thread (agent-shell-helper-thread shell)))
+        (agent-shell-helper-prompt shell)
+        (agent-shell-helper-wait shell 'waiting)
+        (agent-shell-checks-allow shell)
+        (agent-shell-helper-wait shell nil)
+        (should (equal '("Look after the garden" "Look after the garden")
+                       (mapcar (lambda (turn) (plist-get turn :prompt))
+                               (todo-write-turns thread))))))))
 
 (ert-deftest agent-shell-reports-an-agent-that-crashed ()
   (agent-shell-checks-with 'crashed

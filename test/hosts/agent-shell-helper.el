@@ -67,15 +67,21 @@ with the start of a prompt, the turn applies to that prompt only."
      :command-params
      (append '("-i") (hosts-environment home) agent-shell-helper-agent))))
 
-(defun agent-shell-helper-start ()
-  "Start a shell; return its buffer when it has a session."
+(defun agent-shell-helper-config ()
+  "Return the configuration of the agent."
+  (agent-shell-make-agent-config
+   :identifier 'garden :mode-line-name "Garden" :buffer-name "Garden"
+   :shell-prompt "Garden> " :shell-prompt-regexp "Garden> "
+   :client-maker #'agent-shell-helper-client))
+
+(defun agent-shell-helper-start (&optional start)
+  "Start a shell, by the function START if there is one.
+Return its buffer when it has a session."
   (let* ((default-directory agent-shell-helper-folder)
          (before (buffer-list)))
-    (agent-shell-start
-     :config (agent-shell-make-agent-config
-              :identifier 'garden :mode-line-name "Garden" :buffer-name "Garden"
-              :shell-prompt "Garden> " :shell-prompt-regexp "Garden> "
-              :client-maker #'agent-shell-helper-client))
+    (if start
+        (funcall start)
+      (agent-shell-start :config (agent-shell-helper-config)))
     (let ((shell (seq-find (lambda (buffer)
                              (and (not (memq buffer before))
                                   (eq 'agent-shell-mode (buffer-local-value 'major-mode buffer))))
