@@ -7,8 +7,8 @@
 ;;; Commentary:
 
 ;; The time from the key to the redrawn terminal when a task's row is opened that has
-;; 300 entries, when the diff of its 200 edits is shown, and when 300 edits of 30 files
-;; are reviewed.
+;; 300 entries, when the diff of its 200 edits is shown, when 300 edits of 30 files are
+;; reviewed, and when a plan with 300 turns is drawn again.
 
 ;;; Code:
 
@@ -143,8 +143,40 @@
   "Kill the review, and show the plan."
   (bench-open--close "*todo-write-review*"))
 
+(defconst bench-open--turns 300 "Number of turns of a session.")
+
+(defun bench-open--begin-turns ()
+  "Show a plan whose agent edited a file in each turn."
+  (setq todo-write-directory bench-folder
+        bench-open--thread "turns")
+  (todo-write-begin bench-open--thread :project (getenv "HOME"))
+  (dotimes (n bench-open--turns)
+    (todo-write-observe bench-open--thread "INTENT"
+                        (format "Look after bed %d, and say what you found" n))
+    (todo-write bench-open--thread
+                `(:todos ((:content ,(format "Water bed %d" n) :status "completed"
+                           :activeForm ,(format "Watering bed %d" n)))))
+    (todo-write-observe bench-open--thread "TOOL_EXECUTION" '(:name "Edit") :outcome 'ok
+                        :files `((:path ,(format "bed-%d.el" n) :oldText "dry\n" :newText "wet\n"))))
+  (bench--show (todo-write-show bench-open--thread))
+  (goto-char (point-min)))
+
+(defun bench-open--draw (&rest _)
+  "Draw the plan again."
+  (bench-open--press "g"))
+
+(defun bench-open--check-turns ()
+  "Signal an error unless the plan has all turns."
+  (bench-open--begin-turns)
+  (unless (= bench-open--turns (length (todo-write-turns bench-open--thread)))
+    (error "Not all turns"))
+  (bench-open--draw)
+  (unless (save-excursion (search-forward (format "bed %d" (1- bench-open--turns)) nil t))
+    (error "The last turn is not shown: %s" (buffer-string)))
+  (bench-open--end-review))
+
 (defun bench-open--end-review ()
-  "Forget the plan that was reviewed."
+  "Forget the plan that was shown."
   (mapc #'kill-buffer todo-write-view-draw-buffers)
   (todo-write-forget bench-open--thread))
 
@@ -176,6 +208,7 @@
 
 (bench-open--check)
 (bench-open--check-review)
+(bench-open--check-turns)
 (let ((samples (bench-compare
                 `((row . ,(make-bench-way :begin #'bench-open--begin :call #'bench-open--toggle
                                           :settle #'bench-open--toggle :end #'bench-open--end))
@@ -185,14 +218,19 @@
                   (review . ,(make-bench-way :begin #'bench-open--begin-review
                                              :call #'bench-open--review
                                              :settle #'bench-open--close-review
-                                             :end #'bench-open--end-review)))
+                                             :end #'bench-open--end-review))
+                  (turns . ,(make-bench-way :begin #'bench-open--begin-turns
+                                            :call #'bench-open--draw
+                                            :end #'bench-open--end-review)))
                 [nil] 10 (max 3 (/ bench-rounds 3)))))
   (bench-row "from the key to a task's row opened, 300 entries, 40 of them shown"
              (alist-get 'row samples) "30 ms" 0.03 :budget 1 :felt t)
   (bench-row "from the key to a diff of 200 hunks" (alist-get 'diff samples)
              "100 ms" 0.1 :budget 1 :felt t)
   (bench-row "from the key to a review of 30 files, 300 hunks" (alist-get 'review samples)
-             "100 ms" 0.1 :budget 1 :felt t))
+             "100 ms" 0.1 :budget 1 :felt t)
+  (bench-row "a plan with 300 turns drawn" (alist-get 'turns samples)
+             "30 ms" 0.03 :budget 1 :felt t))
 
 (provide 'bench-open)
 ;;; bench-open.el ends here

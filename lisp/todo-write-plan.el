@@ -122,6 +122,12 @@ Without ID, return an alist of (ID . FIGURES)
 for the items of the list that have any."
   (todo-write-core-call todo-write-dyn--row-work thread id))
 
+(defun todo-write-plan-header-work (thread)
+  "Return what the header of THREAD shows of its work, or nil.
+The value is a list (ADDED REMOVED MODELS): numbers of lines, and a vector
+of names."
+  (todo-write-core-call todo-write-dyn--header-work thread))
+
 (defun todo-write-plan-alone (thread id)
   "Return when item ID of THREAD was the only open one, and not in progress.
 The value is a list of (FROM . TO), milliseconds since the epoch; TO is

@@ -324,15 +324,14 @@ read, return how much of it is."
           todo-write-view-rows-new (make-hash-table :test #'equal)
           todo-write-view-rows--message (and thread (todo-write-view-rows--newest-message thread))
           todo-write-view-rows-host (and thread (todo-write-view-rows-read-host thread))
-          work (and thread (todo-write-work thread))
-          todo-write-view-rows--work (and work (list (plist-get work :added) (plist-get work :removed)))
-          todo-write-view-rows--models (plist-get work :models)
+          work (and thread (todo-write-plan-header-work thread))
+          todo-write-view-rows--work (and work (seq-take work 2))
+          todo-write-view-rows--models (nth 2 work)
           todo-write-view-rows--title
           (and thread (null (plist-get todo-write-view-rows-summary :title))
                (todo-write-plan-title thread)))
     (dolist (id (plist-get todo-write-view-rows--unseen :items))
-      (puthash id t todo-write-view-rows-new))
-    (todo-write-view-rows-read-turns)))
+      (puthash id t todo-write-view-rows-new))))
 
 (defun todo-write-view-rows-read-turns ()
   "Read the turns that the plan shows."
@@ -341,7 +340,7 @@ read, return how much of it is."
              (todo-write-footer-headings todo-write-view-thread todo-write-view-rows-open))))
 
 (defun todo-write-view-rows-read-lists ()
-  "Read the tasks that left the list, and the earlier lists."
+  "Read the tasks that left the list, the earlier lists, and the turns."
   (let ((thread todo-write-view-thread))
     (todo-write-view-rows-read-turns)
     (setq todo-write-view-rows-dropped (and thread (todo-write-items-dropped thread))

@@ -201,6 +201,7 @@ For `todo-write-events-functions'."
   "Read the work; return the ids of the tasks that are new now, or no longer."
   (let ((before todo-write-view-rows-new) ids)
     (todo-write-view-rows-read-work)
+    (todo-write-view-rows-read-turns)
     (maphash (lambda (id _) (unless (gethash id todo-write-view-rows-new) (push id ids))) before)
     (maphash (lambda (id _) (unless (gethash id before) (push id ids))) todo-write-view-rows-new)
     ids))

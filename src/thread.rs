@@ -363,12 +363,15 @@ impl Thread {
     /// The lists before the current one: the first revision of each, and the last one that was not empty.
     pub(crate) fn earlier_lists(&self) -> Vec<(u64, u64)> {
         let starts = self.list_starts();
-        let is_shown = |number: &u64| self.revisions.list(*number).is_some_and(|list| !list.is_empty());
-        let ends = |pair: &[u64]| {
-            let [from, next] = *pair else { return None };
-            Some((from, (from..next).rev().find(is_shown)?))
-        };
-        starts.windows(2).filter_map(ends).collect()
+        let mut ends = vec![None; starts.len()];
+        for (revision, _) in self.revisions.lengths().filter(|(_, length)| *length > 0) {
+            let begun = starts.partition_point(|start| *start <= revision.number);
+            if let Some(nth) = begun.checked_sub(1) {
+                ends[nth] = Some(revision.number);
+            }
+        }
+        ends.pop();
+        starts.into_iter().zip(ends).filter_map(|(from, to)| Some((from, to?))).collect()
     }
 
     /// The items of an earlier list: the completed ones that left it, and those of its `last` revision.

@@ -114,6 +114,18 @@ fn row_figures(thread: &Thread, id: &str) -> Option<Vec<u64>> {
     (figures != [0; 5]).then(|| figures.iter().copied().chain([work.sharers]).collect())
 }
 
+/// See `todo-write-plan-header-work'.
+#[defun]
+fn header_work(env: &Env, thread: Key) -> Result<Value<'_>> {
+    border(env, || {
+        let figures = with_thread(env, &thread, |thread| {
+            let work = thread.work(Part::Whole)?;
+            Some((work.added, work.removed, work.models.clone()))
+        })?;
+        ser::to_lisp(env, &figures)
+    })
+}
+
 /// See `todo-write-plan-alone'.
 #[defun]
 fn alone(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {

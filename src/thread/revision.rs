@@ -226,6 +226,23 @@ impl Revisions {
         self.changes_since_full = 0;
     }
 
+    /// The revisions, oldest first, each with the length of its list.
+    pub(crate) fn lengths(&self) -> impl Iterator<Item = (&Revision, usize)> {
+        let mut full = self.full.iter().peekable();
+        let mut length = 0_usize;
+        self.log.iter().map(move |revision| {
+            while let Some((_, list)) = full.next_if(|(number, _)| *number < revision.number) {
+                length = list.len();
+            }
+            let count = |kind| revision.of_kind(kind).count();
+            length = (length + count(ChangeKind::Added)).saturating_sub(count(ChangeKind::Removed));
+            if let Some((_, list)) = full.next_if(|(number, _)| *number == revision.number) {
+                length = list.len();
+            }
+            (revision, length)
+        })
+    }
+
     /// The list of a revision up to [`Revisions::last`]. A missing number means the one before it.
     pub fn list(&self, number: u64) -> Option<List> {
         if number >= self.last() {
@@ -260,6 +277,22 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn lengths_are_those_of_the_lists(lists in prop::collection::vec(a_list(), 0..60), corrected in 0..60_u64) {
+            let mut revisions = Revisions::default();
+            for (number, list) in (1..).zip(&lists) {
+                let changes = diff(revisions.current(), list);
+                revisions.push(number, list.clone(), changes, Stamp::new(Author::Agent, Operation::Write, number));
+                if number == corrected {
+                    revisions.correct(lists[0].clone());
+                }
+            }
+            for (revision, length) in revisions.lengths() {
+                prop_assert_eq!(Some(length), revisions.list(revision.number).map(|list| list.len()));
+            }
+            prop_assert_eq!(revisions.lengths().count(), lists.len());
+        }
 
         #[test]
         fn the_times_of_the_only_open_item_are_those_of_the_lists(lists in prop::collection::vec(a_list(), 0..12)) {
