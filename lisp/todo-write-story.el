@@ -52,15 +52,24 @@ A line above them opens the earlier ones.")
   "An entry of a story.
 KEY is a string that names it as long as the thread lives.  KIND is
 `said', `thought', `command', `edit', `call', `error', `wait', `git',
-`change' or `task'.  TIME is in milliseconds.  TEXT is one line, ready to show.
+`change' or `task'.  TIME is in milliseconds.  MADE is its text, one line, ready to
+show, or a function that makes it; see `todo-write-story-entry-text'.
 CALL and RESULT are the observations of the call and of its result, or
 nil.  URL is the address of the page that the entry is about, or nil.
 What happened to a task in a turn has SHAPE, that of a row; PART, an id
 as in `todo-write-work'; and END, the text at the end of its line, or nil.
 PROBABLE means that it only probably belongs to the task of the story."
-  key kind time text call result url shape part end probable)
+  key kind time made call result url shape part end probable)
 
 ;;; Entries
+
+(defun todo-write-story-entry-text (entry)
+  "Return the text of ENTRY, one line, which is made when it is first wanted.
+Of hundreds of entries, few are shown."
+  (let ((made (todo-write-story-entry-made entry)))
+    (if (functionp made)
+        (setf (todo-write-story-entry-made entry) (funcall made))
+      made)))
 
 (defun todo-write-story-entries (thread id &optional newest)
   "Return the entries of ID of THREAD, oldest first.
@@ -138,7 +147,7 @@ Codex repeats what it thought before each further thought."
                  (eq 'thought (todo-write-story-entry-kind entry))
                  (string-prefix-p (todo-write-story-entry-text last)
                                   (todo-write-story-entry-text entry)))
-            (setf (todo-write-story-entry-text last) (todo-write-story-entry-text entry)
+            (setf (todo-write-story-entry-made last) (todo-write-story-entry-text entry)
                   (todo-write-story-entry-call last) (todo-write-story-entry-call entry))
           (push entry merged))))))
 
@@ -173,8 +182,8 @@ of a call becomes part of the entry of the call."
       (when (and (memq (todo-write-story-entry-kind entry) '(call edit))
                  (todo-write-story-files entry))
         (setf (todo-write-story-entry-kind entry) 'edit
-              (todo-write-story-entry-text entry)
-              (todo-write-story--files-text (todo-write-story-files entry) project)))
+              (todo-write-story-entry-made entry)
+              (lambda () (todo-write-story--files-text (todo-write-story-files entry) project))))
       nil)
      ;; Of a subagent's calls, the sums count here; its own story has them.
      ((and (equal type "TOOL_EXECUTION")
@@ -194,15 +203,14 @@ CALLS is as in `todo-write-story--read'."
     (mapcar (pcase-lambda (`(,text . ,url))
               (todo-write-story--make-entry
                :key (format "%s/git%d" (plist-get observation :id) (cl-incf number))
-               :kind 'git :time (plist-get observation :timestamp) :text text :url url
+               :kind 'git :time (plist-get observation :timestamp) :made text :url url
                :call (and entry (todo-write-story-entry-call entry)) :result observation))
             (todo-write-effect-git observation))))
 
 (defun todo-write-story--make (observation type fields project)
   "Return an entry of OBSERVATION of TYPE, whose content has FIELDS.
 File names are relative to PROJECT."
-  (let* ((content (plist-get observation :content))
-         (name (todo-write-story--string (plist-get fields :name)))
+  (let* ((name (todo-write-story--string (plist-get fields :name)))
          (files (append (plist-get (plist-get observation :metadata) :files) nil))
          (kind (pcase type
                  ("MESSAGE" 'said)
@@ -210,24 +218,31 @@ File names are relative to PROJECT."
                  ("ERROR" 'error)
                  ((guard (or files (member name todo-write-story--edit-tools))) 'edit)
                  ((guard (todo-write-story-runs-commands-p name)) 'command)
-                 (_ 'call)))
-         (text (if files
-                   (todo-write-story--files-text files project)
-                 (todo-write-story-text content project)))
-         (excluded (todo-write-story-excluded observation " (" ")"))
-         (line (pcase kind
-                 ((and 'call (guard (not (equal name ""))))
-                  (todo-write-row-line (concat name " " text excluded) 400))
-                 ('command (todo-write-text-command
-                            (concat (or (todo-write-effect-commands text) text) excluded) 400))
-                 (_ (todo-write-row-line (concat text excluded) 400)))))
+                 (_ 'call))))
     (todo-write-story--make-entry
      :key (plist-get observation :id)
      :kind kind
      :time (plist-get observation :timestamp)
-     :text (if (memq kind '(said thought)) (todo-write-story-unmark line) line)
+     :made (lambda () (todo-write-story--line kind name files observation project))
      :call (unless (equal type "TOOL_EXECUTION") observation)
      :result (when (equal type "TOOL_EXECUTION") observation))))
+
+(defun todo-write-story--line (kind name files observation project)
+  "Return the text of the entry of KIND of OBSERVATION.
+NAME is that of its tool, and FILES are those that it changed, whose names
+are relative to PROJECT."
+  (let ((text (if files
+                  (todo-write-story--files-text files project)
+                (todo-write-story-text (plist-get observation :content) project)))
+        (excluded (todo-write-story-excluded observation " (" ")")))
+    (pcase kind
+      ((and 'call (guard (not (equal name ""))))
+       (todo-write-row-line (concat name " " text excluded) 400))
+      ('command (todo-write-text-command
+                 (concat (or (todo-write-effect-commands text) text) excluded) 400))
+      ((or 'said 'thought)
+       (todo-write-story-unmark (todo-write-row-line (concat text excluded) 400)))
+      (_ (todo-write-row-line (concat text excluded) 400)))))
 
 (defun todo-write-story-runs-commands-p (tool)
   "Return non-nil if TOOL, the name of a tool or nil, runs commands."
@@ -257,7 +272,7 @@ Return nil if it is."
        :key (plist-get observation :id)
        :kind 'wait
        :time (truncate since)
-       :text (todo-write-row-line
+       :made (todo-write-row-line
               (format "waited %s, %s: %s"
                       (todo-write-story--duration (max 0 (truncate (- end since))))
                       (todo-write-story--answer request)
@@ -271,7 +286,7 @@ Return nil if it is."
     (todo-write-story--make-entry
      :key (plist-get observation :id) :kind 'change
      :time (plist-get observation :timestamp)
-     :text (todo-write-row-line (concat text (todo-write-effect-told observation)) 400))))
+     :made (todo-write-row-line (concat text (todo-write-effect-told observation)) 400))))
 
 (defun todo-write-story--answer (request)
   "Return how REQUEST ended in words."
@@ -651,7 +666,7 @@ That it was added, begun and completed in order stands in the sums."
   (let ((number 0))
     (mapcar (pcase-lambda (`(,time . ,text))
               (todo-write-story--make-entry :key (format "%s/%d" id (cl-incf number))
-                                            :kind 'change :time time :text text))
+                                            :kind 'change :time time :made text))
             (todo-write-detail-changes thread id))))
 
 (defun todo-write-story--tasks (thread number)
@@ -666,7 +681,7 @@ That it was added, begun and completed in order stands in the sums."
          (todo-write-story--make-entry
           :key (format "%d/%s/%d" number (car part) (cl-incf count))
           :kind 'task :time (todo-write-turns-event-time event) :shape kind :part part
-          :text (todo-write-row-line (plist-get item :content) 400)
+          :made (todo-write-row-line (plist-get item :content) 400)
           :end (cond ((eq kind 'removed)
                       (propertize (todo-write-detail-departure thread (car part))
                                   'face 'todo-write-time))
