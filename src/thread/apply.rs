@@ -361,6 +361,18 @@ mod tests {
         assert_eq!(thread.positions.len(), 2);
     }
 
+    #[test]
+    fn the_newest_positions_are_kept() {
+        let mut thread = Thread::new("claude:s", Map::new(), 1);
+        let of = |number: usize| position(Some(&number.to_string()), 1);
+        for number in 0..=MANY_POSITIONS {
+            thread.apply(&Record::Position(of(number)));
+        }
+        assert_eq!(thread.recorded_until(&of(0)), None);
+        assert_eq!(thread.recorded_until(&of(1)), Some(1));
+        assert_eq!(thread.positions.len(), MANY_POSITIONS);
+    }
+
     /// A thread with three calls whose lines are yet to be read.
     fn with_calls() -> Thread {
         let mut thread = Thread::new("claude:s", Map::new(), 1);

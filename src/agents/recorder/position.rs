@@ -183,3 +183,19 @@ impl Recorder {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_does_not_go_back() {
+        let at = |offset| PositionRecord { session: "s".into(), offset, ..PositionRecord::default() };
+        let mut positions = Vec::new();
+        // The figures of a response have the place of its last line, which comes after lines of its calls.
+        for offset in [30, 10, 20] {
+            set_position(&mut positions, at(offset));
+        }
+        assert_eq!(positions, [at(30)]);
+    }
+}
