@@ -119,6 +119,15 @@ fn a_refusal_is_recorded_until_its_reason_changes_or_a_list_is_accepted() {
     }
 }
 
+#[test]
+fn an_edit_by_the_user_does_not_end_a_refusal() {
+    let mut thread = thread();
+    write(&mut thread, &[("Read", Pending)], 1);
+    thread.refuse(vec![Problem::new("todos[0]", "nothing", "a text")], 2);
+    thread.edit(Edit::Add { content: "Rake".into(), position: None }, 3).unwrap();
+    assert!(write(&mut thread, &[("Read", Pending)], 4).mended);
+}
+
 fn token(kind: &str) -> Metadata {
     Metadata { token_type: Some(kind.to_owned()), ..Metadata::default() }
 }
