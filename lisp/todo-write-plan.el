@@ -124,8 +124,8 @@ for the items of the list that have any."
 
 (defun todo-write-plan-header-work (thread)
   "Return what the header of THREAD shows of its work, or nil.
-The value is a list (ADDED REMOVED MODELS): numbers of lines, and a vector
-of names."
+The value is a list (ADDED REMOVED . MODELS): numbers of lines, and the
+names of models."
   (todo-write-core-call todo-write-dyn--header-work thread))
 
 (defun todo-write-plan-alone (thread id)

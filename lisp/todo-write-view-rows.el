@@ -326,7 +326,7 @@ read, return how much of it is."
           todo-write-view-rows-host (and thread (todo-write-view-rows-read-host thread))
           work (and thread (todo-write-plan-header-work thread))
           todo-write-view-rows--work (and work (seq-take work 2))
-          todo-write-view-rows--models (nth 2 work)
+          todo-write-view-rows--models (nthcdr 2 work)
           todo-write-view-rows--title
           (and thread (null (plist-get todo-write-view-rows-summary :title))
                (todo-write-plan-title thread)))
