@@ -181,9 +181,11 @@ impl Shared {
         }
     }
 
-    /// Removes the call of a connection that was not taken yet; returns whether there was one.
+    /// Ends a connection: at once, it does not live, and its call that was not taken yet is gone. Returns
+    /// whether there was one.
     fn take_back(&self, id: ConnectionId) -> bool {
         let mut inner = self.lock();
+        inner.live.remove(&id);
         let is_it = |event: &Event| matches!(event, Event::Message(of, Message::Call(_)) if *of == id);
         let Some(place) = inner.inbox.iter().position(|(event, _)| is_it(event)) else { return false };
         inner.bytes -= inner.inbox.remove(place).map_or(0, |(_, size)| size);

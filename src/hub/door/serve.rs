@@ -370,7 +370,6 @@ impl Server {
 
     /// Notes that the program of a connection has closed it, so that no answer is wanted.
     fn lose(&mut self, id: ConnectionId) {
-        self.shared.lock().live.remove(&id);
         let was_untaken = self.shared.take_back(id);
         if let Some(connection) = self.connections.get_mut(&id) {
             connection.is_gone = true;
@@ -408,7 +407,6 @@ impl Server {
 
     fn close(&mut self, id: ConnectionId) {
         let Some(connection) = self.connections.remove(&id) else { return };
-        self.shared.lock().live.remove(&id);
         self.shared.take_back(id);
         // The owner knows no connection whose greeting it has not got.
         if connection.roles.is_some() && connection.greeting.is_none() {
