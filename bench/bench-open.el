@@ -173,9 +173,9 @@
   (bench-open--draw)
   (unless (save-excursion (search-forward (format "bed %d" (1- bench-open--turns)) nil t))
     (error "The last turn is not shown: %s" (buffer-string)))
-  (bench-open--end-review))
+  (bench-open--forget))
 
-(defun bench-open--end-review ()
+(defun bench-open--forget ()
   "Forget the plan that was shown."
   (mapc #'kill-buffer todo-write-view-draw-buffers)
   (todo-write-forget bench-open--thread))
@@ -189,7 +189,7 @@
                  (= (how-many "^diff " (point-min)) bench-open--files))
       (error "Not all hunks: %s" (buffer-string))))
   (bench-open--close-review)
-  (bench-open--end-review))
+  (bench-open--forget))
 
 (defun bench-open--check ()
   "Signal an error unless the row has all entries, and the diff all hunks."
@@ -218,10 +218,10 @@
                   (review . ,(make-bench-way :begin #'bench-open--begin-review
                                              :call #'bench-open--review
                                              :settle #'bench-open--close-review
-                                             :end #'bench-open--end-review))
+                                             :end #'bench-open--forget))
                   (turns . ,(make-bench-way :begin #'bench-open--begin-turns
                                             :call #'bench-open--draw
-                                            :end #'bench-open--end-review)))
+                                            :end #'bench-open--forget)))
                 [nil] 10 (max 3 (/ bench-rounds 3)))))
   (bench-row "from the key to a task's row opened, 300 entries, 40 of them shown"
              (alist-get 'row samples) "30 ms" 0.03 :budget 1 :felt t)

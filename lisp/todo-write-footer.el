@@ -164,12 +164,12 @@ ID is that of an item, or (turn . N); WIDTH is the number of columns."
   "Return the widths of the columns of FIGURES in lines of WIDTH columns.
 FIGURES are lists of strings, of the same length.  As in rows, the first
 ones are left out, as 0, before the text is cut below 30 columns."
-  (let ((columns (mapcar #'ignore (car figures)))
+  (let ((columns (make-list (length (car figures)) 0))
         (room (- width 33)))
     (dolist (parts figures)
       (cl-loop for part in parts
                for rest on columns
-               do (setcar rest (max (or (car rest) 0) (todo-write-text-width part)))))
+               do (setcar rest (max (car rest) (todo-write-text-width part)))))
     (setq columns (mapcar (lambda (most) (if (= most 0) 0 (+ most 2))) columns))
     (cl-loop for rest on columns
              while (> (apply #'+ columns) room)

@@ -81,7 +81,7 @@ may be below the project's."
   "Return non-nil if the session of THREAD has not ended."
   (or (todo-write-agents-pid thread)
       (memq (car (todo-write-activity thread)) '(working waiting))
-      (todo-write-host-draft-in thread nil)))
+      (todo-write-agent-buffer thread t)))
 
 (defun todo-write-resume-session (thread)
   "Resume the session of THREAD, which has ended, after a question.

@@ -183,7 +183,7 @@ impl Shared {
 
     /// Ends a connection: at once, it does not live, and its call that was not taken yet is gone. Returns
     /// whether there was one.
-    fn take_back(&self, id: ConnectionId) -> bool {
+    fn end(&self, id: ConnectionId) -> bool {
         let mut inner = self.lock();
         inner.live.remove(&id);
         let is_it = |event: &Event| matches!(event, Event::Message(of, Message::Call(_)) if *of == id);

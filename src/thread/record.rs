@@ -41,8 +41,9 @@ pub enum Record {
         /// When the journal was begun, or the description changed.
         timestamp: Millis,
         /// The host's description of the thread, which replaces that of an earlier such record: `project`,
-        /// the name of its root folder; `parent`, a key; `parentItem`, an item's id; `agent`, a name; `host`,
-        /// the name of what can resume the session; `unattended`, true if no user looks at the agent; and what the host adds.
+        /// the name of its root folder; `parent`, a key; `parentItem`, an item's id; `agent`, a name;
+        /// `host`, the name of what can resume the session; `unattended`, true if no user looks at the
+        /// agent; and what the host adds.
         about: Map<String, Value>,
     },
     /// A new revision of the list.

@@ -370,7 +370,7 @@ impl Server {
 
     /// Notes that the program of a connection has closed it, so that no answer is wanted.
     fn lose(&mut self, id: ConnectionId) {
-        let was_untaken = self.shared.take_back(id);
+        let was_untaken = self.shared.end(id);
         if let Some(connection) = self.connections.get_mut(&id) {
             connection.is_gone = true;
             connection.is_untaken &= !was_untaken;
@@ -407,7 +407,7 @@ impl Server {
 
     fn close(&mut self, id: ConnectionId) {
         let Some(connection) = self.connections.remove(&id) else { return };
-        self.shared.take_back(id);
+        self.shared.end(id);
         // The owner knows no connection whose greeting it has not got.
         if connection.roles.is_some() && connection.greeting.is_none() {
             self.shared.push(Event::Closed(id), 0);
