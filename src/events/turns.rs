@@ -347,6 +347,17 @@ mod tests {
     }
 
     #[test]
+    fn what_the_agent_said_is_a_field_or_all_of_the_content() {
+        for content in [serde_json::json!("Raked."), serde_json::json!({"text": "Raked."})] {
+            let mut turns = Turns::default();
+            turns.add(&prompt(1, "Rake".into()), Vec::new());
+            let payload = Payload::new(Type::Message, content);
+            turns.add(&Observation { payload, ..prompt(2, String::new()) }, Vec::new());
+            assert_eq!(turns.all()[0].said.as_deref(), Some("Raked."));
+        }
+    }
+
+    #[test]
     fn a_prompt_that_the_host_and_the_transcript_tell_is_one() {
         let mut turns = Turns::default();
         turns.add(&prompt(1, "Rake".into()), Vec::new());

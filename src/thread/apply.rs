@@ -238,7 +238,8 @@ impl Thread {
                 stamp: made.stamp.clone(),
                 changes: made.changes(),
                 next_id: self.next_id,
-                known: if made.stamp.author == Author::Agent { made.number } else { 0 },
+                // What the agent knows is in the full record that follows.
+                known: 0,
                 sent: None,
                 unanswered: false,
             });

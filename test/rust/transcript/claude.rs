@@ -578,16 +578,24 @@ fn a_list_that_no_emacs_answered_counts_and_a_refused_one_does_not() {
 fn lists_that_the_agent_sent_to_this_emacs_are_left_to_it() {
     let mut session = Session::new("cli");
     session.prompt("Bake bread").todo_write(&[("Sift", "pending")], "0/1 tasks completed.");
-    let mut followed = Followed::new();
-    let thread = followed.store.open(THREAD, Default::default(), 1);
-    let sent =
-        json!({"todos": [{"content": "Later", "status": "pending", "activeForm": "Later"}]}).to_string();
-    let plan = todo_write::list::input::read_text(&sent, &Options::default()).unwrap();
-    let now = millis("2026-03-01T08:00:02.500Z").unwrap();
-    let source = Some("Claude Code".into());
-    thread.change(|thread| thread.write(plan, WriteOptions { source, ..WriteOptions::default() }, now));
-    followed.append(session.text().as_bytes());
-    followed.read();
+    let called = session.lines.iter().find(|line| line["type"] == "assistant").unwrap();
+    let called = millis(called["timestamp"].as_str().unwrap()).unwrap();
+    let followed_after = |now| {
+        let mut followed = Followed::new();
+        let thread = followed.store.open(THREAD, Default::default(), 1);
+        let sent =
+            json!({"todos": [{"content": "Later", "status": "pending", "activeForm": "Later"}]}).to_string();
+        let plan = todo_write::list::input::read_text(&sent, &Options::default()).unwrap();
+        let source = Some("Claude Code".into());
+        thread.change(|thread| thread.write(plan, WriteOptions { source, ..WriteOptions::default() }, now));
+        followed.append(session.text().as_bytes());
+        followed.read();
+        followed
+    };
+    for (now, rows) in [(called - 1, ("Sift", Pending)), (called, ("Later", Pending))] {
+        assert_eq!(followed_after(now).rows(THREAD), list(&[rows]), "{}", now - called);
+    }
+    let mut followed = followed_after(called + 500);
     assert_eq!(followed.rows(THREAD), list(&[("Later", Pending)]));
     // Emacs was gone, and the agent went on.
     let before = session.text().len();
