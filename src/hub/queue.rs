@@ -2,7 +2,9 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::Instant;
 
+use super::roots::PACE;
 use super::{Bell, Message, Piece, SessionId, door};
 use crate::agents::{Event, EventKind};
 
@@ -38,6 +40,9 @@ pub(super) struct Queue {
     /// The weights of what machines sent.
     of_machines: HashMap<Arc<str>, usize>,
     bell: Option<Bell>,
+    /// When the bell is to ring for lines that were read soon after others, and when it rang for lines.
+    due: Option<Instant>,
+    rang: Option<Instant>,
 }
 
 impl std::fmt::Debug for Queue {
@@ -60,6 +65,8 @@ impl Queue {
             weight: 0,
             of_machines: HashMap::new(),
             bell: Some(bell),
+            due: None,
+            rang: None,
         }
     }
 
@@ -101,6 +108,9 @@ impl Queue {
             Some(machine) => *self.of_machines.entry(Arc::clone(machine)).or_default() += queued.weight,
             None => self.weight += queued.weight,
         }
+        // Many agents that write at once ring as seldom as one. A machine's hub has its own pace.
+        let may_wait =
+            matches!(queued.message, Message::Events(..)) && !queued.is_history && queued.machine.is_none();
         let session = queued.message.session();
         if let Some(held) = session.and_then(|id| self.held.get_mut(&id)) {
             return held.push(queued);
@@ -114,9 +124,35 @@ impl Queue {
             _ => self.first.push_back(queued),
         }
         // While something else is handled, calls may be taken before the rest.
-        if was_empty || is_call {
+        if is_call || (was_empty || self.due.is_some()) && !may_wait {
+            self.ring();
+        } else if was_empty {
+            self.ring_for_lines(Instant::now());
+        }
+    }
+
+    /// Rings for lines, now or as soon as the pace allows.
+    fn ring_for_lines(&mut self, now: Instant) {
+        let due = self.rang.map_or(now, |rang| rang + PACE);
+        if due > now {
+            self.due = Some(due);
+        } else {
+            self.rang = Some(now);
             self.ring();
         }
+    }
+
+    /// Rings if that is due, else returns when it will be.
+    pub(super) fn ring_if_due(&mut self, now: Instant) -> Option<Instant> {
+        if self.due.take().is_some() && !self.is_empty() {
+            self.ring_for_lines(now);
+        }
+        self.due
+    }
+
+    /// Whether a worker has to ring later.
+    pub(super) fn is_due_later(&self) -> bool {
+        self.due.is_some()
     }
 
     /// The message, which does not count any more.
@@ -215,12 +251,13 @@ impl Queue {
     }
 
     pub(super) fn ring_again(&mut self) {
-        if !self.is_empty() {
+        if !self.is_empty() && self.due.is_none() {
             self.ring();
         }
     }
 
     pub(super) fn ring(&mut self) {
+        self.due = None;
         if let Some(bell) = &mut self.bell {
             bell();
         }
@@ -274,6 +311,8 @@ fn kind_weight(kind: &EventKind) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
 
     #[test]
@@ -329,6 +368,36 @@ mod tests {
         assert!(!queue.is_full_of(&test));
         while queue.take().is_some() {}
         assert_eq!((queue.weight(), queue.of_machines.len()), (0, 0));
+    }
+
+    #[test]
+    fn lines_of_many_sessions_ring_at_a_pace_and_other_messages_at_once() {
+        let rings = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&rings);
+        let rung = || rings.swap(0, Ordering::Relaxed);
+        let bell = move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+        };
+        let mut queue = Queue::new(Box::new(bell));
+        let lines = |id| Message::Events(id, Piece::default());
+        let take = |queue: &mut Queue| std::iter::from_fn(|| queue.take()).count();
+
+        queue.push(lines(1), false);
+        assert_eq!((rung(), take(&mut queue)), (1, 1), "lines after a silence ring at once");
+        queue.push(lines(1), false);
+        queue.push(lines(2), false);
+        queue.ring_again();
+        let due = queue.ring_if_due(Instant::now());
+        assert!(rung() == 0 && due.is_some_and(|due| due <= Instant::now() + PACE));
+        queue.ring_if_due(Instant::now() + PACE);
+        assert_eq!((rung(), take(&mut queue)), (1, 2), "all that came meanwhile rings once");
+
+        queue.push(lines(1), false);
+        queue.push(Message::Failed(2), false);
+        assert_eq!((rung(), queue.is_due_later()), (1, false), "anything else does not wait");
+        take(&mut queue);
+        queue.push(lines(1), true);
+        assert_eq!((rung(), take(&mut queue)), (1, 1), "nor does a history");
     }
 
     #[test]

@@ -15,8 +15,8 @@ use super::watch::Watches;
 /// How long a read may take before it bars its root, and before it is reported.
 pub(super) const BARRED: Duration = Duration::from_secs(1);
 const SAID: Duration = Duration::from_secs(10);
-/// The time between reads of the same files, which are read at once after a silence.
-const PACE: Duration = Duration::from_millis(100);
+/// The time between reads of the same files, and between rings for lines; after a silence, neither waits.
+pub(super) const PACE: Duration = Duration::from_millis(100);
 
 /// What a task does. A root has each of them once.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

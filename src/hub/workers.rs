@@ -77,6 +77,9 @@ impl Shared {
         let is_wanted = !state.is_closed && state.sessions.contains_key(&id);
         if is_wanted {
             state.queue.push(message, is_history);
+            if state.queue.is_due_later() {
+                self.work.notify_one();
+            }
         }
         is_wanted
     }
@@ -131,6 +134,7 @@ impl Shared {
         while !state.is_closed {
             state.report_stuck();
             let now = Instant::now();
+            let ring = state.queue.ring_if_due(now);
             match state.roots.next(now) {
                 Ok((root, key)) => {
                     self.employ_if_needed(&mut state);
@@ -146,6 +150,7 @@ impl Shared {
                 }
                 Err(due) => {
                     let most = Duration::from_secs(if state.roots.has_busy() { 1 } else { 3_600 });
+                    let due = due.into_iter().chain(ring).min();
                     let left = due.map_or(most, |due| due.saturating_duration_since(now).min(most));
                     state.idle += 1;
                     state = self.work.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
