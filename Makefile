@@ -70,7 +70,7 @@ demo: ## play a scripted agent, after building; SCRIPT=file, SESSION=N, SPEED=2
 	@bin/demo
 
 .PHONY: test
-test: build mcp ## test your build: the Rust tests, and the Lisp tests on the newest Emacs that is there
+test: build ## test your build: the Rust tests, and the Lisp tests on the newest Emacs that is there
 	@bin/test rust unit
 
 .PHONY: check
