@@ -1,4 +1,4 @@
-;;; todo-write-permission.el --- Answer Claude Code's dialogs in Emacs  -*- lexical-binding: t; -*-
+;;; todo-write-permission.el --- Answer dialogs of Claude Code and Codex  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
@@ -17,6 +17,9 @@
 ;; No dialog stands for what auto mode refuses.  If the user has chosen to be asked
 ;; nevertheless and lets the call through, the agent is told that it may repeat it, and
 ;; the hook that runs before each call gets a "yes" for that call, once.
+;;
+;; Codex needs no hook: a thread of the hub passes on what its daemon asks, in the same
+;; form; see `todo-write-socket-codex-folders'.
 
 ;;; Code:
 
@@ -113,7 +116,9 @@ INPUT is its decoded input, of the agent of THREAD, and REFUSED as in
                    (null (todo-write-socket-connection-remote connection))
                    (and refused (todo-write-permission--string input "reason")))))
     (todo-write-permission--begin thread program)
-    (todo-write-permission--supersede call)
+    ;; Codex tells of each request when it is answered, and may have several.
+    (unless (todo-write-permission--codex-p input)
+      (todo-write-permission--supersede call))
     (push call todo-write-permission--calls)
     (add-hook 'todo-write-events-functions #'todo-write-permission--on-event)
     (unless (or refused (equal "process" (plist-get message :source)))
@@ -270,6 +275,8 @@ auto mode has refused the call, or nil for a dialog."
   (let* ((tool (todo-write-permission--string input "tool_name"))
          (given (todo-write-json-get input "tool_input"))
          (request (pcase (and (not refusal) tool)
+                    ((guard (todo-write-permission--codex-p input))
+                     (todo-write-permission--codex tool given input))
                     ("AskUserQuestion" (todo-write-permission--question given))
                     ("ExitPlanMode" (todo-write-permission--plan given))
                     (_ (todo-write-permission--permission
@@ -368,6 +375,60 @@ are as in `todo-write-permission--request'."
                    (:label "No" :value (:behavior "deny") :kind deny :text t))
          :answerable ,(not (or excess (string-empty-p tool)))))))
 
+;;; Codex
+
+(defun todo-write-permission--codex-p (input)
+  "Return non-nil if INPUT, decoded, is a question of Codex."
+  (equal "CodexRequest" (todo-write-json-get input "hook_event_name")))
+
+(defun todo-write-permission--codex (tool given input)
+  "Return the request of Codex to use TOOL with the input GIVEN.
+INPUT is the whole question."
+  (cond
+   ((todo-write-json-get input "elsewhere")
+    (let ((words (todo-write-permission--string given "question")))
+      (list :kind 'permission :title words :detail words)))
+   ;; A question of Codex can be answered, but not refused.
+   ((equal tool "AskUserQuestion")
+    `(:options nil ,@(todo-write-permission--question given)))
+   (t
+    (pcase-let ((`(,what ,format ,detail)
+                 (if (equal tool "Command")
+                     (let ((command (todo-write-permission--string given "command")))
+                       (list (todo-write-text-command command 200) 'shell
+                             (concat command
+                                     (todo-write-request-fields given "\n# " "command"))))
+                   (list (todo-write-row-line (todo-write-permission--string given "file_path") 200)
+                         'diff
+                         (concat (todo-write-permission--string given "diff")
+                                 (todo-write-request-fields given "\n" "diff" "file_path"))))))
+      `( :kind permission :title ,(concat tool ": " what) :detail ,detail :format ,format
+         :options ((:label "Yes" :value (:behavior "allow") :kind allow)
+                   ,@(todo-write-permission--always
+                      (todo-write-json-get input "permission_suggestions"))
+                   (:label "No" :value (:behavior "deny") :kind deny :text t)
+                   (:label "No, and stop the turn" :value (:behavior "deny" :interrupt t)
+                    :kind other))
+         :answerable t)))))
+
+(defun todo-write-permission--codex-words (suggestion)
+  "Return what SUGGESTION of Codex allows always, in words, or nil if unknown."
+  (cl-flet ((strings (name)
+              (let ((all (todo-write-request-first (todo-write-json-get suggestion name)
+                                                   'options)))
+                (and all (seq-every-p #'stringp all)
+                     (not (todo-write-request-excess (length all) 'options))
+                     all))))
+    (pcase (todo-write-permission--string suggestion "type")
+      ("codexSession" "Do not ask again for this command in this session")
+      ("codexPrefix"
+       (when-let* ((words (strings "words")))
+         (format-message "Always allow commands that begin with `%s' in all projects"
+                         (combine-and-quote-strings words))))
+      ("codexFiles"
+       (when-let* ((files (strings "files")))
+         (format "Allow all changes of %s in this session" (string-join files ", ")))))))
+
 ;;; What is allowed always
 
 (defun todo-write-permission--always (suggestions)
@@ -375,7 +436,8 @@ are as in `todo-write-permission--request'."
 A suggestion that has no words here is left out."
   (cl-loop for suggestion in (todo-write-request-first suggestions 'options)
            for number from 0
-           for words = (todo-write-permission--words suggestion)
+           for words = (or (todo-write-permission--words suggestion)
+                           (todo-write-permission--codex-words suggestion))
            when words
            collect (list :label words :kind 'always
                          :value (list :behavior "allow" :suggestion number))))

@@ -35,6 +35,16 @@ gives the programs the new name."
   :type '(choice (const :tag "The usual file" nil) file)
   :package-version '(todo-write . "0.2.0"))
 
+(defcustom todo-write-socket-codex-folders (list (todo-write-core-agent-folder 'codex))
+  "Folders of Codex whose questions you can answer in Emacs.
+Emacs connects to the daemon that Codex has started in such a folder, if
+only you can reach the socket of that, and starts none.  nil answers
+Codex in its terminal only.  After a change, switch `todo-write-mcp-mode'
+off and on."
+  :group 'todo-write-hosts
+  :type '(repeat directory)
+  :package-version '(todo-write . "0.2.0"))
+
 (defvar todo-write-socket--roles
   '(("check" . todo-write-socket--receive-check))
   "Alist of the roles of programs, strings, and functions.
@@ -102,7 +112,9 @@ Signal `todo-write-error' if the socket cannot be opened safely."
   (unless (todo-write-socket-state)
     (todo-write-hub-ensure)
     (todo-write-core-call todo-write-dyn--door-open
-      (todo-write-socket-file) emacs-version (emacs-pid)))
+      (todo-write-socket-file) emacs-version (emacs-pid)
+      (mapcar #'expand-file-name
+              (seq-remove #'file-remote-p todo-write-socket-codex-folders))))
   (setq todo-write-socket-wanted t)
   (add-hook 'todo-write-hub-call-functions #'todo-write-socket--receive)
   (add-hook 'todo-write-hub-begin-hook #'todo-write-socket--open-again))

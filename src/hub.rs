@@ -13,6 +13,8 @@
 pub mod apply;
 #[cfg(unix)]
 mod bound;
+#[cfg(unix)]
+mod codex;
 pub mod door;
 mod facts;
 mod home;
@@ -193,6 +195,10 @@ impl Message {
     }
 }
 
+/// Maximum number of folders of Codex whose questions are passed on.
+#[cfg(unix)]
+const CODEX: usize = 4;
+
 /// The number that was given last. No other hub gives it again, so that a message of a hub that ended
 /// is never taken for one of the next.
 static LAST: AtomicU64 = AtomicU64::new(0);
@@ -225,6 +231,9 @@ pub enum ConnectionState {
 pub struct Hub {
     shared: Arc<Shared>,
     door: Option<Door>,
+    /// The threads that pass on questions of Codex by the door.
+    #[cfg(unix)]
+    codex: Vec<codex::Codex>,
     /// Whether calls of machines go before those of this one.
     is_turn_of_machines: AtomicBool,
 }
@@ -232,7 +241,13 @@ pub struct Hub {
 impl Hub {
     /// Starts a hub.
     pub fn new(settings: Settings, bell: Bell) -> Hub {
-        Hub { shared: Shared::start(settings, bell), door: None, is_turn_of_machines: AtomicBool::new(false) }
+        Hub {
+            shared: Shared::start(settings, bell),
+            door: None,
+            #[cfg(unix)]
+            codex: Vec::new(),
+            is_turn_of_machines: AtomicBool::new(false),
+        }
     }
 
     /// Changes the options. Reads that are under way end with the old ones.
@@ -421,7 +436,7 @@ impl Hub {
     /// # Errors
     /// As [`Door::open`].
     pub fn open_door(&mut self, settings: door::Settings) -> Result<(), String> {
-        self.door = None;
+        self.close_door();
         let shared = Arc::downgrade(&self.shared);
         let bell = move || {
             if let Some(shared) = shared.upgrade() {
@@ -433,13 +448,22 @@ impl Hub {
             Some(shared) => shared.find_project(folder.to_owned(), found),
             None => found(None),
         };
-        self.door = Some(Door::open(settings, Box::new(finder), Box::new(bell))?);
+        #[cfg(unix)]
+        let folders = settings.codex.clone();
+        let door = Door::open(settings, Box::new(finder), Box::new(bell))?;
+        #[cfg(unix)]
+        self.codex.extend(
+            folders.iter().take(CODEX).filter_map(|folder| codex::Codex::start(folder, door.entrance())),
+        );
+        self.door = Some(door);
         Ok(())
     }
 
     /// Closes the socket and all its connections.
     pub fn close_door(&mut self) {
         self.door = None;
+        #[cfg(unix)]
+        self.codex.clear();
     }
 
     /// The socket, if it was opened.

@@ -49,7 +49,7 @@ pub enum Message {
 pub enum Role {
     /// Its calls are those of `todo_write`.
     Tool,
-    /// Its calls are questions of Claude Code that the user may answer.
+    /// Its calls are questions of Claude Code, or of Codex, that the user may answer.
     Permission,
     /// Its calls ask what to tell the agent.
     Note,
@@ -210,7 +210,7 @@ pub struct Answer {
     pub decision: Option<Decision>,
 }
 
-/// The user's answer to a question of Claude Code.
+/// The user's answer to a question of Claude Code or Codex.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
     /// Yes or no.
@@ -227,6 +227,9 @@ pub struct Decision {
     /// What the user says to a refusal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// Whether a no ends the agent's turn.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupt: bool,
 }
 
 /// Yes or no.

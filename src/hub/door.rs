@@ -11,11 +11,13 @@
 #[cfg(unix)]
 mod connection;
 #[cfg(unix)]
-mod place;
+pub(super) mod place;
 #[cfg(unix)]
 mod serve;
 
 use std::collections::{BTreeSet, VecDeque};
+#[cfg(unix)]
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -59,6 +61,8 @@ pub struct Settings {
     pub patience: Duration,
     /// How long a program's project is looked for, whose file system may not answer.
     pub finding: Duration,
+    /// The folders of Codex whose questions come in by this door, too.
+    pub codex: Vec<PathBuf>,
 }
 
 impl Settings {
@@ -69,6 +73,7 @@ impl Settings {
             welcome,
             patience: Duration::from_secs(10),
             finding: Duration::from_secs(1),
+            codex: Vec::new(),
         }
     }
 }
@@ -122,7 +127,45 @@ pub struct Door {
     shared: Arc<Shared>,
     socket: PathBuf,
     #[cfg(unix)]
+    version: String,
+    #[cfg(unix)]
     waker: Arc<super::quiet::Waker>,
+}
+
+/// A way in for a thread of this process.
+#[cfg(unix)]
+pub(super) struct Entrance {
+    shared: Arc<Shared>,
+    /// The version that a program must have.
+    pub(super) version: String,
+    waker: Arc<super::quiet::Waker>,
+}
+
+#[cfg(unix)]
+impl Entrance {
+    /// A connection to the door; `None` unless programs reach it.
+    pub(super) fn enter(&self) -> Option<UnixStream> {
+        let (own, guest) = UnixStream::pair().ok()?;
+        own.set_nonblocking(true).ok()?;
+        let mut inner = self.shared.lock();
+        if inner.is_closed || inner.state != State::Open {
+            return None;
+        }
+        inner.guests.push(guest);
+        drop(inner);
+        self.waker.wake();
+        Some(own)
+    }
+
+    /// Whether programs reach the door.
+    pub(super) fn is_open(&self) -> bool {
+        self.shared.lock().state == State::Open
+    }
+
+    /// Whether the door was closed for good.
+    pub(super) fn is_closed(&self) -> bool {
+        self.shared.lock().is_closed
+    }
 }
 
 /// What the owner and the thread share.
@@ -145,6 +188,9 @@ struct Inner {
     bytes: usize,
     /// What the thread has not done yet.
     orders: Vec<Order>,
+    /// Connections of this process that begin.
+    #[cfg(unix)]
+    guests: Vec<UnixStream>,
     /// The connections that can take an answer.
     live: BTreeSet<ConnectionId>,
     state: State,
@@ -209,6 +255,7 @@ impl Door {
             inbox: VecDeque::new(),
             bytes: 0,
             orders: Vec::new(),
+            guests: Vec::new(),
             live: BTreeSet::new(),
             state: State::Client(None),
             made: None,
@@ -216,8 +263,19 @@ impl Door {
         };
         let shared = Arc::new(Shared { inner: inner.into(), bell });
         let socket = settings.socket.clone();
+        let version = settings.welcome.version.clone();
         let waker = serve::start(Arc::clone(&shared), settings, finder)?;
-        Ok(Door { shared, socket, waker })
+        Ok(Door { shared, socket, version, waker })
+    }
+
+    /// A way in for a thread of this process, which connects as a program does.
+    #[cfg(unix)]
+    pub(super) fn entrance(&self) -> Entrance {
+        Entrance {
+            shared: Arc::clone(&self.shared),
+            version: self.version.clone(),
+            waker: Arc::clone(&self.waker),
+        }
     }
 
     /// Opens no socket: this system has none.

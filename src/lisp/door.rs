@@ -1,6 +1,6 @@
 //! Lisp functions for the socket that agents' programs connect to.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use emacs::{Env, Result, Value, defun};
 use serde::Serialize;
@@ -16,10 +16,17 @@ use crate::protocol::{Answer, Call, Decision, Hello, Message, Role, SessionActiv
 /// Open the socket FILE for agents' programs, which are told of EMACS and PROCESS.
 ///
 /// FILE and EMACS, a version, are strings, PROCESS is a process id.  The hub must run.  If another Emacs
-/// has the socket, this one takes over when that ends.  Signal `todo-write-error' if the socket cannot be
+/// has the socket, this one takes over when that ends.  CODEX is a list of the folders of Codex whose
+/// questions come in by it, too.  Signal `todo-write-error' if the socket cannot be
 /// opened safely.
 #[defun]
-fn door_open<'e>(env: &'e Env, file: Value<'e>, emacs: Value<'e>, process: Value<'e>) -> Result<Value<'e>> {
+fn door_open<'e>(
+    env: &'e Env,
+    file: Value<'e>,
+    emacs: Value<'e>,
+    process: Value<'e>,
+    codex: Value<'e>,
+) -> Result<Value<'e>> {
     border(env, || {
         let file = read::text("file", file)?;
         let welcome = Welcome {
@@ -28,7 +35,9 @@ fn door_open<'e>(env: &'e Env, file: Value<'e>, emacs: Value<'e>, process: Value
             process: Some(read::whole_number("process", process)?),
             ..Welcome::default()
         };
-        let opened = with_hub(|hub| hub.open_door(Settings::new(Path::new(&file), welcome)));
+        let folders = read::texts("codex", codex)?.into_iter().map(PathBuf::from).collect();
+        let settings = Settings { codex: folders, ..Settings::new(Path::new(&file), welcome) };
+        let opened = with_hub(|hub| hub.open_door(settings));
         Ok(opened.unwrap_or(Ok(())).map_err(Error::Door)?)
     })
 }

@@ -116,7 +116,7 @@ FIELDS are further ones of the hook's input, :subagent and :source."
         (let ((answer (todo-write-socket-test-read hook)))
           (should-not (plist-get answer :ok))
           (should-not (plist-get answer :decision))))
-      (should (= 1 (length (todo-write-requests)))))))
+      (todo-write-test-wait (lambda () (= 1 (length (todo-write-requests))))))))
 
 ;;; Answers
 
@@ -547,6 +547,88 @@ FIELDS are further ones of the hook's input, :subagent and :source."
         (should (equal "answer" (plist-get answer :type)))
         (should-not (plist-get answer :decision)))
       (should-not (todo-write-requests)))))
+
+;;; Codex
+
+(defun todo-write-permission-tests--codex (tool input &rest fields)
+  "Let a thread of the hub ask what Codex asks: TOOL with INPUT, a plist.
+FIELDS are further ones of the question.  Return the connection."
+  (apply #'todo-write-permission-tests--ask tool input
+         :hook_event_name "CodexRequest" fields))
+
+(ert-deftest todo-write-permission-a-command-of-codex-is-shown-with-all-that-a-yes-allows ()
+  (todo-write-permission-tests--with
+    (let* ((hook (todo-write-permission-tests--codex
+                  "Command" '(:command "npm test" :reason "Run\nthe tests?"
+                              :additionalPermissions (:network (:enabled t)))
+                  :permission_suggestions [(:type "codexPrefix" :words ["npm" "run all"])]))
+           (request (todo-write-permission-tests--request)))
+      (should (equal "Command: npm test" (plist-get request :title)))
+      (should (equal '(shell "npm test
+# reason: \"Run\\nthe tests?\"
+# additionalPermissions: {\"network\":{\"enabled\":true}}")
+                     (list (plist-get request :format) (todo-write-request-detail request))))
+      (should (equal (todo-write-permission-tests--labels)
+                     (list "Yes"
+                           (format-message
+                            "Always allow commands that begin with `npm \"run all\"' in all projects")
+                           "No" "No, and stop the turn")))
+      (should (equal '(:behavior "allow" :suggestion 0)
+                     (todo-write-permission-tests--answer
+                      hook '(:behavior "allow" :suggestion 0)))))))
+
+(ert-deftest todo-write-permission-a-turn-of-codex-is-stopped-or-goes-on-with-a-message ()
+  (todo-write-permission-tests--with
+    (let ((hook (todo-write-permission-tests--codex "Command" '(:command "npm test"))))
+      (should (equal '(:behavior "deny" :interrupt t)
+                     (todo-write-permission-tests--answer
+                      hook '(:behavior "deny" :interrupt t)))))
+    (let ((hook (todo-write-permission-tests--codex "Command" '(:command "npm test"))))
+      (should (equal '(:behavior "deny" :message "Use make")
+                     (todo-write-permission-tests--answer hook '(:behavior "deny") "Use make"))))))
+
+(ert-deftest todo-write-permission-a-change-of-codex-is-shown-as-a-diff ()
+  (todo-write-permission-tests--with
+    (todo-write-permission-tests--codex
+     "Change" '(:file_path "/a, /b" :diff "--- /a\n+++ /a\n@@ -1 +1 @@\n-x\n+y\n" :grantRoot "/etc")
+     :permission_suggestions [(:type "codexFiles" :files ["/a" "/b"])])
+    (let ((request (todo-write-permission-tests--request)))
+      (should (equal '("Change: /a, /b" diff "--- /a\n+++ /a\n@@ -1 +1 @@\n-x\n+y\n\ngrantRoot: /etc")
+                     (list (plist-get request :title) (plist-get request :format)
+                           (todo-write-request-detail request))))
+      (should (equal "Allow all changes of /a, /b in this session"
+                     (cadr (todo-write-permission-tests--labels)))))))
+
+(ert-deftest todo-write-permission-several-requests-of-codex-stand-side-by-side ()
+  (todo-write-permission-tests--with
+    (todo-write-permission-tests--codex "Command" '(:command "one"))
+    (todo-write-permission-tests--codex "Command" '(:command "two"))
+    (should (equal '("Command: one" "Command: two")
+                   (mapcar (lambda (request) (plist-get request :title)) (todo-write-requests))))))
+
+(ert-deftest todo-write-permission-a-question-of-codex-is-answered-and-not-refused ()
+  (todo-write-permission-tests--with
+    (let ((hook (todo-write-permission-tests--codex
+                 "AskUserQuestion" '(:questions [(:question "Which?" :options [(:label "Blue")])]))))
+      (should-not (todo-write-permission-tests--labels))
+      (should (equal '(:behavior "allow" :answers (:Which? "Blue"))
+                     (todo-write-permission-tests--answer hook '(("Which?" . "Blue"))))))))
+
+(ert-deftest todo-write-permission-what-emacs-cannot-read-of-codex-is-for-its-terminal ()
+  (todo-write-permission-tests--with
+    (todo-write-permission-tests--codex "Codex" '(:question "Codex asks something") :elsewhere t)
+    (let ((request (todo-write-permission-tests--request)))
+      (should (equal '("Codex asks something" nil nil)
+                     (mapcar (lambda (key) (plist-get request key)) '(:title :answer :options)))))))
+
+(ert-deftest todo-write-permission-a-suggestion-of-codex-without-words-is-not-offered ()
+  (todo-write-permission-tests--with
+    (todo-write-permission-tests--codex
+     "Command" '(:command "one")
+     :permission_suggestions
+     `[(:type "codexPrefix") (:type "codexPrefix" :words []) (:type "codexPrefix" :words ["a" 1])
+       (:type "codexPrefix" :words ,(make-vector 60 "a")) (:type "codexFiles" :files 7) (:type "x")])
+    (should (equal '("Yes" "No" "No, and stop the turn") (todo-write-permission-tests--labels)))))
 
 (provide 'todo-write-permission-tests)
 ;;; todo-write-permission-tests.el ends here

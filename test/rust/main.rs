@@ -6,6 +6,8 @@ mod common;
 
 mod change;
 mod change_laws;
+#[cfg(unix)]
+mod codex_daemon;
 mod corpus;
 #[cfg(unix)]
 mod door;

@@ -95,14 +95,15 @@ fn prepare(file: &Path) -> Result<(), String> {
     Ok(())
 }
 
+/// What is at a path.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+pub(in crate::hub) enum Kind {
     Folder,
     Socket,
 }
 
 /// Whether something is of that kind and no other user can use it. Links are not followed.
-fn is_private(path: &Path, kind: Kind) -> bool {
+pub(in crate::hub) fn is_private(path: &Path, kind: Kind) -> bool {
     fs::symlink_metadata(path).is_ok_and(|data| {
         let is_kind = if kind == Kind::Folder { data.is_dir() } else { data.file_type().is_socket() };
         is_kind && data.uid() == geteuid().as_raw() && data.mode() & 0o077 == 0
@@ -110,7 +111,7 @@ fn is_private(path: &Path, kind: Kind) -> bool {
 }
 
 /// A connection to a socket. That never waits: a full queue is [`Errno::AGAIN`].
-fn connection(file: &Path) -> Result<UnixStream, Errno> {
+pub(in crate::hub) fn connection(file: &Path) -> Result<UnixStream, Errno> {
     let socket: OwnedFd = socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
     rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
     rustix::io::ioctl_fionbio(&socket, true)?;

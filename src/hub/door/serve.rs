@@ -330,7 +330,10 @@ impl Server {
     fn obey(&mut self) {
         // An order that comes after this wakes the thread again.
         self.wakes.take();
-        let orders = std::mem::take(&mut self.shared.lock().orders);
+        let mut inner = self.shared.lock();
+        let (orders, guests) = (std::mem::take(&mut inner.orders), std::mem::take(&mut inner.guests));
+        drop(inner);
+        guests.into_iter().for_each(|guest| self.begin(guest));
         for order in orders {
             let (Order::Answer(id, _) | Order::Taken(id, _) | Order::Found(id, _)) = &order;
             let id = *id;

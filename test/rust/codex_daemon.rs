@@ -1,0 +1,617 @@
+//! Questions of Codex through its daemon, for which a thread stands in that says what the genuine one said, and
+//! what none should say.
+
+use std::collections::VecDeque;
+use std::fs::{self, Permissions};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use todo_write::hub::door::{ConnectionId, Event, Settings as Door};
+use todo_write::hub::{Hub, Message as News, Settings};
+use todo_write::protocol::{Answer, Behavior, Decision, Hello, Message, Welcome};
+use tungstenite::protocol::WebSocket;
+use tungstenite::{Error, Message as Frame};
+
+use crate::common::Folder;
+
+const THREAD: &str = "01a2-garden";
+const SOCKET: &str = "app-server-control/app-server-control.sock";
+
+/// Makes the socket of a folder unsafe.
+type Spoil<'s> = &'s dyn Fn(&Path);
+
+/// Waits for a value.
+fn wait<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + Duration::from_secs(30);
+    loop {
+        if let Some(found) = find() {
+            return found;
+        }
+        assert!(Instant::now() < end, "still waiting for {what}");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn folder(path: &Path, mode: u32) {
+    fs::create_dir_all(path).unwrap();
+    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}
+
+/// What the daemon does.
+#[derive(Default)]
+struct State {
+    /// Requests that are not answered.
+    pending: Vec<Value>,
+    /// The history of the thread.
+    turns: Value,
+    parent: Option<String>,
+    /// What clients said.
+    received: Vec<Value>,
+    clients: Vec<Client>,
+    /// Sent in place of each answer, if it is there.
+    instead: Option<Vec<Frame>>,
+    is_over: bool,
+}
+
+#[derive(Default)]
+struct Client {
+    outgoing: VecDeque<Value>,
+    is_joined: bool,
+    is_gone: bool,
+}
+
+impl State {
+    fn status(&self) -> Value {
+        match self.pending.first() {
+            None => json!({"type": "active", "activeFlags": []}),
+            Some(request) if request["method"] == "item/tool/requestUserInput" => {
+                json!({"type": "active", "activeFlags": ["waitingOnUserInput"]})
+            }
+            Some(_) => json!({"type": "active", "activeFlags": ["waitingOnApproval"]}),
+        }
+    }
+
+    fn tell(&mut self, note: &Value, is_for_all: bool) {
+        for client in self.clients.iter_mut().filter(|client| is_for_all || client.is_joined) {
+            client.outgoing.push_back(note.clone());
+        }
+    }
+
+    fn tell_status(&mut self) {
+        let params = json!({"threadId": THREAD, "status": self.status()});
+        let note = json!({"method": "thread/status/changed", "params": params, "emittedAtMs": 1});
+        self.tell(&note, true);
+    }
+
+    /// Ends a request, which one of the clients has answered.
+    fn resolve(&mut self, id: &Value) {
+        self.pending.retain(|request| request["id"] != *id);
+        let params = json!({"threadId": THREAD, "requestId": id});
+        self.tell(&json!({"method": "serverRequest/resolved", "params": params}), false);
+        self.tell_status();
+    }
+
+    fn take(&mut self, number: usize, message: Value) {
+        let id = message["id"].clone();
+        let params = &message["params"];
+        let thread = json!({
+            "id": THREAD, "sessionId": self.parent.as_deref().unwrap_or(THREAD), "parentThreadId": self.parent,
+            "agentNickname": "Zeno", "cwd": "/garden", "status": self.status(), "ephemeral": false,
+            "turns": if params["excludeTurns"] == false { self.turns.clone() } else { json!([]) },
+        });
+        let result = match message["method"].as_str() {
+            Some("initialize") => json!({"userAgent": "codex-tui/0.171.0 (x)", "codexHome": "/x"}),
+            Some("thread/loaded/list") => json!({"data": [THREAD], "nextCursor": null}),
+            Some("thread/read" | "thread/resume") => json!({"thread": thread, "model": "x"}),
+            Some("turn/steer") => json!({"turnId": params["expectedTurnId"]}),
+            Some(_) => Value::Null,
+            None => {
+                self.received.push(message);
+                return self.resolve(&id);
+            }
+        };
+        let is_resume = message["method"] == "thread/resume";
+        self.received.push(message);
+        if id.is_null() {
+            return;
+        }
+        self.clients[number].outgoing.push_back(json!({"id": id, "result": result}));
+        if is_resume && !self.clients[number].is_joined {
+            self.clients[number].is_joined = true;
+            self.clients[number].outgoing.extend(self.pending.clone());
+        }
+    }
+}
+
+/// A daemon, and a hub that is its client.
+struct Garden {
+    home: Folder,
+    state: Arc<Mutex<State>>,
+    hub: Hub,
+}
+
+impl Drop for Garden {
+    fn drop(&mut self) {
+        self.state.lock().unwrap().is_over = true;
+    }
+}
+
+impl Garden {
+    fn new(state: State) -> Garden {
+        let home = Folder::short();
+        folder(home.path(), 0o700);
+        folder(&home.path().join("app-server-control"), 0o700);
+        folder(&home.path().join("run"), 0o700);
+        let file = home.path().join("run/5ha");
+        let listener = UnixListener::bind(&file).unwrap();
+        fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+        symlink(&file, home.path().join(SOCKET)).unwrap();
+        let state = Arc::new(Mutex::new(state));
+        let served = Arc::clone(&state);
+        listener.set_nonblocking(true).unwrap();
+        thread::spawn(move || accept(&listener, &served));
+        let hub = open(home.path());
+        Garden { home, state, hub }
+    }
+
+    /// One whose thread waits for that request.
+    fn asking(request: Value) -> Garden {
+        Garden::new(State { pending: vec![request], ..State::default() })
+    }
+
+    fn event<T>(&self, what: &str, find: impl Fn(&Event) -> Option<T>) -> T {
+        wait(what, || match self.hub.take()? {
+            News::Door(event) => find(&event),
+            _ => None,
+        })
+    }
+
+    /// Waits for a question, and returns its connection, who asks, and the input.
+    fn question(&self) -> (ConnectionId, String, Hello, Value) {
+        let (id, hello) = self.event("a greeting", |event| match event {
+            Event::Message(id, Message::Hello(hello)) => Some((*id, (**hello).clone())),
+            _ => None,
+        });
+        self.event("a question", |event| match event {
+            Event::Message(of, Message::Call(call)) if *of == id => {
+                let input = serde_json::from_str(call.arguments.as_ref().unwrap().get()).unwrap();
+                Some((id, call.session.clone().unwrap(), hello.clone(), input))
+            }
+            _ => None,
+        })
+    }
+
+    fn withdrawn(&self, id: ConnectionId) {
+        self.event("the end of a question", |event| {
+            matches!(event, Event::Closed(of) if *of == id).then_some(())
+        });
+    }
+
+    fn answer(&self, id: ConnectionId, decision: Decision) {
+        let answer = Answer { call: 1, ok: true, text: String::new(), decision: Some(decision) };
+        assert!(self.hub.door().unwrap().answer(id, answer));
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+        act(&mut self.state.lock().unwrap())
+    }
+
+    /// Waits for a message of a client.
+    fn received(&self, what: &str, find: impl Fn(&Value) -> bool) -> Value {
+        wait(what, || self.with(|state| state.received.iter().find(|one| find(one)).cloned()))
+    }
+
+    /// Waits for the answer to a request.
+    fn result(&self) -> Value {
+        self.received("a result", |one| one["method"].is_null())["result"].clone()
+    }
+
+    /// Waits until the hub has asked for the state of the thread.
+    fn is_watched(&self) {
+        self.received("a look at the thread", |one| one["method"] == "thread/read");
+    }
+}
+
+fn open(codex: &Path) -> Hub {
+    let mut hub = Hub::new(Settings::default(), Box::new(|| {}));
+    let socket: PathBuf = codex.join("run/door");
+    let welcome = Welcome { version: "1.2.3".into(), ..Welcome::default() };
+    hub.open_door(Door { codex: vec![codex.to_owned()], ..Door::new(&socket, welcome) }).unwrap();
+    hub
+}
+
+fn accept(listener: &UnixListener, state: &Arc<Mutex<State>>) {
+    while !state.lock().unwrap().is_over {
+        let Ok((stream, _)) = listener.accept() else {
+            thread::sleep(Duration::from_millis(1));
+            continue;
+        };
+        stream.set_nonblocking(false).unwrap();
+        let state = Arc::clone(state);
+        thread::spawn(move || {
+            let Ok(socket) = tungstenite::accept(stream) else { return };
+            let number = {
+                let mut state = state.lock().unwrap();
+                state.clients.push(Client::default());
+                state.clients.len() - 1
+            };
+            serve(socket, number, &state);
+            let mut state = state.lock().unwrap();
+            state.clients[number].is_gone = true;
+            state.clients[number].is_joined = false;
+        });
+    }
+}
+
+fn serve(mut socket: WebSocket<UnixStream>, number: usize, state: &Arc<Mutex<State>>) {
+    socket.get_ref().set_read_timeout(Some(Duration::from_millis(2))).unwrap();
+    loop {
+        match socket.read() {
+            Ok(Frame::Text(text)) => {
+                let message = serde_json::from_str(&text).unwrap();
+                let mut state = state.lock().unwrap();
+                if let Some(frames) = state.instead.clone() {
+                    state.received.push(message);
+                    drop(state);
+                    for frame in frames {
+                        if socket.send(frame).is_err() {
+                            return;
+                        }
+                    }
+                    continue;
+                }
+                state.take(number, message);
+            }
+            Ok(_) => {}
+            Err(Error::Io(error)) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+            Err(_) => return,
+        }
+        let (outgoing, is_over) = {
+            let mut state = state.lock().unwrap();
+            (std::mem::take(&mut state.clients[number].outgoing), state.is_over)
+        };
+        for message in outgoing {
+            if socket.send(Frame::text(message.to_string())).is_err() {
+                return;
+            }
+        }
+        if is_over {
+            return;
+        }
+    }
+}
+
+fn command() -> Value {
+    let amendment = json!({"acceptWithExecpolicyAmendment": {"execpolicy_amendment": ["npm", "test"]}});
+    json!({"method": "item/commandExecution/requestApproval", "id": 0, "params": {
+        "threadId": THREAD, "turnId": "turn-1", "itemId": "call_1", "startedAtMs": 1, "kind": "command",
+        "reason": "Run the tests?", "command": "npm test", "cwd": "/garden", "environmentId": null,
+        "proposedExecpolicyAmendment": ["npm", "test"],
+        "availableDecisions": ["accept", amendment, "cancel"],
+    }})
+}
+
+fn with(mut request: Value, name: &str, value: Value) -> Value {
+    request["params"][name] = value;
+    request
+}
+
+fn change() -> Value {
+    json!({"method": "item/fileChange/requestApproval", "id": 2, "params": {
+        "threadId": THREAD, "turnId": "turn-1", "itemId": "call_2", "startedAtMs": 1, "reason": null,
+        "grantRoot": null,
+    }})
+}
+
+fn changes(files: Value) -> Value {
+    json!([{"id": "turn-1", "items": [
+        {"type": "agentMessage", "id": "m", "text": "x"},
+        {"type": "fileChange", "id": "call_2", "changes": files, "status": "inProgress"},
+    ]}])
+}
+
+fn decision(behavior: Behavior) -> Decision {
+    Decision { behavior, suggestion: None, mode: None, answers: None, message: None, interrupt: false }
+}
+
+#[test]
+fn a_command_is_asked_with_its_reason_and_runs_after_a_yes() {
+    let garden = Garden::asking(command());
+    let (id, session, hello, input) = garden.question();
+    assert_eq!((session.as_str(), hello.project.as_deref()), (THREAD, Some("/garden")));
+    assert_eq!(hello.client.as_deref(), Some("codex-mcp-client"));
+    assert_eq!(
+        input,
+        json!({
+            "hook_event_name": "CodexRequest", "tool_name": "Command", "elsewhere": false,
+            "tool_input": {"command": "npm test", "reason": "Run the tests?", "cwd": "/garden"},
+            "permission_suggestions": [{"type": "codexPrefix", "words": ["npm", "test"]}],
+        })
+    );
+    garden.answer(id, decision(Behavior::Allow));
+    assert_eq!(garden.result(), json!({"decision": "accept"}));
+}
+
+#[test]
+fn always_gives_the_amendment_as_it_was_offered() {
+    let garden = Garden::asking(command());
+    let (id, ..) = garden.question();
+    garden.answer(id, Decision { suggestion: Some(0), ..decision(Behavior::Allow) });
+    assert_eq!(
+        garden.result(),
+        json!({"decision": {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": ["npm", "test"]}}})
+    );
+}
+
+#[test]
+fn a_no_declines_with_its_message_or_stops_the_turn() {
+    let garden = Garden::asking(command());
+    let (id, ..) = garden.question();
+    let message = Some("Use make check".to_owned());
+    garden.answer(id, Decision { message, ..decision(Behavior::Deny) });
+    assert_eq!(garden.result(), json!({"decision": "decline"}));
+    let steer = garden.received("the message", |one| one["method"] == "turn/steer");
+    assert_eq!(
+        steer["params"],
+        json!({"threadId": THREAD, "expectedTurnId": "turn-1",
+               "input": [{"type": "text", "text": "Use make check", "text_elements": []}]})
+    );
+    let garden = Garden::asking(command());
+    let (id, ..) = garden.question();
+    garden.answer(id, Decision { interrupt: true, ..decision(Behavior::Deny) });
+    assert_eq!(garden.result(), json!({"decision": "cancel"}));
+}
+
+#[test]
+fn an_answer_that_means_nothing_here_is_not_passed_on() {
+    let garden = Garden::asking(command());
+    let (id, ..) = garden.question();
+    garden.answer(id, Decision { suggestion: Some(7), ..decision(Behavior::Allow) });
+    garden.withdrawn(id);
+    assert!(garden.with(|state| state.received.iter().all(|one| !one["method"].is_null())));
+}
+
+#[test]
+fn nothing_is_joined_while_no_session_waits_and_nothing_is_left_behind() {
+    let garden = Garden::new(State::default());
+    garden.is_watched();
+    let joins =
+        |state: &mut State| state.received.iter().filter(|one| one["method"] == "thread/resume").count();
+    assert_eq!((garden.with(joins), garden.with(|state| state.clients.len())), (0, 1));
+    garden.with(|state| {
+        state.pending.push(command());
+        state.tell_status();
+    });
+    let (id, ..) = garden.question();
+    assert_eq!((garden.with(joins), garden.with(|state| state.clients.len())), (1, 2));
+    // The terminal answers.
+    garden.with(|state| state.resolve(&json!(0)));
+    garden.withdrawn(id);
+    wait("the end of the connection", || garden.with(|state| state.clients[1].is_gone.then_some(())));
+    assert!(garden.with(|state| !state.clients[0].is_gone));
+    // A method that changes a session, or begins a turn, was never called.
+    let known = ["initialize", "initialized", "thread/loaded/list", "thread/read", "thread/resume"];
+    let is_known = |one: &Value| one["method"].as_str().is_some_and(|method| known.contains(&method));
+    assert!(garden.with(|state| state.received.iter().all(is_known)));
+}
+
+#[test]
+fn a_question_ends_with_its_session_its_daemon_and_the_door() {
+    let garden = Garden::asking(command());
+    let (id, ..) = garden.question();
+    garden
+        .with(|state| state.tell(&json!({"method": "thread/closed", "params": {"threadId": THREAD}}), true));
+    garden.withdrawn(id);
+
+    let garden = Garden::asking(command());
+    let (id, ..) = garden.question();
+    garden.with(|state| state.is_over = true);
+    garden.withdrawn(id);
+
+    let mut garden = Garden::asking(command());
+    garden.question();
+    garden.hub.close_door();
+    wait("the end of all", || {
+        garden.with(|state| state.clients.iter().all(|client| client.is_gone).then_some(()))
+    });
+}
+
+#[test]
+fn a_change_of_files_is_asked_with_its_diff() {
+    let files = json!([
+        {"path": "/garden/a.txt", "kind": {"type": "update", "move_path": null},
+         "diff": "@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n"},
+        {"path": "/garden/new.txt", "kind": {"type": "add"}, "diff": "hello\n"},
+    ]);
+    let state = State { pending: vec![change()], turns: changes(files), ..State::default() };
+    let garden = Garden::new(state);
+    let (id, _, _, input) = garden.question();
+    assert_eq!(input["tool_name"], "Change");
+    assert_eq!(
+        input["tool_input"],
+        json!({"file_path": "/garden/a.txt, /garden/new.txt", "diff": "--- /garden/a.txt\n+++ /garden/a.txt
+@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n--- /dev/null\n+++ /garden/new.txt\n@@ -0,0 +1,1 @@\n+hello\n"})
+    );
+    garden.answer(id, Decision { suggestion: Some(0), ..decision(Behavior::Allow) });
+    assert_eq!(garden.result(), json!({"decision": "acceptForSession"}));
+}
+
+#[test]
+fn questions_are_answered_by_their_ids() {
+    let garden = Garden::asking(json!({"method": "item/tool/requestUserInput", "id": 10, "params": {
+        "threadId": THREAD, "turnId": "t", "itemId": "c", "isBlocking": true, "autoResolutionMs": null,
+        "questions": [{"id": "colour", "header": "Colour", "question": "Which colour?", "isOther": true,
+                       "isSecret": false, "options": [{"label": "Blue", "description": "cold"}]}],
+    }}));
+    let (id, _, _, input) = garden.question();
+    assert_eq!(
+        input["tool_input"],
+        json!({"questions": [{"question": "Which colour?", "header": "Colour",
+                              "options": [{"label": "Blue", "description": "cold"}]}]})
+    );
+    let answers = Some([("Which colour?".to_owned(), "Blue".to_owned())].into());
+    garden.answer(id, Decision { answers, ..decision(Behavior::Allow) });
+    assert_eq!(garden.result(), json!({"answers": {"colour": {"answers": ["Blue"]}}}));
+}
+
+#[test]
+fn a_question_of_a_subagent_is_that_of_its_session() {
+    let garden = Garden::new(State {
+        pending: vec![command()],
+        parent: Some("01a1-main".to_owned()),
+        ..State::default()
+    });
+    let (_, session, _, input) = garden.question();
+    assert_eq!(session, "01a1-main");
+    assert_eq!((&input["agent_id"], &input["agent_type"]), (&json!(THREAD), &json!("Zeno")));
+}
+
+#[test]
+fn what_has_another_shape_is_for_the_terminal() {
+    let decisions = |decisions: Value| with(command(), "availableDecisions", decisions);
+    let secret = json!([{"id": "k", "question": "The key?", "isSecret": true}]);
+    let cases = [
+        with(command(), "kind", json!("humanCommand")),
+        with(command(), "kind", json!("writeStdin")),
+        with(command(), "command", Value::Null),
+        with(command(), "command", json!(["npm", "test"])),
+        decisions(json!(["cancel"])),
+        decisions(json!("accept")),
+        json!({"method": "item/permissions/requestApproval", "id": 1, "params": {"threadId": THREAD}}),
+        json!({"method": "item/tool/requestUserInput", "id": 1,
+               "params": {"threadId": THREAD, "questions": secret}}),
+        json!({"method": "item/tool/requestUserInput", "id": 1,
+               "params": {"threadId": THREAD, "questions": [{"id": 1}]}}),
+        // Its history has no such change.
+        change(),
+        with(command(), "command", json!("x".repeat(1 << 20))),
+        // No request follows: it is of another session.
+        with(command(), "threadId", json!("other")),
+    ];
+    for request in cases {
+        let what: String = request.to_string().chars().take(400).collect();
+        let garden = Garden::asking(request);
+        let (id, session, _, input) = garden.question();
+        assert_eq!((input["elsewhere"].as_bool(), session.as_str()), (Some(true), THREAD), "{what}");
+        garden.answer(id, decision(Behavior::Allow));
+        garden.withdrawn(id);
+        let is_call = |one: &Value| !one["method"].is_null();
+        assert!(garden.with(|state| state.received.iter().all(is_call)), "{what}");
+    }
+}
+
+#[test]
+fn all_that_a_yes_allows_is_shown() {
+    let asked = json!({"network": {"enabled": true}});
+    let garden = Garden::asking(with(command(), "additionalPermissions", asked.clone()));
+    let (.., input) = garden.question();
+    assert_eq!(input["tool_input"]["additionalPermissions"], asked);
+    let files = json!([{"path": "/a", "kind": {"type": "delete"}, "diff": "one\ntwo"}]);
+    let pending = vec![with(change(), "grantRoot", json!("/etc"))];
+    let garden = Garden::new(State { pending, turns: changes(files), ..State::default() });
+    let (.., input) = garden.question();
+    assert_eq!(input["tool_input"]["grantRoot"], "/etc");
+    assert_eq!(
+        input["tool_input"]["diff"],
+        "--- /a\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-one\n-two\n\\ No newline at end of file\n"
+    );
+}
+
+#[test]
+fn a_name_of_a_file_that_is_no_line_is_for_the_terminal() {
+    for name in ["/a\n+++ /b", "", "/a\u{2028}b"] {
+        let files = json!([{"path": name, "kind": {"type": "add"}, "diff": "x\n"}]);
+        let garden =
+            Garden::new(State { pending: vec![change()], turns: changes(files), ..State::default() });
+        assert_eq!(garden.question().3["elsewhere"], true, "{name:?}");
+    }
+}
+
+#[test]
+fn a_socket_that_others_could_have_made_is_not_used() {
+    let cases: [(&str, Spoil); 6] = [
+        ("the folder of the link", &|home| folder(&home.join("app-server-control"), 0o755)),
+        ("the folder of the socket", &|home| folder(&home.join("run"), 0o770)),
+        ("the socket", &|home| {
+            fs::set_permissions(home.join("run/5ha"), Permissions::from_mode(0o666)).unwrap();
+        }),
+        ("a link to a link", &|home| {
+            symlink(home.join("run/5ha"), home.join("run/again")).unwrap();
+            fs::remove_file(home.join(SOCKET)).unwrap();
+            symlink(home.join("run/again"), home.join(SOCKET)).unwrap();
+        }),
+        ("a relative link", &|home| {
+            fs::remove_file(home.join(SOCKET)).unwrap();
+            symlink("../run/5ha", home.join(SOCKET)).unwrap();
+        }),
+        ("a link by another folder", &|home| {
+            fs::remove_file(home.join(SOCKET)).unwrap();
+            symlink(home.join("app-server-control/../run/5ha"), home.join(SOCKET)).unwrap();
+        }),
+    ];
+    for (what, spoil) in cases {
+        let mut garden = Garden::asking(command());
+        garden.question();
+        garden.hub.close_door();
+        wait("the end of all", || {
+            garden.with(|state| state.clients.iter().all(|client| client.is_gone).then_some(()))
+        });
+        let count = garden.with(|state| state.clients.len());
+        spoil(garden.home.path());
+        folder(&garden.home.path().join("door"), 0o700);
+        let socket = garden.home.path().join("door/socket");
+        let settings = Door::new(&socket, Welcome { version: "1.2.3".into(), ..Welcome::default() });
+        let codex = vec![garden.home.path().to_owned()];
+        garden.hub.open_door(Door { codex, ..settings }).unwrap();
+        let end = Instant::now() + Duration::from_millis(100);
+        while Instant::now() < end {
+            assert!(garden.hub.take().is_none(), "{what}");
+            thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(garden.with(|state| state.clients.len()), count, "{what}");
+    }
+}
+
+#[test]
+fn a_daemon_that_says_anything_harms_nobody_else() {
+    let text = |text: &str| vec![Frame::text(text.to_owned())];
+    let flood =
+        json!({"method": "item/agentMessage/delta", "params": {"delta": "x".repeat(60_000)}}).to_string();
+    let status = |id: usize| {
+        json!({"method": "thread/status/changed", "params": {
+            "threadId": format!("t{id}"), "status": {"type": "active", "activeFlags": ["waitingOnApproval"]}}})
+    };
+    let cases: Vec<(&str, Vec<Frame>)> = vec![
+        ("no JSON", text("{")),
+        ("another value", text("7")),
+        ("a result of another shape", text(r#"{"id":1,"result":7}"#)),
+        ("an error", text(r#"{"id":1,"error":{"code":-32600,"message":"Not initialized"}}"#)),
+        ("deep nesting", text(&format!(r#"{{"id":1,"result":{}}}"#, "[".repeat(100_000)))),
+        ("bytes", vec![Frame::binary(vec![0; 100])]),
+        ("a large message", text(&"x".repeat(17 << 20))),
+        ("a status of another shape", text(r#"{"method":"thread/status/changed","params":{"threadId":7}}"#)),
+        ("a flood of text", vec![Frame::text(flood); 1_500]),
+        ("sessions without end", (0..500).map(|id| Frame::text(status(id).to_string())).collect()),
+    ];
+    for (what, frames) in cases {
+        let garden = Garden::new(State { instead: Some(frames), ..State::default() });
+        garden.received("a greeting", |one| one["method"] == "initialize");
+        // The door serves others meanwhile.
+        let mut program = UnixStream::connect(garden.home.path().join("run/door")).unwrap();
+        let hello =
+            json!({"type": "hello", "protocol": 2, "roles": ["check"], "id": "p", "version": "1.2.3"});
+        program.write_all(format!("{hello}\n").as_bytes()).unwrap();
+        garden.event(what, |event| match event {
+            Event::Message(_, Message::Hello(hello)) if hello.id == "p" => Some(()),
+            _ => None,
+        });
+        // There are never more questions than a machine may have.
+        assert!(garden.with(|state| state.clients.len()) <= 21, "{what}");
+    }
+}
