@@ -488,23 +488,30 @@ Requests for other things than a permission are ignored."
 LINK is that of CLIENT."
   (let* ((call (todo-write-json-get params "toolCall"))
          (title (todo-write-json-get call "title"))
-         (buffer (todo-write-acp--link-buffer link)))
+         (buffer (todo-write-acp--link-buffer link))
+         (about (todo-write-acp--detail call))
+         ;; The protocol has no message with a no.  The answer ends the turn.
+         (draft (and (eq 'plan (plist-get about :kind)) (todo-write-host-draft-in thread nil))))
     (apply #'todo-write-request
            thread
            :id (todo-write-acp--request-id id)
            :title (if (stringp title) title "permission")
            :visit (lambda () (pop-to-buffer buffer))
-           (append (todo-write-acp--detail call)
-                   (list :options (todo-write-acp--options (todo-write-json-get params "options"))
-                         :answer (lambda (option _text)
-                                   (todo-write-acp--respond client link id option)))))))
+           (append about
+                   (list :options (todo-write-acp--options (todo-write-json-get params "options")
+                                                           draft)
+                         :answer (lambda (option text)
+                                   (todo-write-acp--respond client link id option)
+                                   (when text
+                                     (todo-write-host-draft-in thread text))))))))
 
 (defun todo-write-acp--request-id (id)
   "Return ID of a message as the id of a request."
   (format "acp-%s" id))
 
-(defun todo-write-acp--options (options)
-  "Return OPTIONS of a permission request as those of a request."
+(defun todo-write-acp--options (options draft)
+  "Return OPTIONS of a permission request as those of a request.
+Non-nil DRAFT means that a message with a no can be the next prompt."
   (cl-loop for option in (todo-write-request-first options 'options)
            for label = (todo-write-json-get option "name")
            for value = (todo-write-json-get option "optionId")
@@ -514,7 +521,9 @@ LINK is that of CLIENT."
                                  ("allow_once" 'allow)
                                  ("allow_always" 'always)
                                  ("reject_once" 'deny)
-                                 (_ 'other)))))
+                                 (_ 'other))
+                         :text (and draft
+                                    (equal "reject_once" (todo-write-json-get option "kind"))))))
 
 (defun todo-write-acp--detail (call)
   "Return what a request about CALL, a tool call, is about, a plist.

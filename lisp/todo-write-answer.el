@@ -22,6 +22,7 @@
 (require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-agents)
+(require 'todo-write-answer-keys)
 (require 'todo-write-answer-text)
 (require 'todo-write-attention)
 (require 'todo-write-here)
@@ -35,7 +36,7 @@
   "Face of the keys that answer a request."
   :group 'todo-write-faces)
 
-(defconst todo-write-answer--buffer "*todo-write-request*"
+(defconst todo-write-answer-buffer "*todo-write-request*"
   "Name of the buffer that shows a request.")
 
 (defvar-local todo-write-answer--request nil
@@ -56,69 +57,22 @@
 (defvar-local todo-write-answer--chosen nil
   "The labels chosen so far for a question with several answers.")
 
+(defvar-local todo-write-answer-comments nil
+  "The user's comments on the detail, newest first, a list of (QUOTE . TEXT).
+They go along with a no; see todo-write-answer-plan.el.")
+
+(defvar-local todo-write-answer-edited nil
+  "The detail as the user edited it, a string, or nil.")
+
 (defvar-local todo-write-answer--end-seen nil
   "Non-nil if the end of the request was on the screen.")
 
 ;;; Which keys count
 
-(defconst todo-write-answer--first-pause 0.7
-  "Seconds without a key after a request was first displayed.")
-
-(defconst todo-write-answer--pause 0.5
-  "Seconds without a key before a key counts.")
-
-(defvar todo-write-answer--due todo-write-answer--pause
-  "The pause that is due: the first or a later one.")
-
-(defvar todo-write-answer--armed nil
-  "Non-nil if the next key counts.")
-
-(defvar todo-write-answer--counts nil
-  "Non-nil if the key of the current command counts.")
-
-(defvar todo-write-answer--pressed nil
-  "Non-nil if the key of the last command was the press of a mouse button.")
-
-(defvar todo-write-answer--timer nil
-  "Timer that makes the next key count, or nil.")
-
-(defun todo-write-answer--await-pause (&optional seconds)
-  "Let no key count until SECONDS pass without one, by default those due."
-  (setq todo-write-answer--armed nil
-        todo-write-answer--due (or seconds todo-write-answer--due))
-  (when todo-write-answer--timer
-    (cancel-timer todo-write-answer--timer))
-  (setq todo-write-answer--timer
-        (run-at-time todo-write-answer--due nil #'todo-write-answer--arm
-                     num-nonmacro-input-events)))
-
-(defun todo-write-answer--arm (events)
-  "Let the next key count if none was typed since there were EVENTS of input.
-Keys that wait to be read were typed while Emacs was busy."
-  (setq todo-write-answer--timer nil)
-  (if (or (input-pending-p) (/= events num-nonmacro-input-events))
-      (todo-write-answer--await-pause)
-    (setq todo-write-answer--armed t
-          todo-write-answer--due todo-write-answer--pause)))
-
-(defun todo-write-answer--note-key ()
-  "Note that a key was typed; for `pre-command-hook'.
-Its text is on the screen as it was displayed last.  The press of a mouse
-button and its release are one key."
-  (let ((buffer (get-buffer todo-write-answer--buffer))
-        (kind (and (consp last-command-event) (event-modifiers last-command-event))))
-    (cond ((not buffer)
-           (remove-hook 'pre-command-hook #'todo-write-answer--note-key))
-          ((eq 'mouse-movement (car-safe last-command-event)))
-          (t
-           (unless (and todo-write-answer--pressed (memq 'click kind))
-             (setq todo-write-answer--counts
-                   (and todo-write-answer--armed (not executing-kbd-macro))))
-           (setq todo-write-answer--pressed (memq 'down kind))
-           (todo-write-answer--await-pause)
-           (with-current-buffer buffer
-             (unless todo-write-answer--end-seen
-               (setq todo-write-answer--end-seen (todo-write-answer--end-visible-p))))))))
+(defun todo-write-answer--note-end ()
+  "Note whether the end of the request was on the screen."
+  (unless todo-write-answer--end-seen
+    (setq todo-write-answer--end-seen (todo-write-answer--end-visible-p))))
 
 (defun todo-write-answer--end-visible-p ()
   "Return non-nil if the end of the current buffer is on the screen."
@@ -129,15 +83,20 @@ button and its release are one key."
   "Signal a `user-error' unless the key of this command may answer.
 DENY t means that it allows nothing, `confirm' that it is the one that
 confirms what would be allowed always: no other one answers then."
-  (unless (and todo-write-answer--request
-               (todo-write-request-open-p todo-write-answer--request))
-    (user-error "This is no longer asked"))
-  (unless todo-write-answer--counts
+  (todo-write-answer-shown)
+  (unless todo-write-answer-keys-counts
     (user-error "Wait: a key counts half a second after the last one"))
   (unless (or (null todo-write-answer--always) (eq deny 'confirm))
     (user-error "A allows it always; n goes back"))
   (unless (or (eq deny t) todo-write-answer--end-seen)
     (user-error "Read to the end first: SPC scrolls")))
+
+(defun todo-write-answer-shown ()
+  "Return the request in this buffer; signal a `user-error' if it is not open."
+  (if (and todo-write-answer--request
+           (todo-write-request-open-p todo-write-answer--request))
+      todo-write-answer--request
+    (user-error "This is no longer asked")))
 
 ;;; The buffer
 
@@ -157,7 +116,9 @@ confirms what would be allowed always: no other one answers then."
      ("N" "No, because…" todo-write-answer-no-because)
      ("t" "Type an answer…" todo-write-answer-type)
      ("RET" "Give the chosen answers" todo-write-answer-done)
-     ("u" "Change the last answer" todo-write-answer-change))
+     ("u" "Change the last answer" todo-write-answer-change)
+     ("c" "Comment on the lines…" todo-write-answer-comment)
+     ("e" "Edit the plan" todo-write-answer-edit))
     ("Look"
      ("SPC" "Scroll" scroll-up-command)
      ("DEL" "Scroll back" scroll-down-command)
@@ -171,7 +132,7 @@ confirms what would be allowed always: no other one answers then."
   :interactive nil
   (todo-write-menu-begin-mode)
   (buffer-disable-undo)
-  (setq-local revert-buffer-function #'todo-write-answer--redraw)
+  (setq-local revert-buffer-function #'todo-write-answer-redraw)
   (add-hook 'kill-buffer-hook #'todo-write-answer--killed nil t))
 
 ;; Killing a clone would stop what runs for the original.
@@ -181,16 +142,14 @@ confirms what would be allowed always: no other one answers then."
 (defun todo-write-answer--killed ()
   "Stop what runs only while this buffer exists."
   (remove-hook 'todo-write-events-functions #'todo-write-answer--on-event)
-  (when todo-write-answer--timer
-    (cancel-timer todo-write-answer--timer)
-    (setq todo-write-answer--timer nil)))
+  (todo-write-answer-keys-end))
 
 (defun todo-write-answer--show (request)
   "Show REQUEST in the selected window or another one, and select that.
 \\[keyboard-quit] while its text is made leaves it open, and everything as it is."
   (let* ((detail (todo-write-request-detail request))
          (text (and detail (todo-write-answer-text detail (plist-get request :format))))
-         (buffer (get-buffer-create todo-write-answer--buffer)))
+         (buffer (get-buffer-create todo-write-answer-buffer)))
     (with-current-buffer buffer
       (unless (derived-mode-p 'todo-write-answer-mode)
         (todo-write-answer-mode))
@@ -200,57 +159,22 @@ confirms what would be allowed always: no other one answers then."
             todo-write-answer--always nil
             todo-write-answer--answers nil
             todo-write-answer--chosen nil
+            todo-write-answer-comments nil
+            todo-write-answer-edited nil
             todo-write-answer--end-seen nil)
       (todo-write-answer--draw))
     (add-hook 'todo-write-events-functions #'todo-write-answer--on-event)
     ;; A new window below all others: none of them loses its buffer.
     (pop-to-buffer buffer '((display-buffer-reuse-window display-buffer-in-direction)
                             (direction . below) (window . root)
-                            (window-height . todo-write-answer--fit)))
-    (todo-write-answer--reset-window)
-    (todo-write-answer--begin)))
-
-(defun todo-write-answer--fit (window)
-  "Fit WINDOW to its request, up to two thirds of its frame."
-  (let ((most (max 10 (/ (* 2 (frame-height)) 3))))
-    (with-current-buffer (window-buffer window)
-      (save-excursion
-        (save-restriction
-          ;; Emacs would lay out all lines of a long text.
-          (goto-char (point-min))
-          (forward-line most)
-          (narrow-to-region (point-min) (point))
-          (fit-window-to-buffer window most))))))
-
-(defun todo-write-answer--reset-window ()
-  "Let the selected window show the beginning of its buffer, all of each line."
-  (goto-char (point-min))
-  (set-window-start nil (point-min))
-  (set-window-hscroll nil 0))
-
-(defun todo-write-answer--begin ()
-  "Display the request, and let keys count after the first pause.
-Keys that were typed before it was on the screen are not for it."
-  (add-hook 'pre-command-hook #'todo-write-answer--note-key)
-  (setq todo-write-answer--counts nil
-        todo-write-answer--pressed nil)
-  (redisplay t)
-  (discard-input)
-  (todo-write-answer--await-pause todo-write-answer--first-pause))
+                            (window-height . todo-write-page-fit)))
+    (todo-write-page-reset-window)
+    (todo-write-answer-keys-begin #'todo-write-answer--note-end)))
 
 (defun todo-write-answer--draw ()
   "Draw the request of the current buffer."
-  ;; Whatever the user's options and hooks are, nothing may be cut or hidden.
-  (setq-local truncate-lines nil
-              truncate-partial-width-windows nil
-              word-wrap nil
-              line-spacing nil
-              tab-width 8
-              selective-display nil
-              buffer-invisibility-spec nil
-              buffer-display-table nil
-              bidi-paragraph-direction 'left-to-right
-              header-line-format (todo-write-answer--header))
+  (todo-write-page-show-all)
+  (setq header-line-format (todo-write-answer--header))
   (let ((inhibit-read-only t)
         (request todo-write-answer--request))
     (erase-buffer)
@@ -261,17 +185,42 @@ Keys that were typed before it was on the screen are not for it."
                                           (todo-write-answer--prose request) 'todo-write-title)
               "\n\n")
       (when todo-write-answer--detail
-        (insert todo-write-answer--detail "\n\n"))
+        (insert (propertize todo-write-answer--detail 'todo-write-answer-detail t) "\n\n"))
+      (todo-write-answer--insert-remarks)
       (todo-write-answer--insert-choices request))
     ;; The end of the text is on the screen with its last line.
     (delete-char -1)
     (set-buffer-modified-p nil)))
 
+(defun todo-write-answer--insert-remarks ()
+  "Insert the user's comments, and that the detail is edited."
+  (when todo-write-answer-edited
+    (insert " " (propertize "You edited this; a yes approves it as it stands here." 'face
+                            'todo-write-attention)
+            "\n\n"))
+  (when todo-write-answer-comments
+    (pcase-dolist (`(,quote . ,text) (reverse todo-write-answer-comments))
+      (insert " > " (todo-write-row-line quote 200) "\n   "
+              (todo-write-answer-text text 'prose) "\n"))
+    (insert " Your comments go along with a no.\n")
+    (todo-write-answer--insert-choice "u" "take the last comment back" #'todo-write-answer-change)
+    (insert "\n")))
+
+(defun todo-write-answer-edit-to (text)
+  "Let a yes to the request in this buffer carry TEXT in place of its detail.
+It is shown as a request is that was not read yet."
+  (let ((request (todo-write-answer-shown)))
+    (setq todo-write-answer-edited (and (not (equal text (todo-write-request-detail request)))
+                                        text)
+          todo-write-answer--detail (todo-write-answer-text text (plist-get request :format))
+          todo-write-answer--always nil)
+    (todo-write-answer--ask)))
+
 (defun todo-write-answer--prose (request)
   "Return the format of the title and the labels of REQUEST."
   (if (eq 'permission (plist-get request :kind)) 'text 'prose))
 
-(defun todo-write-answer--redraw (&rest _)
+(defun todo-write-answer-redraw (&rest _)
   "Draw the request again, at the same place."
   (todo-write-page-keep (lambda (position &optional _start) position)
                         (lambda (position) (min position (point-max)))
@@ -288,6 +237,8 @@ Keys that were typed before it was on the screen are not for it."
                          (and (todo-write-answer--option 'deny) "n no")
                          (and (plist-get (todo-write-answer--option 'deny) :text)
                               "N because…")
+                         (and (todo-write-answer-comment-p) "c comment")
+                         (and (todo-write-answer-editable) "e edit")
                          (and (or (plist-get request :questions)
                                   (todo-write-answer--numbered))
                               (plist-get request :answer)
@@ -333,6 +284,20 @@ Keys that were typed before it was on the screen are not for it."
   (and (plist-get todo-write-answer--request :answer)
        (seq-find (lambda (option) (eq kind (plist-get option :kind)))
                  (plist-get todo-write-answer--request :options))))
+
+(defun todo-write-answer-comment-p ()
+  "Return non-nil if comments on the detail may go along with a no."
+  (and (eq 'plan (plist-get todo-write-answer--request :kind))
+       (plist-get (todo-write-answer--option 'deny) :text)))
+
+(defun todo-write-answer-editable ()
+  "Return the text that the user may edit before a yes to this request, or nil."
+  (let ((detail (plist-get todo-write-answer--request :detail)))
+    (and (stringp detail)
+         (plist-get todo-write-answer--request :answer)
+         (seq-some (lambda (option) (eq 'edited (plist-get option :text)))
+                   (plist-get todo-write-answer--request :options))
+         (or todo-write-answer-edited detail))))
 
 (defun todo-write-answer--numbered ()
   "Return the options of this buffer's request that digits choose."
@@ -390,7 +355,11 @@ Both texts are shown whole."
                    (always "A" todo-write-answer-always "(asks again)")
                    (deny "n" todo-write-answer-no nil)))
     (when-let* ((option (todo-write-answer--option kind)))
-      (todo-write-answer--insert-choice key (plist-get option :label) command note)
+      (todo-write-answer--insert-choice
+       key (plist-get option :label) command
+       ;; A plan is approved once in any case.
+       (unless (and (eq kind 'allow) (eq 'plan (plist-get todo-write-answer--request :kind)))
+         note))
       (when (and (eq kind 'deny) (plist-get option :text))
         (todo-write-answer--insert-choice "N" (plist-get option :label)
                                           #'todo-write-answer-no-because
@@ -440,6 +409,29 @@ Both texts are shown whole."
     (unless given
       (message "This was answered elsewhere"))))
 
+(defun todo-write-answer--approve (option)
+  "Give OPTION, with the detail as the user edited it, if that may go along."
+  (when todo-write-answer-comments
+    (user-error "Your comments go along with a no; u takes them back"))
+  (let ((may-go-along (eq 'edited (plist-get option :text))))
+    (when (and todo-write-answer-edited (not may-go-along))
+      (user-error "This answer takes no edited text"))
+    (todo-write-answer--give (plist-get option :value)
+                             (and may-go-along todo-write-answer-edited))))
+
+(defun todo-write-answer--message (text)
+  "Return the message of a no: the user's comments, TEXT and edits, or nil if none.
+TEXT may be nil."
+  (let ((comments (mapcar (pcase-lambda (`(,quote . ,comment))
+                            (concat (replace-regexp-in-string "^" "> " quote) "\n" comment))
+                          (reverse todo-write-answer-comments))))
+    (when (or comments text todo-write-answer-edited)
+      (string-join
+       (append comments (and text (list text))
+               (and todo-write-answer-edited
+                    (list (concat "The plan as the user edited it:\n" todo-write-answer-edited))))
+       "\n\n"))))
+
 (defun todo-write-answer--take (kind)
   "Return the option of KIND, or signal a `user-error' if it has no such option."
   (or (todo-write-answer--option kind)
@@ -449,14 +441,14 @@ Both texts are shown whole."
   "Allow once what the agent asks for."
   (interactive nil todo-write-answer-mode)
   (todo-write-answer--check)
-  (todo-write-answer--give (plist-get (todo-write-answer--take 'allow) :value)))
+  (todo-write-answer--approve (todo-write-answer--take 'allow)))
 
 (defun todo-write-answer-always ()
   "Allow always what the agent asks for, after saying what that is."
   (interactive nil todo-write-answer-mode)
   (todo-write-answer--check 'confirm)
   (if todo-write-answer--always
-      (todo-write-answer--give (plist-get todo-write-answer--always :value))
+      (todo-write-answer--approve todo-write-answer--always)
     (todo-write-answer--confirm-always (todo-write-answer--take 'always))))
 
 (defun todo-write-answer--confirm-always (option)
@@ -464,7 +456,7 @@ Both texts are shown whole."
   (setq todo-write-answer--always option)
   (todo-write-answer--draw)
   (goto-char (point-max))
-  (todo-write-answer--begin))
+  (todo-write-answer-keys-begin #'todo-write-answer--note-end))
 
 (defun todo-write-answer-no ()
   "Refuse what the agent asks for, or take back an \"always\" that is not confirmed."
@@ -472,13 +464,15 @@ Both texts are shown whole."
   (if todo-write-answer--always
       (todo-write-answer--take-back)
     (todo-write-answer--check t)
-    (todo-write-answer--give (plist-get (todo-write-answer--take 'deny) :value))))
+    (let ((option (todo-write-answer--take 'deny)))
+      (todo-write-answer--give (plist-get option :value)
+                               (and (plist-get option :text) (todo-write-answer--message nil))))))
 
 (defun todo-write-answer--take-back ()
   "Show the request again in place of the confirmation of \"always\"."
   (setq todo-write-answer--always nil)
   (todo-write-answer--draw)
-  (todo-write-answer--reset-window))
+  (todo-write-page-reset-window))
 
 (defun todo-write-answer-no-because ()
   "Refuse what the agent asks for, with a message to it."
@@ -492,10 +486,10 @@ Both texts are shown whole."
     (let ((text (string-trim (read-string "No, because: "))))
       (when (string-empty-p text)
         (user-error "Nothing was answered"))
-      (todo-write-answer--return buffer request)
-      (todo-write-answer--give (plist-get option :value) text))))
+      (todo-write-answer-return buffer request)
+      (todo-write-answer--give (plist-get option :value) (todo-write-answer--message text)))))
 
-(defun todo-write-answer--return (buffer request)
+(defun todo-write-answer-return (buffer request)
   "Go back to BUFFER, or signal a `user-error' if REQUEST is no longer shown.
 It may have been answered elsewhere while the user typed."
   (unless (and (buffer-live-p buffer)
@@ -519,11 +513,11 @@ It may have been answered elsewhere while the user typed."
                  (if (member label todo-write-answer--chosen)
                      (delete label todo-write-answer--chosen)
                    (append todo-write-answer--chosen (list label))))
-           (todo-write-answer--redraw))
+           (todo-write-answer-redraw))
           (question (todo-write-answer--answer question label))
           ((eq (plist-get option :kind) 'always)
            (todo-write-answer--confirm-always option))
-          (t (todo-write-answer--give (plist-get option :value))))))
+          (t (todo-write-answer--approve option)))))
 
 (defun todo-write-answer-done ()
   "Give the answers chosen to a question that takes several."
@@ -547,7 +541,7 @@ It may have been answered elsewhere while the user typed."
         (text (string-trim (read-string "Answer: "))))
     (when (string-empty-p text)
       (user-error "Nothing was answered"))
-    (todo-write-answer--return buffer request)
+    (todo-write-answer-return buffer request)
     (todo-write-answer--answer question (if (plist-get question :multiple) (list text) text))))
 
 (defun todo-write-answer--answer (question answer)
@@ -562,19 +556,23 @@ It may have been answered elsewhere while the user typed."
   "Show the next question."
   (setq todo-write-answer--end-seen nil)
   (todo-write-answer--draw)
-  (todo-write-answer--fit (selected-window))
-  (todo-write-answer--reset-window)
-  (todo-write-answer--begin))
+  (todo-write-page-fit (selected-window))
+  (todo-write-page-reset-window)
+  (todo-write-answer-keys-begin #'todo-write-answer--note-end))
 
 (defun todo-write-answer-change ()
-  "Ask the last question again whose answer was not given yet."
+  "Ask the last question again whose answer was not given yet.
+For a plan, take back the last comment."
   (interactive nil todo-write-answer-mode)
   (todo-write-menu-require 'todo-write-answer-mode)
-  (unless todo-write-answer--answers
-    (user-error "Nothing is answered yet"))
-  (pop todo-write-answer--answers)
-  (setq todo-write-answer--chosen nil)
-  (todo-write-answer--ask))
+  (cond (todo-write-answer--answers
+         (pop todo-write-answer--answers)
+         (setq todo-write-answer--chosen nil)
+         (todo-write-answer--ask))
+        (todo-write-answer-comments
+         (pop todo-write-answer-comments)
+         (todo-write-answer-redraw))
+        (t (user-error "Nothing is answered yet"))))
 
 ;;; Going elsewhere
 
@@ -671,7 +669,7 @@ If that is a buffer of this Emacs, name the key that goes there, too."
   "Show what follows when the request ID of THREAD was closed.
 WHAT is as in `todo-write-events-functions'."
   (when (eq what 'request)
-    (when-let* ((buffer (get-buffer todo-write-answer--buffer))
+    (when-let* ((buffer (get-buffer todo-write-answer-buffer))
                 (request (buffer-local-value 'todo-write-answer--request buffer))
                 ((equal id (plist-get request :id)))
                 ((equal thread (plist-get request :thread)))
@@ -684,7 +682,7 @@ WHAT is as in `todo-write-events-functions'."
 Only the window of REQUEST changes, and only if the user is in it and has
 answered does the next request come there: others may come and go faster
 than anyone can leave them."
-  (when-let* ((buffer (get-buffer todo-write-answer--buffer))
+  (when-let* ((buffer (get-buffer todo-write-answer-buffer))
               ((eq request (buffer-local-value 'todo-write-answer--request buffer))))
     (let ((next (and (eq buffer (window-buffer (selected-window)))
                      (buffer-local-value 'todo-write-answer--answered buffer)

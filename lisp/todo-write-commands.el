@@ -13,6 +13,7 @@
 
 (defconst todo-write-commands--files
   '((todo-write-answer todo-write-answer)
+    (todo-write-answer-plan todo-write-answer-comment todo-write-answer-edit)
     (todo-write-comment todo-write-comment)
     (todo-write-connect todo-write-connect)
     (todo-write-follow todo-write-follow)

@@ -45,6 +45,36 @@ The font may be scaled, and line numbers take some."
        0)
      1))
 
+(defun todo-write-page-fit (window)
+  "Fit WINDOW to its buffer, up to two thirds of its frame."
+  (let ((most (max 10 (/ (* 2 (frame-height)) 3))))
+    (with-current-buffer (window-buffer window)
+      (save-excursion
+        (save-restriction
+          ;; Emacs would lay out all lines of a long text.
+          (goto-char (point-min))
+          (forward-line most)
+          (narrow-to-region (point-min) (point))
+          (fit-window-to-buffer window most))))))
+
+(defun todo-write-page-reset-window ()
+  "Let the selected window show the beginning of its buffer, all of each line."
+  (goto-char (point-min))
+  (set-window-start nil (point-min))
+  (set-window-hscroll nil 0))
+
+(defun todo-write-page-show-all ()
+  "Let nothing in the current buffer be cut or hidden by the user's options."
+  (setq-local truncate-lines nil
+              truncate-partial-width-windows nil
+              word-wrap nil
+              line-spacing nil
+              tab-width 8
+              selective-display nil
+              buffer-invisibility-spec nil
+              buffer-display-table nil
+              bidi-paragraph-direction 'left-to-right))
+
 (defun todo-write-page-set-up (draw &optional fit)
   "Set up the current buffer as a read-only page as wide as its windows.
 DRAW draws it, also for `revert-buffer'.  FIT is called with a window that

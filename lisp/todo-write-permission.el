@@ -226,7 +226,8 @@ Both are (TOOL . INPUT), with decoded JSON; ASKED may be nil."
        (equal (todo-write-request-json (cdr made)) (todo-write-request-json (cdr asked)))))
 
 (defun todo-write-permission--answer (call value text)
-  "Answer CALL by VALUE, a plist for the hook or an alist of answers, and TEXT."
+  "Answer CALL by VALUE, a plist for the hook or an alist of answers, and TEXT.
+TEXT is a message with a no, or the edited plan that a yes approves."
   (let ((connection (todo-write-permission--call-connection call)))
     (todo-write-permission--forget call)
     (unless (todo-write-socket-live-p connection)
@@ -241,6 +242,8 @@ Both are (TOOL . INPUT), with decoded JSON; ASKED may be nil."
      connection (todo-write-permission--call-message call) t "Answered."
      (cond ((consp (car value))
             (list :behavior "allow" :answers (todo-write-permission--answers value)))
+           ((and text (equal "allow" (plist-get value :behavior)))
+            (append value (list :plan (todo-write-socket-unicode text))))
            (text (append value (list :message (todo-write-socket-unicode text))))
            (t value)))))
 
@@ -345,11 +348,11 @@ A plan without its text can be approved only in the terminal."
           :format 'markdown
           ;; Without a mode, the one before the plan comes back, which may be auto.
           :options '((:label "Approve the plan, and ask before each edit"
-                      :value (:behavior "allow" :mode "default") :kind allow)
+                      :value (:behavior "allow" :mode "default") :kind allow :text edited)
                      (:label "Approve the plan, and accept all edits in this session"
-                      :value (:behavior "allow" :mode "acceptEdits") :kind always)
+                      :value (:behavior "allow" :mode "acceptEdits") :kind always :text edited)
                      (:label "Approve the plan, and go on in auto mode, which asks seldom"
-                      :value (:behavior "allow" :mode "auto") :kind always)
+                      :value (:behavior "allow" :mode "auto") :kind always :text edited)
                      (:label "Keep planning" :value (:behavior "deny") :kind deny :text t))
           :answerable (and (stringp plan) (not (string-blank-p plan))))))
 

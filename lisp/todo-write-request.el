@@ -46,8 +46,9 @@ REQUEST is a plist; the first three keys are required:
             or `markdown'
   :options  the answers, a list of plists: :label, a string; :value, any
             object; :kind, which is `allow', `always', `deny' or `other';
-            and :text, non-nil if a message may go along.  The label of an
-            `always' says what it will allow
+            and :text, non-nil if a message may go along, or `edited' if
+            that is the detail, a string, as the user edited it.  The
+            label of an `always' says what it will allow
   :questions  for the kind `question', a list of plists: :question, a
             string; :header, a word or nil; :options, a list of plists
             :label and :description, or nil if the answer is a text;
@@ -287,8 +288,16 @@ and the error is passed on."
       (unwind-protect
           (progn (funcall function value text)
                  (setq done t))
-        (todo-write-request--close request (if done outcome "withdrawn")
-                                   (and done answer) (and done text))))))
+        (todo-write-request--close
+         request (if done outcome "withdrawn") (and done answer)
+         ;; What was edited is the agent's plan, which it keeps.
+         (and done (not (eq 'edited (todo-write-request--takes request value))) text))))))
+
+(defun todo-write-request--takes (request value)
+  "Return the `:text' of the option of REQUEST that has VALUE."
+  (plist-get (seq-find (lambda (option) (equal value (plist-get option :value)))
+                       (plist-get request :options))
+             :text))
 
 (defun todo-write-request--meaning (request value text)
   "Return (OUTCOME . ANSWER), what VALUE with TEXT means for REQUEST.
@@ -303,7 +312,8 @@ or TEXT is no answer."
     (cond (option
            (cons (pcase (plist-get option :kind)
                    ('allow "allowed") ('always "always") ('deny "denied") (_ "answered"))
-                 (plist-get option :label)))
+                 (concat (plist-get option :label)
+                         (and text (eq 'edited (plist-get option :text)) " (edited)"))))
           ((and questions (todo-write-request--answers-p value questions))
            (cons "answered"
                  (vconcat (mapcar (pcase-lambda (`(,question . ,answer))

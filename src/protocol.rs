@@ -221,6 +221,9 @@ pub struct Decision {
     /// The mode that follows a plan: `default`, `acceptEdits` or `auto`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
+    /// The plan as the user edited it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
     /// A text for each question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<BTreeMap<String, String>>,

@@ -186,7 +186,9 @@ fn decision(input: &Value, choice: &Decision) -> Option<Value> {
                 Some(json!({"behavior": "allow", "updatedInput": input}))
             }
             "ExitPlanMode" => {
-                let plan = json!({"plan": given["plan"].as_str()?});
+                let text = given["plan"].as_str()?;
+                let edited = choice.plan.as_deref().filter(|plan| !plan.trim().is_empty());
+                let plan = json!({"plan": edited.unwrap_or(text)});
                 // Without one, Claude Code goes back to the mode before the plan, perhaps to auto.
                 let mode = choice.mode.as_deref().filter(|mode| MODES.contains(mode))?;
                 let change = json!({"type": "setMode", "mode": mode, "destination": "session"});
@@ -313,6 +315,17 @@ mod tests {
                 Some(json!({"behavior": "allow", "updatedInput": plan, "updatedPermissions": change}))
             );
         }
+    }
+
+    #[test]
+    fn a_plan_is_approved_as_the_user_edited_it() {
+        let input = json!({"tool_name": "ExitPlanMode", "tool_input": {"plan": "# Plan"}});
+        for (edited, approved) in [("# Mine\n", "# Mine\n"), (" \n", "# Plan")] {
+            let choice = json!({"behavior": "allow", "mode": "default", "plan": edited});
+            assert_eq!(decision(&input, &choice).unwrap()["updatedInput"], json!({"plan": approved}));
+        }
+        let without_mode = json!({"behavior": "allow", "plan": "# Mine"});
+        assert_eq!(decision(&input, &without_mode), None);
     }
 
     #[test]

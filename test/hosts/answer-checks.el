@@ -15,6 +15,7 @@
 
 (require 'claude-checks)
 (require 'review-helper)
+(require 'todo-write-answer-plan)
 (require 'todo-write-mcp-helper)
 (require 'todo-write-permission)
 (require 'todo-write-plugin)
@@ -299,6 +300,78 @@ Then answer `answer-checks--question'."
     (claude-checks-turn-ends)
     (should (equal '("Plan it now?" "Approve the plan?" "Approve the plan?")
                    (reverse answer-checks--asked)))))
+
+;; The user's part is done by the commands of the buffer that shows the plan.
+(defun answer-checks--in-the-plan (function)
+  "Show the plan that an agent asks for, and call FUNCTION in that buffer.
+All keys count, and its end was read."
+  (let ((request (answer-checks--request "Approve the plan")))
+    (save-window-excursion
+      (todo-write-answer (plist-get request :thread))
+      (with-current-buffer todo-write-answer-buffer
+        (setq-local todo-write-answer--end-seen t)
+        (let ((todo-write-answer-keys-counts t))
+          (funcall function))))))
+
+(defun answer-checks--plan-steps (&rest steps)
+  "Return STEPS after those of a model that plans, and asks twice for approval."
+  (append (list (list answer-checks--question)
+                '(("ExitPlanMode" :none nil))
+                '(("ExitPlanMode" :none nil)))
+          steps))
+
+(ert-deftest answer-checks-a-plan-commented-and-approved-as-edited ()
+  (answer-checks-with-claude (answer-checks--plan-steps
+                              '(("Write" :file_path "rake.txt" :content "Raked\n"))
+                              "Never said.")
+      (:arguments '("--permission-mode" "plan" "Plan it"))
+    (answer-checks--write-plan "# Plan\n1. Rake\n2. Water\n")
+    (answer-checks--in-the-plan
+     (lambda ()
+       (goto-char (point-min))
+       (search-forward "2. Water")
+       (cl-letf (((symbol-function 'read-string) (lambda (&rest _) "With the can")))
+         (todo-write-answer-comment))
+       (todo-write-answer-no)))
+    (answer-checks--says (regexp-quote "> 2. Water\\nWith the can"))
+    (answer-checks--in-the-plan
+     (lambda ()
+       (todo-write-answer-edit)
+       (goto-char (point-max))
+       (insert "3. Sweep by hand\n")
+       (todo-write-answer-edit-done)
+       (setq-local todo-write-answer--end-seen t)
+       (setq todo-write-answer-keys-counts t)
+       (todo-write-answer-yes)))
+    (answer-checks--says "Approved Plan (edited by user)[^\n]*3\\. Sweep by hand")
+    (answer-checks--says "\"planWasEdited\":true")
+    ;; Edits are still asked for.
+    (answer-checks--answer (answer-checks--request "\\`Write: .*rake.txt") 'deny)
+    (claude-checks-turn-ends)
+    (should-not (file-exists-p (answer-checks--file "rake.txt")))))
+
+(ert-deftest answer-checks-the-mode-after-a-plan-is-the-one-that-its-label-says ()
+  (pcase-dolist (`(,label ,shown) '(("ask before each edit" nil)
+                                    ("accept all edits" "accept edits on")
+                                    ("auto mode" "auto mode on")))
+    (ert-info (label)
+      (answer-checks-with-claude (list (list answer-checks--question)
+                                       '(("ExitPlanMode" :none nil))
+                                       (list answer-checks--question)
+                                       "Done.")
+          (:arguments '("--permission-mode" "plan" "Plan it"))
+        (answer-checks--write-plan "# Plan\n1. Rake\n")
+        (let ((request (answer-checks--request "Approve the plan")))
+          (should (todo-write-answer-request
+                   (plist-get request :thread) (plist-get request :id)
+                   (plist-get (seq-find (lambda (option)
+                                          (string-match-p label (plist-get option :label)))
+                                        (plist-get request :options))
+                              :value))))
+        (answer-checks--request "Plan it now")
+        (if shown
+            (claude-checks-wait-for shown)
+          (should-not (string-match-p "\\(?:accept edits\\|auto mode\\) on" (claude-checks-written))))))))
 
 (ert-deftest answer-checks-an-edit-shows-its-diff ()
   (answer-checks-with-claude (list '(("Read" :file_path "a.txt"))

@@ -287,6 +287,7 @@ What acp.el would do is done by replaying a record."
                           (push (list todo-write-acp-tests--id (plist-get args :on-success)
                                       (plist-get args :on-failure))
                                 todo-write-acp-tests--callbacks)))
+                       ((symbol-function 'shell-maker-busy) (lambda () t))
                        ((symbol-function 'agent-shell--update-header-and-mode-line)
                         #'ignore))
                (let ((,client (list (cons :context-buffer (current-buffer))
@@ -445,6 +446,18 @@ What acp.el would do is done by replaying a record."
      (todo-write-acp-connect ,client nil "s")
      (apply #'todo-write-acp-tests--ask ,call)
      ,@body))
+
+(ert-deftest todo-write-acp-comments-on-a-plan-become-the-next-prompt ()
+  (let (queued)
+    (cl-letf (((symbol-function 'agent-shell-queue-request) (lambda (text) (push text queued))))
+      (todo-write-acp-tests--asking client '((rawInput (plan . "# Plan")))
+        (let ((request (car (todo-write-requests "acp:s"))))
+          (should (equal '(nil nil t) (mapcar (lambda (option) (plist-get option :text))
+                                              (plist-get request :options))))
+          (setq todo-write-agent-shell--responders
+                (list (cons 7 (lambda (option) (push option queued)))))
+          (todo-write-answer-request "acp:s" (plist-get request :id) "n" "> # Plan\nShorter")
+          (should (equal '("> # Plan\nShorter" "n") queued)))))))
 
 (ert-deftest todo-write-acp-shows-what-a-permission-is-about ()
   (pcase-dolist (`(,call ,kind ,format ,detail)

@@ -13,6 +13,7 @@
 
 (require 'todo-write-test-helper)
 (require 'todo-write-answer)
+(require 'todo-write-answer-plan)
 
 (defun todo-write-answer-tests--shown (text &optional format)
   "Return TEXT as it is shown, without properties."
@@ -132,8 +133,8 @@
      (unwind-protect
          (save-window-excursion
            (todo-write-answer)
-           (with-current-buffer todo-write-answer--buffer ,@body))
-       (kill-buffer todo-write-answer--buffer)
+           (with-current-buffer todo-write-answer-buffer ,@body))
+       (kill-buffer todo-write-answer-buffer)
        (todo-write-withdraw "a" "1"))))
 
 (ert-deftest todo-write-answer-leaves-the-display-of-bidirectional-text-to-emacs ()
@@ -198,7 +199,7 @@
       (search-forward "Answer 12.")
       (goto-char (line-beginning-position))
       (forward-button 1)
-      (let ((todo-write-answer--counts t))
+      (let ((todo-write-answer-keys-counts t))
         (push-button)))
     (should (equal given '(("Which?" . "Answer 12."))))))
 
@@ -272,7 +273,7 @@
                         :options '((:label "Yes" :value t :kind allow)))
     (unwind-protect
         (save-window-excursion
-          (switch-to-buffer todo-write-answer--buffer)
+          (switch-to-buffer todo-write-answer-buffer)
           (todo-write-answer-mode)
           (setq todo-write-answer--request (car (todo-write-requests))
                 todo-write-answer--detail (todo-write-request-detail todo-write-answer--request))
@@ -285,7 +286,7 @@
             (should (= start (window-start)))
             (should (= point (point))))
           (should-error (clone-buffer)))
-      (kill-buffer todo-write-answer--buffer)
+      (kill-buffer todo-write-answer-buffer)
       (todo-write-withdraw "a" "1"))))
 
 (ert-deftest todo-write-answer-chooses-nothing-by-a-key-without-a-number ()
@@ -296,11 +297,11 @@
                                      (:label "There" :value there :kind other))
                           :answer (lambda (value _) (setq given value)))
       (unwind-protect
-          (with-current-buffer (get-buffer-create todo-write-answer--buffer)
+          (with-current-buffer (get-buffer-create todo-write-answer-buffer)
             (todo-write-answer-mode)
             (setq todo-write-answer--request (car (todo-write-requests))
                   todo-write-answer--end-seen t)
-            (let ((todo-write-answer--counts t))
+            (let ((todo-write-answer-keys-counts t))
               (dolist (event '(?\r ?0 ?9 (mouse-1 nil)))
                 (let ((last-command-event event))
                   (should-error (todo-write-answer-choose) :type 'user-error)))
@@ -308,7 +309,7 @@
               (let ((last-command-event ?2))
                 (todo-write-answer-choose))
               (should (eq given 'there))))
-        (kill-buffer todo-write-answer--buffer)
+        (kill-buffer todo-write-answer-buffer)
         (todo-write-withdraw "a" "1")))))
 
 (ert-deftest todo-write-answer-changes-an-answer-before-all-are-given ()
@@ -324,7 +325,7 @@
               (todo-write-answer "a")
               (cl-flet ((press (key)
                           (setq todo-write-answer--end-seen t)
-                          (let ((todo-write-answer--counts t) (last-command-event key))
+                          (let ((todo-write-answer-keys-counts t) (last-command-event key))
                             (call-interactively (key-binding (string key))))))
                 (should-error (press ?u) :type 'user-error)
                 (press ?1)
@@ -334,8 +335,8 @@
                 (press ?2)
                 (press ?1)
                 (should (equal given '(("Which?" . "Ash") ("When?" . "Now"))))))
-          (when (get-buffer todo-write-answer--buffer)
-            (kill-buffer todo-write-answer--buffer))
+          (when (get-buffer todo-write-answer-buffer)
+            (kill-buffer todo-write-answer-buffer))
           (todo-write-withdraw "a" "1"))))))
 
 (ert-deftest todo-write-answer-says-that-nothing-is-asked ()
@@ -397,6 +398,96 @@
       (cl-letf (((symbol-function 'todo-write-agents-pid) (lambda (_) nil)))
         (should (string-prefix-p (concat name " does not tell what it asks; look there")
                                  (todo-write-answer-tests--refers thread)))))))
+
+;;; Plans
+
+(defmacro todo-write-answer-tests--with-plan (&rest body)
+  "Run BODY in the buffer that asks for the approval of a plan.
+`given' is the list of the answer's value and text."
+  (declare (debug t))
+  `(let (given)
+     (todo-write-answer-tests--drawn
+         (list :kind 'plan :title "Approve the plan?" :detail "# Plan\n\n1. Rake\n2. Water"
+               :format 'markdown :answer (lambda (value text) (setq given (list value text)))
+               :options '((:label "Approve, and ask" :value ask :kind allow :text edited)
+                          (:label "Approve, and accept" :value accept :kind always :text edited)
+                          (:label "Approve, and auto" :value auto :kind always :text edited)
+                          (:label "Keep planning" :value no :kind deny :text t)))
+       (setq todo-write-answer--end-seen t)
+       (let ((todo-write-answer-keys-counts t)) ,@body))))
+
+(defun todo-write-answer-tests--comment (line text &optional lines)
+  "Comment TEXT on LINE of the plan, or on LINES lines from there."
+  (goto-char (point-min))
+  (search-forward line)
+  (when lines
+    (set-mark (line-beginning-position))
+    (forward-line (1- lines))
+    (end-of-line)
+    (activate-mark))
+  (let ((transient-mark-mode t))
+    (cl-letf (((symbol-function 'read-string) (lambda (&rest _) text)))
+      (call-interactively #'todo-write-answer-comment))))
+
+(ert-deftest todo-write-answer-comments-on-a-plan-go-along-with-a-no ()
+  (todo-write-answer-tests--with-plan
+   (todo-write-answer-tests--comment "1. Rake" "Both at once" 2)
+   (todo-write-answer-tests--comment "# Plan" "Not mine")
+   (should (string-search "Not mine" (buffer-string)))
+   (todo-write-answer-change)
+   (should-not (string-search "Not mine" (buffer-string)))
+   ;; An approval would lose them.
+   (should-error (todo-write-answer-yes) :type 'user-error)
+   (should-not given)
+   (todo-write-answer-no)
+   (should (equal given '(no "> 1. Rake\n> 2. Water\nBoth at once")))))
+
+(ert-deftest todo-write-answer-comments-only-on-lines-of-the-plan ()
+  (todo-write-answer-tests--with-plan
+   (dolist (line '("Approve the plan?" "Keep planning"))
+     (should-error (todo-write-answer-tests--comment line "Why?") :type 'user-error))
+   (should-error (todo-write-answer-tests--comment "2. Water" "Why?" 4) :type 'user-error)
+   (should-not todo-write-answer-comments)))
+
+(ert-deftest todo-write-answer-a-plan-is-approved-as-edited-after-it-was-shown ()
+  (todo-write-answer-tests--with-plan
+   (todo-write-answer-edit)
+   (should (equal "# Plan\n\n1. Rake\n2. Water" (buffer-string)))
+   (goto-char (point-max))
+   (insert "\n3. Sweep\u202e")
+   (todo-write-answer-edit-done)
+   (should-not given)
+   (should (eq major-mode 'todo-write-answer-mode))
+   (should (string-search "3. Sweep\\u202e" (buffer-string)))
+   ;; It is read anew.
+   (setq todo-write-answer--end-seen nil todo-write-answer-keys-counts t)
+   (should-error (todo-write-answer-yes) :type 'user-error)
+   (setq todo-write-answer--end-seen t)
+   (todo-write-answer-yes)
+   (should (equal given '(ask "# Plan\n\n1. Rake\n2. Water\n3. Sweep\u202e")))))
+
+(ert-deftest todo-write-answer-an-edited-plan-goes-along-with-keep-planning ()
+  (todo-write-answer-tests--with-plan
+   (todo-write-answer-edit-to "# Mine")
+   (setq todo-write-answer-keys-counts t)
+   (todo-write-answer-no)
+   (should (equal given '(no "The plan as the user edited it:\n# Mine")))))
+
+(ert-deftest todo-write-answer-an-edit-that-changes-nothing-is-none ()
+  (todo-write-answer-tests--with-plan
+   (todo-write-answer-edit)
+   (todo-write-answer-edit-done)
+   (setq todo-write-answer--end-seen t todo-write-answer-keys-counts t)
+   (todo-write-answer-yes)
+   (should (equal given '(ask nil)))))
+
+(ert-deftest todo-write-answer-nothing-but-a-plan-takes-comments-and-edits ()
+  (todo-write-answer-tests--drawn
+      (list :detail "ls" :format 'shell
+            :options '((:label "Yes" :value t :kind allow)
+                       (:label "No" :value nil :kind deny :text t)))
+    (should-error (todo-write-answer-tests--comment "ls" "Why?") :type 'user-error)
+    (should-error (todo-write-answer-edit) :type 'user-error)))
 
 (provide 'todo-write-answer-tests)
 ;;; todo-write-answer-tests.el ends here

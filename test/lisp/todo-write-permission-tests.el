@@ -220,6 +220,14 @@ FIELDS are further ones of the hook's input, :subagent and :source."
                      (todo-write-permission-tests--answer
                       hook '(:behavior "allow" :mode "acceptEdits")))))))
 
+(ert-deftest todo-write-permission-a-plan-is-approved-as-edited-in-each-mode ()
+  (dolist (mode '("default" "acceptEdits" "auto"))
+    (todo-write-permission-tests--with
+      (let ((hook (todo-write-permission-tests--ask "ExitPlanMode" '(:plan "# Plan"))))
+        (should (equal (list :behavior "allow" :mode mode :plan "# Mine")
+                       (todo-write-permission-tests--answer
+                        hook (list :behavior "allow" :mode mode) "# Mine")))))))
+
 (ert-deftest todo-write-permission-a-plan-without-a-text-is-for-the-terminal ()
   (todo-write-permission-tests--with
     (todo-write-permission-tests--ask "ExitPlanMode" (make-hash-table))

@@ -1,0 +1,130 @@
+;;; todo-write-answer-plan.el --- Comment on a plan, and edit it  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; An agent asks whether its plan is approved, and *todo-write-request* shows the plan; see
+;; todo-write-answer.el.  There, `c' adds a comment on the lines of the region or at point,
+;; which goes along with "keep planning", and `e' edits the plan's text, which is approved
+;; as edited.  Neither answers anything.
+
+;;; Code:
+
+(require 'subr-x)
+(require 'todo-write-answer)
+(require 'todo-write-menu)
+
+(defconst todo-write-answer-plan--most-comments 50
+  "Maximum number of comments on a plan.")
+
+(defconst todo-write-answer-plan--most-quoted 4000
+  "Maximum number of characters of lines that a comment quotes.")
+
+(defconst todo-write-answer-plan--most-bytes 500000
+  "Maximum size of an edited plan, which must fit into a message.")
+
+;;; Comments
+
+(defun todo-write-answer-comment ()
+  "Comment on the line of the plan at point, or on those of the region.
+The comment goes along with \"keep planning\", with the lines it is about."
+  (interactive nil todo-write-answer-mode)
+  (todo-write-menu-require 'todo-write-answer-mode)
+  (let* ((request (todo-write-answer-shown))
+         (quote (todo-write-answer-plan--lines))
+         (buffer (current-buffer)))
+    (unless (todo-write-answer-comment-p)
+      (user-error "No comment can go along with an answer to this"))
+    (unless quote
+      (user-error "Go to a line of the plan first"))
+    (when (length> todo-write-answer-comments (1- todo-write-answer-plan--most-comments))
+      (user-error "These are enough comments"))
+    (let ((text (string-trim (read-string "Comment: "))))
+      (when (string-empty-p text)
+        (user-error "The comment is empty"))
+      (todo-write-answer-return buffer request)
+      (deactivate-mark)
+      (push (cons quote text) todo-write-answer-comments)
+      (todo-write-answer-redraw))))
+
+(defun todo-write-answer-plan--lines ()
+  "Return the lines of the region, else that at point, or nil outside of the plan."
+  (let* ((region (use-region-p))
+         (start (save-excursion
+                  (goto-char (if region (region-beginning) (point)))
+                  (line-beginning-position)))
+         (end (save-excursion
+                (goto-char (if region (region-end) (point)))
+                (if (and region (bolp) (> (point) start)) (1- (point)) (line-end-position)))))
+    (when (and (not (text-property-not-all start end 'todo-write-answer-detail t))
+               (get-text-property start 'todo-write-answer-detail))
+      (let ((text (buffer-substring-no-properties
+                   start (min end (+ start todo-write-answer-plan--most-quoted)))))
+        (and (not (string-blank-p text)) text)))))
+
+;;; Editing
+
+(defvar-local todo-write-answer-plan--request nil
+  "The request whose plan this buffer has.")
+
+(defvar todo-write-answer-edit-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map (kbd "C-c C-c") #'todo-write-answer-edit-done)
+    (define-key map (kbd "C-c C-k") #'todo-write-answer-edit-cancel)
+    map)
+  "Keymap of `todo-write-answer-edit-mode'.")
+
+(define-derived-mode todo-write-answer-edit-mode text-mode "Plan"
+  "Major mode of an agent's plan that the user edits before approving it.
+
+\\{todo-write-answer-edit-mode-map}"
+  :interactive nil
+  (setq header-line-format " C-c C-c takes this text, which a yes then approves; C-c C-k cancels")
+  (todo-write-menu-begin-mode))
+
+(defun todo-write-answer-edit ()
+  "Edit the text of the plan.
+It is approved as edited, after it was shown once more: this answers
+nothing."
+  (interactive nil todo-write-answer-mode)
+  (todo-write-menu-require 'todo-write-answer-mode)
+  (let ((request (todo-write-answer-shown))
+        (text (or (todo-write-answer-editable)
+                  (user-error "This cannot be edited here"))))
+    (pop-to-buffer (get-buffer-create "*todo-write-plan*")
+                   '(display-buffer-below-selected))
+    ;; One that was begun is not lost.
+    (unless (eq request todo-write-answer-plan--request)
+      (erase-buffer)
+      (insert (substring-no-properties text))
+      (goto-char (point-min))
+      (todo-write-answer-edit-mode)
+      (setq todo-write-answer-plan--request request))))
+
+(defun todo-write-answer-edit-done ()
+  "Show the request again, with the text of this buffer as its plan."
+  (interactive nil todo-write-answer-edit-mode)
+  (todo-write-menu-require 'todo-write-answer-edit-mode)
+  (let ((text (buffer-substring-no-properties (point-min) (point-max)))
+        (request todo-write-answer-plan--request)
+        (buffer (get-buffer todo-write-answer-buffer)))
+    (when (string-blank-p text)
+      (user-error "The plan is empty"))
+    (when (> (string-bytes text) todo-write-answer-plan--most-bytes)
+      (user-error "The plan is larger than %d bytes" todo-write-answer-plan--most-bytes))
+    (unless (and buffer (eq request (with-current-buffer buffer (todo-write-answer-shown))))
+      (user-error "This plan is not shown now; M-x todo-write-answer shows what is asked"))
+    (quit-window t)
+    (pop-to-buffer buffer)
+    (todo-write-answer-edit-to text)))
+
+(defun todo-write-answer-edit-cancel ()
+  "Leave the plan as it was."
+  (interactive nil todo-write-answer-edit-mode)
+  (todo-write-menu-require 'todo-write-answer-edit-mode)
+  (quit-window t))
+
+(provide 'todo-write-answer-plan)
+;;; todo-write-answer-plan.el ends here
