@@ -317,7 +317,15 @@ fn changes(files: Value) -> Value {
 }
 
 fn decision(behavior: Behavior) -> Decision {
-    Decision { behavior, suggestion: None, mode: None, answers: None, message: None, interrupt: false }
+    Decision {
+        behavior,
+        suggestion: None,
+        mode: None,
+        plan: None,
+        answers: None,
+        message: None,
+        interrupt: false,
+    }
 }
 
 #[test]
