@@ -33,6 +33,8 @@
            "env_key = \"MOCK_KEY\"\nwire_api = \"responses\"\nsupports_websockets = false\n")
    nil (expand-file-name ".codex/config.toml" codex-checks-home) nil 'silent))
 
+(defvar codex-answer--arguments '("Go on") "Arguments of Codex.")
+
 (defun codex-answer--start ()
   "Start Codex in a terminal."
   (let ((process-environment (append '("MOCK_KEY=test-key") (hosts-environment codex-checks-home)))
@@ -41,7 +43,8 @@
       (term-mode)
       (setq term-width 110 term-height 40
             default-directory codex-checks-folder)
-      (term-exec buffer "codex" (expand-file-name "codex" hosts-bin) nil '("Go on"))
+      (term-exec buffer "codex" (expand-file-name "codex" hosts-bin) nil
+                 codex-answer--arguments)
       (setq codex-checks-process (get-buffer-process buffer))
       (set-process-query-on-exit-flag codex-checks-process nil))))
 
@@ -49,11 +52,14 @@
   "End the daemon and its updater that Codex has started in the home of the check."
   (dolist (file (directory-files-recursively (expand-file-name ".codex" codex-checks-home)
                                              "\\`daemon.*\\.pid\\'"))
-    (let ((pid (with-temp-buffer
-                 (insert-file-contents file)
-                 (plist-get (json-parse-buffer :object-type 'plist) :pid))))
-      (when (and (integerp pid) (< 1 pid))
-        (signal-process pid 'kill)))))
+    (let (pid)
+      (todo-write-test-wait
+       (lambda ()
+         (with-temp-buffer
+           (insert-file-contents file)
+           (when (re-search-forward "\"pid\":\\([1-9][0-9]*\\)" nil t)
+             (setq pid (string-to-number (match-string 1)))))))
+      (signal-process pid 'kill))))
 
 (defun codex-answer--wait (what condition)
   "Wait until CONDITION holds; WHAT names it."
@@ -113,13 +119,20 @@
   "Wait until no request is open."
   (codex-answer--wait "the end of the request" (lambda () (null (todo-write-requests)))))
 
+(defun codex-answer--shows-p (regexp)
+  "Return non-nil if the terminal shows REGEXP."
+  (with-current-buffer (process-buffer codex-checks-process)
+    (save-excursion
+      (goto-char (point-min))
+      (re-search-forward regexp nil t))))
+
 (defun codex-answer--says (regexp)
   "Wait until the terminal shows REGEXP."
-  (codex-answer--wait regexp
-                      (lambda () (with-current-buffer (process-buffer codex-checks-process)
-                                   (save-excursion
-                                     (goto-char (point-min))
-                                     (re-search-forward regexp nil t))))))
+  (codex-answer--wait regexp (lambda () (codex-answer--shows-p regexp))))
+
+(defun codex-answer--press (keys)
+  "Send KEYS to the terminal."
+  (process-send-string codex-checks-process keys))
 
 (defun codex-answer--exists-p (name)
   "Return non-nil if the file NAME is in the project."
@@ -152,6 +165,128 @@
     (codex-answer--says "I may not\\.")
     (should-not (codex-answer--exists-p "one"))
     (codex-answer--gone)))
+
+;; What the answer says, it does.
+
+(ert-deftest codex-answer-always ()
+  (codex-answer-with (list (codex-answer--command "touch one") (codex-answer--command "touch two")
+                           (list :text "All done."))
+    (let ((request (codex-answer--request "\\`Command: .*touch one")))
+      (should (member (format-message "Always allow commands that begin with `touch' in all projects")
+                      (mapcar (lambda (option) (plist-get option :label))
+                              (plist-get request :options))))
+      (codex-answer--answer request 'always))
+    (codex-answer--says "All done\\.")
+    (should (and (codex-answer--exists-p "one") (codex-answer--exists-p "two")))
+    (should (string-search "prefix_rule(pattern=[\"touch\"], decision=\"allow\")"
+                           (with-temp-buffer
+                             (insert-file-contents
+                              (expand-file-name ".codex/rules/default.rules" codex-checks-home))
+                             (buffer-string))))))
+
+(ert-deftest codex-answer-deny-with-a-message ()
+  (codex-answer-with (list (codex-answer--command "touch one")
+                           (codex-checks-gate "one")
+                           (list :text "I may not."))
+    (codex-answer--answer (codex-answer--request "\\`Command: .*touch one") 'deny "Use make check")
+    (codex-checks-says "Use make check")
+    (write-region "" nil (expand-file-name "one.gate" codex-checks-folder) nil 'silent)
+    (codex-answer--says "I may not\\.")
+    (should-not (codex-answer--exists-p "one"))))
+
+(ert-deftest codex-answer-stop-the-turn ()
+  (codex-answer-with (list (codex-answer--command "touch one") (list :text "Never said."))
+    (codex-answer--answer (codex-answer--request "\\`Command: .*touch one") 'other)
+    (codex-checks-says "turn_aborted")
+    (codex-answer--gone)
+    (should-not (codex-answer--exists-p "one"))))
+
+(ert-deftest codex-answer-a-change-of-files ()
+  (codex-answer-with (list (codex-checks-patch "*** Add File: new.txt" "+hello")
+                           (list :text "All done."))
+    (let ((request (codex-answer--request "\\`Change: .*/new\\.txt\\'")))
+      (should (eq 'diff (plist-get request :format)))
+      (should (string-search "new.txt\n@@ -0,0 +1,1 @@\n+hello\n" (todo-write-request-detail request)))
+      (should-not (codex-answer--exists-p "new.txt"))
+      (codex-answer--answer request 'allow))
+    (codex-answer--says "All done\\.")
+    (should (codex-answer--exists-p "new.txt"))))
+
+(ert-deftest codex-answer-a-question ()
+  (let ((codex-answer--arguments nil))
+    (codex-answer-with
+        (list (codex-checks-call
+               "request_user_input"
+               :questions [(:id "colour" :header "Colour" :question "Which colour?"
+                            :options [(:label "Red" :description "warm")
+                                      (:label "Blue" :description "cold")])])
+              (list :text "Thanks."))
+      (codex-answer--says "for shortcuts")
+      ;; In plan mode, it may ask.  Keys are lost while it starts.
+      (let ((pressed 0))
+        (codex-answer--wait
+         "plan mode" (lambda ()
+                       (or (codex-answer--shows-p "Plan mode")
+                           (when (< 3 (- (float-time) pressed))
+                             (setq pressed (float-time))
+                             (codex-answer--press "\e[Z")
+                             nil)))))
+      (codex-answer--press "Go on")
+      (codex-answer--says "Go on")
+      (codex-answer--press "\r")
+      (let ((request (codex-answer--request "\\`Which colour\\?\\'")))
+        (should (todo-write-answer-request (plist-get request :thread) (plist-get request :id)
+                                           '(("Which colour?" . "Blue")))))
+      (codex-checks-says "answers[^ ]*colour[^ ]*answers[^ ]*Blue")
+      (codex-answer--says "Thanks\\."))))
+
+;; The first answer counts, and the request goes with what it is about.
+
+(ert-deftest codex-answer-the-terminal-first ()
+  (codex-answer-with (list (codex-answer--command "touch one") (list :text "All done."))
+    (codex-answer--request "\\`Command: .*touch one")
+    (codex-answer--says "Yes, proceed")
+    (codex-answer--press "y")
+    (codex-answer--gone)
+    (codex-answer--says "All done\\.")
+    (should (codex-answer--exists-p "one"))))
+
+(ert-deftest codex-answer-without-an-answer-the-terminal-answers ()
+  (codex-answer-with (list (codex-answer--command "touch one") (list :text "All done."))
+    (codex-answer--request "\\`Command: .*touch one")
+    (todo-write-mcp-mode -1)
+    (should-not (todo-write-requests))
+    (codex-answer--says "Yes, proceed")
+    (should-not (codex-answer--exists-p "one"))
+    (codex-answer--press "y")
+    (codex-answer--says "All done\\.")
+    (should (codex-answer--exists-p "one"))))
+
+(ert-deftest codex-answer-emacs-comes-back ()
+  (codex-answer-with (list (codex-answer--command "touch one") (list :text "All done."))
+    (codex-answer--request "\\`Command: .*touch one")
+    (todo-write-mcp-mode -1)
+    (should-not (todo-write-requests))
+    (todo-write-mcp-mode)
+    (codex-answer--answer (codex-answer--request "\\`Command: .*touch one") 'allow)
+    (codex-answer--says "All done\\.")
+    (should (codex-answer--exists-p "one"))))
+
+(ert-deftest codex-answer-the-daemon-is-killed ()
+  (codex-answer-with (list (codex-answer--command "touch one") (list :text "Never said."))
+    (codex-answer--request "\\`Command: .*touch one")
+    (codex-answer--stop-daemon)
+    (codex-answer--gone)
+    (should-not (codex-answer--exists-p "one"))))
+
+(ert-deftest codex-answer-the-terminal-is-killed ()
+  (codex-answer-with (list (codex-answer--command "touch one") (list :text "All done."))
+    (let ((request (codex-answer--request "\\`Command: .*touch one")))
+      (delete-process codex-checks-process)
+      ;; Its daemon goes on, and still asks.
+      (codex-answer--answer request 'allow)
+      (codex-answer--wait "one" (lambda () (codex-answer--exists-p "one")))
+      (codex-answer--gone))))
 
 (provide 'codex-answer-checks)
 ;;; codex-answer-checks.el ends here
