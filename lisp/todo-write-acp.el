@@ -20,6 +20,7 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'todo-write)
+(require 'todo-write-acp-request)
 (require 'todo-write-acp-work)
 (require 'todo-write-host)
 (require 'todo-write-request)
@@ -294,6 +295,10 @@ Its plans stay and are paused for REASON, a string."
   "Functions called with a client and a request that it is about to send.
 A host whose clients are its own connects them here.")
 
+(defvar todo-write-acp-filter-functions nil
+  "Functions called with a client and a request that it is about to send.
+Each returns the request that is sent instead, or the same one.")
+
 (defun todo-write-acp-advise ()
   "Advise acp.el, which has no hooks, while this package needs to hear of it."
   (if (or todo-write-acp-send-functions (todo-write-acp-clients))
@@ -359,6 +364,7 @@ The adapters of Claude Code and Codex use the ids of their transcripts."
   (todo-write-core-for-host "ACP"
     (run-hook-with-args 'todo-write-acp-send-functions
                         (plist-get args :client) (plist-get args :request)))
+  (setq args (todo-write-acp--filter args))
   (let ((link (todo-write-acp--link (plist-get args :client)))
         (request (plist-get args :request)))
     (if (and link (not (plist-get args :sync))
@@ -367,6 +373,14 @@ The adapters of Claude Code and Codex use the ids of their transcripts."
                (todo-write-acp--session link (todo-write-json-get request "params"))
                send args)
       (apply send args))))
+
+(defun todo-write-acp--filter (args)
+  "Return ARGS of `acp-send-request' with the request that is to be sent."
+  (let ((client (plist-get args :client)) (request (plist-get args :request)))
+    (todo-write-core-for-host "ACP"
+      (dolist (function todo-write-acp-filter-functions)
+        (setq request (funcall function client request))))
+    (plist-put (copy-sequence args) :request request)))
 
 (cl-defun todo-write-acp--send-prompt (link thread send &rest args
                                        &key client request on-success on-failure
@@ -468,11 +482,11 @@ acp.el before version 0.13 does not call back in that case."
 
 (defun todo-write-acp--handle-request (client link request)
   "Let the user answer REQUEST, a message to LINK of CLIENT.
-Requests for other things than a permission are ignored."
+Requests for other things than a permission or a form are ignored."
   (let ((id (todo-write-json-get request "id")))
     (cond ((not (and (todo-write-acp--link-buffer link)
-                     (equal (todo-write-json-get request "method")
-                            "session/request_permission"))))
+                     (member (todo-write-json-get request "method")
+                             '("session/request_permission" "elicitation/create")))))
           ;; The client's own handler may have answered it already.
           ((member id (todo-write-acp--link-answered link))
            (setf (todo-write-acp--link-answered link)
@@ -480,8 +494,10 @@ Requests for other things than a permission are ignored."
           (t
            (let* ((params (todo-write-json-get request "params"))
                   (thread (todo-write-acp--session link params)))
-             (push (cons id thread) (todo-write-acp--link-asked link))
-             (todo-write-acp--ask client link thread id params))))))
+             (if (equal "elicitation/create" (todo-write-json-get request "method"))
+                 (todo-write-acp--ask-form client link thread id params)
+               (push (cons id thread) (todo-write-acp--link-asked link))
+               (todo-write-acp--ask client link thread id params)))))))
 
 (defun todo-write-acp--ask (client link thread id params)
   "Make a request of THREAD from PARAMS of the permission request ID.
@@ -489,7 +505,7 @@ LINK is that of CLIENT."
   (let* ((call (todo-write-json-get params "toolCall"))
          (title (todo-write-json-get call "title"))
          (buffer (todo-write-acp--link-buffer link))
-         (about (todo-write-acp--detail call))
+         (about (todo-write-acp-request-permission call))
          ;; The protocol has no message with a no.  The answer ends the turn.
          (draft (and (eq 'plan (plist-get about :kind)) (todo-write-host-draft-in thread nil))))
     (apply #'todo-write-request
@@ -498,83 +514,47 @@ LINK is that of CLIENT."
            :title (if (stringp title) title "permission")
            :visit (lambda () (pop-to-buffer buffer))
            (append about
-                   (list :options (todo-write-acp--options (todo-write-json-get params "options")
+                   (list :options (todo-write-acp-request-options (todo-write-json-get params "options")
                                                            draft)
                          :answer (lambda (option text)
                                    (todo-write-acp--respond client link id option)
                                    (when text
                                      (todo-write-host-draft-in thread text))))))))
 
+(defun todo-write-acp--ask-form (client link thread id params)
+  "Make a request of THREAD from the form in PARAMS of the request ID.
+LINK is that of CLIENT.  A form that cannot be shown is refused.  One that
+the client shows itself is answered there."
+  (let* ((fields (todo-write-acp-request-form params))
+         (buffer (todo-write-acp--link-buffer link))
+         (ours (todo-write-acp-request-offered-p client))
+         (message (todo-write-json-get params "message")))
+    (cl-flet ((respond (result)
+                (todo-write-acp--send-response client `((:request-id . ,id) ,result))))
+      (if (and ours (stringp fields))
+          (respond `(:error . ((code . -32602) (message . ,fields))))
+        (push (cons id thread) (todo-write-acp--link-asked link))
+        (todo-write-request
+         thread
+         :id (todo-write-acp--request-id id)
+         :kind 'question
+         :title (if (and (stringp message) (not (string-blank-p message))) message "A form")
+         :questions (and ours fields)
+         :options '((:label "No answer" :value decline :kind deny))
+         :visit (lambda () (pop-to-buffer buffer))
+         :answer
+         (and ours
+              (lambda (value _text)
+                (unless (buffer-live-p (todo-write-acp--link-buffer link))
+                  (signal 'todo-write-error '("The agent no longer waits for this")))
+                (respond (if (eq value 'decline) '(:result . ((action . "decline")))
+                           `(:result . ((action . "accept")
+                                        (content . ,(todo-write-acp-request-content
+                                                     fields value)))))))))))))
+
 (defun todo-write-acp--request-id (id)
   "Return ID of a message as the id of a request."
   (format "acp-%s" id))
-
-(defun todo-write-acp--options (options draft)
-  "Return OPTIONS of a permission request as those of a request.
-Non-nil DRAFT means that a message with a no can be the next prompt."
-  (cl-loop for option in (todo-write-request-first options 'options)
-           for label = (todo-write-json-get option "name")
-           for value = (todo-write-json-get option "optionId")
-           when (and (stringp label) (stringp value))
-           collect (list :label label :value value
-                         :kind (pcase (todo-write-json-get option "kind")
-                                 ("allow_once" 'allow)
-                                 ("allow_always" 'always)
-                                 ("reject_once" 'deny)
-                                 (_ 'other))
-                         :text (and draft
-                                    (equal "reject_once" (todo-write-json-get option "kind"))))))
-
-(defun todo-write-acp--detail (call)
-  "Return what a request about CALL, a tool call, is about, a plist.
-It has the kind, the format and the detail, as for `todo-write-request'."
-  (let* ((input (todo-write-json-get call "rawInput"))
-         (fields (todo-write-json-fields input))
-         (content (todo-write-request-first (todo-write-json-get call "content") 'fields))
-         (diffs (seq-filter (lambda (part) (equal "diff" (todo-write-json-get part "type")))
-                            content))
-         (format (cond ((stringp (cdr (assoc "plan" fields))) 'markdown)
-                       (diffs 'diff)
-                       ((stringp (cdr (assoc "command" fields))) 'shell)
-                       (t 'text))))
-    `( ,@(todo-write-request-excess (max (length fields) (length content)) 'fields)
-       :kind ,(if (eq format 'markdown) 'plan 'permission)
-       :format ,format
-       :detail ,(lambda () (todo-write-acp--text format input content diffs)))))
-
-(defun todo-write-acp--text (format input content diffs)
-  "Return what a tool call with INPUT and CONTENT is about, as FORMAT.
-DIFFS are those parts of CONTENT that are diffs."
-  (let* (;; Some agents repeat a field of the input as text.
-         (texts (seq-difference (delq nil (mapcar #'todo-write-acp-work-text content))
-                                (mapcar #'cdr (todo-write-json-fields input))))
-         (others (and texts `(("text" . ,(string-join texts "\n"))))))
-    (cl-flet ((with-fields (name before)
-                (concat (todo-write-json-get input name)
-                        (todo-write-request-fields input before name)
-                        (todo-write-request-fields others before))))
-      (pcase format
-        ('markdown (with-fields "plan" "\n"))
-        ('shell (with-fields "command" "\n# "))
-        ('diff (concat (todo-write-acp--diffs diffs input)
-                       (todo-write-request-fields others "\n")))
-        (_ (string-trim-left
-            (string-join (cons (todo-write-request-fields input "\n") texts) "\n")))))))
-
-(defun todo-write-acp--diffs (parts input)
-  "Return PARTS of a tool call's content, diffs, and the other fields of its INPUT."
-  (let ((texts (mapcar (lambda (part)
-                         (mapcar (lambda (name)
-                                   (let ((text (todo-write-json-get part name)))
-                                     (if (stringp text) (todo-write-core-plain text) "")))
-                                 '("path" "oldText" "newText")))
-                       parts)))
-    (concat (todo-write-request-diff texts)
-            (apply #'todo-write-request-fields input "\n"
-                   (cl-loop for (name . value) in (todo-write-json-fields input)
-                            ;; Agents name the file and the texts of an edit in their own ways.
-                            when (member value (apply #'append texts))
-                            collect name)))))
 
 (declare-function acp-make-session-request-permission-response "ext:acp")
 (declare-function acp-send-response "ext:acp")
@@ -590,6 +570,10 @@ LINK is that of CLIENT.  A host that shows a dialog of its own answers."
        :client client
        :response (acp-make-session-request-permission-response
                   :request-id id :option-id option)))))
+
+(defun todo-write-acp--send-response (client response)
+  "Send RESPONSE, an alist as for acp.el, to the agent of CLIENT."
+  (acp-send-response :client client :response response))
 
 (cl-defun todo-write-acp--response-sent (&key client response &allow-other-keys)
   "Withdraw the request that RESPONSE of CLIENT answers."
@@ -614,9 +598,11 @@ has both texts."
            (update (todo-write-json-get params "update"))
            (thread (todo-write-acp--session link params)))
       (unless (todo-write-acp--followed-p thread)
-        (if (equal (todo-write-json-get update "sessionUpdate") "session_info_update")
-            (todo-write-acp--set-title thread (todo-write-json-get update "title"))
-          (todo-write-acp--update link thread update))))))
+        (cond ((equal (todo-write-json-get update "sessionUpdate") "session_info_update")
+               (todo-write-acp--set-title thread (todo-write-json-get update "title")))
+              ((equal "markdown" (todo-write-json-get update "plan" "type"))
+               (todo-write-acp-work-plan thread (todo-write-json-get update "plan")))
+              (t (todo-write-acp--update link thread update)))))))
 
 (defun todo-write-acp--set-title (thread title)
   "Make TITLE the title of THREAD, unless it has that title."

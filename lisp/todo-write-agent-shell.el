@@ -16,11 +16,16 @@
 ;; events (`agent-shell-subscribe-to') do not pass on the client.  The requests of the
 ;; client do not differ: the mode connects it, see todo-write-acp, when it sends the
 ;; first request about a session.
+;;
+;; With `todo-write-agent-shell-forms', the agents may ask by forms, which become
+;; requests.  A version of agent-shell that shows forms itself keeps them.
 
 ;;; Code:
 
+(require 'cl-lib)
 (require 'seq)
 (require 'todo-write-acp)
+(require 'todo-write-acp-request)
 (require 'todo-write-header-line)
 (require 'todo-write-host)
 (require 'todo-write-json)
@@ -29,6 +34,15 @@
 
 (defvar todo-write-agent-shell--responder nil
   "The user's own `agent-shell-permission-responder-function', or nil.")
+
+(defcustom todo-write-agent-shell-forms nil
+  "Whether agents in new shells may ask you by forms.
+Claude then has its tool AskUserQuestion, and other agents ask for texts,
+numbers and choices.  `\\[todo-write-answer]' shows what they ask.  This has no effect in a
+version of agent-shell that shows forms itself."
+  :group 'todo-write-hosts
+  :type 'boolean
+  :package-version '(todo-write . "0.2.0"))
 
 (declare-function agent-shell--update-header-and-mode-line "ext:agent-shell")
 (declare-function agent-shell-insert "ext:agent-shell")
@@ -47,20 +61,24 @@ line if `todo-write-header-line-mode' is on."
 (defun todo-write-agent-shell--switch-on ()
   "Connect the shells that are open, and those that are opened later."
   (add-hook 'todo-write-acp-send-functions #'todo-write-agent-shell--connect)
+  (add-hook 'todo-write-acp-filter-functions #'todo-write-agent-shell--offer)
   (todo-write-acp-advise)
   (todo-write-agent-shell--chain)
   (advice-add 'agent-shell--update-header-and-mode-line :after
               #'todo-write-agent-shell--add-plan)
+  (advice-add 'agent-shell--on-request :before-while #'todo-write-agent-shell--own-p)
   (add-hook 'agent-shell-mode-hook #'todo-write-agent-shell--set-header-host -90)
   (mapc #'todo-write-agent-shell--connect-open (todo-write-agent-shell--shells)))
 
 (defun todo-write-agent-shell--switch-off ()
   "Take away what `todo-write-agent-shell--switch-on' added."
   (remove-hook 'todo-write-acp-send-functions #'todo-write-agent-shell--connect)
+  (remove-hook 'todo-write-acp-filter-functions #'todo-write-agent-shell--offer)
   (todo-write-acp-advise)
   (todo-write-agent-shell--unchain)
   (advice-remove 'agent-shell--update-header-and-mode-line
                  #'todo-write-agent-shell--add-plan)
+  (advice-remove 'agent-shell--on-request #'todo-write-agent-shell--own-p)
   (remove-hook 'agent-shell-mode-hook #'todo-write-agent-shell--set-header-host)
   (mapc #'todo-write-agent-shell--disconnect (todo-write-agent-shell--shells)))
 
@@ -186,6 +204,24 @@ By then, CLIENT has its own subscriptions.  For
   (with-current-buffer shell
     (kill-local-variable 'todo-write-header-line-host)
     (agent-shell--update-header-and-mode-line)))
+
+;;; Forms
+
+(defun todo-write-agent-shell--offer (client request)
+  "Return REQUEST of CLIENT with the offer of forms, if that is wanted there."
+  (if (and todo-write-agent-shell-forms
+           (equal "initialize" (todo-write-json-get request "method"))
+           (todo-write-agent-shell--p (todo-write-json-get client "context-buffer")))
+      (todo-write-acp-offer-forms client request)
+    request))
+
+(cl-defun todo-write-agent-shell--own-p (&key state acp-request request &allow-other-keys)
+  "Return nil if this package answers a request to the shell of STATE.
+ACP-REQUEST or, in older versions, REQUEST is the message.  agent-shell
+would refuse it as an unknown one."
+  (not (and (equal "elicitation/create"
+                   (todo-write-json-get (or acp-request request) "method"))
+            (todo-write-acp-request-offered-p (todo-write-json-get state "client")))))
 
 ;;; Header line
 
