@@ -12,6 +12,9 @@
 ;; `M-x todo-write-tell' gives a working agent a message in the same ways, and so do the
 ;; comments of a review.  The plan keeps them until the agent was told.
 ;;
+;; Codex needs no hook: a thread of the hub asks for what its session is to be told, as
+;; soon as it can take it, and says so: into the turn that runs, or as the next prompt.
+;;
 ;; The hook runs after each tool call, so on this machine it asks this Emacs only while an
 ;; empty file for its session is in the folder "told" beside the socket.
 
@@ -144,8 +147,23 @@ Only the main agents of Claude Code have one."
     (and (string-match "\\`claude:\\([^/]+\\)\\'" key)
          (match-string 1 key))))
 
+(defun todo-write-note--codex-session (thread)
+  "Return the id of the session of THREAD if the daemon of Codex runs it, or nil."
+  (let (case-fold-search)
+    (and (string-match "\\`codex:\\([^/]+\\)\\'" thread)
+         (let ((session (match-string 1 thread)))
+           (and (todo-write-socket-reached-p nil)
+                (todo-write-core-call todo-write-dyn--codex-runs-p session)
+                session)))))
+
 (defun todo-write-note-update (thread)
   "Let the hook of THREAD's agent ask this Emacs while there is something to say."
+  (when-let* ((session (todo-write-note--codex-session thread)))
+    (todo-write-core-call todo-write-dyn--codex-tell session
+      (or (todo-write-note--untold thread)
+          ;; Edits alone begin no turn.
+          (and (eq 'working (car (todo-write-activity thread)))
+               (todo-write-core-call todo-write-dyn--untold-edits thread)))))
   (when-let* ((session (and (todo-write-socket-reached-p (todo-write-machines-of-thread thread))
                             (todo-write-note--session thread))))
     (todo-write-core-call todo-write-dyn--door-tell
@@ -160,7 +178,7 @@ A session that goes on after a restart may have comments of which its
 agent was not told.  For `todo-write-events-functions'."
   (when (and (or (memq what '(change activity reading))
                  (and (eq what 'observed) (equal data "STATE_UPDATE")))
-             (string-prefix-p "claude:" (todo-write-machines-bare-key thread))
+             (string-match-p "\\`\\(?:claude\\|codex\\):" (todo-write-machines-bare-key thread))
              (todo-write-socket-reached-p (todo-write-machines-of-thread thread))
              (not (member thread todo-write-note--changed)))
     (unless todo-write-note--changed
@@ -197,25 +215,30 @@ Those that are not in memory have nothing new: their journals are not read."
 See `todo-write-socket--roles'."
   (when (eq 'call (plist-get message :type))
     (let* ((program (todo-write-program-of connection))
-           (thread (todo-write-program-thread program message)))
+           (thread (todo-write-program-thread program message))
+           (input (json-parse-string (or (plist-get message :arguments) "{}")
+                                     :null-object nil :false-object nil)))
       (when-let* ((remote (todo-write-program-remote program)))
         (cl-pushnew remote todo-write-note--hook-machines :test #'equal))
       (when (member thread todo-write-note-waiting)
-        (run-hook-with-args
-         'todo-write-note-said-functions thread (json-parse-string (or (plist-get message :arguments) "{}")
-                                   :null-object nil :false-object nil)))
-      (todo-write-note--deliver
-       thread (lambda (text)
-                ;; If the hook has exited before, the text is delivered the next time.
-                (todo-write-socket-answer connection message t (or text ""))))
+        (run-hook-with-args 'todo-write-note-said-functions thread input))
+      (if (and (equal "Idle" (todo-write-json-get input "event"))
+               (null (todo-write-note--untold thread)))
+          ;; Its turn has ended meanwhile, and edits alone begin none.
+          (todo-write-socket-answer connection message t "")
+        (todo-write-note--deliver
+         thread (lambda (text)
+                  ;; If the hook has exited before, the text is delivered the next time.
+                  (todo-write-socket-answer connection message t (or text "")))))
       (todo-write-note-update thread))))
 
 ;;; The user's command
 
 (defun todo-write-note--channel (thread)
   "Return how a message reaches the agent of THREAD, or nil.
-The value is `result', `hook' or `draft'."
-  (cond ((or (todo-write-program-serving thread)
+The value is `turn', `result', `hook' or `draft'."
+  (cond ((todo-write-note--codex-session thread) 'turn)
+        ((or (todo-write-program-serving thread)
              (run-hook-with-args-until-success 'todo-write-note-result-functions thread))
          'result)
         ((not (todo-write-socket-reached-p (todo-write-machines-of-thread thread)))
@@ -233,9 +256,10 @@ The value is `result', `hook' or `draft'."
   "Give the agent of THREAD the MESSAGE.
 It arrives with the next result of `todo_write', or by the plugin for
 Claude Code after its next tool call or at the end of its turn; several
-arrive as one.  In a chat of gptel or a shell of agent-shell, it becomes a
-draft at the end; while the agent works, agent-shell queues it.  The plan
-keeps it until then, also across sessions of Emacs.
+arrive as one.  Codex in a terminal gets it before its next step or, if it
+is idle, as the next prompt.  In a chat of gptel or a shell of agent-shell,
+it becomes a draft at the end; while the agent works, agent-shell queues it.
+The plan keeps it until then, also across sessions of Emacs.
 
 ABOUT is nil or a plist that says which changed lines MESSAGE is about:
 :path :line :quote :items, as `todo-write-comment' tells them.  If no
@@ -257,6 +281,10 @@ those that were copied since your last prompt, so that one paste has all."
              about))
     (todo-write-note-update thread)
     (pcase channel
+      ('turn
+       (message "The agent gets the message %s"
+                (if (eq 'working (car (todo-write-activity thread))) "before its next step"
+                  "now, as a prompt if it is idle")))
       ((or 'result 'hook)
        (message "The agent gets the message %s%s"
                 (if (eq channel 'result) "with the next result of todo_write"

@@ -466,6 +466,20 @@ impl Hub {
         self.codex.clear();
     }
 
+    /// Whether what the user says reaches a session of Codex.
+    pub fn codex_runs(&self, session: &str) -> bool {
+        #[cfg(unix)]
+        return self.codex.iter().any(|codex| codex.runs(session));
+        #[cfg(not(unix))]
+        return false;
+    }
+
+    /// Notes whether there is something to say to a session of Codex. A call of the role `note` asks for it.
+    pub fn codex_tell(&self, session: &str, has_news: bool) {
+        #[cfg(unix)]
+        self.codex.iter().for_each(|codex| codex.tell(session, has_news));
+    }
+
     /// The socket, if it was opened.
     pub fn door(&self) -> Option<&Door> {
         self.door.as_ref()

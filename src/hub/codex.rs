@@ -6,6 +6,8 @@
 //! when the session no longer waits. The request goes to the door as that of a hook does, and the user's
 //! answer back to the daemon. The first answer counts; the daemon says when another client has answered.
 //!
+//! What the user says to a session goes there without joining: into the turn that runs, or as the next prompt.
+//!
 //! Nothing here answers by itself, begins a daemon, or changes a session. What a request asks is passed on
 //! only if its shape is known and nothing is hidden; else the user is told to answer in the terminal.
 
@@ -13,12 +15,12 @@ mod client;
 mod guest;
 mod place;
 mod question;
+mod telling;
 
-use std::collections::{BTreeMap, HashMap};
-use std::os::fd::AsFd;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -29,10 +31,11 @@ use serde_json::{Map, Value, json};
 
 use super::door::{Entrance, QUESTIONS};
 use super::quiet::{self, Waker, Wakes};
-use crate::protocol::{Answer, Decision};
+use crate::protocol::{Answer, Decision, Role};
 use client::{Client, Over, RequestId, Said};
 use guest::{Guest, Outcome};
 use question::{Change, Question};
+use telling::Telling;
 
 /// The time between two looks for a daemon.
 const LOOK: Duration = Duration::from_secs(2);
@@ -47,28 +50,69 @@ const REQUESTS: usize = 8;
 /// Maximum number of questions of a daemon in each such time.
 const ASKED: usize = 120;
 const WHILE: Duration = Duration::from_secs(60);
+/// Maximum number of sessions that are known, and of those for which there is something to say.
+const KNOWN: usize = 1_000;
 /// Maximum number of characters of an id.
 const ID: usize = 200;
 
 /// A thread that watches the daemon of a folder of Codex. It ends with the door.
 #[derive(Debug)]
 pub(super) struct Codex {
-    waker: Arc<Waker>,
+    waker: Waker,
+    desk: Arc<Mutex<Desk>>,
+}
+
+/// What the owner of the hub and the thread know of each other.
+#[derive(Debug, Default)]
+struct Desk {
+    /// The sessions that the daemon runs.
+    sessions: BTreeSet<String>,
+    /// Those for which the owner has something to say.
+    news: BTreeSet<String>,
 }
 
 impl Codex {
     /// Starts the thread; `None` if this system gives none.
     pub(super) fn start(folder: &Path, entrance: Entrance) -> Option<Codex> {
         let (waker, wakes) = quiet::waker().ok()?;
-        let mut server =
-            Server { folder: folder.to_owned(), entrance, wakes, watch: None, retry: Instant::now() };
+        let desk = Arc::new(Mutex::default());
+        let mut server = Server {
+            folder: folder.to_owned(),
+            entrance,
+            wakes,
+            desk: Arc::clone(&desk),
+            watch: None,
+            retry: Instant::now(),
+        };
         let work = move || {
             // Without it, questions are answered in the terminal.
             let _ = catch_unwind(AssertUnwindSafe(move || server.run()));
         };
         thread::Builder::new().name("todo-write-codex".into()).spawn(work).ok()?;
-        Some(Codex { waker: Arc::new(waker) })
+        Some(Codex { waker, desk })
     }
+
+    /// Whether the daemon runs a session.
+    pub(super) fn runs(&self, session: &str) -> bool {
+        lock(&self.desk).sessions.contains(session)
+    }
+
+    /// Notes whether there is something to say to a session. It is asked for when that session can take it.
+    pub(super) fn tell(&self, session: &str, has_news: bool) {
+        let mut desk = lock(&self.desk);
+        if !has_news {
+            desk.news.remove(session);
+        } else if desk.news.len() < KNOWN {
+            desk.news.insert(session.to_owned());
+        }
+        drop(desk);
+        self.waker.wake();
+    }
+}
+
+/// A poisoned lock is safe: nothing that may panic runs while it is held.
+fn lock(desk: &Mutex<Desk>) -> MutexGuard<'_, Desk> {
+    desk.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for Codex {
@@ -81,6 +125,7 @@ struct Server {
     folder: PathBuf,
     entrance: Entrance,
     wakes: Wakes,
+    desk: Arc<Mutex<Desk>>,
     watch: Option<Watch>,
     /// When a daemon is looked for next.
     retry: Instant,
@@ -91,6 +136,7 @@ struct Watch {
     client: Client,
     calls: HashMap<u64, Call>,
     waiting: BTreeMap<String, Session>,
+    telling: Telling,
     /// The number of sessions that began to wait, and of questions, since that time.
     count: usize,
     since: Instant,
@@ -101,6 +147,7 @@ enum Call {
     Initialize,
     Sessions,
     State,
+    Telling(telling::Call),
 }
 
 /// A session that waits for the user.
@@ -242,7 +289,7 @@ impl Server {
     fn run(&mut self) {
         while !self.entrance.is_closed() {
             if !self.entrance.is_open() {
-                self.watch = None;
+                self.end(Instant::now());
             } else if self.watch.is_none() && Instant::now() >= self.retry {
                 self.watch = Watch::begin(&self.folder, &self.entrance.version).unwrap_or_else(|over| {
                     self.retry = later(over);
@@ -252,12 +299,18 @@ impl Server {
             self.wait();
             self.wakes.take();
             if let Some(watch) = &mut self.watch
-                && let Err(over) = watch.advance(&self.folder, &self.entrance)
+                && let Err(over) = watch.advance(&self.folder, &self.entrance, &self.desk)
             {
-                // The questions are withdrawn with it.
-                self.watch = None;
-                self.retry = later(over);
+                self.end(later(over));
             }
+        }
+    }
+
+    /// Ends the connection, with which the questions are withdrawn.
+    fn end(&mut self, retry: Instant) {
+        if self.watch.take().is_some() {
+            lock(&self.desk).sessions.clear();
+            self.retry = retry;
         }
     }
 
@@ -269,6 +322,7 @@ impl Server {
         if let Some(watch) = &self.watch {
             fds.push(PollFd::new(&watch.client, PollFlags::IN));
             has_more |= watch.client.has_more;
+            fds.extend(watch.telling.guests().map(Guest::poll));
             for session in watch.waiting.values() {
                 if session.is_awaited() {
                     end = end.min(session.patience.saturating_duration_since(Instant::now()));
@@ -277,11 +331,9 @@ impl Server {
                     fds.push(PollFd::new(client, PollFlags::IN));
                     has_more |= client.has_more;
                 }
-                for guest in session.requests.iter().filter_map(|request| request.guest.as_ref()) {
-                    let mut flags = PollFlags::IN;
-                    flags.set(PollFlags::OUT, guest.has_output());
-                    fds.push(PollFd::from_borrowed_fd(guest.as_fd(), flags));
-                }
+                fds.extend(
+                    session.requests.iter().filter_map(|request| request.guest.as_ref()).map(Guest::poll),
+                );
             }
         }
         let end = if has_more { Duration::ZERO } else { end + Duration::from_millis(1) };
@@ -300,24 +352,36 @@ impl Watch {
     fn begin(folder: &Path, version: &str) -> Result<Option<Watch>, Over> {
         let client = Client::connect(folder, version)?;
         let calls = HashMap::from([(1, Call::Initialize)]);
-        Ok(Some(Watch { client, calls, waiting: BTreeMap::new(), count: 0, since: Instant::now() }))
+        Ok(Some(Watch {
+            client,
+            calls,
+            waiting: BTreeMap::new(),
+            telling: Telling::default(),
+            count: 0,
+            since: Instant::now(),
+        }))
     }
 
     /// Does what can be done.
-    fn advance(&mut self, folder: &Path, entrance: &Entrance) -> Result<(), Over> {
+    fn advance(&mut self, folder: &Path, entrance: &Entrance, desk: &Mutex<Desk>) -> Result<(), Over> {
         self.client.flush()?;
         for said in self.client.take()? {
             match said {
                 Said::Result(call, result) => {
                     if let Some(call) = self.calls.remove(&call) {
-                        self.take(call, result)?;
+                        self.take(call, result, entrance, desk)?;
                     }
                 }
-                Said::Note(method, params) => self.note(&method, &params)?,
+                Said::Note(method, params) => self.note(&method, &params, desk)?,
                 // Those of subagents; a connection that has joined is told them, too.
                 Said::Request(..) => {}
             }
         }
+        self.telling.advance(desk, |method, params, call| {
+            let number = self.client.call(method, params)?;
+            self.calls.insert(number, Call::Telling(call));
+            Ok(())
+        })?;
         for (id, session) in &mut self.waiting {
             self.count += session.advance(id, folder, entrance);
         }
@@ -327,8 +391,20 @@ impl Watch {
         if self.count > ASKED { Err(Over::Wrong) } else { Ok(()) }
     }
 
-    fn take(&mut self, call: Call, result: Option<Box<RawValue>>) -> Result<(), Over> {
+    fn take(
+        &mut self,
+        call: Call,
+        result: Option<Box<RawValue>>,
+        entrance: &Entrance,
+        desk: &Mutex<Desk>,
+    ) -> Result<(), Over> {
         match call {
+            Call::Telling(call) => {
+                if let Some((method, params, next)) = self.telling.take(call, result.as_deref(), entrance)? {
+                    let number = self.client.call(method, params)?;
+                    self.calls.insert(number, Call::Telling(next));
+                }
+            }
             Call::Initialize => {
                 result.ok_or(Over::Wrong)?;
                 self.client.initialized()?;
@@ -347,22 +423,23 @@ impl Watch {
             Call::State => {
                 if let Some(result) = result {
                     let Read { thread: State { id, status } } = parse(&result)?;
-                    self.set(id, &status);
+                    self.set(id, &status, desk);
                 }
             }
         }
         Ok(())
     }
 
-    fn note(&mut self, method: &str, params: &RawValue) -> Result<(), Over> {
+    fn note(&mut self, method: &str, params: &RawValue, desk: &Mutex<Desk>) -> Result<(), Over> {
         match method {
             "thread/status/changed" => {
                 let Changed { thread_id, status } = parse(params)?;
-                self.set(thread_id, &status);
+                self.set(thread_id, &status, desk);
             }
             "thread/closed" => {
                 let Closed { thread_id } = parse(params)?;
                 self.waiting.remove(&thread_id);
+                lock(desk).sessions.remove(&thread_id);
             }
             _ => {}
         }
@@ -370,7 +447,14 @@ impl Watch {
     }
 
     /// Notes the state of a session. The threads by which Codex finds titles never wait.
-    fn set(&mut self, id: String, status: &Status) {
+    fn set(&mut self, id: String, status: &Status, desk: &Mutex<Desk>) {
+        let mut known = lock(desk);
+        if !matches!(status.r#type.as_str(), "active" | "idle") {
+            known.sessions.remove(&id);
+        } else if is_id(&id) && known.sessions.len() < KNOWN {
+            known.sessions.insert(id.clone());
+        }
+        drop(known);
         if !status.waits() {
             self.waiting.remove(&id);
         } else if is_id(&id) && self.waiting.len() < QUESTIONS && !self.waiting.contains_key(&id) {
@@ -581,7 +665,7 @@ impl Request {
                 question.arguments(subagent)
             });
             self.guest = arguments.and_then(|arguments| {
-                Guest::ask(entrance, &facts.session, facts.folder.as_deref(), arguments)
+                Guest::ask(entrance, Role::Permission, &facts.session, facts.folder.as_deref(), arguments)
             });
         }
         let Some(guest) = &mut self.guest else { return is_new };
@@ -605,7 +689,6 @@ impl Request {
 /// Gives the agent what the user says to a refusal, in the turn that goes on.
 fn say(client: &mut Client, thread: &str, turn: Option<&str>, decision: &Decision) {
     let (Some(text), Some(turn), false) = (&decision.message, turn, decision.interrupt) else { return };
-    let input = json!([{"type": "text", "text": text, "text_elements": []}]);
     // The refusal holds without it.
-    let _ = client.call("turn/steer", json!({"threadId": thread, "input": input, "expectedTurnId": turn}));
+    let _ = client.call("turn/steer", telling::steer(thread, text, turn));
 }

@@ -164,6 +164,27 @@ fn with_door<T>(work: impl FnOnce(&Door) -> T) -> Option<T> {
     with_hub(|hub| hub.door().map(work)).flatten()
 }
 
+/// Return non-nil if what the user says reaches the session SESSION of Codex on this machine.
+#[defun]
+fn codex_runs_p<'e>(env: &'e Env, session: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let session = read::text("session", session)?;
+        Ok(with_hub(|hub| hub.codex_runs(&session)).unwrap_or(false))
+    })
+}
+
+/// Have it asked what to say to SESSION of Codex on this machine if ON is non-nil.
+///
+/// That is a call of the role `note', as soon as the session can take it.
+#[defun]
+fn codex_tell<'e>(env: &'e Env, session: Value<'e>, on: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let session = read::text("session", session)?;
+        with_hub(|hub| hub.codex_tell(&session, on.is_not_nil()));
+        Ok(())
+    })
+}
+
 fn decision_of(what: &str, value: Value<'_>) -> Result<Decision> {
     let text = read::text(what, value)?;
     let invalid = |error: serde_json::Error| Problem::new(what, error.to_string(), "a decision");

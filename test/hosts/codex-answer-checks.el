@@ -14,7 +14,9 @@
 
 (require 'codex-checks)
 (require 'term)
+(require 'todo-write-follow)
 (require 'todo-write-mcp)
+(require 'todo-write-note)
 (require 'todo-write-permission)
 
 (defun codex-answer--configure (url)
@@ -25,7 +27,7 @@
            "approval_policy = \"on-request\"\nsandbox_mode = \"read-only\"\n"
            "[analytics]\nenabled = false\n[feedback]\nenabled = false\n"
            "[otel]\nexporter = \"none\"\nmetrics_exporter = \"none\"\n"
-           "[tui]\nscreen_reader_detection_done = true\n"
+           "[tools.update_plan]\nenabled = true\n[tui]\nscreen_reader_detection_done = true\n"
            "[notice.model_migrations]\n\"gpt-5.5\" = \"gpt-6-sol\"\n"
            (format "[projects.%S]\ntrust_level = \"trusted\"\n"
                    (directory-file-name codex-checks-folder))
@@ -92,6 +94,7 @@
                (todo-write-mcp-mode)
                (codex-answer--start)
                (funcall function))
+           (todo-write-follow-mode -1)
            (todo-write-mcp-mode -1)
            (codex-checks-stop)
            (codex-answer--stop-daemon)))))))
@@ -287,6 +290,41 @@
       (codex-answer--answer request 'allow)
       (codex-answer--wait "one" (lambda () (codex-answer--exists-p "one")))
       (codex-answer--gone))))
+
+;; What the user says.
+
+(ert-deftest codex-answer-tell-it-while-it-works-and-when-it-is-idle ()
+  (codex-answer-with (list (codex-checks-update '("Rake" . "in_progress"))
+                           (codex-checks-gate "one")
+                           (list :text "All raked.")
+                           (list :text "I hurry."))
+    (let ((todo-write-follow-agents `((codex . ,(expand-file-name ".codex" codex-checks-home))))
+          (default-directory codex-checks-folder)
+          thread)
+      (todo-write-follow-mode)
+      (codex-answer--wait "its plan" (lambda ()
+                                       (setq thread (hosts-thread "codex"))
+                                       (and thread (todo-write-items thread))))
+      (codex-answer--wait "its daemon"
+                          (lambda () (todo-write-core-call todo-write-dyn--codex-runs-p
+                                       (string-remove-prefix "codex:" thread))))
+      (todo-write-tell thread "use a rake")
+      (todo-write-edit thread 'add "Sweep")
+      (codex-answer--wait "it to be told"
+                          (lambda ()
+                            (and (null (todo-write-core-call todo-write-dyn--untold-edits thread))
+                                 (seq-every-p (lambda (comment) (plist-get comment :told))
+                                              (todo-write-plan-comments thread)))))
+      (write-region "" nil (expand-file-name "one.gate" codex-checks-folder) nil 'silent)
+      (codex-checks-says "The user says: use a rake")
+      (codex-checks-says "The user edited your task list.*Sweep")
+      (codex-answer--says "All raked\\.")
+      (codex-answer--wait "the end of its turn"
+                          (lambda () (not (eq 'working (car (todo-write-activity thread))))))
+      (todo-write-tell thread "hurry up")
+      (codex-checks-says "The user says: hurry up")
+      (codex-answer--says "I hurry\\.")
+      (should-not (todo-write-requests)))))
 
 (provide 'codex-answer-checks)
 ;;; codex-answer-checks.el ends here

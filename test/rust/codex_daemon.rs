@@ -51,6 +51,9 @@ struct State {
     /// The history of the thread.
     turns: Value,
     parent: Option<String>,
+    /// The turn that runs, and whether it has ended when a message for it comes.
+    turn: Option<&'static str>,
+    is_late: bool,
     /// What clients said.
     received: Vec<Value>,
     clients: Vec<Client>,
@@ -109,6 +112,14 @@ impl State {
             Some("initialize") => json!({"userAgent": "codex-tui/0.171.0 (x)", "codexHome": "/x"}),
             Some("thread/loaded/list") => json!({"data": [THREAD], "nextCursor": null}),
             Some("thread/read" | "thread/resume") => json!({"thread": thread, "model": "x"}),
+            Some("thread/turns/list") => {
+                let newest = match self.turn {
+                    Some(turn) => json!({"id": turn, "status": "inProgress", "items": []}),
+                    None => json!({"id": "turn-0", "status": "completed", "items": []}),
+                };
+                json!({"data": [newest], "nextCursor": null})
+            }
+            Some("turn/steer") if self.is_late => Value::Null,
             Some("turn/steer") => json!({"turnId": params["expectedTurnId"]}),
             Some(_) => Value::Null,
             None => {
@@ -121,7 +132,11 @@ impl State {
         if id.is_null() {
             return;
         }
-        self.clients[number].outgoing.push_back(json!({"id": id, "result": result}));
+        let answer = match result {
+            Value::Null => json!({"id": id, "error": {"code": -32600, "message": "no active turn to steer"}}),
+            result => json!({"id": id, "result": result}),
+        };
+        self.clients[number].outgoing.push_back(answer);
         if is_resume && !self.clients[number].is_joined {
             self.clients[number].is_joined = true;
             self.clients[number].outgoing.extend(self.pending.clone());
@@ -216,6 +231,32 @@ impl Garden {
     fn is_watched(&self) {
         self.received("a look at the thread", |one| one["method"] == "thread/read");
     }
+}
+
+/// Lets the user say something to the thread; returns the message by which the daemon hears of it.
+fn told(state: State, event: &str) -> Value {
+    let garden = Garden::new(state);
+    garden.is_watched();
+    wait("the session", || garden.hub.codex_runs(THREAD).then_some(()));
+    garden.hub.codex_tell(THREAD, true);
+    let (id, call, input) = garden.event("a call", |event| match event {
+        Event::Message(id, Message::Call(call)) => {
+            Some((*id, call.call, call.arguments.as_ref().unwrap().get().to_owned()))
+        }
+        _ => None,
+    });
+    assert_eq!(serde_json::from_str::<Value>(&input).unwrap(), json!({"event": event}));
+    garden.hub.codex_tell(THREAD, false);
+    let answer = Answer { call, ok: true, text: "The user says: hurry".to_owned(), decision: None };
+    assert!(garden.hub.door().unwrap().answer(id, answer));
+    let methods = ["turn/steer", "thread/queue/add"];
+    let is_late = garden.with(|state| state.is_late);
+    let is_it = |one: &Value| one["method"] == methods[usize::from(is_late || event == "Idle")];
+    let message = garden.received("the message", is_it);
+    let input = json!([{"type": "text", "text": "The user says: hurry", "text_elements": []}]);
+    assert_eq!((&message["params"]["threadId"], &message["params"]["input"]), (&json!(THREAD), &input));
+    assert!(garden.with(|state| state.clients.iter().all(|client| !client.is_joined)));
+    message["params"].clone()
 }
 
 fn open(codex: &Path) -> Hub {
@@ -428,6 +469,30 @@ fn a_question_ends_with_its_session_its_daemon_and_the_door() {
     wait("the end of all", || {
         garden.with(|state| state.clients.iter().all(|client| client.is_gone).then_some(()))
     });
+}
+
+#[test]
+fn what_the_user_says_goes_into_the_turn_that_runs_or_begins_the_next() {
+    let running = |is_late| State { turn: Some("turn-9"), is_late, ..State::default() };
+    assert_eq!(told(running(false), "Working")["expectedTurnId"], "turn-9");
+    assert!(told(running(true), "Working")["clientUserMessageId"].is_string());
+    assert_eq!(told(State::default(), "Idle")["clientUserMessageId"].as_str().unwrap().len(), 36);
+}
+
+#[test]
+fn a_session_that_the_daemon_does_not_run_is_told_nothing() {
+    let garden = Garden::new(State::default());
+    garden.is_watched();
+    wait("the session", || garden.hub.codex_runs(THREAD).then_some(()));
+    garden
+        .with(|state| state.tell(&json!({"method": "thread/closed", "params": {"threadId": THREAD}}), true));
+    wait("its end", || (!garden.hub.codex_runs(THREAD)).then_some(()));
+    garden.hub.codex_tell(THREAD, true);
+    garden.hub.codex_tell("other", true);
+    garden.with(State::tell_status);
+    // It is heard of again, and told then.
+    garden.received("a look at the turn", |one| one["method"] == "thread/turns/list");
+    assert!(garden.with(|state| state.received.iter().all(|one| one["params"]["threadId"] != "other")));
 }
 
 #[test]

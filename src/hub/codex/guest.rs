@@ -1,16 +1,16 @@
 //! A connection to this Emacs' own door, by which a question reaches the user as that of a hook does.
 
 use std::io::{ErrorKind, Read};
-use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
+use rustix::event::{PollFd, PollFlags};
 use serde_json::value::RawValue;
 
 use crate::hub::door::Entrance;
 use crate::hub::quiet::send_quietly;
 use crate::protocol::{self, Answer, Call, Hello, LARGEST, Message, PROTOCOL, Reply, Role};
 
-/// A question that was passed on. Dropping it withdraws the question.
+/// A question to Emacs. Dropping it withdraws the question.
 #[derive(Debug)]
 pub(super) struct Guest {
     stream: UnixStream,
@@ -31,16 +31,17 @@ pub(super) enum Outcome {
 }
 
 impl Guest {
-    /// Asks the user on behalf of a session of Codex, which works in `folder`.
+    /// Asks in that role on behalf of a session of Codex, which works in `folder`.
     pub(super) fn ask(
         entrance: &Entrance,
+        role: Role,
         session: &str,
         folder: Option<&str>,
         arguments: Box<RawValue>,
     ) -> Option<Guest> {
         let hello = Hello {
             protocol: PROTOCOL,
-            roles: vec![Role::Permission],
+            roles: vec![role],
             id: format!("codex-{session}"),
             version: Some(entrance.version.clone()),
             client: Some("codex-mcp-client".to_owned()),
@@ -62,9 +63,11 @@ impl Guest {
         Some(guest)
     }
 
-    /// Whether not all is sent.
-    pub(super) fn has_output(&self) -> bool {
-        !self.output.is_empty()
+    /// What is waited for.
+    pub(super) fn poll(&self) -> PollFd<'_> {
+        let mut flags = PollFlags::IN;
+        flags.set(PollFlags::OUT, !self.output.is_empty());
+        PollFd::new(&self.stream, flags)
     }
 
     /// Sends what fits. A door that has closed is noticed by reading.
@@ -98,11 +101,5 @@ impl Guest {
             }
         }
         Outcome::Open
-    }
-}
-
-impl AsFd for Guest {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.stream.as_fd()
     }
 }
