@@ -80,9 +80,10 @@ See `todo-write-socket--roles'."
 (defun todo-write-permission--receive-call (connection message)
   "Handle the call MESSAGE of the hook of CONNECTION."
   (let* ((program (todo-write-program-of connection))
-         (thread (todo-write-program-thread program message))
          (input (json-parse-string (or (plist-get message :arguments) "null")
                                    :null-object nil :false-object nil))
+         (thread (or (todo-write-permission--served program input)
+                     (todo-write-program-thread program message)))
          (event (if (hash-table-p input) (todo-write-json-get input "hook_event_name")
                   (error "The question is not an object"))))
     (cl-flet ((key () (todo-write-permission--key thread (plist-get message :subagent) input)))
@@ -93,6 +94,18 @@ See `todo-write-socket--roles'."
             (todo-write-permission-ask-refused
              (todo-write-permission--ask connection message program thread input (key)))
             (t (todo-write-socket-answer connection message nil "The user is not asked."))))))
+
+(defun todo-write-permission--served (program input)
+  "Return the thread served by the MCP server that INPUT of PROGRAM names, or nil.
+Both are of one agent, whose session the server does not know."
+  (when-let* ((process (todo-write-json-get input "server")))
+    (cl-loop for served being the hash-values of todo-write-program-all
+             when (and (eql process (plist-get (todo-write-program-hello served) :process))
+                       (equal (todo-write-program-remote program)
+                              (todo-write-program-remote served))
+                       (equal (todo-write-program-hello-string program :client)
+                              (todo-write-program-hello-string served :client)))
+             return (caar (seq-sort-by #'cdr #'> (todo-write-program-sessions served))))))
 
 (defun todo-write-permission--key (thread subagent input)
   "Return what identifies the call of INPUT, a hook's, of SUBAGENT of THREAD."
@@ -278,6 +291,9 @@ auto mode has refused the call, or nil for a dialog."
   (let* ((tool (todo-write-permission--string input "tool_name"))
          (given (todo-write-json-get input "tool_input"))
          (request (pcase (and (not refusal) tool)
+                    ((guard (equal "Notification"
+                                   (todo-write-json-get input "hook_event_name")))
+                     (todo-write-permission--notice input))
                     ((guard (todo-write-permission--codex-p input))
                      (todo-write-permission--codex tool given input))
                     ("AskUserQuestion" (todo-write-permission--question given))
@@ -355,6 +371,30 @@ A plan without its text can be approved only in the terminal."
                       :value (:behavior "allow" :mode "auto") :kind always :text edited)
                      (:label "Keep planning" :value (:behavior "deny") :kind deny :text t))
           :answerable (and (stringp plan) (not (string-blank-p plan))))))
+
+(defun todo-write-permission--notice (input)
+  "Return the request for INPUT of a hook that only tells of a dialog.
+The terminal answers it."
+  (let* ((details (todo-write-json-get input "details"))
+         (command (todo-write-json-get details "command"))
+         (diff (todo-write-json-get details "fileDiff"))
+         (file (or (todo-write-json-get details "filePath")
+                   (todo-write-json-get details "fileName"))))
+    `( :kind permission
+       ,@(cond ((stringp command)
+                (list :title (concat "Shell: " (todo-write-text-command command 200))
+                      :detail command :format 'shell))
+               ((and (stringp diff) (stringp file))
+                (list :title (concat "Edit: " (todo-write-row-line file 200))
+                      :detail diff :format 'diff))
+               (t (list :title (todo-write-row-line
+                                (or (seq-find (lambda (text) (and (stringp text)
+                                                                  (not (string-blank-p text))))
+                                              (list (todo-write-json-get details "title")
+                                                    (todo-write-json-get input "message")))
+                                    "A permission")
+                                200)
+                        :detail (string-trim-left (todo-write-request-fields details "\n"))))))))
 
 (defun todo-write-permission--permission (tool given suggestions project local)
   "Return the request to use TOOL with the input GIVEN.

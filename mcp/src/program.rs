@@ -13,20 +13,22 @@ use crate::emacs::Emacs;
 use crate::server::{LIMIT, Server};
 use crate::setup;
 use crate::transport;
-use crate::{note, permission};
+use crate::{note, permission, waiting};
 
 /// Runs the program with the arguments of this process.
 #[tokio::main(flavor = "current_thread")]
 pub async fn run() {
-    let (mut door, mut check, mut outdated) = (None, false, false);
+    let (mut door, mut check, mut stays, mut outdated) = (None, false, false, false);
     let mut arguments = std::env::args_os().skip(1).peekable();
     if arguments.next_if(|argument| argument == "setup").is_some() {
         exit(setup::run(arguments))
     }
-    let hook = arguments.next_if(|argument| argument == "permission" || argument == "note");
+    let hook =
+        arguments.next_if(|argument| ["permission", "note", "waiting"].iter().any(|name| argument == name));
     while let Some(argument) = arguments.next() {
         match argument.to_str() {
             Some("--check") => check = true,
+            Some("--stay") => stays = true,
             Some("--socket") => match arguments.next() {
                 Some(file) => door = Some(Door(file.into())),
                 None => refuse("--socket FILE lacks its value"),
@@ -41,6 +43,7 @@ pub async fn run() {
         tokio::select! {
             _ = permission::run(door.clone()), if hook == "permission" => {}
             _ = note::run(door.clone()), if hook == "note" => {}
+            _ = waiting::run(door.clone(), stays), if hook == "waiting" => {}
             _ = signal() => {}
         }
         exit(0)

@@ -101,14 +101,17 @@ impl Agent {
 }
 
 /// A process, as Linux shows it.
-struct Stat {
+pub struct Stat {
     state: char,
-    parent: u32,
-    start: String,
+    /// Its parent's id.
+    pub parent: u32,
+    /// When it began.
+    pub start: String,
 }
 
 impl Stat {
-    fn of(id: u32) -> Option<Stat> {
+    /// The process ID, if there is one.
+    pub fn of(id: u32) -> Option<Stat> {
         let stat = std::fs::read(format!("/proc/{id}/stat")).ok()?;
         let stat = String::from_utf8_lossy(&stat);
         // The second field, a name in parentheses, may have any characters.

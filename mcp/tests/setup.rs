@@ -217,7 +217,17 @@ fn the_settings_of_each_agent_are_what_it_reads() {
         "deny": ["TodoWrite", "TaskCreate", "TaskUpdate", "TaskGet", "TaskList"]
     });
     assert_eq!(home.json(".claude/settings.json"), json!({"permissions": rules}));
-    assert_eq!(home.json(".gemini/settings.json"), json!({"useWriteTodos": false}));
+    let hook = json!({
+        "type": "command", "name": "todo-write", "timeout": 5000,
+        "command": format!("{PROGRAM} waiting --socket /run/s")
+    });
+    assert_eq!(
+        home.json(".gemini/settings.json"),
+        json!({
+            "useWriteTodos": false,
+            "hooks": {"Notification": [{"matcher": "ToolPermission", "hooks": [hook]}]}
+        })
+    );
     assert_eq!(home.json("garden/.cursor/mcp.json"), json!({"mcpServers": {"todo-write": server}}));
     assert_eq!(
         home.json(".config/opencode/opencode.json"),
@@ -321,10 +331,12 @@ fn the_diff_alone_is_printed_on_request() {
     let home = Home::new();
     home.write(".gemini/settings.json", "{\n  \"theme\": 1\n}\n");
     let text = home.agent("gemini", &[], &["--diff"]).text;
-    assert_eq!(
-        text,
-        "--- ~/.gemini/settings.json\n+++ ~/.gemini/settings.json\n@@ -1,3 +1,4 @@\n {\n\
-         -  \"theme\": 1\n+  \"theme\": 1,\n+  \"useWriteTodos\": false\n }\n"
+    assert!(
+        text.starts_with(
+            "--- ~/.gemini/settings.json\n+++ ~/.gemini/settings.json\n@@ -1,3 +1,15 @@\n {\n\
+         -  \"theme\": 1\n+  \"theme\": 1,\n+  \"useWriteTodos\": false,\n+  \"hooks\": {\n"
+        ),
+        "{text}"
     );
     home.agent("gemini", &[], &["--write"]);
     assert_eq!(home.agent("gemini", &[], &["--diff"]).text, "");

@@ -327,10 +327,20 @@ fn gemini(agent: &mut Agent, context: &Context) {
     });
     agent.settings = Some(Settings {
         file,
-        edits: vec![Edit::is(&["useWriteTodos"], json!(false))],
-        purpose: "These settings switch off its own plan tool.",
+        edits: vec![
+            Edit::is(&["useWriteTodos"], json!(false)),
+            Edit::hook(&["hooks", "Notification"], waiting(&context.server)),
+        ],
+        purpose: "These settings switch off its own plan tool, and let Emacs hear when it asks for a permission.",
     });
     agent.instructions("GEMINI.md");
+}
+
+/// The hook by which Gemini CLI tells that it asks something. Its times are in milliseconds.
+fn waiting(server: &[String]) -> Value {
+    let command = super::plugin::command(server, "waiting");
+    let hook = json!({"type": "command", "name": "todo-write", "timeout": 5000, "command": command});
+    json!({"matcher": "ToolPermission", "hooks": [hook]})
 }
 
 fn opencode(agent: &mut Agent, context: &Context) {

@@ -23,6 +23,8 @@ pub enum Goal {
     Is(Value),
     /// An array with at least these strings.
     Has(Vec<&'static str>),
+    /// An array with this object, which runs this program, in place of another one that does.
+    Hook(Value),
 }
 
 impl Edit {
@@ -35,6 +37,16 @@ impl Edit {
     pub fn has(path: &[&'static str], strings: &[&'static str]) -> Edit {
         Edit { path: path.to_vec(), goal: Goal::Has(strings.to_vec()) }
     }
+
+    /// The array at PATH has VALUE, an object that runs this program.
+    pub fn hook(path: &[&'static str], value: Value) -> Edit {
+        Edit { path: path.to_vec(), goal: Goal::Hook(value) }
+    }
+}
+
+/// Whether ELEMENT, JSON, runs this program.
+fn is_hook(element: &str) -> bool {
+    element.contains("todo-write-mcp")
 }
 
 /// TEXT, an object or blank, with EDITS. The error is a clause that says what TEXT is not and where.
@@ -133,6 +145,7 @@ fn with(text: &str, Edit { path, goal }: &Edit) -> Result<String, String> {
             let value = match goal {
                 Goal::Is(value) => value.clone(),
                 Goal::Has(strings) => strings.iter().copied().collect(),
+                Goal::Hook(value) => Value::Array(vec![value.clone()]),
             };
             let value = path[depth + 1..].iter().rfold(value, |value, key| serde_json::json!({*key: value}));
             let style = Style::of(text);
@@ -146,6 +159,17 @@ fn with(text: &str, Edit { path, goal }: &Edit) -> Result<String, String> {
             Ok(text.to_owned())
         }
         Goal::Is(value) => Ok(replaced(text, object, &Style::of(text).pretty(value, path.len()))),
+        Goal::Hook(value) => {
+            let present = elements(object)
+                .ok_or_else(|| format!("has a member {} that is not an array", path.join(".")))?;
+            let style = Style::of(text);
+            let new = style.pretty(value, path.len() + 1);
+            Ok(match present.iter().find(|element| is_hook(element)) {
+                Some(element) if value_is(element, value) => text.to_owned(),
+                Some(element) => replaced(text, element, &new),
+                None => inserted(text, object, present.last().copied(), &[new], path.len() + 1, &style),
+            })
+        }
         Goal::Has(strings) => {
             let present = elements(object)
                 .ok_or_else(|| format!("has a member {} that is not an array", path.join(".")))?;
@@ -172,8 +196,11 @@ fn without(text: &str, Edit { path, goal }: &Edit) -> String {
         // What the user has changed since is theirs; an entry of ours has our name.
         Goal::Is(goal) if goal.is_object() || value_is(value, goal) => without_member(text, path),
         Goal::Is(_) => text.to_owned(),
-        Goal::Has(strings) => {
-            let is_ours = |element: &str| strings.iter().any(|string| is_string(element, string));
+        Goal::Has(_) | Goal::Hook(_) => {
+            let is_ours = |element: &str| match goal {
+                Goal::Has(strings) => strings.iter().any(|string| is_string(element, string)),
+                _ => is_hook(element),
+            };
             let Some(present) = elements(value) else { return text.to_owned() };
             match present.iter().position(|element| is_ours(element)) {
                 None => text.to_owned(),
@@ -373,6 +400,28 @@ mod tests {
         let left = undo(text, &edits()).unwrap();
         assert_eq!(left, r#"{"on": true, "permissions": {"deny": ["C", "D"], "allow": "tool"}}"#);
         assert_eq!(undo("", &edits()).unwrap(), "");
+    }
+
+    #[test]
+    fn a_hook_stands_beside_those_of_others_and_replaces_its_own() {
+        let hook = |program: &str| {
+            let command = json!({"type": "command", "command": format!("{program} waiting")});
+            vec![Edit::hook(&["hooks", "N"], json!({"matcher": "T", "hooks": [command]}))]
+        };
+        let parsed = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        for old in [r#"{"a": 1}"#, r#"{"hooks": {"N": [{"hooks": []}]}}"#, "{\n  \"hooks\": {\"N\": []}\n}"] {
+            let new =
+                apply(&apply(old, &hook("/a/todo-write-mcp")).unwrap(), &hook("/b/todo-write-mcp")).unwrap();
+            let all = parsed(&new)["hooks"]["N"].as_array().unwrap().clone();
+            let ours: Vec<_> = all.iter().filter(|hook| hook["matcher"] == "T").collect();
+            assert_eq!(ours.len(), 1, "{new}");
+            assert_eq!(ours[0]["hooks"][0]["command"], "/b/todo-write-mcp waiting");
+            assert_eq!(apply(&new, &hook("/b/todo-write-mcp")).unwrap(), new);
+            let left = parsed(&undo(&new, &hook("/c/todo-write-mcp")).unwrap());
+            assert!(!left.to_string().contains("todo-write-mcp"), "{left}");
+            assert_eq!(left["a"], parsed(old)["a"]);
+        }
+        assert!(apply(r#"{"hooks": {"N": {}}}"#, &hook("x")).is_err());
     }
 
     #[test]

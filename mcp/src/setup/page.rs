@@ -294,7 +294,7 @@ fn ours(settings: &Settings) -> HashSet<String> {
     let mut ours = HashSet::new();
     for edit in &settings.edits {
         match &edit.goal {
-            Goal::Is(value) => file::strings(value, &mut ours),
+            Goal::Is(value) | Goal::Hook(value) => file::strings(value, &mut ours),
             Goal::Has(strings) => ours.extend(strings.iter().map(|string| (*string).to_owned())),
         }
     }

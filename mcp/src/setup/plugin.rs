@@ -132,13 +132,16 @@ impl Plugin {
     }
 }
 
+/// A line for the shell that runs SERVER as the hook NAME.
+pub fn command(server: &[String], name: &str) -> String {
+    let mut words = vec![shell(&server[0]), name.to_owned()];
+    words.extend(server[1..].iter().map(|option| shell(option)));
+    words.join(" ")
+}
+
 /// Settings with the hooks of the plugin, which run the program of SERVER.
 pub fn hooks(server: &[String]) -> Vec<Edit> {
-    let hook = |name: &str, timeout: u32| {
-        let mut command = vec![shell(&server[0]), name.to_owned()];
-        command.extend(server[1..].iter().map(|option| shell(option)));
-        json!([{"hooks": [{"type": "command", "timeout": timeout, "command": command.join(" ")}]}])
-    };
+    let hook = |name: &str, timeout: u32| json!([{"hooks": [{"type": "command", "timeout": timeout, "command": command(server, name)}]}]);
     vec![
         Edit::is(&["hooks", "PermissionRequest"], hook("permission", 570)),
         Edit::is(&["hooks", "PermissionDenied"], hook("permission", 15)),
