@@ -623,10 +623,12 @@ that has waited longest.  After an answer, the next request is shown."
                 (todo-write-requests))))
 
 (defconst todo-write-answer--silent
-  '(("codex:" . "Codex") ("mcp:gemini" . "Gemini CLI") ("mcp:opencode" . "opencode")
+  '(("codex:" . "Codex") ("mcp:gemini" . "Gemini CLI") ("mcp:opencode:[0-9]" . "opencode")
     ("opencode:" . "opencode") ("mcp:copilot" . "Copilot CLI"))
   "Agents that tell nothing of their questions.
-An alist of the beginnings of their threads' keys, and their names.")
+An alist of regexps for the beginnings of their threads' keys, and their
+names.  The plugin for opencode knows the sessions, whose ids are no
+numbers.")
 
 (defun todo-write-answer--refer (thread)
   "Say that the agent of THREAD, or any other, asks nothing here.
@@ -638,7 +640,7 @@ If one waits elsewhere, say where.  THREAD may be nil."
                     own
                   (car agents)))
          (silent (and thread (cdr (seq-find (lambda (entry)
-                                              (string-prefix-p (car entry) thread))
+                                              (string-match-p (concat "\\`" (car entry)) thread))
                                             todo-write-answer--silent)))))
     (user-error
      "%s"

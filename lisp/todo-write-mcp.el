@@ -23,6 +23,7 @@
 (require 'todo-write-host)
 (require 'todo-write-mcp-setup)
 (require 'todo-write-note)
+(require 'todo-write-opencode)           ; For its questions.
 (require 'todo-write-permission)         ; For its role.
 (require 'todo-write-plugin)
 (require 'todo-write-program)
@@ -117,7 +118,11 @@ See `todo-write-socket--roles'."
       ((guard (null program))
        (when (eq type 'call)
          (todo-write-socket-answer connection message nil "This program has said goodbye.")))
-      ('call (pcase-let ((`(,ok . ,text) (todo-write-mcp--write program message)))
+      ('call (pcase-let ((`(,ok . ,text)
+                          (if (equal "plan" (plist-get message :role))
+                              (todo-write-mcp--take-list program message)
+                            (apply #'todo-write-mcp--write
+                                   (todo-write-mcp--own-session program message)))))
                (todo-write-socket-answer connection message ok text)))
       ('activity (todo-write-mcp--note-activity program message))
       ('bye (if (plist-get message :killed)
@@ -158,12 +163,52 @@ See `todo-write-socket--roles'."
             (if subagent (plist-get outcome :result)
               (todo-write-note-result session (plist-get outcome :result)))))))
 
+(defun todo-write-mcp--take-list (program call)
+  "Take the list in CALL of PROGRAM, which lives in the agent; return (OK . TEXT).
+It is that of a tool of the agent's own, which passes no result on.  A
+call without a list announces a call of todo_write in the same session."
+  (let* ((session (todo-write-program-thread program call))
+         (subagent (plist-get call :subagent))
+         (thread (if subagent (todo-write-mcp--subthread session subagent) session))
+         (list (plist-get call :arguments)))
+    (if (null list)
+        (progn (setf (todo-write-program-calling program) call)
+               (cons t ""))
+      (todo-write-mcp--begin program session)
+      (when subagent
+        (todo-write-mcp--begin-subagent program thread session (plist-get call :task)))
+      (let ((outcome (todo-write-plan-write thread list (todo-write-program-client program) t nil)))
+        (cons (plist-get outcome :ok)
+              (if (plist-get outcome :ok) "" (plist-get outcome :result)))))))
+
+(defun todo-write-mcp--own-session (program call)
+  "Return (PROGRAM CALL) with the session of CALL of PROGRAM.
+If an agent starts PROGRAM without telling its session, but another
+program lives in that agent, the value has that program and the session
+that it has announced."
+  (let* ((parent (plist-get (todo-write-program-hello program) :parent))
+         (other (and parent (null (plist-get call :session)) (todo-write-program-pid program)
+                     (cl-loop for other being the hash-values of todo-write-program-all
+                              when (and (todo-write-program-in-agent-p other)
+                                        (eql parent (todo-write-program-pid other))
+                                        (todo-write-program-calling other))
+                              return other))))
+    (list (or other program)
+          (if (null other) call
+            (let ((announced (todo-write-program-calling other)))
+              (append (cl-loop for key in '(:session :subagent :task)
+                               append (list key (plist-get announced key)))
+                      call))))))
+
 (defun todo-write-mcp--needed-threads (connection message)
   "Return the threads that MESSAGE of CONNECTION may change.
 Their journals must be open then."
   (let* ((key (cons (todo-write-socket-connection-remote connection)
                     (plist-get (todo-write-socket-connection-hello connection) :id)))
          (program (gethash key todo-write-program-all))
+         (message (if (and program (eq 'call (plist-get message :type)))
+                      (cadr (todo-write-mcp--own-session program message))
+                    message))
          (session (and (plist-get message :session)
                        (todo-write-program-thread (todo-write-program-of connection) message)))
          (subagent (plist-get message :subagent)))
@@ -284,13 +329,18 @@ that resembles TASK, else below the item in progress."
      ((equal (plist-get message :activity) "serving")
       (todo-write-mcp--take-up program thread))
      (t
-      (todo-write-mcp--leave-others program session)
+      (cond ((not (todo-write-program-in-agent-p program))
+             (todo-write-mcp--leave-others program session))
+            ((member (plist-get message :activity) '("working" "waiting"))
+             (todo-write-mcp--begin program thread)))
       (setf (todo-write-program-reports-activity program)
             (not (equal (plist-get message :activity) "unknown")))
       ;; The user may have resumed an old session, or it has no plan.
       (when (or (assoc thread (todo-write-program-sessions program))
                 (todo-write-mcp--take-up program thread))
-        (todo-write-mcp--set-activity thread message))))))
+        (todo-write-mcp--set-activity thread message)
+        (when-let* ((title (plist-get message :title)))
+          (todo-write-program-set-title thread (todo-write-row-line title 200))))))))
 
 (defun todo-write-mcp--take-up (program thread)
   "Let PROGRAM serve THREAD if there is a plan of that key."
@@ -304,11 +354,11 @@ that resembles TASK, else below the item in progress."
   "Report the activity of the agent of THREAD in MESSAGE."
   (let ((word (plist-get message :activity))
         (reason (plist-get message :reason)))
-    (if (member word '("working" "suspended" "idle"))
-        (todo-write-mcp--report thread word)
-      (if (equal word "waiting")
-          (todo-write-mcp--report thread word (and reason (todo-write-row-line reason 200)))
-        (todo-write-mcp--report thread "unknown")))))
+    (pcase word
+      ((or "suspended" "idle") (todo-write-mcp--report thread word))
+      ((or "working" "waiting" "failed")
+       (todo-write-mcp--report thread word (and reason (todo-write-row-line reason 200))))
+      (_ (todo-write-mcp--report thread "unknown")))))
 
 ;;; Ends of programs and sessions
 
@@ -418,6 +468,7 @@ A program that reports what its agent does needs no guess."
           (todo-write-mcp--report thread "unknown")))))))
 
 (todo-write-socket-define-role "tool" #'todo-write-mcp--receive)
+(todo-write-socket-define-role "plan" #'todo-write-mcp--receive)
 (setq todo-write-socket-needed-function #'todo-write-mcp--needed-threads)
 
 (provide 'todo-write-mcp)

@@ -141,10 +141,13 @@ That counts as delivered."
 ;;; The file for the hook
 
 (defun todo-write-note--session (thread)
-  "Return the id of the session of THREAD if a hook can ask for it, or nil.
-Only the main agents of Claude Code have one."
+  "Return the id of the session of THREAD if a program can ask for it, or nil.
+The hook of Claude Code can, and a program that lives in the agent, for the
+main agents."
   (let ((key (todo-write-machines-bare-key thread)) case-fold-search)
-    (and (string-match "\\`claude:\\([^/]+\\)\\'" key)
+    (and (or (string-match "\\`claude:\\([^/]+\\)\\'" key)
+             (and (string-match "\\`mcp:[^:]+:\\([^/]+\\)\\'" key)
+                  (todo-write-note--in-agent-p thread)))
          (match-string 1 key))))
 
 (defun todo-write-note--codex-session (thread)
@@ -155,6 +158,12 @@ Only the main agents of Claude Code have one."
            (and (todo-write-socket-reached-p nil)
                 (todo-write-core-call todo-write-dyn--codex-runs-p session)
                 session)))))
+
+(defun todo-write-note--in-agent-p (thread)
+  "Return non-nil if a program that lives in the agent serves THREAD."
+  (save-match-data
+    (when-let* ((program (todo-write-program-serving thread)))
+      (todo-write-program-in-agent-p program))))
 
 (defun todo-write-note-update (thread)
   "Let the hook of THREAD's agent ask this Emacs while there is something to say."
@@ -178,7 +187,8 @@ A session that goes on after a restart may have comments of which its
 agent was not told.  For `todo-write-events-functions'."
   (when (and (or (memq what '(change activity reading))
                  (and (eq what 'observed) (equal data "STATE_UPDATE")))
-             (string-match-p "\\`\\(?:claude\\|codex\\):" (todo-write-machines-bare-key thread))
+             (or (string-match-p "\\`\\(?:claude\\|codex\\):" (todo-write-machines-bare-key thread))
+                 (todo-write-note--session thread))
              (todo-write-socket-reached-p (todo-write-machines-of-thread thread))
              (not (member thread todo-write-note--changed)))
     (unless todo-write-note--changed
@@ -236,8 +246,9 @@ See `todo-write-socket--roles'."
 
 (defun todo-write-note--channel (thread)
   "Return how a message reaches the agent of THREAD, or nil.
-The value is `turn', `result', `hook' or `draft'."
+The value is `turn', `step', `result', `hook' or `draft'."
   (cond ((todo-write-note--codex-session thread) 'turn)
+        ((todo-write-note--in-agent-p thread) 'step)
         ((or (todo-write-program-serving thread)
              (run-hook-with-args-until-success 'todo-write-note-result-functions thread))
          'result)
@@ -257,9 +268,11 @@ The value is `turn', `result', `hook' or `draft'."
 It arrives with the next result of `todo_write', or by the plugin for
 Claude Code after its next tool call or at the end of its turn; several
 arrive as one.  Codex in a terminal gets it before its next step or, if it
-is idle, as the next prompt.  In a chat of gptel or a shell of agent-shell,
-it becomes a draft at the end; while the agent works, agent-shell queues it.
-The plan keeps it until then, also across sessions of Emacs.
+is idle, as the next prompt; opencode with its plugin gets it before its
+next step, or with your next prompt.  In a chat of gptel or a shell of
+agent-shell, it becomes a draft at the end; while the agent works,
+agent-shell queues it.  The plan keeps it until then, also across sessions
+of Emacs.
 
 ABOUT is nil or a plist that says which changed lines MESSAGE is about:
 :path :line :quote :items, as `todo-write-comment' tells them.  If no
@@ -285,6 +298,7 @@ those that were copied since your last prompt, so that one paste has all."
        (message "The agent gets the message %s"
                 (if (eq 'working (car (todo-write-activity thread))) "before its next step"
                   "now, as a prompt if it is idle")))
+      ('step (message "The agent gets the message at its next step, or with your next prompt"))
       ((or 'result 'hook)
        (message "The agent gets the message %s%s"
                 (if (eq channel 'result) "with the next result of todo_write"

@@ -55,6 +55,14 @@ dialog; see `todo-write-permission--key'."
 (defvar todo-write-permission--calls nil
   "The hooks that wait for an answer.")
 
+(defvar todo-write-permission-readers nil
+  "Functions for the questions of other agents, an alist.
+A key is the name of an event, a string, and its function returns the
+request of the event's input, decoded JSON.  It is as for
+`todo-write-request', with `:answerable'; see
+`todo-write-permission--request'.  Several such questions of an agent may
+be open at once, and its program cancels those that were answered there.")
+
 (defconst todo-write-permission--repeat-seconds 120
   "How long an agent may take to repeat a call that the user let through.")
 
@@ -72,7 +80,10 @@ See `todo-write-socket--roles'."
     ('call (todo-write-permission--receive-call connection message))
     ((or 'closed 'bye 'cancel)
      (dolist (call todo-write-permission--calls)
-       (when (eq connection (todo-write-permission--call-connection call))
+       (when (and (eq connection (todo-write-permission--call-connection call))
+                  (or (not (eq 'cancel (plist-get message :type)))
+                      (eql (plist-get message :call)
+                           (plist-get (todo-write-permission--call-message call) :call))))
          (todo-write-permission--forget call)
          (todo-write-withdraw (todo-write-permission--call-thread call)
                               (todo-write-permission--call-id call)))))))
@@ -116,7 +127,9 @@ Both are of one agent, whose session the server does not know."
   "Make a request of MESSAGE of CONNECTION, which is of PROGRAM.
 INPUT is its decoded input, of the agent of THREAD, and REFUSED as in
 `todo-write-permission--call'."
-  (let* ((call (todo-write-permission--make-call
+  (let* ((reader (cdr (assoc (todo-write-json-get input "hook_event_name")
+                             todo-write-permission-readers)))
+         (call (todo-write-permission--make-call
                 ;; The question itself is in the request.
                 :connection connection :message (list :call (plist-get message :call))
                 :thread thread
@@ -124,17 +137,18 @@ INPUT is its decoded input, of the agent of THREAD, and REFUSED as in
                 :id (symbol-name (gensym "permission-"))
                 :subagent (plist-get message :subagent)
                 :refused refused))
-         (request (todo-write-permission--request
-                   input (todo-write-program-project program)
-                   (null (todo-write-socket-connection-remote connection))
-                   (and refused (todo-write-permission--string input "reason")))))
+         (request (if reader (funcall reader input)
+                    (todo-write-permission--request
+                     input (todo-write-program-project program)
+                     (null (todo-write-socket-connection-remote connection))
+                     (and refused (todo-write-permission--string input "reason"))))))
     (todo-write-permission--begin thread program)
     ;; Codex tells of each request when it is answered, and may have several.
-    (unless (todo-write-permission--codex-p input)
+    (unless (or reader (todo-write-permission--codex-p input))
       (todo-write-permission--supersede call))
     (push call todo-write-permission--calls)
     (add-hook 'todo-write-events-functions #'todo-write-permission--on-event)
-    (unless (or refused (equal "process" (plist-get message :source)))
+    (unless (or reader refused (equal "process" (plist-get message :source)))
       (todo-write-permission--await call input))
     (todo-write-request-add
      thread
@@ -254,7 +268,10 @@ TEXT is a message with a no, or the edited plan that a yes approves."
     (todo-write-socket-answer
      connection (todo-write-permission--call-message call) t "Answered."
      (cond ((consp (car value))
-            (list :behavior "allow" :answers (todo-write-permission--answers value)))
+            (list :behavior "allow"
+                  :answers (todo-write-permission--answers
+                            value (lambda (answers) (string-join answers ", ")))
+                  :choices (todo-write-permission--answers value #'vconcat)))
            ((and text (equal "allow" (plist-get value :behavior)))
             (append value (list :plan (todo-write-socket-unicode text))))
            (text (append value (list :message (todo-write-socket-unicode text))))
@@ -272,11 +289,12 @@ MESSAGE of CONNECTION asks.  It is allowed once."
     (todo-write-socket-answer connection message t ""
                               (list :behavior (if passed "allow" "deny")))))
 
-(defun todo-write-permission--answers (value)
-  "Return VALUE, an alist of questions and answers, as an object for the hook."
+(defun todo-write-permission--answers (value join)
+  "Return VALUE, an alist of questions and answers, as an object for the hook.
+JOIN makes one value of a list of answers."
   (let ((object (make-hash-table :test #'equal)))
     (pcase-dolist (`(,question . ,answer) value)
-      (puthash question (todo-write-socket-unicode (string-join (ensure-list answer) ", "))
+      (puthash question (funcall join (mapcar #'todo-write-socket-unicode (ensure-list answer)))
                object))
     object))
 
@@ -296,7 +314,7 @@ auto mode has refused the call, or nil for a dialog."
                      (todo-write-permission--notice input))
                     ((guard (todo-write-permission--codex-p input))
                      (todo-write-permission--codex tool given input))
-                    ("AskUserQuestion" (todo-write-permission--question given))
+                    ("AskUserQuestion" (todo-write-permission-question given "multiSelect"))
                     ("ExitPlanMode" (todo-write-permission--plan given))
                     (_ (todo-write-permission--permission
                         tool given (todo-write-json-get input "permission_suggestions")
@@ -327,14 +345,15 @@ auto mode has refused the call, or nil for a dialog."
   (let ((value (apply #'todo-write-json-get object names)))
     (if (stringp value) value "")))
 
-(defun todo-write-permission--question (given)
-  "Return the request for GIVEN, the input of AskUserQuestion."
+(defun todo-write-permission-question (given multiple)
+  "Return the request for GIVEN, the input of AskUserQuestion.
+MULTIPLE is the name of the field of a question with several answers."
   (let ((questions
          (cl-loop for question in (todo-write-request-first
                                    (todo-write-json-get given "questions") 'questions)
                   collect (list :question (todo-write-permission--string question "question")
                                 :header (todo-write-permission--string question "header")
-                                :multiple (and (todo-write-json-get question "multiSelect") t)
+                                :multiple (and (todo-write-json-get question multiple) t)
                                 :options (todo-write-permission--choices question)))))
     (list :kind 'question
           :title (if questions (plist-get (car questions) :question) "A question")
@@ -433,7 +452,7 @@ INPUT is the whole question."
       (list :kind 'permission :title words :detail words)))
    ;; A question of Codex can be answered, but not refused.
    ((equal tool "AskUserQuestion")
-    `(:options nil ,@(todo-write-permission--question given)))
+    `(:options nil ,@(todo-write-permission-question given "multiSelect")))
    (t
     (pcase-let ((`(,what ,format ,detail)
                  (if (equal tool "Command")

@@ -37,8 +37,10 @@ that of the thread keys, for clients whose transcripts can be followed.")
 HELLO is its last greeting, CONNECTION its connection, and BROKEN the time
 when that closed without a goodbye, or nil.  SESSIONS is an alist of the
 threads that it serves and the times of their last calls.  REPORTS-ACTIVITY
-is non-nil if it reports what its agent does."
-  hello connection broken sessions reports-activity)
+is non-nil if it reports what its agent does.  CALLING is the last call
+without a list of a program that lives in its agent; see
+`todo-write-mcp--own-session'."
+  hello connection broken sessions reports-activity calling)
 
 (defun todo-write-program-of (connection)
   "Return the program of CONNECTION, which serves no session."
@@ -69,6 +71,10 @@ That is on another machine, or in a container."
   (let ((name (todo-write-program-hello-string program :client)))
     (or (cadr (assoc name todo-write-program-clients))
         (todo-write-program-key-part name))))
+
+(defun todo-write-program-in-agent-p (program)
+  "Return non-nil if PROGRAM lives in its agent and reports all its sessions."
+  (member "plan" (plist-get (todo-write-program-hello program) :roles)))
 
 (defun todo-write-program-hello-string (program key)
   "Return the string KEY in the greeting of PROGRAM, or an empty one."
@@ -113,7 +119,7 @@ Each process of a client that does not name its session has its own thread."
   "Give THREAD, of a session that PROGRAM serves, its title once that is known.
 Nothing is looked for on another machine, nor where nothing keeps titles."
   (if (or (todo-write-program-remote program) (string-prefix-p "mcp:" thread))
-      (todo-write-program--set-title thread nil)
+      (todo-write-program-set-title thread nil)
     (add-hook 'todo-write-hub-functions #'todo-write-program--receive-title)
     (todo-write-follow-sessions-seek-title
      thread (todo-write-program-hello-string program :project))))
@@ -121,9 +127,9 @@ Nothing is looked for on another machine, nor where nothing keeps titles."
 (defun todo-write-program--receive-title (message)
   "Handle MESSAGE of the hub if it is about the title of a session."
   (when (eq 'title (plist-get message :kind))
-    (todo-write-program--set-title (plist-get message :thread) (plist-get message :title))))
+    (todo-write-program-set-title (plist-get message :thread) (plist-get message :title))))
 
-(defun todo-write-program--set-title (thread found)
+(defun todo-write-program-set-title (thread found)
   "Give THREAD the title FOUND, unless it has one.
 If FOUND is nil, name the agent and the project until a title is found."
   (when (member thread (todo-write-threads-loaded))

@@ -53,6 +53,8 @@ pub enum Role {
     Permission,
     /// Its calls ask what to tell the agent.
     Note,
+    /// It lives in the agent, whose sessions it reports: its calls are lists of the agent's own plan tool.
+    Plan,
     /// Its calls ask who is here.
     Check,
     /// One that this version does not know.
@@ -67,6 +69,7 @@ impl Role {
             Role::Tool => "tool",
             Role::Permission => "permission",
             Role::Note => "note",
+            Role::Plan => "plan",
             Role::Check => "check",
             Role::Unknown => "unknown",
         }
@@ -96,7 +99,9 @@ pub struct Hello {
     pub root: Option<String>,
     /// The program's process id.
     pub process: Option<u32>,
-    /// The namespace of that id, as `/proc/self/ns/pid` names it.
+    /// The id of the process that started it.
+    pub parent: Option<u32>,
+    /// The namespace of these ids, as `/proc/self/ns/pid` names it.
     pub pid_domain: Option<String>,
     /// The start of the program in milliseconds since the epoch.
     pub started: Option<u64>,
@@ -156,6 +161,9 @@ pub struct SessionActivity {
     pub activity: String,
     /// What it waits for.
     pub reason: Option<String>,
+    /// The title of the session, if the agent has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
 }
 
 /// The end of the program's sessions.
@@ -176,6 +184,8 @@ pub enum Reply {
     Answer(Answer),
     /// Says why the connection is closed next.
     Refused(Refused),
+    /// Says that there is something to tell the agent of a session.
+    Tell(Tell),
     /// A message of a type that this version does not know.
     #[serde(other)]
     Unknown,
@@ -227,6 +237,9 @@ pub struct Decision {
     /// A text for each question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<BTreeMap<String, String>>,
+    /// The same with each chosen answer by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choices: Option<BTreeMap<String, Vec<String>>>,
     /// What the user says to a refusal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
@@ -242,6 +255,13 @@ pub struct Decision {
 pub enum Behavior {
     Allow,
     Deny,
+}
+
+/// A session whose program may ask what to tell its agent.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Tell {
+    /// Its id.
+    pub session: String,
 }
 
 /// Why a connection is closed.

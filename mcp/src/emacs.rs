@@ -91,6 +91,7 @@ impl Emacs {
             id: random().unwrap_or_default(),
             version: Some(env!("CARGO_PKG_VERSION").to_owned()),
             process: Some(std::process::id()),
+            parent: Some(std::os::unix::process::parent_id()),
             pid_domain: std::fs::read_link("/proc/self/ns/pid")
                 .ok()
                 .and_then(|domain| Some(domain.to_str()?.to_owned())),
@@ -469,7 +470,7 @@ mod tests {
         assert!(emacs.link.lock().await.connection.is_some());
         let (session, activity) = (String::new(), "waiting".to_owned());
         let reason = Some("x".repeat(LARGEST));
-        let message = SessionActivity { session, subagent: None, activity, reason };
+        let message = SessionActivity { session, subagent: None, activity, reason, title: None };
         assert!(timeout(12 * LIMIT_BETWEEN, emacs.tell(message)).await.is_ok());
         assert!(emacs.link.lock().await.connection.is_none());
     }

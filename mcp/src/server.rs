@@ -127,7 +127,7 @@ impl Server {
         self.has_called.store(true, Ordering::Relaxed);
         if let Some(session) = served {
             let activity = "serving".to_owned();
-            let serving = SessionActivity { session, subagent: None, activity, reason: None };
+            let serving = SessionActivity { session, subagent: None, activity, reason: None, title: None };
             self.emacs.remember(serving).await;
         }
         let content = vec![ContentBlock::text(answer.text)];
@@ -206,7 +206,8 @@ impl Server {
         claude.subagents = working;
         for (session, subagent) in finished {
             let activity = "idle".to_owned();
-            let done = SessionActivity { session, subagent: Some(subagent.id), activity, reason: None };
+            let done =
+                SessionActivity { session, subagent: Some(subagent.id), activity, reason: None, title: None };
             self.emacs.tell(done).await;
         }
     }

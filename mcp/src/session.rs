@@ -70,7 +70,7 @@ impl Agent {
             _ => "unknown",
         };
         let reason = process["waitingFor"].as_str().filter(|_| activity == "waiting").map(str::to_owned);
-        Some(SessionActivity { session, subagent: None, activity: activity.to_owned(), reason })
+        Some(SessionActivity { session, subagent: None, activity: activity.to_owned(), reason, title: None })
     }
 
     /// Its status in its file, `idle`, `busy`, `waiting` or another word, and since when it has that.

@@ -7,6 +7,7 @@ mod agents;
 mod file;
 mod json;
 mod machine;
+mod opencode;
 mod page;
 mod plugin;
 mod run;
@@ -17,6 +18,7 @@ use std::slice::from_ref;
 
 use agents::{Agent, Context, NAMES, Settings, Way};
 use machine::Machine;
+use opencode::Present;
 use page::Page;
 use plugin::Plugin;
 use serde_json::json;
@@ -72,6 +74,7 @@ struct Done {
     run: Option<Result<String, String>>,
     written: Option<Result<String, String>>,
     extra: Option<Result<String, String>>,
+    file: Option<Result<String, String>>,
 }
 
 /// Does what ARGUMENTS say, and returns the status of the program.
@@ -170,7 +173,8 @@ fn act(options: Options) -> Result<i32, String> {
     }
     if options.write {
         let agent = agents::agent(id, label, &context);
-        done.written = agent.settings.and_then(|settings| write(&settings, &context, options.remove));
+        done.written = agent.settings.as_ref().and_then(|settings| write(settings, &context, options.remove));
+        done.file = agent.file.and_then(|plugin| write_file(&plugin, &context, options.remove));
     }
     if options.edits || options.no_edits {
         let Some(extra) = agents::agent(id, label, &context).extra else {
@@ -299,6 +303,24 @@ fn changed(settings: &Settings, context: &Context, remove: bool) -> Result<(Stri
         Ok((old, new))
     };
     change().map_err(|why: String| format!("{} {why}.", context.shown(&settings.file)))
+}
+
+/// Writes or deletes the file of PLUGIN; none if that changes nothing.
+fn write_file(plugin: &opencode::Plugin, context: &Context, remove: bool) -> Option<Result<String, String>> {
+    let name = context.shown(&plugin.file);
+    let done = match (&plugin.present, remove) {
+        (Present::Foreign(_), _)
+        | (Present::Nothing, true)
+        | (Present::Current | Present::Newer(_), false) => {
+            return None;
+        }
+        (_, true) => plugin.delete().map(|()| format!("{name} is deleted.")),
+        (_, false) => plugin.write().map(|backup| {
+            let kept = backup.map(|file| format!(" The old file is {}.", context.shown(&file)));
+            format!("{name} is written.{}", kept.unwrap_or_default())
+        }),
+    };
+    Some(done.map_err(|why| format!("{name} {why}.")))
 }
 
 /// Writes SETTINGS; none if that changes nothing.

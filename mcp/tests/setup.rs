@@ -251,7 +251,8 @@ fn settings_that_are_not_plain_json_are_refused_with_the_place() {
             let output = home.agent(agent, options, &["--write"]);
             assert!(!output.is_ok);
             assert!(output.text.contains(place) && output.text.contains("by hand"), "{}", output.text);
-            assert!(!output.text.contains("secret") && !output.text.contains("is written"));
+            let is_written = output.text.contains(&format!("{file} is written"));
+            assert!(!output.text.contains("secret") && !is_written);
             assert_eq!(home.read(file), text);
             assert!(!home.file(&format!("{file}~")).exists());
         }
@@ -620,4 +621,72 @@ fn a_machine_gets_the_program_by_lines_for_a_shell() {
     let page: Value = serde_json::from_str(&lines(&["--json", "--", "ssh", "build"])).unwrap();
     assert!(page["lines"].as_str().unwrap().starts_with("ssh build ") && page["note"] == "");
     assert!(lines(&[]).contains("--machine lacks --"));
+}
+
+// opencode's plugin
+
+const PLUGIN: &str = ".config/opencode/plugin/todo-write.js";
+
+#[test]
+fn the_plugin_of_opencode_is_written_beside_its_settings_and_deleted_again() {
+    let home = Home::new();
+    for (options, file) in
+        [(vec![], PLUGIN), (vec!["--project", "garden"], "garden/.opencode/plugin/todo-write.js")]
+    {
+        let setup = |more: &[&str]| home.setup(&[&["opencode"], &options[..], more].concat());
+        assert!(setup(&["--diff"]).text.contains("+const VERSION = \""));
+        assert!(!home.file(file).exists());
+        assert!(setup(&["--write", "--socket", "/a\"b/s"]).text.contains("Nothing is left to do."));
+        let text = home.read(file);
+        assert!(text.contains(r#"const SOCKET = "/a\"b/s";"#));
+        assert!(text.starts_with(&format!(
+            "// The plugin of todo-write for opencode, version {}.\n",
+            env!("CARGO_PKG_VERSION")
+        )));
+        assert!(!text.contains("@VERSION@") && !text.contains("@SOCKET@"));
+        // The usual socket is another text.
+        assert!(setup(&["--write"]).text.contains("The old file is"));
+        assert_eq!(home.read(&format!("{file}~")), text);
+        assert!(home.read(file).contains(r#"const SOCKET = "";"#));
+        let removed = setup(&["--remove", "--write"]).text;
+        assert!(removed.contains("has nothing of this.") && !home.file(file).exists(), "{removed}");
+    }
+}
+
+#[test]
+fn an_older_plugin_of_opencode_is_replaced_and_a_newer_or_foreign_one_is_left_alone() {
+    let home = Home::new();
+    let plugin = |version: &str| format!("// The plugin of todo-write for opencode, version {version}.\n");
+    let setup = |options: &[&str]| home.setup(&[&["opencode", "--write"], options].concat());
+    home.write(PLUGIN, &plugin("0.0.9"));
+    assert!(setup(&[]).text.contains("Nothing is left to do."));
+    assert!(home.read(PLUGIN).contains("export const TodoWrite"));
+    assert_eq!(home.read(&format!("{PLUGIN}~")), plugin("0.0.9"));
+    home.write(PLUGIN, &plugin("999.0.0"));
+    assert!(setup(&[]).text.contains("Version 999.0.0 is installed, which is newer."));
+    assert_eq!(home.read(PLUGIN), plugin("999.0.0"));
+    for foreign in ["// mine\n", "", &format!(" {}", plugin("0.0.9")), &plugin("1.x")] {
+        home.write(PLUGIN, foreign);
+        assert!(setup(&[]).text.contains("this setup did not write it"));
+        assert!(setup(&["--remove"]).text.contains("this setup did not write it"));
+        assert_eq!(home.read(PLUGIN), foreign);
+    }
+}
+
+#[test]
+fn no_link_of_a_project_leads_the_plugin_of_opencode_elsewhere() {
+    for link in [".opencode", ".opencode/plugin", ".opencode/plugin/todo-write.js"] {
+        let home = Home::new();
+        home.write("other/plugin/todo-write.js", "// mine\n");
+        let place = home.file(&format!("garden/{link}"));
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        let target = format!("other{}", link.strip_prefix(".opencode").unwrap());
+        symlink(home.file(&target), &place).unwrap();
+        for options in [&["--write"][..], &["--write", "--remove"]] {
+            let page = home.setup(&[&["opencode", "--project", "garden"], options].concat()).text;
+            assert!(page.contains("is left alone:") && page.contains(" a link"), "{page}");
+        }
+        assert_eq!(home.read("other/plugin/todo-write.js"), "// mine\n");
+        assert_eq!(fs::read_dir(home.file("other/plugin")).unwrap().count(), 1);
+    }
 }

@@ -171,6 +171,7 @@ fn said(machine: &Machine, message: protocol::Message) -> protocol::Message {
             client_version: line(hello.client_version),
             project: hello.project.and_then(|project| folder(machine, &project)),
             process: None,
+            parent: None,
             pid_domain: None,
             root: None,
             claude_folder: None,
@@ -190,9 +191,11 @@ fn said(machine: &Machine, message: protocol::Message) -> protocol::Message {
         {
             protocol::Message::Unknown
         }
-        protocol::Message::Activity(told) => {
-            protocol::Message::Activity(SessionActivity { reason: line(told.reason), ..told })
-        }
+        protocol::Message::Activity(told) => protocol::Message::Activity(SessionActivity {
+            reason: line(told.reason),
+            title: line(told.title),
+            ..told
+        }),
         message => message,
     }
 }

@@ -35,6 +35,8 @@ pub use place::usual;
 pub(crate) const CONNECTIONS: usize = 200;
 /// Maximum number of open questions to the user.
 pub(crate) const QUESTIONS: usize = 20;
+/// Maximum number of those of one connection. An agent may serve several sessions by one.
+pub(crate) const QUESTIONS_OF_ONE: usize = 8;
 
 /// The number of a connection, which no other connection to a door of this process has.
 pub type ConnectionId = u64;
@@ -207,6 +209,8 @@ enum Order {
     Taken(ConnectionId, Option<u64>),
     /// The root of its project was looked for.
     Found(ConnectionId, Option<PathBuf>),
+    /// There is something to tell the agent of a session.
+    Tell(String),
 }
 
 impl Shared {
@@ -336,13 +340,18 @@ impl Door {
         self.shared.lock().live.contains(&id)
     }
 
-    /// Makes or deletes the file that lets the hook `note` of a session ask.
+    /// Makes or deletes the file that lets the hook `note` of a session ask, and rings at the programs that
+    /// report sessions.
     pub fn tell(&self, session: &str, has_news: bool) {
         if self.state() == State::Open
             && let Some(folder) = self.socket.parent()
         {
             // Without the file, the hook does not ask; there is nothing to say to the user.
             let _ = told::set(folder, &told::name_of(session), has_news);
+        }
+        if has_news {
+            self.shared.lock().orders.push(Order::Tell(session.to_owned()));
+            self.wake();
         }
     }
 

@@ -121,7 +121,9 @@ impl Limits {
             protocol::Message::Call(call) => {
                 let role = call.role.unwrap_or(Role::Unknown);
                 let is_question = role == Role::Permission;
-                let is_too_much = calls.iter().any(|(_, open)| (*open == Role::Permission) == is_question)
+                let open =
+                    calls.iter().filter(|(_, open)| (*open == Role::Permission) == is_question).count();
+                let is_too_much = open >= if is_question { door::QUESTIONS_OF_ONE } else { 1 }
                     || (is_question && questions >= door::QUESTIONS)
                     || call.arguments.as_ref().is_some_and(|text| text.get().len() > protocol::LARGEST);
                 if is_too_much {

@@ -148,6 +148,7 @@ fn end_turn<'e>(
 /// - "call": the agent called the tool, so that it works.
 /// - "working", "waiting" for REASON, "suspended" or "idle": the program says so until it says
 ///   something else.
+/// - "failed": the turn ended by an error, REASON.
 /// - "unknown": nobody can tell.
 /// - "lost": the connection is lost, and the time of THREAD stops; with REASON, it is paused.
 /// - "ended": the session ended for REASON, by ENDING, as for `todo-write-dyn--end-turn'.
@@ -173,6 +174,9 @@ fn report_program<'e>(
             "waiting" => (waiting(reason.as_deref()), Weight::State),
             "suspended" => (What::Suspended, Weight::State),
             "idle" => (What::Rest(Rest::end(Some(Ending::EndOfTurn))), Weight::State),
+            "failed" => {
+                (What::Rest(Rest { has_failed: true, ..Rest::end(Some(Ending::Error)) }), Weight::State)
+            }
             "unknown" => (What::Unknown, Weight::Guess),
             "lost" => (What::Lost, Weight::Guess),
             "ended" => (What::Rest(Rest::end(ending)), Weight::Event),

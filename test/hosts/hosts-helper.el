@@ -48,7 +48,10 @@ It has the plan tools that newer models lack by default."
 
 (defun hosts-opencode-environment (url)
   "Return further environment variables of opencode, whose model is at URL."
-  (list "OPENCODE_DISABLE_AUTOUPDATE=1" "OPENCODE_DISABLE_MODELS_FETCH=1"
+  (list "OPENCODE_DISABLE_AUTOUPDATE=1"
+        ;; It fetches a library beside each plugin, and tries for a minute by itself.
+        "npm_config_fetch_retries=0"
+        "OPENCODE_DISABLE_MODELS_FETCH=1"
         "OPENCODE_DISABLE_LSP_DOWNLOAD=1" "OPENCODE_DISABLE_DEFAULT_PLUGINS=1"
         (concat "OPENCODE_CONFIG_CONTENT="
                 (json-serialize

@@ -413,7 +413,8 @@ Its last element is a list of entries."
                        ("working" (working) active) ("suspended" nil paused)
                        ("working" (working) active)))
         (todo-write-socket-test-send
-         program (list :type "activity" :session "a" :activity told :reason "permission\nprompt"))
+         program `( :type "activity" :session "a" :activity ,told
+                    ,@(and (cdr activity) '(:reason "permission\nprompt"))))
         (todo-write-test-wait (lambda () (equal activity (todo-write-activity "claude:a"))))
         (should (eq state (todo-write-state "claude:a"))))
       ;; It needs no guess.

@@ -107,16 +107,16 @@ FIELDS are further ones of the hook's input, :subagent and :source."
        (todo-write-socket-test-hello :role "permission" :id "hook-41") 41)
       (todo-write-test-wait #'todo-write-requests))))
 
-(ert-deftest todo-write-permission-a-connection-has-at-most-one-open-request ()
+(ert-deftest todo-write-permission-a-connection-has-at-most-eight-open-requests ()
   (todo-write-permission-tests--with
     (let ((hook (todo-write-socket-test-hello :role "permission")))
-      (dolist (number '(1 2 3))
+      (dolist (number (number-sequence 1 10))
         (todo-write-permission-tests--call hook number))
-      (dolist (_ '(2 3))
+      (dolist (_ '(9 10))
         (let ((answer (todo-write-socket-test-read hook)))
           (should-not (plist-get answer :ok))
           (should-not (plist-get answer :decision))))
-      (todo-write-test-wait (lambda () (= 1 (length (todo-write-requests))))))))
+      (todo-write-test-wait (lambda () (= 8 (length (todo-write-requests))))))))
 
 ;;; Answers
 
@@ -193,7 +193,8 @@ FIELDS are further ones of the hook's input, :subagent and :source."
                                '(:question :header :multiple))))
         (should (equal '(:label "Red" :description "warm") (car (plist-get which :options))))
         (should (plist-get tools :multiple)))
-      (should (equal '(:behavior "allow" :answers (:Tools? "Rake, Hoe" :Which? "Green"))
+      (should (equal '( :behavior "allow" :answers (:Tools? "Rake, Hoe" :Which? "Green")
+                        :choices (:Tools? ["Rake" "Hoe"] :Which? ["Green"]))
                      (todo-write-permission-tests--answer
                       hook '(("Which?" . "Green") ("Tools?" "Rake" "Hoe"))))))))
 
@@ -619,7 +620,8 @@ FIELDS are further ones of the question.  Return the connection."
     (let ((hook (todo-write-permission-tests--codex
                  "AskUserQuestion" '(:questions [(:question "Which?" :options [(:label "Blue")])]))))
       (should-not (todo-write-permission-tests--labels))
-      (should (equal '(:behavior "allow" :answers (:Which? "Blue"))
+      (should (equal '(:behavior "allow" :answers (:Which? "Blue")
+                        :choices (:Which? ["Blue"]))
                      (todo-write-permission-tests--answer hook '(("Which?" . "Blue"))))))))
 
 (ert-deftest todo-write-permission-what-emacs-cannot-read-of-codex-is-for-its-terminal ()

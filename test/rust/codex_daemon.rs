@@ -364,6 +364,7 @@ fn decision(behavior: Behavior) -> Decision {
         mode: None,
         plan: None,
         answers: None,
+        choices: None,
         message: None,
         interrupt: false,
     }

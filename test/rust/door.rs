@@ -627,7 +627,7 @@ fn a_question_is_withdrawn_by_the_end_of_its_connection_or_by_a_cancel() {
 }
 
 #[test]
-fn a_connection_has_one_open_question_and_a_machine_twenty() {
+fn a_connection_has_eight_open_questions_and_a_machine_twenty() {
     let opened = Opened::new();
     let mut programs: Vec<_> = (0..21).map(|_| opened.hello("permission")).collect();
     for (number, (program, id)) in programs.iter_mut().enumerate() {
@@ -642,13 +642,36 @@ fn a_connection_has_one_open_question_and_a_machine_twenty() {
             );
         }
     }
-    let (first, id) = &mut programs[0];
-    first.send(&json!({"type": "call", "call": 2}));
-    assert_eq!(first.receive().unwrap()["text"], "Its earlier question is still open.");
-    opened.answer(*id, 1, "answered");
-    assert_eq!(first.receive().unwrap()["call"], 1);
-    first.send(&json!({"type": "call", "call": 3}));
-    assert_eq!(opened.call(*id).0, 3);
+    for (program, id) in programs {
+        drop(program);
+        opened.wait(|event| matches!(event, Event::Closed(of) if *of == id).then_some(()));
+    }
+    let (mut first, id) = opened.hello("permission");
+    for number in 1..9 {
+        first.send(&json!({"type": "call", "call": number}));
+        assert_eq!(opened.call(id).0, number);
+    }
+    first.send(&json!({"type": "call", "call": 9}));
+    assert_eq!(first.receive().unwrap()["text"], "Its earlier questions are still open.");
+    opened.answer(id, 5, "answered");
+    assert_eq!(first.receive().unwrap()["call"], 5);
+    first.send(&json!({"type": "call", "call": 10}));
+    assert_eq!(opened.call(id).0, 10);
+}
+
+#[test]
+fn only_programs_that_report_sessions_hear_that_there_is_something_to_tell() {
+    let opened = Opened::new();
+    let (mut hook, id) = opened.hello("note");
+    let (mut plugin, _) = opened.hello("plan");
+    opened.door.tell("ses_1", false);
+    opened.door.tell("ses_2", true);
+    let told = plugin.receive().unwrap();
+    assert_eq!((&told["type"], &told["session"]), (&json!("tell"), &json!("ses_2")));
+    hook.send(&json!({"type": "call", "call": 1}));
+    opened.call(id);
+    opened.answer(id, 1, "nothing before this");
+    assert_eq!(hook.receive().unwrap()["text"], "nothing before this");
 }
 
 // Many, large and slow

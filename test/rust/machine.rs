@@ -515,6 +515,11 @@ fn call(id: u64, number: u64, role: &str, arguments: &str) -> Value {
     )
 }
 
+fn pushed(mut reports: Vec<Value>, next: Value) -> Vec<Value> {
+    reports.push(next);
+    reports
+}
+
 #[test]
 fn a_machine_that_passes_a_bound_is_disconnected_with_the_reason() {
     let programs = || (0..21).map(hello);
@@ -527,7 +532,10 @@ fn a_machine_that_passes_a_bound_is_disconnected_with_the_reason() {
         (vec![json!({"Welcome": {"version": "6", "note": null}})], "it began twice"),
         ((0..201).map(hello).collect(), "more than 200 programs"),
         (vec![hello(1), call(1, 1, "tool", ""), call(1, 2, "tool", "")], "would not take"),
-        (vec![hello(1), call(1, 1, "permission", ""), call(1, 2, "permission", "")], "would not take"),
+        (
+            (1..10).map(|number| call(1, number, "permission", "")).fold(vec![hello(1)], pushed),
+            "would not take",
+        ),
         (programs().chain(questions(21)).collect(), "would not take"),
         (vec![hello(1), call(1, 1, "tool", &large)], "would not take"),
         (vec![broken; 501], "more than 500 problems"),

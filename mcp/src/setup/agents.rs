@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::file;
 use super::json::{self, Edit};
+use super::opencode;
 use super::plugin::Plugin;
 
 /// The plan tools of Claude Code itself.
@@ -91,6 +92,8 @@ pub struct Agent {
     pub way: Way,
     /// Its settings; they give the tool if the way is `Way::Settings`.
     pub settings: Option<Settings>,
+    /// A file of ours that it runs.
+    pub file: Option<opencode::Plugin>,
     /// What else it can tell, if the user wants that.
     pub extra: Option<Extra>,
     /// What else there is to say, titles and texts.
@@ -152,7 +155,8 @@ pub const NAMES: &[(&str, &str, bool)] = &[
 
 /// The agent with the name ID.
 pub fn agent(id: &'static str, label: &'static str, context: &Context) -> Agent {
-    let mut agent = Agent { id, label, way: Way::Settings, settings: None, extra: None, notes: Vec::new() };
+    let way = Way::Settings;
+    let mut agent = Agent { id, label, way, settings: None, file: None, extra: None, notes: Vec::new() };
     match id {
         "claude-plugin" => claude_plugin(&mut agent, context),
         "claude" => claude(&mut agent, context),
@@ -357,6 +361,7 @@ fn opencode(agent: &mut Agent, context: &Context) {
         ],
         purpose: "These settings give it the tool, and switch off its own plan tool.",
     });
+    agent.file = Some(opencode::Plugin::new(context));
     agent.instructions("AGENTS.md");
 }
 

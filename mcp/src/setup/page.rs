@@ -6,6 +6,7 @@ use serde_json::{Value, json as object};
 
 use super::agents::{Agent, Commands, Context, Extra, Settings, Way};
 use super::json::{self, Goal};
+use super::opencode::{self, Present};
 use super::plugin::{self, Plugin};
 use super::{Done, changed, file, lines};
 
@@ -36,12 +37,16 @@ pub struct Page {
 impl Page {
     /// The page about AGENT, after what was done.
     pub fn new(agent: &Agent, context: &Context, remove: bool, done: Done) -> Page {
-        let has_failed =
-            [&done.run, &done.written, &done.extra].iter().any(|step| matches!(step, Some(Err(_))));
+        let has_failed = [&done.run, &done.written, &done.extra, &done.file]
+            .iter()
+            .any(|step| matches!(step, Some(Err(_))));
         let mut page = Page { has_failed, ..Page::default() };
         page.way(agent, context, remove, done.run);
         if let Some(settings) = &agent.settings {
             page.settings(agent, settings, context, remove, done.written);
+        }
+        if let Some(plugin) = &agent.file {
+            page.file(plugin, context, remove, done.file);
         }
         if let Some(extra) = &agent.extra {
             page.extra(extra, context, remove, done.extra);
@@ -188,6 +193,48 @@ impl Page {
         let can_run = context.has_program("claude") && !is_done;
         let verb = if remove { "Remove" } else { "Install" };
         self.add(title, text, can_run.then(|| ("--run", format!("{verb} the plugin"))));
+    }
+
+    /// Adds the section about a file that the agent runs.
+    fn file(
+        &mut self,
+        plugin: &opencode::Plugin,
+        context: &Context,
+        remove: bool,
+        done: Option<Result<String, String>>,
+    ) {
+        let name = context.shown(&plugin.file);
+        let (state, offer) = match (&plugin.present, remove) {
+            (Present::Nothing, false) => {
+                (format!("It is a new file of {} lines.", plugin.text.lines().count()), "Write")
+            }
+            (Present::Other(_), false) => {
+                ("There is another version, which is replaced.".to_owned(), "Write")
+            }
+            (Present::Current, false) => ("It is installed.".to_owned(), ""),
+            (Present::Newer(version), false) => {
+                (format!("Version {version} is installed, which is newer."), "")
+            }
+            (Present::Nothing, true) => ("It is not installed.".to_owned(), ""),
+            (Present::Foreign(why), true) => (format!("{name} {why}."), ""),
+            (Present::Foreign(why), false) => {
+                self.open.push(format!("see what {name} is"));
+                (format!("{name} {why}."), "")
+            }
+            (_, true) => ("It is installed.".to_owned(), "Delete"),
+        };
+        let offer = (!offer.is_empty()).then_some(offer);
+        if let Some(verb) = offer {
+            self.open.push(format!("{} {name}", verb.to_lowercase()));
+            self.diff.push_str(&plugin.diff(&name, remove));
+        }
+        let purpose = if remove { "" } else { opencode::PURPOSE };
+        let text = join(&[purpose, &state, &outcome(done)]);
+        self.add(
+            &format!("The plugin {name}"),
+            text,
+            offer.map(|verb| ("--write", format!("{verb} {name}"))),
+        );
     }
 
     /// Adds the section about SETTINGS.

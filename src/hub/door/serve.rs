@@ -15,10 +15,13 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::connection::{Connection, Next, STALL};
 use super::place::{self, Entered, enter};
-use super::{CONNECTIONS, ConnectionId, Event, Finder, Order, Outdated, QUESTIONS, Settings, Shared, State};
+use super::{
+    CONNECTIONS, ConnectionId, Event, Finder, Order, Outdated, QUESTIONS, QUESTIONS_OF_ONE, Settings, Shared,
+    State,
+};
 use crate::events::millis_of;
 use crate::hub::quiet::{self, Waker, Wakes, send_quietly};
-use crate::protocol::{self, Answer, Hello, Message, PROTOCOL, Refused, Reply, Role, Welcome};
+use crate::protocol::{self, Answer, Hello, Message, PROTOCOL, Refused, Reply, Role, Tell, Welcome};
 use crate::text::path::is_special;
 
 /// Maximum size in bytes of all incomplete lines, and of the messages that wait to be taken.
@@ -335,8 +338,13 @@ impl Server {
         drop(inner);
         guests.into_iter().for_each(|guest| self.begin(guest));
         for order in orders {
-            let (Order::Answer(id, _) | Order::Taken(id, _) | Order::Found(id, _)) = &order;
-            let id = *id;
+            let id = match &order {
+                Order::Answer(id, _) | Order::Taken(id, _) | Order::Found(id, _) => *id,
+                Order::Tell(session) => {
+                    self.ring(session);
+                    continue;
+                }
+            };
             let Some(connection) = self.connections.get_mut(&id) else { continue };
             match order {
                 Order::Found(_, root) => self.greeted(id, root),
@@ -351,8 +359,18 @@ impl Server {
                         connection.send(&Reply::Answer(answer));
                     }
                 }
+                Order::Tell(_) => {}
             }
             self.advance(id);
+        }
+    }
+
+    /// Tells the programs that report sessions that the agent of this one is to be told something.
+    fn ring(&mut self, session: &str) {
+        for connection in self.connections.values_mut() {
+            if connection.roles.as_ref().is_some_and(|roles| roles.contains(&Role::Plan)) {
+                connection.send(&Reply::Tell(Tell { session: session.to_owned() }));
+            }
         }
     }
 
@@ -501,7 +519,7 @@ impl Server {
     }
 
     fn handle_call(&mut self, id: ConnectionId, mut call: protocol::Call, size: usize) {
-        let questions = self.connections.values().filter(|one| asks(one)).count();
+        let questions: usize = self.connections.values().map(questions_of).sum();
         let Some(connection) = self.connections.get_mut(&id) else { return };
         let roles = connection.roles.as_deref().unwrap_or_default();
         let role = match (call.role, roles) {
@@ -509,9 +527,10 @@ impl Server {
             (Some(role), roles) if roles.contains(&role) => role,
             _ => return connection.refuse("The call names no role of this program."),
         };
-        if role == Role::Permission && (asks(connection) || questions >= QUESTIONS) {
-            let text = if asks(connection) {
-                "Its earlier question is still open."
+        let is_full = questions_of(connection) >= QUESTIONS_OF_ONE;
+        if role == Role::Permission && (is_full || questions >= QUESTIONS) {
+            let text = if is_full {
+                "Its earlier questions are still open."
             } else {
                 "Too many questions are open in Emacs."
             };
@@ -538,7 +557,7 @@ fn is_plain(folder: &str) -> bool {
     folder.starts_with('/') && !is_special(folder) && !folder.contains(char::is_control)
 }
 
-/// Whether a question of a connection is open.
-fn asks(connection: &Connection) -> bool {
-    connection.calls.iter().any(|(_, role)| *role == Role::Permission)
+/// The number of the open questions of a connection.
+fn questions_of(connection: &Connection) -> usize {
+    connection.calls.iter().filter(|(_, role)| *role == Role::Permission).count()
 }

@@ -1,0 +1,116 @@
+;;; todo-write-opencode.el --- Answer opencode's dialogs in Emacs  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The plugin for opencode, which `todo-write-mcp setup opencode' installs, passes the
+;; permissions and questions for which a dialog stands in opencode to this Emacs; see
+;; todo-write-permission.el.  This file makes requests of them.
+;;
+;; opencode has three answers to a permission: once, always, which it forgets when it
+;; ends, and no, with or without a message.
+
+;;; Code:
+
+(require 'seq)
+(require 'subr-x)
+(require 'todo-write-json)
+(require 'todo-write-permission)
+(require 'todo-write-request)
+(require 'todo-write-text)
+
+(defun todo-write-opencode--string (object name)
+  "Return the string NAME of OBJECT, decoded JSON, or nil."
+  (let ((value (todo-write-json-get object name)))
+    (and (stringp value) (not (string-blank-p value)) value)))
+
+(defun todo-write-opencode--strings (object name)
+  "Return the strings NAME of OBJECT, decoded JSON; one more than can be shown."
+  (seq-filter #'stringp (todo-write-request-first (todo-write-json-get object name) 'options)))
+
+(defun todo-write-opencode--permission (input)
+  "Return the request for INPUT, the event `permission.asked'.
+See `todo-write-permission-readers'."
+  (let* ((permission (or (todo-write-opencode--string input "permission") "a permission"))
+         (excess (if (todo-write-json-get input "isTooLarge")
+                     '(:detail "This is too large to be shown here." :format text)
+                   (todo-write-opencode--excess input))))
+    (pcase-let ((`(,what ,format ,detail) (unless excess (todo-write-opencode--detail input))))
+      `( ,@excess :kind permission
+         :title ,(cond ((null what) permission)
+                       ((eq format 'shell)
+                        (concat permission ": " (todo-write-text-command what 200)))
+                       (t (concat permission ": " (todo-write-row-line what 200))))
+         :detail ,detail :format ,format
+         :options ((:label "Yes" :value (:behavior "allow") :kind allow)
+                   ,@(todo-write-opencode--always permission input)
+                   (:label "No" :value (:behavior "deny") :kind deny :text t))
+         :answerable ,(null excess)))))
+
+(defun todo-write-opencode--excess (input)
+  "Return fields for a request of INPUT if that has too many parts, else nil."
+  (seq-some (lambda (name)
+              (let ((object (todo-write-json-get input name)))
+                (todo-write-request-excess
+                 (if (hash-table-p object) (hash-table-count object) 0) 'fields)))
+            '("input" "metadata")))
+
+(defun todo-write-opencode--always (permission input)
+  "Return the option that allows always what INPUT says, as a list, or nil.
+PERMISSION is the kind of permission.  What has too many parts to be read
+is left out."
+  (when-let* ((patterns (todo-write-opencode--strings input "always"))
+              ((not (todo-write-request-excess (length patterns) 'options))))
+    (list (list :label (format "Always allow %s, until opencode ends: %s" permission
+                               (mapconcat (lambda (pattern) (format-message "`%s'" pattern))
+                                          patterns ", "))
+                :value '(:behavior "allow" :suggestion 0)
+                :kind 'always))))
+
+(defun todo-write-opencode--detail (input)
+  "Return (WHAT FORMAT DETAIL) of the permission that INPUT asks for.
+WHAT is a string or nil.  The plugin adds what the tool is called with; of
+the metadata, a diff is the change itself."
+  (let* ((call (todo-write-json-get input "input"))
+         (metadata (todo-write-json-get input "metadata"))
+         (patterns (todo-write-opencode--strings input "patterns"))
+         (command (or (todo-write-opencode--string call "command")
+                      (todo-write-opencode--string metadata "command")))
+         (diff (todo-write-opencode--string metadata "diff"))
+         (file (or (todo-write-opencode--string metadata "filepath")
+                   (todo-write-opencode--string call "filePath")))
+         (shown (string-join patterns ", ")))
+    (cond ((and command (equal "bash" (todo-write-opencode--string input "permission")))
+           (list command 'shell
+                 (concat command (todo-write-request-fields call "\n# " "command"))))
+          (diff
+           (list (or file shown) 'diff
+                 (concat (string-trim-right diff "\n+")
+                         (todo-write-request-fields metadata "\n" "diff" "filediff"))))
+          (t (list (if (string-empty-p shown) (or command file) shown) 'text
+                   (string-trim-left
+                    (concat (mapconcat (lambda (pattern)
+                                         (concat "\n" (todo-write-request-json pattern)))
+                                       patterns "")
+                            (todo-write-request-fields metadata "\n")
+                            (todo-write-request-fields call "\n"))
+                    "\n"))))))
+
+(defun todo-write-opencode--question (input)
+  "Return the request for INPUT, the event `question.asked'.
+See `todo-write-permission-readers'."
+  (if (todo-write-json-get input "isTooLarge")
+      '(:kind question :title "A question" :detail "This is too large to be shown here."
+        :format text)
+    (plist-put (todo-write-permission-question input "multiple")
+               :options '((:label "No answer" :value (:behavior "deny") :kind deny)))))
+
+(setf (alist-get "permission.asked" todo-write-permission-readers nil nil #'equal)
+      #'todo-write-opencode--permission
+      (alist-get "question.asked" todo-write-permission-readers nil nil #'equal)
+      #'todo-write-opencode--question)
+
+(provide 'todo-write-opencode)
+;;; todo-write-opencode.el ends here

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Checks that the plugin for the genuine opencode shows what its sessions do, lets its dialogs be
+# answered in Emacs, and never makes it worse off than without it, against a scripted model on this
+# machine; lib.sh says how:
+#
+#   test/hosts/opencode.sh
+#
+# `make build', `make mcp' and `bin/setup test' come first.
+# shellcheck source-path=SCRIPTDIR
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+[[ -e lisp/todo-write-mcp ]] || die "not built; run make mcp"
+# The Emacs of the checks is in batch, where writing to a plugin that has left would kill it.
+trap '' PIPE
+run_checks test/hosts/opencode-checks.el
