@@ -100,9 +100,10 @@ See `todo-write-socket--roles'."
     (cl-flet ((key () (todo-write-permission--key thread (plist-get message :subagent) input)))
       (cond ((equal event "PreToolUse")
              (todo-write-permission--pass connection message (key)))
-            ((not (equal event "PermissionDenied"))
+            ((if (todo-write-permission--codex-p input) todo-write-socket-codex-folders
+               (not (equal event "PermissionDenied")))
              (todo-write-permission--ask connection message program thread input nil))
-            (todo-write-permission-ask-refused
+            ((and todo-write-permission-ask-refused (equal event "PermissionDenied"))
              (todo-write-permission--ask connection message program thread input (key)))
             (t (todo-write-socket-answer connection message nil "The user is not asked."))))))
 

@@ -38,8 +38,9 @@ gives the programs the new name."
 (defcustom todo-write-socket-codex-folders (list (todo-write-core-agent-folder 'codex))
   "Folders of Codex whose questions you can answer in Emacs.
 Emacs connects to the daemon that Codex has started in such a folder, if
-only you can reach the socket of that, and starts none.  nil answers
-Codex in its terminal only.  After a change, switch `todo-write-mcp-mode'
+only you can reach the socket of that, and starts none.  On a connected
+machine, the folders there are used.  nil answers Codex in its terminal
+only, everywhere.  After a change, switch `todo-write-mcp-mode'
 off and on."
   :group 'todo-write-hosts
   :type '(repeat directory)

@@ -31,7 +31,7 @@ use serde_json::{Map, Value, json};
 
 use super::door::{Entrance, QUESTIONS};
 use super::quiet::{self, Waker, Wakes};
-use crate::protocol::{Answer, Decision, Role};
+use crate::protocol::{Answer, Role};
 use client::{Client, Over, RequestId, Said};
 use guest::{Guest, Outcome};
 use question::{Change, Question};
@@ -191,6 +191,8 @@ struct Request {
     /// The question to the user, while it is open.
     guest: Option<Guest>,
     was_asked: bool,
+    /// What the user says to a refusal, and the turn that goes on.
+    message: Option<(String, String)>,
 }
 
 #[derive(Deserialize)]
@@ -384,6 +386,11 @@ impl Watch {
         })?;
         for (id, session) in &mut self.waiting {
             self.count += session.advance(id, folder, entrance);
+            // The connection of the session may close before it has taken more than the answer.
+            for (text, turn) in session.requests.iter_mut().filter_map(|request| request.message.take()) {
+                let number = self.client.call("turn/steer", telling::steer(id, &text, &turn))?;
+                self.calls.insert(number, Call::Telling(telling::Call::Steer(id.clone(), text)));
+            }
         }
         if self.since.elapsed() >= WHILE {
             (self.count, self.since) = (0, Instant::now());
@@ -509,7 +516,7 @@ impl Session {
             None => &unknown,
         };
         let mut client = self.client.as_mut();
-        let ask = |request: &mut Request| request.advance(id, facts, client.as_deref_mut(), entrance);
+        let ask = |request: &mut Request| request.advance(facts, client.as_deref_mut(), entrance);
         self.requests.iter_mut().map(ask).filter(|is_new| *is_new).count()
     }
 
@@ -616,6 +623,7 @@ impl Session {
             question,
             guest: None,
             was_asked: false,
+            message: None,
         });
         Ok(())
     }
@@ -642,17 +650,12 @@ impl Request {
             question: Some(Question::elsewhere(what)),
             guest: None,
             was_asked: false,
+            message: None,
         }
     }
 
     /// Asks the user, once, and passes the answer on. Returns whether the question is new.
-    fn advance(
-        &mut self,
-        thread: &str,
-        facts: &Facts,
-        client: Option<&mut Client>,
-        entrance: &Entrance,
-    ) -> bool {
+    fn advance(&mut self, facts: &Facts, client: Option<&mut Client>, entrance: &Entrance) -> bool {
         let Some(question) = &mut self.question else { return false };
         let is_new = !self.was_asked;
         if is_new {
@@ -676,19 +679,13 @@ impl Request {
             && let Some(result) = question.result(decision)
             // One that fails is noticed by reading.
             && client.answer(id, result).is_ok()
+            && !decision.interrupt
         {
-            say(client, thread, self.turn.as_deref(), decision);
+            self.message = decision.message.clone().zip(self.turn.clone());
         }
         if !matches!(outcome, Outcome::Open) {
             self.guest = None;
         }
         is_new
     }
-}
-
-/// Gives the agent what the user says to a refusal, in the turn that goes on.
-fn say(client: &mut Client, thread: &str, turn: Option<&str>, decision: &Decision) {
-    let (Some(text), Some(turn), false) = (&decision.message, turn, decision.interrupt) else { return };
-    // The refusal holds without it.
-    let _ = client.call("turn/steer", telling::steer(thread, text, turn));
 }

@@ -190,8 +190,9 @@ impl Shared {
         let first = [
             Command::Hello { id: to.id, name: to.name },
             Command::Set((*settings).clone()),
-            Command::Door(to.door),
             Command::Homes(to.homes, to.scope),
+            // It also passes on what Codex asks in those folders.
+            Command::Door(to.door),
             Command::Search,
         ];
         first.iter().for_each(|command| outbox.add(command));

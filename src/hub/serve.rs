@@ -204,7 +204,11 @@ impl Served {
         if self.welcome.as_ref() == Some(&welcome) && self.hub.door().is_some() {
             return None;
         }
-        let settings = door::Settings::new(&self.machine.socket, welcome.clone());
+        let codex = self.homes(None).into_iter().filter(|home| home.agent == Agent::Codex);
+        let settings = door::Settings {
+            codex: codex.map(|home| home.folder).collect(),
+            ..door::Settings::new(&self.machine.socket, welcome.clone())
+        };
         self.welcome = Some(welcome);
         Some(match self.hub.open_door(settings) {
             Ok(()) => self.hub.door().map_or(door::State::Client(None), Door::state),

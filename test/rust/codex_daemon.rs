@@ -161,16 +161,7 @@ impl Garden {
     fn new(state: State) -> Garden {
         let home = Folder::short();
         folder(home.path(), 0o700);
-        folder(&home.path().join("app-server-control"), 0o700);
-        folder(&home.path().join("run"), 0o700);
-        let file = home.path().join("run/5ha");
-        let listener = UnixListener::bind(&file).unwrap();
-        fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
-        symlink(&file, home.path().join(SOCKET)).unwrap();
-        let state = Arc::new(Mutex::new(state));
-        let served = Arc::clone(&state);
-        listener.set_nonblocking(true).unwrap();
-        thread::spawn(move || accept(&listener, &served));
+        let state = begin(home.path(), &home.path().join("run"), state);
         let hub = open(home.path());
         Garden { home, state, hub }
     }
@@ -257,6 +248,31 @@ fn told(state: State, event: &str) -> Value {
     assert_eq!((&message["params"]["threadId"], &message["params"]["input"]), (&json!(THREAD), &input));
     assert!(garden.with(|state| state.clients.iter().all(|client| !client.is_joined)));
     message["params"].clone()
+}
+
+/// Begins a daemon of the folder `home`, whose socket is in the folder `run`.
+fn begin(home: &Path, run: &Path, state: State) -> Arc<Mutex<State>> {
+    folder(&home.join("app-server-control"), 0o700);
+    folder(run, 0o700);
+    let file = run.join("5ha");
+    let listener = UnixListener::bind(&file).unwrap();
+    fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+    symlink(&file, home.join(SOCKET)).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let state = Arc::new(Mutex::new(state));
+    let served = Arc::clone(&state);
+    thread::spawn(move || accept(&listener, &served));
+    state
+}
+
+/// Begins a daemon that asks whether a command may run; returns what tells how that was answered.
+pub fn ask(home: &Path, run: &Path) -> impl Fn() -> Option<Value> + use<> {
+    let state = begin(home, run, State { pending: vec![command()], ..State::default() });
+    move || {
+        let state = state.lock().unwrap();
+        let result = state.received.iter().find(|one| one["method"].is_null());
+        result.map(|one| one["result"].clone())
+    }
 }
 
 fn open(codex: &Path) -> Hub {

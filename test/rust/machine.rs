@@ -19,6 +19,7 @@ use todo_write::journal::store::Store;
 use todo_write::list::input::Options;
 use todo_write::protocol::{Answer, Message as Said, PROTOCOL, Welcome};
 
+use crate::codex_daemon;
 use crate::common::{Folder, store};
 
 const NOW: u64 = 4_000_000_000_000;
@@ -409,6 +410,29 @@ fn a_call_of_a_program_there_is_answered_from_here() {
     let end = Instant::now() + Duration::from_secs(30);
     while std::os::unix::net::UnixStream::connect(&socket).is_ok() {
         assert!(Instant::now() < end, "the program outlives its connection");
+        sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn a_question_of_codex_there_is_answered_here() {
+    let (there, mut here, run) = (There::new("build"), Here::new(), Folder::short());
+    let answered = codex_daemon::ask(&there.home.path().join(".codex"), run.path());
+    let mut to = there.connection("");
+    to.door = Some(Welcome { protocol: PROTOCOL, version: "1".into(), emacs: None, process: None });
+    here.hub.connect(to).unwrap();
+    here.connected("build");
+    let (id, call) = here.wait(|message| match message {
+        Message::DoorThere(_, door::Event::Message(id, Said::Call(call))) => Some((*id, call.clone())),
+        _ => None,
+    });
+    assert!(call.arguments.unwrap().get().contains("npm test"));
+    let decision = serde_json::from_value(json!({"behavior": "allow"})).unwrap();
+    let answer = Answer { call: call.call, ok: true, text: String::new(), decision: Some(decision) };
+    assert!(here.hub.answer_there("build", id, answer));
+    let end = Instant::now() + Duration::from_secs(30);
+    while answered() != Some(json!({"decision": "accept"})) {
+        assert!(Instant::now() < end, "{:?}", answered());
         sleep(Duration::from_millis(2));
     }
 }
