@@ -291,6 +291,25 @@
       (codex-answer--wait "one" (lambda () (codex-answer--exists-p "one")))
       (codex-answer--gone))))
 
+(ert-deftest codex-answer-two-sessions-get-their-own-answers ()
+  (codex-answer-with (list (codex-answer--command "touch one") (list :text "All done."))
+    (let ((first (codex-answer--request "touch one"))
+          (terminal codex-checks-process))
+      (unwind-protect
+          (progn
+            (codex-answer--start)
+            (codex-answer--wait "both" (lambda () (= 2 (length (todo-write-requests)))))
+            (let ((second (car (remq first (todo-write-requests)))))
+              (should-not (equal (plist-get first :thread) (plist-get second :thread)))
+              (codex-answer--answer second 'deny)
+              (codex-answer--says "All done\\."))
+            (should-not (codex-answer--exists-p "one"))
+            (should (equal (list first) (todo-write-requests)))
+            (codex-answer--answer first 'allow)
+            (codex-answer--wait "one" (lambda () (codex-answer--exists-p "one"))))
+        (delete-process terminal)
+        (kill-buffer (process-buffer terminal))))))
+
 ;; What the user says.
 
 (ert-deftest codex-answer-tell-it-while-it-works-and-when-it-is-idle ()
