@@ -495,5 +495,45 @@
                       nil))
                    (todo-write-user-eval 'test-answers)))))
 
+;;; Plans
+
+(ert-deftest todo-write-answer-a-plan-is-commented-and-edited-by-keys-and-then-approved ()
+  (todo-write-answer-user
+    (todo-write-user-eval
+     '(todo-write-request
+       "a" :id "1" :kind 'plan :title "Approve the plan?" :detail "# Plan\n1. Rake\n2. Water"
+       :format 'markdown
+       :options '((:label "Approve, and ask" :value ask :kind allow :text edited)
+                  (:label "Keep planning" :value no :kind deny :text t))
+       :answer (lambda (value text) (push (list "1" value text) test-answers)))
+     '(todo-write-answer)
+     '(with-selected-window (get-buffer-window "*todo-write-request*")
+        (search-forward "1. Rake")))
+    (todo-write-user-type "c")
+    (todo-write-test-wait (lambda () (todo-write-user-eval '(and (active-minibuffer-window) t))))
+    (todo-write-user-type "Twice\r")
+    (todo-write-test-wait
+     (lambda () (string-search "Twice" (todo-write-answer-user--on-screen))))
+    ;; An approval would lose the comment.
+    (todo-write-answer-user--press "yu")
+    (should-not (todo-write-user-eval 'test-answers))
+    (should-not (string-search "Twice" (todo-write-answer-user--on-screen)))
+    (todo-write-user-type "e")
+    (todo-write-test-wait (lambda () (equal "*todo-write-plan*"
+                                            (todo-write-user-eval
+                                             '(buffer-name (window-buffer (selected-window)))))))
+    (todo-write-user-type "Mine: y")
+    (todo-write-user-type "\C-c\C-c")
+    (todo-write-test-wait
+     (lambda () (string-search "Mine: y# Plan" (todo-write-answer-user--on-screen))))
+    ;; What follows at once does not count.
+    (process-send-string todo-write-user-process "y")
+    (todo-write-answer-user--pause)
+    (should-not (todo-write-user-eval 'test-answers))
+    (todo-write-answer-user--press "y")
+    (todo-write-test-wait (lambda () (todo-write-user-eval 'test-answers)))
+    (should (equal '(("1" ask "Mine: y# Plan\n1. Rake\n2. Water"))
+                   (todo-write-user-eval 'test-answers)))))
+
 (provide 'todo-write-answer-e2e-tests)
 ;;; todo-write-answer-e2e-tests.el ends here
