@@ -624,11 +624,10 @@ that has waited longest.  After an answer, the next request is shown."
 
 (defconst todo-write-answer--silent
   '(("codex:" . "Codex") ("mcp:gemini" . "Gemini CLI") ("mcp:opencode:[0-9]" . "opencode")
-    ("opencode:" . "opencode") ("mcp:copilot" . "Copilot CLI"))
-  "Agents that tell nothing of their questions.
-An alist of regexps for the beginnings of their threads' keys, and their
-names.  The plugin for opencode knows the sessions, whose ids are no
-numbers.")
+    ("opencode:" . "opencode"))
+  "Agents that tell nothing of their questions, an alist of regexps and names.
+The regexps are for the beginnings of their threads' keys.  The plugin
+for opencode knows the sessions, whose ids are no numbers.")
 
 (defun todo-write-answer--refer (thread)
   "Say that the agent of THREAD, or any other, asks nothing here.

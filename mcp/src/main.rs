@@ -2,6 +2,8 @@
 //! keeps the list.
 
 #[cfg(unix)]
+mod copilot;
+#[cfg(unix)]
 mod door;
 #[cfg(unix)]
 mod emacs;

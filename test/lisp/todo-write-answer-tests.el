@@ -392,7 +392,7 @@
 
 (ert-deftest todo-write-answer-says-which-agents-do-not-tell-what-they-ask ()
   (pcase-dolist (`(,thread . ,name) '(("codex:1" . "Codex") ("mcp:gemini-cli-mcp-client:1" . "Gemini CLI")
-                                      ("mcp:opencode:1" . "opencode") ("mcp:copilot-cli:1" . "Copilot CLI")))
+                                      ("mcp:opencode:1" . "opencode")))
     (todo-write-with-store
       (todo-write-test-write thread "One")
       (cl-letf (((symbol-function 'todo-write-agents-pid) (lambda (_) nil)))
