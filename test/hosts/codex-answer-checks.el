@@ -19,11 +19,13 @@
 (require 'todo-write-note)
 (require 'todo-write-permission)
 
+(defvar codex-answer--model "gpt-5.5" "The model that Codex uses.")
+
 (defun codex-answer--configure (url)
   "Write the settings of Codex, whose model is at URL."
   (make-directory (expand-file-name ".codex" codex-checks-home) t)
   (write-region
-   (concat "model = \"gpt-5.5\"\nmodel_provider = \"mock\"\ncheck_for_update_on_startup = false\n"
+   (concat (format "model = %S\n" codex-answer--model) "model_provider = \"mock\"\ncheck_for_update_on_startup = false\n"
            "approval_policy = \"on-request\"\nsandbox_mode = \"read-only\"\n"
            "[analytics]\nenabled = false\n[feedback]\nenabled = false\n"
            "[otel]\nexporter = \"none\"\nmetrics_exporter = \"none\"\n"
@@ -309,6 +311,25 @@
             (codex-answer--wait "one" (lambda () (codex-answer--exists-p "one"))))
         (delete-process terminal)
         (kill-buffer (process-buffer terminal))))))
+
+(ert-deftest codex-answer-a-subagent ()
+  (let ((codex-answer--model "gpt-5.2-codex"))
+    (codex-answer-with
+        (list :main (list '(:name "spawn_agent" :namespace "multi_agent_v1"
+                            :arguments (:message "SUBAGENT: count the books"))
+                          '(:name "wait_agent" :namespace "multi_agent_v1"
+                            :find "agent_id[^0-9a-f]+([-0-9a-f]{36})"
+                            :arguments (:targets ["FOUND"] :timeout_ms 60000))
+                          '(:text "It came back."))
+              :subagent (list (codex-answer--command "touch one")
+                              '(:text "Three books.")))
+      (let ((request (codex-answer--request "\\`subagent .*: Command: .*touch one")))
+        (codex-checks-says (concat "\"session_id\":\""
+                                   (string-remove-prefix "codex:" (plist-get request :thread))
+                                   "\",.*\"parent_thread_id\""))
+        (codex-answer--answer request 'allow))
+      (codex-answer--says "It came back\\.")
+      (should (codex-answer--exists-p "one")))))
 
 ;; What the user says.
 
