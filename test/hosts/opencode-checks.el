@@ -35,15 +35,19 @@
 
 (defun opencode-checks--answers (steps &rest match)
   "Return STEPS as answers of aimock to the requests that MATCH, a plist.
-A step is a text, or a list of calls (NAME . ARGUMENTS)."
+A step is a text, a list of calls (NAME . ARGUMENTS), or (error TEXT) for a
+request that fails."
   (seq-map-indexed
    (lambda (step turn)
      (list :match `(:turnIndex ,turn ,@match)
-           :response (if (stringp step) (list :content step)
-                       (list :toolCalls
-                             (vconcat (mapcar (lambda (call)
-                                                (list :name (car call) :arguments (cdr call)))
-                                              step))))))
+           :response
+           (pcase step
+             ((pred stringp) (list :content step))
+             (`(error ,text)
+              `(:status 400 :error (:type "invalid_request_error" :message ,text)))
+             (_ (list :toolCalls (vconcat (mapcar (lambda (call)
+                                                    (list :name (car call) :arguments (cdr call)))
+                                                  step)))))))
    steps))
 
 (defun opencode-checks--command (command)
@@ -433,6 +437,14 @@ The first start of a home takes a minute."
         (advice-remove 'todo-write-mcp--break note)))))
 
 ;;; Plans
+
+(ert-deftest opencode-checks-a-failure-is-told-with-its-reason ()
+  (opencode-checks-with (list (list (opencode-checks--todos '("Rake" "in_progress")))
+                              '(error "No credit"))
+      ()
+    (opencode-checks--is 'failed)
+    (should (string-search "No credit" (cdr (todo-write-activity (opencode-checks--thread)))))
+    (should (equal '(("Rake" "in_progress")) (opencode-checks--rows)))))
 
 (ert-deftest opencode-checks-its-own-todos-are-the-plan ()
   (opencode-checks-with
