@@ -45,6 +45,30 @@ it has none."
   plist activity ending reason since (background 0) unseen dismissed rested left (refused 0)
   (seen 0) new about buffer)
 
+;;; Names
+
+(defconst todo-write-agents-programs
+  '(("claude" "Claude Code" "claude-code" t)
+    ("codex" "Codex" "codex-mcp-client" t)
+    ("copilot" "Copilot CLI" "copilot-cli")
+    ("cursor" "Cursor" "cursor-vscode")
+    ("gemini" "Gemini CLI" "gemini-cli-mcp-client")
+    ("goose" "Goose" "goose")
+    ("opencode" "opencode" "opencode"))
+  "The programs whose agents are known, a list of (NAME LABEL CLIENT FOLLOWED).
+NAME is what threads and transcripts call one, LABEL what users read, and
+CLIENT what it calls itself as an MCP client.  FOLLOWED is t if there is a
+reader of its transcripts; the keys of its threads begin with NAME then.")
+
+(defun todo-write-agents-label (name)
+  "Return what users read for the program NAME, or NAME if it is not known."
+  (or (cadr (assoc name todo-write-agents-programs)) name))
+
+(defun todo-write-agents-of-client (client)
+  "Return the program that calls itself CLIENT as an MCP client, or nil.
+The value is an element of `todo-write-agents-programs'."
+  (seq-find (lambda (known) (equal client (nth 2 known))) todo-write-agents-programs))
+
 ;;; What a plist tells
 
 (defun todo-write-agent-stopped (agent)

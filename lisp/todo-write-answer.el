@@ -623,9 +623,9 @@ that has waited longest.  After an answer, the next request is shown."
                 (todo-write-requests))))
 
 (defconst todo-write-answer--silent
-  '(("codex:" . "Codex") ("mcp:gemini" . "Gemini CLI") ("mcp:opencode:[0-9]" . "opencode")
+  '(("codex:" . "codex") ("mcp:gemini" . "gemini") ("mcp:opencode:[0-9]" . "opencode")
     ("opencode:" . "opencode"))
-  "Agents that tell nothing of their questions, an alist of regexps and names.
+  "Agents that may not tell of their questions, an alist of regexps and names.
 The regexps are for the beginnings of their threads' keys.  The plugin
 for opencode knows the sessions, whose ids are no numbers.")
 
@@ -647,7 +647,7 @@ If one waits elsewhere, say where.  THREAD may be nil."
             (concat (todo-write-attention-line agent) "; answer it there"
                     (todo-write-answer--place agent)))
            ((and silent own)
-            (concat silent " does not tell what it asks; look there"
+            (concat (todo-write-agents-label silent) " has told of no question; look there"
                     (todo-write-answer--place own)))
            (t "No agent asks anything")))))
 

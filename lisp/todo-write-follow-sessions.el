@@ -15,6 +15,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write)
+(require 'todo-write-agents)
 (require 'todo-write-machines)
 (require 'todo-write-text)
 
@@ -221,7 +222,7 @@ NOTE has the working directory, the agent and what its process says."
                                 ;; A remote name must not open a connection.
                                 (let (file-name-handler-alist)
                                   (todo-write-row-line (abbreviate-file-name folder))))
-                           (if (equal (plist-get head :host) "codex") "Codex" "Claude Code")
+                           (todo-write-agents-label (plist-get head :host))
                            (todo-write-follow-sessions--status process)))
            "  "))))
 

@@ -85,10 +85,10 @@ is the word.  `ended' is a turn that left tasks open.")
                   (pcase (split-string (plist-get agent :thread) ":")
                     ((or `("mcp" ,name . ,_) `(,name ,_ . ,_)) name)
                     (_ "")))))
-    (pcase name
-      ("claude" "Claude")
-      ("codex" "Codex")
-      (_ (todo-write-row-line name)))))
+    ;; The column has room for the first word of "Claude Code".
+    (if (assoc name todo-write-agents-programs)
+        (car (split-string (todo-write-agents-label name)))
+      (todo-write-row-line name))))
 
 (defun todo-write-list-cells-title (agent others)
   "Return the title of AGENT.

@@ -225,7 +225,7 @@ Their journals must be open then."
 (defun todo-write-mcp--followable-p (program call)
   "Return t if the transcript of the session of CALL of PROGRAM may be followed."
   (and (plist-get call :session)
-       (nth 2 (assoc (todo-write-program-hello-string program :client) todo-write-program-clients))
+       (todo-write-program-prefix program)
        t))
 
 (defun todo-write-mcp--subthread (session subagent)

@@ -14,22 +14,11 @@
 (require 'cl-lib)
 (require 'subr-x)
 (require 'todo-write)
+(require 'todo-write-agents)
 (require 'todo-write-follow-sessions)
 (require 'todo-write-hub)
 (require 'todo-write-machines)
 (require 'todo-write-socket)
-
-(defconst todo-write-program-clients
-  '(("claude-code" "Claude Code" "claude")
-    ("codex-mcp-client" "Codex" "codex")
-    ("copilot-cli" "Copilot CLI")
-    ("cursor-vscode" "Cursor")
-    ("gemini-cli-mcp-client" "Gemini CLI")
-    ("goose" "Goose")
-    ("opencode" "opencode"))
-  "MCP clients, a list of (NAME LABEL [PREFIX]).
-NAME is what the client calls itself, and LABEL what users read.  PREFIX is
-that of the thread keys, for clients whose transcripts can be followed.")
 
 (cl-defstruct (todo-write-program (:constructor todo-write-program-make)
                                   (:copier nil))
@@ -69,8 +58,14 @@ That is on another machine, or in a container."
 (defun todo-write-program-client (program)
   "Return the name of the agent of PROGRAM that users read."
   (let ((name (todo-write-program-hello-string program :client)))
-    (or (cadr (assoc name todo-write-program-clients))
+    (or (cadr (todo-write-agents-of-client name))
         (todo-write-program-key-part name))))
+
+(defun todo-write-program-prefix (program)
+  "Return the prefix of the keys of PROGRAM's threads, or nil.
+Only an agent whose transcripts can be followed has one."
+  (pcase (todo-write-agents-of-client (todo-write-program-hello-string program :client))
+    (`(,name ,_ ,_ t) name)))
 
 (defun todo-write-program-in-agent-p (program)
   "Return non-nil if PROGRAM lives in its agent and reports all its sessions."
@@ -99,7 +94,7 @@ Each process of a client that does not name its session has its own thread."
   (let* ((client (todo-write-program-hello-string program :client))
          (session (plist-get call :session))
          (hello (todo-write-program-hello program))
-         (prefix (nth 2 (assoc client todo-write-program-clients))))
+         (prefix (todo-write-program-prefix program)))
     (cond
      ((and session prefix) (concat prefix ":" (todo-write-program-key-part session)))
      (session (format "mcp:%s:%s" (todo-write-program-key-part client)

@@ -390,13 +390,13 @@
           (should (string-match-p "in the buffer .*; M-x todo-write-next-waiting goes there\\'"
                                   (todo-write-answer-tests--refers "x"))))))))
 
-(ert-deftest todo-write-answer-says-which-agents-do-not-tell-what-they-ask ()
+(ert-deftest todo-write-answer-says-which-agents-may-not-tell-what-they-ask ()
   (pcase-dolist (`(,thread . ,name) '(("codex:1" . "Codex") ("mcp:gemini-cli-mcp-client:1" . "Gemini CLI")
                                       ("mcp:opencode:1" . "opencode")))
     (todo-write-with-store
       (todo-write-test-write thread "One")
       (cl-letf (((symbol-function 'todo-write-agents-pid) (lambda (_) nil)))
-        (should (string-prefix-p (concat name " does not tell what it asks; look there")
+        (should (string-prefix-p (concat name " has told of no question; look there")
                                  (todo-write-answer-tests--refers thread)))))))
 
 ;;; Plans

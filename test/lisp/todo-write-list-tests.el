@@ -398,7 +398,7 @@ That is in milliseconds since the epoch."
     (with-current-buffer (todo-write-list)
       (should (equal (sort (mapcar (lambda (row) (aref (cadr row) 2)) tabulated-list-entries)
                            #'string<)
-                     '("" "Claude" "Claude" "gemini" "opencode"))))))
+                     '("" "Claude" "Claude" "Gemini" "opencode"))))))
 
 (ert-deftest todo-write-list-keys-see-dismiss-and-look ()
   (todo-write-list-tests--with
