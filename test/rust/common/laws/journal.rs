@@ -27,10 +27,11 @@ pub fn holds(data: &[u8]) {
     if is_later(&bytes) {
         return stays_untouched(&path, &bytes);
     }
-    let whole = records(&bytes);
-    keeps_whole_records(folder.path(), &whole);
+    let is_old = is_earlier(&bytes);
+    let whole = records(&bytes, is_old);
+    keeps_whole_records(folder.path(), &whole, is_old);
     can_be_continued(folder.path());
-    let left = records(&fs::read(&path).unwrap());
+    let left = records(&fs::read(&path).unwrap(), is_old);
     assert!(whole.iter().all(|record| left.contains(record)));
 }
 
@@ -59,6 +60,12 @@ fn is_later(bytes: &[u8]) -> bool {
     sealed(&unsealed) == line && fields["format"].as_u64() > Some(FORMAT.into())
 }
 
+/// Whether the first record is the header of an earlier format, whose time opening changes.
+fn is_earlier(bytes: &[u8]) -> bool {
+    let first = bytes.split_inclusive(|byte| *byte == b'\n').find_map(decode);
+    matches!(first, Some(Record::Thread { format, .. }) if format < FORMAT)
+}
+
 /// This version neither reads nor writes the journal of a later one, and begins its own.
 fn stays_untouched(path: &Path, bytes: &[u8]) {
     let folder = path.parent().unwrap();
@@ -68,7 +75,7 @@ fn stays_untouched(path: &Path, bytes: &[u8]) {
 }
 
 /// The whole records: those that follow a position count together or not at all.
-fn records(bytes: &[u8]) -> Vec<Record> {
+fn records(bytes: &[u8], is_old: bool) -> Vec<Record> {
     let lines = bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n"));
     let lines: Vec<Option<Record>> = lines.map(decode).collect();
     let (mut records, mut rest) = (Vec::new(), lines.as_slice());
@@ -79,16 +86,18 @@ fn records(bytes: &[u8]) -> Vec<Record> {
         };
         let count = usize::try_from(followers).unwrap_or(usize::MAX).saturating_add(1);
         let Some((batch, behind)) = rest.split_at_checked(count) else { break };
-        records.extend(batch.iter().flatten().cloned().map(kept));
+        records.extend(batch.iter().flatten().cloned().map(|record| kept(record, is_old)));
         rest = behind;
     }
     records
 }
 
-/// A record without what opening a journal may change: its format, and numbers of records that follow.
-fn kept(record: Record) -> Record {
+/// A record without what opening a journal may change: its format, the time in the header of an earlier one,
+/// and numbers of records that follow.
+fn kept(record: Record, is_old: bool) -> Record {
     match record {
         Record::Thread { thread, timestamp, about, .. } => {
+            let timestamp = if is_old { 0 } else { timestamp };
             Record::Thread { format: 0, thread, timestamp, about }
         }
         Record::Position(position) => Record::Position(PositionRecord { records: 0, ..position }),
@@ -96,7 +105,8 @@ fn kept(record: Record) -> Record {
     }
 }
 
-fn keeps_whole_records(folder: &Path, whole: &[Record]) {
+fn keeps_whole_records(folder: &Path, whole: &[Record], is_old: bool) {
+    let kept = |record| kept(record, is_old);
     let again = || journal::open(folder, KEY, &Map::new(), 5, Durability::Process);
     match again() {
         Ok(opened) => {
