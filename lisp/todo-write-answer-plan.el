@@ -97,10 +97,14 @@ nothing."
                    '(display-buffer-below-selected))
     ;; One that was begun is not lost.
     (unless (eq request todo-write-answer-plan--request)
+      (when (and (buffer-modified-p) (> (buffer-size) 0))
+        (kill-new (buffer-string))
+        (message "The plan that you edited before is in the kill ring"))
       (erase-buffer)
       (insert (substring-no-properties text))
       (goto-char (point-min))
       (todo-write-answer-edit-mode)
+      (set-buffer-modified-p nil)
       (setq todo-write-answer-plan--request request))))
 
 (defun todo-write-answer-edit-done ()
@@ -116,9 +120,12 @@ nothing."
       (user-error "The plan is larger than %d bytes" todo-write-answer-plan--most-bytes))
     (unless (and buffer (eq request (with-current-buffer buffer (todo-write-answer-shown))))
       (user-error "This plan is not shown now; M-x todo-write-answer shows what is asked"))
-    (quit-window t)
-    (pop-to-buffer buffer)
-    (todo-write-answer-edit-to text)))
+    (let ((edited (current-buffer)))
+      (quit-window)
+      (pop-to-buffer buffer)
+      (todo-write-answer-edit-to text)
+      ;; Not before: a quit leaves the text where it was.
+      (kill-buffer edited))))
 
 (defun todo-write-answer-edit-cancel ()
   "Leave the plan as it was."

@@ -23,6 +23,7 @@
 (require 'todo-write)
 (require 'todo-write-agents)
 (require 'todo-write-answer-keys)
+(require 'todo-write-answer-refer)
 (require 'todo-write-answer-text)
 (require 'todo-write-attention)
 (require 'todo-write-here)
@@ -63,6 +64,10 @@ They go along with a no; see todo-write-answer-plan.el.")
 
 (defvar-local todo-write-answer-edited nil
   "The detail as the user edited it, a string, or nil.")
+
+(defvar todo-write-answer--drafts (make-hash-table :test #'eq :weakness 'key)
+  "What the user wrote for open requests that are not shown, by request.
+The values are lists (COMMENTS EDITED ANSWERS).")
 
 (defvar-local todo-write-answer--end-seen nil
   "Non-nil if the end of the request was on the screen.")
@@ -139,17 +144,29 @@ confirms what would be allowed always: no other one answers then."
 (put 'todo-write-answer-mode 'no-clone t)
 (put 'todo-write-answer-mode 'no-clone-indirect t)
 
+(defun todo-write-answer--keep-draft ()
+  "Keep what the user wrote for the request in this buffer until it is shown again."
+  (when (and todo-write-answer--request (not todo-write-answer--answered))
+    (puthash todo-write-answer--request
+             (list todo-write-answer-comments todo-write-answer-edited todo-write-answer--answers)
+             todo-write-answer--drafts)))
+
 (defun todo-write-answer--killed ()
   "Stop what runs only while this buffer exists."
+  (todo-write-answer--keep-draft)
   (remove-hook 'todo-write-events-functions #'todo-write-answer--on-event)
   (todo-write-answer-keys-end))
 
 (defun todo-write-answer--show (request)
   "Show REQUEST in the selected window or another one, and select that.
 \\[keyboard-quit] while its text is made leaves it open, and everything as it is."
-  (let* ((detail (todo-write-request-detail request))
-         (text (and detail (todo-write-answer-text detail (plist-get request :format))))
-         (buffer (get-buffer-create todo-write-answer-buffer)))
+  (pcase-let* ((buffer (get-buffer-create todo-write-answer-buffer))
+               (`(,comments ,edited ,answers)
+                (progn (with-current-buffer buffer
+                         (todo-write-answer--keep-draft))
+                       (gethash request todo-write-answer--drafts)))
+               (detail (or edited (todo-write-request-detail request)))
+               (text (and detail (todo-write-answer-text detail (plist-get request :format)))))
     (with-current-buffer buffer
       (unless (derived-mode-p 'todo-write-answer-mode)
         (todo-write-answer-mode))
@@ -157,10 +174,10 @@ confirms what would be allowed always: no other one answers then."
             todo-write-answer--detail text
             todo-write-answer--answered nil
             todo-write-answer--always nil
-            todo-write-answer--answers nil
+            todo-write-answer--answers answers
             todo-write-answer--chosen nil
-            todo-write-answer-comments nil
-            todo-write-answer-edited nil
+            todo-write-answer-comments comments
+            todo-write-answer-edited edited
             todo-write-answer--end-seen nil)
       (todo-write-answer--draw))
     (add-hook 'todo-write-events-functions #'todo-write-answer--on-event)
@@ -604,14 +621,10 @@ that has waited longest.  After an answer, the next request is shown."
   (interactive)
   (let ((thread (or thread (todo-write-here-thread-here))))
     (if-let* ((request (or (car (todo-write-answer--requests thread))
-                           (and (not (todo-write-answer--waits-p thread))
+                           (and (not (todo-write-answer-refer-waits-p thread))
                                 (car (todo-write-requests))))))
         (todo-write-answer--show request)
-      (todo-write-answer--refer thread))))
-
-(defun todo-write-answer--waits-p (thread)
-  "Return non-nil if the agent of THREAD is known to wait for the user."
-  (and thread (eq 'waiting (car (todo-write-activity thread)))))
+      (todo-write-answer-refer-to thread))))
 
 (defun todo-write-answer--requests (thread)
   "Return the open requests of THREAD and its subagents, oldest first."
@@ -621,50 +634,6 @@ that has waited longest.  After an answer, the next request is shown."
                     (or (equal key thread)
                         (equal thread (car (todo-write-parent key))))))
                 (todo-write-requests))))
-
-(defconst todo-write-answer--silent
-  '(("codex:" . "codex") ("mcp:gemini" . "gemini") ("mcp:opencode:[0-9]" . "opencode")
-    ("opencode:" . "opencode"))
-  "Agents that may not tell of their questions, an alist of regexps and names.
-The regexps are for the beginnings of their threads' keys.  The plugin
-for opencode knows the sessions, whose ids are no numbers.")
-
-(defun todo-write-answer--refer (thread)
-  "Say that the agent of THREAD, or any other, asks nothing here.
-If one waits elsewhere, say where.  THREAD may be nil."
-  (let* ((agents (todo-write-agents))
-         (own (seq-find (lambda (agent) (equal thread (plist-get agent :thread))) agents))
-         (agent (if (or (todo-write-answer--waits-p thread)
-                        (not (eq 'waiting (and agents (todo-write-agent-state (car agents))))))
-                    own
-                  (car agents)))
-         (silent (and thread (cdr (seq-find (lambda (entry)
-                                              (string-match-p (concat "\\`" (car entry)) thread))
-                                            todo-write-answer--silent)))))
-    (user-error
-     "%s"
-     (cond ((and agent (eq 'waiting (todo-write-agent-state agent)))
-            (concat (todo-write-attention-line agent) "; answer it there"
-                    (todo-write-answer--place agent)))
-           ((and silent own)
-            (concat (todo-write-agents-label silent) " has told of no question; look there"
-                    (todo-write-answer--place own)))
-           (t "No agent asks anything")))))
-
-(defun todo-write-answer--place (agent)
-  "Return where AGENT can be answered, in words.
-If that is a buffer of this Emacs, name the key that goes there, too."
-  (concat
-   (if-let* ((place (todo-write-attention-place agent))) (concat ", in " place) "")
-   (substitute-command-keys
-    (cond ((not (todo-write-attention-reachable-p (plist-get agent :thread))) "")
-          ((derived-mode-p 'todo-write-list-mode)
-           "; \\<todo-write-list-mode-map>\\[todo-write-list-visit] goes there")
-          ((derived-mode-p 'todo-write-view-mode)
-           "; \\<todo-write-view-mode-map>\\[todo-write-view-visit-agent] goes there")
-          ((eq 'waiting (todo-write-agent-state agent))
-           "; \\[todo-write-next-waiting] goes there")
-          (t "")))))
 
 ;;; What follows
 
@@ -692,9 +661,18 @@ than anyone can leave them."
                      (car (todo-write-requests)))))
       ;; A timer calls this, in which a quit would wait.
       (unless (and next (with-local-quit (todo-write-answer--show next) t))
+        (todo-write-answer--save-draft buffer)
         (quit-windows-on buffer t)
         (when (buffer-live-p buffer)
           (kill-buffer buffer))))))
+
+(defun todo-write-answer--save-draft (buffer)
+  "Copy what the user wrote in BUFFER for a request that was closed elsewhere."
+  (with-current-buffer buffer
+    (unless todo-write-answer--answered
+      (when-let* ((text (todo-write-answer--message nil)))
+        (kill-new text)
+        (message "This is no longer asked; what you wrote for it is in the kill ring")))))
 
 (provide 'todo-write-answer)
 ;;; todo-write-answer.el ends here

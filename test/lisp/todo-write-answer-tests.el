@@ -134,7 +134,7 @@
          (save-window-excursion
            (todo-write-answer)
            (with-current-buffer todo-write-answer-buffer ,@body))
-       (kill-buffer todo-write-answer-buffer)
+       (when (get-buffer todo-write-answer-buffer) (kill-buffer todo-write-answer-buffer))
        (todo-write-withdraw "a" "1"))))
 
 (ert-deftest todo-write-answer-leaves-the-display-of-bidirectional-text-to-emacs ()
@@ -480,6 +480,38 @@
    (setq todo-write-answer--end-seen t todo-write-answer-keys-counts t)
    (todo-write-answer-yes)
    (should (equal given '(ask nil)))))
+
+(ert-deftest todo-write-answer-what-was-written-is-there-when-the-plan-is-shown-again ()
+  (todo-write-answer-tests--with-plan
+   (todo-write-answer-tests--comment "1. Rake" "Both at once")
+   (todo-write-answer-edit-to "# Mine\n\n1. Rake")
+   (let ((request todo-write-answer--request))
+     (dolist (kill '(nil t))
+       (if kill (kill-buffer) (todo-write-answer-leave))
+       (todo-write-answer)
+       (should (eq request todo-write-answer--request))
+       (should (string-search "# Mine" (buffer-string)))
+       (should (equal todo-write-answer-comments '(("1. Rake" . "Both at once"))))))))
+
+(ert-deftest todo-write-answer-what-was-written-for-a-plan-that-is-withdrawn-is-copied ()
+  (todo-write-answer-tests--with-plan
+   (todo-write-answer-tests--comment "1. Rake" "Both at once")
+   (let (kill-ring)
+     (todo-write-withdraw "a" (plist-get todo-write-answer--request :id))
+     (todo-write-test-wait (lambda () (not (get-buffer todo-write-answer-buffer))))
+     (should (equal (current-kill 0) "> 1. Rake\nBoth at once")))))
+
+(ert-deftest todo-write-answer-an-edited-plan-is-copied-when-another-is-edited ()
+  (todo-write-answer-tests--with-plan
+   (todo-write-answer-edit)
+   (insert "Mine: ")
+   (let (kill-ring)
+     (setq todo-write-answer-plan--request '(:id "another"))
+     (set-buffer todo-write-answer-buffer)
+     (todo-write-answer-edit)
+     (should (string-prefix-p "# Plan" (buffer-string)))
+     (should (string-prefix-p "Mine: # Plan" (current-kill 0))))
+   (kill-buffer)))
 
 (ert-deftest todo-write-answer-nothing-but-a-plan-takes-comments-and-edits ()
   (todo-write-answer-tests--drawn
