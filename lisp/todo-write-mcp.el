@@ -172,7 +172,7 @@ call without a list announces a call of todo_write in the same session."
          (thread (if subagent (todo-write-mcp--subthread session subagent) session))
          (list (plist-get call :arguments)))
     (if (null list)
-        (progn (setf (todo-write-program-calling program) call)
+        (progn (todo-write-mcp--announce program call)
                (cons t ""))
       (todo-write-mcp--begin program session)
       (when subagent
@@ -181,24 +181,68 @@ call without a list announces a call of todo_write in the same session."
         (cons (plist-get outcome :ok)
               (if (plist-get outcome :ok) "" (plist-get outcome :result)))))))
 
+(defvar todo-write-mcp--together-seconds 2
+  "Within so many seconds, calls come in the order of their announcements.
+A call that comes later has waited for the user, or never comes.")
+
+(defconst todo-write-mcp--announced-limit 64
+  "Maximum number of announced calls that are kept of a program.")
+
+(defun todo-write-mcp--announce (program call)
+  "Note that a call of todo_write in the session of CALL of PROGRAM comes next."
+  (let ((now (float-time)))
+    (setf (todo-write-program-announced program)
+          (last (append
+                 ;; A session whose call did not come makes another one.
+                 (seq-remove (lambda (announced)
+                               (and (todo-write-mcp--same-session-p (cdr announced) call)
+                                    (< (car announced) (- now todo-write-mcp--together-seconds))))
+                             (todo-write-program-announced program))
+                 (list (cons now call)))
+                todo-write-mcp--announced-limit))))
+
+(defun todo-write-mcp--same-session-p (call other)
+  "Return non-nil if CALL and OTHER, messages, are of the same session or subagent."
+  (and (equal (plist-get call :session) (plist-get other :session))
+       (equal (plist-get call :subagent) (plist-get other :subagent))))
+
 (defun todo-write-mcp--own-session (program call)
   "Return (PROGRAM CALL) with the session of CALL of PROGRAM.
 If an agent starts PROGRAM without telling its session, but another
-program lives in that agent, the value has that program and the session
-that it has announced."
-  (let* ((parent (plist-get (todo-write-program-hello program) :parent))
-         (other (and parent (null (plist-get call :session)) (todo-write-program-pid program)
-                     (cl-loop for other being the hash-values of todo-write-program-all
-                              when (and (todo-write-program-in-agent-p other)
-                                        (eql parent (todo-write-program-pid other))
-                                        (todo-write-program-calling other))
-                              return other))))
-    (list (or other program)
-          (if (null other) call
-            (let ((announced (todo-write-program-calling other)))
-              (append (cl-loop for key in '(:session :subagent :task)
-                               append (list key (plist-get announced key)))
-                      call))))))
+program lives in that agent and has announced a call, the value has that
+program and the session of that call.  CALL is noted to be the announced
+one, which no other call can be then."
+  (unless (plist-member call :announced)
+    ;; CALL itself changes: it may be parked, and passed here again.
+    (nconc call (list :announced (todo-write-mcp--claim program call))))
+  (pcase (plist-get call :announced)
+    (`(,other . ,announced)
+     (list other
+           (append (cl-loop for key in '(:session :subagent :task)
+                            append (list key (plist-get announced key)))
+                   call)))
+    (_ (list program call))))
+
+(defun todo-write-mcp--claim (program call)
+  "Return (OTHER . ANNOUNCED) for CALL of PROGRAM, or nil.
+ANNOUNCED is the call that OTHER, which lives in the agent of PROGRAM, has
+announced, and is no longer announced then.  It is the oldest one of those
+that were announced together just now, else the latest."
+  (when-let* ((parent (plist-get (todo-write-program-hello program) :parent))
+              ((null (plist-get call :session)))
+              ((todo-write-program-pid program))
+              (all (cl-loop for other being the hash-values of todo-write-program-all
+                            when (and (todo-write-program-in-agent-p other)
+                                      (eql parent (todo-write-program-pid other)))
+                            append (mapcar (lambda (announced) (cons other announced))
+                                           (todo-write-program-announced other))))
+              (all (seq-sort-by #'cadr #'< all))
+              (since (- (float-time) todo-write-mcp--together-seconds))
+              (found (or (seq-find (lambda (one) (> (cadr one) since)) all)
+                         (car (last all)))))
+    (setf (todo-write-program-announced (car found))
+          (delq (cdr found) (todo-write-program-announced (car found))))
+    (cons (car found) (cddr found))))
 
 (defun todo-write-mcp--needed-threads (connection message)
   "Return the threads that MESSAGE of CONNECTION may change.
@@ -320,6 +364,12 @@ that resembles TASK, else below the item in progress."
   (let* ((session (todo-write-program-thread program message))
          (subagent (plist-get message :subagent))
          (thread (if subagent (todo-write-mcp--subthread session subagent) session)))
+    ;; What it announced before does not come any more.
+    (unless (member (plist-get message :activity) '("working" "waiting" "serving"))
+      (setf (todo-write-program-announced program)
+            (seq-remove (lambda (announced)
+                          (todo-write-mcp--same-session-p (cdr announced) message))
+                        (todo-write-program-announced program))))
     (cond
      (subagent
       (when (assoc thread (todo-write-program-sessions program))

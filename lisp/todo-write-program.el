@@ -26,10 +26,10 @@
 HELLO is its last greeting, CONNECTION its connection, and BROKEN the time
 when that closed without a goodbye, or nil.  SESSIONS is an alist of the
 threads that it serves and the times of their last calls.  REPORTS-ACTIVITY
-is non-nil if it reports what its agent does.  CALLING is the last call
-without a list of a program that lives in its agent; see
-`todo-write-mcp--own-session'."
-  hello connection broken sessions reports-activity calling)
+is non-nil if it reports what its agent does.  ANNOUNCED are the calls of
+todo_write that a program that lives in its agent has announced, oldest
+first, as (TIME . CALL); see `todo-write-mcp--announce'."
+  hello connection broken sessions reports-activity announced)
 
 (defun todo-write-program-of (connection)
   "Return the program of CONNECTION, which serves no session."

@@ -230,5 +230,53 @@
         (should (equal '("mcp:opencode:1-17" "mcp:opencode:ses_1")
                        (sort (todo-write-threads) #'string<)))))))
 
+(ert-deftest todo-write-opencode-each-announced-call-is-used-once ()
+  (todo-write-opencode-tests--with plugin
+    (let ((bridge (todo-write-socket-test-hello :id "bridge" :client "opencode" :process 1
+                                                :parent (emacs-pid))))
+      (cl-flet ((announce (session)
+                  (todo-write-socket-test-call plugin (list :role "plan" :session session)))
+                (write (text) (should (car (todo-write-socket-test-write bridge nil text))))
+                (contents (session)
+                  (mapcar (lambda (item) (plist-get item :content))
+                          (todo-write-items (concat "mcp:opencode:" session)))))
+        ;; Two sessions call at once.
+        (announce "ses_1")
+        (announce "ses_2")
+        (write "One")
+        (write "Two")
+        (should (equal '("One") (contents "ses_1")))
+        (should (equal '("Two") (contents "ses_2")))
+        ;; Without an announcement, it is the plan of the process.
+        (write "Nobody's")
+        (should (equal '("Nobody's") (contents "1-17")))
+        (should (equal '("Two") (contents "ses_2")))
+        ;; A call that waits for the user comes after later ones.
+        (let ((todo-write-mcp--together-seconds 0))
+          (announce "ses_1")
+          (announce "ses_2")
+          (write "Two again")
+          (write "One again"))
+        (should (equal '("One again") (contents "ses_1")))
+        (should (equal '("Two again") (contents "ses_2")))
+        ;; A turn that has ended makes no call.
+        (announce "ses_1")
+        (todo-write-socket-test-send plugin '(:type "activity" :session "ses_1" :activity "idle"))
+        (announce "ses_2")
+        (write "Two at last")
+        (should (equal '("One again") (contents "ses_1")))
+        (should (equal '("Two at last") (contents "ses_2")))))))
+
+(ert-deftest todo-write-opencode-the-latest-announcement-of-all-programs-counts ()
+  (todo-write-opencode-tests--with plugin
+    (let ((other (todo-write-opencode-tests--hello :id "plugin-2"))
+          (bridge (todo-write-socket-test-hello :id "bridge" :client "opencode" :process 1
+                                                :parent (emacs-pid)))
+          (todo-write-mcp--together-seconds 0))
+      (todo-write-socket-test-call plugin '(:role "plan" :session "ses_1"))
+      (todo-write-socket-test-call other '(:role "plan" :session "ses_2"))
+      (should (car (todo-write-socket-test-write bridge nil "Two")))
+      (should (equal '("mcp:opencode:ses_2") (todo-write-threads))))))
+
 (provide 'todo-write-opencode-tests)
 ;;; todo-write-opencode-tests.el ends here
