@@ -2,6 +2,7 @@
 //! numbers, blanks and line breaks of the rest stay byte by byte.
 
 use std::fmt;
+use std::path::Path;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
@@ -23,7 +24,8 @@ pub enum Goal {
     Is(Value),
     /// An array with at least these strings.
     Has(Vec<&'static str>),
-    /// An array with this object, which runs this program, in place of another one that does.
+    /// An array with this group of hooks, whose only hook runs this program. One that does so already is
+    /// replaced; the other hooks of its group stay.
     Hook(Value),
 }
 
@@ -44,9 +46,32 @@ impl Edit {
     }
 }
 
-/// Whether ELEMENT, JSON, runs this program.
-fn is_hook(element: &str) -> bool {
-    element.contains("todo-write-mcp")
+/// Whether HOOK, JSON, runs this program: the first word of its command is that, in any folder.
+fn is_ours(hook: &str) -> bool {
+    let command = serde_json::from_str::<Value>(hook).ok().map(|hook| hook["command"].clone());
+    let Some(Value::String(command)) = command else { return false };
+    let name = Path::new(&first_word(&command)).file_name().map(ToOwned::to_owned);
+    name.is_some_and(|name| name == "todo-write-mcp" || name == "todo-write-mcp.exe")
+}
+
+/// The first word of COMMAND, of which a shell would take the quotes away.
+fn first_word(command: &str) -> String {
+    let (mut word, mut quote, mut letters) = (String::new(), None, command.trim_start().chars());
+    while let Some(letter) = letters.next() {
+        match (letter, quote) {
+            ('\'' | '"', None) => quote = Some(letter),
+            (letter, Some(end)) if letter == end => quote = None,
+            ('\\', None) => word.extend(letters.next()),
+            (letter, None) if letter.is_whitespace() => break,
+            (letter, _) => word.push(letter),
+        }
+    }
+    word
+}
+
+/// The hooks of GROUP, JSON, each as it stands in the text.
+fn hooks(group: &str) -> Vec<&str> {
+    find(group, &["hooks"]).and_then(elements).unwrap_or_default()
 }
 
 /// TEXT, an object or blank, with EDITS. The error is a clause that says what TEXT is not and where.
@@ -164,9 +189,17 @@ fn with(text: &str, Edit { path, goal }: &Edit) -> Result<String, String> {
                 .ok_or_else(|| format!("has a member {} that is not an array", path.join(".")))?;
             let style = Style::of(text);
             let new = style.pretty(value, path.len() + 1);
-            Ok(match present.iter().find(|element| is_hook(element)) {
-                Some(element) if value_is(element, value) => text.to_owned(),
-                Some(element) => replaced(text, element, &new),
+            Ok(match present.iter().find(|group| hooks(group).into_iter().any(is_ours)) {
+                Some(group) if value_is(group, value) => text.to_owned(),
+                Some(group) => match hooks(group)[..] {
+                    [_] => replaced(text, group, &new),
+                    ref hooks => {
+                        let ours = hooks.iter().find(|hook| is_ours(hook)).copied().unwrap_or_default();
+                        let goal = &value["hooks"][0];
+                        let new = style.pretty(goal, path.len() + 3);
+                        if value_is(ours, goal) { text.to_owned() } else { replaced(text, ours, &new) }
+                    }
+                },
                 None => inserted(text, object, present.last().copied(), &[new], path.len() + 1, &style),
             })
         }
@@ -197,14 +230,25 @@ fn without(text: &str, Edit { path, goal }: &Edit) -> String {
         Goal::Is(goal) if goal.is_object() || value_is(value, goal) => without_member(text, path),
         Goal::Is(_) => text.to_owned(),
         Goal::Has(_) | Goal::Hook(_) => {
-            let is_ours = |element: &str| match goal {
+            let is_all_ours = |element: &str| match goal {
                 Goal::Has(strings) => strings.iter().any(|string| is_string(element, string)),
-                _ => is_hook(element),
+                _ => !hooks(element).is_empty() && hooks(element).into_iter().all(is_ours),
             };
             let Some(present) = elements(value) else { return text.to_owned() };
-            match present.iter().position(|element| is_ours(element)) {
+            // The user may have put hooks into the group of ours.
+            let part =
+                present.iter().filter(|element| matches!(goal, Goal::Hook(_)) && !is_all_ours(element));
+            let mut found = part.filter_map(|group| {
+                let hooks = hooks(group);
+                let at = hooks.iter().position(|hook| is_ours(hook))?;
+                Some(removed(text, find(group, &["hooks"])?, &hooks, at))
+            });
+            if let Some(text) = found.next() {
+                return without(&text, &Edit { path: path.clone(), goal: goal.clone() });
+            }
+            match present.iter().position(|element| is_all_ours(element)) {
                 None => text.to_owned(),
-                Some(_) if present.iter().all(|element| is_ours(element)) => without_member(text, path),
+                Some(_) if present.iter().all(|element| is_all_ours(element)) => without_member(text, path),
                 Some(at) => {
                     let text = removed(text, value, &present, at);
                     without(&text, &Edit { path: path.clone(), goal: goal.clone() })
@@ -422,6 +466,32 @@ mod tests {
             assert_eq!(left["a"], parsed(old)["a"]);
         }
         assert!(apply(r#"{"hooks": {"N": {}}}"#, &hook("x")).is_err());
+    }
+
+    #[test]
+    fn hooks_of_the_user_stay_in_our_group_and_beside_it() {
+        let hook = |command: &str| json!({"type": "command", "command": command});
+        let edits = |program: &str| {
+            let ours = hook(&format!("{program} waiting"));
+            vec![Edit::hook(&["hooks", "N"], json!({"matcher": "T", "hooks": [ours]}))]
+        };
+        let parsed = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        let notes = json!({"hooks": [hook("cat ~/todo-write-mcp/notes"), hook("bell")]});
+        for program in ["/old/todo-write-mcp", "'/my old/todo-write-mcp'", "/my\\ old/todo-write-mcp"] {
+            let ours = hook(&format!("{program} waiting"));
+            let with = |new: Value| json!({"hooks": {"N": [notes, {"matcher": "T", "hooks": [hook("a"), new, hook("z")]}]}});
+            let old = serde_json::to_string_pretty(&with(ours)).unwrap();
+            let new = apply(&old, &edits("/new/todo-write-mcp")).unwrap();
+            assert_eq!(parsed(&new), with(hook("/new/todo-write-mcp waiting")));
+            assert_eq!(apply(&new, &edits("/new/todo-write-mcp")).unwrap(), new);
+            let left = json!({"hooks": {"N": [notes, {"matcher": "T", "hooks": [hook("a"), hook("z")]}]}});
+            assert_eq!(parsed(&undo(&new, &edits("/x/todo-write-mcp")).unwrap()), left);
+        }
+        let text = json!({"hooks": {"N": [notes]}}).to_string();
+        assert_eq!(undo(&text, &edits("/x/todo-write-mcp")).unwrap(), text);
+        let new = parsed(&apply(&text, &edits("/x/todo-write-mcp")).unwrap());
+        assert_eq!(new["hooks"]["N"][0], notes);
+        assert_eq!(new["hooks"]["N"][1]["hooks"][0]["command"], "/x/todo-write-mcp waiting");
     }
 
     #[test]
