@@ -157,6 +157,93 @@
     (should-not (seq-find (lambda (line) (equal "post" (plist-get line :asked)))
                           (todo-write-opencode-e2e--lines host)))))
 
+;;; What is not lost
+
+(defun todo-write-opencode-e2e--prompts (host)
+  "Return the texts that the plugin in HOST passed to opencode, oldest first."
+  (cl-loop for line in (todo-write-opencode-e2e--lines host)
+           when (equal "prompt" (plist-get line :asked))
+           collect (plist-get (aref (plist-get (plist-get (plist-get line :given) :body) :parts) 0)
+                              :text)))
+
+(ert-deftest todo-write-opencode-e2e-what-opencode-does-not-take-is-told-again ()
+  (todo-write-opencode-e2e--with host
+    (todo-write-opencode-e2e--send
+     host :hook "chat.message"
+     :arguments [(:sessionID "ses_1")
+                 (:message (:agent "build" :model (:providerID "p" :modelID "m")))])
+    (todo-write-opencode-e2e--said host :hook "chat.message")
+    (todo-write-opencode-e2e--event host "todo.updated" :sessionID "ses_1"
+                                    :todos [(:content "Rake" :status "pending" :priority "low")])
+    (todo-write-test-wait (lambda () (length= (todo-write-items "mcp:opencode:ses_1") 1)))
+    (pcase-dolist (`(,answer ,text) '(((:error (:name "Busy")) "One") (:null "Two")))
+      (todo-write-opencode-e2e--send host :answer answer)
+      (todo-write-tell "mcp:opencode:ses_1" text)
+      (todo-write-test-wait (lambda ()
+                              (string-search text (or (car (last (todo-write-opencode-e2e--prompts host)))
+                                                      "")))))
+    (todo-write-opencode-e2e--send host :answer '(:data t))
+    (todo-write-tell "mcp:opencode:ses_1" "Three")
+    (todo-write-test-wait (lambda () (length= (todo-write-opencode-e2e--prompts host) 3)))
+    (let ((text (car (last (todo-write-opencode-e2e--prompts host)))))
+      (should (string-match-p "One\\(?:.\\|\n\\)*Two\\(?:.\\|\n\\)*Three" text)))
+    (todo-write-tell "mcp:opencode:ses_1" "Four")
+    (todo-write-test-wait (lambda () (length= (todo-write-opencode-e2e--prompts host) 4)))
+    (should-not (string-search "Three" (car (last (todo-write-opencode-e2e--prompts host)))))))
+
+(ert-deftest todo-write-opencode-e2e-the-ninth-question-is-asked-when-another-has-ended ()
+  (todo-write-opencode-e2e--with host
+    (dotimes (n 11)
+      (todo-write-opencode-e2e--event host "permission.asked" :id (format "per_%d" n)
+                                      :sessionID (if (< n 10) "ses_1" "ses_2")
+                                      :permission "bash" :patterns (vector (format "touch %d" n))))
+    (cl-flet ((shown ()
+                (mapcar (lambda (request)
+                          (string-to-number (string-remove-prefix
+                                             "bash: touch " (plist-get request :title))))
+                        (todo-write-requests)))
+              (replied (n)
+                (todo-write-opencode-e2e--event host "permission.replied" :sessionID "ses_1"
+                                                :requestID (format "per_%d" n) :reply "once")))
+      (todo-write-test-wait (lambda () (length= (todo-write-requests) 8)))
+      (replied 3)
+      (todo-write-test-wait (lambda () (equal '(0 1 2 4 5 6 7 8) (shown))))
+      ;; One that is withdrawn here has no answer, and makes room as well.
+      (let ((request (car (todo-write-requests))))
+        (todo-write-withdraw (plist-get request :thread) (plist-get request :id)))
+      (todo-write-test-wait (lambda () (equal '(1 2 4 5 6 7 8 9) (shown))))
+      ;; The end of a session ends its questions.
+      (todo-write-opencode-e2e--event host "session.deleted" :info '(:id "ses_1"))
+      (todo-write-test-wait (lambda () (equal '(10) (shown))))
+      (should (equal "mcp:opencode:ses_2" (plist-get (car (todo-write-requests)) :thread)))
+      (todo-write-opencode-e2e--event host "session.deleted" :info '(:id "ses_2"))
+      (todo-write-test-wait (lambda () (null (todo-write-requests)))))))
+
+(ert-deftest todo-write-opencode-e2e-a-list-waits-for-an-emacs-that-is-busy ()
+  (let* ((socket (todo-write-socket-test-file))
+         (text "")
+         (server (make-network-process
+                  :name "test-server" :server t :family 'local :service socket :noquery t
+                  :sentinel #'ignore
+                  :filter (lambda (client piece)
+                            (setq text (concat text piece))
+                            (when (string-search "\"hello\"" piece)
+                              (process-send-string
+                               client "{\"type\":\"welcome\",\"protocol\":2}\n")))))
+         host)
+    (unwind-protect
+        (progn
+          (set-file-modes socket #o700)
+          (setq host (todo-write-opencode-e2e--start socket))
+          (todo-write-test-wait (lambda () (string-search "hello" text)))
+          (todo-write-opencode-e2e--event host "todo.updated" :sessionID "ses_1"
+                                          :todos [(:content "Rake" :status "pending")])
+          (todo-write-test-wait (lambda () (string-search "Rake" text)))
+          ;; Emacs drops a call that has an end when that is over.
+          (should-not (string-search "\"until\"" (car (last (split-string text "\n" t)))))
+          (todo-write-opencode-e2e--ends host))
+      (delete-process server))))
+
 ;;; The socket
 
 (ert-deftest todo-write-opencode-e2e-without-an-emacs-nothing-happens ()

@@ -14,13 +14,16 @@ const VERSION = "@VERSION@";
 const SOCKET = "@SOCKET@";
 
 const PROTOCOL = 2;
-// Bounds: of a line in bytes, of what Emacs has not read, of sessions, of open questions, of calls whose input is kept.
+// Bounds: of a line in bytes, of what Emacs has not read, of sessions, of open questions and those that Emacs shows
+// at once, of calls whose input is kept, of todos, and of texts that opencode has not taken.
 const LARGEST = 1 << 20;
 const UNREAD = 4 << 20;
 const SESSIONS = 256;
-const QUESTIONS = 8;
+const QUESTIONS = 64;
+const SHOWN = 8;
 const INPUTS = 64;
 const TODOS = 1000;
+const UNTOLD = 16;
 // Milliseconds: between attempts to connect, until Emacs must say something, and that a tool may wait.
 const PAUSES = [250, 1000, 5000, 30000];
 const PATIENCE = 5000;
@@ -261,7 +264,7 @@ class Reporter {
       case "session.updated":
         return this.#know(properties.info);
       case "session.deleted":
-        return void this.#sessions.delete(id);
+        return this.#deleted(id);
       case "session.status":
         return this.#status(await this.#session(id), properties.status);
       case "session.error":
@@ -274,7 +277,7 @@ class Reporter {
       case "permission.replied":
       case "question.replied":
       case "question.rejected":
-        return this.#replied(await this.#session(id), properties.requestID);
+        return this.#replied(properties.requestID);
     }
   }
 
@@ -286,7 +289,7 @@ class Reporter {
       const answer = await Promise.race([found, new Promise((done) => later(PATIENCE, done))]);
       if (answer?.data?.id === id) this.#know(answer.data);
     }
-    return this.#sessions.get(id) ?? { id };
+    return this.#sessions.get(id) ?? { id, open: 0 };
   }
 
   #know({ id, parentID, title }) {
@@ -322,7 +325,8 @@ class Reporter {
       if (session.activity) this.#report(session, session.activity, session.reason);
       this.#pass(session.id);
     }
-    for (const question of this.#questions.values()) this.#ask(question);
+    for (const question of this.#questions.values()) question.isSent = question.isOver = false;
+    this.#show();
   }
 
   // What they do
@@ -353,7 +357,14 @@ class Reporter {
   // The end of a turn ends its questions.
   #end(session) {
     for (const question of this.#questions.values())
-      if (question.session === session) this.#replied(session, question.asked.id);
+      if (question.session.id === session.id) this.#replied(question.asked.id);
+  }
+
+  #deleted(id) {
+    const session = this.#sessions.get(id) ?? { id };
+    session.doing = { activity: "idle" };
+    this.#end(session);
+    this.#sessions.delete(id);
   }
 
   // Their plans
@@ -369,34 +380,46 @@ class Reporter {
         // Emacs has it in its journal, or never takes it.
         if (answer && session.todos === told) session.todos = undefined;
       },
-      PATIENCE,
+      // Without a limit: opencode says it once, and Emacs may be busy.
     );
   }
 
   // What they ask
 
   #asked(session, type, properties) {
-    if (typeof properties.id !== "string" || this.#questions.size >= QUESTIONS) return;
-    const question = { session, type, asked: properties, number: 0 };
-    this.#questions.set(properties.id, question);
+    const { id } = properties;
+    if (typeof id !== "string" || this.#questions.has(id) || this.#questions.size >= QUESTIONS) return;
+    this.#questions.set(id, { session, type, asked: properties, number: 0, isSent: false, isOver: false });
     session.open++;
     // The main session is the one that the user sees.
     this.#report(session, "waiting", type === "question.asked" ? "a question" : `permission: ${properties.permission}`);
-    this.#ask(question);
+    this.#show();
     // The next attempt may be half a minute away.
     this.#link.ready(0).catch(() => {});
   }
 
+  // Sends the oldest questions to Emacs, as many as it may show at once; the next when one of them has ended.
+  #show() {
+    const open = [...this.#questions.values()].filter(({ isOver }) => !isOver);
+    for (const question of open.slice(0, SHOWN)) if (!question.isSent) question.isSent = this.#ask(question);
+  }
+
+  // Returns whether it could be sent.
   #ask(question) {
     const { session, type, asked } = question;
     const call = this.#inputs.get(asked.tool?.callID);
     const fields = { role: "permission", ...this.#names(session) };
     const name = { hook_event_name: type };
-    const done = (answer) => this.#answered(question, answer).catch(() => {});
+    const done = (answer) => {
+      question.isOver = true;
+      this.#answered(question, answer).catch(() => {});
+      if (answer) this.#show();
+    };
     question.number =
       this.#link.call({ ...fields, arguments: { ...asked, ...name, tool: call?.tool, input: call?.input } }, done) ||
       // It is too large to be shown.
       this.#link.call({ ...fields, arguments: { ...name, permission: asked.permission, isTooLarge: true } }, done);
+    return question.number > 0;
   }
 
   async #answered({ session, type, asked }, answer) {
@@ -419,11 +442,13 @@ class Reporter {
     return this.#client._client.post({ url, body, headers: { "content-type": "application/json" } });
   }
 
-  #replied(session, id) {
+  #replied(id) {
     const question = this.#questions.get(id);
     if (!question) return;
+    const { session } = question;
     this.#questions.delete(id);
     this.#link.cancel(question.number);
+    this.#show();
     if (--session.open || session.activity !== "waiting") return;
     const { activity = "working", reason } = session.doing ?? {};
     this.#report(session, activity, reason);
@@ -443,9 +468,13 @@ class Reporter {
       while (session.isWanted) {
         session.isWanted = false;
         const answer = await this.#link.ask({ role: "note", session: id, arguments: { event: "Tell" } }, PATIENCE);
-        if (!answer?.ok || typeof answer.text !== "string" || !answer.text) continue;
-        const parts = [{ type: "text", text: answer.text, synthetic: true }];
-        await this.#client.session.prompt({ path: { id }, body: { noReply: true, ...session.user, parts } });
+        // Emacs says it once. What opencode does not take is kept until the next time.
+        if (answer?.ok && typeof answer.text === "string" && answer.text)
+          session.untold = [...(session.untold ?? []), answer.text].slice(-UNTOLD);
+        if (!session.untold?.length) continue;
+        const parts = [{ type: "text", text: session.untold.join("\n\n"), synthetic: true }];
+        const taken = await this.#client.session.prompt({ path: { id }, body: { noReply: true, ...session.user, parts } });
+        if (taken?.error === undefined) session.untold = undefined;
       }
     } catch {
       // The session may be gone.
