@@ -31,8 +31,9 @@ Its keys are :activity, which is `suspended', too, :reason, :inferred,
 
 (defun todo-write-activity (thread)
   "Return what the agent of THREAD does as (ACTIVITY . REASON), or nil.
-nil means that it is idle, or that its host reported nothing; see
-`todo-write-set-activity'."
+ACTIVITY is `working', `waiting' or `failed'.  nil means that it is idle or
+suspended, or that its host reported nothing; see `todo-write-set-activity'
+and `todo-write-activity-get'."
   (let ((known (todo-write-activity-get thread)))
     (pcase (plist-get known :activity)
       ((and activity (or 'working 'waiting 'failed))

@@ -203,7 +203,8 @@ By then, CLIENT has its own subscriptions.  For
   (mapc #'todo-write-acp-disconnect (todo-write-acp-clients shell))
   (with-current-buffer shell
     (kill-local-variable 'todo-write-header-line-host)
-    (agent-shell--update-header-and-mode-line)))
+    (when (fboundp 'agent-shell--update-header-and-mode-line)
+      (agent-shell--update-header-and-mode-line))))
 
 ;;; Forms
 

@@ -85,13 +85,16 @@ The press of a mouse button and its release are one key."
            (todo-write-answer-keys-end))
           ((eq 'mouse-movement (car-safe last-command-event)))
           (t
-           (unless (and todo-write-answer-keys--pressed (memq 'click kind))
-             (setq todo-write-answer-keys-counts
-                   (and todo-write-answer-keys-armed (not executing-kbd-macro))))
-           (setq todo-write-answer-keys--pressed (memq 'down kind))
-           (todo-write-answer-keys--await)
-           (with-current-buffer buffer
-             (funcall (cdr todo-write-answer-keys--asked)))))))
+           (let ((counts (if (and todo-write-answer-keys--pressed (memq 'click kind))
+                             todo-write-answer-keys-counts
+                           (and todo-write-answer-keys-armed (not executing-kbd-macro)))))
+             (setq todo-write-answer-keys-counts nil
+                   todo-write-answer-keys--pressed (memq 'down kind))
+             (todo-write-answer-keys--await)
+             ;; If it signals, no key counts.
+             (with-current-buffer buffer
+               (funcall (cdr todo-write-answer-keys--asked)))
+             (setq todo-write-answer-keys-counts counts))))))
 
 (provide 'todo-write-answer-keys)
 ;;; todo-write-answer-keys.el ends here

@@ -21,8 +21,7 @@
   (and thread (eq 'waiting (car (todo-write-activity thread)))))
 
 (defconst todo-write-answer-refer--silent
-  '(("codex:" . "codex") ("mcp:gemini" . "gemini") ("mcp:opencode:[0-9]" . "opencode")
-    ("opencode:" . "opencode"))
+  '(("codex:" . "codex") ("mcp:gemini" . "gemini") ("mcp:opencode:[0-9]" . "opencode"))
   "Agents that may not tell of their questions, an alist of regexps and names.
 The regexps are for the beginnings of their threads' keys.  The plugin
 for opencode knows the sessions, whose ids are no numbers.")

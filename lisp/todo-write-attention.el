@@ -123,7 +123,8 @@ likely about follows: the last one without a result."
   (let* ((thread (plist-get agent :thread))
          (buffer (todo-write-agent-buffer thread))
          (pid (todo-write-agents-pid thread))
-         (pane (and pid (todo-write-terminal-tmux-pane pid)))
+         ;; To ask tmux takes a while.
+         (pane (and pid (not buffer) (todo-write-terminal-tmux-pane pid)))
          (terminal (and pid (todo-write-terminal-name pid)))
          (machine (plist-get agent :machine)))
     (cond (buffer (format "the buffer %s" (buffer-name buffer)))

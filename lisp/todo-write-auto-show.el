@@ -144,7 +144,8 @@ Emacs refuses to do that with a window at the side of a frame."
 (defun todo-write-auto-show--leave (thread revision)
   "Close the windows that the mode opened if THREAD is still at REVISION.
 The selected window stays open."
-  (when (and (equal thread (todo-write-auto-show--thread))
+  (when (and todo-write-auto-show-mode
+             (equal thread (todo-write-auto-show--thread))
              (eql revision (plist-get (todo-write-summary thread) :revision)))
     (dolist (window (get-buffer-window-list (todo-write-auto-show--buffer) nil t))
       (when (and (window-parameter window 'todo-write-auto-show)

@@ -23,7 +23,8 @@
 ;;; Scripts
 
 (defun todo-write-effect-commands (script)
-  "Return the commands in SCRIPT of Codex's code mode, or nil if it has none.
+  "Return the commands in SCRIPT of Codex's code mode, joined by \"; \".
+The value is nil if it has none.
 Of a long script, only the beginning is read; a line shows no more."
   (let ((script (substring script 0 (min 4000 (length script))))
         (start 0)

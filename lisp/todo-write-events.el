@@ -57,6 +57,12 @@ element whose call threw."
                       (format-message "Function `%s' failed: %s"
                                       function (error-message-string err))))))
 
+(defun todo-write-events-apply-each (function list)
+  "Call FUNCTION with each element of LIST.
+If a call signals, report it; the others are still made."
+  (dolist (element list)
+    (todo-write-events--call-function function (list element))))
+
 (defun todo-write-events-run-functions (hook args)
   "Apply each function of HOOK, a symbol, to ARGS, a list.
 If one signals, report it; all others are still called."

@@ -39,7 +39,10 @@ this one.")
 
 (defvar todo-write-follow-sessions--found nil
   "Folders that running agents use beside `todo-write-follow-agents'.
-A list of (AGENT . FOLDER).")
+A list of (AGENT . FOLDER).  Each search finds all of them.")
+
+(defvar todo-write-follow-sessions--told nil
+  "Folders that programs of agents have told, as those that were found.")
 
 (defvar todo-write-follow-sessions-homes-hook nil
   "Hook, run when a running agent has said which folders it uses.")
@@ -61,20 +64,22 @@ Return non-nil if they are news."
 The hub finds out whether FOLDER is there, since Emacs would wait for it."
   (let (file-name-handler-alist)
     (when (and (stringp folder) (file-name-absolute-p folder)
-               (length< todo-write-follow-sessions--found 20)
+               (length< todo-write-follow-sessions--told 20)
                (not (member (directory-file-name folder)
                             (mapcar (lambda (home)
                                       (directory-file-name (expand-file-name (cdr home))))
                                     (todo-write-follow-sessions-homes)))))
-      (push (cons agent folder) todo-write-follow-sessions--found))))
+      (push (cons agent folder) todo-write-follow-sessions--told))))
 
 (defun todo-write-follow-sessions-given-homes ()
   "Return the elements of `todo-write-follow-agents' on this machine."
   (seq-remove (lambda (home) (file-remote-p (cdr home))) todo-write-follow-agents))
 
 (defun todo-write-follow-sessions-homes ()
-  "Return the agents and their folders here, given and found, as (AGENT . FOLDER)."
-  (append (todo-write-follow-sessions-given-homes) todo-write-follow-sessions--found))
+  "Return the agents and their folders here, given, found and told.
+The elements are (AGENT . FOLDER)."
+  (seq-uniq (append (todo-write-follow-sessions-given-homes) todo-write-follow-sessions--found
+                    todo-write-follow-sessions--told)))
 
 ;;; Transcripts
 

@@ -449,11 +449,11 @@ Its plan is paused, unless something else tells of its agent.  MOVED
 non-nil means that it is followed on from another file."
   (setq todo-write-follow--followed (delq session todo-write-follow--followed))
   (remhash (todo-write-follow--session-file session) todo-write-follow--files)
-  (todo-write-activity-note-reading (todo-write-follow--session-thread session) nil)
-  (when-let* ((id (todo-write-follow--session-id session))
-              (inhibit-quit t))
-    (remhash id todo-write-follow--ids)
-    (mapc #'todo-write-activity-publish (todo-write-core-call todo-write-dyn--hub-stop id moved))))
+  (let ((inhibit-quit t))
+    (todo-write-activity-note-reading (todo-write-follow--session-thread session) nil)
+    (when-let* ((id (todo-write-follow--session-id session)))
+      (remhash id todo-write-follow--ids)
+      (mapc #'todo-write-activity-publish (todo-write-core-call todo-write-dyn--hub-stop id moved)))))
 
 (defun todo-write-follow--automatic ()
   "Return the sessions that `todo-write-follow-mode' follows."

@@ -15,6 +15,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write)
+(require 'todo-write-events)
 (require 'todo-write-machines)
 (require 'todo-write-row)
 
@@ -93,10 +94,9 @@ OTHER is a buffer, or another thread.")
 
 (defun todo-write-hands--true-name (buffer)
   "Return the true name of the file of BUFFER as it was when that was visited."
-  (let ((name (buffer-local-value 'buffer-file-truename buffer)))
-    (if (and name (string-prefix-p "~/" name))
-        (concat (file-name-as-directory (getenv "HOME")) (substring name 2))
-      name)))
+  (let ((name (buffer-local-value 'buffer-file-truename buffer))
+        file-name-handler-alist)
+    (and name (expand-file-name name))))
 
 (defun todo-write-hands--other (thread path)
   "Return another agent than THREAD's that changed PATH for its task, or nil.
@@ -135,9 +135,11 @@ A thousand sessions may begin at once: the others are looked at later."
     (setq todo-write-hands--waiting (nthcdr (length threads) todo-write-hands--waiting))
     (setq todo-write-hands--timer (and todo-write-hands--waiting
                                        (run-at-time 0.1 nil #'todo-write-hands--look)))
-    (dolist (thread threads)
-      (when (and (member thread loaded) (not (todo-write-activity-reading thread)))
-        (todo-write-hands--look-at thread)))))
+    (todo-write-events-apply-each
+     (lambda (thread)
+       (when (and (member thread loaded) (not (todo-write-activity-reading thread)))
+         (todo-write-hands--look-at thread)))
+     threads)))
 
 (defun todo-write-hands--look-at (thread)
   "Look at what the agent of THREAD changed since it was looked at."

@@ -34,8 +34,9 @@ return nil for threads of others.  ANSWER takes a buffer, the id of a
 permission request of an agent there and that of an option, and returns
 nil if that buffer is not its own.  DRAFT takes the key of a thread and a
 text, puts it where the user writes to that agent, without sending it, and
-returns that buffer, or nil if the thread is not its own; for no text, it
-only returns the buffer.  RESUME takes the id of a session that ended, and
+returns that buffer, or (queued . BUFFER) if it goes along by itself; nil if
+the thread is not its own, or takes none now.  For no text, it only returns
+the buffer.  RESUME takes the id of a session that ended, and
 takes it up again in the current folder."
   name mode feature switch-on switch-off state
   installed remedy findings visit pid answer draft resume)
@@ -97,7 +98,13 @@ for its feature."
     (if (eq 'todo-write-dyn (todo-write-host-feature host))
         ;; A call has loaded the module, and goes on first.
         (run-with-timer 0 nil #'todo-write-host--try host)
-      (todo-write-host--try host)))
+      ;; The file of another package, which is being loaded, is not to fail by it.
+      (condition-case-unless-debug err
+          (todo-write-host--try host)
+        (error (display-warning 'todo-write
+                                (format-message "%s cannot be switched on: %s"
+                                                (todo-write-host-name host)
+                                                (error-message-string err)))))))
   (todo-write-host--watch))
 
 ;;; What is asked of all hosts

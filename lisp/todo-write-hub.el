@@ -87,7 +87,7 @@ would be fatal."
   "Take and dispatch what the hub has for PROCESS, calls of programs first."
   (when (eq process todo-write-hub-process)
     (let ((inhibit-quit t))
-      (run-hooks 'todo-write-hub-ring-hook)
+      (todo-write-events-run-functions 'todo-write-hub-ring-hook nil)
       (if todo-write-hub--inside
           (todo-write-hub--take-calls nil)
         (unwind-protect

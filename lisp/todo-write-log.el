@@ -188,16 +188,21 @@ Events within `todo-write-log-delay' are drawn together."
   "Redraw BUFFER after `todo-write-log-delay', unless that is planned.
 Wait while the minibuffer is active: leaving it restores the points of
 windows, which a redraw in the meantime would reset."
-  (with-current-buffer buffer
-    (unless todo-write-log--timer
-      (setq todo-write-log--timer
-            (run-at-time todo-write-log-delay nil
-                         (lambda ()
-                           (with-current-buffer buffer
-                             (setq todo-write-log--timer nil)
-                             (if (active-minibuffer-window)
-                                 (todo-write-log--draw-soon buffer)
-                               (todo-write-log--draw)))))))))
+  ;; Temporary buffers are killed without running their hooks.
+  (when (buffer-live-p buffer)
+    (with-current-buffer buffer
+      (unless todo-write-log--timer
+        (setq todo-write-log--timer
+              (run-at-time todo-write-log-delay nil #'todo-write-log--draw-now buffer))))))
+
+(defun todo-write-log--draw-now (buffer)
+  "Redraw BUFFER, or later while the minibuffer is active."
+  (when (buffer-live-p buffer)
+    (with-current-buffer buffer
+      (setq todo-write-log--timer nil)
+      (if (active-minibuffer-window)
+          (todo-write-log--draw-soon buffer)
+        (todo-write-log--draw)))))
 
 (defun todo-write-log--stop ()
   "Stop following new observations."

@@ -230,7 +230,7 @@ only SECTIONS, lists (TITLE TEXT)."
           (process-environment
            ;; An agent's command may be in `exec-path' only.
            (if (file-remote-p default-directory) process-environment
-             (cons (concat "PATH=" (string-join (cons (or (getenv "PATH") "") (delq nil exec-path))
+             (cons (concat "PATH=" (string-join (cons (or (getenv "PATH") "") (remq nil exec-path))
                                                 path-separator))
                    process-environment))))
       (setq mode-line-process ":working"

@@ -25,6 +25,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write)
+(require 'todo-write-events)
 (require 'todo-write-here)
 (require 'todo-write-host)
 (require 'todo-write-plan)
@@ -202,9 +203,11 @@ Those that are not in memory have nothing new: their journals are not read."
         (loaded (make-hash-table :test #'equal)))
     (dolist (thread (todo-write-threads-loaded))
       (puthash thread t loaded))
-    (dolist (thread threads)
-      (when (gethash thread loaded)
-        (todo-write-note-update thread)))))
+    (todo-write-events-apply-each
+     (lambda (thread)
+       (when (gethash thread loaded)
+         (todo-write-note-update thread)))
+     threads)))
 
 (defun todo-write-note-tell-machine (machine)
   "Let the hooks on MACHINE, which is connected again, ask this Emacs."

@@ -279,7 +279,8 @@ nothing more of its connection is read before that."
     (condition-case err
         (funcall (or (cdr (assoc role todo-write-socket--roles)) #'todo-write-socket--receive-other)
                  connection message)
-      (error
+      ;; A wait for a journal may be quit; nothing more is read before a call is answered.
+      ((error quit)
        (if (eq (plist-get message :type) 'call)
            (todo-write-socket-answer connection message nil (error-message-string err))
          (display-warning 'todo-write (error-message-string err)))))))

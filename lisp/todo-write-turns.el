@@ -15,8 +15,6 @@
 (require 'todo-write-row)
 (require 'todo-write-text)
 
-(declare-function todo-write-dyn--turn-headings "todo-write-dyn" (thread most))
-
 (cl-defstruct (todo-write-turns-event (:constructor todo-write-turns--make-event) (:copier nil))
   "What happened to a task in a turn.
 ITEM is the task, a plist, after it.  KIND is `in_progress', `completed' or

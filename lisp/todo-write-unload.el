@@ -82,6 +82,9 @@
       (with-current-buffer buffer
         (when (and (boundp mode) (symbol-value mode))
           (funcall mode -1)))))
+  ;; Hosts of the user's own may have connected these.
+  (when (and (fboundp 'todo-write-acp-clients) (fboundp 'todo-write-acp-disconnect))
+    (mapc #'todo-write-acp-disconnect (todo-write-acp-clients)))
   ;; Those of the user would keep agents tracked.
   (setq todo-write-agent-functions nil))
 

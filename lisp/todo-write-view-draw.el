@@ -16,6 +16,7 @@
 (require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-children)
+(require 'todo-write-events)
 (require 'todo-write-fold)
 (require 'todo-write-page)
 (require 'todo-write-place)
@@ -333,10 +334,13 @@ Windows that follow the task in progress go to it."
 (defmacro todo-write-view-draw-in-buffers (condition &rest body)
   "Run BODY in each buffer in which CONDITION, a form, returns non-nil."
   (declare (indent 1) (debug t))
-  `(dolist (buffer (todo-write-view-draw-live-buffers))
-     (with-current-buffer buffer
-       (when ,condition
-         ,@body))))
+  (let ((buffer (make-symbol "buffer")))
+    `(todo-write-events-apply-each
+      (lambda (,buffer)
+        (with-current-buffer ,buffer
+          (when ,condition
+            ,@body)))
+      (todo-write-view-draw-live-buffers))))
 
 (defun todo-write-view-draw-all (&optional changes summary)
   "Draw the rows that CHANGES made out of date, or without it the whole buffer.

@@ -34,9 +34,16 @@ For an agent on another machine, visit it there.  Signal a `user-error'
 if there is no such file any more."
   (find-file-other-window (todo-write-visit--existing-file thread path))
   (when line
-    (widen)
-    (goto-char (point-min))
-    (forward-line (1- line))))
+    (push-mark nil t)
+    (let ((position (save-excursion
+                      (save-restriction
+                        (widen)
+                        (goto-char (point-min))
+                        (forward-line (1- line))
+                        (point)))))
+      (unless (<= (point-min) position (point-max))
+        (widen))
+      (goto-char position))))
 
 (defun todo-write-visit--existing-file (thread path)
   "Return the name by which this Emacs opens PATH of THREAD's agent.

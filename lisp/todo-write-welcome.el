@@ -12,6 +12,7 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'todo-write-commands)
+(require 'todo-write-page)
 (require 'todo-write-row)
 
 (declare-function efrit-do-demo "ext:efrit-do")

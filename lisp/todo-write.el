@@ -328,7 +328,9 @@ The value is a list of (KEY . ITEM-ID), where ITEM-ID may be nil; see
 
 (defun todo-write-about (thread)
   "Return what THREAD was begun with, as a plist; see `todo-write-begin'.
-Its keys are :project, :agent and, for a subagent, :parent and :parentItem."
+Its keys are :project, :agent and, for a subagent, :parent and :parentItem;
+:host, the name of the host that can take its session up again, and
+:unattended, t for a session that no user sees."
   (todo-write-core-call todo-write-dyn--about thread))
 
 (defun todo-write-revisions (thread)

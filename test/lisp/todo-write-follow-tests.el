@@ -624,8 +624,12 @@ its state, ending and reason."
              (lambda ()
                (todo-write-follow--search-again)
                (member (cons 'claude other) (todo-write-follow-sessions-homes))))
-            (todo-write-follow-sessions-add-home 'codex "/no/such/folder")
-            (should-not (assoc "/no/such/folder" (mapcar #'cdr (todo-write-follow-sessions-homes)))))
+            ;; Another search does not find what only a program has told.
+            (let ((told (cons 'codex (make-temp-file "told" t))))
+              (todo-write-follow-sessions-add-home (car told) (cdr told))
+              (todo-write-follow-sessions-note-homes nil)
+              (should-not (member (cons 'claude other) (todo-write-follow-sessions-homes)))
+              (should (member told (todo-write-follow-sessions-homes)))))
         (delete-process child)))))
 
 (ert-deftest todo-write-follow-tests-agents-that-no-test-began-are-not-seen ()

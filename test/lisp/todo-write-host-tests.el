@@ -42,6 +42,24 @@
           (should (equal calls '(off on on))))
       (setq features (delq 'todo-write-host-tests-garden features)))))
 
+;; The file of the other package is being loaded then.
+(ert-deftest todo-write-host-that-cannot-be-switched-on-keeps-no-other-from-it ()
+  (todo-write-host-tests--with calls
+    (todo-write-host-define "Garden" :feature 'todo-write-host-tests-garden
+      :switch-on (lambda () (error "No such function")))
+    (todo-write-host-define "Orchard" :feature 'todo-write-host-tests-garden
+      :switch-on (lambda () (push 'on calls)))
+    (todo-write-host-switch "Garden" t)
+    (todo-write-host-switch "Orchard" t)
+    (unwind-protect
+        (cl-letf (((symbol-function 'display-warning)
+                   (lambda (_type text &rest _) (push text calls)))
+                  (debug-on-error nil))
+          (provide 'todo-write-host-tests-garden)
+          (run-hook-with-args 'after-load-functions "garden.el")
+          (should (equal calls '(on "Garden cannot be switched on: No such function"))))
+      (setq features (delq 'todo-write-host-tests-garden features)))))
+
 (ert-deftest todo-write-host-stays-on-when-its-file-is-loaded-again ()
   (todo-write-host-tests--with calls
     (dotimes (_ 2)
