@@ -335,12 +335,11 @@ Windows that follow the task in progress go to it."
   "Run BODY in each buffer in which CONDITION, a form, returns non-nil."
   (declare (indent 1) (debug t))
   (let ((buffer (make-symbol "buffer")))
-    `(todo-write-events-apply-each
-      (lambda (,buffer)
-        (with-current-buffer ,buffer
-          (when ,condition
-            ,@body)))
-      (todo-write-view-draw-live-buffers))))
+    ;; A closure would be garbage of each write.
+    `(dolist (,buffer (todo-write-view-draw-live-buffers))
+       (with-current-buffer ,buffer
+         (when ,condition
+           ,@body)))))
 
 (defun todo-write-view-draw-all (&optional changes summary)
   "Draw the rows that CHANGES made out of date, or without it the whole buffer.
@@ -380,14 +379,19 @@ CHANGES is a vector of change plists that led to SUMMARY."
 
 (defun todo-write-view-draw--tick ()
   "Draw the rows whose time runs, and end expired flashes."
-  (todo-write-view-draw-in-buffers (todo-write-view-draw--ticking-p (current-buffer))
-    (when (and todo-write-view-rows-flashing (= 0 (cl-decf todo-write-view-rows-flash-ticks)))
-      (setq todo-write-view-rows-flashing nil))
-    (todo-write-view-draw--keep-places
-     (lambda ()
-       (todo-write-view-draw--draw-rows todo-write-view-rows-running)
-       (todo-write-view-rows-draw-header))))
+  (todo-write-events-apply-each #'todo-write-view-draw--tick-in (todo-write-view-draw-live-buffers))
   (todo-write-view-draw-set-timer))
+
+(defun todo-write-view-draw--tick-in (buffer)
+  "Draw the rows of BUFFER whose time runs, and end its flashes if they expired."
+  (when (todo-write-view-draw--ticking-p buffer)
+    (with-current-buffer buffer
+      (when (and todo-write-view-rows-flashing (= 0 (cl-decf todo-write-view-rows-flash-ticks)))
+        (setq todo-write-view-rows-flashing nil))
+      (todo-write-view-draw--keep-places
+       (lambda ()
+         (todo-write-view-draw--draw-rows todo-write-view-rows-running)
+         (todo-write-view-rows-draw-header))))))
 
 (provide 'todo-write-view-draw)
 ;;; todo-write-view-draw.el ends here
