@@ -27,7 +27,8 @@
     (and (stringp value) (not (string-blank-p value)) value)))
 
 (defun todo-write-opencode--strings (object name)
-  "Return the strings NAME of OBJECT, decoded JSON; one more than can be shown."
+  "Return the strings NAME of OBJECT, decoded JSON.
+There is at most one more than can be shown."
   (seq-filter #'stringp (todo-write-request-first (todo-write-json-get object name) 'options)))
 
 (defun todo-write-opencode--permission (input)
@@ -50,19 +51,27 @@ See `todo-write-permission-readers'."
          :answerable ,(null excess)))))
 
 (defun todo-write-opencode--excess (input)
-  "Return fields for a request of INPUT if that has too many parts, else nil."
-  (seq-some (lambda (name)
-              (let ((object (todo-write-json-get input name)))
-                (todo-write-request-excess
-                 (if (hash-table-p object) (hash-table-count object) 0) 'fields)))
-            '("input" "metadata")))
+  "Return fields for a request of INPUT if that cannot be shown whole, else nil.
+It has too many parts, or parts that are no texts."
+  (let ((patterns (todo-write-json-get input "patterns"))
+        (always (todo-write-json-get input "always")))
+    (or (seq-some (lambda (name)
+                    (let ((object (todo-write-json-get input name)))
+                      (todo-write-request-excess
+                       (if (hash-table-p object) (hash-table-count object) 0) 'fields)))
+                  '("input" "metadata"))
+        (seq-some (lambda (strings)
+                    (if (and (vectorp strings) (seq-every-p #'stringp strings))
+                        (todo-write-request-excess (length strings) 'options)
+                      (and strings
+                           '(:detail "This has parts that are no texts, and is not shown here."
+                             :format text))))
+                  (list patterns always)))))
 
 (defun todo-write-opencode--always (permission input)
   "Return the option that allows always what INPUT says, as a list, or nil.
-PERMISSION is the kind of permission.  What has too many parts to be read
-is left out."
-  (when-let* ((patterns (todo-write-opencode--strings input "always"))
-              ((not (todo-write-request-excess (length patterns) 'options))))
+PERMISSION is the kind of permission."
+  (when-let* ((patterns (todo-write-opencode--strings input "always")))
     (list (list :label (format "Always allow %s, until opencode ends: %s" permission
                                (mapconcat (lambda (pattern) (format-message "`%s'" pattern))
                                           patterns ", "))
@@ -72,7 +81,8 @@ is left out."
 (defun todo-write-opencode--detail (input)
   "Return (WHAT FORMAT DETAIL) of the permission that INPUT asks for.
 WHAT is a string or nil.  The plugin adds what the tool is called with; of
-the metadata, a diff is the change itself."
+the metadata, a diff is the change itself.  For an edit, it says all that
+the call does."
   (let* ((call (todo-write-json-get input "input"))
          (metadata (todo-write-json-get input "metadata"))
          (patterns (todo-write-opencode--strings input "patterns"))
@@ -81,14 +91,17 @@ the metadata, a diff is the change itself."
          (diff (todo-write-opencode--string metadata "diff"))
          (file (or (todo-write-opencode--string metadata "filepath")
                    (todo-write-opencode--string call "filePath")))
+         (permission (todo-write-opencode--string input "permission"))
          (shown (string-join patterns ", ")))
-    (cond ((and command (equal "bash" (todo-write-opencode--string input "permission")))
+    (cond ((and command (equal "bash" permission))
            (list command 'shell
                  (concat command (todo-write-request-fields call "\n# " "command"))))
           (diff
            (list (or file shown) 'diff
                  (concat (string-trim-right diff "\n+")
-                         (todo-write-request-fields metadata "\n" "diff" "filediff"))))
+                         (todo-write-request-fields metadata "\n" "diff" "filediff")
+                         (unless (equal "edit" permission)
+                           (todo-write-request-fields call "\n")))))
           (t (list (if (string-empty-p shown) (or command file) shown) 'text
                    (string-trim-left
                     (concat (mapconcat (lambda (pattern)

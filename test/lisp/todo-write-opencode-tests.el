@@ -116,13 +116,33 @@
   (todo-write-opencode-tests--with plugin
     (let ((fields (make-hash-table :test #'equal)))
       (dotimes (n 300) (puthash (format "f%d" n) "x" fields))
-      (dolist (input (list '(:permission "bash" :isTooLarge t)
-                           (list :permission "bash" :input fields)))
-        (let ((request (apply #'todo-write-opencode-tests--ask
-                              plugin (if (plist-get input :input) 1 2)
-                              :hook_event_name "permission.asked" input)))
-          (should-not (plist-get request :answer))
-          (should (string-match-p "too \\(large\\|many\\)" (todo-write-request-detail request))))))))
+      (seq-do-indexed
+       (lambda (input number)
+         (let ((request (apply #'todo-write-opencode-tests--ask plugin number
+                               :hook_event_name "permission.asked" :permission "bash" input)))
+           (should-not (plist-get request :answer))
+           (should (string-match-p "too \\(large\\|many\\)\\|no texts"
+                                   (todo-write-request-detail request)))))
+       (list '(:isTooLarge t)
+             (list :input fields)
+             (list :patterns (make-vector 60 "a"))
+             (list :patterns ["a"] :always (make-vector 60 "a"))
+             '(:patterns ["a" (:secret "b")])
+             '(:patterns "a")
+             '(:patterns ["a"] :always ["a" 3]))))))
+
+(ert-deftest todo-write-opencode-a-diff-hides-nothing-of-another-call-than-an-edit ()
+  (todo-write-opencode-tests--with plugin
+    (let ((number 0))
+      (pcase-dolist (`(,permission . ,more) '(("edit") ("deploy" . "to: there")))
+        (let ((detail (todo-write-request-detail
+                       (todo-write-opencode-tests--ask
+                        plugin (cl-incf number) :hook_event_name "permission.asked"
+                        :permission permission :patterns ["a.txt"]
+                        :metadata '(:diff "--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-a\n+b\n")
+                        :input '(:to "there")))))
+          (should (string-prefix-p "--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-a\n+b" detail))
+          (should (eq (and more t) (and (string-search "\nto: there" detail) t))))))))
 
 (ert-deftest todo-write-opencode-questions-of-any-shape-do-no-harm ()
   (todo-write-opencode-tests--with plugin
