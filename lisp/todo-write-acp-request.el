@@ -103,8 +103,10 @@ DIFFS are those parts of CONTENT that are diffs."
   "Return REQUEST, the `initialize' of CLIENT, with the offer to answer forms.
 CLIENT is an acp.el client, whose own handler must not answer
 `elicitation/create' then: connect it by `todo-write-acp-connect', and the
-forms of its agent become requests.  A REQUEST that offers that already is
-returned as it is: the client shows them itself."
+forms of its agent become requests.  It also offers to show plans that
+are texts, unless REQUEST says something about plans.  A REQUEST that
+offers to answer forms already is returned as it is: the client shows them
+itself."
   (let* ((params (todo-write-acp-request--field request "params"))
          (offers (todo-write-acp-request--field (cdr params) "clientCapabilities")))
     (if (or (null params) (assoc "elicitation" (todo-write-json-fields (cdr offers))))

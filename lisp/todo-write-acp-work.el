@@ -47,15 +47,13 @@ Agents tell it at each step, so only what a user would notice is recorded."
         (todo-write-observe thread "STATE_UPDATE" nil
                             :cost (list :amount (float amount) :currency currency))))))
 
-(defun todo-write-acp-work-plan (thread plan)
-  "Record PLAN, a text in Markdown that was approved, in THREAD.
-It is no list of tasks."
-  (when-let* ((text (todo-write-json-get plan "content"))
-              ((stringp text))
-              ((not (string-blank-p text))))
+(defun todo-write-acp-work-plan (thread text)
+  "Record TEXT, a plan in Markdown, in THREAD.
+It is no list of tasks.  Anything else than a text is ignored."
+  (when (and (stringp text) (not (string-blank-p text)))
     (todo-write-observe
      thread "MESSAGE"
-     (list :text (concat "The approved plan:\n\n"
+     (list :text (concat "The plan:\n\n"
                          (todo-write-core-plain (truncate-string-to-width text 20000)))))))
 
 (defun todo-write-acp-work-update (calls thread update)

@@ -211,6 +211,8 @@ An entry has only one text, which is used as the active form, too."
   (turns nil :documentation "Thread keys of the running turns, one for each prompt.")
   (asked nil :documentation "Open permission requests, a list of (ID . THREAD).")
   (answered nil :documentation "Ids of requests that were answered before they were seen.")
+  (forms nil :documentation "Open forms that are answered here, a list of (ID THREAD . CANCEL).")
+  (plan nil :documentation "The last plan that is a text, (THREAD . TEXT), or nil.")
   (calls nil :documentation "Titles of tool calls that started subagents, by (THREAD . ID).")
   (work (make-hash-table :test #'equal)
         :documentation "What is known of the tool calls of turns, by thread and by id."))
@@ -495,7 +497,11 @@ Requests for other things than a permission or a form are ignored."
            (let* ((params (todo-write-json-get request "params"))
                   (thread (todo-write-acp--session link params)))
              (if (equal "elicitation/create" (todo-write-json-get request "method"))
-                 (todo-write-acp--ask-form client link thread id params)
+                 (condition-case problem
+                     (todo-write-acp--ask-form client link thread id params)
+                   ;; Nobody else answers it.
+                   (error (todo-write-acp--refuse-form client id "The form cannot be shown")
+                          (signal (car problem) (cdr problem))))
                (push (cons id thread) (todo-write-acp--link-asked link))
                (todo-write-acp--ask client link thread id params)))))))
 
@@ -523,8 +529,9 @@ LINK is that of CLIENT."
 
 (defun todo-write-acp--ask-form (client link thread id params)
   "Make a request of THREAD from the form in PARAMS of the request ID.
-LINK is that of CLIENT.  A form that cannot be shown is refused.  One that
-the client shows itself is answered there."
+LINK is that of CLIENT.  A form that cannot be shown is refused, and one
+whose request is withdrawn here is cancelled.  One that the client shows
+itself is answered there."
   (let* ((fields (todo-write-acp-request-form params))
          (buffer (todo-write-acp--link-buffer link))
          (ours (todo-write-acp-request-offered-p client))
@@ -532,7 +539,7 @@ the client shows itself is answered there."
     (cl-flet ((respond (result)
                 (todo-write-acp--send-response client `((:request-id . ,id) ,result))))
       (if (and ours (stringp fields))
-          (respond `(:error . ((code . -32602) (message . ,fields))))
+          (todo-write-acp--refuse-form client id fields)
         (push (cons id thread) (todo-write-acp--link-asked link))
         (todo-write-request
          thread
@@ -550,7 +557,29 @@ the client shows itself is answered there."
                 (respond (if (eq value 'decline) '(:result . ((action . "decline")))
                            `(:result . ((action . "accept")
                                         (content . ,(todo-write-acp-request-content
-                                                     fields value)))))))))))))
+                                                     fields value)))))))))
+        (when ours
+          (add-hook 'todo-write-events-functions #'todo-write-acp--on-event)
+          (push (cons id (cons thread (lambda () (respond '(:result . ((action . "cancel")))))))
+                (todo-write-acp--link-forms link)))))))
+
+(defun todo-write-acp--refuse-form (client id reason)
+  "Answer the form ID of CLIENT with an error, REASON, if it is answered here."
+  (when (todo-write-acp-request-offered-p client)
+    (todo-write-acp--send-response
+     client `((:request-id . ,id) (:error . ((code . -32602) (message . ,reason)))))))
+
+(defun todo-write-acp--on-event (thread what id)
+  "Cancel the form of THREAD whose request ID was withdrawn, if WHAT says that.
+For `todo-write-events-functions'."
+  (when (and (eq what 'request) (not (todo-write-request-get thread id)))
+    (cl-loop for link being the hash-values of todo-write-acp--links do
+             (pcase-dolist ((and form `(,its ,of . ,cancel)) (todo-write-acp--link-forms link))
+               (when (and (equal thread of) (equal id (todo-write-acp--request-id its)))
+                 (setf (todo-write-acp--link-forms link)
+                       (delq form (todo-write-acp--link-forms link)))
+                 ;; The agent may have exited.
+                 (ignore-errors (funcall cancel)))))))
 
 (defun todo-write-acp--request-id (id)
   "Return ID of a message as the id of a request."
@@ -580,6 +609,7 @@ LINK is that of CLIENT.  A host that shows a dialog of its own answers."
   (when-let* ((link (todo-write-acp--link client)))
     (let* ((id (todo-write-json-get response "request-id"))
            (asked (assoc id (todo-write-acp--link-asked link))))
+      (setf (alist-get id (todo-write-acp--link-forms link) nil t #'equal) nil)
       (if (not asked)
           (setf (todo-write-acp--link-answered link)
                 (seq-take (cons id (todo-write-acp--link-answered link)) 20))
@@ -600,8 +630,13 @@ has both texts."
       (unless (todo-write-acp--followed-p thread)
         (cond ((equal (todo-write-json-get update "sessionUpdate") "session_info_update")
                (todo-write-acp--set-title thread (todo-write-json-get update "title")))
-              ((equal "markdown" (todo-write-json-get update "plan" "type"))
-               (todo-write-acp-work-plan thread (todo-write-json-get update "plan")))
+              ((and (equal (todo-write-json-get update "sessionUpdate") "plan_update")
+                    (equal "markdown" (todo-write-json-get update "plan" "type")))
+               (let ((plan (cons thread (todo-write-json-get update "plan" "content"))))
+                 ;; Agents repeat it.
+                 (unless (equal plan (todo-write-acp--link-plan link))
+                   (setf (todo-write-acp--link-plan link) plan)
+                   (todo-write-acp-work-plan thread (cdr plan)))))
               (t (todo-write-acp--update link thread update)))))))
 
 (defun todo-write-acp--set-title (thread title)

@@ -187,7 +187,7 @@
           (acp-ask-checks--ended)
           (should (equal mode (car modes)))
           (should (seq-find (lambda (observation)
-                              (equal "The approved plan:\n\n# Plan\n1. Rake"
+                              (equal "The plan:\n\n# Plan\n1. Rake"
                                      (plist-get (plist-get observation :content) :text)))
                             (todo-write-observations acp-ask-checks-thread))))))))
 

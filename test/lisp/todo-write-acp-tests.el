@@ -500,7 +500,37 @@ SENT is bound to the responses so far, newest first."
   (todo-write-acp-tests--with-form client sent todo-write-acp-tests--form
     (todo-write-acp-disconnect client)
     (should-not (todo-write-requests))
-    (should-not sent)))
+    ;; The agent does not wait for it.
+    (should (equal '(((:request-id . 9) (:result (action . "cancel")))) sent))))
+
+(ert-deftest todo-write-acp-a-form-that-is-withdrawn-is-cancelled-once ()
+  (todo-write-acp-tests--with-form client sent todo-write-acp-tests--form
+    (todo-write-withdraw "acp:s" "acp-9")
+    (todo-write-withdraw "acp:s" "acp-9")
+    (should (equal '(((:request-id . 9) (:result (action . "cancel")))) sent)))
+  (todo-write-acp-tests--with-form client sent todo-write-acp-tests--form
+    ;; The turn has ended, and with it the question.
+    (todo-write-set-activity "acp:s" nil)
+    (should-not (todo-write-requests))
+    (should (equal '(((:request-id . 9) (:result (action . "cancel")))) sent))))
+
+(ert-deftest todo-write-acp-a-malformed-form-is-refused ()
+  (dolist (schema '(((required . t) (properties (a (type . "string"))))
+                    ((properties . 7))))
+    (todo-write-acp-tests--with-client client
+      (let (sent)
+        (cl-letf (((symbol-function 'acp-send-response)
+                   (lambda (&rest arguments) (push (plist-get arguments :response) sent))))
+          (todo-write-acp-offer-forms client '((:method . "initialize") (:params (version . 1))))
+          (todo-write-acp-connect client nil "s")
+          (dolist (handler (alist-get 'request todo-write-acp-tests--handlers))
+            (let ((debug-on-error nil) (warning-minimum-log-level :emergency))
+              (funcall handler `((method . "elicitation/create") (id . 9)
+                                 (params (sessionId . "s") (requestedSchema . ,schema))))))
+          (should-not (todo-write-requests))
+          (should (equal '(9 -32602)
+                         (list (alist-get :request-id (car sent))
+                               (alist-get 'code (alist-get :error (car sent)))))))))))
 
 (ert-deftest todo-write-acp-a-form-that-the-client-shows-is-answered-there ()
   (todo-write-acp-tests--with-client client
@@ -537,16 +567,21 @@ SENT is bound to the responses so far, newest first."
           (should called)
           (todo-write-agent-shell-mode -1))))))
 
-(ert-deftest todo-write-acp-shows-an-approved-plan-that-is-a-text ()
+(ert-deftest todo-write-acp-shows-a-plan-that-is-a-text-once ()
   (todo-write-acp-tests--with-client client
     (todo-write-acp-connect client nil "s")
-    (dolist (handler (alist-get 'notification todo-write-acp-tests--handlers))
-      (funcall handler '((method . "session/update")
-                         (params (sessionId . "s")
-                                 (update (sessionUpdate . "plan_update")
-                                         (plan (type . "markdown") (planId . "plan-mode")
-                                               (content . "# Plan\n1. Rake")))))))
-    (should (equal '("The approved plan:\n\n# Plan\n1. Rake")
+    (pcase-dolist (`(,kind ,content) '(("plan_update" "# Plan\n1. Rake")
+                                       ("plan_update" "# Plan\n1. Rake")
+                                       ("agent_message_chunk" "# Another")
+                                       ("plan_update" 7)
+                                       ("plan_update" "# Plan\n1. Weed")))
+      (dolist (handler (alist-get 'notification todo-write-acp-tests--handlers))
+        (funcall handler `((method . "session/update")
+                           (params (sessionId . "s")
+                                   (update (sessionUpdate . ,kind)
+                                           (plan (type . "markdown") (planId . "plan-mode")
+                                                 (content . ,content))))))))
+    (should (equal '("The plan:\n\n# Plan\n1. Rake" "The plan:\n\n# Plan\n1. Weed")
                    (mapcar (lambda (observation)
                              (plist-get (plist-get observation :content) :text))
                            (seq-filter (lambda (observation)
