@@ -41,11 +41,9 @@
   (put 'todo-write 'custom-loads
        '(todo-write-core todo-write-module todo-write-row))
   (put 'todo-write-view 'custom-loads
-       '(todo-write-auto-show todo-write-children todo-write-detail todo-write-history
-         todo-write-log todo-write-org todo-write-page todo-write-story todo-write-view))
+       '(todo-write-auto-show todo-write-detail todo-write-org todo-write-page todo-write-view))
   (put 'todo-write-attention 'custom-loads
-       '(todo-write-hands todo-write-header-line todo-write-list todo-write-mode-line
-         todo-write-notify))
+       '(todo-write-hands todo-write-list todo-write-mode-line todo-write-notify))
   (put 'todo-write-hosts 'custom-loads
        '(todo-write-agent-shell todo-write-connect todo-write-eca todo-write-efrit todo-write-follow
          todo-write-follow-sessions todo-write-gptel todo-write-mcp

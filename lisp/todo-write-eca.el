@@ -21,7 +21,6 @@
 
 (defvar eca--sessions)
 (defvar eca-chat--id)
-(defvar todo-write-view-thread)
 (declare-function eca-chat-buffers "ext:eca-chat")
 (declare-function eca-chat-status "ext:eca-chat")
 
