@@ -1,4 +1,4 @@
-;;; todo-write-permission.el --- Answer dialogs of Claude Code and Codex  -*- lexical-binding: t; -*-
+;;; todo-write-permission.el --- Answer dialogs of agents by the socket  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
@@ -19,7 +19,9 @@
 ;; the hook that runs before each call gets a "yes" for that call, once.
 ;;
 ;; Codex needs no hook: a thread of the hub passes on what its daemon asks, in the same
-;; form; see `todo-write-socket-codex-folders'.
+;; form; see `todo-write-socket-codex-folders'.  The hook of Gemini CLI only tells that a
+;; dialog stands.  Other programs, such as the plugin for opencode, have readers of their
+;; own; see `todo-write-permission-readers'.
 
 ;;; Code:
 
@@ -109,10 +111,15 @@ See `todo-write-socket--roles'."
 
 (defun todo-write-permission--served (program input)
   "Return the thread served by the MCP server that INPUT of PROGRAM names, or nil.
-Both are of one agent, whose session the server does not know."
-  (when-let* ((process (todo-write-json-get input "server")))
+Both are of one agent, whose session the server does not know.  Only the
+hook of Gemini CLI finds that out, and ids of processes mean the same only
+outside of containers."
+  (when-let* (((equal "Notification" (todo-write-json-get input "hook_event_name")))
+              ((not (plist-get (todo-write-program-hello program) :elsewhere)))
+              (process (todo-write-json-get input "server")))
     (cl-loop for served being the hash-values of todo-write-program-all
              when (and (eql process (plist-get (todo-write-program-hello served) :process))
+                       (not (plist-get (todo-write-program-hello served) :elsewhere))
                        (equal (todo-write-program-remote program)
                               (todo-write-program-remote served))
                        (equal (todo-write-program-hello-string program :client)

@@ -662,9 +662,9 @@ FIELDS are further ones of its input."
         (before (todo-write-permission-tests--request)))
     (todo-write-socket-test-send
      hook (list :type "call" :call 1 :session "g1" :source "process"
-                :arguments (append (list :hook_event_name "Notification" :message "Tool needs you"
-                                         :details details)
-                                   fields)))
+                ;; The first of two fields counts.
+                :arguments (append fields (list :hook_event_name "Notification"
+                                                :message "Tool needs you" :details details))))
     (todo-write-test-wait
      (lambda () (not (eq before (todo-write-permission-tests--request)))))
     hook))
@@ -702,7 +702,22 @@ FIELDS are further ones of its input."
         (should (equal '("Shell: rm") (mapcar (lambda (request) (plist-get request :title))
                                               (todo-write-requests))))
         (todo-write-permission-tests--notice '(:command "pwd") :server 4243)
-        (should-not (equal plan (plist-get (todo-write-permission-tests--request) :thread)))))))
+        (should-not (equal plan (plist-get (todo-write-permission-tests--request) :thread)))
+        ;; Its number means another process in a container, and nothing to another hook.
+        (dolist (inside (list (lambda ()
+                                (maphash (lambda (_ program)
+                                           (plist-put (todo-write-program-hello program) :elsewhere t))
+                                         todo-write-program-all)
+                                (todo-write-permission-tests--notice '(:command "cd") :server 4242))
+                              (lambda ()
+                                (maphash (lambda (_ program)
+                                           (plist-put (todo-write-program-hello program) :elsewhere nil))
+                                         todo-write-program-all)
+                                (todo-write-permission-tests--notice
+                                 '(:command "cd") :server 4242
+                                 :hook_event_name "PermissionRequest" :tool_name "Bash"))))
+          (funcall inside)
+          (should-not (equal plan (plist-get (todo-write-permission-tests--request) :thread))))))))
 
 (provide 'todo-write-permission-tests)
 ;;; todo-write-permission-tests.el ends here

@@ -277,6 +277,36 @@ Its journal is on a file system that can be stopped."
       (should (equal '("Polish the lens") (todo-write-test-contents "claude:kept")))
       (should (= 2 (length (todo-write-revisions "claude:kept")))))))
 
+(ert-deftest todo-write-wait-a-cancelled-question-is-not-asked-after-its-journal-is-open ()
+  (todo-write-wait-tests--with-stuck-socket
+    (let ((plugin (todo-write-socket-test-hello :id "plugin" :role "permission"))
+          (tool (todo-write-socket-test-hello)))
+      (todo-write-stuck-stop)
+      (todo-write-wait-tests--call tool "kept")
+      (todo-write-test-wait (lambda () todo-write-socket--parked))
+      ;; Its questions wait behind something else, and so much that the limit is reached.
+      (let ((connection (seq-find (lambda (connection)
+                                    (equal "plugin" (plist-get (todo-write-socket-connection-hello
+                                                                connection)
+                                                               :id)))
+                                  todo-write-socket--connections)))
+        (setq todo-write-socket--parked
+              (append todo-write-socket--parked
+                      (mapcar (lambda (_) `(,connection (:type activity) "claude:kept"))
+                              (make-list todo-write-socket--park-limit nil)))))
+      (todo-write-socket-test-send
+       plugin '(:type "call" :call 5 :session "kept"
+                :arguments (:hook_event_name "PermissionRequest" :tool_name "Bash"
+                            :tool_input (:command "ls"))))
+      (cl-flet ((parked-p () (seq-find (lambda (parked) (eql 5 (plist-get (cadr parked) :call)))
+                                       todo-write-socket--parked)))
+        (todo-write-test-wait #'parked-p)
+        (todo-write-socket-test-send plugin '(:type "cancel" :call 5))
+        (todo-write-test-wait (lambda () (not (parked-p)))))
+      (todo-write-stuck-continue)
+      (todo-write-test-wait (lambda () (null todo-write-socket--parked)))
+      (should-not (todo-write-requests)))))
+
 (ert-deftest todo-write-wait-a-parked-call-is-dropped-when-its-program-no-longer-waits ()
   (todo-write-wait-tests--with-stuck-socket
     (let ((program (todo-write-socket-test-hello))
