@@ -457,7 +457,7 @@ INPUT is the whole question."
   (cond
    ((todo-write-json-get input "elsewhere")
     (let ((words (todo-write-permission--string given "question")))
-      (list :kind 'permission :title words :detail words)))
+      (list :kind 'permission :title (todo-write-row-line words 200) :detail words)))
    ;; A question of Codex can be answered, but not refused.
    ((equal tool "AskUserQuestion")
     `(:options nil ,@(todo-write-permission-question given "multiSelect")))

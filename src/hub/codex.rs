@@ -82,6 +82,7 @@ impl Codex {
             wakes,
             desk: Arc::clone(&desk),
             watch: None,
+            telling: Telling::default(),
             retry: Instant::now(),
         };
         let work = move || {
@@ -127,6 +128,7 @@ struct Server {
     wakes: Wakes,
     desk: Arc<Mutex<Desk>>,
     watch: Option<Watch>,
+    telling: Telling,
     /// When a daemon is looked for next.
     retry: Instant,
 }
@@ -136,7 +138,6 @@ struct Watch {
     client: Client,
     calls: HashMap<u64, Call>,
     waiting: BTreeMap<String, Session>,
-    telling: Telling,
     /// The number of sessions that began to wait, and of questions, since that time.
     count: usize,
     since: Instant,
@@ -191,8 +192,8 @@ struct Request {
     /// The question to the user, while it is open.
     guest: Option<Guest>,
     was_asked: bool,
-    /// What the user says to a refusal, and the turn that goes on.
-    message: Option<(String, String)>,
+    /// What the user says to a refusal.
+    message: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -293,15 +294,16 @@ impl Server {
             if !self.entrance.is_open() {
                 self.end(Instant::now());
             } else if self.watch.is_none() && Instant::now() >= self.retry {
-                self.watch = Watch::begin(&self.folder, &self.entrance.version).unwrap_or_else(|over| {
-                    self.retry = later(over);
-                    None
-                });
+                match Watch::begin(&self.folder, &self.entrance.version) {
+                    Ok(watch) => self.watch = Some(watch),
+                    Err(over) => self.retry = later(over),
+                }
             }
             self.wait();
             self.wakes.take();
+            self.telling.listen(&self.entrance);
             if let Some(watch) = &mut self.watch
-                && let Err(over) = watch.advance(&self.folder, &self.entrance, &self.desk)
+                && let Err(over) = watch.advance(&self.folder, &self.entrance, &self.desk, &mut self.telling)
             {
                 self.end(later(over));
             }
@@ -312,6 +314,7 @@ impl Server {
     fn end(&mut self, retry: Instant) {
         if self.watch.take().is_some() {
             lock(&self.desk).sessions.clear();
+            self.telling.interrupt();
             self.retry = retry;
         }
     }
@@ -321,10 +324,10 @@ impl Server {
         let mut fds = vec![PollFd::new(&self.wakes, PollFlags::IN)];
         let mut has_more = false;
         let mut end = LOOK;
+        fds.extend(self.telling.guests().map(Guest::poll));
         if let Some(watch) = &self.watch {
             fds.push(PollFd::new(&watch.client, PollFlags::IN));
             has_more |= watch.client.has_more;
-            fds.extend(watch.telling.guests().map(Guest::poll));
             for session in watch.waiting.values() {
                 if session.is_awaited() {
                     end = end.min(session.patience.saturating_duration_since(Instant::now()));
@@ -351,47 +354,47 @@ fn later(over: Over) -> Instant {
 }
 
 impl Watch {
-    fn begin(folder: &Path, version: &str) -> Result<Option<Watch>, Over> {
+    fn begin(folder: &Path, version: &str) -> Result<Watch, Over> {
         let client = Client::connect(folder, version)?;
         let calls = HashMap::from([(1, Call::Initialize)]);
-        Ok(Some(Watch {
-            client,
-            calls,
-            waiting: BTreeMap::new(),
-            telling: Telling::default(),
-            count: 0,
-            since: Instant::now(),
-        }))
+        Ok(Watch { client, calls, waiting: BTreeMap::new(), count: 0, since: Instant::now() })
     }
 
     /// Does what can be done.
-    fn advance(&mut self, folder: &Path, entrance: &Entrance, desk: &Mutex<Desk>) -> Result<(), Over> {
+    fn advance(
+        &mut self,
+        folder: &Path,
+        entrance: &Entrance,
+        desk: &Mutex<Desk>,
+        telling: &mut Telling,
+    ) -> Result<(), Over> {
         self.client.flush()?;
         for said in self.client.take()? {
             match said {
                 Said::Result(call, result) => {
                     if let Some(call) = self.calls.remove(&call) {
-                        self.take(call, result, entrance, desk)?;
+                        self.take(call, result, entrance, desk, telling)?;
                     }
                 }
-                Said::Note(method, params) => self.note(&method, &params, desk)?,
+                Said::Note(method, params) => self.note(&method, &params, desk, telling)?,
                 // Those of subagents; a connection that has joined is told them, too.
                 Said::Request(..) => {}
             }
         }
-        self.telling.advance(desk, |method, params, call| {
+        for (id, session) in &mut self.waiting {
+            self.count += session.advance(id, folder, entrance);
+            // The connection of the session may close before it has taken more than the answer.
+            for request in &mut session.requests {
+                if let Some(text) = request.message.take() {
+                    telling.say(id, text, request.turn.clone(), true);
+                }
+            }
+        }
+        telling.call(desk, |method, params, call| {
             let number = self.client.call(method, params)?;
             self.calls.insert(number, Call::Telling(call));
             Ok(())
         })?;
-        for (id, session) in &mut self.waiting {
-            self.count += session.advance(id, folder, entrance);
-            // The connection of the session may close before it has taken more than the answer.
-            for (text, turn) in session.requests.iter_mut().filter_map(|request| request.message.take()) {
-                let number = self.client.call("turn/steer", telling::steer(id, &text, &turn))?;
-                self.calls.insert(number, Call::Telling(telling::Call::Steer(id.clone(), text)));
-            }
-        }
         if self.since.elapsed() >= WHILE {
             (self.count, self.since) = (0, Instant::now());
         }
@@ -404,14 +407,10 @@ impl Watch {
         result: Option<Box<RawValue>>,
         entrance: &Entrance,
         desk: &Mutex<Desk>,
+        telling: &mut Telling,
     ) -> Result<(), Over> {
         match call {
-            Call::Telling(call) => {
-                if let Some((method, params, next)) = self.telling.take(call, result.as_deref(), entrance)? {
-                    let number = self.client.call(method, params)?;
-                    self.calls.insert(number, Call::Telling(next));
-                }
-            }
+            Call::Telling(call) => telling.take(call, result.as_deref(), entrance)?,
             Call::Initialize => {
                 result.ok_or(Over::Wrong)?;
                 self.client.initialized()?;
@@ -430,18 +429,24 @@ impl Watch {
             Call::State => {
                 if let Some(result) = result {
                     let Read { thread: State { id, status } } = parse(&result)?;
-                    self.set(id, &status, desk);
+                    self.set(id, &status, desk, telling);
                 }
             }
         }
         Ok(())
     }
 
-    fn note(&mut self, method: &str, params: &RawValue, desk: &Mutex<Desk>) -> Result<(), Over> {
+    fn note(
+        &mut self,
+        method: &str,
+        params: &RawValue,
+        desk: &Mutex<Desk>,
+        telling: &mut Telling,
+    ) -> Result<(), Over> {
         match method {
             "thread/status/changed" => {
                 let Changed { thread_id, status } = parse(params)?;
-                self.set(thread_id, &status, desk);
+                self.set(thread_id, &status, desk, telling);
             }
             "thread/closed" => {
                 let Closed { thread_id } = parse(params)?;
@@ -454,7 +459,7 @@ impl Watch {
     }
 
     /// Notes the state of a session. The threads by which Codex finds titles never wait.
-    fn set(&mut self, id: String, status: &Status, desk: &Mutex<Desk>) {
+    fn set(&mut self, id: String, status: &Status, desk: &Mutex<Desk>, telling: &mut Telling) {
         let mut known = lock(desk);
         if !matches!(status.r#type.as_str(), "active" | "idle") {
             known.sessions.remove(&id);
@@ -462,6 +467,9 @@ impl Watch {
             known.sessions.insert(id.clone());
         }
         drop(known);
+        if status.r#type == "active" {
+            telling.wake(&id);
+        }
         if !status.waits() {
             self.waiting.remove(&id);
         } else if is_id(&id) && self.waiting.len() < QUESTIONS && !self.waiting.contains_key(&id) {
@@ -681,7 +689,7 @@ impl Request {
             && client.answer(id, result).is_ok()
             && !decision.interrupt
         {
-            self.message = decision.message.clone().zip(self.turn.clone());
+            self.message.clone_from(&decision.message);
         }
         if !matches!(outcome, Outcome::Open) {
             self.guest = None;

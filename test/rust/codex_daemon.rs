@@ -1,7 +1,7 @@
 //! Questions of Codex through its daemon, for which a thread stands in that says what the genuine one said, and
 //! what none should say.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, Permissions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -54,6 +54,10 @@ struct State {
     /// The turn that runs, and whether it has ended when a message for it comes.
     turn: Option<&'static str>,
     is_late: bool,
+    /// How often a method gets an error.
+    refused: BTreeMap<&'static str, u32>,
+    /// The method at whose next call the connection ends.
+    cut: Option<&'static str>,
     /// What clients said.
     received: Vec<Value>,
     clients: Vec<Client>,
@@ -102,6 +106,13 @@ impl State {
 
     fn take(&mut self, number: usize, message: Value) {
         let id = message["id"].clone();
+        if self.cut.is_some_and(|method| message["method"] == method) {
+            self.cut = None;
+            self.clients[number].is_gone = true;
+            return self.received.push(message);
+        }
+        let refused = message["method"].as_str().and_then(|method| self.refused.get_mut(method));
+        let is_refused = refused.is_some_and(|count| std::mem::replace(count, count.saturating_sub(1)) > 0);
         let params = &message["params"];
         let thread = json!({
             "id": THREAD, "sessionId": self.parent.as_deref().unwrap_or(THREAD), "parentThreadId": self.parent,
@@ -109,6 +120,7 @@ impl State {
             "turns": if params["excludeTurns"] == false { self.turns.clone() } else { json!([]) },
         });
         let result = match message["method"].as_str() {
+            Some(_) if is_refused => Value::Null,
             Some("initialize") => json!({"userAgent": "codex-tui/0.171.0 (x)", "codexHome": "/x"}),
             Some("thread/loaded/list") => json!({"data": [THREAD], "nextCursor": null}),
             Some("thread/read" | "thread/resume") => json!({"thread": thread, "model": "x"}),
@@ -119,8 +131,12 @@ impl State {
                 };
                 json!({"data": [newest], "nextCursor": null})
             }
-            Some("turn/steer") if self.is_late => Value::Null,
+            Some("turn/steer") if self.is_late => {
+                self.turn = None;
+                Value::Null
+            }
             Some("turn/steer") => json!({"turnId": params["expectedTurnId"]}),
+            Some("thread/queue/add") => json!({"queuedSubmission": {"id": "q"}}),
             Some(_) => Value::Null,
             None => {
                 self.received.push(message);
@@ -224,27 +240,36 @@ impl Garden {
     }
 }
 
-/// Lets the user say something to the thread; returns the message by which the daemon hears of it.
-fn told(state: State, event: &str) -> Value {
-    let garden = Garden::new(state);
+const HURRY: &str = "The user says: hurry";
+
+/// Lets the user have something to say to the thread, and gives these texts to what asks for them.
+fn tell(garden: &Garden, texts: &[(&str, &str)]) {
     garden.is_watched();
     wait("the session", || garden.hub.codex_runs(THREAD).then_some(()));
     garden.hub.codex_tell(THREAD, true);
-    let (id, call, input) = garden.event("a call", |event| match event {
-        Event::Message(id, Message::Call(call)) => {
-            Some((*id, call.call, call.arguments.as_ref().unwrap().get().to_owned()))
-        }
-        _ => None,
+    for (event, text) in texts {
+        let (id, call, input) = garden.event("a call", |event| match event {
+            Event::Message(id, Message::Call(call)) => {
+                Some((*id, call.call, call.arguments.as_ref().unwrap().get().to_owned()))
+            }
+            _ => None,
+        });
+        assert_eq!(serde_json::from_str::<Value>(&input).unwrap(), json!({"event": event}));
+        garden.hub.codex_tell(THREAD, false);
+        let answer = Answer { call, ok: true, text: (*text).to_owned(), decision: None };
+        assert!(garden.hub.door().unwrap().answer(id, answer));
+    }
+}
+
+/// Lets the user say something to the thread; returns the parameters of the message of that method and number
+/// by which the daemon hears of it.
+fn told(state: State, method: &str, number: usize) -> Value {
+    let garden = Garden::new(state);
+    tell(&garden, &[("Idle", HURRY)]);
+    let message = wait("the message", || {
+        garden.with(|state| state.received.iter().filter(|one| one["method"] == method).nth(number).cloned())
     });
-    assert_eq!(serde_json::from_str::<Value>(&input).unwrap(), json!({"event": event}));
-    garden.hub.codex_tell(THREAD, false);
-    let answer = Answer { call, ok: true, text: "The user says: hurry".to_owned(), decision: None };
-    assert!(garden.hub.door().unwrap().answer(id, answer));
-    let methods = ["turn/steer", "thread/queue/add"];
-    let is_late = garden.with(|state| state.is_late);
-    let is_it = |one: &Value| one["method"] == methods[usize::from(is_late || event == "Idle")];
-    let message = garden.received("the message", is_it);
-    let input = json!([{"type": "text", "text": "The user says: hurry", "text_elements": []}]);
+    let input = json!([{"type": "text", "text": HURRY, "text_elements": []}]);
     assert_eq!((&message["params"]["threadId"], &message["params"]["input"]), (&json!(THREAD), &input));
     assert!(garden.with(|state| state.clients.iter().all(|client| !client.is_joined)));
     message["params"].clone()
@@ -331,7 +356,8 @@ fn serve(mut socket: WebSocket<UnixStream>, number: usize, state: &Arc<Mutex<Sta
         }
         let (outgoing, is_over) = {
             let mut state = state.lock().unwrap();
-            (std::mem::take(&mut state.clients[number].outgoing), state.is_over)
+            let client = &mut state.clients[number];
+            (std::mem::take(&mut client.outgoing), client.is_gone || state.is_over)
         };
         for message in outgoing {
             if socket.send(Frame::text(message.to_string())).is_err() {
@@ -491,9 +517,64 @@ fn a_question_ends_with_its_session_its_daemon_and_the_door() {
 #[test]
 fn what_the_user_says_goes_into_the_turn_that_runs_or_begins_the_next() {
     let running = |is_late| State { turn: Some("turn-9"), is_late, ..State::default() };
-    assert_eq!(told(running(false), "Working")["expectedTurnId"], "turn-9");
-    assert!(told(running(true), "Working")["clientUserMessageId"].is_string());
-    assert_eq!(told(State::default(), "Idle")["clientUserMessageId"].as_str().unwrap().len(), 36);
+    let (steer, queue) = ("turn/steer", "thread/queue/add");
+    assert_eq!(told(running(false), steer, 0)["expectedTurnId"], "turn-9");
+    assert!(told(running(true), queue, 0)["clientUserMessageId"].is_string());
+    assert_eq!(told(State::default(), queue, 0)["clientUserMessageId"].as_str().unwrap().len(), 36);
+}
+
+#[test]
+fn what_the_user_says_is_offered_again_after_an_error_or_the_end_of_the_connection() {
+    let queue = "thread/queue/add";
+    let running = || State { turn: Some("turn-9"), ..State::default() };
+    let refused = BTreeMap::from([(queue, 1)]);
+    told(State { refused, ..State::default() }, queue, 1);
+    told(State { cut: Some(queue), ..State::default() }, queue, 1);
+    told(State { cut: Some("turn/steer"), ..running() }, "turn/steer", 1);
+}
+
+#[test]
+fn the_user_hears_of_what_codex_does_not_take() {
+    let queue = "thread/queue/add";
+    let garden = Garden::new(State { refused: BTreeMap::from([(queue, 9)]), ..State::default() });
+    tell(&garden, &[("Idle", HURRY)]);
+    let (_, session, _, input) = garden.question();
+    assert_eq!((input["elsewhere"].as_bool(), session.as_str()), (Some(true), THREAD));
+    assert!(input["tool_input"]["question"].as_str().unwrap().ends_with(HURRY));
+    let is_it = |one: &&Value| one["method"] == queue;
+    assert_eq!(garden.with(|state| state.received.iter().filter(is_it).count()), 3);
+}
+
+#[test]
+fn emacs_keeps_what_it_has_while_the_turn_is_not_known() {
+    let list = "thread/turns/list";
+    let garden = Garden::new(State { refused: BTreeMap::from([(list, 1)]), ..State::default() });
+    tell(&garden, &[("Idle", HURRY)]);
+    let is_it = |one: &&Value| one["method"] == list;
+    assert_eq!(garden.with(|state| state.received.iter().filter(is_it).count()), 2);
+}
+
+#[test]
+fn edits_alone_wait_for_a_turn_that_others_begin() {
+    let garden = Garden::new(State { turn: Some("turn-9"), is_late: true, ..State::default() });
+    tell(&garden, &[("Idle", ""), ("Working", "Edits")]);
+    let lists =
+        |state: &mut State| state.received.iter().filter(|one| one["method"] == "thread/turns/list").count();
+    wait("a look for another turn", || garden.with(|state| (lists(state) == 2).then_some(())));
+    garden.with(|state| {
+        (state.turn, state.is_late) = (Some("turn-10"), false);
+        state.tell_status();
+    });
+    let steer = garden.received("the edits", |one| one["params"]["expectedTurnId"] == "turn-10");
+    assert_eq!(steer["params"]["input"][0]["text"], "Edits");
+    assert!(garden.with(|state| state.received.iter().all(|one| one["method"] != "thread/queue/add")));
+    // Those that a message follows go along.
+    let garden = Garden::new(State { turn: Some("turn-9"), is_late: true, ..State::default() });
+    tell(&garden, &[("Idle", ""), ("Working", "Edits")]);
+    wait("a look for another turn", || garden.with(|state| (lists(state) == 2).then_some(())));
+    tell(&garden, &[("Idle", HURRY)]);
+    let queue = garden.received("the message", |one| one["method"] == "thread/queue/add");
+    assert_eq!(queue["params"]["input"][0]["text"], format!("Edits\n{HURRY}"));
 }
 
 #[test]
