@@ -404,7 +404,8 @@ A plan without its text can be approved only in the terminal."
 The terminal answers it."
   (let* ((details (todo-write-json-get input "details"))
          (command (todo-write-json-get details "command"))
-         (diff (todo-write-json-get details "fileDiff"))
+         (diff (if (todo-write-json-get input "isTooLarge") "This is too large to be shown here."
+                 (todo-write-json-get details "fileDiff")))
          (file (or (todo-write-json-get details "filePath")
                    (todo-write-json-get details "fileName"))))
     `( :kind permission
@@ -413,7 +414,8 @@ The terminal answers it."
                       :detail command :format 'shell))
                ((and (stringp diff) (stringp file))
                 (list :title (concat "Edit: " (todo-write-row-line file 200))
-                      :detail diff :format 'diff))
+                      :detail diff
+                      :format (if (todo-write-json-get input "isTooLarge") 'text 'diff)))
                (t (list :title (todo-write-row-line
                                 (or (seq-find (lambda (text) (and (stringp text)
                                                                   (not (string-blank-p text))))

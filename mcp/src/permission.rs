@@ -64,7 +64,7 @@ impl Event {
 /// Asks the user of Emacs what the hook's input asks, and prints the answer.
 pub async fn run(door: Option<Door>) {
     let began = SystemTime::now();
-    if let Some(input) = hook::input().await
+    if let Some(input) = hook::input(hook::LARGEST).await
         && let Some(output) = answer(door, &input, began).await
     {
         let _ = writeln!(std::io::stdout(), "{}", json!({"hookSpecificOutput": output}));

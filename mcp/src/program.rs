@@ -28,7 +28,8 @@ pub async fn run() {
     while let Some(argument) = arguments.next() {
         match argument.to_str() {
             Some("--check") => check = true,
-            Some("--stay") => stays = true,
+            // The hook itself passes this on.
+            Some("--stay") if hook.as_ref().is_some_and(|hook| hook == "waiting") => stays = true,
             Some("--socket") => match arguments.next() {
                 Some(file) => door = Some(Door(file.into())),
                 None => refuse("--socket FILE lacks its value"),

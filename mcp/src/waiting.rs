@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::value::to_raw_value;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use todo_write::protocol::{Call, Role};
 use tokio::time::sleep;
 
@@ -35,13 +35,18 @@ const PAUSE: Duration = Duration::from_millis(200);
 const SETTLED: Duration = Duration::from_millis(600);
 /// How long a process must live to be that of a tool.
 const LASTING: Duration = Duration::from_secs(1);
+/// Maximum size of the hook's input in bytes. It has the whole file before and after an edit.
+const LARGEST_INPUT: u64 = 16 << 20;
+/// Maximum size of the details that are told, and of each of them if they are larger, in bytes.
+const DETAILS: usize = 900 << 10;
+const DETAIL: usize = 64 << 10;
 /// The parts of a dialog that Emacs shows.
 const SHOWN: [&str; 8] =
     ["type", "title", "command", "fileName", "filePath", "fileDiff", "serverName", "toolName"];
 
 /// Runs the hook, or with STAYS the process that it started with the same input.
 pub async fn run(door: Option<Door>, stays: bool) {
-    let Some(input) = hook::input().await else { return };
+    let Some(input) = hook::input(LARGEST_INPUT).await else { return };
     if stays {
         stay(door, &input).await;
     } else if input["notification_type"] == "ToolPermission" {
@@ -51,7 +56,7 @@ pub async fn run(door: Option<Door>, stays: bool) {
 
 /// Starts this program once more, with INPUT and the process of the agent.
 fn start(door: Option<Door>, input: &Value) -> Option<()> {
-    let mut input = input.clone();
+    let mut input = told(input);
     input["agent"] = agent().into();
     let mut arguments = vec![OsString::from("waiting"), "--stay".into()];
     if let Some(Door(file)) = door {
@@ -62,6 +67,27 @@ fn start(door: Option<Door>, input: &Value) -> Option<()> {
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.process_group(0).spawn().ok()?;
     child.stdin.take()?.write_all(input.to_string().as_bytes()).ok()
+}
+
+/// What Emacs needs of INPUT. Of details that are too large for a message, the larger ones are left out.
+fn told(input: &Value) -> Value {
+    let mut details: Map<String, Value> = SHOWN
+        .iter()
+        .filter_map(|name| Some(((*name).to_owned(), input["details"].get(name)?.clone())))
+        .collect();
+    let size = |value: &Value| value.to_string().len();
+    let is_too_large = details.values().map(size).sum::<usize>() > DETAILS;
+    if is_too_large {
+        details.retain(|_, value| size(value) <= DETAIL);
+    }
+    json!({
+        "session_id": input["session_id"],
+        "transcript_path": input["transcript_path"],
+        "cwd": input["cwd"],
+        "message": input["message"].as_str().map(|text| text.chars().take(1000).collect::<String>()),
+        "details": details,
+        "isTooLarge": is_too_large,
+    })
 }
 
 /// The process of Gemini CLI: the nearest one above this that is no shell.
@@ -87,14 +113,11 @@ async fn stay(door: Option<Door>, input: &Value) {
         // It is the one that waits, in a terminal.
         hello.process = Some(agent);
     });
-    let details: serde_json::Map<String, Value> = SHOWN
-        .iter()
-        .filter_map(|name| Some(((*name).to_owned(), input["details"].get(name)?.clone())))
-        .collect();
     let arguments = json!({
         "hook_event_name": "Notification",
         "message": input["message"],
-        "details": details,
+        "details": input["details"],
+        "isTooLarge": input["isTooLarge"],
         "server": server(agent),
     });
     let call = Call {
@@ -152,5 +175,32 @@ async fn settled(agent: u32, transcript: Option<&Path>) {
             Some((id, since)) if now.contains(&id) => Some((id, since)),
             _ => now.difference(&known).next().map(|id| (*id, Instant::now())),
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_large_for_a_message_is_told_without_the_change() {
+        let input = |size: usize| {
+            let details = json!({"type": "edit", "filePath": "/a", "fileDiff": "+".repeat(size),
+                                 "newContent": "x".repeat(2 << 20)});
+            json!({"session_id": "s", "message": "\n".repeat(1 << 20), "details": details, "other": 1})
+        };
+        let small = told(&input(500 << 10));
+        assert_eq!(
+            small["details"],
+            json!({"type": "edit", "filePath": "/a", "fileDiff": "+".repeat(500 << 10)})
+        );
+        assert_eq!(small["isTooLarge"], false);
+        let large = told(&input(2 << 20));
+        assert_eq!(large["details"], json!({"type": "edit", "filePath": "/a"}));
+        assert_eq!(large["isTooLarge"], true);
+        assert_eq!((&large["session_id"], &large["other"]), (&json!("s"), &Value::Null));
+        for told in [small, large, told(&json!({"details": 7}))] {
+            assert!((told.to_string().len() as u64) < hook::LARGEST - (64 << 10));
+        }
     }
 }

@@ -689,6 +689,13 @@ FIELDS are further ones of its input."
         (todo-write-test-wait (lambda () (null (todo-write-requests))))
         (should-not (todo-write-activity (plist-get request :thread)))))))
 
+(ert-deftest todo-write-permission-an-edit-that-is-too-large-is-told-without-it ()
+  (todo-write-permission-tests--with
+    (todo-write-permission-tests--notice '(:type "edit" :filePath "/a") :isTooLarge t)
+    (let ((request (todo-write-permission-tests--request)))
+      (should (equal '("Edit: /a" "This is too large to be shown here." text)
+                     (mapcar (lambda (key) (plist-get request key)) '(:title :detail :format)))))))
+
 (ert-deftest todo-write-permission-a-hook-that-tells-is-of-the-plan-of-its-agent ()
   (todo-write-permission-tests--with
     (let ((server (todo-write-socket-test-hello :id "server" :client "gemini-cli-mcp-client"
