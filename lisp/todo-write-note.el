@@ -176,11 +176,14 @@ main agents."
                (todo-write-core-call todo-write-dyn--untold-edits thread)))))
   (when-let* ((session (and (todo-write-socket-reached-p (todo-write-machines-of-thread thread))
                             (todo-write-note--session thread))))
-    (todo-write-core-call todo-write-dyn--door-tell
-      (todo-write-machines-of-thread thread) session
-      (or (member thread todo-write-note-waiting)
-          (todo-write-note--untold thread)
-          (todo-write-core-call todo-write-dyn--untold-edits thread)))))
+    (let ((machine (todo-write-machines-of-thread thread))
+          (on (or (member thread todo-write-note-waiting)
+                  (todo-write-note--untold thread)
+                  (todo-write-core-call todo-write-dyn--untold-edits thread))))
+      (todo-write-core-call todo-write-dyn--door-tell machine session on)
+      ;; A program that lives in the agent has heard it, and no hook there needs the file.
+      (unless (or (null on) (string-prefix-p "claude:" (todo-write-machines-bare-key thread)))
+        (todo-write-core-call todo-write-dyn--door-tell machine session nil)))))
 
 (defun todo-write-note--on-event (thread what data)
   "Update the file for the hook of THREAD soon if WHAT with DATA can matter.

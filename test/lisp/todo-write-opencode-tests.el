@@ -213,6 +213,9 @@
     (todo-write-edit "mcp:opencode:ses_1" 'add "Weed")
     (let ((told (todo-write-socket-test-read plugin)))
       (should (equal '("tell" "ses_1") (list (plist-get told :type) (plist-get told :session)))))
+    ;; No hook asks for it.
+    (should-not (directory-files (expand-file-name "told" (file-name-directory todo-write-socket))
+                                 nil directory-files-no-dot-files-regexp))
     (should-not (string-search "Weed" (cdr (todo-write-opencode-tests--list
                                             plugin "ses_1" '("Rake" "completed")))))
     (should (equal '("Rake" "Weed") (mapcar (lambda (item) (plist-get item :content))
