@@ -219,7 +219,7 @@
       (todo-write-opencode-e2e--event host "session.deleted" :info '(:id "ses_2"))
       (todo-write-test-wait (lambda () (null (todo-write-requests)))))))
 
-(ert-deftest todo-write-opencode-e2e-a-list-waits-for-an-emacs-that-is-busy ()
+(ert-deftest todo-write-opencode-e2e-nothing-is-lost-while-emacs-is-busy ()
   (let* ((socket (todo-write-socket-test-file))
          (text "")
          (server (make-network-process
@@ -238,9 +238,14 @@
           (todo-write-test-wait (lambda () (string-search "hello" text)))
           (todo-write-opencode-e2e--event host "todo.updated" :sessionID "ses_1"
                                           :todos [(:content "Rake" :status "pending")])
-          (todo-write-test-wait (lambda () (string-search "Rake" text)))
-          ;; Emacs drops a call that has an end when that is over.
-          (should-not (string-search "\"until\"" (car (last (split-string text "\n" t)))))
+          (todo-write-opencode-e2e--send
+           host :hook "chat.message"
+           :arguments [(:sessionID "ses_1")
+                       (:message (:agent "build" :model (:providerID "p" :modelID "m")))])
+          (todo-write-test-wait (lambda () (and (string-search "Rake" text)
+                                                (string-search "\"Tell\"" text))))
+          ;; Emacs drops a call that has an end when that is over, and the plugin its answer.
+          (should-not (string-search "\"until\"" text))
           (todo-write-opencode-e2e--ends host))
       (delete-process server))))
 

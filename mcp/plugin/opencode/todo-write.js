@@ -467,8 +467,9 @@ class Reporter {
     try {
       while (session.isWanted) {
         session.isWanted = false;
-        const answer = await this.#link.ask({ role: "note", session: id, arguments: { event: "Tell" } }, PATIENCE);
-        // Emacs says it once. What opencode does not take is kept until the next time.
+        // Emacs says it once, so a late answer counts, too.
+        const answer = await this.#link.ask({ role: "note", session: id, arguments: { event: "Tell" } });
+        // What opencode does not take is kept until the next time.
         if (answer?.ok && typeof answer.text === "string" && answer.text)
           session.untold = [...(session.untold ?? []), answer.text].slice(-UNTOLD);
         if (!session.untold?.length) continue;
