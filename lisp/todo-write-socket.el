@@ -39,7 +39,8 @@ gives the programs the new name."
   "Folders of Codex whose questions you can answer in Emacs.
 Emacs connects to the daemon that Codex has started in such a folder, if
 only you can reach the socket of that, and starts none.  On a connected
-machine, the folders there are used.  nil answers Codex in its terminal
+machine, the folders there are used.  Only the first four folders
+count on each machine.  nil answers Codex in its terminal
 only, everywhere.  After a change, switch `todo-write-mcp-mode'
 off and on."
   :group 'todo-write-hosts

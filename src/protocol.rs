@@ -49,7 +49,7 @@ pub enum Message {
 pub enum Role {
     /// Its calls are those of `todo_write`.
     Tool,
-    /// Its calls are questions of Claude Code, or of Codex, that the user may answer.
+    /// Its calls are questions to the user, of Claude Code, Codex or opencode; those of Gemini CLI are only shown.
     Permission,
     /// Its calls ask what to tell the agent.
     Note,
@@ -129,7 +129,7 @@ pub struct Call {
     pub until: Option<u64>,
     /// The id of the agent's session.
     pub session: Option<String>,
-    /// How the program knows the session: `process`, `call` or `environment`.
+    /// How the program knows the session: `process`, `call`, `environment` or `event`.
     pub source: Option<String>,
     /// The id of the agent's tool call, which its transcript has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -156,10 +156,10 @@ pub struct SessionActivity {
     pub session: String,
     /// The id of the subagent, if it is not the main agent.
     pub subagent: Option<String>,
-    /// `working`, `waiting`, `idle`, `suspended`, `unknown`, or `serving`: no more is known than that the
+    /// `working`, `waiting`, `idle`, `failed`, `suspended`, `unknown`, or `serving`: no more is known than that the
     /// program serves the session.
     pub activity: String,
-    /// What it waits for.
+    /// What it waits for, or why it failed.
     pub reason: Option<String>,
     /// The title of the session, if the agent has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -220,7 +220,7 @@ pub struct Answer {
     pub decision: Option<Decision>,
 }
 
-/// The user's answer to a question of Claude Code or Codex.
+/// The user's answer to a question of Claude Code, Codex or opencode.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
     /// Yes or no.

@@ -127,7 +127,9 @@ impl Connection {
 
     /// Sends a message; one that does not fit is sent later.
     pub(super) fn send(&mut self, reply: &Reply) {
-        if let Ok(line) = protocol::line(reply) {
+        if !self.is_closing
+            && let Ok(line) = protocol::line(reply)
+        {
             self.output.extend(line);
         }
         self.flush();

@@ -338,29 +338,33 @@ impl Server {
         drop(inner);
         guests.into_iter().for_each(|guest| self.begin(guest));
         for order in orders {
-            let id = match &order {
-                Order::Answer(id, _) | Order::Taken(id, _) | Order::Found(id, _) => *id,
+            let id = match order {
                 Order::Tell(session) => {
-                    self.ring(session);
+                    self.ring(&session);
                     continue;
                 }
-            };
-            let Some(connection) = self.connections.get_mut(&id) else { continue };
-            match order {
-                Order::Found(_, root) => self.greeted(id, root),
-                Order::Taken(_, late) => {
-                    connection.is_untaken = false;
-                    connection.calls.retain(|(call, _)| Some(*call) != late);
+                Order::Found(id, root) => {
+                    self.greeted(id, root);
+                    id
                 }
-                Order::Answer(_, answer) => {
-                    let count = connection.calls.len();
-                    connection.calls.retain(|(call, _)| *call != answer.call);
-                    if connection.calls.len() < count {
-                        connection.send(&Reply::Answer(answer));
+                Order::Taken(id, late) => {
+                    if let Some(connection) = self.connections.get_mut(&id) {
+                        connection.is_untaken = false;
+                        connection.calls.retain(|(call, _)| Some(*call) != late);
                     }
+                    id
                 }
-                Order::Tell(_) => {}
-            }
+                Order::Answer(id, answer) => {
+                    if let Some(connection) = self.connections.get_mut(&id) {
+                        let count = connection.calls.len();
+                        connection.calls.retain(|(call, _)| *call != answer.call);
+                        if connection.calls.len() < count {
+                            connection.send(&Reply::Answer(answer));
+                        }
+                    }
+                    id
+                }
+            };
             self.advance(id);
         }
     }
