@@ -52,8 +52,13 @@ const ASKED: usize = 120;
 const WHILE: Duration = Duration::from_secs(60);
 /// Maximum number of sessions that are known, and of those for which there is something to say.
 const KNOWN: usize = 1_000;
+/// Maximum size in bytes of a request.
+const LARGEST: usize = 1 << 20;
 /// Maximum number of characters of an id.
 const ID: usize = 200;
+
+/// What the user is told of a request that is too large.
+const TOO_LARGE: &str = "Codex asks in its terminal about something that is too large to be shown";
 
 /// A thread that watches the daemon of a folder of Codex. It ends with the door.
 #[derive(Debug)]
@@ -138,7 +143,9 @@ struct Watch {
     client: Client,
     calls: HashMap<u64, Call>,
     waiting: BTreeMap<String, Session>,
-    /// The number of sessions that began to wait, and of questions, since that time.
+    /// When the next of them is joined.
+    join: Instant,
+    /// The number of sessions that were joined, and of questions, since that time.
     count: usize,
     since: Instant,
 }
@@ -192,6 +199,8 @@ struct Request {
     /// The question to the user, while it is open.
     guest: Option<Guest>,
     was_asked: bool,
+    /// When the daemon was given the answer.
+    answered: Option<Instant>,
     /// What the user says to a refusal.
     message: Option<String>,
 }
@@ -238,6 +247,13 @@ struct Closed {
 struct Resolved {
     thread_id: String,
     request_id: RequestId,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct About {
+    thread_id: String,
+    turn_id: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -327,10 +343,16 @@ impl Server {
         fds.extend(self.telling.guests().map(Guest::poll));
         if let Some(watch) = &self.watch {
             fds.push(PollFd::new(&watch.client, PollFlags::IN));
+            if let Some(time) = watch.next_join() {
+                end = end.min(time.saturating_duration_since(Instant::now()));
+            }
             has_more |= watch.client.has_more;
             for session in watch.waiting.values() {
-                if session.is_awaited() {
+                if session.is_begun && session.is_awaited() {
                     end = end.min(session.patience.saturating_duration_since(Instant::now()));
+                }
+                for time in session.requests.iter().filter_map(|request| request.answered) {
+                    end = end.min(REPLAY.saturating_sub(time.elapsed()));
                 }
                 if let Some(client) = &session.client {
                     fds.push(PollFd::new(client, PollFlags::IN));
@@ -357,7 +379,14 @@ impl Watch {
     fn begin(folder: &Path, version: &str) -> Result<Watch, Over> {
         let client = Client::connect(folder, version)?;
         let calls = HashMap::from([(1, Call::Initialize)]);
-        Ok(Watch { client, calls, waiting: BTreeMap::new(), count: 0, since: Instant::now() })
+        Ok(Watch {
+            client,
+            calls,
+            waiting: BTreeMap::new(),
+            join: Instant::now(),
+            count: 0,
+            since: Instant::now(),
+        })
     }
 
     /// Does what can be done.
@@ -381,8 +410,17 @@ impl Watch {
                 Said::Request(..) => {}
             }
         }
-        for (id, session) in &mut self.waiting {
-            self.count += session.advance(id, folder, entrance);
+        // A daemon that does not take a connection keeps all of them waiting, so each time only one is made.
+        if self.next_join().is_some_and(|time| time <= Instant::now())
+            && let Some(session) = self.waiting.values_mut().find(|session| !session.is_begun)
+        {
+            self.count += 1;
+            if !session.begin(folder, &entrance.version) {
+                self.join = Instant::now() + LOOK;
+            }
+        }
+        for (id, session) in self.waiting.iter_mut().filter(|(_, session)| session.is_begun) {
+            self.count += session.advance(id, entrance);
             // The connection of the session may close before it has taken more than the answer.
             for request in &mut session.requests {
                 if let Some(text) = request.message.take() {
@@ -399,6 +437,12 @@ impl Watch {
             (self.count, self.since) = (0, Instant::now());
         }
         if self.count > ASKED { Err(Over::Wrong) } else { Ok(()) }
+    }
+
+    /// When a further session is joined, if one waits and there is room for it.
+    fn next_join(&self) -> Option<Instant> {
+        let begun = self.waiting.values().filter(|session| session.is_begun).count();
+        (begun < self.waiting.len() && begun < QUESTIONS).then_some(self.join)
     }
 
     fn take(
@@ -472,8 +516,7 @@ impl Watch {
         }
         if !status.waits() {
             self.waiting.remove(&id);
-        } else if is_id(&id) && self.waiting.len() < QUESTIONS && !self.waiting.contains_key(&id) {
-            self.count += 1;
+        } else if is_id(&id) && self.waiting.len() < KNOWN && !self.waiting.contains_key(&id) {
             self.waiting.insert(id, Session::new());
         }
     }
@@ -496,14 +539,18 @@ impl Session {
         self.requests.is_empty()
     }
 
+    /// Makes the connection; returns whether that succeeded.
+    fn begin(&mut self, folder: &Path, version: &str) -> bool {
+        self.is_begun = true;
+        self.calls.insert(1, Join::Initialize);
+        self.client = Client::connect(folder, version).ok();
+        self.patience = Instant::now() + REPLAY;
+        self.client.is_some()
+    }
+
     /// Does what can be done for the session of this id; returns the number of new questions. A connection that
     /// fails is given up: then the terminal must answer.
-    fn advance(&mut self, id: &str, folder: &Path, entrance: &Entrance) -> usize {
-        if !self.is_begun {
-            self.is_begun = true;
-            self.calls.insert(1, Join::Initialize);
-            self.client = Client::connect(folder, &entrance.version).ok();
-        }
+    fn advance(&mut self, id: &str, entrance: &Entrance) -> usize {
         let is_late = Instant::now() >= self.patience;
         if let Some(mut client) = self.client.take()
             && self.read(&mut client, id).is_ok()
@@ -585,6 +632,7 @@ impl Session {
                 let changes = turns.iter().rev().flat_map(|turn| turn.items.iter().rev()).find(is_it);
                 let changes = changes.and_then(|item| item.changes.as_deref()).unwrap_or_default();
                 let question = Question::of_change(&known.params, changes);
+                known.params.clear();
                 known.question = Some(question.unwrap_or_else(|| {
                     Question::elsewhere("Codex asks in its terminal whether it may change files")
                 }));
@@ -602,13 +650,17 @@ impl Session {
         method: &str,
         params: &RawValue,
     ) -> Result<(), Over> {
-        let Ok(params) = parse::<Map<String, Value>>(params) else { return Ok(()) };
-        let text = |name: &str| params.get(name).and_then(Value::as_str).map(str::to_owned);
+        let Ok(About { thread_id, turn_id }) = parse(params) else { return Ok(()) };
         let is_known = self.requests.iter().any(|known| known.id.as_ref() == Some(&request));
-        if text("threadId").as_deref() != Some(id) || is_known || self.requests.len() >= REQUESTS {
+        if thread_id != id || is_known || self.requests.len() >= REQUESTS {
             return Ok(());
         }
+        let is_too_large = params.get().len() > LARGEST;
+        let Some(params) = (if is_too_large { Some(Map::new()) } else { parse(params).ok() }) else {
+            return Ok(());
+        };
         let question = match method {
+            _ if is_too_large => Some(Question::elsewhere(TOO_LARGE)),
             question::COMMAND => Question::of_command(&params),
             question::QUESTIONS => Question::of_questions(&params),
             question::CHANGE => {
@@ -621,18 +673,10 @@ impl Session {
         let is_due = method == question::CHANGE;
         let question = question
             .or_else(|| (!is_due).then(|| Question::elsewhere("Codex asks something in its terminal")));
+        let params = if question.is_none() { params } else { Map::new() };
         // What was said for want of a request is no longer true.
         self.requests.retain(|known| known.id.is_some());
-        let turn = text("turnId");
-        self.requests.push(Request {
-            id: Some(request),
-            turn,
-            params,
-            question,
-            guest: None,
-            was_asked: false,
-            message: None,
-        });
+        self.requests.push(Request { id: Some(request), turn: turn_id, params, question, ..Request::new() });
         Ok(())
     }
 }
@@ -650,29 +694,38 @@ impl Facts {
 }
 
 impl Request {
-    fn elsewhere(what: &str) -> Request {
+    fn new() -> Request {
         Request {
             id: None,
             turn: None,
             params: Map::new(),
-            question: Some(Question::elsewhere(what)),
+            question: None,
             guest: None,
             was_asked: false,
+            answered: None,
             message: None,
         }
     }
 
+    fn elsewhere(what: &str) -> Request {
+        Request { question: Some(Question::elsewhere(what)), ..Request::new() }
+    }
+
     /// Asks the user, once, and passes the answer on. Returns whether the question is new.
     fn advance(&mut self, facts: &Facts, client: Option<&mut Client>, entrance: &Entrance) -> bool {
+        if self.answered.is_some_and(|time| time.elapsed() >= REPLAY) {
+            self.answered = None;
+            self.was_asked = false;
+            self.question =
+                Some(Question::elsewhere("Codex did not take the answer; give it in its terminal"));
+        }
         let Some(question) = &mut self.question else { return false };
         let is_new = !self.was_asked;
         if is_new {
             self.was_asked = true;
             let subagent = facts.subagent.as_ref();
             let arguments = question.arguments(subagent).or_else(|| {
-                *question = Question::elsewhere(
-                    "Codex asks in its terminal about something that is too large to be shown",
-                );
+                *question = Question::elsewhere(TOO_LARGE);
                 question.arguments(subagent)
             });
             self.guest = arguments.and_then(|arguments| {
@@ -687,9 +740,11 @@ impl Request {
             && let Some(result) = question.result(decision)
             // One that fails is noticed by reading.
             && client.answer(id, result).is_ok()
-            && !decision.interrupt
         {
-            self.message.clone_from(&decision.message);
+            self.answered = Some(Instant::now());
+            if !decision.interrupt {
+                self.message.clone_from(&decision.message);
+            }
         }
         if !matches!(outcome, Outcome::Open) {
             self.guest = None;

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use todo_write::hub::door::{ConnectionId, Event, Settings as Door};
 use todo_write::hub::{Hub, Message as News, Settings};
-use todo_write::protocol::{Answer, Behavior, Decision, Hello, Message, Welcome};
+use todo_write::protocol::{Answer, Behavior, Decision, Hello, Message, Role, Welcome};
 use tungstenite::protocol::WebSocket;
 use tungstenite::{Error, Message as Frame};
 
@@ -58,6 +58,10 @@ struct State {
     refused: BTreeMap<&'static str, u32>,
     /// The method at whose next call the connection ends.
     cut: Option<&'static str>,
+    /// Whether it takes no answers.
+    is_deaf: bool,
+    /// Connections that are not taken, if none is.
+    mute: Option<Vec<UnixStream>>,
     /// What clients said.
     received: Vec<Value>,
     clients: Vec<Client>,
@@ -140,7 +144,10 @@ impl State {
             Some(_) => Value::Null,
             None => {
                 self.received.push(message);
-                return self.resolve(&id);
+                if !self.is_deaf {
+                    self.resolve(&id);
+                }
+                return;
             }
         };
         let is_resume = message["method"] == "thread/resume";
@@ -315,6 +322,10 @@ fn accept(listener: &UnixListener, state: &Arc<Mutex<State>>) {
             continue;
         };
         stream.set_nonblocking(false).unwrap();
+        if let Some(mute) = &mut state.lock().unwrap().mute {
+            mute.push(stream);
+            continue;
+        }
         let state = Arc::clone(state);
         thread::spawn(move || {
             let Ok(socket) = tungstenite::accept(stream) else { return };
@@ -431,8 +442,10 @@ fn a_command_is_asked_with_its_reason_and_runs_after_a_yes() {
 }
 
 #[test]
-fn always_gives_the_amendment_as_it_was_offered() {
-    let garden = Garden::asking(command());
+fn always_gives_the_amendment_as_it_was_shown() {
+    let amendment = json!({"execpolicy_amendment": ["npm", "test"], "network": true});
+    let offered = json!(["accept", {"acceptWithExecpolicyAmendment": amendment, "more": 1}]);
+    let garden = Garden::asking(with(command(), "availableDecisions", offered));
     let (id, ..) = garden.question();
     garden.answer(id, Decision { suggestion: Some(0), ..decision(Behavior::Allow) });
     assert_eq!(
@@ -458,6 +471,85 @@ fn a_no_declines_with_its_message_or_stops_the_turn() {
     let (id, ..) = garden.question();
     garden.answer(id, Decision { interrupt: true, ..decision(Behavior::Deny) });
     assert_eq!(garden.result(), json!({"decision": "cancel"}));
+}
+
+#[test]
+fn a_message_with_a_no_is_the_next_prompt_if_its_turn_is_not_known() {
+    let garden = Garden::asking(with(command(), "turnId", Value::Null));
+    let (id, ..) = garden.question();
+    let message = Some("Use make check".to_owned());
+    garden.answer(id, Decision { message, ..decision(Behavior::Deny) });
+    assert_eq!(garden.result(), json!({"decision": "decline"}));
+    let queue = garden.received("the message", |one| one["method"] == "thread/queue/add");
+    assert_eq!(queue["params"]["input"][0]["text"], "Use make check");
+}
+
+#[test]
+fn an_answer_that_the_daemon_does_not_take_is_given_in_the_terminal() {
+    let garden = Garden::new(State { pending: vec![command()], is_deaf: true, ..State::default() });
+    let (id, ..) = garden.question();
+    garden.answer(id, decision(Behavior::Allow));
+    garden.result();
+    let (id, session, _, input) = garden.question();
+    assert_eq!((input["elsewhere"].as_bool(), session.as_str()), (Some(true), THREAD));
+    garden.with(|state| state.resolve(&json!(0)));
+    garden.withdrawn(id);
+}
+
+/// A note that a session waits, or works on.
+fn waits(session: &str, flags: Value) -> Value {
+    json!({"method": "thread/status/changed", "params": {
+        "threadId": session, "status": {"type": "active", "activeFlags": flags}}})
+}
+
+#[test]
+fn a_session_for_which_there_is_no_room_is_joined_when_there_is() {
+    let garden = Garden::new(State::default());
+    garden.is_watched();
+    garden.with(|state| {
+        for number in 10..30 {
+            state.tell(&waits(&format!("00-{number}"), json!(["waitingOnApproval"])), true);
+        }
+    });
+    let call = || {
+        garden.event("a question", |event| match event {
+            Event::Message(_, Message::Call(call)) if call.role == Some(Role::Permission) => {
+                Some((call.session.clone().unwrap(), call.arguments.as_ref().unwrap().get().to_owned()))
+            }
+            _ => None,
+        })
+    };
+    for _ in 0..20 {
+        assert!(call().0.starts_with("00-"));
+    }
+    garden.with(|state| {
+        state.pending.push(command());
+        state.tell_status();
+    });
+    garden.hub.codex_tell(THREAD, true);
+    // It was heard of by now.
+    garden.received("a look at the turn", |one| one["method"] == "thread/turns/list");
+    assert_eq!(garden.with(|state| state.clients.len()), 21);
+    garden.with(|state| state.tell(&waits("00-10", json!([])), true));
+    let (session, input) = call();
+    assert!(session == THREAD && input.contains("npm test"));
+}
+
+#[test]
+fn a_daemon_that_takes_no_connection_is_not_waited_for_by_each_session() {
+    let garden = Garden::new(State::default());
+    garden.is_watched();
+    wait("the session", || garden.hub.codex_runs(THREAD).then_some(()));
+    garden.with(|state| {
+        state.mute = Some(Vec::new());
+        for number in 10..20 {
+            state.tell(&waits(&format!("00-{number}"), json!(["waitingOnApproval"])), true);
+        }
+    });
+    wait("a connection", || garden.with(|state| (!state.mute.as_ref()?.is_empty()).then_some(())));
+    garden.hub.codex_tell(THREAD, true);
+    garden.received("a look at the turn", |one| one["method"] == "thread/turns/list");
+    assert_eq!(garden.with(|state| state.mute.as_ref().unwrap().len()), 1);
 }
 
 #[test]
@@ -599,6 +691,7 @@ fn a_change_of_files_is_asked_with_its_diff() {
         {"path": "/garden/a.txt", "kind": {"type": "update", "move_path": null},
          "diff": "@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n"},
         {"path": "/garden/new.txt", "kind": {"type": "add"}, "diff": "hello\n"},
+        {"path": "/garden/b", "kind": {"type": "update", "move_path": "/etc/b"}, "diff": "@@ -1 +1 @@\n-b\n+c\n"},
     ]);
     let state = State { pending: vec![change()], turns: changes(files), ..State::default() };
     let garden = Garden::new(state);
@@ -606,9 +699,11 @@ fn a_change_of_files_is_asked_with_its_diff() {
     assert_eq!(input["tool_name"], "Change");
     assert_eq!(
         input["tool_input"],
-        json!({"file_path": "/garden/a.txt, /garden/new.txt", "diff": "--- /garden/a.txt\n+++ /garden/a.txt
-@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n--- /dev/null\n+++ /garden/new.txt\n@@ -0,0 +1,1 @@\n+hello\n"})
+        json!({"file_path": "/garden/a.txt, /garden/new.txt, /garden/b", "diff": "--- /garden/a.txt\n+++ /garden/a.txt
+@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n--- /dev/null\n+++ /garden/new.txt\n@@ -0,0 +1,1 @@\n+hello\n--- /garden/b\n+++ /etc/b\n@@ -1 +1 @@\n-b\n+c\n"})
     );
+    let files = ["/garden/a.txt", "/garden/new.txt", "/garden/b", "/etc/b"];
+    assert_eq!(input["permission_suggestions"], json!([{"type": "codexFiles", "files": files}]));
     garden.answer(id, Decision { suggestion: Some(0), ..decision(Behavior::Allow) });
     assert_eq!(garden.result(), json!({"decision": "acceptForSession"}));
 }
@@ -662,6 +757,7 @@ fn what_has_another_shape_is_for_the_terminal() {
         // Its history has no such change.
         change(),
         with(command(), "command", json!("x".repeat(1 << 20))),
+        with(change(), "reason", json!("x".repeat(1 << 20))),
         // No request follows: it is of another session.
         with(command(), "threadId", json!("other")),
     ];

@@ -123,13 +123,15 @@ impl Question {
         }
         let diffs: Vec<String> = changes.iter().map(diff_of).collect::<Option<_>>()?;
         let files: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
+        let moved = changes.iter().filter_map(|change| change.kind.move_path.as_deref());
+        let allowed: Vec<&str> = files.iter().copied().chain(moved).collect();
         let mut input = Map::from_iter([
             ("file_path".to_owned(), files.join(", ").into()),
             ("diff".to_owned(), diffs.concat().into()),
         ]);
         input.extend(shown(params));
         let always = vec![Always {
-            suggestion: json!({"type": "codexFiles", "files": files}),
+            suggestion: json!({"type": "codexFiles", "files": allowed}),
             decision: "acceptForSession".into(),
         }];
         Some(Question { tool: "Change", input, kind: Kind::Approval { always } })
@@ -205,16 +207,23 @@ fn shown(params: &Map<String, Value>) -> impl Iterator<Item = (String, Value)> {
     params.iter().filter(is_shown).map(|(name, value)| (name.clone(), value.clone()))
 }
 
-/// What a decision allows always; `None` if it does not, or has no words here.
+/// What a decision allows always; `None` if it does not, or has no words here. Only what these words say is
+/// sent back.
 fn always_of(decision: &Value) -> Option<Always> {
     if decision == "acceptForSession" {
-        return Some(Always { suggestion: json!({"type": "codexSession"}), decision: decision.clone() });
+        return Some(Always {
+            suggestion: json!({"type": "codexSession"}),
+            decision: "acceptForSession".into(),
+        });
     }
     let words = decision.get("acceptWithExecpolicyAmendment")?.get("execpolicy_amendment")?.as_array()?;
     if words.is_empty() || !words.iter().all(Value::is_string) {
         return None;
     }
-    Some(Always { suggestion: json!({"type": "codexPrefix", "words": words}), decision: decision.clone() })
+    Some(Always {
+        suggestion: json!({"type": "codexPrefix", "words": words}),
+        decision: json!({"acceptWithExecpolicyAmendment": {"execpolicy_amendment": words}}),
+    })
 }
 
 /// A change as a diff; `None` if it is of an unknown kind, or of a file whose name is not one line.
