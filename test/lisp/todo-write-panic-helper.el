@@ -181,9 +181,13 @@ no panic."
                 (condition-case nil (apply function arguments) (todo-write-panic nil))))
   (let ((inhibit-message t))
     (cl-letf (((symbol-function 'display-warning) #'ignore))
-      (cl-loop for number from 1
+      ;; How many places there are depends on what is taken together.
+      (cl-loop with missed = 0
+               for number from 1
                for ended = (todo-write-panic--follow number)
-               while ended collect ended))))
+               if ended collect ended and do (setq missed 0)
+               else do (cl-incf missed)
+               until (= missed 20)))))
 
 (defun todo-write-panic-history ()
   "Return the state of all threads: lists, revisions, observations."
