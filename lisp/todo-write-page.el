@@ -138,11 +138,17 @@ nil; otherwise return non-nil."
 PLACE returns the place of a position, and FIND the position of a place in
 the new text.  Where one of them returns nil, drawing decides.  PLACE is
 called with a second argument, t, for the start of a window."
-  (let* ((windows (get-buffer-window-list nil nil t))
-         (point (funcall place (point)))
+  (todo-write-page-keep-in (get-buffer-window-list nil nil t) place find draw args))
+
+(defun todo-write-page-keep-in (windows place find draw args)
+  "Apply DRAW to ARGS; keep places by PLACE and FIND as `todo-write-page-keep'.
+WINDOWS are those of the current buffer, on all frames."
+  (let* ((at (point))
+         (point (funcall place at))
          (mark (and (mark t) (funcall place (mark t))))
          (places (cl-loop for window in windows
-                          collect (funcall place (window-point window))
+                          collect (if (= at (window-point window)) point
+                                    (funcall place (window-point window)))
                           collect (funcall place (window-start window) t))))
     (save-excursion
       (apply draw args))

@@ -188,12 +188,13 @@ AROUND `marks' means that the marks of what is new may differ there."
     (mapc #'todo-write-view-draw--take-out todo-write-view-rows-ghosts)
     (setq todo-write-view-rows-ghosts nil)
     (todo-write-view-draw--draw-rows
-     (append (unless (eq paused (todo-write-view-rows-paused-p))
-               todo-write-view-rows-running)
-             (todo-write-view-draw--apply changes)
-             (unless (eql yours (plist-get summary :yours))
-               (todo-write-view-draw-update-yours))
-             todo-write-view-rows-blocked)
+     ;; The first three are new lists.
+     (nconc (unless (eq paused (todo-write-view-rows-paused-p))
+              (copy-sequence todo-write-view-rows-running))
+            (todo-write-view-draw--apply changes)
+            (unless (eql yours (plist-get summary :yours))
+              (todo-write-view-draw-update-yours))
+            todo-write-view-rows-blocked)
      t)))
 
 (defun todo-write-view-draw-update-yours ()
@@ -307,8 +308,8 @@ Windows that follow the task in progress go to it."
            ;; A row that is half drawn cannot be redrawn.
            (inhibit-quit t)
            (inhibit-modification-hooks t))
-      (todo-write-page-keep #'todo-write-place-at #'todo-write-place-position
-                            #'todo-write-view-draw--draw-parts windows draw args)
+      (todo-write-page-keep-in windows #'todo-write-place-at #'todo-write-place-position
+                               #'todo-write-view-draw--draw-parts (list windows draw args))
       (restore-buffer-modified-p nil)
       (dolist (window following)
         (todo-write-place-follow window (todo-write-view-rows-current-id))))))
