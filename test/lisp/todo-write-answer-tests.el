@@ -459,7 +459,7 @@
    (should-not given)
    (should (eq major-mode 'todo-write-answer-mode))
    (should (string-search "3. Sweep\\u202e" (buffer-string)))
-   ;; It is read anew.
+   ;; It must be read again.
    (setq todo-write-answer--end-seen nil todo-write-answer-keys-counts t)
    (should-error (todo-write-answer-yes) :type 'user-error)
    (setq todo-write-answer--end-seen t)

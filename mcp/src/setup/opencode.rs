@@ -57,7 +57,7 @@ impl Plugin {
             .replace("\"@SOCKET@\"", &json!(socket.map_or("", String::as_str)).to_string())
             .replace("@VERSION@", env!("CARGO_PKG_VERSION"));
         let file = folder.join("plugin/todo-write.js");
-        // A project is somebody else's: its links could lead anywhere.
+        // A project may come from others: its links could lead anywhere.
         let linked = [folder.clone(), folder.join("plugin")].into_iter().find(|place| is_link(place));
         let present = match linked.filter(|_| context.project.is_some()) {
             Some(place) => Present::Foreign(format!("is left alone: {} is a link", context.shown(&place))),
