@@ -204,8 +204,8 @@ REQUIRED and OTHER, the name of the field for a typed answer, are as in
       (throw 'refused "A field of the form has too many choices"))
     (list :key name :type type :values values :other (and choices other)
           :required required
-          :header (todo-write-acp-request--string field "title")
-          :question (todo-write-acp-request--string field "description")
+          :header (todo-write-json-string field "title")
+          :question (todo-write-json-string field "description")
           :multiple (equal type "array")
           :check (todo-write-acp-request--check type field (and choices t) (and choices other))
           :options
@@ -214,7 +214,7 @@ REQUIRED and OTHER, the name of the field for a typed answer, are as in
                     for choice in (or choices '(nil nil))
                     collect (list :label label
                                   :description
-                                  (concat (todo-write-acp-request--string choice "description")
+                                  (concat (todo-write-json-string choice "description")
                                           (and default
                                                (member value (append (if (vectorp default) default
                                                                        (list default))
@@ -236,11 +236,6 @@ REQUIRED and OTHER, the name of the field for a typed answer, are as in
           (setq label (format "%s (%s)" label value)))
         (push (cons label value) values)))
     (nreverse values)))
-
-(defun todo-write-acp-request--string (object name)
-  "Return the string NAME in OBJECT, or an empty one."
-  (let ((value (todo-write-json-get object name)))
-    (if (stringp value) value "")))
 
 (defun todo-write-acp-request--check (type field choices other)
   "Return a function that says what is wrong with a typed answer, or nil.

@@ -36,6 +36,11 @@ and a key that is neither a string nor a symbol is no name."
   (dolist (name names object)
     (setq object (cdr (assoc name (todo-write-json-fields object))))))
 
+(defun todo-write-json-string (object &rest names)
+  "Return the string at the path NAMES in OBJECT, decoded JSON, or an empty one."
+  (let ((value (apply #'todo-write-json-get object names)))
+    (if (stringp value) value "")))
+
 (defun todo-write-json-parsed (input)
   "Return INPUT, the arguments of a tool call, decoded if it is JSON text."
   ;; Arguments may be plain text, or JSON that is still coming in.

@@ -22,9 +22,9 @@
 (require 'todo-write-text)
 
 (defun todo-write-opencode--string (object name)
-  "Return the string NAME of OBJECT, decoded JSON, or nil."
-  (let ((value (todo-write-json-get object name)))
-    (and (stringp value) (not (string-blank-p value)) value)))
+  "Return the string NAME of OBJECT, decoded JSON, or nil if it is blank."
+  (let ((value (todo-write-json-string object name)))
+    (unless (string-blank-p value) value)))
 
 (defun todo-write-opencode--strings (object name)
   "Return the strings NAME of OBJECT, decoded JSON.

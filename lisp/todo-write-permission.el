@@ -29,6 +29,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write)
+(require 'todo-write-json)
 (require 'todo-write-note)
 (require 'todo-write-program)
 (require 'todo-write-request)
@@ -149,7 +150,7 @@ INPUT is its decoded input, of the agent of THREAD, and REFUSED as in
                     (todo-write-permission--request
                      input (todo-write-program-project program)
                      (null (todo-write-socket-connection-remote connection))
-                     (and refused (todo-write-permission--string input "reason"))))))
+                     (and refused (todo-write-json-string input "reason"))))))
     (todo-write-permission--begin thread program)
     ;; Codex tells of each request when it is answered, and may have several.
     (unless (or reader (todo-write-permission--codex-p input))
@@ -314,7 +315,7 @@ It is as for `todo-write-request', with `:answerable', which is nil if
 only the terminal can answer.  PROJECT is the root of the project; unless
 LOCAL is nil, files in it can be read.  REFUSAL is the reason for which
 auto mode has refused the call, or nil for a dialog."
-  (let* ((tool (todo-write-permission--string input "tool_name"))
+  (let* ((tool (todo-write-json-string input "tool_name"))
          (given (todo-write-json-get input "tool_input"))
          (request (pcase (and (not refusal) tool)
                     ((guard (equal "Notification"
@@ -328,7 +329,7 @@ auto mode has refused the call, or nil for a dialog."
                         tool given (todo-write-json-get input "permission_suggestions")
                         project local))))
          (agent (and (todo-write-json-get input "agent_id")
-                     (concat "subagent " (todo-write-permission--string input "agent_type")
+                     (concat "subagent " (todo-write-json-string input "agent_type")
                              ": "))))
     (when refusal
       (setq request (todo-write-permission--refused request refusal)))
@@ -348,19 +349,14 @@ auto mode has refused the call, or nil for a dialog."
                  (:label "No" :value (:behavior "deny") :kind deny))
        ,@request)))
 
-(defun todo-write-permission--string (object &rest names)
-  "Return the string at the path NAMES in OBJECT, or an empty one."
-  (let ((value (apply #'todo-write-json-get object names)))
-    (if (stringp value) value "")))
-
 (defun todo-write-permission-question (given multiple)
   "Return the request for GIVEN, the input of AskUserQuestion.
 MULTIPLE is the name of the field of a question with several answers."
   (let ((questions
          (cl-loop for question in (todo-write-request-first
                                    (todo-write-json-get given "questions") 'questions)
-                  collect (list :question (todo-write-permission--string question "question")
-                                :header (todo-write-permission--string question "header")
+                  collect (list :question (todo-write-json-string question "question")
+                                :header (todo-write-json-string question "header")
                                 :multiple (and (todo-write-json-get question multiple) t)
                                 :options (todo-write-permission--choices question)))))
     (list :kind 'question
@@ -377,10 +373,10 @@ MULTIPLE is the name of the field of a question with several answers."
   "Return the options of QUESTION as those of a request."
   (cl-loop for option in (todo-write-request-first (todo-write-json-get question "options")
                                                    'options)
-           for label = (todo-write-permission--string option "label")
+           for label = (todo-write-json-string option "label")
            unless (string-empty-p label)
            collect (list :label label
-                         :description (todo-write-permission--string option "description"))))
+                         :description (todo-write-json-string option "description"))))
 
 (defun todo-write-permission--plan (given)
   "Return the request for GIVEN, the input of ExitPlanMode.
@@ -458,7 +454,7 @@ are as in `todo-write-permission--request'."
 INPUT is the whole question."
   (cond
    ((todo-write-json-get input "elsewhere")
-    (let ((words (todo-write-permission--string given "question")))
+    (let ((words (todo-write-json-string given "question")))
       (list :kind 'permission :title (todo-write-row-line words 200) :detail words)))
    ;; A question of Codex can be answered, but not refused.
    ((equal tool "AskUserQuestion")
@@ -466,13 +462,13 @@ INPUT is the whole question."
    (t
     (pcase-let ((`(,what ,format ,detail)
                  (if (equal tool "Command")
-                     (let ((command (todo-write-permission--string given "command")))
+                     (let ((command (todo-write-json-string given "command")))
                        (list (todo-write-text-command command 200) 'shell
                              (concat command
                                      (todo-write-request-fields given "\n# " "command"))))
-                   (list (todo-write-row-line (todo-write-permission--string given "file_path") 200)
+                   (list (todo-write-row-line (todo-write-json-string given "file_path") 200)
                          'diff
-                         (concat (todo-write-permission--string given "diff")
+                         (concat (todo-write-json-string given "diff")
                                  (todo-write-request-fields given "\n" "diff" "file_path"))))))
       `( :kind permission :title ,(concat tool ": " what) :detail ,detail :format ,format
          :options ((:label "Yes" :value (:behavior "allow") :kind allow)
@@ -491,7 +487,7 @@ INPUT is the whole question."
                 (and all (seq-every-p #'stringp all)
                      (not (todo-write-request-excess (length all) 'options))
                      all))))
-    (pcase (todo-write-permission--string suggestion "type")
+    (pcase (todo-write-json-string suggestion "type")
       ("codexSession" "Do not ask again for this command in this session")
       ("codexPrefix"
        (when-let* ((words (strings "words")))
@@ -520,10 +516,10 @@ That of too many parts to be read has no words, either."
   (cl-flet ((parts (name) (todo-write-request-first (todo-write-json-get suggestion name)
                                                     'options)))
     (let* ((place (todo-write-permission--place
-                   (todo-write-permission--string suggestion "destination")))
-           (parts (pcase (todo-write-permission--string suggestion "type")
+                   (todo-write-json-string suggestion "destination")))
+           (parts (pcase (todo-write-json-string suggestion "type")
                     ("addRules"
-                     (and (equal "allow" (todo-write-permission--string suggestion "behavior"))
+                     (and (equal "allow" (todo-write-json-string suggestion "behavior"))
                           (cons "Always allow"
                                 (mapcar #'todo-write-permission--rule (parts "rules")))))
                     ("addDirectories"
@@ -531,7 +527,7 @@ That of too many parts to be read has no words, either."
                            (mapcar (lambda (folder) (and (stringp folder) folder))
                                    (parts "directories"))))
                     ("setMode"
-                     (pcase (todo-write-permission--string suggestion "mode")
+                     (pcase (todo-write-json-string suggestion "mode")
                        ("acceptEdits" '("Accept" "all edits of files in the project"))
                        ("bypassPermissions" '("Allow" "everything, without any question")))))))
       (and place (cdr parts) (not (memq nil parts))
@@ -540,7 +536,7 @@ That of too many parts to be read has no words, either."
 
 (defun todo-write-permission--rule (rule)
   "Return what RULE allows, in words, or nil."
-  (let ((tool (todo-write-permission--string rule "toolName"))
+  (let ((tool (todo-write-json-string rule "toolName"))
         (content (todo-write-json-get rule "ruleContent")))
     (cond ((string-empty-p tool) nil)
           ((null content) (format "each call of %s" tool))
@@ -623,8 +619,8 @@ PROJECT and LOCAL are as in `todo-write-permission--request'."
       (t (concat
           (todo-write-request-diff
            (mapcar (lambda (edit)
-                     (list file (todo-write-permission--string edit "old_string")
-                           (todo-write-permission--string edit "new_string")))
+                     (list file (todo-write-json-string edit "old_string")
+                           (todo-write-json-string edit "new_string")))
                    edits))
           (if (eq new 'too-large)
               "\nThe old and the new text; the result is too large to be compared with the file."
@@ -635,7 +631,7 @@ PROJECT and LOCAL are as in `todo-write-permission--request'."
   "Return TEXT after EDITS, a list of objects.
 Return nil if one of them does not apply, and `too-large' if they are
 too many or their result is too large."
-  (cl-flet ((all (name) (mapcar (lambda (edit) (todo-write-permission--string edit name)) edits)))
+  (cl-flet ((all (name) (mapcar (lambda (edit) (todo-write-json-string edit name)) edits)))
     (todo-write-core-call todo-write-dyn--text-edited text (all "old_string") (all "new_string")
                           (mapcar (lambda (edit) (todo-write-json-get edit "replace_all")) edits))))
 
