@@ -131,15 +131,6 @@ The keywords are as in `answer-checks-with-claude'."
   "Wait until the dialog stands in the terminal."
   (claude-checks-wait "its dialog" (lambda () (equal "waiting" (claude-checks-own :status)))))
 
-(defun answer-checks--answer (request kind &optional text)
-  "Answer REQUEST by its first option of KIND, with TEXT."
-  (should (todo-write-answer-request
-           (plist-get request :thread) (plist-get request :id)
-           (plist-get (seq-find (lambda (option) (eq kind (plist-get option :kind)))
-                                (plist-get request :options))
-                      :value)
-           text)))
-
 (defun answer-checks--gone ()
   "Wait until no request is open, and return how long that took, in seconds."
   (let ((start (float-time)))
@@ -184,12 +175,12 @@ The keywords are as in `answer-checks-with-claude'."
       (message "Shown %d ms after the dialog" (- (plist-get request :since)
                                                  (claude-checks-own :statusUpdatedAt)))
       (setq start (* 1000 (float-time)))
-      (answer-checks--answer request 'allow)
+      (hosts-answer request 'allow)
       (answer-checks--exists "one")
       (message "The dialog had gone %d ms after the answer"
                (- (claude-checks-own :statusUpdatedAt) start)))
     ;; Once is not always.
-    (answer-checks--answer (answer-checks--request "\\`Bash: touch two\\'") 'allow)
+    (hosts-answer (answer-checks--request "\\`Bash: touch two\\'") 'allow)
     (answer-checks--exists "two")
     (claude-checks-turn-ends)))
 
@@ -203,14 +194,14 @@ The keywords are as in `answer-checks-with-claude'."
                              (plist-get request :options))))
       (should (equal (format-message "Always allow `npm run *' in this project")
                      (plist-get always :label)))
-      (answer-checks--answer request 'always))
+      (hosts-answer request 'always))
     (claude-checks-turn-ends)
     (should (equal '("Bash: npm run one") answer-checks--asked))
     (answer-checks--says "npm run two")))
 
 (ert-deftest answer-checks-deny-with-a-message ()
   (answer-checks-with-claude (list (list (answer-checks--command "touch one")) "Done as you say.") ()
-    (answer-checks--answer (answer-checks--request "touch one") 'deny "Use make check")
+    (hosts-answer (answer-checks--request "touch one") 'deny "Use make check")
     (claude-checks-wait-for "Done as you say.")
     (answer-checks--says "\"tool_result\"[^\n]*Use make check\\|Use make check[^\n]*\"tool_result\"")
     (claude-checks-turn-ends)
@@ -218,7 +209,7 @@ The keywords are as in `answer-checks-with-claude'."
 
 (ert-deftest answer-checks-a-plain-no-stops-the-turn ()
   (answer-checks-with-claude (list (list (answer-checks--command "touch one")) "Never said.") ()
-    (answer-checks--answer (answer-checks--request "touch one") 'deny)
+    (hosts-answer (answer-checks--request "touch one") 'deny)
     (claude-checks-turn-ends)
     (should-not (string-search "Never said." (claude-checks-written)))
     (should-not (file-exists-p (answer-checks--file "one")))))
@@ -279,9 +270,9 @@ Then answer `answer-checks--question'."
       (should (equal '(plan markdown "# Plan\n1. Rake\n")
                      (list (plist-get request :kind) (plist-get request :format)
                            (todo-write-request-detail request))))
-      (answer-checks--answer request 'allow))
+      (hosts-answer request 'allow))
     ;; Edits are still asked for.
-    (answer-checks--answer (answer-checks--request "\\`Write: .*rake.txt") 'deny)
+    (hosts-answer (answer-checks--request "\\`Write: .*rake.txt") 'deny)
     (claude-checks-turn-ends)
     (should-not (file-exists-p (answer-checks--file "rake.txt")))))
 
@@ -293,9 +284,9 @@ Then answer `answer-checks--question'."
                                    "All done.")
       (:arguments '("--permission-mode" "plan" "Plan it"))
     (answer-checks--write-plan "# Plan\n1. Rake\n")
-    (answer-checks--answer (answer-checks--request "Approve the plan") 'deny "Water first")
+    (hosts-answer (answer-checks--request "Approve the plan") 'deny "Water first")
     (answer-checks--says "Water first")
-    (answer-checks--answer (answer-checks--request "Approve the plan") 'always)
+    (hosts-answer (answer-checks--request "Approve the plan") 'always)
     (answer-checks--exists "rake.txt")
     (claude-checks-turn-ends)
     (should (equal '("Plan it now?" "Approve the plan?" "Approve the plan?")
@@ -346,7 +337,7 @@ All keys count, and its end was read."
     (answer-checks--says "Approved Plan (edited by user)[^\n]*3\\. Sweep by hand")
     (answer-checks--says "\"planWasEdited\":true")
     ;; Edits are still asked for.
-    (answer-checks--answer (answer-checks--request "\\`Write: .*rake.txt") 'deny)
+    (hosts-answer (answer-checks--request "\\`Write: .*rake.txt") 'deny)
     (claude-checks-turn-ends)
     (should-not (file-exists-p (answer-checks--file "rake.txt")))))
 
@@ -386,7 +377,7 @@ All keys count, and its end was read."
       (let ((request (answer-checks--request "\\`Edit: ")))
         (should (eq 'diff (plist-get request :format)))
         (should (string-search "@@ -1,2 +1,2 @@\n one\n-two\n+2" (todo-write-request-detail request)))
-        (answer-checks--answer request 'allow))
+        (hosts-answer request 'allow))
       (claude-checks-wait "the edit" (lambda ()
                                        (equal "one\n2\n" (with-temp-buffer
                                                            (insert-file-contents file)
@@ -398,8 +389,8 @@ All keys count, and its end was read."
                                          (answer-checks--command "touch two"))
                                    "Done.")
       ()
-    (answer-checks--answer (answer-checks--request "touch one") 'deny "Not one")
-    (answer-checks--answer (answer-checks--request "touch two") 'allow)
+    (hosts-answer (answer-checks--request "touch one") 'deny "Not one")
+    (hosts-answer (answer-checks--request "touch two") 'allow)
     (answer-checks--exists "two")
     (claude-checks-turn-ends)
     (should-not (file-exists-p (answer-checks--file "one")))
@@ -417,13 +408,13 @@ All keys count, and its end was read."
               (let ((second (seq-find (lambda (request) (not (eq request first)))
                                       (todo-write-requests))))
                 (should-not (equal (plist-get first :thread) (plist-get second :thread)))
-                (answer-checks--answer second 'deny "Not you")
+                (hosts-answer second 'deny "Not you")
                 (claude-checks-wait-for "Done.")
                 (should (memq first (todo-write-requests)))
                 (should-not (file-exists-p (answer-checks--file "one")))))
           (claude-checks-stop)))
       (should (process-live-p one))
-      (answer-checks--answer first 'allow)
+      (hosts-answer first 'allow)
       (answer-checks--exists "one"))))
 
 ;;; Answered in the terminal, or not at all
@@ -542,7 +533,7 @@ All keys count, and its end was read."
   (answer-checks-with-claude (list (list (answer-checks--delegate)) "Delegated." "It is done.")
       (:allowed ["Agent"]
        :subagent (list (list (answer-checks--command "touch one")) "Touched."))
-    (answer-checks--answer (answer-checks--request "subagent general-purpose") 'allow)
+    (hosts-answer (answer-checks--request "subagent general-purpose") 'allow)
     (answer-checks--exists "one")))
 
 (defun answer-checks--end-daemon (pid)
@@ -561,7 +552,7 @@ It would begin PID again."
       (:arguments '("--bg" "Go on"))
     (unwind-protect
         (progn
-          (answer-checks--answer (answer-checks--request "Bash: touch") 'allow)
+          (hosts-answer (answer-checks--request "Bash: touch") 'allow)
           (answer-checks--exists "raked.txt")
           (should (equal "bg" (claude-checks-own :kind))))
       (answer-checks--end-daemon (claude-checks-own :pid)))))
@@ -622,7 +613,7 @@ It would begin PID again."
       (should (equal '(("Rake" . "in_progress")) (claude-checks-rows thread)))
       (should (equal (list thread) (todo-write-threads)))
       (should (string-match-p "next result" (todo-write-tell thread "Well done")))
-      (answer-checks--answer request 'allow)
+      (hosts-answer request 'allow)
       (answer-checks--exists "one")
       (answer-checks--says "The user says: Well done")
       (claude-checks-turn-ends)
@@ -675,7 +666,7 @@ It would begin PID again."
 (ert-deftest answer-checks-the-plugin-is-removed ()
   (answer-checks-with-claude (list (list (answer-checks--command "touch one")) "Done.")
       (:plugin t)
-    (answer-checks--answer (answer-checks--request "touch one") 'deny)
+    (hosts-answer (answer-checks--request "touch one") 'deny)
     (claude-checks-turn-ends)
     (should (string-search "It is not installed." (answer-checks--setup "--remove")))
     (should-not (todo-write-plugin-installed-p))))

@@ -111,15 +111,6 @@
                                      (todo-write-requests)))))
     request))
 
-(defun codex-answer--answer (request kind &optional text)
-  "Answer REQUEST by its first option of KIND, with TEXT."
-  (should (todo-write-answer-request
-           (plist-get request :thread) (plist-get request :id)
-           (plist-get (seq-find (lambda (option) (eq kind (plist-get option :kind)))
-                                (plist-get request :options))
-                      :value)
-           text)))
-
 (defun codex-answer--gone ()
   "Wait until no request is open."
   (codex-answer--wait "the end of the request" (lambda () (null (todo-write-requests)))))
@@ -157,16 +148,16 @@
       (should (string-prefix-p "codex:" (plist-get request :thread)))
       (should (string-search "# reason: \"May I?\"" (todo-write-request-detail request)))
       (should-not (codex-answer--exists-p "one"))
-      (codex-answer--answer request 'allow)
+      (hosts-answer request 'allow)
       (codex-answer--wait "one" (lambda () (codex-answer--exists-p "one"))))
     ;; Once is not always.
-    (codex-answer--answer (codex-answer--request "\\`Command: .*touch two") 'allow)
+    (hosts-answer (codex-answer--request "\\`Command: .*touch two") 'allow)
     (codex-answer--wait "two" (lambda () (codex-answer--exists-p "two")))
     (codex-answer--says "All done\\.")))
 
 (ert-deftest codex-answer-deny ()
   (codex-answer-with (list (codex-answer--command "touch one") (list :text "I may not."))
-    (codex-answer--answer (codex-answer--request "\\`Command: .*touch one") 'deny)
+    (hosts-answer (codex-answer--request "\\`Command: .*touch one") 'deny)
     (codex-answer--says "I may not\\.")
     (should-not (codex-answer--exists-p "one"))
     (codex-answer--gone)))
@@ -180,7 +171,7 @@
       (should (member (format-message "Always allow commands that begin with `touch' in all projects")
                       (mapcar (lambda (option) (plist-get option :label))
                               (plist-get request :options))))
-      (codex-answer--answer request 'always))
+      (hosts-answer request 'always))
     (codex-answer--says "All done\\.")
     (should (and (codex-answer--exists-p "one") (codex-answer--exists-p "two")))
     (should (string-search "prefix_rule(pattern=[\"touch\"], decision=\"allow\")"
@@ -193,7 +184,7 @@
   (codex-answer-with (list (codex-answer--command "touch one")
                            (codex-checks-gate "one")
                            (list :text "I may not."))
-    (codex-answer--answer (codex-answer--request "\\`Command: .*touch one") 'deny "Use make check")
+    (hosts-answer (codex-answer--request "\\`Command: .*touch one") 'deny "Use make check")
     (codex-checks-says "Use make check")
     (write-region "" nil (expand-file-name "one.gate" codex-checks-folder) nil 'silent)
     (codex-answer--says "I may not\\.")
@@ -201,7 +192,7 @@
 
 (ert-deftest codex-answer-stop-the-turn ()
   (codex-answer-with (list (codex-answer--command "touch one") (list :text "Never said."))
-    (codex-answer--answer (codex-answer--request "\\`Command: .*touch one") 'other)
+    (hosts-answer (codex-answer--request "\\`Command: .*touch one") 'other)
     (codex-checks-says "turn_aborted")
     (codex-answer--gone)
     (should-not (codex-answer--exists-p "one"))))
@@ -213,7 +204,7 @@
       (should (eq 'diff (plist-get request :format)))
       (should (string-search "new.txt\n@@ -0,0 +1,1 @@\n+hello\n" (todo-write-request-detail request)))
       (should-not (codex-answer--exists-p "new.txt"))
-      (codex-answer--answer request 'allow))
+      (hosts-answer request 'allow))
     (codex-answer--says "All done\\.")
     (should (codex-answer--exists-p "new.txt"))))
 
@@ -273,7 +264,7 @@
     (todo-write-mcp-mode -1)
     (should-not (todo-write-requests))
     (todo-write-mcp-mode)
-    (codex-answer--answer (codex-answer--request "\\`Command: .*touch one") 'allow)
+    (hosts-answer (codex-answer--request "\\`Command: .*touch one") 'allow)
     (codex-answer--says "All done\\.")
     (should (codex-answer--exists-p "one"))))
 
@@ -289,7 +280,7 @@
     (let ((request (codex-answer--request "\\`Command: .*touch one")))
       (delete-process codex-checks-process)
       ;; Its daemon goes on, and still asks.
-      (codex-answer--answer request 'allow)
+      (hosts-answer request 'allow)
       (codex-answer--wait "one" (lambda () (codex-answer--exists-p "one")))
       (codex-answer--gone))))
 
@@ -303,11 +294,11 @@
             (codex-answer--wait "both" (lambda () (= 2 (length (todo-write-requests)))))
             (let ((second (car (remq first (todo-write-requests)))))
               (should-not (equal (plist-get first :thread) (plist-get second :thread)))
-              (codex-answer--answer second 'deny)
+              (hosts-answer second 'deny)
               (codex-answer--says "All done\\."))
             (should-not (codex-answer--exists-p "one"))
             (should (equal (list first) (todo-write-requests)))
-            (codex-answer--answer first 'allow)
+            (hosts-answer first 'allow)
             (codex-answer--wait "one" (lambda () (codex-answer--exists-p "one"))))
         (delete-process terminal)
         (kill-buffer (process-buffer terminal))))))
@@ -327,7 +318,7 @@
         (codex-checks-says (concat "\"session_id\":\""
                                    (string-remove-prefix "codex:" (plist-get request :thread))
                                    "\",.*\"parent_thread_id\""))
-        (codex-answer--answer request 'allow))
+        (hosts-answer request 'allow))
       (codex-answer--says "It came back\\.")
       (should (codex-answer--exists-p "one")))))
 

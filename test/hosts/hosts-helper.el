@@ -126,5 +126,14 @@ See messages.mjs for the steps, which are plists here."
                    (not (member thread hosts-earlier-threads))))
             (todo-write-threads)))
 
+(defun hosts-answer (request kind &optional text)
+  "Answer REQUEST, as from `todo-write-requests', by its first option of KIND, with TEXT."
+  (should (todo-write-answer-request
+           (plist-get request :thread) (plist-get request :id)
+           (plist-get (seq-find (lambda (option) (eq kind (plist-get option :kind)))
+                                (plist-get request :options))
+                      :value)
+           text)))
+
 (provide 'hosts-helper)
 ;;; hosts-helper.el ends here

@@ -33,7 +33,7 @@
 
 ;;; The model
 
-(defun opencode-checks--answers (steps &rest match)
+(defun hosts-answers (steps &rest match)
   "Return STEPS as answers of aimock to the requests that MATCH, a plist.
 A step is a text, a list of calls (NAME . ARGUMENTS), or (error TEXT) for a
 request that fails."
@@ -137,7 +137,7 @@ EMACS, PLUGIN and MCP are as in `opencode-checks-with'."
       (todo-write-with-mock port
           (todo-write-mock-script
            (cons '(:match (:systemMessage "title generator") :response (:content "Garden"))
-                 (opencode-checks--answers steps)))
+                 (hosts-answers steps)))
         (let ((opencode-checks--port port)
               (opencode-checks--environment
                (append (hosts-opencode-environment (format "http://127.0.0.1:%d" port))
@@ -187,15 +187,6 @@ The first start of a home takes a minute."
      150)
     request))
 
-(defun opencode-checks--answer (request kind &optional text)
-  "Answer REQUEST by its first option of KIND, with TEXT."
-  (should (todo-write-answer-request
-           (plist-get request :thread) (plist-get request :id)
-           (plist-get (seq-find (lambda (option) (eq kind (plist-get option :kind)))
-                                (plist-get request :options))
-                      :value)
-           text)))
-
 (defun opencode-checks--file (name)
   "Return the name of the file NAME in the project."
   (expand-file-name name opencode-checks--folder))
@@ -242,7 +233,7 @@ The first start of a home takes a minute."
       (should (eq 'waiting (car (todo-write-activity (plist-get request :thread)))))
       (should (equal "touch raked\n# description: \"Work\"" (todo-write-request-detail request)))
       (should-not (file-exists-p (opencode-checks--file "raked")))
-      (opencode-checks--answer request 'allow))
+      (hosts-answer request 'allow))
     (opencode-checks--exists "raked")
     (opencode-checks--is nil)))
 
@@ -259,7 +250,7 @@ The first start of a home takes a minute."
                                 (substring-no-properties
                                  (string-replace "‘" "`" (string-replace "’" "'" (plist-get option :label)))))
                               (plist-get request :options))))
-      (opencode-checks--answer request 'always))
+      (hosts-answer request 'always))
     (opencode-checks--exists "two")
     (opencode-checks--is nil)
     (should (equal '("bash: touch one") opencode-checks--asked))))
@@ -268,7 +259,7 @@ The first start of a home takes a minute."
   (opencode-checks-with (list (list (opencode-checks--command "touch raked"))
                               "Never said.")
       ()
-    (opencode-checks--answer (opencode-checks--request "\\`bash: touch raked") 'deny)
+    (hosts-answer (opencode-checks--request "\\`bash: touch raked") 'deny)
     (opencode-checks--is nil)
     (should-not (file-exists-p (opencode-checks--file "raked")))
     (should-not (string-search "Never said." (opencode-checks--written)))))
@@ -278,9 +269,9 @@ The first start of a home takes a minute."
                               (list (opencode-checks--command "touch swept"))
                               "All swept.")
       ()
-    (opencode-checks--answer (opencode-checks--request "\\`bash: touch raked") 'deny "Sweep instead")
+    (hosts-answer (opencode-checks--request "\\`bash: touch raked") 'deny "Sweep instead")
     (opencode-checks--model-got "Sweep instead")
-    (opencode-checks--answer (opencode-checks--request "\\`bash: touch swept") 'allow)
+    (hosts-answer (opencode-checks--request "\\`bash: touch swept") 'allow)
     (opencode-checks--exists "swept")
     (opencode-checks--is nil)
     (should-not (file-exists-p (opencode-checks--file "raked")))))
@@ -297,7 +288,7 @@ The first start of a home takes a minute."
       (should (eq 'diff (plist-get request :format)))
       (should (string-search "+one\n+two" (todo-write-request-detail request)))
       (should-not (file-exists-p (opencode-checks--file "garden.txt")))
-      (opencode-checks--answer request 'allow))
+      (hosts-answer request 'allow))
     (opencode-checks--exists "garden.txt")
     (opencode-checks--is nil)))
 
@@ -320,7 +311,7 @@ The first start of a home takes a minute."
 (ert-deftest opencode-checks-a-question-refused ()
   (opencode-checks-with (list (list opencode-checks--question) "Never said.")
       ()
-    (opencode-checks--answer (opencode-checks--request "\\`Which can") 'deny)
+    (hosts-answer (opencode-checks--request "\\`Which can") 'deny)
     (opencode-checks--is nil)))
 
 (ert-deftest opencode-checks-two-requests-at-once ()
@@ -330,12 +321,12 @@ The first start of a home takes a minute."
       ()
     (let ((one (opencode-checks--request "touch one"))
           (two (opencode-checks--request "mkdir two")))
-      (opencode-checks--answer two 'allow)
+      (hosts-answer two 'allow)
       (opencode-checks--exists "two")
       (should-not (file-exists-p (opencode-checks--file "one")))
       (should (todo-write-request-open-p one))
       (opencode-checks--is 'waiting)
-      (opencode-checks--answer one 'allow))
+      (hosts-answer one 'allow))
     (opencode-checks--exists "one")
     (opencode-checks--is nil)))
 
@@ -387,7 +378,7 @@ The first start of a home takes a minute."
     (todo-write-mcp-mode -1)
     (opencode-checks--wait "its end" (lambda () (null (todo-write-requests))))
     (todo-write-mcp-mode)
-    (opencode-checks--answer (opencode-checks--request "\\`bash: touch raked") 'allow)
+    (hosts-answer (opencode-checks--request "\\`bash: touch raked") 'allow)
     (opencode-checks--exists "raked")
     (opencode-checks--is nil)
     (should (equal '(("Rake" "in_progress")) (opencode-checks--rows)))))
@@ -401,7 +392,7 @@ The first start of a home takes a minute."
                                           (string-search "Permission" (opencode-checks--written)))
                            150)
     (todo-write-mcp-mode)
-    (opencode-checks--answer (opencode-checks--request "\\`bash: touch raked") 'allow)
+    (hosts-answer (opencode-checks--request "\\`bash: touch raked") 'allow)
     (opencode-checks--exists "raked")
     (opencode-checks--is nil)
     (should (equal '(("Rake" "in_progress")) (opencode-checks--rows)))))
@@ -484,7 +475,7 @@ The first start of a home takes a minute."
      (let ((thread (plist-get request :thread)))
        (not (or (todo-write-core-call todo-write-dyn--untold-edits thread)
                 (todo-write-note--untold thread))))))
-  (opencode-checks--answer request 'allow)
+  (hosts-answer request 'allow)
   (opencode-checks--model-got text))
 
 (ert-deftest opencode-checks-todo-write-is-in-the-plan-of-the-session ()
@@ -498,7 +489,7 @@ The first start of a home takes a minute."
            (thread (plist-get request :thread)))
       (should (equal '(("Rake" "in_progress") ("Water" "pending")) (opencode-checks--rows)))
       (should (equal (list thread) (todo-write-threads)))
-      (opencode-checks--answer request 'allow))
+      (hosts-answer request 'allow))
     (opencode-checks--is nil)))
 
 (provide 'opencode-checks)
