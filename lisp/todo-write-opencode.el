@@ -31,6 +31,10 @@
 There is at most one more than can be shown."
   (seq-filter #'stringp (todo-write-request-first (todo-write-json-get object name) 'options)))
 
+(defconst todo-write-opencode--known
+  '("id" "sessionID" "permission" "patterns" "always" "metadata" "tool" "input" "hook_event_name")
+  "The fields of the event `permission.asked', and those that the plugin adds.")
+
 (defun todo-write-opencode--permission (input)
   "Return the request for INPUT, the event `permission.asked'.
 See `todo-write-permission-readers'."
@@ -44,7 +48,12 @@ See `todo-write-permission-readers'."
                        ((eq format 'shell)
                         (concat permission ": " (todo-write-text-command what 200)))
                        (t (concat permission ": " (todo-write-row-line what 200))))
-         :detail ,detail :format ,format
+         ;; A later version may ask for more.
+         :detail ,(concat detail (unless excess
+                                   (apply #'todo-write-request-fields input
+                                          (if (eq format 'shell) "\n# " "\n")
+                                          todo-write-opencode--known)))
+         :format ,format
          :options ((:label "Yes" :value (:behavior "allow") :kind allow)
                    ,@(todo-write-opencode--always permission input)
                    (:label "No" :value (:behavior "deny") :kind deny :text t))
@@ -52,21 +61,27 @@ See `todo-write-permission-readers'."
 
 (defun todo-write-opencode--excess (input)
   "Return fields for a request of INPUT if that cannot be shown whole, else nil.
-It has too many parts, or parts that are no texts."
+It has another shape, too many parts, or parts that are no texts."
   (let ((patterns (todo-write-json-get input "patterns"))
-        (always (todo-write-json-get input "always")))
+        (always (todo-write-json-get input "always"))
+        (metadata (todo-write-json-get input "metadata")))
     (or (seq-some (lambda (name)
                     (let ((object (todo-write-json-get input name)))
                       (todo-write-request-excess
                        (if (hash-table-p object) (hash-table-count object) 0) 'fields)))
                   '("input" "metadata"))
+        (todo-write-request-excess (hash-table-count input) 'fields)
         (seq-some (lambda (strings)
                     (if (and (vectorp strings) (seq-every-p #'stringp strings))
                         (todo-write-request-excess (length strings) 'options)
                       (and strings
                            '(:detail "This has parts that are no texts, and is not shown here."
                              :format text))))
-                  (list patterns always)))))
+                  (list patterns always))
+        (unless (and (todo-write-opencode--string input "permission")
+                     (vectorp patterns) (< 0 (length patterns))
+                     (or (null metadata) (hash-table-p metadata)))
+          '(:detail "opencode asks for this in a form that is not known here." :format text)))))
 
 (defun todo-write-opencode--always (permission input)
   "Return the option that allows always what INPUT says, as a list, or nil.

@@ -131,6 +131,28 @@
              '(:patterns "a")
              '(:patterns ["a"] :always ["a" 3]))))))
 
+(ert-deftest todo-write-opencode-what-another-version-asks-is-for-the-terminal-or-shown-whole ()
+  (todo-write-opencode-tests--with plugin
+    (let ((number 0))
+      (cl-flet ((ask (&rest input)
+                  (apply #'todo-write-opencode-tests--ask plugin (cl-incf number)
+                         :hook_event_name "permission.asked" input)))
+        (dolist (input '((:type "bash" :pattern "touch evil" :title "touch evil")
+                         (:permission (:name "bash") :patterns ["ls"])
+                         (:permission "bash" :patterns [])
+                         (:permission "bash" :resources ["ls"])
+                         (:permission "bash" :patterns ["ls"] :metadata "touch evil")))
+          (let ((request (apply #'ask input)))
+            (should-not (plist-get request :answer))
+            (should (string-search "form that is not known" (todo-write-request-detail request)))))
+        (dolist (input '((:permission "bash" :patterns ["ls"] :input (:command "ls"))
+                         (:permission "edit" :patterns ["a"] :metadata (:diff "@@ -1 +1 @@\n-a\n+b\n"))
+                         (:permission "read" :patterns ["a"])))
+          (let ((request (apply #'ask :alsoRuns ["touch evil"] input)))
+            (should (plist-get request :answer))
+            (should (string-match-p "^\\(# \\)?alsoRuns: \\[\"touch evil\"\\]"
+                                    (todo-write-request-detail request)))))))))
+
 (ert-deftest todo-write-opencode-a-diff-hides-nothing-of-another-call-than-an-edit ()
   (todo-write-opencode-tests--with plugin
     (let ((number 0))
