@@ -12,6 +12,7 @@
 
 (require 'cl-lib)
 (require 'seq)
+(require 'todo-write-socket-helper)
 (require 'todo-write-user-helper)
 
 ;;; The user's Emacs
@@ -143,6 +144,23 @@
     (should-not (todo-write-user-eval 'test-result))
     (should-not (file-exists-p "evil"))))
 
+(defun todo-write-answer-user--random-keys (appear answers)
+  "Type 2,000 random keys while requests appear, and check that none answers.
+APPEAR is called for new requests, and ANSWERS returns what agents got."
+  (let ((keys "yAnN123t \rqoaybcdefgijklmnprsuvz")
+        (last (float-time)) (late 0))
+    (dotimes (i 2000)
+      ;; A key that a busy machine lets come late might answer, so there are new requests.
+      (when (or (= 0 (% i 40))
+                (and (> (- (float-time) last) 0.4) (cl-incf late)))
+        (funcall appear))
+      (setq last (float-time))
+      (process-send-string todo-write-user-process
+                           (string (aref keys (random (length keys)))))
+      (accept-process-output nil (if (= 0 (% i 50)) 0.25 (/ (random 20) 1000.0))))
+    (should (< late 200))
+    (should-not (funcall answers))))
+
 (ert-deftest todo-write-answer-two-thousand-random-keys-answer-nothing ()
   (todo-write-answer-user
     (todo-write-user-eval
@@ -152,19 +170,117 @@
         (dotimes (i 3)
           (test-ask (format "agent%d" i) (format "%d" (random 1000000))))
         (run-at-time 0 nil #'todo-write-answer)))
-    (let ((keys "yAnN123t \rqoaybcdefgijklmnprsuvz")
-          (last (float-time)) (late 0))
-      (dotimes (i 2000)
-        ;; A key that a busy machine lets come late might answer, so there are new requests.
-        (when (or (= 0 (% i 40))
-                  (and (> (- (float-time) last) 0.4) (cl-incf late)))
-          (todo-write-user-eval '(test-appear)))
-        (setq last (float-time))
-        (process-send-string todo-write-user-process
-                             (string (aref keys (random (length keys)))))
-        (accept-process-output nil (if (= 0 (% i 50)) 0.25 (/ (random 20) 1000.0))))
-      (should (< late 200))
-      (should-not (todo-write-user-eval 'test-answers)))))
+    (todo-write-answer-user--random-keys
+     (lambda () (todo-write-user-eval '(test-appear)))
+     (lambda () (todo-write-user-eval 'test-answers)))))
+
+;;; The same for each agent that asks by the socket
+
+(defun todo-write-answer-user--hosts (command)
+  "Return how agents ask by the socket whether COMMAND may run, an alist.
+A value is (HELLO CALL), fields of both messages.  The requests have an
+answer that allows always."
+  `(("Claude Code" (:roles ["permission"])
+     (:arguments (:hook_event_name "PermissionRequest" :tool_name "Bash"
+                  :tool_input (:command ,command)
+                  :permission_suggestions
+                  [(:type "addRules" :rules [(:toolName "Bash" :ruleContent "touch:*")]
+                    :behavior "allow" :destination "localSettings")])))
+    ("Codex" (:roles ["permission"] :client "codex-mcp-client")
+     (:arguments (:hook_event_name "CodexRequest" :tool_name "Command" :elsewhere :false
+                  :tool_input (:command ,command :reason "May I?")
+                  :permission_suggestions [(:type "codexPrefix" :words ["touch"])])))
+    ("opencode" (:roles ["plan" "permission" "note"] :client "opencode")
+     (:role "permission" :source "event"
+      :arguments (:hook_event_name "permission.asked" :id "per_1" :permission "bash"
+                  :patterns [,command] :always ["touch *"] :tool "bash"
+                  :input (:command ,command))))))
+
+(defun todo-write-answer-user--listen ()
+  "Let the user's Emacs open a socket; return its file."
+  (let ((file (todo-write-socket-test-file)))
+    (todo-write-user-eval
+     `(setq todo-write-socket ,file
+            todo-write-socket-codex-folders (list ,(expand-file-name "none" (file-name-directory file))))
+     '(require 'todo-write-mcp) '(require 'todo-write-permission) '(require 'todo-write-opencode)
+     '(todo-write-mcp-mode))
+    (todo-write-test-wait (lambda () (file-exists-p file)))
+    file))
+
+(defun todo-write-answer-user--ask (host number)
+  "Let HOST, of `todo-write-answer-user--hosts', ask in session NUMBER; return the connection."
+  (pcase-let* ((`(,name ,hello ,call) host)
+               (process (apply #'todo-write-socket-test-hello
+                               :id (format "%s-%s" name (random t)) :role "permission" hello)))
+    (todo-write-socket-test-send
+     process (append call (list :type "call" :call 1 :session (format "s%d" number)
+                                :source "process")))
+    process))
+
+(defun todo-write-answer-user--heard (process)
+  "Return what the agent of PROCESS was answered, as text."
+  (accept-process-output process 0)
+  (with-current-buffer (process-buffer process) (buffer-string)))
+
+(ert-deftest todo-write-answer-two-thousand-random-keys-answer-no-host ()
+  (todo-write-answer-user
+    (let* ((todo-write-socket-test-at (todo-write-answer-user--listen))
+           (hosts (todo-write-answer-user--hosts "touch evil"))
+           open heard)
+      ;; That of Claude Code is like the one before.
+      (dolist (host (cdr hosts))
+        (ert-info ((car host))
+          (todo-write-answer-user--random-keys
+           (lambda ()
+             (dolist (process open)
+               (push (todo-write-answer-user--heard process) heard)
+               (delete-process process))
+             (todo-write-test-wait (lambda () (todo-write-user-eval '(null (todo-write-requests)))))
+             (setq open (mapcar (lambda (number) (todo-write-answer-user--ask host number)) '(1 2 3)))
+             (todo-write-test-wait
+              (lambda () (todo-write-user-eval '(= 3 (length (todo-write-requests))))))
+             (todo-write-user-eval '(progn (run-at-time 0 nil #'todo-write-answer) nil)))
+           (lambda ()
+             (should (< 100 (length heard)))
+             (seq-find (lambda (text) (string-search "decision" text))
+                       (append (mapcar #'todo-write-answer-user--heard open) heard)))))))))
+
+(ert-deftest todo-write-answer-each-host-is-answered-after-the-end-was-seen-and-always-is-asked-again ()
+  (todo-write-answer-user
+    (let ((todo-write-socket-test-at (todo-write-answer-user--listen)))
+      (dolist (host (todo-write-answer-user--hosts
+                     (concat (mapconcat (lambda (i) (format ": line %d" i)) (number-sequence 1 60) "\n")
+                             "\ntouch evil")))
+        (ert-info ((car host))
+          (let ((process (todo-write-answer-user--ask host 1)))
+            (cl-flet ((silent () (should-not (string-search
+                                              "decision" (todo-write-answer-user--heard process)))))
+              (todo-write-answer-user--wait-for-question)
+              ;; Within 0.7 s, and before the end.
+              (process-send-string todo-write-user-process "yA1")
+              (todo-write-answer-user--pause)
+              (silent)
+              (todo-write-answer-user--press "yA1")
+              (should (string-search "Read to the end" (todo-write-answer-user--message)))
+              (silent)
+              (todo-write-test-wait
+               (lambda ()
+                 (todo-write-user-type " ")
+                 (string-search "touch evil" (todo-write-answer-user--on-screen))))
+              (todo-write-user-type " ")
+              (todo-write-answer-user--press "A")
+              (silent)
+              (should (string-search "From now on" (todo-write-answer-user--on-screen)))
+              ;; At once, it does not count.
+              (process-send-string todo-write-user-process "A")
+              (todo-write-answer-user--pause)
+              (silent)
+              (todo-write-answer-user--press "A")
+              (should (equal '(:behavior "allow" :suggestion 0)
+                             (plist-get (todo-write-socket-test-read process) :decision)))
+              (delete-process process))
+            (todo-write-test-wait
+             (lambda () (todo-write-user-eval '(null (todo-write-requests)))))))))))
 
 (ert-deftest todo-write-answer-takes-no-key-of-a-keyboard-macro ()
   (todo-write-answer-user
