@@ -3,8 +3,8 @@
 ;; Copyright (C) 2026 The todo-write authors
 
 ;; Author: The todo-write authors
-;; Version: 0.2.0
-;; Package-Requires: ((emacs "28.1") (todo-write "0.2.0"))
+;; Version: 0.3.0
+;; Package-Requires: ((emacs "28.1") (todo-write "0.3.0"))
 ;; Keywords: tools, convenience
 ;; URL: https://example.org/todo-write
 ;; SPDX-License-Identifier: GPL-3.0-or-later

@@ -42,7 +42,7 @@ numbers and choices.  `\\[todo-write-answer]' shows what they ask.  This has no 
 version of agent-shell that shows forms itself."
   :group 'todo-write-hosts
   :type 'boolean
-  :package-version '(todo-write . "0.2.0"))
+  :package-version '(todo-write . "0.3.0"))
 
 (declare-function agent-shell--update-header-and-mode-line "ext:agent-shell")
 (declare-function agent-shell-insert "ext:agent-shell")

@@ -39,7 +39,7 @@ Emacs tries after 5 seconds, and then after pauses that double, up to 5
 minutes.  It never asks for a password.  See `todo-write-connect'."
   :type 'boolean
   :group 'todo-write-hosts
-  :package-version '(todo-write . "0.2.0"))
+  :package-version '(todo-write . "0.3.0"))
 
 (defconst todo-write-connect--first-pause 5
   "Seconds before the first attempt to take up a lost connection.")
@@ -223,6 +223,10 @@ current folder, or else read one."
     (unless (eq 'lost (todo-write-machines-link-state link))
       (setf (todo-write-machines-link-state link) 'connecting)))
   (todo-write-connect--send-all))
+
+;; What connected in version 0.2, perhaps in an init file.
+;;;###autoload
+(define-obsolete-function-alias 'todo-write-follow-remote #'todo-write-connect "0.3.0")
 
 ;;;###autoload
 (defun todo-write-disconnect (machine)

@@ -23,7 +23,7 @@
   "Non-nil says when an agent changes a file that you or another agent edits."
   :type 'boolean
   :group 'todo-write-attention
-  :package-version '(todo-write . "0.2.0"))
+  :package-version '(todo-write . "0.3.0"))
 
 (defconst todo-write-hands--most 20
   "Maximum number of calls of an agent that are looked at together.")

@@ -42,7 +42,7 @@ A list of (NAME . PLIST).  NAME is what users read: ASCII letters, digits,
                 :value-type (plist :options ((:prefix string)
                                              (:program string)
                                              (:command (repeat string)))))
-  :package-version '(todo-write . "0.2.0"))
+  :package-version '(todo-write . "0.3.0"))
 
 (defvar todo-write-machines-known nil
   "Machines to which the user has connected, in the form of `todo-write-machines'.

@@ -53,7 +53,7 @@
   "Non-nil shows how many files are to be reviewed, as in 3 new."
   :type 'boolean
   :group 'todo-write-attention
-  :package-version '(todo-write . "0.2.0"))
+  :package-version '(todo-write . "0.3.0"))
 
 (defface todo-write-mode-line '((t :inherit mode-line-emphasis))
   "Face of the plan in the mode line."

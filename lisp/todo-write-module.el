@@ -22,7 +22,7 @@
 (require 'seq)
 (eval-when-compile (require 'subr-x))
 
-(defconst todo-write-version "0.2.0"
+(defconst todo-write-version "0.3.0"
   "Version of this package, which must also be the module's.")
 
 (defcustom todo-write-module-directory nil

@@ -43,7 +43,7 @@ the agent waits.  Yes tells the agent that it may repeat the call, and
 lets that one call through.  Other answers, and none, leave it refused."
   :group 'todo-write-hosts
   :type 'boolean
-  :package-version '(todo-write . "0.2.0"))
+  :package-version '(todo-write . "0.3.0"))
 
 (cl-defstruct (todo-write-permission--call (:constructor todo-write-permission--make-call)
                                            (:copier nil))

@@ -45,7 +45,7 @@ only, everywhere.  After a change, switch `todo-write-mcp-mode'
 off and on."
   :group 'todo-write-hosts
   :type '(repeat directory)
-  :package-version '(todo-write . "0.2.0"))
+  :package-version '(todo-write . "0.3.0"))
 
 (defvar todo-write-socket--roles
   '(("check" . todo-write-socket--receive-check))

@@ -101,7 +101,7 @@ It is called in the folder of the program with a name for the buffer, the
 program and its arguments, a list of strings, and displays the buffer."
   :type 'function
   :group 'todo-write-hosts
-  :package-version '(todo-write . "0.2.0"))
+  :package-version '(todo-write . "0.3.0"))
 
 (declare-function eat-make "ext:eat" (name program &optional startfile &rest switches))
 (declare-function ghostel-exec "ext:ghostel" (buffer program &optional args))

@@ -3,7 +3,7 @@
 ;; Copyright (C) 2026 The todo-write authors
 
 ;; Author: The todo-write authors
-;; Version: 0.2.0
+;; Version: 0.3.0
 ;; Package-Requires: ((emacs "28.1"))
 ;; Keywords: tools, convenience
 ;; URL: https://example.org/todo-write

@@ -634,6 +634,8 @@ MORE are further fields."
                                          ("old" :socket "s")))
         (should (equal "build" (todo-write-connect--name "/ssh:me@build:/x")))
         (should (equal "old" (todo-write-connect--name "old")))))
+    ;; What began it in an init file.
+    (should (eq (indirect-function 'todo-write-connect) (indirect-function 'todo-write-follow-remote)))
     (should (equal 1 (length warnings)))
     (should (string-search "(setq todo-write-machines '((\"build\" :prefix \"/ssh:me@build:\") (\"old\")))"
                            (car warnings)))))

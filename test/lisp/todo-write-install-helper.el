@@ -74,16 +74,16 @@ is non-nil, the rest of the way is tried without Rust."
     "package-install-file" "28.1"
     :shell '("git clone --quiet https://example.org/todo-write ~/src/todo-write"
              "DIST=~ ~/src/todo-write/bin/package")
-    :once '(progn (package-install-file "~/todo-write-0.2.0.tar")
-                  (package-install-file "~/efrit-do-0.2.0.tar"))
+    :once '(progn (package-install-file "~/todo-write-0.3.0.tar")
+                  (package-install-file "~/efrit-do-0.3.0.tar"))
     :init "")
    (todo-write-install-way
     "A package with the module" "28.1" :built t
     :elsewhere '("git clone --quiet https://example.org/todo-write ~/src/todo-write"
                  "make --no-print-directory -C ~/src/todo-write package MODULE=1 DIST=$HOME"
                  "rm -r ~/src")
-    :once '(progn (mapc #'package-install-file (file-expand-wildcards "~/todo-write-0.2.0-*.tar"))
-                  (package-install-file "~/efrit-do-0.2.0.tar"))
+    :once '(progn (mapc #'package-install-file (file-expand-wildcards "~/todo-write-0.3.0-*.tar"))
+                  (package-install-file "~/efrit-do-0.3.0.tar"))
     :init "")
    (todo-write-install-way
     "The package of a release" "28.1"
@@ -93,8 +93,8 @@ is non-nil, the rest of the way is tried without Rust."
                              todo-write-install-release-file)
                      "make --no-print-directory -C ~/src/todo-write package RELEASE=$SERVED ADDRESS=$SERVER DIST=$HOME"
                      "rm -r ~/src")
-    :once '(progn (package-install-file "~/todo-write-0.2.0.tar")
-                  (package-install-file "~/efrit-do-0.2.0.tar"))
+    :once '(progn (package-install-file "~/todo-write-0.3.0.tar")
+                  (package-install-file "~/efrit-do-0.3.0.tar"))
     :init "")
    (todo-write-install-way
     "package-vc-install" "30.1"
@@ -173,7 +173,7 @@ Cargo uses its existing downloads and builds, and does not optimize."
                   "CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16" "CARGO_INCREMENTAL=1"
                   (concat "EMACS=" todo-write-install-emacs)
                   (concat "SERVER=" todo-write-install-server)
-                  (format "SERVED=%s/releases/download/v0.2.0" (expand-file-name "served" home))
+                  (format "SERVED=%s/releases/download/v0.3.0" (expand-file-name "served" home))
                   "GIT_CONFIG_NOSYSTEM=1" "TERM=xterm" "XDG_CONFIG_HOME")
             process-environment)))
 

@@ -71,6 +71,7 @@ TYPE is as for `symbol-file'."
                   ;; Searching the load history is slow, so it comes last.
                   (when (and (string-match-p "\\`\\(?:todo-write\\|efrit-do\\)" name)
                              (not (string-match-p "--" name))
+                             (not (get symbol 'byte-obsolete-info))
                              (funcall predicate symbol)
                              (member (file-name-base (or (symbol-file symbol type) ""))
                                      todo-write-manual-libraries))
