@@ -532,6 +532,8 @@ impl Hub {
     /// Gives the messages of a session out again.
     pub fn release(&self, id: SessionId) {
         self.shared.lock().queue.release(id);
+        // They may be due for a ring.
+        self.shared.work.notify_one();
     }
 
     /// What rings the bell when it is dropped, for other threads.

@@ -1,5 +1,6 @@
 //! Reads the lines appended to a file, each once.
 
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -49,6 +50,8 @@ pub(crate) struct Tail {
     skipping: bool,
     /// Bytes skipped since the last [`Tail::take_skipped`].
     skipped: u64,
+    /// The file as it was checked, until it is read.
+    opened: Option<File>,
 }
 
 impl Tail {
@@ -82,6 +85,7 @@ impl Tail {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(TailChange::Missing),
             Err(error) => return Err(error),
         };
+        self.opened = None;
         let modified = data.modified().ok();
         if data.len() == self.offset && modified == self.modified {
             return Ok(TailChange::Unchanged);
@@ -89,18 +93,22 @@ impl Tail {
         self.modified = modified;
         self.length = data.len();
         if data.len() >= self.offset && self.is_known()? {
-            return Ok(if data.len() == self.offset { TailChange::Unchanged } else { TailChange::Grown });
+            if data.len() > self.offset {
+                return Ok(TailChange::Grown);
+            }
+            self.opened = None;
+            return Ok(TailChange::Unchanged);
         }
         let path = std::mem::take(&mut self.path);
         *self = Tail { modified, length: data.len(), ..Tail::new(path) };
         Ok(TailChange::Replaced)
     }
 
-    fn is_known(&self) -> io::Result<bool> {
+    fn is_known(&mut self) -> io::Result<bool> {
         if self.known.is_empty() {
             return Ok(true);
         }
-        let mut file = file::open(&self.path)?;
+        let file = self.opened.insert(file::open(&self.path)?);
         file.seek(SeekFrom::Start(self.offset - self.known.len() as u64))?;
         let mut bytes = vec![0; self.known.len()];
         match file.read_exact(&mut bytes) {
@@ -122,7 +130,10 @@ impl Tail {
     /// # Errors
     /// An error of the file system. Lines passed on before it are not passed on again.
     pub(crate) fn read(&mut self, slice: &Slice, mut each: impl FnMut(u64, &[u8])) -> io::Result<bool> {
-        let mut file = file::open(&self.path)?;
+        let mut file = match self.opened.take() {
+            Some(file) => file,
+            None => file::open(&self.path)?,
+        };
         file.seek(SeekFrom::Start(self.offset))?;
         let left = usize::try_from(self.length.saturating_sub(self.offset)).unwrap_or(CHUNK);
         let mut chunk = vec![0; left.clamp(1, CHUNK)];

@@ -124,7 +124,7 @@ impl Queue {
             _ => self.first.push_back(queued),
         }
         // While something else is handled, calls may be taken before the rest.
-        if is_call || (was_empty || self.due.is_some()) && !may_wait {
+        if is_call || (was_empty || self.due.is_some()) && (!may_wait || self.is_full()) {
             self.ring();
         } else if was_empty {
             self.ring_for_lines(Instant::now());
@@ -148,11 +148,6 @@ impl Queue {
             self.ring_for_lines(now);
         }
         self.due
-    }
-
-    /// Whether a worker has to ring later.
-    pub(super) fn is_due_later(&self) -> bool {
-        self.due.is_some()
     }
 
     /// The message, which does not count any more.
@@ -394,7 +389,7 @@ mod tests {
 
         queue.push(lines(1), false);
         queue.push(Message::Failed(2), false);
-        assert_eq!((rung(), queue.is_due_later()), (1, false), "anything else does not wait");
+        assert_eq!((rung(), queue.due.is_some()), (1, false), "anything else does not wait");
         take(&mut queue);
         queue.push(lines(1), true);
         assert_eq!((rung(), take(&mut queue)), (1, 1), "nor does a history");

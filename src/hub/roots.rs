@@ -171,8 +171,8 @@ impl Roots {
         self.0.get(root).is_some_and(|root| root.is_busy_for(SAID))
     }
 
-    pub(super) fn has_busy(&self) -> bool {
-        self.0.values().any(|root| root.busy.is_some())
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     pub(super) fn has_barred(&self) -> bool {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::home::Home;
 #[cfg(unix)]
@@ -56,6 +57,8 @@ pub(super) struct State {
     pub(super) workers: usize,
     /// The number of workers that wait for something to do.
     pub(super) idle: usize,
+    /// When the first of them wakes by itself.
+    pub(super) alarm: Option<Instant>,
     pub(super) is_closed: bool,
 }
 
@@ -78,6 +81,7 @@ impl State {
             roots: Roots::default(),
             workers: 0,
             idle: 0,
+            alarm: None,
             is_closed: false,
         }
     }

@@ -95,7 +95,7 @@ fn changed(root: &Path, shared: &Weak<Shared>, event: notify::Result<Event>) {
         is_any |= note(&mut state, root, path);
     }
     if is_any {
-        shared.work.notify_one();
+        shared.wake(&state);
     }
 }
 

@@ -14,6 +14,9 @@ use super::{Bell, Message, SessionId, Settings};
 
 /// Maximum number of workers.
 const WORKERS: usize = 16;
+/// The number of workers that wait for something to do and stay: one for what comes next, one for what is
+/// due after it.
+const SPARE: usize = 2;
 
 /// The state of a hub, for its workers and its owner.
 #[derive(Debug)]
@@ -41,8 +44,23 @@ impl Shared {
 
     /// Adds a task, which is due now.
     pub(super) fn add(&self, state: &mut State, root: PathBuf, key: Key, work: Work) {
+        // Who waits while there is nothing to do does not look at the time.
+        if state.roots.is_empty() {
+            self.work.notify_all();
+        }
         state.roots.add(root, key, work);
         self.work.notify_one();
+    }
+
+    /// Wakes a worker if something is due before the first of them wakes by itself.
+    pub(super) fn wake(&self, state: &State) {
+        let is_early = match state.roots.next(Instant::now()) {
+            Ok(_) => true,
+            Err(due) => due.is_some_and(|due| state.alarm.is_none_or(|alarm| due < alarm)),
+        };
+        if is_early {
+            self.work.notify_one();
+        }
     }
 
     /// Adds a task, or lets the one of this key run again.
@@ -77,9 +95,6 @@ impl Shared {
         let is_wanted = !state.is_closed && state.sessions.contains_key(&id);
         if is_wanted {
             state.queue.push(message, is_history);
-            if state.queue.is_due_later() {
-                self.work.notify_one();
-            }
         }
         is_wanted
     }
@@ -149,16 +164,38 @@ impl Shared {
                     self.end(&mut state, &root, &key, done, watches);
                 }
                 Err(due) => {
-                    let most = Duration::from_secs(if state.roots.has_busy() { 1 } else { 3_600 });
-                    let due = due.into_iter().chain(ring).min();
-                    let left = due.map_or(most, |due| due.saturating_duration_since(now).min(most));
-                    state.idle += 1;
-                    state = self.work.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
-                    state.idle -= 1;
+                    let is_over;
+                    (state, is_over) = self.wait(state, due.into_iter().chain(ring).min());
+                    if is_over {
+                        break;
+                    }
                 }
             }
         }
         state.workers -= 1;
+    }
+
+    /// Waits for something to do, at `due` at the latest if no other worker wakes before. Returns whether
+    /// enough others wait.
+    fn wait<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        due: Option<Instant>,
+    ) -> (MutexGuard<'a, State>, bool) {
+        // That all waited for the same moment would wake all of them for one task. One that does not
+        // look at the time sees every second whether the one that does was kept by a task.
+        let own = due.filter(|due| state.alarm.is_none_or(|alarm| *due < alarm));
+        state.alarm = own.or(state.alarm);
+        let most = if state.roots.is_empty() { Duration::from_secs(3_600) } else { BARRED };
+        let left = own.map_or(most, |own| own.saturating_duration_since(Instant::now()).min(most));
+        state.idle += 1;
+        let (mut state, waited) = self.work.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner);
+        state.idle -= 1;
+        if own.is_some() && state.alarm == own {
+            state.alarm = None;
+        }
+        let is_over = own.is_none() && waited.timed_out() && state.idle >= SPARE;
+        (state, is_over)
     }
 
     /// Runs a task; None if it panicked.
@@ -197,8 +234,6 @@ impl Shared {
         if was_stuck {
             state.queue.push(Message::Stuck(root.to_owned(), false), false);
         }
-        // Other tasks of this root may be due.
-        self.work.notify_one();
     }
 }
 
