@@ -139,7 +139,7 @@ text and programs, and those in `auto-mode-alist'."
 (defun efrit-do-builtin--buffer-create (name content &optional mode)
   "Make a buffer called NAME with CONTENT in major MODE and offer it to the user.
 If there is one of that name, the new one gets another name."
-  (let ((buffer (generate-new-buffer (todo-write-row-plain name)))
+  (let ((buffer (generate-new-buffer (todo-write-text-plain name)))
         (directory default-directory))
     (with-current-buffer buffer
       ;; Before inserting CONTENT: some modes, such as Org, obey settings in the text.

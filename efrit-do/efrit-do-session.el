@@ -260,7 +260,7 @@ The order of the arguments does not count."
                                count other))))
     (when (and errors (>= errors efrit-do-max-same-errors))
       (format "%s failed %d times in a row with the same error: %s \
-(`efrit-do-max-same-errors')" name errors (todo-write-row-line (cdr key) 200)))))
+(`efrit-do-max-same-errors')" name errors (todo-write-text-line (cdr key) 200)))))
 
 ;;; Reports of backends
 
@@ -479,7 +479,7 @@ An error or quit of the backend ends SESSION and is signaled again."
     (let* ((backend (efrit-do-session-backend session))
            (command (efrit-do-session-command session))
            (title (or (efrit-do-backend-title backend session)
-                      (todo-write-row-line command 70))))
+                      (todo-write-text-line command 70))))
       (todo-write-begin (efrit-do-session-thread session)
                         :project (efrit-do-session-directory session)
                         :agent "efrit-do")

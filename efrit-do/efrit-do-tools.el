@@ -272,7 +272,7 @@ while Lisp waits for the call."
        thread
        :id id
        :kind 'permission
-       :title (concat name ": " (todo-write-row-line text 100))
+       :title (concat name ": " (todo-write-text-line text 100))
        :detail text
        :format (and tool (efrit-do-tool-format tool))
        :options
@@ -285,7 +285,7 @@ while Lisp waits for the call."
                  (setq given (if message (cons value message) value))))
       (add-hook 'todo-write-events-functions closed)
       (message "%s waits for your consent; M-x todo-write-answer shows it"
-               (todo-write-row-line name)))))
+               (todo-write-text-line name)))))
 
 (defun efrit-do-tools--confirm-p (tool input values)
   "Return non-nil if the user must be asked before TOOL runs.
@@ -319,7 +319,7 @@ answered; it runs with what is bound now."
                 (funcall efrit-do-confirm-function (efrit-do-tool-name tool)
                          ;; `efrit-do-ask' shows what is hidden; other functions need not.
                          (if (eq efrit-do-confirm-function #'efrit-do-ask) text
-                           (todo-write-row-plain-lines text))
+                           (todo-write-text-plain-lines text))
                          (lambda (answer)
                            (if (not waits) (push answer answers)
                              (setq waits nil)

@@ -99,7 +99,7 @@ Because of `window-point-insertion-type', so do the points of windows."
 
 (defun efrit-do-view--insert (text &optional face)
   "Insert TEXT in FACE, without its properties and control characters."
-  (insert (propertize (todo-write-row-plain-lines text) 'face face)))
+  (insert (propertize (todo-write-text-plain-lines text) 'face face)))
 
 (defun efrit-do-view--fresh-line ()
   "Begin a new line if point is not at the beginning of one."
@@ -110,7 +110,7 @@ Because of `window-point-insertion-type', so do the points of windows."
 It has SHAPE, as for `todo-write-text-shape', LABEL and as much of TEXT
 as fits."
   (todo-write-row-button (propertize (format "%s %s %s" (todo-write-text-shape shape)
-                                             (todo-write-row-line label)
+                                             (todo-write-text-line label)
                                              (efrit-do-view--one-line text label))
                                      'face face)
                          'efrit-do-part "RET, mouse-1: open or fold this part"
@@ -154,7 +154,7 @@ Return its overlay, which covers the part's body; that is empty so far."
   (let* ((window (get-buffer-window nil t))
          ;; `window-max-chars-per-line' moves point.
          (width (if window (save-excursion (window-max-chars-per-line window)) 79)))
-    (todo-write-row-line text (max 20 (- width (string-width before) 5)))))
+    (todo-write-text-line text (max 20 (- width (string-width before) 5)))))
 
 ;;; Events
 
@@ -209,7 +209,7 @@ Return its overlay, which covers the part's body; that is empty so far."
 (defun efrit-do-view--offer (name)
   "Insert a button that shows the buffer called NAME."
   (insert "  ")
-  (insert-text-button (concat "Show " (todo-write-row-line name))
+  (insert-text-button (concat "Show " (todo-write-text-line name))
                       'follow-link t
                       'help-echo "mouse-2, RET: show what the agent made"
                       'action (lambda (_) (efrit-do-view-show-buffer name)))

@@ -198,7 +198,7 @@ REQUIRED and OTHER, the name of the field for a typed answer, are as in
     (unless (or (member type '("boolean" "number" "integer"))
                 (equal type "string")
                 (and (equal type "array") choices))
-      (throw 'refused (format "The field %s is of an unknown type" (todo-write-row-line name 100))))
+      (throw 'refused (format "The field %s is of an unknown type" (todo-write-text-line name 100))))
     ;; One more leaves the field out.
     (when (todo-write-request-excess (1+ (length choices)) 'options)
       (throw 'refused "A field of the form has too many choices"))

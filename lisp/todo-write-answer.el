@@ -217,7 +217,7 @@ confirms what would be allowed always: no other one answers then."
             "\n\n"))
   (when todo-write-answer-comments
     (pcase-dolist (`(,quote . ,text) (reverse todo-write-answer-comments))
-      (insert " > " (todo-write-row-line quote 200) "\n   "
+      (insert " > " (todo-write-text-line quote 200) "\n   "
               (todo-write-answer-text text 'prose) "\n"))
     (insert " Your comments go along with a no.\n")
     (todo-write-answer--insert-choice "u" "take the last comment back" #'todo-write-answer-change)
@@ -282,7 +282,7 @@ It is shown as a request is that was not read yet."
             (propertize
              (string-join
               (delq nil
-                    (list (todo-write-row-line
+                    (list (todo-write-text-line
                            (or (plist-get about :agent) "an agent") 30)
                           (and (plist-get about :project) (todo-write-agent-folder agent))
                           (let ((age (todo-write-text-age
@@ -390,8 +390,8 @@ Both texts are shown whole."
   "Insert the questions answered so far, the next one, and its choices."
   (pcase-dolist (`(,question . ,answer) (reverse todo-write-answer--answers))
     (insert " " (todo-write-text-shape 'completed) " "
-            (propertize (concat (todo-write-row-line question 200) "  "
-                                (todo-write-row-line (string-join (ensure-list answer) ", ") 200))
+            (propertize (concat (todo-write-text-line question 200) "  "
+                                (todo-write-text-line (string-join (ensure-list answer) ", ") 200))
                         'face 'todo-write-completed)
             "\n"))
   (when todo-write-answer--answers

@@ -50,8 +50,8 @@ On another machine, it is HOST:FOLDER."
         ;; It may be remote, and a host may say anything.
         file-name-handler-alist)
     (and project
-         (concat (and host (concat (todo-write-row-line host) ":"))
-                 (todo-write-row-line
+         (concat (and host (concat (todo-write-text-line host) ":"))
+                 (todo-write-text-line
                   (file-name-nondirectory
                    (directory-file-name (todo-write-machines-local-name project))))))))
 
@@ -61,14 +61,14 @@ For a linked worktree, that is REPOSITORY/WORKTREE."
   (let ((folder (todo-write-agent-folder agent))
         (repository (todo-write-places-repository (plist-get agent :project))))
     (if (and folder repository)
-        (concat (todo-write-row-line repository) "/" folder)
+        (concat (todo-write-text-line repository) "/" folder)
       folder)))
 
 (defun todo-write-agent-path (agent)
   "Return the folder of AGENT's project for display, or nil."
   (let ((project (plist-get agent :project))
         file-name-handler-alist)
-    (and project (todo-write-row-line (abbreviate-file-name project)))))
+    (and project (todo-write-text-line (abbreviate-file-name project)))))
 
 (defun todo-write-agent-name (agent)
   "Return a short name for AGENT: its project, else its title."
@@ -77,7 +77,7 @@ For a linked worktree, that is REPOSITORY/WORKTREE."
 (defun todo-write-agent-label (agent)
   "Return the title of AGENT, else its first prompt, its folder, program or key.
 A key that the host chose says more than its program."
-  (todo-write-row-line (todo-write-plan-name
+  (todo-write-text-line (todo-write-plan-name
                         (plist-get agent :thread) (plist-get agent :title)
                         (and (string-search ":" (plist-get agent :thread))
                              (plist-get agent :agent)))))
@@ -91,7 +91,7 @@ likely about follows: the last one without a result."
                      (member reason '("permission prompt" "dialog open"))
                      (= 0 (plist-get agent :requests))
                      (todo-write-attention--pending-call agent))))
-      (todo-write-row-line (if call (concat reason ": " call) reason)))))
+      (todo-write-text-line (if call (concat reason ": " call) reason)))))
 
 (defun todo-write-attention--pending-call (agent)
   "Return the newest call of AGENT that has no result yet, as a line, or nil."
@@ -128,10 +128,10 @@ likely about follows: the last one without a result."
          (terminal (and pid (todo-write-terminal-name pid)))
          (machine (plist-get agent :machine)))
     (cond (buffer (format "the buffer %s" (buffer-name buffer)))
-          (pane (format "the tmux pane %s" (todo-write-row-line pane)))
+          (pane (format "the tmux pane %s" (todo-write-text-line pane)))
           (terminal (format "the terminal %s" terminal))
           (pid (format "process %d" pid))
-          (machine (format "a terminal of %s" (todo-write-row-line machine))))))
+          (machine (format "a terminal of %s" (todo-write-text-line machine))))))
 
 (defun todo-write-attention-visit (agent)
   "Go to the buffer or the tmux pane of AGENT.
@@ -155,7 +155,7 @@ That is to a buffer of this Emacs, or to a pane of tmux."
          (pid (todo-write-agents-pid thread)))
     (if-let* ((pane (and pid (todo-write-terminal-select-pane pid))))
         (message "%s is in the tmux pane %s, which its terminal shows now"
-                 (todo-write-agent-name agent) (todo-write-row-line pane))
+                 (todo-write-agent-name agent) (todo-write-text-line pane))
       (let* ((pane (and pid (todo-write-terminal-tmux-pane pid)))
              (folder (todo-write-agent-path agent))
              (machine (plist-get agent :machine)))
@@ -163,9 +163,9 @@ That is to a buffer of this Emacs, or to a pane of tmux."
         (todo-write-show thread t)
         (message "%s"
                  (concat (todo-write-agent-name agent) " has no buffer in this Emacs"
-                         (and machine (concat "; it is on " (todo-write-row-line machine)))
+                         (and machine (concat "; it is on " (todo-write-text-line machine)))
                          (and pid (format "; process %d" pid))
-                         (and pane (format ", tmux pane %s" (todo-write-row-line pane)))
+                         (and pane (format ", tmux pane %s" (todo-write-text-line pane)))
                          (and folder (concat " in " folder))))))))
 
 (defun todo-write-attention-agent-of (thread)

@@ -19,13 +19,13 @@
 (defun todo-write-bookmark-find (key)
   "Load the thread KEY, or signal a `user-error' if it is gone."
   (unless (todo-write-restore key)
-    (user-error "There is no longer a plan of %s" (todo-write-row-plain key))))
+    (user-error "There is no longer a plan of %s" (todo-write-text-plain key))))
 
 (defun todo-write-bookmark-record ()
   "Return a bookmark of the plan in this buffer.
 Signal a `user-error' if the buffer shows no plan."
   (let ((key (or todo-write-view-thread (user-error "There is no plan here yet"))))
-    `(,(todo-write-row-plain (or (plist-get (todo-write-summary key) :title) key))
+    `(,(todo-write-text-plain (or (plist-get (todo-write-summary key) :title) key))
       (thread . ,key)
       (item . ,(get-text-property (point) 'todo-write-id))
       (handler . todo-write-bookmark-jump))))

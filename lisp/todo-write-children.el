@@ -61,7 +61,7 @@ WIDTH and DEPTH are as in `todo-write-children-insert'."
             (concat (make-string (* depth todo-write-children--indent) ?\s)
                     (propertize (todo-write-text-shape 'child) 'face 'todo-write-detail)
                     " "
-                    (propertize (todo-write-row-plain (todo-write-plan-name
+                    (propertize (todo-write-text-plain (todo-write-plan-name
                                                       key (plist-get summary :title)))
                                 'face 'todo-write-child))
             (propertize (todo-write-row-progress summary)

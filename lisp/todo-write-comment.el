@@ -132,7 +132,7 @@ gets the name of the file, the number of the line, and the lines, too; see
           (string-replace
            "%" "%%"
            (format " Comment on %s · C-c C-c sends it, C-c C-k cancels"
-                   (todo-write-row-line
+                   (todo-write-text-line
                     (concat (todo-write-sums-relative
                              (plist-get plist :path)
                              (plist-get (todo-write-about (car about)) :project))

@@ -257,7 +257,7 @@ read MACHINE if there are several."
   (when-let* (((eq 'connection (plist-get message :kind)))
               (link (todo-write-machines-link-to (plist-get message :machine))))
     (if (plist-get message :reason)
-        (todo-write-connect--lose link (todo-write-row-line (plist-get message :reason) 400)
+        (todo-write-connect--lose link (todo-write-text-line (plist-get message :reason) 400)
                                   (plist-get message :missing))
       (todo-write-connect--made link (plist-get message :note)))))
 
@@ -275,7 +275,7 @@ read MACHINE if there are several."
     (message "Connected to %s%s%s" name
              (if todo-write-socket-wanted ""
                "; calls of agents there reach this Emacs while `todo-write-mcp-mode' is on")
-             (if note (concat "; " (todo-write-row-line note 200)) ""))))
+             (if note (concat "; " (todo-write-text-line note 200)) ""))))
 
 (defun todo-write-connect--lose (link reason missing)
   "Note that LINK was lost or not made, for REASON.

@@ -104,22 +104,22 @@ further lines are indented.  A paragraph with the property
   "Return the properties of ITEM of THREAD, a list of strings.
 These are its text, unless the row shows it, its priority, its owner and
 its blockers."
-  (let* ((content (todo-write-row-plain (plist-get item :content)))
+  (let* ((content (todo-write-text-plain (plist-get item :content)))
          (priority (plist-get item :priority))
          (owner (plist-get item :owner))
          (blockers (todo-write-detail--blockers thread item)))
     (delq nil
           (list (unless (equal content todo-write-detail--shown)
                   (propertize content 'face 'default))
-                (when priority (format "Priority: %s" (todo-write-row-plain priority)))
-                (when owner (concat "Owner: " (todo-write-row-plain owner)))
+                (when priority (format "Priority: %s" (todo-write-text-plain priority)))
+                (when owner (concat "Owner: " (todo-write-text-plain owner)))
                 (when blockers (concat "After: " blockers))))))
 
 (defun todo-write-detail--blockers (thread item)
   "Return the contents of the items of THREAD that ITEM waits for, or nil."
   (when-let* ((blockers (delq nil (mapcar (lambda (id) (todo-write-item thread id))
                                           (plist-get item :blockedBy)))))
-    (mapconcat (lambda (blocker) (todo-write-row-plain (plist-get blocker :content)))
+    (mapconcat (lambda (blocker) (todo-write-text-plain (plist-get blocker :content)))
                blockers "; ")))
 
 ;;; Its history
@@ -211,12 +211,12 @@ change is shown only if the content is unchanged."
         (:activeForm (when (equal (plist-get previous :content) (plist-get item :content))
                        (concat mark "active form: " (todo-write-detail--reworded old new))))
         (_ (format "%s%s %s" mark (substring (symbol-name key) 1)
-                   (todo-write-row-plain (or new "none"))))))))
+                   (todo-write-text-plain (or new "none"))))))))
 
 (defun todo-write-detail--reworded (old new)
   "Return the words of both OLD and NEW, texts of a task, with changes marked."
-  (todo-write-words-string (todo-write-words-diff (todo-write-row-plain old)
-                                                  (todo-write-row-plain new))
+  (todo-write-words-string (todo-write-words-diff (todo-write-text-plain old)
+                                                  (todo-write-text-plain new))
                            '(same removed added)))
 
 (defun todo-write-detail-mark (type)

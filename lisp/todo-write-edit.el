@@ -85,7 +85,7 @@ Signal a `user-error' if there are no rows, or if some are folded."
 
 (defun todo-write-edit--name (item)
   "Return the text of ITEM in a message."
-  (todo-write-row-line (plist-get item :content) 40))
+  (todo-write-text-line (plist-get item :content) 40))
 
 (defun todo-write-edit--position (thread id)
   "Return the position of the task ID in the list of THREAD, from 0, or nil."
@@ -263,11 +263,11 @@ Before the first write of the agent, ask."
          (item (and changes (or (plist-get (car changes) :item)
                                 (plist-get (car changes) :previousItem)
                                 (todo-write-item thread (plist-get (car changes) :itemId)))))
-         (name (todo-write-row-line (or (plist-get item :content) "") 40)))
+         (name (todo-write-text-line (or (plist-get item :content) "") 40)))
     (pcase (plist-get revision :operation)
       ("add" (format "adding “%s”" name))
       ("rename" (format "renaming to “%s”" name))
-      ("status" (format "“%s” %s" name (todo-write-row-line (plist-get item :status))))
+      ("status" (format "“%s” %s" name (todo-write-text-line (plist-get item :status))))
       ("move" (format "moving “%s”" name))
       ("delete" (format "deleting “%s”" name))
       ("undo" (concat "the undo of " (todo-write-edit--undone thread revision)))
@@ -280,7 +280,7 @@ That is the revision after the one that it restored."
   (let ((undone (seq-find (lambda (revision)
                             (> (plist-get revision :revision) (plist-get undo :restores)))
                           (todo-write-revisions thread))))
-    (todo-write-row-line (todo-write-edit--description thread undone) 60)))
+    (todo-write-text-line (todo-write-edit--description thread undone) 60)))
 
 (defun todo-write-edit--counts (changes)
   "Return the numbers of CHANGES, a list, by their kind, as a string."

@@ -82,7 +82,7 @@ or nil."
                     ("pullRequest" (list "pull request" (and (natnump number) (format "#%d" number))
                                          (or action "created"))))))
       (when words
-        (cons (todo-write-row-line (string-join (delq nil words) " ") 400)
+        (cons (todo-write-text-line (string-join (delq nil words) " ") 400)
               (todo-write-effect--address (text :url)))))))
 
 (defun todo-write-effect--address (url)
@@ -118,7 +118,7 @@ RESULT is an observation or nil."
                   ("auto" "auto mode refused it")
                   ("noAnswer" "auto mode could not check it"))))
     (when words
-      (todo-write-row-line (if (stringp reason) (concat words ": " reason) words) 200))))
+      (todo-write-text-line (if (stringp reason) (concat words ": " reason) words) 200))))
 
 (defun todo-write-effect-rule (thread call)
   "Return the rule that allows CALL in the settings of THREAD's agent.

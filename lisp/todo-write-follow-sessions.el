@@ -136,8 +136,8 @@ This asks for links, so nothing but a command about PROJECT calls it."
       (clrhash todo-write-follow-sessions--skipped))
     (puthash file reason todo-write-follow-sessions--skipped)
     (message "todo-write skips %s: %s"
-             (todo-write-row-line (todo-write-follow-sessions-shown file))
-             (todo-write-row-line reason))
+             (todo-write-text-line (todo-write-follow-sessions-shown file))
+             (todo-write-text-line reason))
     nil))
 
 (defun todo-write-follow-sessions-shown (file)
@@ -149,7 +149,7 @@ This asks for links, so nothing but a command about PROJECT calls it."
   "Say that the folder ROOT does not answer, or does again if OVER is non-nil."
   (message (if over "%s answers again: todo-write goes on with what is there"
              "%s does not answer: todo-write waits for it, and goes on with all else")
-           (todo-write-row-line (todo-write-follow-sessions-shown root))))
+           (todo-write-text-line (todo-write-follow-sessions-shown root))))
 
 (defun todo-write-follow-sessions-say-broken (root)
   "Warn that what read the folder ROOT failed."
@@ -219,14 +219,14 @@ NOTE has the working directory, the agent and what its process says."
   (let ((process (todo-write-follow-sessions-process-in file))
         (machine (todo-write-machines-of file))
         (folder (plist-get head :folder)))
-    (list (todo-write-row-line (or (plist-get head :title) "(nothing asked yet)") 100)
+    (list (todo-write-text-line (or (plist-get head :title) "(nothing asked yet)") 100)
           file time
           (string-join
            (delq nil (list machine
                            (and folder
                                 ;; A remote name must not open a connection.
                                 (let (file-name-handler-alist)
-                                  (todo-write-row-line (abbreviate-file-name folder))))
+                                  (todo-write-text-line (abbreviate-file-name folder))))
                            (todo-write-agents-label (plist-get head :host))
                            (todo-write-follow-sessions--status process)))
            "  "))))
@@ -239,7 +239,7 @@ NOTE has the working directory, the agent and what its process says."
       ("shell" "idle, 1 in background")
       ((and status (or "waiting" "idle"))
        (let ((reason (and (equal status "waiting") (plist-get process :waitingFor))))
-         (if (stringp reason) (concat status ": " (todo-write-row-line reason)) status)))
+         (if (stringp reason) (concat status ": " (todo-write-text-line reason)) status)))
       (_ (and process "unknown")))))
 
 (defun todo-write-follow-sessions-choices (found)
@@ -258,7 +258,7 @@ CHOICES are as from `todo-write-follow-sessions-describe', the best first."
   (let (table)
     (pcase-dolist (`(,title ,file . ,more) (delq nil choices))
       (when (assoc title table)
-        (setq title (format "%s <%s>" title (todo-write-row-line (file-name-base file)))))
+        (setq title (format "%s <%s>" title (todo-write-text-line (file-name-base file)))))
       (push `(,title ,file . ,more) table))
     (setq table (nreverse table))
     (nth 1 (assoc (completing-read

@@ -108,7 +108,7 @@ If it is open in FOOTER, its story follows."
                            (todo-write-plan-row-work thread id))
     (todo-write-row-make-button start (point) 'todo-write-part
                                  (todo-write-text-help
-                                  (todo-write-row-plain (plist-get item :content)))
+                                  (todo-write-text-plain (plist-get item :content)))
                                  'todo-write-toggle id 'todo-write-part id)
     (when (member id (todo-write-footer--parts-open footer))
       (todo-write-footer--insert-story id footer thread width))))
@@ -200,10 +200,10 @@ PARTS are its figures, and COLUMNS as from `todo-write-footer--columns'."
   (let ((prompt (plist-get heading :prompt))
         (said (plist-get heading :said)))
     (if (null prompt) "Before the first prompt"
-      (concat (todo-write-text-shape 'quote) (todo-write-row-line prompt)
+      (concat (todo-write-text-shape 'quote) (todo-write-text-line prompt)
               (todo-write-text-shape 'unquote)
               (and said (format " %s %s" (todo-write-text-shape 'dot)
-                                (todo-write-story-unmark (todo-write-row-line said))))))))
+                                (todo-write-story-unmark (todo-write-text-line said))))))))
 
 (defun todo-write-footer--figures (heading running above)
   "Return the figures of HEADING, of a turn that may be RUNNING.
@@ -220,7 +220,7 @@ the turn above began, or nil; a date that both have is left out."
                   (pcase (plist-get heading :commits)
                     (0 nil)
                     (1 (concat "committed "
-                               (todo-write-row-line (or (plist-get heading :commit) "") 12)))
+                               (todo-write-text-line (or (plist-get heading :commit) "") 12)))
                     (count (todo-write-text-count count "commit")))
                   (pcase (plist-get heading :ending)
                     ('denied "denied")

@@ -191,8 +191,8 @@ A thousand sessions may begin at once: the others are looked at later."
 UNNAMED stands for an agent without a name."
   (let ((title (plist-get (todo-write-summary thread) :title))
         (agent (plist-get (todo-write-about thread) :agent)))
-    (concat (if agent (capitalize (todo-write-row-line agent 20)) unnamed)
-            (if title (format " (%s)" (todo-write-row-line title 30)) ""))))
+    (concat (if agent (capitalize (todo-write-text-line agent 20)) unnamed)
+            (if title (format " (%s)" (todo-write-text-line title 30)) ""))))
 
 (defun todo-write-hands--words (thread path other whole)
   "Return that the agent of THREAD changed PATH, which OTHER edits.

@@ -146,7 +146,7 @@ BASE is the number of a revision, by default the one before."
          (source (plist-get revision :source))
          (origin (list (if (equal (plist-get revision :author) "user") "you" "agent")
                        (plist-get revision :operation)
-                       (and source (todo-write-row-plain source))
+                       (and source (todo-write-text-plain source))
                        (todo-write-text-clock (plist-get revision :timestamp))))
          (completed (seq-count (lambda (item) (equal (plist-get item :status) "completed"))
                                items))
@@ -154,7 +154,7 @@ BASE is the number of a revision, by default the one before."
          (bar (min 20 (/ width 4))))
     (concat
      (todo-write-row-fit
-      (concat " " (propertize (todo-write-row-plain (or title "Plan"))
+      (concat " " (propertize (todo-write-text-plain (or title "Plan"))
                               'face 'todo-write-title))
       (propertize (if todo-write-history--base
                       (format "from revision %d to %d" todo-write-history--base
@@ -182,8 +182,8 @@ CHANGES are the plists of the changes that the revision made to it."
          (face (todo-write-row-face kind))
          (previous (or (seq-some (lambda (change) (plist-get change :previousItem)) changes)
                        item))
-         (text (todo-write-row-plain (plist-get item :content)))
-         (was (todo-write-row-plain (plist-get previous :content)))
+         (text (todo-write-text-plain (plist-get item :content)))
+         (was (todo-write-text-plain (plist-get previous :content)))
          (steps (unless (equal was text) (todo-write-words-diff was text)))
          (start (point)))
     (insert (todo-write-row-fit
@@ -293,7 +293,7 @@ of `todo-write-show'."
           (vector (list "Time" (todo-write-page-column-width "Time" tabulated-list-entries 0))
                   '("Who" 5) '("Rev" 4 nil :right-align t) '("What changed" 0))
           mode-line-process
-          (list " " (string-replace "%" "%%" (todo-write-row-line
+          (list " " (string-replace "%" "%%" (todo-write-text-line
                                               (or (plist-get (todo-write-summary
                                                               todo-write-view-thread)
                                                              :title)
@@ -387,7 +387,7 @@ New tasks are counted; other changes show the task."
     (concat (if (equal type "status_changed")
                 (todo-write-detail-shape item)
               (todo-write-detail-mark type))
-            " " (todo-write-row-plain (or (plist-get item :content) "")))))
+            " " (todo-write-text-plain (or (plist-get item :content) "")))))
 
 (defun todo-write-history--revision-at-point ()
   "Return the number of the revision at point, or t on the line for more."

@@ -88,7 +88,7 @@ is the word.  `ended' is a turn that left tasks open.")
     ;; The column has room for the first word of "Claude Code".
     (if (assoc name todo-write-agents-programs)
         (car (split-string (todo-write-agents-label name)))
-      (todo-write-row-line name))))
+      (todo-write-text-line name))))
 
 (defun todo-write-list-cells-title (agent others)
   "Return the title of AGENT.
@@ -108,9 +108,9 @@ it, or a short id if the branches are equal or unknown."
                                                    (todo-write-places-branch
                                                     (plist-get other :project)))
                                                  alike)))
-                      (todo-write-row-line
+                      (todo-write-text-line
                        (car (last (split-string (plist-get agent :thread) ":"))) 7))
-                     (t (todo-write-row-line branch 16)))))
+                     (t (todo-write-text-line branch 16)))))
     (concat mark (and alike " ") (todo-write-agent-label agent))))
 
 (defun todo-write-list-cells-alike (agent others)
@@ -166,7 +166,7 @@ That is for one that sends no plan; SUMMARY is that of its plan."
              (plist-get agent :activity))
     (when-let* ((heading (cadr (todo-write-turns-headings (plist-get agent :thread) 1)))
                 (prompt (plist-get heading :prompt)))
-      (concat (todo-write-text-shape 'quote) (todo-write-row-line prompt 200)
+      (concat (todo-write-text-shape 'quote) (todo-write-text-line prompt 200)
               (todo-write-text-shape 'unquote)))))
 
 (defun todo-write-list-cells--refused (agent)

@@ -54,7 +54,7 @@ A title is plain text; where two are alike, the key or a number follows."
   (let (titled)
     (dolist (agent agents)
       (let* ((key (plist-get agent :thread))
-             (title (todo-write-row-line
+             (title (todo-write-text-line
                      (or (plist-get agent :title)
                          (plist-get (todo-write-summary key) :title)
                          (todo-write-agent-label agent))
@@ -62,7 +62,7 @@ A title is plain text; where two are alike, the key or a number follows."
              (unique title) (number 1))
         (while (assoc unique titled)
           (setq unique (format "%s <%s>" title
-                               (if (= number 1) (todo-write-row-line key 60) number))
+                               (if (= number 1) (todo-write-text-line key 60) number))
                 number (1+ number)))
         (push (cons (propertize unique 'todo-write-key key) agent) titled)))
     (nreverse titled)))
@@ -103,7 +103,7 @@ The value is as for `affixation-function'."
                             (concat " " ending)))
                   (todo-write-list-cells-program agent)
                   (todo-write-list-cells-age agent)
-                  (todo-write-row-line (or (todo-write-agent-place agent) ""))))))
+                  (todo-write-text-line (or (todo-write-agent-place agent) ""))))))
 
 ;;; Embark
 

@@ -105,14 +105,14 @@ File names are relative to PROJECT."
               ("Type" (todo-write-log--type (plist-get observation :type)))
               ("Phase" (format "%s" (or (plist-get metadata :phase) "")))
               ("Task" (todo-write-text-helped
-                       (todo-write-row-line
+                       (todo-write-text-line
                         (or (plist-get metadata :stepDescription)
                             (todo-write-log--task (plist-get observation :parentId))
                             ""))))
               (_ (todo-write-text-helped
                   (if (todo-write-story-runs-commands-p (and (stringp name) name))
                       (todo-write-text-command text 300)
-                    (todo-write-row-line text 300))))))))))
+                    (todo-write-text-line text 300))))))))))
 
 (defun todo-write-log--before-p (entry other)
   "Return non-nil if ENTRY, a row, was recorded before OTHER."
@@ -271,7 +271,7 @@ Signal a `user-error' if there is no thread."
   "Show only observations of the item ID; those of all items if it is nil."
   (interactive
    (let ((items (mapcar (lambda (item)
-                          (cons (todo-write-row-line (plist-get item :content))
+                          (cons (todo-write-text-line (plist-get item :content))
                                 (plist-get item :id)))
                         (todo-write-items (todo-write-log--thread)))))
      (list (cdr (assoc (completing-read "Only task (empty for all): " items nil t) items))))
@@ -299,7 +299,7 @@ Signal a `user-error' if there is no thread."
     (with-current-buffer (get-buffer-create "*todo-write-observation*")
       (let ((inhibit-read-only t))
         (erase-buffer)
-        (insert (todo-write-row-plain-lines
+        (insert (todo-write-text-plain-lines
                  (if (stringp content) content
                    (todo-write-row-string
                      (insert (todo-write-to-json observation))
@@ -310,7 +310,7 @@ Signal a `user-error' if there is no thread."
       (setq header-line-format
             (string-replace
              "%" "%%" (format " %s  %s" (plist-get observation :type)
-                              (todo-write-row-line
+                              (todo-write-text-line
                                (plist-get observation :title)))))
       (display-buffer (current-buffer)))))
 

@@ -274,7 +274,7 @@ Point and windows stay in their sections."
                             (pcase-dolist (`(,title ,text) todo-write-mcp-setup--sections)
                               (todo-write-mcp-setup--insert title text))
                             (if page (todo-write-mcp-setup--insert-page page)
-                              (insert (todo-write-row-plain-lines text) "\n"))))))
+                              (insert (todo-write-text-plain-lines text) "\n"))))))
 
 (defun todo-write-mcp-setup--section-at (position &optional _start)
   "Return the title of the section at POSITION, or nil."
@@ -315,11 +315,11 @@ Point and windows stay in their sections."
 (defun todo-write-mcp-setup--insert (title text &optional buttons)
   "Insert the section TITLE with TEXT and BUTTONS, an alist (LABEL . FUNCTION)."
   (let ((start (point)))
-    (insert (propertize (todo-write-row-plain title) 'face 'bold) "\n\n")
+    (insert (propertize (todo-write-text-plain title) 'face 'bold) "\n\n")
     (unless (string-empty-p text)
-      (insert (todo-write-row-plain-lines text) "\n\n"))
+      (insert (todo-write-text-plain-lines text) "\n\n"))
     (pcase-dolist (`(,label . ,press) buttons)
-      (insert-text-button (format "[%s]" (todo-write-row-plain label))
+      (insert-text-button (format "[%s]" (todo-write-text-plain label))
                           'follow-link t 'help-echo nil
                           'action (lambda (_) (funcall press)))
       (insert "\n\n"))

@@ -390,7 +390,7 @@ that resembles TASK, else below the item in progress."
                 (todo-write-mcp--take-up program thread))
         (todo-write-mcp--set-activity thread message)
         (when-let* ((title (plist-get message :title)))
-          (todo-write-program-set-title thread (todo-write-row-line title 200))))))))
+          (todo-write-program-set-title thread (todo-write-text-line title 200))))))))
 
 (defun todo-write-mcp--take-up (program thread)
   "Let PROGRAM serve THREAD if there is a plan of that key."
@@ -407,7 +407,7 @@ that resembles TASK, else below the item in progress."
     (pcase word
       ((or "suspended" "idle") (todo-write-mcp--report thread word))
       ((or "working" "waiting" "failed")
-       (todo-write-mcp--report thread word (and reason (todo-write-row-line reason 200))))
+       (todo-write-mcp--report thread word (and reason (todo-write-text-line reason 200))))
       (_ (todo-write-mcp--report thread "unknown")))))
 
 ;;; Ends of programs and sessions

@@ -349,7 +349,7 @@ AFTER are texts to add, which do not count for WIDTH."
          (items (todo-write-items thread))
          (shown (todo-write-row-excerpt items todo-write-mode-line-help-lines)))
     (todo-write-row-string
-      (insert (todo-write-row-plain (todo-write-plan-name
+      (insert (todo-write-text-plain (todo-write-plan-name
                                     thread (plist-get summary :title) "Plan"))
               "\n")
       (seq-doseq (item shown)

@@ -47,7 +47,7 @@ See `todo-write-permission-readers'."
          :title ,(cond ((null what) permission)
                        ((eq format 'shell)
                         (concat permission ": " (todo-write-text-command what 200)))
-                       (t (concat permission ": " (todo-write-row-line what 200))))
+                       (t (concat permission ": " (todo-write-text-line what 200))))
          ;; A later version may ask for more.
          :detail ,(concat detail (unless excess
                                    (apply #'todo-write-request-fields input

@@ -44,10 +44,10 @@ notes, targets, and dates: an agenda evaluates <%%(FORM)>."
 (defun todo-write-org-plain (text)
   "Return TEXT, an agent's, without active Org syntax.
 A zero-width space, Org's escape character, breaks such syntax.  TEXT
-cannot contain one: `todo-write-row-plain' shows it as an escape."
+cannot contain one: `todo-write-text-plain' shows it as an escape."
   (let ((active (todo-write-org--active)))
     (with-temp-buffer
-      (insert (todo-write-row-plain text))
+      (insert (todo-write-text-plain text))
       (goto-char (point-min))
       (while (re-search-forward active nil t)
         ;; Another match may begin after the first character.
@@ -63,7 +63,7 @@ oldest first, each with what came of it; or `tasks', the same without the
 prompts.  The tasks that a task waits for and its owner stand at its end,
 in parentheses."
   (let* ((markdown (memq format '(markdown work tasks)))
-         (plain (if markdown #'todo-write-row-plain #'todo-write-org-plain))
+         (plain (if markdown #'todo-write-text-plain #'todo-write-org-plain))
          (items (todo-write-items thread))
          (turns (and (eq format 'work) (todo-write-turns thread))))
     (concat
@@ -99,14 +99,14 @@ TURN is an element of `todo-write-turns'."
      (format "- %s\n"
              (string-join
               (delq nil
-                    (list (if prompt (concat "“" (todo-write-row-line prompt 200) "”")
+                    (list (if prompt (concat "“" (todo-write-text-line prompt 200) "”")
                             "Before the first prompt")
                           (format-time-string "%F %R" (/ (plist-get turn :began) 1000))
                           (and (> items 0) (todo-write-text-count items "task"))
                           (and commits
                                (concat "committed "
                                        (mapconcat (lambda (commit)
-                                                    (todo-write-row-line (plist-get commit :id) 12))
+                                                    (todo-write-text-line (plist-get commit :id) 12))
                                                   commits ", ")))))
               ", "))
      (todo-write-org--work thread (cons 'turn number)))))
@@ -121,7 +121,7 @@ ID is as in `todo-write-work'."
     (concat
      (mapconcat (lambda (file)
                   (format "  - `%s` +%d −%d%s\n"
-                          (string-replace "`" "'" (todo-write-row-plain
+                          (string-replace "`" "'" (todo-write-text-plain
                                                    (todo-write-sums-relative
                                                     (plist-get file :path) project)))
                           (plist-get file :added) (plist-get file :removed)
@@ -151,7 +151,7 @@ of the agent's settings."
                                                (todo-write-story-entry-call refused))))
              (kill-new rule)
              (message "Copied the rule that allows it, unless another one forbids it: %s"
-                      (todo-write-row-line rule))))
+                      (todo-write-text-line rule))))
           ((and (= total 0) (or (not (eq format 'work)) (null (todo-write-turns thread))))
            (user-error "The list is empty"))
           (t

@@ -339,7 +339,7 @@ auto mode has refused the call, or nil for a dialog."
   "Return REQUEST for a call that auto mode has refused for REASON."
   (let* ((shell (eq 'shell (plist-get request :format)))
          (words (concat (if shell "\n# " "\n") "Auto mode refused it: "
-                        (todo-write-row-line reason 500)))
+                        (todo-write-text-line reason 500)))
          (detail (plist-get request :detail)))
     `( :title ,(concat "auto mode refused: "
                        (string-remove-prefix (if shell "Bash: " "") (plist-get request :title)))
@@ -409,10 +409,10 @@ The terminal answers it."
                 (list :title (concat "Shell: " (todo-write-text-command command 200))
                       :detail command :format 'shell))
                ((and (stringp diff) (stringp file))
-                (list :title (concat "Edit: " (todo-write-row-line file 200))
+                (list :title (concat "Edit: " (todo-write-text-line file 200))
                       :detail diff
                       :format (if (todo-write-json-get input "isTooLarge") 'text 'diff)))
-               (t (list :title (todo-write-row-line
+               (t (list :title (todo-write-text-line
                                 (or (seq-find (lambda (text) (and (stringp text)
                                                                   (not (string-blank-p text))))
                                               (list (todo-write-json-get details "title")
@@ -436,7 +436,7 @@ are as in `todo-write-permission--request'."
       `( ,@excess :kind permission
          :title ,(cond ((null what) tool)
                        ((eq format 'shell) (concat tool ": " (todo-write-text-command what 200)))
-                       (t (concat tool ": " (todo-write-row-line what 200))))
+                       (t (concat tool ": " (todo-write-text-line what 200))))
          :detail ,detail :format ,format
          :options ((:label "Yes" :value (:behavior "allow") :kind allow)
                    ,@(todo-write-permission--always suggestions)
@@ -455,7 +455,7 @@ INPUT is the whole question."
   (cond
    ((todo-write-json-get input "elsewhere")
     (let ((words (todo-write-json-string given "question")))
-      (list :kind 'permission :title (todo-write-row-line words 200) :detail words)))
+      (list :kind 'permission :title (todo-write-text-line words 200) :detail words)))
    ;; A question of Codex can be answered, but not refused.
    ((equal tool "AskUserQuestion")
     `(:options nil ,@(todo-write-permission-question given "multiSelect")))
@@ -466,7 +466,7 @@ INPUT is the whole question."
                        (list (todo-write-text-command command 200) 'shell
                              (concat command
                                      (todo-write-request-fields given "\n# " "command"))))
-                   (list (todo-write-row-line (todo-write-json-string given "file_path") 200)
+                   (list (todo-write-text-line (todo-write-json-string given "file_path") 200)
                          'diff
                          (concat (todo-write-json-string given "diff")
                                  (todo-write-request-fields given "\n" "diff" "file_path"))))))

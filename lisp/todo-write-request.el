@@ -212,7 +212,7 @@ field.  Any other value than an object or null is one text, as JSON."
   (let ((fields (todo-write-json-fields object)))
     (if (or fields (memq object '(nil :null)) (hash-table-p object))
         (mapconcat (pcase-lambda (`(,name . ,value))
-                     (concat before (todo-write-row-line name) ": "
+                     (concat before (todo-write-text-line name) ": "
                              (if (and (stringp value) (equal before "\n"))
                                  (string-replace "\n" "\n    " value)
                                (todo-write-request-json value))))
@@ -230,7 +230,7 @@ the diff has all of both, and says so."
      (string-join
       (cl-loop for (file old new) in changes
                for rest = hunks then (cdr rest)
-               for name = (todo-write-row-line file)
+               for name = (todo-write-text-line file)
                collect (string-trim-right
                         (format "--- %s\n+++ %s\n%s" name name
                                 (if hunks (car rest)

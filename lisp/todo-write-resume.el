@@ -97,7 +97,7 @@ buffer or of the current project."
     (when (todo-write-resume--runs-p thread)
       (user-error "This session still runs; o goes there"))
     (when (y-or-n-p (format "%s in %s? " (car way)
-                            (todo-write-row-line (abbreviate-file-name default-directory))))
+                            (todo-write-text-line (abbreviate-file-name default-directory))))
       (apply (cdr way)))))
 
 (provide 'todo-write-resume)

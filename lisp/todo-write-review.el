@@ -199,7 +199,7 @@ Return it as a `todo-write-review--file'."
      thread path
      (if (equal patch "")
          (format "# %s: changed and changed back\n"
-                 (todo-write-row-line (todo-write-sums-relative path project)))
+                 (todo-write-text-line (todo-write-sums-relative path project)))
        patch))
     (put-text-property start (point) 'todo-write-comment-items (plist-get file :items))
     (let ((made (todo-write-review--make-file :path path :changes (plist-get file :changes)
@@ -230,7 +230,7 @@ Return it as a `todo-write-review--file'."
 
 (defun todo-write-review--name (file)
   "Return the name of FILE for a message."
-  (todo-write-row-line (todo-write-sums-relative
+  (todo-write-text-line (todo-write-sums-relative
                         (todo-write-review--file-path file)
                         (plist-get (todo-write-about todo-write-view-thread) :project))))
 
@@ -296,7 +296,7 @@ buffer shows is marked, not what the agent has changed since."
 
 (defun todo-write-review--code (text)
   "Return TEXT as one line of code in Markdown."
-  (format "`%s`" (string-replace "`" "'" (todo-write-row-line text))))
+  (format "`%s`" (string-replace "`" "'" (todo-write-text-line text))))
 
 (defun todo-write-review--patch-lines (patch)
   "Return the numbers of lines that PATCH adds and removes, a cons."
@@ -324,14 +324,14 @@ buffer shows is marked, not what the agent has changed since."
   "Return the commits of TURN, a plist as from `todo-write-turns', in Markdown."
   (mapcar (lambda (commit)
             (format "- %s %s" (todo-write-review--code (plist-get commit :id))
-                    (todo-write-row-line (or (plist-get commit :title) ""))))
+                    (todo-write-text-line (or (plist-get commit :title) ""))))
           (plist-get turn :commits)))
 
 (defun todo-write-review--prompt-line (turn)
   "Return TURN, a plist as from `todo-write-turns', as an item in Markdown, or nil."
   (when-let* ((prompt (plist-get turn :prompt)))
     (let ((work (plist-get turn :work)))
-      (format "- %s%s" (todo-write-row-line prompt 200)
+      (format "- %s%s" (todo-write-text-line prompt 200)
               (if-let* ((lines (todo-write-row-lines (plist-get work :added)
                                                      (plist-get work :removed))))
                   (concat " " lines) "")))))
@@ -362,7 +362,7 @@ Those count that are among the observations in memory."
                                  (if line (format ":%d" line) "")))
                         ": ")
               "")
-            (todo-write-row-line (plist-get comment :text)))))
+            (todo-write-text-line (plist-get comment :text)))))
 
 (defun todo-write-review--markdown ()
   "Return this review as Markdown."
@@ -370,7 +370,7 @@ Those count that are among the observations in memory."
          (project (plist-get (todo-write-about thread) :project))
          (turns (todo-write-turns thread))
          (tasks (todo-write-check-list thread 'tasks))
-         (title (todo-write-row-line (or (plist-get (todo-write-summary thread) :title) "Review"))))
+         (title (todo-write-text-line (or (plist-get (todo-write-summary thread) :title) "Review"))))
     (concat
      "# " title "\n"
      (mapconcat

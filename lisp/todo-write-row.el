@@ -13,7 +13,7 @@
 ;;
 ;; Every state has its own shape, so that a plan reads well without colors, and
 ;; every shape has an ASCII fallback for terminals that cannot display it.  Text
-;; from agents passes through `todo-write-row-plain' before it is shown.
+;; from agents passes through `todo-write-text-plain' before it is shown.
 
 ;;; Code:
 
@@ -127,7 +127,7 @@ Non-nil PAUSED means that the agent is stopped."
 (defun todo-write-row-text (item kind)
   "Return the text of ITEM in a row of KIND, the active form if in progress."
   (let ((active (plist-get item :activeForm)))
-    (todo-write-row-plain (if (and active (memq kind '(in_progress paused)))
+    (todo-write-text-plain (if (and active (memq kind '(in_progress paused)))
                               active
                             (plist-get item :content)))))
 
@@ -224,7 +224,7 @@ note."
         (string-join (delq nil (list (and places
                                           (concat "after "
                                                   (mapconcat #'number-to-string places ", ")))
-                                     (and owner (concat "@" (todo-write-row-line owner 20)))
+                                     (and owner (concat "@" (todo-write-text-line owner 20)))
                                      yours))
                      "  ")))))
 
@@ -439,7 +439,7 @@ Tasks of the user that the agent cannot be told of are counted apart:
 (defun todo-write-row-file-name (path &optional width)
   "Return the last part of PATH, a file's name, as a line of WIDTH columns.
 The agent chose the name, so no file name handler may see it."
-  (todo-write-row-line (let (file-name-handler-alist) (file-name-nondirectory path)) width))
+  (todo-write-text-line (let (file-name-handler-alist) (file-name-nondirectory path)) width))
 
 (defun todo-write-row-progress-face (state)
   "Return the face of the `todo-write-row-progress' of a plan in STATE."
@@ -472,8 +472,8 @@ numbers and the bar are left out before the title is cut."
          (note (if (plist-get summary :unsaved)
                    (concat "not saved" (and note "; ") note)
                  note))
-         (note (if note (format "(%s)" (todo-write-row-line note 60)) ""))
-         (title (todo-write-row-plain (or (plist-get summary :title) title "Plan")))
+         (note (if note (format "(%s)" (todo-write-text-line note 60)) ""))
+         (title (todo-write-text-plain (or (plist-get summary :title) title "Plan")))
          (width (todo-write-row--near width (todo-write-text-width title)))
          (room (- width (todo-write-text-width progress) 3))
          (free (- room (todo-write-text-width title)
@@ -504,7 +504,7 @@ numbers and the bar are left out before the title is cut."
   (let ((tries (plist-get goal :tries))
         (reason (plist-get goal :reason))
         (state (plist-get goal :state)))
-    (todo-write-row-line
+    (todo-write-text-line
      (string-join
       (delq nil (list (concat "Goal: " (plist-get goal :text))
                       (and (> tries 0) (format "%d %s" tries (if (= tries 1) "try" "tries")))

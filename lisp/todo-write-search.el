@@ -147,8 +147,8 @@ Signal a `user-error' if TEXT is blank or nothing is found."
   "Return the entry of PLACE; what REGEXP matches is highlighted.
 TURNS is as from `todo-write-turns-all', or nil."
   (let* ((case-fold-search t)
-         (line (todo-write-row-line (plist-get place :line)))
-         (title (todo-write-row-line (plist-get place :title)))
+         (line (todo-write-text-line (plist-get place :line)))
+         (title (todo-write-text-line (plist-get place :title)))
          (from 0))
     (while (string-match regexp line from)
       (add-face-text-property (match-beginning 0) (match-end 0) 'match nil line)

@@ -370,7 +370,7 @@ the others."
           (plist-get message :process))))
       ('failed (display-warning 'todo-write
                                 (concat (and machine (concat machine ": "))
-                                        (todo-write-row-line (plist-get message :text) 400)))))))
+                                        (todo-write-text-line (plist-get message :text) 400)))))))
 
 (defun todo-write-socket--note-outdated (reason)
   "Tell the user, once, that a program must be set up again.

@@ -237,12 +237,12 @@ are relative to PROJECT."
         (excluded (todo-write-story-excluded observation " (" ")")))
     (pcase kind
       ((and 'call (guard (not (equal name ""))))
-       (todo-write-row-line (concat name " " text excluded) 400))
+       (todo-write-text-line (concat name " " text excluded) 400))
       ('command (todo-write-text-command
                  (concat (or (todo-write-effect-commands text) text) excluded) 400))
       ((or 'said 'thought)
-       (todo-write-story-unmark (todo-write-row-line (concat text excluded) 400)))
-      (_ (todo-write-row-line (concat text excluded) 400)))))
+       (todo-write-story-unmark (todo-write-text-line (concat text excluded) 400)))
+      (_ (todo-write-text-line (concat text excluded) 400)))))
 
 (defun todo-write-story-runs-commands-p (tool)
   "Return non-nil if TOOL, the name of a tool or nil, runs commands."
@@ -272,7 +272,7 @@ Return nil if it is."
        :key (plist-get observation :id)
        :kind 'wait
        :time (truncate since)
-       :made (todo-write-row-line
+       :made (todo-write-text-line
               (format "waited %s, %s: %s"
                       (todo-write-story--duration (max 0 (truncate (- end since))))
                       (todo-write-story--answer request)
@@ -286,7 +286,7 @@ Return nil if it is."
     (todo-write-story--make-entry
      :key (plist-get observation :id) :kind 'change
      :time (plist-get observation :timestamp)
-     :made (todo-write-row-line (concat text (todo-write-effect-told observation)) 400))))
+     :made (todo-write-text-line (concat text (todo-write-effect-told observation)) 400))))
 
 (defun todo-write-story--answer (request)
   "Return how REQUEST ended in words."
@@ -502,7 +502,7 @@ The reasons of failures need some room to the right."
       (when-let* ((output (and (memq (todo-write-story-outcome entry) '(failed refused))
                                (todo-write-story-output entry)))
                   (line (todo-write-failure-line output)))
-        (todo-write-row-line line 200))))
+        (todo-write-text-line line 200))))
 
 (defun todo-write-story--mark (entry)
   "Return the shape and the face of ENTRY, and its outcome in words, a list."
@@ -651,7 +651,7 @@ It belongs to BUTTON, the value of that property in the line of ENTRY."
                                      (eq (todo-write-story-entry-kind entry) 'command))
                              (list (todo-write-story-output entry)))))))
     (dolist (text texts)
-      (dolist (line (split-string (string-trim-right (todo-write-row-plain-lines text)) "\n"))
+      (dolist (line (split-string (string-trim-right (todo-write-text-plain-lines text)) "\n"))
         (insert (make-string todo-write-story--head ?\s) line "\n")))
     (todo-write-row-make-button start (point) 'todo-write-entry nil
                                 'todo-write-entry entry 'face 'todo-write-detail)
@@ -681,7 +681,7 @@ That it was added, begun and completed in order stands in the sums."
          (todo-write-story--make-entry
           :key (format "%d/%s/%d" number (car part) (cl-incf count))
           :kind 'task :time (todo-write-turns-event-time event) :shape kind :part part
-          :made (todo-write-row-line (plist-get item :content) 400)
+          :made (todo-write-text-line (plist-get item :content) 400)
           :end (cond ((eq kind 'removed)
                       (propertize (todo-write-detail-departure thread (car part))
                                   'face 'todo-write-time))

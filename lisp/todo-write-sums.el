@@ -103,7 +103,7 @@ that of TO not within a day.  Within a minute, return one time."
 (defun todo-write-sums--model (model)
   "Return MODEL, a name, without the parts that all such names have."
   (replace-regexp-in-string "\\`claude-\\|-20[0-9]\\{6\\}\\'" ""
-                            (todo-write-row-line model 40)))
+                            (todo-write-text-line model 40)))
 
 ;;; Lines
 
@@ -134,7 +134,7 @@ KEY names what shows all of them, if it is in OPEN."
                     (nthcdr todo-write-sums--most-files sorted)))
          (shown (if rest (seq-take sorted todo-write-sums--most-files) sorted))
          (paths (mapcar (lambda (file)
-                          (todo-write-row-line
+                          (todo-write-text-line
                            (todo-write-sums-relative (plist-get file :path) project)))
                         shown))
          (added (todo-write-sums--figures shown :added "+"))

@@ -5,7 +5,7 @@
 
 ;;; Commentary:
 
-;; Text from agents passes through `todo-write-row-plain' before it is shown: nothing in
+;; Text from agents passes through `todo-write-text-plain' before it is shown: nothing in
 ;; it is invisible, or changes how other text looks.  Here are also the shapes, which have
 ;; an ASCII fallback for terminals that cannot display them, widths, times and ages.
 ;; Nothing here knows about plans.
@@ -101,14 +101,14 @@ a joiner or non-joiner shapes the letters on both sides of it in scripts
 whose letters join, as Arabic and those of India.")
 
 (defconst todo-write-text--plain (concat todo-write-text-kept "\\|" todo-write-text-unseen)
-  "Regexp that matches what `todo-write-row-plain' may have to escape.
+  "Regexp that matches what `todo-write-text-plain' may have to escape.
 That is an unseen character, or a longer text that stays.")
 
 (defun todo-write-text-escape (char)
   "Return CHAR as an escape: U+202E is \\u202e."
   (format (if (> char #xffff) "\\U%08x" "\\u%04x") char))
 
-(defun todo-write-row-plain (string)
+(defun todo-write-text-plain (string)
   "Return STRING without properties and with escapes for unseen characters.
 These are control characters, bidirectional overrides, zero-width
 characters, other blanks and the like; U+202E becomes \\u202e."
@@ -136,9 +136,9 @@ They stay in the text, and other properties do not."
                            'display (todo-write-text-escape (aref text (1- start))) text)))
     text))
 
-(defun todo-write-row-plain-lines (string)
-  "Return STRING as `todo-write-row-plain' does, but keep newlines and tabs."
-  (replace-regexp-in-string "[^\n\t]+" #'todo-write-row-plain
+(defun todo-write-text-plain-lines (string)
+  "Return STRING as `todo-write-text-plain' does, but keep newlines and tabs."
+  (replace-regexp-in-string "[^\n\t]+" #'todo-write-text-plain
                             (substring-no-properties string) t t))
 
 (defun todo-write-text--start (string width)
@@ -148,19 +148,19 @@ WIDTH nil means all of it.  A text may be huge, and its line is short."
       string
     (concat (substring string 0 (* 8 width)) (todo-write-text-shape 'ellipsis))))
 
-(defun todo-write-row-line (string &optional width)
-  "Return STRING as `todo-write-row-plain' does, with single spaces.
+(defun todo-write-text-line (string &optional width)
+  "Return STRING as `todo-write-text-plain' does, with single spaces.
 Non-nil WIDTH truncates it to that number of columns."
-  (let ((line (todo-write-row-plain
+  (let ((line (todo-write-text-plain
                (string-trim (replace-regexp-in-string "[ \t\n\r\f]+" " "
                                                       (todo-write-text--start string width))))))
     (if width (todo-write-text-truncate line width) line)))
 
 (defun todo-write-text-command (command &optional width)
-  "Return COMMAND as `todo-write-row-line' does, with its line breaks marked.
+  "Return COMMAND as `todo-write-text-line' does, with its line breaks marked.
 COMMAND may be a script, whose lines are commands of their own.  WIDTH is
 as there."
-  (todo-write-row-line
+  (todo-write-text-line
    (replace-regexp-in-string "[ \t\r\f]*\n[ \t\n\r\f]*"
                              (concat " " (todo-write-text-shape 'newline) " ")
                              (string-trim (todo-write-text--start command width)) t t)
@@ -179,7 +179,7 @@ Emacs would replace key descriptions in it, as in documentation."
   "Return TEXT as a short line after LABEL, for `todo-write-set-activity'.
 If TEXT is not a string, return LABEL."
   (if (stringp text)
-      (todo-write-row-line (if label (concat label ": " text) text) 60)
+      (todo-write-text-line (if label (concat label ": " text) text) 60)
     label))
 
 (defsubst todo-write-text-width (string)
@@ -233,6 +233,11 @@ displayed in its place.  AT-START means that the beginning was truncated."
               parts)
         (setq start end)))
     (apply #'concat (nreverse parts))))
+
+;; The names of 0.2, which the manual promised.
+(define-obsolete-function-alias 'todo-write-row-plain #'todo-write-text-plain "0.3.0")
+(define-obsolete-function-alias 'todo-write-row-plain-lines #'todo-write-text-plain-lines "0.3.0")
+(define-obsolete-function-alias 'todo-write-row-line #'todo-write-text-line "0.3.0")
 
 ;;; Times
 

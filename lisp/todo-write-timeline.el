@@ -130,7 +130,7 @@ SPAN is the time span of all rows."
 SPAN is the time span of all rows."
   (let* ((item (plist-get row :item))
          (kind (plist-get row :kind))
-         (text (todo-write-row-plain (plist-get item :content)))
+         (text (todo-write-text-plain (plist-get item :content)))
          (bar (todo-write-timeline-bar row span columns))
          (start (point)))
     (when (and (display-graphic-p) (image-type-available-p 'svg))
@@ -208,7 +208,7 @@ begin at Y and are HEIGHT high."
          (width (max 40 todo-write-page-width))
          (longest (apply #'max 0 (mapcar (lambda (row)
                                            (todo-write-text-width
-                                            (todo-write-row-plain
+                                            (todo-write-text-plain
                                              (plist-get (plist-get row :item) :content))))
                                          rows)))
          (label (max 12 (min (/ width 3) (+ 4 longest))))
@@ -244,7 +244,7 @@ begin at Y and are HEIGHT high."
             "\n")
     (todo-write-row-make-button
      start (point) 'todo-write-button
-     (todo-write-text-help (concat (todo-write-row-line (plist-get turn :prompt))
+     (todo-write-text-help (concat (todo-write-text-line (plist-get turn :prompt))
                                    "\nRET, mouse-1: go to the prompt"))
      'todo-write-turn (plist-get turn :turn))))
 
@@ -304,7 +304,7 @@ Signal a `user-error' if no task has started."
          (gray "#888888")
          (y 50))
     (svg-rectangle svg 0 0 "100%" "100%" :fill "white")
-    (funcall write (todo-write-row-plain title) 10 22 black
+    (funcall write (todo-write-text-plain title) 10 22 black
              :font-weight "bold" :font-size 15)
     (funcall write (todo-write-text-clock (car span)) 300 40 gray)
     (funcall write (todo-write-text-clock (cdr span) (car span)) 830 40 gray :text-anchor "end")
@@ -313,7 +313,7 @@ Signal a `user-error' if no task has started."
              (lines (nth 1 (todo-write-timeline--work thread item))))
         (svg-line svg 300 (+ y 9) 830 (+ y 9) :stroke "#dddddd")
         (funcall write (todo-write-text-truncate
-                        (todo-write-row-plain (plist-get item :content))
+                        (todo-write-text-plain (plist-get item :content))
                         (if (equal lines "") 40 28))
                  10 (+ y 13) black)
         (funcall write lines 290 (+ y 13) gray :text-anchor "end")

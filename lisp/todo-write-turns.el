@@ -61,7 +61,7 @@ Before the first turn, that is the first one."
 (defun todo-write-turns-name (heading)
   "Return the prompt of HEADING in quotes, a line, or nil if it has none."
   (when-let* ((prompt (plist-get heading :prompt)))
-    (concat (todo-write-text-shape 'quote) (todo-write-row-line prompt 60)
+    (concat (todo-write-text-shape 'quote) (todo-write-text-line prompt 60)
             (todo-write-text-shape 'unquote))))
 
 (defun todo-write-turns-events (thread number)

@@ -210,7 +210,7 @@ says that it cost."
          (summary (todo-write-summary thread))
          (work (todo-write-work thread))
          (parts (delq nil (list (and (plist-get work :models)
-                                     (mapconcat #'todo-write-row-line
+                                     (mapconcat #'todo-write-text-line
                                                 (plist-get work :models) ", "))
                                 (todo-write-sums-tokens (plist-get work :tokens))
                                 (todo-write-row-context summary)
@@ -373,7 +373,7 @@ At the start of the fold, point may be where the search began."
   (append
    (when todo-write-view-thread
      (seq-map (lambda (item)
-                (cons (todo-write-row-plain (plist-get item :content))
+                (cons (todo-write-text-plain (plist-get item :content))
                       (todo-write-place-start (plist-get item :id))))
               (todo-write-items todo-write-view-thread)))
    (when todo-write-view-rows-lists
@@ -381,7 +381,7 @@ At the start of the fold, point may be where the search began."
                  (seq-mapcat
                   (lambda (list)
                     (mapcar (lambda (item)
-                              (list (todo-write-row-plain (plist-get item :content))
+                              (list (todo-write-text-plain (plist-get item :content))
                                     (todo-write-place-footer-start)
                                     #'todo-write-view-move--imenu-former (plist-get item :id)))
                             (todo-write-plan-earlier-items todo-write-view-thread list)))

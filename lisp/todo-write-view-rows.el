@@ -245,7 +245,7 @@ CATEGORY is a symbol with the text properties of its line."
       (when-let* ((refused (plist-get summary :refused)))
         (insert "\n" (todo-write-text-truncate
                       (propertize (concat " the last list was refused: "
-                                          (todo-write-row-line refused))
+                                          (todo-write-text-line refused))
                                   'face 'todo-write-paused)
                       width)))
       (setq todo-write-view-rows-header (list summary width work agent title)
@@ -274,7 +274,7 @@ CATEGORY is a symbol with the text properties of its line."
   (when-let* ((host (todo-write-machines-host
                      thread (plist-get (todo-write-about thread) :project))))
     (let ((lost (todo-write-machines-lost-since host)))
-      (concat (propertize (concat "on " (todo-write-row-line host)) 'face 'todo-write-detail)
+      (concat (propertize (concat "on " (todo-write-text-line host)) 'face 'todo-write-detail)
               (and lost (propertize (format-time-string " (not connected since %H:%M)" lost)
                                     'face 'todo-write-paused))))))
 
@@ -292,7 +292,7 @@ read, return how much of it is."
                (since (todo-write-activity-since todo-write-view-thread))
                (age (and since (todo-write-text-age (/ since 1000))))
                (age (if (member age '(nil "now")) "" (concat " " age)))
-               (reason (and reason (concat ": " (todo-write-row-line reason)))))
+               (reason (and reason (concat ": " (todo-write-text-line reason)))))
     (pcase activity
       ('working (propertize (concat "working" age) 'face 'todo-write-detail))
       ('waiting (propertize (concat "waits for you" age reason
@@ -301,7 +301,7 @@ read, return how much of it is."
                             'face 'todo-write-paused))
       ('failed (propertize (concat "failed" age reason) 'face 'todo-write-failed))
       (_ (when-let* ((reason (plist-get todo-write-view-rows-summary :reason)))
-           (propertize (todo-write-row-line reason) 'face 'todo-write-detail))))))
+           (propertize (todo-write-text-line reason) 'face 'todo-write-detail))))))
 
 (defun todo-write-view-rows--quote (text)
   "Return TEXT, what the agent said, or nil, in quotes as a line."
@@ -315,7 +315,7 @@ read, return how much of it is."
          (content (and (> (length found) 0) (plist-get (aref found 0) :content)))
          (text (if (consp content) (plist-get content :text) content)))
     (when (and (stringp text) (not (string-blank-p text)))
-      (todo-write-story-unmark (todo-write-row-line text 400)))))
+      (todo-write-story-unmark (todo-write-text-line text 400)))))
 
 (defun todo-write-view-rows-read-work ()
   "Read what the agent said and did, and what of it was not reviewed."

@@ -52,7 +52,7 @@ Signal a `user-error' if it is not that of a regular file."
     (unless (file-regular-p file)
       (user-error (if (file-exists-p file) "%s is not a regular file"
                     "%s does not exist any more")
-                  (todo-write-row-line path)))
+                  (todo-write-text-line path)))
     file))
 
 (defun todo-write-visit--file (thread path)
@@ -62,7 +62,7 @@ PATH is never read as the name of a file on another machine.  Signal a
   (unless (and (string-prefix-p "/" path)
                (<= (length path) todo-write-machines-longest-name)
                (not (string-match-p "\0\\|/\\.\\.\\(?:/\\|\\'\\)" path)))
-    (user-error "%s is not the absolute name of a file" (todo-write-row-line path)))
+    (user-error "%s is not the absolute name of a file" (todo-write-text-line path)))
   (concat (todo-write-visit--prefix thread)
           (if (todo-write-machines-remote-part path) (file-name-quote path t) path)))
 
@@ -132,10 +132,10 @@ NAME may have the prefix of the machine of this buffer, which stays."
         (erase-buffer)
         (todo-write-visit-output-mode)
         (when call
-          (insert (propertize (todo-write-row-plain-lines (todo-write-story-text call nil))
+          (insert (propertize (todo-write-text-plain-lines (todo-write-story-text call nil))
                               'face 'bold)
                   "\n\n"))
-        (insert (todo-write-row-plain-lines
+        (insert (todo-write-text-plain-lines
                  (ansi-color-filter-apply (or output "Nothing is recorded of its output.")))
                 "\n"))
       (goto-char (point-min))
@@ -264,9 +264,9 @@ of the whole plan at point or of this buffer, by default of that of
 (defun todo-write-visit-what (thread id path)
   "Return in words what the changes of ID and PATH in THREAD are changes of.
 They are as for `todo-write-show-diff'."
-  (cond (path (todo-write-row-line path))
+  (cond (path (todo-write-text-line path))
         ((stringp id)
-         (todo-write-row-line
+         (todo-write-text-line
           ;; The task of an earlier list is no longer an item.
           (or (plist-get (todo-write-item thread id) :content) "this task")))
         ((eq 'turn (car-safe id)) "what followed this prompt")

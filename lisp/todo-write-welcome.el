@@ -91,11 +91,11 @@ AGENT is the name of its program or nil, and MODELS are those it used."
                  (when setting
                    (todo-write-welcome--link
                     "Copy the setting for its own"
-                    (concat "copy " (todo-write-row-line setting))
+                    (concat "copy " (todo-write-text-line setting))
                     (lambda (_)
                       (kill-new setting)
                       (message "Copied %s; it belongs into %s"
-                               (todo-write-row-line setting) where))))))
+                               (todo-write-text-line setting) where))))))
      nil 3 width)))
 
 (defun todo-write-welcome--link (label help action)

@@ -244,7 +244,7 @@
 
 (ert-deftest todo-write-row-plain-keeps-joiners-where-they-belong ()
   (dolist (text '("می\u200cخواهم" "ශ්\u200dරී" "👩🏽\u200d🚀" "👨\u200d👩\u200d👧" "❤\ufe0f\u200d🔥" "⚠\ufe0f"))
-    (should (equal text (todo-write-row-plain text)))
+    (should (equal text (todo-write-text-plain text)))
     (should (equal text (todo-write-answer-tests--shown text 'text)))
     (should (equal text (substring-no-properties (todo-write-text-editable text))))
     (should-not (text-property-not-all 0 (length text) 'display nil
@@ -253,16 +253,16 @@
                                      ("می\u200c" . "می\\u200c") ("\u200d🚀" . "\\u200d🚀")
                                      ("ا\u200c\u200cا" . "ا\\u200c\\u200cا")
                                      ("a\ufe0f" . "a\\ufe0f")))
-    (should (equal shown (todo-write-row-plain text)))
+    (should (equal shown (todo-write-text-plain text)))
     (should (equal shown (todo-write-answer-tests--shown text 'text)))))
 
 (ert-deftest todo-write-row-plain-escapes-other-blanks ()
-  (should (equal (todo-write-row-plain "a\u00a0b\u2800c\ufe0fd\u2003e\u202f")
+  (should (equal (todo-write-text-plain "a\u00a0b\u2800c\ufe0fd\u2003e\u202f")
                  "a\\u00a0b\\u2800c\\ufe0fd\\u2003e\\u202f")))
 
 (ert-deftest todo-write-row-plain-leaves-emoji-alone ()
   (dolist (text '("⚠\ufe0f Fix" "1\ufe0f\u20e3 First" "東京\u3000タワー"))
-    (should (equal (todo-write-row-plain text) text))))
+    (should (equal (todo-write-text-plain text) text))))
 
 ;;; Which request
 

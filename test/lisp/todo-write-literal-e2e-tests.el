@@ -45,7 +45,7 @@
      t)
     ("The header line of a diff"
      (progn (todo-write-visit--diff test-key '(("/b" . "--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b\n"))
-                                    (todo-write-row-line todo-write-literal-text))
+                                    (todo-write-text-line todo-write-literal-text))
             (with-current-buffer "*todo-write-diff*" (format-mode-line header-line-format)))
      t)
     ("The header line of an observation"

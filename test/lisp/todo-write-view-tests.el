@@ -190,8 +190,8 @@ Leave out times if WITHOUT-TIMES is non-nil."
                    ("\u2066x\u2069" "\\u2066x\\u2069")
                    ("\ufeff\u2028" "\\ufeff\\u2028")
                    ("\U000e0041" "\\U000e0041")))
-    (should (equal (todo-write-row-plain given) shown)))
-  (should-not (text-properties-at 0 (todo-write-row-plain (propertize "a" 'display "b")))))
+    (should (equal (todo-write-text-plain given) shown)))
+  (should-not (text-properties-at 0 (todo-write-text-plain (propertize "a" 'display "b")))))
 
 (ert-deftest todo-write-view-cuts-long-and-wide-rows-to-the-window ()
   (todo-write-test-with-view
