@@ -20,7 +20,7 @@
 (defvar todo-write-answer-keys--due todo-write-answer-keys--pause
   "The pause that is due: the first or a later one.")
 
-(defvar todo-write-answer-keys-armed nil
+(defvar todo-write-answer-keys--armed nil
   "Non-nil if the next key counts.")
 
 (defvar todo-write-answer-keys-counts nil
@@ -59,7 +59,7 @@ is called in this buffer before each command."
 
 (defun todo-write-answer-keys--await (&optional seconds)
   "Let no key count until SECONDS pass without one, by default those due."
-  (setq todo-write-answer-keys-armed nil
+  (setq todo-write-answer-keys--armed nil
         todo-write-answer-keys--due (or seconds todo-write-answer-keys--due))
   (when todo-write-answer-keys--timer
     (cancel-timer todo-write-answer-keys--timer))
@@ -73,7 +73,7 @@ Keys that wait to be read were typed while Emacs was busy."
   (setq todo-write-answer-keys--timer nil)
   (if (or (input-pending-p) (/= events num-nonmacro-input-events))
       (todo-write-answer-keys--await)
-    (setq todo-write-answer-keys-armed t
+    (setq todo-write-answer-keys--armed t
           todo-write-answer-keys--due todo-write-answer-keys--pause)))
 
 (defun todo-write-answer-keys--note ()
@@ -87,7 +87,7 @@ The press of a mouse button and its release are one key."
           (t
            (let ((counts (if (and todo-write-answer-keys--pressed (memq 'click kind))
                              todo-write-answer-keys-counts
-                           (and todo-write-answer-keys-armed (not executing-kbd-macro)))))
+                           (and todo-write-answer-keys--armed (not executing-kbd-macro)))))
              (setq todo-write-answer-keys-counts nil
                    todo-write-answer-keys--pressed (memq 'down kind))
              (todo-write-answer-keys--await)

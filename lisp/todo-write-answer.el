@@ -62,7 +62,7 @@
   "The user's comments on the detail, newest first, a list of (QUOTE . TEXT).
 They go along with a no; see todo-write-answer-plan.el.")
 
-(defvar-local todo-write-answer-edited nil
+(defvar-local todo-write-answer--edited nil
   "The detail as the user edited it, a string, or nil.")
 
 (defvar todo-write-answer--drafts (make-hash-table :test #'eq :weakness 'key)
@@ -148,7 +148,7 @@ confirms what would be allowed always: no other one answers then."
   "Keep what the user wrote for the request in this buffer until it is shown again."
   (when (and todo-write-answer--request (not todo-write-answer--answered))
     (puthash todo-write-answer--request
-             (list todo-write-answer-comments todo-write-answer-edited todo-write-answer--answers)
+             (list todo-write-answer-comments todo-write-answer--edited todo-write-answer--answers)
              todo-write-answer--drafts)))
 
 (defun todo-write-answer--killed ()
@@ -177,7 +177,7 @@ confirms what would be allowed always: no other one answers then."
             todo-write-answer--answers answers
             todo-write-answer--chosen nil
             todo-write-answer-comments comments
-            todo-write-answer-edited edited
+            todo-write-answer--edited edited
             todo-write-answer--end-seen nil)
       (todo-write-answer--draw))
     (add-hook 'todo-write-events-functions #'todo-write-answer--on-event)
@@ -211,7 +211,7 @@ confirms what would be allowed always: no other one answers then."
 
 (defun todo-write-answer--insert-remarks ()
   "Insert the user's comments, and that the detail is edited."
-  (when todo-write-answer-edited
+  (when todo-write-answer--edited
     (insert " " (propertize "You edited this; a yes approves it as it stands here." 'face
                             'todo-write-attention)
             "\n\n"))
@@ -227,8 +227,8 @@ confirms what would be allowed always: no other one answers then."
   "Let a yes to the request in this buffer carry TEXT in place of its detail.
 It is shown as a request is that was not read yet."
   (let ((request (todo-write-answer-shown)))
-    (setq todo-write-answer-edited (and (not (equal text (todo-write-request-detail request)))
-                                        text)
+    (setq todo-write-answer--edited (and (not (equal text (todo-write-request-detail request)))
+                                         text)
           todo-write-answer--detail (todo-write-answer-text text (plist-get request :format))
           todo-write-answer--always nil)
     (todo-write-answer--ask)))
@@ -314,7 +314,7 @@ It is shown as a request is that was not read yet."
          (plist-get todo-write-answer--request :answer)
          (seq-some (lambda (option) (eq 'edited (plist-get option :text)))
                    (plist-get todo-write-answer--request :options))
-         (or todo-write-answer-edited detail))))
+         (or todo-write-answer--edited detail))))
 
 (defun todo-write-answer--numbered ()
   "Return the options of this buffer's request that digits choose."
@@ -431,10 +431,10 @@ Both texts are shown whole."
   (when todo-write-answer-comments
     (user-error "Your comments go along with a no; u takes them back"))
   (let ((may-go-along (eq 'edited (plist-get option :text))))
-    (when (and todo-write-answer-edited (not may-go-along))
+    (when (and todo-write-answer--edited (not may-go-along))
       (user-error "This answer takes no edited text"))
     (todo-write-answer--give (plist-get option :value)
-                             (and may-go-along todo-write-answer-edited))))
+                             (and may-go-along todo-write-answer--edited))))
 
 (defun todo-write-answer--message (text)
   "Return the message of a no: the user's comments, TEXT and edits, or nil if none.
@@ -442,11 +442,11 @@ TEXT may be nil."
   (let ((comments (mapcar (pcase-lambda (`(,quote . ,comment))
                             (concat (replace-regexp-in-string "^" "> " quote) "\n" comment))
                           (reverse todo-write-answer-comments))))
-    (when (or comments text todo-write-answer-edited)
+    (when (or comments text todo-write-answer--edited)
       (string-join
        (append comments (and text (list text))
-               (and todo-write-answer-edited
-                    (list (concat "The plan as the user edited it:\n" todo-write-answer-edited))))
+               (and todo-write-answer--edited
+                    (list (concat "The plan as the user edited it:\n" todo-write-answer--edited))))
        "\n\n"))))
 
 (defun todo-write-answer--take (kind)

@@ -78,9 +78,9 @@ For a linked worktree, that is REPOSITORY/WORKTREE."
   "Return the title of AGENT, else its first prompt, its folder, program or key.
 A key that the host chose says more than its program."
   (todo-write-text-line (todo-write-plan-name
-                        (plist-get agent :thread) (plist-get agent :title)
-                        (and (string-search ":" (plist-get agent :thread))
-                             (plist-get agent :agent)))))
+                         (plist-get agent :thread) (plist-get agent :title)
+                         (and (string-search ":" (plist-get agent :thread))
+                              (plist-get agent :agent)))))
 
 (defun todo-write-agent-reason (agent)
   "Return why AGENT does what it does, as a line, or nil if its host does not say.

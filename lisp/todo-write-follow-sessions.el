@@ -136,11 +136,11 @@ This asks for links, so nothing but a command about PROJECT calls it."
       (clrhash todo-write-follow-sessions--skipped))
     (puthash file reason todo-write-follow-sessions--skipped)
     (message "todo-write skips %s: %s"
-             (todo-write-text-line (todo-write-follow-sessions-shown file))
+             (todo-write-text-line (todo-write-follow-sessions--shown file))
              (todo-write-text-line reason))
     nil))
 
-(defun todo-write-follow-sessions-shown (file)
+(defun todo-write-follow-sessions--shown (file)
   "Return FILE, abbreviated.  Nothing is asked of another machine."
   (let (file-name-handler-alist)
     (abbreviate-file-name file)))
@@ -149,14 +149,14 @@ This asks for links, so nothing but a command about PROJECT calls it."
   "Say that the folder ROOT does not answer, or does again if OVER is non-nil."
   (message (if over "%s answers again: todo-write goes on with what is there"
              "%s does not answer: todo-write waits for it, and goes on with all else")
-           (todo-write-text-line (todo-write-follow-sessions-shown root))))
+           (todo-write-text-line (todo-write-follow-sessions--shown root))))
 
 (defun todo-write-follow-sessions-say-broken (root)
   "Warn that what read the folder ROOT failed."
   (display-warning 'todo-write
                    (format "What reads the sessions of agents %sfailed; please report this"
                            (if (string-empty-p root) ""
-                             (format "in %s " (todo-write-follow-sessions-shown root))))))
+                             (format "in %s " (todo-write-follow-sessions--shown root))))))
 
 (defun todo-write-follow-sessions-project ()
   "Return the root of the current project.

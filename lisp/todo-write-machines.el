@@ -68,7 +68,7 @@ files alone.")
 
 ;;; Files
 
-(defun todo-write-machines-prefix-p (prefix)
+(defun todo-write-machines--prefix-p (prefix)
   "Return non-nil if PREFIX is that of remote files, such as \"/ssh:build:\"."
   (and (stringp prefix) (string-match-p "\\`/[^/:|]+:[^/]+:\\'" prefix)))
 
@@ -84,7 +84,7 @@ files alone.")
        (cl-loop for (name) in (todo-write-machines-all)
                 for prefix = (todo-write-machines-prefix name)
                 when (and (todo-write-machines-name-p name)
-                          (todo-write-machines-prefix-p prefix)
+                          (todo-write-machines--prefix-p prefix)
                           (string-prefix-p prefix file))
                 return name)))
 
@@ -99,7 +99,7 @@ files alone.")
 It is a list of words, which the line follows as one more.  OPTIONS are
 for ssh.  Signal a `user-error' if PREFIX is none of remote files, or if
 only TRAMP can get there."
-  (unless (todo-write-machines-prefix-p prefix)
+  (unless (todo-write-machines--prefix-p prefix)
     (user-error "%s is no prefix of remote files" prefix))
   (require 'tramp)
   (let* ((name (tramp-dissect-file-name prefix))

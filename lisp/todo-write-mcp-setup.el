@@ -39,7 +39,7 @@ If nil, it is searched beside the Lisp files and in variable `exec-path'."
 
 ;;; The program
 
-(defun todo-write-mcp-setup-program ()
+(defun todo-write-mcp-setup--program ()
   "Return the file name of the program `todo-write-mcp', or nil."
   (if todo-write-mcp-program
       (let ((file (expand-file-name todo-write-mcp-program)))
@@ -63,23 +63,23 @@ the user has named is not copied."
   "Return the command of the MCP server that agents start, a list."
   (let* ((folder (todo-write-mcp-setup--folder))
          (copy (and folder (expand-file-name "todo-write-mcp" folder))))
-    (cons (if (and copy (file-executable-p copy)) copy (todo-write-mcp-setup-program))
+    (cons (if (and copy (file-executable-p copy)) copy (todo-write-mcp-setup--program))
           (todo-write-mcp-setup--socket))))
 
 (defun todo-write-mcp-setup--get ()
   "Return the file name of the program, after getting it if it is missing."
-  (or (todo-write-mcp-setup-program)
+  (or (todo-write-mcp-setup--program)
       (if todo-write-mcp-program
           (user-error "`todo-write-mcp-program' is %s, which cannot be run" todo-write-mcp-program)
         (let ((todo-write-module-declined nil))
           (todo-write-module-get "todo-write-mcp" "The program todo-write-mcp is missing."))
-        (todo-write-mcp-setup-program))))
+        (todo-write-mcp-setup--program))))
 
 (defun todo-write-mcp-setup-ask (&rest arguments)
   "Return the JSON object that `todo-write-mcp setup' prints for ARGUMENTS.
 It is a plist.  Return nil if there is no program, or an older one that
 does not know ARGUMENTS."
-  (when-let* ((program (or (todo-write-mcp-setup-program) (car (todo-write-mcp-setup-server)))))
+  (when-let* ((program (or (todo-write-mcp-setup--program) (car (todo-write-mcp-setup-server)))))
     (with-temp-buffer
       (let ((default-directory (expand-file-name "~/"))
             (coding-system-for-read 'utf-8))
@@ -104,7 +104,7 @@ does not know ARGUMENTS."
 (defun todo-write-mcp-setup--agents ()
   "Return the names of the agents that the program knows, a list."
   (or (mapcar #'cadr (todo-write-mcp-setup--list (todo-write-mcp-setup--get)))
-      (user-error "%s is older than this package" (todo-write-mcp-setup-program))))
+      (user-error "%s is older than this package" (todo-write-mcp-setup--program))))
 
 ;;; The command
 
@@ -128,7 +128,7 @@ machine needs."
           (folder (todo-write-mcp-setup--folder)))
       (unless remove
         (todo-write-mcp-setup--switch-on))
-      (todo-write-mcp-setup-show
+      (todo-write-mcp-setup--show
        `(,program "setup" ,agent ,@(and remove '("--remove"))
                   ,@(and folder (list "--folder" folder))
                   ,@(todo-write-mcp-setup--socket))))))
@@ -147,7 +147,7 @@ machine needs."
 AGENT and REMOVE are as in `todo-write-mcp-setup'."
   (let* ((prefix (file-remote-p default-directory))
          (file (expand-file-name (concat prefix "~/.todo-write/bin/todo-write-mcp"))))
-    (todo-write-mcp-setup-show
+    (todo-write-mcp-setup--show
      (and (file-executable-p file)
           `(,(file-local-name file) "setup" ,agent ,@(and remove '("--remove"))))
      (unless remove (todo-write-mcp-setup--sections-there prefix)))))
@@ -196,7 +196,7 @@ That must be a machine of this kind.  Return nil if there is no program here."
 (defvar-local todo-write-mcp-setup--copied nil
   "Non-nil once the commands or settings of this page were copied.")
 
-(defun todo-write-mcp-setup-show (command &optional sections)
+(defun todo-write-mcp-setup--show (command &optional sections)
   "Show the page that COMMAND prints, a list, with SECTIONS before it.
 COMMAND runs on the machine of `default-directory'.  If it is nil, show
 only SECTIONS, lists (TITLE TEXT)."
@@ -372,7 +372,7 @@ that the program prints."
 
 (defun todo-write-mcp-setup-finding ()
   "Return the doctor's finding about calls from agents to this Emacs."
-  (let ((program (todo-write-mcp-setup-program))
+  (let ((program (todo-write-mcp-setup--program))
         (remedy "M-x todo-write-mcp-setup"))
     (cond
      ((not program)
@@ -407,7 +407,7 @@ that the program prints."
 
 (defun todo-write-mcp-setup-agent-findings ()
   "Return the doctor's findings about installed agents that can have the tool."
-  (when-let* ((program (todo-write-mcp-setup-program)))
+  (when-let* ((program (todo-write-mcp-setup--program)))
     (mapcar (pcase-lambda (`(,command ,name))
               (todo-write-mcp-setup--finding-of-agent command name))
             (seq-filter (lambda (agent)

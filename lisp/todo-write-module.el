@@ -253,10 +253,10 @@ otherwise, as in the init file, show a message with a button."
   "Return the ways to get NAME on this machine, an alist (WAY . QUESTION).
 WAY is `download' or `build'."
   (append
-   (when-let ((listed (todo-write-module-listed name)))
+   (when-let ((listed (todo-write-module--listed name)))
      `((download . ,(format "Download it from %s"
                             (nth 2 (split-string (car listed) "/"))))))
-   (unless (todo-write-module-build-problem)
+   (unless (todo-write-module--build-problem)
      '((build . "Build it now, with cargo")))))
 
 (defun todo-write-module--choose (reason ways)
@@ -287,7 +287,7 @@ REASON is a sentence that says why it is needed."
      ((not ways)
       (format-message
        "There is no download for %s, and it cannot be built here: %s.  Put a prebuilt %s into %s"
-       (todo-write-module-machine) (todo-write-module-build-problem)
+       (todo-write-module--machine) (todo-write-module--build-problem)
        (file-name-nondirectory (todo-write-module--installed name))
        (abbreviate-file-name (todo-write-module-folder))))
      ((equal name "todo-write-mcp") "Get it with M-x todo-write-mcp-setup")
@@ -318,7 +318,7 @@ Leave no file behind if WRITE signals an error."
 
 ;;; Downloading
 
-(defun todo-write-module-machine ()
+(defun todo-write-module--machine ()
   "Return the name that a release's files have for this machine."
   (let ((cpu (car (split-string system-configuration "-"))))
     (format "%s-%s"
@@ -326,10 +326,10 @@ Leave no file behind if WRITE signals an error."
             (if (string-suffix-p "-linux-gnu" system-configuration) "linux" system-type)
             (if (equal cpu "arm64") "aarch64" cpu))))
 
-(defun todo-write-module-listed (name)
+(defun todo-write-module--listed (name)
   "Return the listed (ADDRESS . SHA-256) of NAME for this machine, or nil."
   (let ((list (todo-write-module--file "todo-write-modules.sha256"))
-        (file (format "%s-%s%s" name (todo-write-module-machine)
+        (file (format "%s-%s%s" name (todo-write-module--machine)
                       (or (nth 2 (assoc name todo-write-module--products)) ""))))
     (when (file-readable-p list)
       (with-temp-buffer
@@ -342,9 +342,9 @@ Leave no file behind if WRITE signals an error."
   "Download NAME and install it, or signal `todo-write-error'.
 Its SHA-256 must be the one listed in the package."
   (pcase-let ((`(,address . ,sum)
-               (or (todo-write-module-listed name)
+               (or (todo-write-module--listed name)
                    (todo-write-module--error "This package lists no %s to download for %s"
-                                             name (todo-write-module-machine)))))
+                                             name (todo-write-module--machine)))))
     (message "Downloading %s" address)
     (let ((bytes (todo-write-module--retrieve address)))
       (unless (equal sum (secure-hash 'sha256 bytes))
@@ -444,7 +444,7 @@ UNTIL is the time at which it is too late."
 
 ;;; Building
 
-(defun todo-write-module-cargo ()
+(defun todo-write-module--cargo ()
   "Return the file name of cargo, or nil.
 Emacs started from a desktop may lack the folder of rustup in its path."
   (locate-file "cargo"
@@ -452,7 +452,7 @@ Emacs started from a desktop may lack the folder of rustup in its path."
                        (list (expand-file-name "bin" (or (getenv "CARGO_HOME") "~/.cargo"))))
                exec-suffixes #'file-executable-p))
 
-(defun todo-write-module-cargo-version (cargo)
+(defun todo-write-module--cargo-version (cargo)
   "Return the version of CARGO, a file name, or else its first line of output."
   (let* ((default-directory temporary-file-directory)
          (line (or (car (process-lines-ignore-status cargo "--version")) "")))
@@ -467,12 +467,12 @@ Emacs started from a desktop may lack the folder of rustup in its path."
     (re-search-forward "^rust-version = \"\\([0-9.]+\\)\"")
     (match-string 1)))
 
-(defun todo-write-module-build-problem ()
+(defun todo-write-module--build-problem ()
   "Return why cargo cannot build here, part of a sentence, or nil."
   (let* ((sources (todo-write-module-sources))
-         (cargo (and sources (todo-write-module-cargo)))
+         (cargo (and sources (todo-write-module--cargo)))
          (needed (and cargo (todo-write-module--rust-needed sources)))
-         (version (and cargo (todo-write-module-cargo-version cargo))))
+         (version (and cargo (todo-write-module--cargo-version cargo))))
     (cond
      ((not sources)
       "its Rust sources are not beside the Lisp files")
@@ -489,7 +489,7 @@ Emacs started from a desktop may lack the folder of rustup in its path."
 
 (defun todo-write-module--build (name)
   "Build NAME with cargo and install it, or signal `todo-write-error'."
-  (when-let ((problem (todo-write-module-build-problem)))
+  (when-let ((problem (todo-write-module--build-problem)))
     (todo-write-module--error "%s cannot be built: %s" name problem))
   (let ((process (or (todo-write-module--process name) (todo-write-module--start name))))
     (todo-write-module--wait process)
@@ -516,7 +516,7 @@ Emacs started from a desktop may lack the folder of rustup in its path."
 
 (defun todo-write-module--start (name)
   "Start to build NAME; return the process."
-  (let* ((cargo (todo-write-module-cargo))
+  (let* ((cargo (todo-write-module--cargo))
          (default-directory (expand-file-name (nth 1 (assoc name todo-write-module--products))
                                               (todo-write-module-sources)))
          (compilation-scroll-output t)

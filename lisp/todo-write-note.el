@@ -129,7 +129,7 @@ If it returns non-nil, the text counts as delivered."
           (todo-write-events-dispatch thread 'state (todo-write-state thread)))))
     delivered))
 
-(defun todo-write-note-take (thread)
+(defun todo-write-note--take (thread)
   "Return the undelivered text for the agent of THREAD, or nil.
 It counts as delivered."
   (todo-write-note--deliver thread #'identity))
@@ -137,7 +137,7 @@ It counts as delivered."
 (defun todo-write-note-result (thread result)
   "Return RESULT, of a call of THREAD's agent, with what the user said to it.
 That counts as delivered."
-  (string-join (delq nil (list result (todo-write-note-take thread))) "\n"))
+  (string-join (delq nil (list result (todo-write-note--take thread))) "\n"))
 
 ;;; The file for the hook
 

@@ -134,7 +134,7 @@ The value is a list of (FROM . TO), milliseconds since the epoch; TO is
 nil if it still is."
   (todo-write-core-call todo-write-dyn--alone thread id))
 
-(defun todo-write-plan-first-prompt (thread)
+(defun todo-write-plan--first-prompt (thread)
   "Return the first line of the first prompt of THREAD, or nil."
   (todo-write-core-call todo-write-dyn--first-prompt thread))
 
@@ -142,7 +142,7 @@ nil if it still is."
   "Return what names THREAD, which has no title: its first prompt or its folder.
 The value is a line, or nil if neither is known, or if its host chose a
 key that reads as a name: those of sessions have a colon."
-  (let ((prompt (todo-write-plan-first-prompt thread))
+  (let ((prompt (todo-write-plan--first-prompt thread))
         (project (plist-get (todo-write-core-call todo-write-dyn--about thread) :project))
         ;; The folder may be remote.
         file-name-handler-alist)

@@ -231,8 +231,8 @@ Return it as a `todo-write-review--file'."
 (defun todo-write-review--name (file)
   "Return the name of FILE for a message."
   (todo-write-text-line (todo-write-sums-relative
-                        (todo-write-review--file-path file)
-                        (plist-get (todo-write-about todo-write-view-thread) :project))))
+                         (todo-write-review--file-path file)
+                         (plist-get (todo-write-about todo-write-view-thread) :project))))
 
 (defun todo-write-review-mark (&optional all)
   "Mark the changes of the file at point as reviewed, and go to the next file.

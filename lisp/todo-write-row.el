@@ -128,8 +128,8 @@ Non-nil PAUSED means that the agent is stopped."
   "Return the text of ITEM in a row of KIND, the active form if in progress."
   (let ((active (plist-get item :activeForm)))
     (todo-write-text-plain (if (and active (memq kind '(in_progress paused)))
-                              active
-                            (plist-get item :content)))))
+                               active
+                             (plist-get item :content)))))
 
 (defun todo-write-row-make-button (start end type help &rest properties)
   "Make the text from START to END a button of TYPE with HELP and PROPERTIES.

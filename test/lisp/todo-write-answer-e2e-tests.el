@@ -66,7 +66,7 @@
 
 (defun todo-write-answer-user--pause ()
   "Wait until the user has paused long enough for a key to count."
-  (todo-write-test-wait (lambda () (todo-write-user-eval 'todo-write-answer-keys-armed))))
+  (todo-write-test-wait (lambda () (todo-write-user-eval 'todo-write-answer-keys--armed))))
 
 (defun todo-write-answer-user--press (keys)
   "Press each of KEYS, a string, after a pause."

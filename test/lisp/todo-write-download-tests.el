@@ -38,7 +38,7 @@ The server uses TLS, and this Emacs trusts it."
 
 (defun todo-write-download-tests--name (name)
   "Return the name of the release's file of NAME for this machine."
-  (format "%s-%s%s" name (todo-write-module-machine)
+  (format "%s-%s%s" name (todo-write-module--machine)
           (or (nth 2 (assoc name todo-write-module--products)) "")))
 
 (defun todo-write-download-tests--list (folder port sums &optional address)
@@ -247,7 +247,7 @@ the user or write a mail."
 (ert-deftest todo-write-download-reports-a-missing-list ()
   (todo-write-download-tests--with "todo-write-dyn-for-another-machine" "" ""
     (should (string-match-p
-             (concat "no todo-write-dyn to download for " (todo-write-module-machine))
+             (concat "no todo-write-dyn to download for " (todo-write-module--machine))
              (error-message-string (should-error (todo-write-module--download "todo-write-dyn")
                                                  :type 'todo-write-error))))))
 

@@ -101,7 +101,7 @@ The user deleted \"Rake\"."))
     (todo-write-edit "claude:s1" 'add "Weed")
     (todo-write-note--look)
     (should-not (todo-write-note-tests--file-p))
-    (should-not (todo-write-note-take "claude:s1"))))
+    (should-not (todo-write-note--take "claude:s1"))))
 
 (ert-deftest todo-write-note-tells-it-again-if-the-hook-has-left ()
   (todo-write-note-tests--with
@@ -173,7 +173,7 @@ mv told real; ln -s %s told; rm told; mv real told; done" (shell-quote-argument 
     (cl-letf (((symbol-function 'todo-write-plugin-installed-p) #'ignore))
       (should-error (todo-write-tell "claude:s1" "Hello") :type 'user-error)
       (should-error (todo-write-tell "codex:s1" "Hello") :type 'user-error)
-      (should-not (todo-write-note-take "claude:s1")))))
+      (should-not (todo-write-note--take "claude:s1")))))
 
 (ert-deftest todo-write-tell-comments-are-kept-until-they-are-told-once-as-one-message ()
   (todo-write-note-tests--with
@@ -235,7 +235,7 @@ And test it"
                                (list (plist-get comment :told) (plist-get comment :copied)))
                              (todo-write-plan-comments "claude:s1")))))
     (ert-info ("They are not told as well if a message reaches the agent later")
-      (should-not (todo-write-note-take "claude:s1")))))
+      (should-not (todo-write-note--take "claude:s1")))))
 
 (ert-deftest todo-write-tell-comments-are-copied-until-the-users-next-prompt ()
   (todo-write-note-tests--with

@@ -151,7 +151,7 @@ It must exit with 0."
 (defun todo-write-permission-e2e--press (keys)
   "Press each of KEYS, a string, after a pause in which it can count."
   (seq-doseq (key keys)
-    (todo-write-test-wait (lambda () (todo-write-user-eval 'todo-write-answer-keys-armed)))
+    (todo-write-test-wait (lambda () (todo-write-user-eval 'todo-write-answer-keys--armed)))
     (todo-write-user-type (string key))))
 
 (defun todo-write-permission-e2e--keys (socket keys text &rest fields)
