@@ -158,6 +158,16 @@ Otherwise return nil: the caller draws the event itself."
      (unless todo-write-events--together
        (todo-write-events--draw-now))))
 
+;;; Soon
+
+(defun todo-write-events-soon (seconds function &rest args)
+  "Call FUNCTION with ARGS in SECONDS, unless that is planned already.
+An agent can record a hundred events a second."
+  (unless (seq-some (lambda (timer) (and (eq function (timer--function timer))
+                                         (equal args (timer--args timer))))
+                    timer-list)
+    (apply #'run-at-time seconds nil function args)))
+
 ;;; Observations
 
 (cl-defstruct (todo-write-events--subscriber (:constructor todo-write-events--make-subscriber))

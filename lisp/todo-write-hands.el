@@ -51,9 +51,6 @@ OTHER is a buffer, or another thread.")
 (defvar todo-write-hands--waiting nil
   "Threads whose changes are looked at soon.")
 
-(defvar todo-write-hands--timer nil
-  "Timer that looks at `todo-write-hands--waiting', or nil.")
-
 ;;; On and off
 
 (defvar todo-write-hands--users nil
@@ -68,9 +65,8 @@ OTHER is a buffer, or another thread.")
                    (after-save-hook . todo-write-hands--on-save)
                    (after-revert-hook . todo-write-hands--on-save)))
     (funcall (if todo-write-hands--users #'add-hook #'remove-hook) hook function))
-  (when (and todo-write-hands--timer (null todo-write-hands--users))
-    (cancel-timer todo-write-hands--timer)
-    (setq todo-write-hands--timer nil todo-write-hands--waiting nil)))
+  (unless todo-write-hands--users
+    (setq todo-write-hands--waiting nil)))
 
 ;;; Who else edits a file
 
@@ -122,10 +118,8 @@ For `todo-write-events-functions'."
          (setq todo-write-hands--clashes (assoc-delete-all thread todo-write-hands--clashes)))
         ((and todo-write-hands (eq what 'observed) (equal data "TOOL_EXECUTION")
               (not (member thread todo-write-hands--waiting)))
-         ;; An agent can record a hundred events a second.
          (setq todo-write-hands--waiting (append todo-write-hands--waiting (list thread)))
-         (unless todo-write-hands--timer
-           (setq todo-write-hands--timer (run-at-time 0.1 nil #'todo-write-hands--look))))))
+         (todo-write-events-soon 0.1 #'todo-write-hands--look))))
 
 (defun todo-write-hands--look ()
   "Look at what some of the agents of `todo-write-hands--waiting' changed.
@@ -133,8 +127,8 @@ A thousand sessions may begin at once: the others are looked at later."
   (let ((threads (seq-take todo-write-hands--waiting todo-write-hands--most-threads))
         (loaded (todo-write-threads-loaded)))
     (setq todo-write-hands--waiting (nthcdr (length threads) todo-write-hands--waiting))
-    (setq todo-write-hands--timer (and todo-write-hands--waiting
-                                       (run-at-time 0.1 nil #'todo-write-hands--look)))
+    (when todo-write-hands--waiting
+      (todo-write-events-soon 0.1 #'todo-write-hands--look))
     (todo-write-events-apply-each
      (lambda (thread)
        (when (and (member thread loaded) (not (todo-write-activity-reading thread)))

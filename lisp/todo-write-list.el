@@ -300,7 +300,7 @@ A thousand sessions may begin at once."
     (setq todo-write-list--undrawn (reverse (nthcdr todo-write-list--most-drawn undrawn)))
     (when-let* ((buffer (get-buffer todo-write-list--buffer)))
       (when todo-write-list--undrawn
-        (run-with-timer 0.01 nil #'todo-write-list--draw))
+        (todo-write-events-soon 0.01 #'todo-write-list--draw))
       (with-current-buffer buffer
         (pcase-dolist (`(,_ ,agent . ,what) (seq-take undrawn todo-write-list--most-drawn))
           (todo-write-list--update-row agent what))))))

@@ -55,9 +55,6 @@ Those that arrive meanwhile are drawn together.")
 (defvar-local todo-write-log--handle nil
   "Handle from `todo-write-subscribe'.")
 
-(defvar-local todo-write-log--timer nil
-  "Timer of the next redraw, or nil.")
-
 ;;; Rows
 
 (defconst todo-write-log--least 20
@@ -188,28 +185,21 @@ Events within `todo-write-log-delay' are drawn together."
   "Redraw BUFFER after `todo-write-log-delay', unless that is planned.
 Wait while the minibuffer is active: leaving it restores the points of
 windows, which a redraw in the meantime would reset."
-  ;; Temporary buffers are killed without running their hooks.
-  (when (buffer-live-p buffer)
-    (with-current-buffer buffer
-      (unless todo-write-log--timer
-        (setq todo-write-log--timer
-              (run-at-time todo-write-log-delay nil #'todo-write-log--draw-now buffer))))))
+  (todo-write-events-soon todo-write-log-delay #'todo-write-log--draw-now buffer))
 
 (defun todo-write-log--draw-now (buffer)
-  "Redraw BUFFER, or later while the minibuffer is active."
-  (when (buffer-live-p buffer)
+  "Redraw BUFFER if it follows a thread, or later while the minibuffer is active."
+  ;; Temporary buffers are killed without running their hooks.
+  (when (and (buffer-live-p buffer) (buffer-local-value 'todo-write-log--handle buffer))
     (with-current-buffer buffer
-      (setq todo-write-log--timer nil)
       (if (active-minibuffer-window)
           (todo-write-log--draw-soon buffer)
         (todo-write-log--draw)))))
 
 (defun todo-write-log--stop ()
   "Stop following new observations."
-  (when todo-write-log--timer
-    (cancel-timer todo-write-log--timer))
   (todo-write-unsubscribe todo-write-log--handle)
-  (setq todo-write-log--handle nil todo-write-log--timer nil))
+  (setq todo-write-log--handle nil))
 
 (defun todo-write-log (&optional thread)
   "List the observations of THREAD and follow new ones; return the buffer.

@@ -133,9 +133,8 @@ See `todo-write-socket--roles'."
 
 (defun todo-write-mcp--note-lost (time)
   "Tell the user soon that an agent could not reach this Emacs since TIME."
-  (unless todo-write-mcp--lost
-    (run-with-timer 2 nil #'todo-write-mcp--report-lost))
-  (push time todo-write-mcp--lost))
+  (push time todo-write-mcp--lost)
+  (todo-write-events-soon 2 #'todo-write-mcp--report-lost))
 
 (defun todo-write-mcp--report-lost ()
   "Report to the user how many agents could not reach this Emacs."

@@ -195,9 +195,8 @@ agent was not told.  For `todo-write-events-functions'."
                  (todo-write-note--session thread))
              (todo-write-socket-reached-p (todo-write-machines-of-thread thread))
              (not (member thread todo-write-note--changed)))
-    (unless todo-write-note--changed
-      (run-at-time 0.2 nil #'todo-write-note--look))
-    (push thread todo-write-note--changed)))
+    (push thread todo-write-note--changed)
+    (todo-write-events-soon 0.2 #'todo-write-note--look)))
 
 (defun todo-write-note--look ()
   "Update the files of the threads that changed.

@@ -102,15 +102,9 @@ nothing.
   (dolist (hook '(kill-buffer-hook change-major-mode-hook))
     (add-hook hook #'todo-write-review--stop nil t)))
 
-(defvar todo-write-review--timer nil
-  "Timer that counts what is new since a review was drawn, or nil.")
-
 (defun todo-write-review--stop ()
   "Stop following the agent."
-  (remove-hook 'todo-write-events-functions #'todo-write-review--on-event)
-  (when todo-write-review--timer
-    (cancel-timer todo-write-review--timer)
-    (setq todo-write-review--timer nil)))
+  (remove-hook 'todo-write-events-functions #'todo-write-review--on-event))
 
 (defun todo-write-review--on-event (thread what data)
   "Count soon what is new if WHAT of THREAD with DATA can change that.
@@ -118,16 +112,13 @@ For `todo-write-events-functions'."
   (if-let* ((buffer (get-buffer todo-write-review--buffer)))
       (when (and (equal thread (buffer-local-value 'todo-write-view-thread buffer))
                  (or (eq what 'reviewed)
-                     (and (eq what 'observed) (equal data "TOOL_EXECUTION")))
-                 (not todo-write-review--timer))
-        ;; An agent can record a hundred events a second.
-        (setq todo-write-review--timer (run-at-time 0.1 nil #'todo-write-review--count)))
+                     (and (eq what 'observed) (equal data "TOOL_EXECUTION"))))
+        (todo-write-events-soon 0.1 #'todo-write-review--count))
     ;; Buffers may be killed without running their hooks.
     (todo-write-review--stop)))
 
 (defun todo-write-review--count ()
   "Say in the header line of the review what is new since it was drawn."
-  (setq todo-write-review--timer nil)
   (when-let* ((buffer (get-buffer todo-write-review--buffer)))
     (with-current-buffer buffer
       (todo-write-review--set-header))))

@@ -122,9 +122,6 @@ and \\=✗ gone before it was completed.
 
 ;;; Following the store
 
-(defvar todo-write-view--event-timer nil
-  "Timer that redraws open rows, or nil.")
-
 (defun todo-write-view--stop-following ()
   "Stop following the store with the current buffer."
   (setq todo-write-view-draw-buffers (delq (current-buffer) todo-write-view-draw-buffers))
@@ -132,9 +129,7 @@ and \\=✗ gone before it was completed.
   (unless (todo-write-view-draw-live-buffers)
     (remove-hook 'todo-write-events-functions #'todo-write-view--on-event)
     (todo-write-hands-watch 'view nil)
-    (when todo-write-view--event-timer
-      (cancel-timer todo-write-view--event-timer)
-      (setq todo-write-view--event-timer nil)))
+    (cancel-function-timers #'todo-write-view--show-events))
   (todo-write-view-draw-set-timer))
 
 (defun todo-write-view--for-p (thread)
@@ -218,22 +213,18 @@ For `todo-write-events-functions'."
 
 (defun todo-write-view--on-observe (thread type)
   "Show an event of THREAD of TYPE in its buffers soon."
-  (when (and (not todo-write-view--event-timer)
-             (seq-some (lambda (buffer)
-                         (with-current-buffer buffer
-                           (and (equal thread todo-write-view-thread)
-                                (or (member type '("INTENT" "MESSAGE" "TOOL_EXECUTION"))
-                                    (and (or todo-write-view-rows-open
-                                             (todo-write-view-rows-running-turn))
-                                         (member type todo-write-story-events))))))
-                       (todo-write-view-draw-live-buffers)))
-    ;; An agent can record a hundred events a second.
-    (setq todo-write-view--event-timer
-          (run-at-time 0.1 nil #'todo-write-view--show-events))))
+  (when (seq-some (lambda (buffer)
+                    (with-current-buffer buffer
+                      (and (equal thread todo-write-view-thread)
+                           (or (member type '("INTENT" "MESSAGE" "TOOL_EXECUTION"))
+                               (and (or todo-write-view-rows-open
+                                        (todo-write-view-rows-running-turn))
+                                    (member type todo-write-story-events))))))
+                  (todo-write-view-draw-live-buffers))
+    (todo-write-events-soon 0.1 #'todo-write-view--show-events)))
 
 (defun todo-write-view--show-events ()
   "Draw what the events of the agents have changed."
-  (setq todo-write-view--event-timer nil)
   (todo-write-view-draw-in-buffers todo-write-place-ewoc
     (todo-write-view-draw-redraw
      (seq-uniq (append (todo-write-view--read-work)

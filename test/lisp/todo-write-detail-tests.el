@@ -123,7 +123,7 @@
     (todo-write-test-write "a" '("One" "in_progress"))
     (let ((tick (buffer-modified-tick)))
       (todo-write-observe "a" "TOOL_CALL" '(:id "c" :name "grep" :input "callers"))
-      (should-not todo-write-view--event-timer)
+      (should-not (todo-write-test-planned-p #'todo-write-view--show-events))
       (should (= tick (buffer-modified-tick))))))
 
 (ert-deftest todo-write-detail-breaks-text-without-spaces-at-the-width ()

@@ -190,9 +190,10 @@
       (minibuffer-with-setup-hook
           (lambda ()
             (todo-write-observe "a" "ERROR" "The broom is broken")
-            (setq timer (buffer-local-value 'todo-write-log--timer log))
+            (setq timer (todo-write-test-planned-p #'todo-write-log--draw-now))
             (todo-write-test-wait
-             (lambda () (not (eq timer (buffer-local-value 'todo-write-log--timer log))))))
+             (lambda () (not (eq timer
+                                 (todo-write-test-planned-p #'todo-write-log--draw-now))))))
         (execute-kbd-macro (kbd "M-: nil RET")))
       (should timer)
       (with-current-buffer log

@@ -234,5 +234,20 @@
                 (dotimes (_ 30) (todo-write-observe "a" "INTENT" "Hello"))))
       (should (= calls 30)))))
 
+(ert-deftest todo-write-events-soon-makes-a-call-once-until-it-was-made ()
+  (let* (calls (note (lambda (what)
+                       (push what calls)
+                       ;; What happens meanwhile is for the next call.
+                       (when (equal calls '(a))
+                         (todo-write-events-soon 0.01 'todo-write-tests-note 'a)))))
+    (cl-letf (((symbol-function 'todo-write-tests-note) note))
+      (dotimes (_ 3)
+        (todo-write-events-soon 0.01 'todo-write-tests-note 'a))
+      (todo-write-test-wait (lambda () (equal calls '(a a))))
+      (todo-write-events-soon 0.01 'todo-write-tests-note 'b)
+      (todo-write-events-soon 0.01 'todo-write-tests-note 'c)
+      (todo-write-test-wait (lambda () (length= calls 4)))
+      (should-not (todo-write-test-planned-p 'todo-write-tests-note)))))
+
 (provide 'todo-write-observation-tests)
 ;;; todo-write-observation-tests.el ends here

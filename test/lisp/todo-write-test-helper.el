@@ -62,6 +62,10 @@ Fail after SECONDS, 60 by default, with what the function DESCRIBE returns."
       (accept-process-output nil 0.02))
     value))
 
+(defun todo-write-test-planned-p (function)
+  "Return non-nil if a timer will call FUNCTION."
+  (seq-find (lambda (timer) (eq function (timer--function timer))) timer-list))
+
 ;;; Calls and their results
 
 (defun todo-write-test-write (thread &rest entries)

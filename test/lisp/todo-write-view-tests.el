@@ -534,10 +534,10 @@ Leave out times if WITHOUT-TIMES is non-nil."
     (todo-write-test-write "a" '("Run" "in_progress"))
     (todo-write-test-open "Run")
     (todo-write-observe "a" "TOOL_CALL" "ls")
-    (should todo-write-view--event-timer)
+    (should (todo-write-test-planned-p #'todo-write-view--show-events))
     (kill-buffer)
     (should-not todo-write-view-draw--timer)
-    (should-not todo-write-view--event-timer)
+    (should-not (todo-write-test-planned-p #'todo-write-view--show-events))
     (should-not (memq #'todo-write-view--on-event todo-write-events-functions))))
 
 ;;; Keys
@@ -802,9 +802,9 @@ Leave out times if WITHOUT-TIMES is non-nil."
     (todo-write-test-write "a" '("One" "in_progress"))
     (todo-write-test-write "b" '("Other" "in_progress"))
     (todo-write-observe "b" "MESSAGE" "Hello.")
-    (should-not todo-write-view--event-timer)
+    (should-not (todo-write-test-planned-p #'todo-write-view--show-events))
     (todo-write-observe "a" "MESSAGE" "Hello.")
-    (should todo-write-view--event-timer)))
+    (should (todo-write-test-planned-p #'todo-write-view--show-events))))
 
 (ert-deftest todo-write-view-without-a-plan-offers-what-fills-it ()
   (todo-write-with-store
