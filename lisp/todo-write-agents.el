@@ -230,7 +230,8 @@ For `todo-write-events-functions'."
        (setf (todo-write-agents--record-about record) nil
              (todo-write-agents--record-new record) (todo-write-agents--new thread)))
      (todo-write-agents--update thread))
-    ((or 'activity 'request (and 'observed (guard (member data '("TITLE" "STATE_UPDATE" "USAGE")))))
+    ((or 'activity 'request 'redraw
+         (and 'observed (guard (member data '("TITLE" "STATE_UPDATE" "USAGE")))))
      (todo-write-agents--update thread))
     ((and 'observed (guard (equal data "TOOL_EXECUTION")))
      (todo-write-agents--note-refusals thread)

@@ -311,7 +311,7 @@ MISSING is non-nil if the program was not found there."
   (dolist (buffer (buffer-list))
     (when-let* ((thread (buffer-local-value 'todo-write-view-thread buffer)))
       (when (equal name (todo-write-machines-of-thread thread))
-        (todo-write-events-dispatch thread 'state (todo-write-state thread))))))
+        (todo-write-events-dispatch thread 'redraw)))))
 
 (defun todo-write-connect--missing (name)
   "Return what to do if the program is missing on the machine NAME."

@@ -83,6 +83,9 @@ If one signals, report it; all others are still called."
 Each function is called with THREAD, WHAT and DATA, where WHAT is one of:
   `change'    the list changed; DATA is the outcome, see `todo-write'
   `state'     THREAD was paused or resumed; DATA is its new state
+  `redraw'    what is shown beside the list differs: whether the agent knows
+              a task, whether the plan is saved, whether its machine is
+              connected, or who else edits its files; DATA is nil
   `activity'  its agent does something else; DATA is the value of
               `todo-write-activity'
   `observed'  something else was recorded; DATA is its type, a string
@@ -103,7 +106,7 @@ If one signals, the error is reported and the others are still called.")
   "Report that WHAT happened to THREAD, with DATA.
 See `todo-write-events-functions'; the users' own functions come last.
 The caller inhibits quitting."
-  (when (memq what '(state activity observed forgotten))
+  (when (memq what '(state redraw activity observed forgotten))
     (setq todo-write-events-newest-outcome nil))
   (todo-write-events-call-each #'todo-write-events--call-function
                                (if (and (eq what 'change) todo-write-change-functions)
@@ -429,7 +432,7 @@ Emacs exits.  The value is a list of keys."
            (remove-hook 'kill-emacs-query-functions #'todo-write-events--leave-p)
            (remove-hook 'kill-emacs-hook #'todo-write-events--save-again)))
     (dolist (thread saved)
-      (todo-write-events-dispatch thread 'state nil))
+      (todo-write-events-dispatch thread 'redraw))
     unsaved))
 
 (defun todo-write-events--warn-unsaved ()

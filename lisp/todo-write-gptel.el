@@ -209,9 +209,9 @@ A chat that visits a file has the same key in later sessions of Emacs."
   todo-write-gptel-thread)
 
 (defun todo-write-gptel--on-event (thread what _data)
-  "Update the chat of THREAD if WHAT is a change of its list or state.
+  "Update the chat of THREAD if WHAT changed its list, its state or their look.
 For `todo-write-events-functions'."
-  (when (memq what '(change state))
+  (when (memq what '(change state redraw))
     (dolist (buffer todo-write-gptel--chats)
       (when (equal thread (todo-write-gptel--thread-of buffer))
         (with-current-buffer buffer

@@ -168,7 +168,7 @@ A thousand sessions may begin at once: the others are looked at later."
 (defun todo-write-hands--tell (thread)
   "Tell that the note of THREAD changed."
   (let ((inhibit-quit t))
-    (todo-write-events-dispatch thread 'state (todo-write-state thread))
+    (todo-write-events-dispatch thread 'redraw)
     (run-hook-with-args 'todo-write-hands-functions thread)))
 
 (defun todo-write-hands--on-save ()

@@ -92,7 +92,7 @@ turned on or off.  While that is on, it includes the value of
 (defun todo-write-header-line--on-event (_thread what _data)
   "Update all header lines after the event WHAT.
 For `todo-write-events-functions'."
-  (when (memq what '(change state activity forgotten spinner))
+  (when (memq what '(change state redraw activity forgotten spinner))
     (let ((buffers (todo-write-header-line--buffers)))
       (dolist (buffer buffers)
         (with-current-buffer buffer

@@ -139,7 +139,7 @@ A cons, as from `todo-write-mode-line--selected'.")
   "Update the text after the event WHAT of THREAD with DATA.
 For `todo-write-events-functions'."
   (when (pcase what
-          ((or 'spinner 'forgotten 'change 'state) t)
+          ((or 'spinner 'forgotten 'change 'state 'redraw) t)
           ('activity (equal thread todo-write-mode-line--thread)))
     (unless (todo-write-events-draw-later #'todo-write-mode-line--update)
       (todo-write-mode-line--update thread (and (eq what 'change) data)))))

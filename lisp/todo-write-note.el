@@ -126,7 +126,7 @@ If it returns non-nil, the text counts as delivered."
       (when (and edits (todo-write-core-call todo-write-dyn--take-untold thread))
         ;; Rows say of the user's tasks whether the agent knows them.
         (let ((inhibit-quit t))
-          (todo-write-events-dispatch thread 'state (todo-write-state thread)))))
+          (todo-write-events-dispatch thread 'redraw))))
     delivered))
 
 (defun todo-write-note--take (thread)

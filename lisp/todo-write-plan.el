@@ -61,10 +61,12 @@ those of any change."
     (todo-write-events-dispatch (car change) 'change (cdr change))))
 
 (defun todo-write-plan--dispatch-state-after (change)
-  "Dispatch the state of the thread of CHANGE, a thread and an outcome.
-It was paused before, or the agent knows more tasks now."
-  (when (or (plist-get (cdr change) :resumed) (plist-get (cdr change) :told))
-    (todo-write-events-dispatch (car change) 'state (plist-get (cdr change) :state))))
+  "Dispatch that the thread of CHANGE, a thread and an outcome, was resumed.
+Otherwise dispatch that the agent knows more tasks now, if it does."
+  (cond ((plist-get (cdr change) :resumed)
+         (todo-write-events-dispatch (car change) 'state (plist-get (cdr change) :state)))
+        ((plist-get (cdr change) :told)
+         (todo-write-events-dispatch (car change) 'redraw))))
 
 (defun todo-write-plan--clear-failure (change)
   "Note that the agent of CHANGE, a thread and an outcome, has not failed.

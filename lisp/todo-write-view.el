@@ -144,7 +144,7 @@ A buffer without a thread adopts THREAD, unless that is a subagent's."
 For `todo-write-events-functions'."
   (pcase what
     ('change (todo-write-view--on-change thread data))
-    ((or 'state 'activity 'reading
+    ((or 'state 'redraw 'activity 'reading
          (and 'observed (guard (member data '("TITLE" "STATE_UPDATE")))))
      (todo-write-view--on-state thread)
      (when (equal data "STATE_UPDATE")
