@@ -223,9 +223,8 @@ The order of the arguments does not count."
   "Return the reason if SESSION must not send another request, or nil."
   (when (and efrit-do-max-requests
              (>= (efrit-do-session-requests session) efrit-do-max-requests))
-    (format "the agent sent %d %s, the limit of a session (`efrit-do-max-requests')"
-            efrit-do-max-requests
-            (ngettext "request" "requests" efrit-do-max-requests))))
+    (format "the agent sent %s, the limit of a session (`efrit-do-max-requests')"
+            (todo-write-text-count efrit-do-max-requests "request"))))
 
 (defun efrit-do-session--call-limit (session name input)
   "Return the reason if SESSION must not call NAME with INPUT, or nil."
@@ -233,9 +232,8 @@ The order of the arguments does not count."
         (key (efrit-do-session--call-key name input)))
     (cond
      ((and efrit-do-max-calls (>= (length recent) efrit-do-max-calls))
-      (format "the agent made %d %s, the limit of a session (`efrit-do-max-calls')"
-              efrit-do-max-calls
-              (ngettext "tool call" "tool calls" efrit-do-max-calls)))
+      (format "the agent made %s, the limit of a session (`efrit-do-max-calls')"
+              (todo-write-text-count efrit-do-max-calls "tool call")))
      ((and efrit-do-max-identical-calls
            (>= (cl-loop for result in recent
                         while (equal key (efrit-do-session--call-key

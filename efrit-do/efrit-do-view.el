@@ -286,11 +286,11 @@ The text has no words of agents, because a header line is a construct."
          (requests (efrit-do-session-requests session))
          (calls (length (efrit-do-session-results session))))
     (setq header-line-format
-          (format " %s%s · %d %s · %d %s   %s"
+          (format " %s%s · %s · %s   %s"
                   (if notice (concat (car (split-string notice ";")) " · ") "")
                   (efrit-do-session-status session)
-                  requests (ngettext "request" "requests" requests)
-                  calls (ngettext "tool call" "tool calls" calls)
+                  (todo-write-text-count requests "request")
+                  (todo-write-text-count calls "tool call")
                   (cond ((eq 'waiting (car (todo-write-activity
                                             (efrit-do-session-thread session))))
                          "It waits for you: a answer  C-c C-k stop  ? menu")

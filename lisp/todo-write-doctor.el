@@ -174,10 +174,8 @@ its name.  REMEDY is a sentence, nil or left out."
          (problems (seq-count (lambda (finding) (eq (car finding) 'problem))
                               (seq-mapcat #'cdr findings))))
     (concat
-     (pcase problems
-       (0 "todo-write is in order.\n")
-       (1 "todo-write has 1 problem.\n")
-       (_ (format "todo-write has %d problems.\n" problems)))
+     (if (= problems 0) "todo-write is in order.\n"
+       (format "todo-write has %s.\n" (todo-write-text-count problems "problem")))
      (mapconcat
       (pcase-lambda (`(,title . ,group))
         (concat "\n* " title "\n"

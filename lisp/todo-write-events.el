@@ -13,6 +13,7 @@
 ;;; Code:
 
 (require 'todo-write-core)
+(require 'todo-write-text)
 
 ;;; Dispatch
 
@@ -439,11 +440,8 @@ Emacs exits.  The value is a list of keys."
   "Warn of the plans that still cannot be saved."
   (when-let* ((unsaved (todo-write-events--save-again)))
     (display-warning 'todo-write
-                     (format (ngettext
-                              "%d plan is not saved, since its journal cannot be written"
-                              "%d plans are not saved, since their journals cannot be written"
-                              (length unsaved))
-                             (length unsaved)))))
+                     (concat (todo-write-text-count (length unsaved) "plan")
+                             " not saved: the disk cannot be written"))))
 
 (defun todo-write-events--leave-p ()
   "Try to save the unsaved plans; return non-nil if Emacs may exit.
@@ -452,10 +450,8 @@ If some cannot be saved, ask."
     (or (null unsaved)
         ;; Users replace this primitive, and native code would call it all the same.
         (funcall (symbol-function 'yes-or-no-p)
-                 (format (ngettext "%d plan of an agent cannot be saved; exit anyway? "
-                                   "%d plans of agents cannot be saved; exit anyway? "
-                                   (length unsaved))
-                         (length unsaved))))))
+                 (concat (todo-write-text-count (length unsaved) "plan of an agent" "plans of agents")
+                         " cannot be saved; exit anyway? ")))))
 
 (provide 'todo-write-events)
 ;;; todo-write-events.el ends here

@@ -156,7 +156,7 @@ that of its refused calls that are new, and how full its context is from
 (defun todo-write-list-cells--new (agent)
   "Return how many files of AGENT are to be reviewed, or nil if none."
   (when-let* ((files (plist-get agent :new)))
-    (propertize (format (if (= files 1) "%d file to review" "%d files to review") files)
+    (propertize (concat (todo-write-text-count files "file") " to review")
                 'face 'todo-write-lines-new)))
 
 (defun todo-write-list-cells--prompt (agent summary)

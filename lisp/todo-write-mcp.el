@@ -140,8 +140,8 @@ See `todo-write-socket--roles'."
   "Report to the user how many agents could not reach this Emacs."
   (when-let* ((lost todo-write-mcp--lost))
     (setq todo-write-mcp--lost nil)
-    (message "%d agent%s could not reach this Emacs since %s" (length lost)
-             (if (cdr lost) "s" "")
+    (message "%s could not reach this Emacs since %s"
+             (todo-write-text-count (length lost) "agent")
              (format-time-string "%H:%M" (/ (apply #'min lost) 1000)))))
 
 (defun todo-write-mcp--write (program call)

@@ -156,8 +156,8 @@ of the agent's settings."
            (user-error "The list is empty"))
           (t
            (kill-new (todo-write-check-list thread format))
-           (message (ngettext "Copied %d task as %s" "Copied %d tasks as %s" total)
-                    total (if (eq format 'org) "Org" "Markdown"))))))
+           (message "Copied %s as %s" (todo-write-text-count total "task")
+                    (if (eq format 'org) "Org" "Markdown"))))))
 
 (defun todo-write-org--refused ()
   "Return the entry of a refused call at point in a plan, or nil."

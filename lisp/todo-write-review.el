@@ -145,9 +145,8 @@ For `todo-write-events-functions'."
                       (and (> unsaved 0)
                            (format "%s not saved; C-x s saves" (todo-write-text-count unsaved "file")))
                       (and (> newer 0)
-                           (propertize (format (if (= newer 1) "%d more file is new; g shows it"
-                                                 "%d more files are new; g shows them")
-                                               newer)
+                           (propertize (concat (todo-write-text-count newer "more file")
+                                               " to review; g shows all")
                                        'face 'todo-write-attention)))))
     (setq header-line-format
           (string-replace "%" "%%" (concat " " (string-join (delq nil parts)

@@ -507,7 +507,7 @@ numbers and the bar are left out before the title is cut."
     (todo-write-text-line
      (string-join
       (delq nil (list (concat "Goal: " (plist-get goal :text))
-                      (and (> tries 0) (format "%d %s" tries (if (= tries 1) "try" "tries")))
+                      (and (> tries 0) (todo-write-text-count tries "try" "tries"))
                       (unless (and (eq state 'active) (null reason))
                         (concat (pcase state
                                   ('active "not met")

@@ -268,9 +268,10 @@ The date precedes it unless BEFORE, by default now, is on the same day."
 
 ;;; Numbers
 
-(defun todo-write-text-count (number noun)
-  "Return NUMBER and NOUN, in the plural unless it is one."
-  (format "%d %s%s" number noun (if (= number 1) "" "s")))
+(defun todo-write-text-count (number noun &optional plural)
+  "Return NUMBER and NOUN, unless it is one in the plural.
+PLURAL is that if it is not NOUN with an s."
+  (format "%d %s" number (cond ((= number 1) noun) (plural) (t (concat noun "s")))))
 
 (defun todo-write-text-number (number)
   "Return NUMBER in at most four characters, such as 345k."

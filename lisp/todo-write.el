@@ -571,8 +571,8 @@ after a question."
          (count (length threads)))
     (when (zerop count)
       (user-error "No plan of %s" name))
-    (unless (yes-or-no-p (format "Delete %d plan%s of %s, with all that is recorded? "
-                                 count (if (= count 1) "" "s") name))
+    (unless (yes-or-no-p (format "Delete %s of %s, with all that is recorded? "
+                                 (todo-write-text-count count "plan") name))
       (user-error "Nothing is deleted"))
     threads))
 

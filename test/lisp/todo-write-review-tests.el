@@ -274,7 +274,7 @@ Its task One changed the file f, and Two, which is in progress, g and h."
     (should (equal '("(f)" "g" "h") (todo-write-review-tests--shown)))
     (should (looking-at "diff --git a/g"))
     (todo-write-review-tests--edit "g" "newer\n")
-    (todo-write-review-tests--await-header "1 more file is new; g shows it")
+    (todo-write-review-tests--await-header "1 more file to review; g shows all")
     (todo-write-review-tests--type "r")
     (ert-info ("What came since is not marked")
       (should (equal '(("h" "g") 2 1 2) (todo-write-review-tests--new))))
