@@ -192,8 +192,7 @@ REQUIRED and OTHER, the name of the field for a typed answer, are as in
          (values (cond ((equal type "boolean") '(("Yes" . t) ("No" . :false)))
                        (choices (todo-write-acp-request--values choices))
                        ;; A text that was suggested can be chosen.
-                       ((or (and (stringp default) (not (string-empty-p default)))
-                            (numberp default))
+                       ((or (todo-write-json-filled default) (numberp default))
                         (list (cons (format "%s" default) default))))))
     (unless (or (member type '("boolean" "number" "integer"))
                 (equal type "string")
@@ -272,7 +271,7 @@ answer is allowed beside them."
   (let (seen)
     (mapcar
      (lambda (field)
-       (let* ((text (seq-find (lambda (text) (and (stringp text) (not (string-blank-p text))))
+       (let* ((text (seq-find #'todo-write-json-filled
                               (list (plist-get field :question)
                                     (and (null (cdr fields)) message)
                                     (plist-get field :header)

@@ -50,7 +50,7 @@ Agents tell it at each step, so only what a user would notice is recorded."
 (defun todo-write-acp-work-plan (thread text)
   "Record TEXT, a plan in Markdown, in THREAD.
 It is no list of tasks.  Anything else than a text is ignored."
-  (when (and (stringp text) (not (string-blank-p text)))
+  (when (todo-write-json-filled text)
     (todo-write-observe
      thread "MESSAGE"
      (list :text (concat "The plan:\n\n"
@@ -210,8 +210,7 @@ PARTS are (OLD . NEW), the texts of its changed parts in order."
 
 (defun todo-write-acp-work-text (part)
   "Return the text of PART of a content, or nil."
-  (let ((text (todo-write-json-get part "content" "text")))
-    (and (stringp text) text)))
+  (todo-write-json-filled part "content" "text"))
 
 (provide 'todo-write-acp-work)
 ;;; todo-write-acp-work.el ends here

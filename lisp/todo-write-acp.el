@@ -509,7 +509,7 @@ Requests for other things than a permission or a form are ignored."
   "Make a request of THREAD from PARAMS of the permission request ID.
 LINK is that of CLIENT."
   (let* ((call (todo-write-json-get params "toolCall"))
-         (title (todo-write-json-get call "title"))
+         (title (todo-write-json-filled call "title"))
          (buffer (todo-write-acp--link-buffer link))
          (about (todo-write-acp-request-permission call))
          ;; The protocol has no message with a no.  The answer ends the turn.
@@ -517,7 +517,7 @@ LINK is that of CLIENT."
     (apply #'todo-write-request
            thread
            :id (todo-write-acp--request-id id)
-           :title (if (stringp title) title "permission")
+           :title (or title "permission")
            :visit (lambda () (pop-to-buffer buffer))
            (append about
                    (list :options (todo-write-acp-request-options (todo-write-json-get params "options")
@@ -535,7 +535,7 @@ itself is answered there."
   (let* ((fields (todo-write-acp-request-form params))
          (buffer (todo-write-acp--link-buffer link))
          (ours (todo-write-acp-request-offered-p client))
-         (message (todo-write-json-get params "message")))
+         (message (todo-write-json-filled params "message")))
     (cl-flet ((respond (result)
                 (todo-write-acp--send-response client `((:request-id . ,id) ,result))))
       (if (and ours (stringp fields))
@@ -545,7 +545,7 @@ itself is answered there."
          thread
          :id (todo-write-acp--request-id id)
          :kind 'question
-         :title (if (and (stringp message) (not (string-blank-p message))) message "A form")
+         :title (or message "A form")
          :questions (and ours fields)
          :options '((:label "No answer" :value decline :kind deny))
          :visit (lambda () (pop-to-buffer buffer))

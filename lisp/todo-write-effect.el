@@ -65,8 +65,7 @@ or nil."
 
 (defun todo-write-effect--git-operation (one)
   "Return ONE, an operation of Git as a plist, as (TEXT . URL), or nil."
-  (cl-flet ((text (key) (let ((value (plist-get one key)))
-                          (and (stringp value) (not (string-empty-p value)) value))))
+  (cl-flet ((text (key) (todo-write-json-filled (plist-get one key))))
     (let* ((number (plist-get one :number))
            (branch (text :branch))
            (action (text :action))

@@ -41,6 +41,12 @@ and a key that is neither a string nor a symbol is no name."
   (let ((value (apply #'todo-write-json-get object names)))
     (if (stringp value) value "")))
 
+(defun todo-write-json-filled (object &rest names)
+  "Return the string at the path NAMES in OBJECT, decoded JSON.
+Return nil if there is none, or a blank one."
+  (let ((value (apply #'todo-write-json-get object names)))
+    (and (stringp value) (not (string-blank-p value)) value)))
+
 (defun todo-write-json-parsed (input)
   "Return INPUT, the arguments of a tool call, decoded if it is JSON text."
   ;; Arguments may be plain text, or JSON that is still coming in.

@@ -19,6 +19,7 @@
 (require 'todo-write-effect)
 (require 'todo-write-detail)
 (require 'todo-write-failure)
+(require 'todo-write-json)
 (require 'todo-write-row)
 (require 'todo-write-sums)
 (require 'todo-write-text)
@@ -172,7 +173,7 @@ of a call becomes part of the entry of the call."
     (cond
      ((and (member type '("TOOL_CALL" "TOOL_EXECUTION"))
            (string-match-p todo-write-story--plan-tools
-                           (todo-write-story--string (plist-get fields :name))))
+                           (todo-write-json-string (plist-get fields :name))))
       nil)
      ((equal type "STATE_UPDATE")
       (or (todo-write-story--wait observation (todo-write-story--request fields))
@@ -210,7 +211,7 @@ CALLS is as in `todo-write-story--read'."
 (defun todo-write-story--make (observation type fields project)
   "Return an entry of OBSERVATION of TYPE, whose content has FIELDS.
 File names are relative to PROJECT."
-  (let* ((name (todo-write-story--string (plist-get fields :name)))
+  (let* ((name (todo-write-json-string (plist-get fields :name)))
          (files (append (plist-get (plist-get observation :metadata) :files) nil))
          (kind (pcase type
                  ("MESSAGE" 'said)
@@ -276,7 +277,7 @@ Return nil if it is."
               (format "waited %s, %s: %s"
                       (todo-write-story--duration (max 0 (truncate (- end since))))
                       (todo-write-story--answer request)
-                      (todo-write-story--string (plist-get request :title)))
+                      (todo-write-json-string (plist-get request :title)))
               400)
        :call observation))))
 
@@ -297,11 +298,7 @@ Return nil if it is."
               ("denied" "you denied it")
               ("answered" "you answered")
               (_ "answered elsewhere or withdrawn"))
-            (and (stringp text) (not (string-blank-p text)) (format " (%s)" text)))))
-
-(defun todo-write-story--string (value)
-  "Return VALUE if it is a string, else an empty one."
-  (if (stringp value) value ""))
+            (and (todo-write-json-filled text) (format " (%s)" text)))))
 
 (defun todo-write-story--files-text (files project)
   "Return the names of FILES, a list of plists, relative to PROJECT."
@@ -362,11 +359,10 @@ For a tool call, that is its most telling argument."
         (tokens (append content '(:input 0 :output 0 :cacheWrite 0))))
     (cond ((plist-member content :previousStatus)
            (format "%s: %s" (plist-get (plist-get content :item) :content)
-                   (string-replace "_" " " (todo-write-story--string
-                                            (plist-get content :status)))))
+                   (string-replace "_" " " (todo-write-json-string (plist-get content :status)))))
           (request
            (format "%s: %s" (todo-write-story--answer request)
-                   (todo-write-story--string (plist-get request :title))))
+                   (todo-write-json-string (plist-get request :title))))
           ((seq-every-p (lambda (key) (numberp (plist-get tokens key)))
                         '(:input :output :cacheRead :cacheWrite))
            (or (todo-write-sums-tokens tokens) ""))
@@ -410,14 +406,13 @@ else all of INPUT."
 (defun todo-write-story--scalars (fields)
   "Return the numbers and texts of FIELDS, an alist, in words, or nil if none."
   (let ((parts (cl-loop for (name . value) in fields
-                        when (or (numberp value)
-                                 (and (stringp value) (not (string-blank-p value))))
+                        when (or (numberp value) (todo-write-json-filled value))
                         collect (format "%s: %s" name value))))
     (and parts (string-join parts ", "))))
 
 (defun todo-write-story--words (value)
   "Return VALUE, an argument, if it is text or a vector of words, else nil."
-  (cond ((stringp value) (unless (string-blank-p value) value))
+  (cond ((stringp value) (todo-write-json-filled value))
         ((and (vectorp value) (seq-every-p #'stringp value))
          (unless (seq-empty-p value) (string-join value " ")))))
 

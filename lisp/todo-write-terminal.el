@@ -13,6 +13,7 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'subr-x)
+(require 'todo-write-json)
 
 (defun todo-write-terminal--processes (pid)
   "Return the process PID and its ancestors as a list of (PID . ATTRIBUTES)."
@@ -38,12 +39,11 @@ It is that of an ancestor, or of a process with the same terminal."
 
 (defun todo-write-terminal--normalize (name)
   "Normalize the terminal NAME: /dev/pts0 and /dev/pts/0 are the same."
-  (and (stringp name) (not (string-empty-p name)) (string-replace "pts/" "pts" name)))
+  (and (todo-write-json-filled name) (string-replace "pts/" "pts" name)))
 
 (defun todo-write-terminal-name (pid)
   "Return the name of the terminal of process PID, or nil."
-  (let ((name (alist-get 'ttname (cdar (todo-write-terminal--processes pid)))))
-    (and (stringp name) (not (string-empty-p name)) name)))
+  (todo-write-json-filled (alist-get 'ttname (cdar (todo-write-terminal--processes pid)))))
 
 ;;; Panes of tmux
 

@@ -19,6 +19,7 @@
 (require 'todo-write-detail)
 (require 'todo-write-footer)
 (require 'todo-write-hands)
+(require 'todo-write-json)
 (require 'todo-write-page)
 (require 'todo-write-place)
 (require 'todo-write-machines)
@@ -314,7 +315,7 @@ read, return how much of it is."
   (let* ((found (todo-write-observations thread :type "MESSAGE" :limit 1))
          (content (and (> (length found) 0) (plist-get (aref found 0) :content)))
          (text (if (consp content) (plist-get content :text) content)))
-    (when (and (stringp text) (not (string-blank-p text)))
+    (when (todo-write-json-filled text)
       (todo-write-story-unmark (todo-write-text-line text 400)))))
 
 (defun todo-write-view-rows-read-work ()
