@@ -17,6 +17,7 @@
 (require 'todo-write-host)
 (require 'todo-write-machines)
 (require 'todo-write-menu)
+(require 'todo-write-text)
 ;; The hosts, so that all are known.
 (require 'todo-write-acp)
 (require 'todo-write-agent-shell)

@@ -21,11 +21,6 @@
 (require 'todo-write-request)
 (require 'todo-write-text)
 
-(defun todo-write-opencode--string (object name)
-  "Return the string NAME of OBJECT, decoded JSON, or nil if it is blank."
-  (let ((value (todo-write-json-string object name)))
-    (unless (string-blank-p value) value)))
-
 (defun todo-write-opencode--strings (object name)
   "Return the strings NAME of OBJECT, decoded JSON.
 There is at most one more than can be shown."
@@ -38,26 +33,21 @@ There is at most one more than can be shown."
 (defun todo-write-opencode--permission (input)
   "Return the request for INPUT, the event `permission.asked'.
 See `todo-write-permission-readers'."
-  (let* ((permission (or (todo-write-opencode--string input "permission") "a permission"))
+  (let* ((permission (or (todo-write-json-filled input "permission") "a permission"))
          (excess (if (todo-write-json-get input "isTooLarge")
                      '(:detail "This is too large to be shown here." :format text)
                    (todo-write-opencode--excess input))))
     (pcase-let ((`(,what ,format ,detail) (unless excess (todo-write-opencode--detail input))))
-      `( ,@excess :kind permission
-         :title ,(cond ((null what) permission)
-                       ((eq format 'shell)
-                        (concat permission ": " (todo-write-text-command what 200)))
-                       (t (concat permission ": " (todo-write-text-line what 200))))
-         ;; A later version may ask for more.
-         :detail ,(concat detail (unless excess
+      `( ,@excess :answerable ,(null excess)
+         ,@(todo-write-permission-to-use
+            permission
+            (list what format
+                  ;; A later version may ask for more.
+                  (concat detail (unless excess
                                    (apply #'todo-write-request-fields input
                                           (if (eq format 'shell) "\n# " "\n")
-                                          todo-write-opencode--known)))
-         :format ,format
-         :options ((:label "Yes" :value (:behavior "allow") :kind allow)
-                   ,@(todo-write-opencode--always permission input)
-                   (:label "No" :value (:behavior "deny") :kind deny :text t))
-         :answerable ,(null excess)))))
+                                          todo-write-opencode--known))))
+            (todo-write-opencode--always permission input))))))
 
 (defun todo-write-opencode--excess (input)
   "Return fields for a request of INPUT if that cannot be shown whole, else nil.
@@ -78,7 +68,7 @@ It has another shape, too many parts, or parts that are no texts."
                            '(:detail "This has parts that are no texts, and is not shown here."
                              :format text))))
                   (list patterns always))
-        (unless (and (todo-write-opencode--string input "permission")
+        (unless (and (todo-write-json-filled input "permission")
                      (vectorp patterns) (< 0 (length patterns))
                      (or (null metadata) (hash-table-p metadata)))
           '(:detail "opencode asks for this in a form that is not known here." :format text)))))
@@ -101,12 +91,12 @@ the call does."
   (let* ((call (todo-write-json-get input "input"))
          (metadata (todo-write-json-get input "metadata"))
          (patterns (todo-write-opencode--strings input "patterns"))
-         (command (or (todo-write-opencode--string call "command")
-                      (todo-write-opencode--string metadata "command")))
-         (diff (todo-write-opencode--string metadata "diff"))
-         (file (or (todo-write-opencode--string metadata "filepath")
-                   (todo-write-opencode--string call "filePath")))
-         (permission (todo-write-opencode--string input "permission"))
+         (command (or (todo-write-json-filled call "command")
+                      (todo-write-json-filled metadata "command")))
+         (diff (todo-write-json-filled metadata "diff"))
+         (file (or (todo-write-json-filled metadata "filepath")
+                   (todo-write-json-filled call "filePath")))
+         (permission (todo-write-json-filled input "permission"))
          (shown (string-join patterns ", ")))
     (cond ((and command (equal "bash" permission))
            (list command 'shell
@@ -136,9 +126,9 @@ See `todo-write-permission-readers'."
                :options '((:label "No answer" :value (:behavior "deny") :kind deny)))))
 
 (setf (alist-get "permission.asked" todo-write-permission-readers nil nil #'equal)
-      #'todo-write-opencode--permission
+      '(todo-write-opencode--permission t)
       (alist-get "question.asked" todo-write-permission-readers nil nil #'equal)
-      #'todo-write-opencode--question)
+      '(todo-write-opencode--question t))
 
 (provide 'todo-write-opencode)
 ;;; todo-write-opencode.el ends here

@@ -58,13 +58,17 @@ dialog; see `todo-write-permission--key'."
 (defvar todo-write-permission--calls nil
   "The hooks that wait for an answer.")
 
-(defvar todo-write-permission-readers nil
-  "Functions for the questions of other agents, an alist.
-A key is the name of an event, a string, and its function returns the
-request of the event's input, decoded JSON.  It is as for
+(defvar todo-write-permission-readers
+  '(("CodexRequest" todo-write-permission--codex t)
+    ("Notification" todo-write-permission--notice))
+  "Functions for the questions of other agents than Claude Code.
+The value is a list of (EVENT FUNCTION SEVERAL).  EVENT is the name of an
+event, and FUNCTION returns the request of the event's input, decoded
+JSON, or nil if the user is not to be asked.  It is as for
 `todo-write-request', with `:answerable'; see
-`todo-write-permission--request'.  Several such questions of an agent may
-be open at once, and its program cancels those that were answered there.")
+`todo-write-permission--request'.  If SEVERAL is non-nil, several such
+questions of an agent may be open at once, and its program cancels those
+that were answered there.")
 
 (defconst todo-write-permission--repeat-seconds 120
   "How long an agent may take to repeat a call that the user let through.")
@@ -103,12 +107,15 @@ See `todo-write-socket--roles'."
     (cl-flet ((key () (todo-write-permission--key thread (plist-get message :subagent) input)))
       (cond ((equal event "PreToolUse")
              (todo-write-permission--pass connection message (key)))
-            ((if (todo-write-permission--codex-p input) todo-write-socket-codex-folders
-               (not (equal event "PermissionDenied")))
+            ((not (equal event "PermissionDenied"))
              (todo-write-permission--ask connection message program thread input nil))
-            ((and todo-write-permission-ask-refused (equal event "PermissionDenied"))
+            (todo-write-permission-ask-refused
              (todo-write-permission--ask connection message program thread input (key)))
-            (t (todo-write-socket-answer connection message nil "The user is not asked."))))))
+            (t (todo-write-permission--ask-nothing connection message))))))
+
+(defun todo-write-permission--ask-nothing (connection message)
+  "Answer MESSAGE of CONNECTION: the user does not want to be asked that."
+  (todo-write-socket-answer connection message nil "The user is not asked."))
 
 (defun todo-write-permission--served (program input)
   "Return the thread served by the MCP server that INPUT of PROGRAM names, or nil.
@@ -136,39 +143,46 @@ outside of containers."
   "Make a request of MESSAGE of CONNECTION, which is of PROGRAM.
 INPUT is its decoded input, of the agent of THREAD, and REFUSED as in
 `todo-write-permission--call'."
-  (let* ((reader (cdr (assoc (todo-write-json-get input "hook_event_name")
-                             todo-write-permission-readers)))
-         (call (todo-write-permission--make-call
-                ;; The question itself is in the request.
-                :connection connection :message (list :call (plist-get message :call))
-                :thread thread
-                ;; A hook may call again on the same connection.
-                :id (symbol-name (gensym "permission-"))
-                :subagent (plist-get message :subagent)
-                :refused refused))
-         (request (if reader (funcall reader input)
-                    (todo-write-permission--request
-                     input (todo-write-program-project program)
-                     (null (todo-write-socket-connection-remote connection))
-                     (and refused (todo-write-json-string input "reason"))))))
-    (todo-write-permission--begin thread program)
-    ;; Codex tells of each request when it is answered, and may have several.
-    (unless (or reader (todo-write-permission--codex-p input))
-      (todo-write-permission--supersede call))
-    (push call todo-write-permission--calls)
-    (add-hook 'todo-write-events-functions #'todo-write-permission--on-event)
-    (unless (or reader refused (equal "process" (plist-get message :source)))
-      (todo-write-permission--await call input))
-    (todo-write-request-add
-     thread
-     `( :id ,(todo-write-permission--call-id call)
-        :process ,(todo-write-program-pid program)
-        :answer ,(and (plist-get request :answerable)
-                      (lambda (value text)
-                        (todo-write-permission--answer call value text)))
-        ,@request)
-     ;; Nothing may say when the turn ends.
-     nil)))
+  (pcase-let* ((`(,reader ,several) (cdr (assoc (todo-write-json-get input "hook_event_name")
+                                                todo-write-permission-readers)))
+               (request (if reader (funcall reader input)
+                          (todo-write-permission--request
+                           input (todo-write-program-project program)
+                           (null (todo-write-socket-connection-remote connection))
+                           (and refused (todo-write-json-string input "reason")))))
+               (call (todo-write-permission--make-call
+                      ;; The question itself is in the request.
+                      :connection connection :message (list :call (plist-get message :call))
+                      :thread thread
+                      ;; A hook may call again on the same connection.
+                      :id (symbol-name (gensym "permission-"))
+                      :subagent (plist-get message :subagent)
+                      :refused refused)))
+    (if (null request)
+        (todo-write-permission--ask-nothing connection message)
+      (todo-write-permission--begin thread program)
+      (unless several
+        (todo-write-permission--supersede call))
+      (push call todo-write-permission--calls)
+      (add-hook 'todo-write-events-functions #'todo-write-permission--on-event)
+      (unless (or reader refused (equal "process" (plist-get message :source)))
+        (todo-write-permission--await call input))
+      (todo-write-request-add
+       thread
+       `( :id ,(todo-write-permission--call-id call)
+          :process ,(todo-write-program-pid program)
+          :answer ,(and (plist-get request :answerable)
+                        (lambda (value text)
+                          (todo-write-permission--answer call value text)))
+          :title ,(concat (todo-write-permission--subagent input) (plist-get request :title))
+          ,@request)
+       ;; Nothing may say when the turn ends.
+       nil))))
+
+(defun todo-write-permission--subagent (input)
+  "Return which subagent asks in INPUT, the beginning of a title, or nil."
+  (and (todo-write-json-get input "agent_id")
+       (concat "subagent " (todo-write-json-string input "agent_type") ": ")))
 
 (defun todo-write-permission--begin (thread program)
   "Set the project and title of THREAD if they are unknown.
@@ -318,22 +332,12 @@ auto mode has refused the call, or nil for a dialog."
   (let* ((tool (todo-write-json-string input "tool_name"))
          (given (todo-write-json-get input "tool_input"))
          (request (pcase (and (not refusal) tool)
-                    ((guard (equal "Notification"
-                                   (todo-write-json-get input "hook_event_name")))
-                     (todo-write-permission--notice input))
-                    ((guard (todo-write-permission--codex-p input))
-                     (todo-write-permission--codex tool given input))
                     ("AskUserQuestion" (todo-write-permission-question given "multiSelect"))
                     ("ExitPlanMode" (todo-write-permission--plan given))
                     (_ (todo-write-permission--permission
                         tool given (todo-write-json-get input "permission_suggestions")
-                        project local))))
-         (agent (and (todo-write-json-get input "agent_id")
-                     (concat "subagent " (todo-write-json-string input "agent_type")
-                             ": "))))
-    (when refusal
-      (setq request (todo-write-permission--refused request refusal)))
-    (plist-put request :title (concat agent (plist-get request :title)))))
+                        project local)))))
+    (if refusal (todo-write-permission--refused request refusal) request)))
 
 (defun todo-write-permission--refused (request reason)
   "Return REQUEST for a call that auto mode has refused for REASON."
@@ -381,9 +385,9 @@ MULTIPLE is the name of the field of a question with several answers."
 (defun todo-write-permission--plan (given)
   "Return the request for GIVEN, the input of ExitPlanMode.
 A plan without its text can be approved only in the terminal."
-  (let ((plan (todo-write-json-get given "plan")))
+  (let ((plan (todo-write-json-filled given "plan")))
     (list :kind 'plan :title "Approve the plan?"
-          :detail (if (stringp plan) plan "The plan is only in the terminal.")
+          :detail (or plan "The plan is only in the terminal.")
           :format 'markdown
           ;; Without a mode, the one before the plan comes back, which may be auto.
           :options '((:label "Approve the plan, and ask before each edit"
@@ -393,33 +397,50 @@ A plan without its text can be approved only in the terminal."
                      (:label "Approve the plan, and go on in auto mode, which asks seldom"
                       :value (:behavior "allow" :mode "auto") :kind always :text edited)
                      (:label "Keep planning" :value (:behavior "deny") :kind deny :text t))
-          :answerable (and (stringp plan) (not (string-blank-p plan))))))
+          :answerable plan)))
+
+(defun todo-write-permission-to-use (tool call always &rest more)
+  "Return the request to use TOOL, with the options ALWAYS and MORE.
+CALL is (WHAT FORMAT DETAIL): what it is used for, a string or nil, and
+what a request has of it."
+  (pcase-let ((`(,what ,format ,detail) call))
+    `( :kind permission
+       :title ,(todo-write-permission--title tool what format) :detail ,detail :format ,format
+       :options ((:label "Yes" :value (:behavior "allow") :kind allow)
+                 ,@always
+                 (:label "No" :value (:behavior "deny") :kind deny :text t)
+                 ,@more)
+       :answerable t)))
+
+(defun todo-write-permission--title (tool what format)
+  "Return the title of a request to use TOOL for WHAT, a string or nil.
+FORMAT is that of its detail."
+  (cond ((null what) tool)
+        ((eq format 'shell) (concat tool ": " (todo-write-text-command what 200)))
+        (t (concat tool ": " (todo-write-text-line what 200)))))
 
 (defun todo-write-permission--notice (input)
   "Return the request for INPUT of a hook that only tells of a dialog.
 The terminal answers it."
   (let* ((details (todo-write-json-get input "details"))
-         (command (todo-write-json-get details "command"))
-         (diff (if (todo-write-json-get input "isTooLarge") "This is too large to be shown here."
-                 (todo-write-json-get details "fileDiff")))
-         (file (or (todo-write-json-get details "filePath")
-                   (todo-write-json-get details "fileName"))))
-    `( :kind permission
-       ,@(cond ((stringp command)
-                (list :title (concat "Shell: " (todo-write-text-command command 200))
-                      :detail command :format 'shell))
-               ((and (stringp diff) (stringp file))
-                (list :title (concat "Edit: " (todo-write-text-line file 200))
-                      :detail diff
-                      :format (if (todo-write-json-get input "isTooLarge") 'text 'diff)))
-               (t (list :title (todo-write-text-line
-                                (or (seq-find (lambda (text) (and (stringp text)
-                                                                  (not (string-blank-p text))))
-                                              (list (todo-write-json-get details "title")
-                                                    (todo-write-json-get input "message")))
-                                    "A permission")
-                                200)
-                        :detail (string-trim-left (todo-write-request-fields details "\n"))))))))
+         (large (todo-write-json-get input "isTooLarge"))
+         (command (todo-write-json-filled details "command"))
+         (diff (if large "This is too large to be shown here."
+                 (todo-write-json-filled details "fileDiff")))
+         (file (or (todo-write-json-filled details "filePath")
+                   (todo-write-json-filled details "fileName"))))
+    (pcase-let ((`(,tool ,what ,format ,detail)
+                 (cond (command (list "Shell" command 'shell command))
+                       ((and diff file) (list "Edit" file (if large 'text 'diff) diff))
+                       (t (list (todo-write-text-line
+                                 (or (todo-write-json-filled details "title")
+                                     (todo-write-json-filled input "message")
+                                     "A permission")
+                                 200)
+                                nil nil
+                                (string-trim-left (todo-write-request-fields details "\n")))))))
+      (list :kind 'permission :title (todo-write-permission--title tool what format)
+            :detail detail :format format))))
 
 (defun todo-write-permission--permission (tool given suggestions project local)
   "Return the request to use TOOL with the input GIVEN.
@@ -431,53 +452,38 @@ are as in `todo-write-permission--request'."
                      (length (todo-write-request-first (todo-write-json-get given "edits")
                                                        'fields))
                      'fields))))
-    (pcase-let ((`(,what ,format ,detail)
-                 (unless excess (todo-write-permission--detail tool given project local))))
-      `( ,@excess :kind permission
-         :title ,(cond ((null what) tool)
-                       ((eq format 'shell) (concat tool ": " (todo-write-text-command what 200)))
-                       (t (concat tool ": " (todo-write-text-line what 200))))
-         :detail ,detail :format ,format
-         :options ((:label "Yes" :value (:behavior "allow") :kind allow)
-                   ,@(todo-write-permission--always suggestions)
-                   (:label "No" :value (:behavior "deny") :kind deny :text t))
-         :answerable ,(not (or excess (string-empty-p tool)))))))
+    `( ,@excess :answerable ,(not (or excess (string-empty-p tool)))
+       ,@(todo-write-permission-to-use
+          tool (unless excess (todo-write-permission--detail tool given project local))
+          (todo-write-permission--always suggestions)))))
 
 ;;; Codex
 
-(defun todo-write-permission--codex-p (input)
-  "Return non-nil if INPUT, decoded, is a question of Codex."
-  (equal "CodexRequest" (todo-write-json-get input "hook_event_name")))
-
-(defun todo-write-permission--codex (tool given input)
-  "Return the request of Codex to use TOOL with the input GIVEN.
-INPUT is the whole question."
-  (cond
-   ((todo-write-json-get input "elsewhere")
-    (let ((words (todo-write-json-string given "question")))
-      (list :kind 'permission :title (todo-write-text-line words 200) :detail words)))
-   ;; A question of Codex can be answered, but not refused.
-   ((equal tool "AskUserQuestion")
-    `(:options nil ,@(todo-write-permission-question given "multiSelect")))
-   (t
-    (pcase-let ((`(,what ,format ,detail)
-                 (if (equal tool "Command")
-                     (let ((command (todo-write-json-string given "command")))
-                       (list (todo-write-text-command command 200) 'shell
-                             (concat command
-                                     (todo-write-request-fields given "\n# " "command"))))
-                   (list (todo-write-text-line (todo-write-json-string given "file_path") 200)
-                         'diff
-                         (concat (todo-write-json-string given "diff")
-                                 (todo-write-request-fields given "\n" "diff" "file_path"))))))
-      `( :kind permission :title ,(concat tool ": " what) :detail ,detail :format ,format
-         :options ((:label "Yes" :value (:behavior "allow") :kind allow)
-                   ,@(todo-write-permission--always
-                      (todo-write-json-get input "permission_suggestions"))
-                   (:label "No" :value (:behavior "deny") :kind deny :text t)
-                   (:label "No, and stop the turn" :value (:behavior "deny" :interrupt t)
-                    :kind other))
-         :answerable t)))))
+(defun todo-write-permission--codex (input)
+  "Return the request for INPUT, a question of Codex.
+Return nil if Codex is left to its terminal."
+  (let ((tool (todo-write-json-string input "tool_name"))
+        (given (todo-write-json-get input "tool_input")))
+    (cond
+     ((null todo-write-socket-codex-folders) nil)
+     ((todo-write-json-get input "elsewhere")
+      (let ((words (todo-write-json-string given "question")))
+        (list :kind 'permission :title (todo-write-text-line words 200) :detail words)))
+     ;; A question of Codex can be answered, but not refused.
+     ((equal tool "AskUserQuestion")
+      `(:options nil ,@(todo-write-permission-question given "multiSelect")))
+     (t
+      (todo-write-permission-to-use
+       tool
+       (if (equal tool "Command")
+           (let ((command (todo-write-json-string given "command")))
+             (list command 'shell
+                   (concat command (todo-write-request-fields given "\n# " "command"))))
+         (list (todo-write-json-string given "file_path") 'diff
+               (concat (todo-write-json-string given "diff")
+                       (todo-write-request-fields given "\n" "diff" "file_path"))))
+       (todo-write-permission--always (todo-write-json-get input "permission_suggestions"))
+       '(:label "No, and stop the turn" :value (:behavior "deny" :interrupt t) :kind other))))))
 
 (defun todo-write-permission--codex-words (suggestion)
   "Return what SUGGESTION of Codex allows always, in words, or nil if unknown."
