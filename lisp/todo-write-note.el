@@ -152,12 +152,14 @@ main agents."
          (match-string 1 key))))
 
 (defun todo-write-note--codex-session (thread)
-  "Return the id of the session of THREAD if the daemon of Codex runs it, or nil."
-  (let (case-fold-search)
-    (and (string-match "\\`codex:\\([^/]+\\)\\'" thread)
-         (let ((session (match-string 1 thread)))
-           (and (todo-write-socket-reached-p nil)
-                (todo-write-core-call todo-write-dyn--codex-runs-p session)
+  "Return the id of the session of THREAD if a daemon of Codex runs it, or nil."
+  (let ((machine (todo-write-machines-of-thread thread))
+        (key (todo-write-machines-bare-key thread))
+        case-fold-search)
+    (and (string-match "\\`codex:\\([^/]+\\)\\'" key)
+         (let ((session (match-string 1 key)))
+           (and (todo-write-socket-reached-p machine)
+                (todo-write-core-call todo-write-dyn--codex-runs-p machine session)
                 session)))))
 
 (defun todo-write-note--in-agent-p (thread)
@@ -169,7 +171,7 @@ main agents."
 (defun todo-write-note-update (thread)
   "Let the hook of THREAD's agent ask this Emacs while there is something to say."
   (when-let* ((session (todo-write-note--codex-session thread)))
-    (todo-write-core-call todo-write-dyn--codex-tell session
+    (todo-write-core-call todo-write-dyn--codex-tell (todo-write-machines-of-thread thread) session
       (or (todo-write-note--untold thread)
           ;; Edits alone begin no turn.
           (and (eq 'working (car (todo-write-activity thread)))
@@ -233,7 +235,9 @@ See `todo-write-socket--roles'."
            (thread (todo-write-program-thread program message))
            (input (json-parse-string (or (plist-get message :arguments) "{}")
                                      :null-object nil :false-object nil)))
-      (when-let* ((remote (todo-write-program-remote program)))
+      (when-let* ((remote (todo-write-program-remote program))
+                  ;; Others have no hook.
+                  ((string-prefix-p "claude:" (todo-write-machines-bare-key thread))))
         (cl-pushnew remote todo-write-note--hook-machines :test #'equal))
       (when (member thread todo-write-note-waiting)
         (run-hook-with-args 'todo-write-note-said-functions thread input))

@@ -51,7 +51,7 @@ const REQUESTS: usize = 8;
 const ASKED: usize = 120;
 const WHILE: Duration = Duration::from_secs(60);
 /// Maximum number of sessions that are known, and of those for which there is something to say.
-const KNOWN: usize = 1_000;
+pub(super) const KNOWN: usize = 1_000;
 /// Maximum size in bytes of a request.
 const LARGEST: usize = 1 << 20;
 /// Maximum number of characters of an id.
@@ -74,6 +74,24 @@ struct Desk {
     sessions: BTreeSet<String>,
     /// Those for which the owner has something to say.
     news: BTreeSet<String>,
+    /// Whether the sessions have changed since the owner was rung for.
+    has_changed: bool,
+}
+
+impl Desk {
+    fn begin(&mut self, session: &str) {
+        if self.sessions.len() < KNOWN {
+            self.has_changed |= self.sessions.insert(session.to_owned());
+        }
+    }
+
+    fn end(&mut self, session: &str) {
+        self.has_changed |= self.sessions.remove(session);
+    }
+
+    fn end_all(&mut self) {
+        self.has_changed |= !std::mem::take(&mut self.sessions).is_empty();
+    }
 }
 
 impl Codex {
@@ -101,6 +119,11 @@ impl Codex {
     /// Whether the daemon runs a session.
     pub(super) fn runs(&self, session: &str) -> bool {
         lock(&self.desk).sessions.contains(session)
+    }
+
+    /// The sessions that the daemon runs.
+    pub(super) fn sessions(&self) -> BTreeSet<String> {
+        lock(&self.desk).sessions.clone()
     }
 
     /// Notes whether there is something to say to a session. It is asked for when that session can take it.
@@ -299,7 +322,7 @@ fn parse<'v, T: Deserialize<'v>>(value: &'v RawValue) -> Result<T, Over> {
     serde_json::from_str(value.get()).map_err(|_| Over::Wrong)
 }
 
-fn is_id(id: &str) -> bool {
+pub(super) fn is_id(id: &str) -> bool {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     !id.is_empty() && id.len() <= ID && id.chars().all(is_allowed)
 }
@@ -323,13 +346,16 @@ impl Server {
             {
                 self.end(later(over));
             }
+            if std::mem::take(&mut lock(&self.desk).has_changed) {
+                self.entrance.ring();
+            }
         }
     }
 
     /// Ends the connection, with which the questions are withdrawn.
     fn end(&mut self, retry: Instant) {
         if self.watch.take().is_some() {
-            lock(&self.desk).sessions.clear();
+            lock(&self.desk).end_all();
             self.telling.interrupt();
             self.retry = retry;
         }
@@ -495,7 +521,7 @@ impl Watch {
             "thread/closed" => {
                 let Closed { thread_id } = parse(params)?;
                 self.waiting.remove(&thread_id);
-                lock(desk).sessions.remove(&thread_id);
+                lock(desk).end(&thread_id);
             }
             _ => {}
         }
@@ -506,9 +532,9 @@ impl Watch {
     fn set(&mut self, id: String, status: &Status, desk: &Mutex<Desk>, telling: &mut Telling) {
         let mut known = lock(desk);
         if !matches!(status.r#type.as_str(), "active" | "idle") {
-            known.sessions.remove(&id);
-        } else if is_id(&id) && known.sessions.len() < KNOWN {
-            known.sessions.insert(id.clone());
+            known.end(&id);
+        } else if is_id(&id) {
+            known.begin(&id);
         }
         drop(known);
         if status.r#type == "active" {

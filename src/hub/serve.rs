@@ -1,6 +1,7 @@
 //! The hub of a machine, with two streams in place of the queue of Emacs. `todo-write-mcp serve` is this
 //! function.
 
+use std::collections::BTreeSet;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
@@ -78,7 +79,8 @@ pub fn serve(
         let _ = bell.try_send(Input::Bell);
     });
     let hub = Hub::new(Settings::default(), bell);
-    let served = Served { hub, machine, given: Vec::new(), found: Vec::new(), scope: None, welcome: None };
+    let served =
+        Served { hub, machine, given: Vec::new(), found: Vec::new(), scope: None, welcome: None, runs: None };
     served.run(&receiver, &mut output)
 }
 
@@ -157,6 +159,8 @@ struct Served {
     scope: Option<Scope>,
     /// What programs were told of the Emacs when the socket was opened.
     welcome: Option<Welcome>,
+    /// The sessions of Codex that the Emacs knows to run, if it wants to know.
+    runs: Option<BTreeSet<String>>,
 }
 
 impl Served {
@@ -175,6 +179,7 @@ impl Served {
                 self.pass(message, output)?;
                 continue;
             }
+            self.report_runs(output)?;
             if output.last.elapsed() >= pipe::PULSE {
                 output.report(Report::Pulse)?;
             }
@@ -192,6 +197,17 @@ impl Served {
             Some(state) => output.report(Report::Hub(Message::Door(door::Event::State(state)))),
             None => Ok(()),
         }
+    }
+
+    /// Reports which sessions of Codex have begun and ended to run.
+    fn report_runs(&mut self, output: &mut Output<impl Write>) -> Result<(), String> {
+        let Some(told) = &mut self.runs else { return Ok(()) };
+        let now = self.hub.codex_sessions();
+        for session in told.symmetric_difference(&now) {
+            output.report(Report::Runs(session.clone(), now.contains(session)))?;
+        }
+        *told = now;
+        Ok(())
     }
 
     /// Opens the socket, or closes it; returns what programs reach then.
@@ -245,6 +261,8 @@ impl Served {
                     door.tell(&session, has_news);
                 }
             }
+            Command::Runs => self.runs = Some(BTreeSet::new()),
+            Command::TellCodex(session, has_news) => self.hub.codex_tell(&session, has_news),
             Command::Choose(round, scope) => self.hub.choose_as(round, self.homes(Some(with_roots(scope)))),
         }
         None

@@ -20,7 +20,7 @@ use tungstenite::{Error, Message as Frame};
 
 use crate::common::Folder;
 
-const THREAD: &str = "01a2-garden";
+pub const THREAD: &str = "01a2-garden";
 const SOCKET: &str = "app-server-control/app-server-control.sock";
 
 /// Makes the socket of a folder unsafe.
@@ -56,6 +56,8 @@ struct State {
     is_late: bool,
     /// How often a method gets an error.
     refused: BTreeMap<&'static str, u32>,
+    /// Results in place of the usual ones.
+    shapes: BTreeMap<&'static str, Value>,
     /// The method at whose next call the connection ends.
     cut: Option<&'static str>,
     /// Whether it takes no answers.
@@ -125,6 +127,7 @@ impl State {
         });
         let result = match message["method"].as_str() {
             Some(_) if is_refused => Value::Null,
+            Some(method) if self.shapes.contains_key(method) => self.shapes[method].clone(),
             Some("initialize") => json!({"userAgent": "codex-tui/0.171.0 (x)", "codexHome": "/x"}),
             Some("thread/loaded/list") => json!({"data": [THREAD], "nextCursor": null}),
             Some("thread/read" | "thread/resume") => json!({"thread": thread, "model": "x"}),
@@ -305,6 +308,18 @@ pub fn ask(home: &Path, run: &Path) -> impl Fn() -> Option<Value> + use<> {
         let result = state.received.iter().find(|one| one["method"].is_null());
         result.map(|one| one["result"].clone())
     }
+}
+
+/// Begins a daemon whose thread is idle; returns what tells which message of a method it got, and what ends
+/// the thread.
+pub fn idle(home: &Path, run: &Path) -> (impl Fn(&str) -> Option<Value> + use<>, impl FnOnce() + use<>) {
+    let state = begin(home, run, State::default());
+    let ended = Arc::clone(&state);
+    let received = move |method: &str| {
+        state.lock().unwrap().received.iter().find(|one| one["method"] == method).cloned()
+    };
+    let note = json!({"method": "thread/closed", "params": {"threadId": THREAD}});
+    (received, move || ended.lock().unwrap().tell(&note, true))
 }
 
 fn open(codex: &Path) -> Hub {
@@ -771,6 +786,26 @@ fn what_has_another_shape_is_for_the_terminal() {
         garden.withdrawn(id);
         let is_call = |one: &Value| !one["method"].is_null();
         assert!(garden.with(|state| state.received.iter().all(is_call)), "{what}");
+    }
+}
+
+#[test]
+fn a_daemon_of_another_version_is_answered_in_its_terminal() {
+    let shapes = [
+        Value::Null,
+        json!(7),
+        json!({"session": {"id": THREAD}}),
+        json!({"thread": {"id": 7, "cwd": "/garden"}}),
+        json!({"thread": {"id": "other", "sessionId": "other", "cwd": "/garden"}}),
+    ];
+    for shape in shapes {
+        let shapes = BTreeMap::from([("thread/resume", shape.clone())]);
+        let garden = Garden::new(State { pending: vec![command()], shapes, ..State::default() });
+        let (id, session, _, input) = garden.question();
+        assert_eq!((input["elsewhere"].as_bool(), session.as_str()), (Some(true), THREAD), "{shape}");
+        garden.answer(id, decision(Behavior::Allow));
+        garden.withdrawn(id);
+        assert!(garden.with(|state| state.received.iter().all(|one| !one["method"].is_null())), "{shape}");
     }
 }
 
