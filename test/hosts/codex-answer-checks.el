@@ -13,6 +13,7 @@
 ;;; Code:
 
 (require 'codex-checks)
+(require 'machine-helper)
 (require 'term)
 (require 'todo-write-follow)
 (require 'todo-write-mcp)
@@ -37,11 +38,16 @@
            "env_key = \"MOCK_KEY\"\nwire_api = \"responses\"\nsupports_websockets = false\n")
    nil (expand-file-name ".codex/config.toml" codex-checks-home) nil 'silent))
 
+(defvar codex-answer--machine nil "The machine of Codex, nil for this one.")
+
 (defvar codex-answer--arguments '("Go on") "Arguments of Codex.")
 
 (defun codex-answer--start ()
   "Start Codex in a terminal."
-  (let ((process-environment (append '("MOCK_KEY=test-key") (hosts-environment codex-checks-home)))
+  (let ((process-environment (cons "MOCK_KEY=test-key"
+                                   (if codex-answer--machine
+                                       (machine-helper-environment codex-checks-home)
+                                     (hosts-environment codex-checks-home))))
         (buffer (generate-new-buffer "*codex terminal*")))
     (with-current-buffer buffer
       (term-mode)
@@ -92,14 +98,36 @@
        (lambda (url)
          (codex-answer--configure url)
          (unwind-protect
-             (progn
-               (todo-write-mcp-mode)
-               (codex-answer--start)
-               (funcall function))
+             (if codex-answer--machine
+                 (machine-helper-call codex-checks-home
+                                      (lambda () (codex-answer--work function)))
+               (codex-answer--work function))
            (todo-write-follow-mode -1)
            (todo-write-mcp-mode -1)
            (codex-checks-stop)
            (codex-answer--stop-daemon)))))))
+
+(defun codex-answer--work (function)
+  "Start Codex, perhaps on the machine, and call FUNCTION."
+  (todo-write-mcp-mode)
+  (when codex-answer--machine (machine-helper-connect))
+  (codex-answer--start)
+  (funcall function))
+
+(defmacro codex-answer-here-and-there (name &rest body)
+  "Define the check NAME with BODY, and the same of Codex on another machine."
+  (declare (indent 1) (debug t))
+  `(progn
+     (ert-deftest ,name () ,@body)
+     (ert-deftest ,(intern (format "%s-there" name)) ()
+       (let ((codex-answer--machine "build")) ,@body))))
+
+(defun codex-answer--thread ()
+  "Return the thread of the session, or nil."
+  (if codex-answer--machine
+      (seq-find (lambda (thread) (string-match-p "\\`build/codex:[^/]+\\'" thread))
+                (todo-write-threads))
+    (hosts-thread "codex")))
 
 (defun codex-answer--request (title)
   "Wait until Codex asks for TITLE, and return the request."
@@ -141,11 +169,12 @@
 
 ;;; Checks
 
-(ert-deftest codex-answer-allow-once ()
+(codex-answer-here-and-there codex-answer-allow-once
   (codex-answer-with (list (codex-answer--command "touch one") (codex-answer--command "touch two")
                            (list :text "All done."))
     (let ((request (codex-answer--request "\\`Command: .*touch one")))
-      (should (string-prefix-p "codex:" (plist-get request :thread)))
+      (should (string-prefix-p (if codex-answer--machine "build/codex:" "codex:")
+                               (plist-get request :thread)))
       (should (string-search "# reason: \"May I?\"" (todo-write-request-detail request)))
       (should-not (codex-answer--exists-p "one"))
       (hosts-answer request 'allow)
@@ -208,7 +237,7 @@
     (codex-answer--says "All done\\.")
     (should (codex-answer--exists-p "new.txt"))))
 
-(ert-deftest codex-answer-a-question ()
+(codex-answer-here-and-there codex-answer-a-question
   (let ((codex-answer--arguments nil))
     (codex-answer-with
         (list (codex-checks-call
@@ -235,6 +264,35 @@
                                            '(("Which colour?" . "Blue")))))
       (codex-checks-says "answers[^ ]*colour[^ ]*answers[^ ]*Blue")
       (codex-answer--says "Thanks\\."))))
+
+(ert-deftest codex-answer-a-change-always-for-these-files-in-this-session ()
+  (codex-answer-with (list (codex-checks-patch "*** Add File: new.txt" "+hello")
+                           (codex-checks-patch "*** Update File: new.txt" "@@" "-hello" "+goodbye")
+                           (list :text "All done."))
+    (let ((request (codex-answer--request "\\`Change: .*/new\\.txt\\'")))
+      (should (string-match-p
+               "\\`Allow all changes of /.*/new\\.txt in this session\\'"
+               (plist-get (seq-find (lambda (option) (eq 'always (plist-get option :kind)))
+                                    (plist-get request :options))
+                          :label)))
+      (hosts-answer request 'always))
+    ;; It would wait if it asked again.
+    (codex-answer--says "All done\\.")
+    (should (equal "goodbye\n" (with-temp-buffer
+                                 (insert-file-contents
+                                  (expand-file-name "new.txt" codex-checks-folder))
+                                 (buffer-string))))))
+
+(codex-answer-here-and-there codex-answer-soon
+  (let ((names '("one" "two" "three" "four" "five")))
+    (codex-answer-with (append (mapcar (lambda (name) (codex-answer--command (concat "touch " name)))
+                                       names)
+                               (list (list :text "All done.")))
+      (hosts-print-latency
+       (if codex-answer--machine "Codex on another machine" "Codex") names
+       (lambda (name)
+         (codex-answer--shows-p (format "touch %s\\(?:.\\|\n\\)*Yes, proceed" name)))
+       #'codex-answer--exists-p))))
 
 ;; The first answer counts, and the request goes with what it is about.
 
@@ -267,6 +325,22 @@
     (hosts-answer (codex-answer--request "\\`Command: .*touch one") 'allow)
     (codex-answer--says "All done\\.")
     (should (codex-answer--exists-p "one"))))
+
+(ert-deftest codex-answer-the-hub-there-is-killed-and-comes-back ()
+  (let ((codex-answer--machine "build"))
+    (codex-answer-with (list (codex-answer--command "touch one") (codex-answer--command "touch two")
+                             (list :text "All done."))
+      (codex-answer--request "\\`Command: .*touch one")
+      (machine-helper-kill)
+      (codex-answer--gone)
+      ;; The terminal answers meanwhile.
+      (codex-answer--says "Yes, proceed")
+      (codex-answer--press "y")
+      (codex-answer--wait "one" (lambda () (codex-answer--exists-p "one")))
+      (machine-helper-connect)
+      (hosts-answer (codex-answer--request "\\`Command: .*touch two") 'allow)
+      (codex-answer--says "All done\\.")
+      (should (codex-answer--exists-p "two")))))
 
 (ert-deftest codex-answer-the-daemon-is-killed ()
   (codex-answer-with (list (codex-answer--command "touch one") (list :text "Never said."))
@@ -324,21 +398,22 @@
 
 ;; What the user says.
 
-(ert-deftest codex-answer-tell-it-while-it-works-and-when-it-is-idle ()
+(codex-answer-here-and-there codex-answer-tell-it-while-it-works-and-when-it-is-idle
   (codex-answer-with (list (codex-checks-update '("Rake" . "in_progress"))
                            (codex-checks-gate "one")
                            (list :text "All raked.")
                            (list :text "I hurry."))
-    (let ((todo-write-follow-agents `((codex . ,(expand-file-name ".codex" codex-checks-home))))
+    (let ((todo-write-follow-agents
+           (unless codex-answer--machine
+             `((codex . ,(expand-file-name ".codex" codex-checks-home)))))
           (default-directory codex-checks-folder)
           thread)
-      (todo-write-follow-mode)
+      (unless codex-answer--machine (todo-write-follow-mode))
       (codex-answer--wait "its plan" (lambda ()
-                                       (setq thread (hosts-thread "codex"))
+                                       (setq thread (codex-answer--thread))
                                        (and thread (todo-write-items thread))))
       (codex-answer--wait "its daemon"
-                          (lambda () (todo-write-core-call todo-write-dyn--codex-runs-p
-                                       (string-remove-prefix "codex:" thread))))
+                          (lambda () (eq 'turn (todo-write-note--channel thread))))
       (todo-write-tell thread "use a rake")
       (todo-write-edit thread 'add "Sweep")
       (codex-answer--wait "it to be told"

@@ -11,6 +11,7 @@
 
 ;;; Code:
 
+(require 'cl-lib)
 (require 'todo-write-mock-helper)
 
 (defconst hosts-bin (mapconcat (lambda (folder) (expand-file-name "node_modules/.bin" folder))
@@ -134,6 +135,32 @@ See messages.mjs for the steps, which are plists here."
                                 (plist-get request :options))
                       :value)
            text)))
+
+(defun hosts-print-latency (host rounds dialog heard)
+  "Allow what HOST asks in each of ROUNDS, and print how long that takes.
+Functions of a round return non-nil: DIALOG when the agent's own dialog
+stands, HEARD when the agent has done what was allowed."
+  (let (shown gone)
+    (dolist (round rounds)
+      (let (stood request start)
+        (todo-write-test-wait
+         (lambda ()
+           (when (and (null stood) (funcall dialog round))
+             (setq stood (* 1000 (float-time))))
+           (setq request (car (todo-write-requests)))
+           (and stood request))
+         150)
+        (push (- (plist-get request :since) stood) shown)
+        (setq start (* 1000 (float-time)))
+        (hosts-answer request 'allow)
+        (todo-write-test-wait (lambda () (funcall heard round)))
+        (push (- (* 1000 (float-time)) start) gone)))
+    (cl-flet ((figures (times)
+                (format "%.0f ms (median; at most %.0f)"
+                        (nth (/ (length times) 2) (sort (copy-sequence times) #'<))
+                        (apply #'max times))))
+      (message "%s, %d requests: shown here %s after its own dialog stood, done %s after the answer"
+               host (length rounds) (figures shown) (figures gone)))))
 
 (provide 'hosts-helper)
 ;;; hosts-helper.el ends here
