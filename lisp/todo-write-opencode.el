@@ -27,7 +27,8 @@ There is at most one more than can be shown."
   (seq-filter #'stringp (todo-write-request-first (todo-write-json-get object name) 'options)))
 
 (defconst todo-write-opencode--known
-  '("id" "sessionID" "permission" "patterns" "always" "metadata" "tool" "input" "hook_event_name")
+  '("id" "sessionID" "permission" "patterns" "always" "metadata" "tool" "input" "hook_event_name"
+    "agent_id" "agent_type")
   "The fields of the event `permission.asked', and those that the plugin adds.")
 
 (defun todo-write-opencode--permission (input)

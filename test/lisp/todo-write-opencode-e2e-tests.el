@@ -133,6 +133,25 @@
     (should-not (seq-find (lambda (line) (equal "post" (plist-get line :asked)))
                           (todo-write-opencode-e2e--lines host)))))
 
+(ert-deftest todo-write-opencode-e2e-a-subagent-asks-in-the-plan-of-its-session ()
+  (todo-write-opencode-e2e--with host
+    (todo-write-opencode-e2e--event host "session.created" :sessionID "ses_2"
+                                    :info '(:id "ses_2" :parentID "ses_1" :title "Count books"))
+    (todo-write-opencode-e2e--event host "permission.asked" :id "per_1" :sessionID "ses_2"
+                                    :permission "bash" :patterns ["ls"])
+    (todo-write-test-wait #'todo-write-requests)
+    (let ((request (car (todo-write-requests))))
+      (should (equal '("mcp:opencode:ses_1" "subagent Count books: bash: ls")
+                     (list (plist-get request :thread) (plist-get request :title))))
+      (should-not (string-search "agent_" (todo-write-request-detail request)))
+      (todo-write-answer-request (plist-get request :thread) (plist-get request :id)
+                                 '(:behavior "allow")))
+    (todo-write-test-wait
+     (lambda ()
+       (seq-find (lambda (line) (equal "/permission/per_1/reply"
+                                       (plist-get (plist-get line :given) :url)))
+                 (todo-write-opencode-e2e--lines host))))))
+
 (ert-deftest todo-write-opencode-e2e-another-version-of-opencode-is-not-disturbed ()
   (todo-write-opencode-e2e--with host
     (todo-write-opencode-e2e--send host :client :false :answer :null)

@@ -409,7 +409,8 @@ class Reporter {
     const { session, type, asked } = question;
     const call = this.#inputs.get(asked.tool?.callID);
     const fields = { role: "permission", ...this.#names(session) };
-    const name = { hook_event_name: type };
+    const agent = fields.subagent ? { agent_id: fields.subagent, agent_type: fields.task ?? "" } : {};
+    const name = { hook_event_name: type, ...agent };
     const done = (answer) => {
       question.isOver = true;
       this.#answered(question, answer).catch(() => {});
