@@ -16,6 +16,7 @@
 (require 'cl-lib)
 (require 'ert)
 (require 'hosts-helper)
+(require 'machine-helper)
 (require 'todo-write-agents)
 (require 'todo-write-mcp-helper)
 (require 'todo-write-mock-helper)
@@ -29,6 +30,7 @@
 (defvar opencode-checks--process nil "The process of its terminal.")
 (defvar opencode-checks--environment nil "The environment of opencode.")
 (defvar opencode-checks--port nil "The port of the model.")
+(defvar opencode-checks--machine nil "The machine of opencode, nil for this one.")
 (defvar opencode-checks--asked nil "Titles of all requests of the check, newest first.")
 
 ;;; The model
@@ -68,7 +70,9 @@ request that fails."
   (let ((process-environment (hosts-environment opencode-checks--home)))
     (with-temp-buffer
       (unless (eql 0 (apply #'call-process (todo-write-mcp-helper-program) nil t nil
-                            "setup" "opencode" "--run" "--write" "--socket" todo-write-socket
+                            "setup" "opencode" "--run" "--write" "--socket"
+                            (if opencode-checks--machine (machine-helper-socket)
+                              todo-write-socket)
                             "--project" (directory-file-name opencode-checks--folder) options))
         (ert-fail (buffer-string)))
       (buffer-string))))
@@ -98,12 +102,16 @@ request that fails."
       (when (equal id (plist-get request :id))
         (push (plist-get request :title) opencode-checks--asked)))))
 
-(cl-defmacro opencode-checks-with (steps (&key (emacs t) (plugin t) mcp) &rest body)
+(defvar opencode-checks--subagent nil "Steps of subagents whose prompts have the word SUBAGENT.")
+
+(cl-defmacro opencode-checks-with (steps (&key (emacs t) (plugin t) mcp subagent) &rest body)
   "Evaluate BODY while opencode works by STEPS, with the plugin.
 EMACS is nil if this Emacs has no socket, PLUGIN nil if there is no
-plugin, and MCP non-nil if opencode has no plan tool but todo_write."
+plugin, and MCP non-nil if opencode has no plan tool but todo_write.
+SUBAGENT is as `opencode-checks--subagent'."
   (declare (indent 2) (debug t))
-  `(opencode-checks--call ,steps (lambda () ,@body) ,emacs ,plugin ,mcp))
+  `(let ((opencode-checks--subagent ,subagent))
+     (opencode-checks--call ,steps (lambda () ,@body) ,emacs ,plugin ,mcp)))
 
 (defun opencode-checks--leave-own-tool ()
   "Take out of the settings of the project what the setup has of tools."
@@ -115,8 +123,27 @@ plugin, and MCP non-nil if opencode has no plan tool but todo_write."
     (remhash "tools" settings)
     (write-region (json-serialize settings) nil file nil 'silent)))
 
+(defmacro opencode-checks-here-and-there (name &rest body)
+  "Define the check NAME with BODY, and the same of opencode on another machine."
+  (declare (indent 1) (debug t))
+  `(progn
+     (ert-deftest ,name () ,@body)
+     (ert-deftest ,(intern (format "%s-there" name)) ()
+       (let ((opencode-checks--machine "build")) ,@body))))
+
 (defun opencode-checks--call (steps function emacs plugin mcp)
   "Call FUNCTION while opencode works by STEPS.
+EMACS, PLUGIN and MCP are as in `opencode-checks-with'."
+  (unless opencode-checks--home
+    (setq opencode-checks--home (make-temp-file "home" t)))
+  (if (null opencode-checks--machine)
+      (opencode-checks--work steps function emacs plugin mcp)
+    (machine-helper-call
+     opencode-checks--home
+     (lambda () (opencode-checks--work steps function emacs plugin mcp)))))
+
+(defun opencode-checks--work (steps function emacs plugin mcp)
+  "Call FUNCTION while opencode works by STEPS, perhaps on the machine.
 EMACS, PLUGIN and MCP are as in `opencode-checks-with'."
   (let* ((todo-write-socket (todo-write-socket-test-file))
          (todo-write-permission--calls nil)
@@ -124,8 +151,6 @@ EMACS, PLUGIN and MCP are as in `opencode-checks-with'."
          (opencode-checks--asked nil)
          (opencode-checks--folder
           (file-name-as-directory (file-truename (make-temp-file "garden" t)))))
-    (unless opencode-checks--home
-      (setq opencode-checks--home (make-temp-file "home" t)))
     (call-process "git" nil nil nil "init" "--quiet" opencode-checks--folder)
     (write-region "{\"permission\": {\"bash\": \"ask\", \"edit\": \"ask\"}}" nil
                   (expand-file-name "opencode.json" opencode-checks--folder) nil 'silent)
@@ -137,13 +162,17 @@ EMACS, PLUGIN and MCP are as in `opencode-checks-with'."
       (todo-write-with-mock port
           (todo-write-mock-script
            (cons '(:match (:systemMessage "title generator") :response (:content "Garden"))
-                 (hosts-answers steps)))
+                 (append (hosts-answers opencode-checks--subagent :userMessage "SUBAGENT")
+                         (hosts-answers steps))))
         (let ((opencode-checks--port port)
               (opencode-checks--environment
                (append (hosts-opencode-environment (format "http://127.0.0.1:%d" port))
-                       (hosts-environment opencode-checks--home))))
+                       (if opencode-checks--machine
+                           (machine-helper-environment opencode-checks--home)
+                         (hosts-environment opencode-checks--home)))))
           (unwind-protect
               (progn (when emacs (todo-write-mcp-mode))
+                     (when opencode-checks--machine (machine-helper-connect))
                      (opencode-checks--start "--prompt" "Go on")
                      (funcall function))
             (remove-hook 'todo-write-events-functions #'opencode-checks--note)
@@ -161,7 +190,10 @@ Spaces replace the escape sequences between words."
 
 (defun opencode-checks--thread ()
   "Return the thread of the session, or nil."
-  (seq-find (lambda (thread) (string-match-p "\\`mcp:opencode:ses_[^/]+\\'" thread))
+  (seq-find (lambda (thread) (string-match-p (if opencode-checks--machine
+                                         "\\`build/mcp:opencode:ses_[^/]+\\'"
+                                       "\\`mcp:opencode:ses_[^/]+\\'")
+                                     thread))
             (todo-write-threads-loaded)))
 
 (defun opencode-checks--wait (what condition &optional seconds)
@@ -225,7 +257,7 @@ The first start of a home takes a minute."
 
 ;;; Answers
 
-(ert-deftest opencode-checks-allow ()
+(opencode-checks-here-and-there opencode-checks-allow
   (opencode-checks-with (list (list (opencode-checks--command "touch raked"))
                               "All raked.")
       ()
@@ -236,8 +268,6 @@ The first start of a home takes a minute."
       (hosts-answer request 'allow))
     (opencode-checks--exists "raked")
     (opencode-checks--is nil)))
-
-;;; Answers
 
 (ert-deftest opencode-checks-always-lasts-until-opencode-ends ()
   (opencode-checks-with (list (list (opencode-checks--command "touch one"))
@@ -298,7 +328,7 @@ The first start of a home takes a minute."
                                       (:label "Blue" :description "cold")])])
   "A call that asks the user.")
 
-(ert-deftest opencode-checks-a-question-answered ()
+(opencode-checks-here-and-there opencode-checks-a-question-answered
   (opencode-checks-with (list (list opencode-checks--question) "Thanks.")
       ()
     (let ((request (opencode-checks--request "\\`Which can")))
@@ -329,6 +359,43 @@ The first start of a home takes a minute."
       (hosts-answer one 'allow))
     (opencode-checks--exists "one")
     (opencode-checks--is nil)))
+
+;;; How long it takes
+
+(opencode-checks-here-and-there opencode-checks-soon
+  (let ((names '("one" "two" "three" "four" "five")) (from 0))
+    (opencode-checks-with (append (mapcar (lambda (name)
+                                            (list (opencode-checks--command (concat "touch " name))))
+                                          names)
+                                  (list "All raked."))
+        ()
+      (hosts-print-latency
+       (if opencode-checks--machine "opencode on another machine" "opencode") names
+       (lambda (_name)
+         (with-current-buffer (process-buffer opencode-checks--process)
+           (string-search "Permission" (buffer-substring (1+ from) (point-max)))))
+       (lambda (name)
+         (when (file-exists-p (opencode-checks--file name))
+           (setq from (with-current-buffer (process-buffer opencode-checks--process)
+                        (1- (point-max))))
+           t))))))
+
+;;; Subagents
+
+(ert-deftest opencode-checks-a-subagent-asks-in-the-plan-of-its-session ()
+  (opencode-checks-with (list (list `("task" :description "Count books" :subagent_type "general"
+                                      :prompt "SUBAGENT: count the books"))
+                              "It came back.")
+      (:subagent (list (list (opencode-checks--command "touch counted")) "Three books."))
+    (let ((request (opencode-checks--request "touch counted")))
+      (should (equal (opencode-checks--thread) (plist-get request :thread)))
+      (should (string-prefix-p "subagent" (plist-get request :title)))
+      (opencode-checks--is 'waiting)
+      (hosts-answer request 'allow))
+    (opencode-checks--exists "counted")
+    (opencode-checks--is nil)
+    (opencode-checks--wait "the end" (lambda ()
+                                       (string-search "came back" (opencode-checks--written))))))
 
 ;;; The terminal first
 
@@ -397,6 +464,22 @@ The first start of a home takes a minute."
     (opencode-checks--is nil)
     (should (equal '(("Rake" "in_progress")) (opencode-checks--rows)))))
 
+(ert-deftest opencode-checks-the-hub-there-is-killed-and-comes-back ()
+  (let ((opencode-checks--machine "build"))
+    (opencode-checks-with (list (list (opencode-checks--command "touch raked"))
+                                (list (opencode-checks--command "touch swept"))
+                                "All swept.")
+        ()
+      (opencode-checks--request "\\`bash: touch raked")
+      (machine-helper-kill)
+      (opencode-checks--wait "its end" (lambda () (null (todo-write-requests))))
+      ;; The terminal answers meanwhile.
+      (opencode-checks--press "\r" (lambda () (file-exists-p (opencode-checks--file "raked"))))
+      (machine-helper-connect)
+      (hosts-answer (opencode-checks--request "\\`bash: touch swept") 'allow)
+      (opencode-checks--exists "swept")
+      (opencode-checks--is nil))))
+
 (ert-deftest opencode-checks-opencode-is-killed ()
   (opencode-checks-with (list (list (opencode-checks--todos '("Rake" "in_progress")))
                               (list (opencode-checks--command "touch raked"))
@@ -437,7 +520,7 @@ The first start of a home takes a minute."
     (should (string-search "No credit" (cdr (todo-write-activity (opencode-checks--thread)))))
     (should (equal '(("Rake" "in_progress")) (opencode-checks--rows)))))
 
-(ert-deftest opencode-checks-its-own-todos-are-the-plan ()
+(opencode-checks-here-and-there opencode-checks-its-own-todos-are-the-plan
   (opencode-checks-with
       (list (list (opencode-checks--todos '("Rake" "in_progress") '("Water" "pending")))
             (list (opencode-checks--command "touch raked"))
