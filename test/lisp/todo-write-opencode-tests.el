@@ -112,6 +112,23 @@
       (delete-process plugin)
       (todo-write-test-wait (lambda () (null (todo-write-requests)))))))
 
+(ert-deftest todo-write-opencode-an-answer-goes-to-the-program-that-asked-alone ()
+  (todo-write-opencode-tests--with plugin
+    (let* ((input '(:hook_event_name "permission.asked" :id "per_1" :permission "bash"
+                    :patterns ["ls"]))
+           (one (apply #'todo-write-opencode-tests--ask plugin 1 input))
+           (other (todo-write-opencode-tests--hello :id "plugin-2")))
+      ;; It says the same as the first, and takes that back, of which it asked nothing.
+      (todo-write-socket-test-send other '(:type "cancel" :call 1))
+      (let ((two (apply #'todo-write-opencode-tests--ask other 1 input)))
+        (should (equal (list one two) (todo-write-requests)))
+        (should (equal '(:behavior "allow")
+                       (todo-write-opencode-tests--answer plugin one '(:behavior "allow"))))
+        (should (equal (list two) (todo-write-requests)))
+        (should (equal '(:behavior "deny")
+                       (todo-write-opencode-tests--answer other two '(:behavior "deny"))))
+        (should (equal 0 (buffer-size (process-buffer plugin))))))))
+
 (ert-deftest todo-write-opencode-what-it-cannot-show-is-for-the-terminal ()
   (todo-write-opencode-tests--with plugin
     (let ((fields (make-hash-table :test #'equal)))

@@ -752,6 +752,10 @@ fn a_question_of_a_subagent_is_that_of_its_session() {
     let (_, session, _, input) = garden.question();
     assert_eq!(session, "01a1-main");
     assert_eq!((&input["agent_id"], &input["agent_type"]), (&json!(THREAD), &json!("Zeno")));
+    // It leads to no other agent's.
+    let parent = Some("a/../claude:s1".to_owned());
+    let garden = Garden::new(State { pending: vec![command()], parent, ..State::default() });
+    assert_eq!(garden.question().1, THREAD);
 }
 
 #[test]
