@@ -142,6 +142,12 @@ The caller inhibits quitting."
 (defvar todo-write-events--undrawn nil
   "The functions that draw what happened meanwhile, the last one first.")
 
+(defconst todo-write-events--pace 0.1
+  "Minimum number of seconds between drawing what agents do.
+What follows a silence is drawn at once.")
+
+(defvar todo-write-events--drawn 0 "When that was drawn, in seconds since the epoch.")
+
 (defun todo-write-events-draw-later (function)
   "If events are to be drawn once, call FUNCTION after them and return non-nil.
 Otherwise return nil: the caller draws the event itself."
@@ -149,9 +155,19 @@ Otherwise return nil: the caller draws the event itself."
     (cl-pushnew function todo-write-events--undrawn)
     t))
 
+(defun todo-write-events--draw ()
+  "Draw what happened, now or as soon as the pace allows.
+Agents can change their plans a hundred times a second."
+  (when todo-write-events--undrawn
+    (let ((left (- (+ todo-write-events--drawn todo-write-events--pace) (float-time))))
+      (if (<= 0 left todo-write-events--pace)
+          (todo-write-events-soon left #'todo-write-events--draw-now)
+        (todo-write-events--draw-now)))))
+
 (defun todo-write-events--draw-now ()
   "Call the functions of `todo-write-events--undrawn'."
   (let ((inhibit-quit t) todo-write-events--together)
+    (setq todo-write-events--drawn (float-time))
     (todo-write-events-call-each #'todo-write-events--call-function
                                  (nreverse (cl-shiftf todo-write-events--undrawn nil)) nil)))
 
@@ -160,7 +176,7 @@ Otherwise return nil: the caller draws the event itself."
   (declare (indent 0) (debug t))
   `(unwind-protect (let ((todo-write-events--together t)) ,@body)
      (unless todo-write-events--together
-       (todo-write-events--draw-now))))
+       (todo-write-events--draw))))
 
 ;;; Soon
 
