@@ -26,6 +26,8 @@
 (require 'todo-write-request)
 (require 'todo-write-text)
 
+(declare-function acp-make-session-request-permission-response "ext:acp")
+(declare-function acp-send-response "ext:acp")
 (declare-function acp-subscribe-to-notifications "ext:acp")
 (declare-function acp-subscribe-to-requests "ext:acp")
 (defvar todo-write-view-thread)
@@ -105,7 +107,10 @@ A removed plan becomes a plan without entries."
         (own (gethash thread todo-write-acp--plans)))
     (cond ((stringp call) (todo-write-acp--subagent-thread thread call plan))
           ((not (stringp id)) thread)
-          ((not own) (puthash thread id todo-write-acp--plans) thread)
+          ((not own)
+           (puthash thread id todo-write-acp--plans)
+           (add-hook 'todo-write-events-functions #'todo-write-acp--on-event)
+           thread)
           ((equal own id) thread)
           (t (todo-write-begin (format "%s/%s" thread id) :parent thread)))))
 
@@ -537,7 +542,7 @@ itself is answered there."
          (ours (todo-write-acp-request-offered-p client))
          (message (todo-write-json-filled params "message")))
     (cl-flet ((respond (result)
-                (todo-write-acp--send-response client `((:request-id . ,id) ,result))))
+                (acp-send-response :client client :response `((:request-id . ,id) ,result))))
       (if (and ours (stringp fields))
           (todo-write-acp--refuse-form client id fields)
         (push (cons id thread) (todo-write-acp--link-asked link))
@@ -566,12 +571,16 @@ itself is answered there."
 (defun todo-write-acp--refuse-form (client id reason)
   "Answer the form ID of CLIENT with an error, REASON, if it is answered here."
   (when (todo-write-acp-request-offered-p client)
-    (todo-write-acp--send-response
-     client `((:request-id . ,id) (:error . ((code . -32602) (message . ,reason)))))))
+    (acp-send-response
+     :client client
+     :response `((:request-id . ,id) (:error . ((code . -32602) (message . ,reason)))))))
 
 (defun todo-write-acp--on-event (thread what id)
   "Cancel the form of THREAD whose request ID was withdrawn, if WHAT says that.
-For `todo-write-events-functions'."
+If THREAD was forgotten, forget which plan it has.  For
+`todo-write-events-functions'."
+  (when (eq what 'forgotten)
+    (remhash thread todo-write-acp--plans))
   (when (and (eq what 'request) (not (todo-write-request-get thread id)))
     (cl-loop for link being the hash-values of todo-write-acp--links do
              (pcase-dolist ((and form `(,its ,of . ,cancel)) (todo-write-acp--link-forms link))
@@ -585,9 +594,6 @@ For `todo-write-events-functions'."
   "Return ID of a message as the id of a request."
   (format "acp-%s" id))
 
-(declare-function acp-make-session-request-permission-response "ext:acp")
-(declare-function acp-send-response "ext:acp")
-
 (defun todo-write-acp--respond (client link id option)
   "Answer the permission request ID of CLIENT with OPTION, an option's id.
 LINK is that of CLIENT.  A host that shows a dialog of its own answers."
@@ -599,10 +605,6 @@ LINK is that of CLIENT.  A host that shows a dialog of its own answers."
        :client client
        :response (acp-make-session-request-permission-response
                   :request-id id :option-id option)))))
-
-(defun todo-write-acp--send-response (client response)
-  "Send RESPONSE, an alist as for acp.el, to the agent of CLIENT."
-  (acp-send-response :client client :response response))
 
 (cl-defun todo-write-acp--response-sent (&key client response &allow-other-keys)
   "Withdraw the request that RESPONSE of CLIENT answers."

@@ -115,6 +115,18 @@
     (should (plist-get (todo-write-from-acp-plan "acp-empty" []) :ok))
     (should-not (todo-write-test-contents "acp-empty"))))
 
+(ert-deftest todo-write-acp-a-forgotten-session-has-no-plan-any-more ()
+  (todo-write-with-store
+    (clrhash todo-write-acp--plans)
+    (dolist (id '("plan-1" "plan-2"))
+      (todo-write-from-acp-plan
+       "acp-s" `((sessionUpdate . "plan_update")
+                 (plan (type . "items") (planId . ,id)
+                       (entries . [((content . "One") (status . "pending"))]))))
+      (should (equal '("One") (todo-write-test-contents "acp-s")))
+      (todo-write-forget "acp-s")
+      (should (zerop (hash-table-count todo-write-acp--plans))))))
+
 (ert-deftest todo-write-acp-writes-a-second-plan-to-its-own-thread ()
   (todo-write-with-store
     (let ((one "[{\"content\": \"One\", \"priority\": \"low\", \"status\": \"pending\"}]"))
