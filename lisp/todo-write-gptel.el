@@ -433,9 +433,10 @@ is inert.")
 (put 'todo-write-gptel--header 'risky-local-variable t)
 
 (defun todo-write-gptel--show-header ()
-  "Show the plan of this chat in its header line, unless that is disabled."
+  "Show the plan of this chat in its header line, unless that is disabled.
+With `todo-write-header-line-mode', that shows it already."
   (setq todo-write-gptel--header
-        (and todo-write-gptel-header-line
+        (and todo-write-gptel-header-line (not todo-write-header-line-mode)
              (todo-write-gptel--header-string todo-write-gptel-thread)))
   (when (and todo-write-gptel--header
              (not (memq 'todo-write-gptel--header (flatten-tree header-line-format))))

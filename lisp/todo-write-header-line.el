@@ -5,7 +5,7 @@
 
 ;;; Commentary:
 
-;;     (add-hook 'gptel-mode-hook #'todo-write-header-line-mode)
+;;     (add-hook 'vterm-mode-hook #'todo-write-header-line-mode)
 ;;
 ;; shows in a buffer in which you talk to an agent the plan of that agent, in its
 ;; header line: the thread that `todo-write-header-line-thread' names, else the

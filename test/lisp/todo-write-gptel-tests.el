@@ -78,6 +78,16 @@
       (todo-write-gptel--write (todo-write-gptel-tests--todos (format "Task %d" n))))
     (should (equal header-line-format '("" todo-write-gptel--header " " "Mine")))))
 
+(ert-deftest todo-write-gptel-does-not-show-a-plan-twice-in-a-header-line ()
+  (todo-write-gptel-tests--in-chat
+    (todo-write-header-line-mode)
+    (unwind-protect
+        (let ((format header-line-format))
+          (todo-write-gptel--write (todo-write-gptel-tests--todos "One"))
+          (should (equal format header-line-format))
+          (should (string-search "0/1" todo-write-header-line-string)))
+      (todo-write-header-line-mode -1))))
+
 (ert-deftest todo-write-gptel-does-not-use-the-header-line-when-disabled ()
   (todo-write-gptel-tests--in-chat
     (let ((todo-write-gptel-header-line nil))
