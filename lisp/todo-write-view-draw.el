@@ -292,9 +292,28 @@ Those are open rows, rows with a subagent's list, and rows after a ghost."
 
 ;;; Staying and following
 
+(defvar todo-write-view-draw--drawing nil
+  "The buffers that are being drawn.")
+
 (defun todo-write-view-draw--keep-places (draw &rest args)
   "Call DRAW, a function, with ARGS; keep point, mark and all windows in place.
-Windows that follow the task in progress go to it."
+Windows that follow the task in progress go to it.  If the current buffer
+is being drawn already, draw all of it again soon instead."
+  (if (memq (current-buffer) todo-write-view-draw--drawing)
+      ;; A call of the module runs timers and filters while it waits for a file.
+      (todo-write-events-soon 0 #'todo-write-view-draw--again (current-buffer))
+    (let ((todo-write-view-draw--drawing
+           (cons (current-buffer) todo-write-view-draw--drawing)))
+      (todo-write-view-draw--keep-places-now draw args))))
+
+(defun todo-write-view-draw--again (buffer)
+  "Draw BUFFER, if it still shows a plan."
+  (when (memq buffer (todo-write-view-draw-live-buffers))
+    (with-current-buffer buffer
+      (todo-write-view-draw-all))))
+
+(defun todo-write-view-draw--keep-places-now (draw args)
+  "Call DRAW with ARGS as `todo-write-view-draw--keep-places' says."
   (save-restriction
     ;; Rows outside a narrowed region change, too.
     (widen)
