@@ -294,17 +294,16 @@ MISSING is non-nil if the program was not found there."
       (todo-write-connect--retry-later link))
     ;; Each attempt is not worth a warning.
     (unless (and retry known)
-      (display-warning
-       'todo-write
-       (concat
-        (if before
-            (format "%s: not connected since %s (%s)" name
-                    (format-time-string "%H:%M" (todo-write-machines-link-since link)) reason)
-          (format "%s cannot be reached (%s)" name reason))
-        (cond (retry "; Emacs will try again")
-              (before "; M-x todo-write-connect takes it up again")
-              (missing (todo-write-connect--missing name))
-              (t "; M-x todo-write-connect tries again")))))))
+      (let ((what (if before
+                      (format "%s: not connected since %s (%s)" name
+                              (format-time-string "%H:%M" (todo-write-machines-link-since link))
+                              reason)
+                    (format "%s cannot be reached (%s)" name reason))))
+        (cl-flet ((warn (remedy) (display-warning 'todo-write (concat what remedy))))
+          (cond (retry (warn "; Emacs will try again"))
+                (before (warn "; M-x todo-write-connect takes it up again"))
+                (missing (todo-write-connect--missing name #'warn))
+                (t (warn "; M-x todo-write-connect tries again"))))))))
 
 (defun todo-write-connect--redraw (name)
   "Draw the headers of the plans of the machine NAME, which say if it is lost."
@@ -313,22 +312,24 @@ MISSING is non-nil if the program was not found there."
       (when (equal name (todo-write-machines-of-thread thread))
         (todo-write-events-dispatch thread 'redraw)))))
 
-(defun todo-write-connect--missing (name)
-  "Return what to do if the program is missing on the machine NAME."
-  (let ((line (and (not (todo-write-machines-get name :command))
-                   (todo-write-mcp-setup-copy-line (todo-write-machines-prefix name)))))
-    (concat ".  The program todo-write-mcp is missing there.  "
-            (cond
-             (line (format "If it is a machine of this kind, this line in a shell copies it there:
+(defun todo-write-connect--missing (name say)
+  "Call SAY with what to do, since the program is missing on the machine NAME."
+  (let ((prefix (todo-write-machines-prefix name)))
+    (cl-flet ((say (what)
+                (funcall say (concat ".  The program todo-write-mcp is missing there.  " what))))
+      (if (todo-write-machines-get name :command)
+          (say "Check the :command of the machine in `todo-write-machines'.")
+        (todo-write-mcp-setup-copy-line
+         prefix
+         (lambda (line)
+           (say (if line
+                    (format "If it is a machine of this kind, this line in a shell copies it there:
 
   %s
 
 Otherwise, M-x todo-write-mcp-setup in %s shows what to do."
-                           line (todo-write-machines-prefix name)))
-             ((todo-write-machines-get name :command)
-              "Check the :command of the machine in `todo-write-machines'.")
-             (t (format "M-x todo-write-mcp-setup in %s shows what to do."
-                        (todo-write-machines-prefix name)))))))
+                            line prefix)
+                  (format "M-x todo-write-mcp-setup in %s shows what to do." prefix)))))))))
 
 (defun todo-write-connect--set-timer (link timer)
   "Let TIMER, or none if nil, take LINK up again."

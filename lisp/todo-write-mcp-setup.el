@@ -86,6 +86,30 @@ does not know ARGUMENTS."
         (apply #'call-process program nil '(t nil) nil "setup" arguments)
         (todo-write-mcp-setup--parse (buffer-string))))))
 
+(defun todo-write-mcp-setup--ask-later (function &rest arguments)
+  "Call FUNCTION with the value of `todo-write-mcp-setup-ask' for ARGUMENTS.
+The program runs meanwhile."
+  (if-let* ((program (or (todo-write-mcp-setup--program) (car (todo-write-mcp-setup-server)))))
+      (let* ((default-directory (expand-file-name "~/"))
+             (process (make-process
+                       :name "todo-write-mcp setup" :noquery t :connection-type 'pipe
+                       :coding 'utf-8 :buffer (generate-new-buffer " *todo-write MCP*" t)
+                       :command `(,program "setup" ,@arguments)
+                       :sentinel (lambda (process _event)
+                                   (unless (process-live-p process)
+                                     (funcall function
+                                              (todo-write-mcp-setup--parse
+                                               (todo-write-mcp-setup--output process))))))))
+        ;; A program that is older than this package would wait for calls; this one may have ended.
+        (ignore-errors (process-send-eof process)))
+    (funcall function nil)))
+
+(defun todo-write-mcp-setup--output (process)
+  "Return what PROCESS, which has ended, has printed, and kill its buffer."
+  (while (accept-process-output process 0))
+  (prog1 (with-current-buffer (process-buffer process) (buffer-string))
+    (kill-buffer (process-buffer process))))
+
 (defun todo-write-mcp-setup--parse (output)
   "Return the JSON object in OUTPUT of the program as a plist, or nil."
   (condition-case nil
@@ -159,7 +183,8 @@ AGENT and REMOVE are as in `todo-write-mcp-setup'."
                    (if (eql 0 (process-file "uname" nil '(t nil) nil "-sm"))
                        (string-trim (buffer-string))
                      "unknown")))
-         (lines (todo-write-mcp-setup--lines prefix system)))
+         (lines (apply #'todo-write-mcp-setup-ask
+                       (todo-write-mcp-setup--lines prefix system))))
     `((,(format "Agents on %s" (or name prefix))
        ,(format "Their calls reach this Emacs while it is connected: M-x todo-write-connect, or in your
 init file\n\n  (todo-write-connect %S)" (or name prefix)))
@@ -167,20 +192,23 @@ init file\n\n  (todo-write-connect %S)" (or name prefix)))
        ,(string-join (list (plist-get lines :lines) (plist-get lines :note)) "\n\n")))))
 
 (defun todo-write-mcp-setup--lines (prefix &optional system)
-  "Return how the program gets to the machine where PREFIX leads.
-The value is a plist: `:lines' are for a shell here, `:note' is what to
-say of them; it is nil if there is no program here.  SYSTEM is what
-`uname -sm' prints there, by default what it prints here."
-  (apply #'todo-write-mcp-setup-ask "--json" "--machine"
-         `(,@(and system (list "--system" system))
-           ,@(when-let* ((sources (todo-write-module-sources)))
-               (list "--sources" (directory-file-name (expand-file-name sources))))
-           "--" ,@(todo-write-machines-shell prefix))))
+  "Return arguments for how the program gets to the machine where PREFIX leads.
+For these, the program prints `:lines', which are for a shell here, and
+`:note', what to say of them.  SYSTEM is what `uname -sm' prints there, by
+default what it prints here."
+  `("--json" "--machine"
+    ,@(and system (list "--system" system))
+    ,@(when-let* ((sources (todo-write-module-sources)))
+        (list "--sources" (directory-file-name (expand-file-name sources))))
+    "--" ,@(todo-write-machines-shell prefix)))
 
-(defun todo-write-mcp-setup-copy-line (prefix)
-  "Return the line for a shell that copies the program to where PREFIX leads.
-That must be a machine of this kind.  Return nil if there is no program here."
-  (plist-get (todo-write-mcp-setup--lines prefix) :lines))
+(defun todo-write-mcp-setup-copy-line (prefix function)
+  "Call FUNCTION with the line that copies the program to where PREFIX leads.
+The line is for a shell; that must be a machine of this kind.  It is nil
+if there is no program here."
+  (apply #'todo-write-mcp-setup--ask-later
+         (lambda (found) (funcall function (plist-get found :lines)))
+         (todo-write-mcp-setup--lines prefix)))
 
 ;;; The page
 
@@ -247,10 +275,8 @@ only SECTIONS, lists (TITLE TEXT)."
 
 (defun todo-write-mcp-setup--take (process buffer)
   "Draw the page that PROCESS has printed in BUFFER."
-  (while (accept-process-output process 0))
-  (let* ((output (with-current-buffer (process-buffer process) (buffer-string)))
+  (let* ((output (todo-write-mcp-setup--output process))
          (page (todo-write-mcp-setup--parse output)))
-    (kill-buffer (process-buffer process))
     (when (buffer-live-p buffer)
       (with-current-buffer buffer
         (setq mode-line-process nil)

@@ -176,7 +176,9 @@ This machine stands for it."
   (todo-write-mcp-setup-tests--on "/dockercp:root@dev:"
     (let* (;; Compiled files may have no sources beside them.
            (todo-write-module-lisp (expand-file-name "lisp/" (getenv "TODO_WRITE_ROOT")))
-           (lines (todo-write-mcp-setup--lines "/dockercp:root@dev:" "Plan9 mips\n\nrm -rf ~\u202e")))
+           (lines (apply #'todo-write-mcp-setup-ask
+                         (todo-write-mcp-setup--lines "/dockercp:root@dev:"
+                                                      "Plan9 mips\n\nrm -rf ~\u202e"))))
       (should (string-match-p "^docker exec -i -u root dev sh -c 'cargo install --path "
                               (plist-get lines :lines)))
       (should (string-match-p "^tar -C .* -cf - Cargo.toml Cargo.lock src mcp | docker exec"
@@ -190,9 +192,14 @@ This machine stands for it."
   (pcase-dolist (`(,prefix ,command) '(("/podman:dev:" "podman exec -i dev sh -c ")
                                        ("/rsync:dev:" "ssh -- dev ")))
     (todo-write-mcp-setup-tests--on "/ssh:build:"
-      (should (string-prefix-p command (todo-write-mcp-setup-copy-line prefix)))
-      (let ((todo-write-mcp-program "~/nothing"))
-        (should-not (todo-write-mcp-setup-copy-line prefix))))))
+      (let (lines)
+        (todo-write-mcp-setup-copy-line prefix (lambda (line) (push line lines)))
+        (should-not lines)
+        (todo-write-test-wait (lambda () lines))
+        (should (string-prefix-p command (car lines)))
+        (let ((todo-write-mcp-program "~/nothing"))
+          (todo-write-mcp-setup-copy-line prefix (lambda (line) (push line lines)))
+          (should (equal '(nil t) (mapcar #'stringp lines))))))))
 
 (ert-deftest todo-write-mcp-setup-does-one-thing-at-a-time ()
   (todo-write-with-setup
