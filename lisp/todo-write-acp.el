@@ -22,6 +22,7 @@
 (require 'todo-write)
 (require 'todo-write-acp-request)
 (require 'todo-write-acp-work)
+(require 'todo-write-agents)
 (require 'todo-write-host)
 (require 'todo-write-request)
 (require 'todo-write-text)
@@ -331,7 +332,7 @@ Each returns the request that is sent instead, or the same one.")
   "Return the key of the thread of LINK's session with the id SESSION.
 The adapters of Claude Code and Codex use the ids of their transcripts."
   (let ((agent (todo-write-acp--link-agent link)))
-    (format "%s:%s" (if (member agent '("claude" "codex")) agent "acp") session)))
+    (format "%s:%s" (if (todo-write-agents-resume agent) agent "acp") session)))
 
 (defun todo-write-acp--session (link params)
   "Return the key of the thread for the session in PARAMS, of a message to LINK."
@@ -579,8 +580,7 @@ itself is answered there."
   "Cancel the form of THREAD whose request ID was withdrawn, if WHAT says that.
 If THREAD was forgotten, forget which plan it has.  For
 `todo-write-events-functions'."
-  (when (eq what 'forgotten)
-    (remhash thread todo-write-acp--plans))
+  (when (eq what 'forgotten) (remhash thread todo-write-acp--plans))
   (when (and (eq what 'request) (not (todo-write-request-get thread id)))
     (cl-loop for link being the hash-values of todo-write-acp--links do
              (pcase-dolist ((and form `(,its ,of . ,cancel)) (todo-write-acp--link-forms link))

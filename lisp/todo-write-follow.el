@@ -314,8 +314,7 @@ connected; see `todo-write-disconnect'."
      file (or (todo-write-follow--session-grew session) (float-time))
      (list :title (and thread (plist-get (todo-write-summary thread) :title))
            :folder (and thread (plist-get (todo-write-about thread) :project))
-           :host (and thread (string-prefix-p "codex:" (todo-write-machines-bare-key thread))
-                      "codex")))))
+           :host (car (and thread (todo-write-agents-session thread)))))))
 
 ;;; The hub
 
@@ -692,7 +691,7 @@ Unless the current session is quiet, only a new file replaces it."
                     (and thread
                          (or (todo-write-follow-sessions-process-of thread)
                              ;; Codex keeps no files of processes; its turns tell.
-                             (and (string-prefix-p "codex:" (todo-write-machines-bare-key thread))
+                             (and (equal "codex" (car (todo-write-agents-session thread)))
                                   (todo-write-activity thread)))))
           (todo-write-follow--remove session))))))
 

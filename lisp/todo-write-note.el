@@ -193,8 +193,7 @@ A session that goes on after a restart may have comments of which its
 agent was not told.  For `todo-write-events-functions'."
   (when (and (or (memq what '(change activity reading))
                  (and (eq what 'observed) (equal data "STATE_UPDATE")))
-             (or (string-match-p "\\`\\(?:claude\\|codex\\):" (todo-write-machines-bare-key thread))
-                 (todo-write-note--session thread))
+             (or (todo-write-agents-session thread) (todo-write-note--session thread))
              (todo-write-socket-reached-p (todo-write-machines-of-thread thread))
              (not (member thread todo-write-note--changed)))
     (push thread todo-write-note--changed)

@@ -64,8 +64,9 @@ That is on another machine, or in a container."
 (defun todo-write-program-prefix (program)
   "Return the prefix of the keys of PROGRAM's threads, or nil.
 Only an agent whose transcripts can be followed has one."
-  (pcase (todo-write-agents-of-client (todo-write-program-hello-string program :client))
-    (`(,name ,_ ,_ t) name)))
+  (let ((name (car (todo-write-agents-of-client
+                    (todo-write-program-hello-string program :client)))))
+    (and (todo-write-agents-resume name) name)))
 
 (defun todo-write-program-in-agent-p (program)
   "Return non-nil if PROGRAM lives in its agent and reports all its sessions."

@@ -10,7 +10,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
 (require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-agents)
@@ -19,12 +18,6 @@
 (require 'todo-write-machines)
 (require 'todo-write-terminal)
 (require 'todo-write-text)
-
-(defconst todo-write-resume--programs
-  '(("claude:" "claude" "--resume") ("codex:" "codex" "resume"))
-  "The programs whose sessions can be resumed.
-A list of (PREFIX PROGRAM ARGUMENT): PREFIX begins the keys of their
-threads, and the id of the session follows ARGUMENT.")
 
 (defconst todo-write-resume--id
   (rx bos (= 8 hex) (= 3 "-" (= 4 hex)) "-" (= 12 hex) eos)
@@ -40,12 +33,9 @@ threads, and the id of the session follows ARGUMENT.")
 
 (defun todo-write-resume--command (thread)
   "Return the program and the arguments that resume THREAD, a list, or nil."
-  (cl-loop with key = (todo-write-machines-bare-key thread)
-           for (prefix . command) in todo-write-resume--programs
-           when (string-prefix-p prefix key)
-           return (let ((id (substring key (length prefix))))
-                    (and (string-match-p todo-write-resume--id id)
-                         (append command (list id))))))
+  (pcase (todo-write-agents-session thread)
+    (`(,program . ,(and id (guard (string-match-p todo-write-resume--id id))))
+     (list program (todo-write-agents-resume program) id))))
 
 (defun todo-write-resume--way (thread)
   "Return how THREAD can be resumed, (WHAT FUNCTION . ARGUMENTS), or nil.
