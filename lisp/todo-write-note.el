@@ -182,10 +182,9 @@ main agents."
           (on (or (member thread todo-write-note-waiting)
                   (todo-write-note--untold thread)
                   (todo-write-core-call todo-write-dyn--untold-edits thread))))
-      (todo-write-core-call todo-write-dyn--door-tell machine session on)
-      ;; A program that lives in the agent has heard it, and no hook there needs the file.
-      (unless (or (null on) (string-prefix-p "claude:" (todo-write-machines-bare-key thread)))
-        (todo-write-core-call todo-write-dyn--door-tell machine session nil)))))
+      (cond ((not (todo-write-note--in-agent-p thread))
+             (todo-write-core-call todo-write-dyn--door-tell machine session on))
+            (on (todo-write-core-call todo-write-dyn--door-ring machine session))))))
 
 (defun todo-write-note--on-event (thread what data)
   "Update the file for the hook of THREAD soon if WHAT with DATA can matter.

@@ -311,6 +311,13 @@ impl Hub {
         self.shared.lock().tell_machine(machine, &pipe::Command::TellCodex(session.to_owned(), has_news));
     }
 
+    /// Tells the programs on a machine that report sessions that there is something to say to the agent of
+    /// this one.
+    #[cfg(unix)]
+    pub fn ring_there(&self, machine: &str, session: &str) {
+        self.shared.lock().tell_machine(machine, &pipe::Command::Ring(session.to_owned()));
+    }
+
     /// Describes the newest sessions on a machine; see [`Message::Choices`].
     #[cfg(unix)]
     pub fn choose_there(&self, machine: &str, scope: Scope) -> u64 {

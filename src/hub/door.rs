@@ -215,7 +215,7 @@ enum Order {
     /// The root of its project was looked for.
     Found(ConnectionId, Option<PathBuf>),
     /// There is something to tell the agent of a session.
-    Tell(String),
+    Ring(String),
 }
 
 impl Shared {
@@ -345,8 +345,7 @@ impl Door {
         self.shared.lock().live.contains(&id)
     }
 
-    /// Makes or deletes the file that lets the hook `note` of a session ask, and rings at the programs that
-    /// report sessions.
+    /// Makes or deletes the file that lets the hook `note` of a session ask.
     pub fn tell(&self, session: &str, has_news: bool) {
         if self.state() == State::Open
             && let Some(folder) = self.socket.parent()
@@ -354,10 +353,12 @@ impl Door {
             // Without the file, the hook does not ask; there is nothing to say to the user.
             let _ = told::set(folder, &told::name_of(session), has_news);
         }
-        if has_news {
-            self.shared.lock().orders.push(Order::Tell(session.to_owned()));
-            self.wake();
-        }
+    }
+
+    /// Tells the programs that report sessions that there is something to say to the agent of this one.
+    pub fn ring(&self, session: &str) {
+        self.shared.lock().orders.push(Order::Ring(session.to_owned()));
+        self.wake();
     }
 
     fn wake(&self) {

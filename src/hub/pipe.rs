@@ -68,6 +68,8 @@ pub enum Command {
     Runs,
     /// Notes whether there is something to say to a session of Codex, as [`Hub::codex_tell`](super::Hub::codex_tell).
     TellCodex(String, bool),
+    /// Tells the programs that report sessions that there is something to say to the agent of this one.
+    Ring(String),
     /// Wants the [`Message::Choices`] of this round: the newest sessions in each folder.
     Choose(u64, Scope),
 }

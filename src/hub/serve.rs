@@ -263,6 +263,11 @@ impl Served {
             }
             Command::Runs => self.runs = Some(BTreeSet::new()),
             Command::TellCodex(session, has_news) => self.hub.codex_tell(&session, has_news),
+            Command::Ring(session) => {
+                if let Some(door) = self.hub.door() {
+                    door.ring(&session);
+                }
+            }
             Command::Choose(round, scope) => self.hub.choose_as(round, self.homes(Some(with_roots(scope)))),
         }
         None

@@ -159,6 +159,25 @@ fn door_tell<'e>(env: &'e Env, machine: Value<'e>, session: Value<'e>, on: Value
     })
 }
 
+/// Tell the programs on MACHINE that report sessions that there is something to say to the agent of SESSION.
+///
+/// SESSION is an id, and MACHINE nil for this one.
+#[defun]
+fn door_ring<'e>(env: &'e Env, machine: Value<'e>, session: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let machine = read::optional("machine", machine, read::text)?;
+        let session = read::text("session", session)?;
+        match machine {
+            None => with_door(|door| door.ring(&session)),
+            #[cfg(unix)]
+            Some(machine) => with_hub(|hub| hub.ring_there(&machine, &session)),
+            #[cfg(not(unix))]
+            Some(_) => None,
+        };
+        Ok(())
+    })
+}
+
 /// Runs `work` on the door, if it is open.
 fn with_door<T>(work: impl FnOnce(&Door) -> T) -> Option<T> {
     with_hub(|hub| hub.door().map(work)).flatten()

@@ -664,8 +664,8 @@ fn only_programs_that_report_sessions_hear_that_there_is_something_to_tell() {
     let opened = Opened::new();
     let (mut hook, id) = opened.hello("note");
     let (mut plugin, _) = opened.hello("plan");
-    opened.door.tell("ses_1", false);
-    opened.door.tell("ses_2", true);
+    opened.door.tell("ses_1", true);
+    opened.door.ring("ses_2");
     let told = plugin.receive().unwrap();
     assert_eq!((&told["type"], &told["session"]), (&json!("tell"), &json!("ses_2")));
     hook.send(&json!({"type": "call", "call": 1}));

@@ -339,7 +339,7 @@ impl Server {
         guests.into_iter().for_each(|guest| self.begin(guest));
         for order in orders {
             let id = match order {
-                Order::Tell(session) => {
+                Order::Ring(session) => {
                     self.ring(&session);
                     continue;
                 }
