@@ -133,10 +133,9 @@ gets the name of the file, the number of the line, and the lines, too; see
            "%" "%%"
            (format " Comment on %s · C-c C-c sends it, C-c C-k cancels"
                    (todo-write-text-line
-                    (concat (todo-write-sums-relative
-                             (plist-get plist :path)
-                             (plist-get (todo-write-about (car about)) :project))
-                            (and (plist-get plist :line) (format ":%d" (plist-get plist :line))))))))))
+                    (todo-write-sums-place
+                     (plist-get plist :path) (plist-get plist :line)
+                     (plist-get (todo-write-about (car about)) :project))))))))
 
 (defun todo-write-comment-send ()
   "Give the agent the comment in this buffer."

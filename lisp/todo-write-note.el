@@ -77,8 +77,7 @@ as far as that is known."
 (defun todo-write-note--place (about project)
   "Return which line ABOUT, a plist, names in a file of PROJECT, or nil if none."
   (pcase-let (((map :path :line) about))
-    (and path (concat (todo-write-sums-relative path project)
-                      (if line (format ":%d" line) "")))))
+    (and path (todo-write-sums-place path line project))))
 
 (defconst todo-write-note--most-at-once 32000
   "Number of characters of comments after which the others come later.")

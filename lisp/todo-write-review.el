@@ -347,10 +347,7 @@ Those count that are among the observations in memory."
   (let ((path (plist-get comment :path)) (line (plist-get comment :line)))
     (format "- %s%s"
             (if path
-                (concat (todo-write-review--code
-                         (concat (todo-write-sums-relative path project)
-                                 (if line (format ":%d" line) "")))
-                        ": ")
+                (concat (todo-write-review--code (todo-write-sums-place path line project)) ": ")
               "")
             (todo-write-text-line (plist-get comment :text)))))
 

@@ -28,6 +28,10 @@ The agent chose the name, so no file name handler may see it."
   (string-remove-prefix (file-name-as-directory (todo-write-machines-local-name (or project "/")))
                         path))
 
+(defun todo-write-sums-place (path line project)
+  "Return PATH relative to PROJECT, and LINE, a number or nil, after it."
+  (concat (todo-write-sums-relative path project) (and line (format ":%d" line))))
+
 ;;; Times
 
 (defun todo-write-sums--span (times before)
