@@ -305,11 +305,15 @@ The text has no words of agents, because a header line is a construct."
   "Show in the headers of THREAD if WHAT is that its agent asks, or was answered.
 For `todo-write-events-functions'."
   (when (eq what 'request)
-    (dolist (buffer (buffer-list))
-      (when (and (eq 'efrit-do-view-mode (buffer-local-value 'major-mode buffer))
-                 (equal thread (buffer-local-value 'todo-write-view-thread buffer)))
-        (with-current-buffer buffer
-          (efrit-do-view--update-header))))))
+    (let ((views (seq-filter (lambda (buffer)
+                               (eq 'efrit-do-view-mode (buffer-local-value 'major-mode buffer)))
+                             (buffer-list))))
+      (unless views
+        (remove-hook 'todo-write-events-functions #'efrit-do-view--on-event))
+      (dolist (buffer views)
+        (when (equal thread (buffer-local-value 'todo-write-view-thread buffer))
+          (with-current-buffer buffer
+            (efrit-do-view--update-header)))))))
 
 (defun efrit-do-view--forget ()
   "End the subscription of this buffer."
