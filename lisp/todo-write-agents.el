@@ -416,7 +416,7 @@ may find an agent that has been idle or waiting for hours."
 What there was before tracking began is not new."
   (when-let* ((record (todo-write-agents--record thread))
               (refused (todo-write-plan-refused thread (max todo-write-agents--began
-                                                        (todo-write-agents--record-seen record)))))
+                                                            (todo-write-agents--record-seen record)))))
     (unless (= refused (todo-write-agents--record-refused record))
       (setf (todo-write-agents--record-refused record) refused)
       (if (todo-write-agents--visible-p record thread)

@@ -333,7 +333,7 @@ It is shown as a request is that was not read yet."
   (cond ((null (plist-get request :answer))
          (insert " Emacs cannot answer this; answer it there:\n")
          (todo-write-answer--insert-choice "o" (todo-write-answer--way request)
-                                            #'todo-write-answer-visit))
+                                           #'todo-write-answer-visit))
         (todo-write-answer--always
          (insert " " (propertize "Always: " 'face 'todo-write-attention)
                  (todo-write-answer-text (plist-get todo-write-answer--always :label) 'text)

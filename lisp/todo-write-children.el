@@ -62,7 +62,7 @@ WIDTH and DEPTH are as in `todo-write-children-insert'."
                     (propertize (todo-write-text-shape 'child) 'face 'todo-write-detail)
                     " "
                     (propertize (todo-write-text-plain (todo-write-plan-name
-                                                       key (plist-get summary :title)))
+                                                        key (plist-get summary :title)))
                                 'face 'todo-write-child))
             (propertize (todo-write-row-progress summary)
                         'face (todo-write-row-progress-face (plist-get summary :state)))

@@ -181,7 +181,7 @@ Record the other calls in the session's thread once it has a plan."
         (when id
           (todo-write-core-for-host "Efrit"
             (todo-write-calls-end thread id name (if (stringp result) result "")
-                                   (todo-write-efrit--outcome name result))))))))
+                                  (todo-write-efrit--outcome name result))))))))
 
 (defun todo-write-efrit--outcome (name result)
   "Return the outcome of a call of the tool NAME that returned RESULT.

@@ -203,7 +203,7 @@ If SHOW is non-nil, wait only until its plan can be shown.  Signal
            (ignore
             (when show
               (todo-write-core-say-wait (- (float-time) begun)
-                                    (todo-write-follow--session-percent session)))))))
+                                        (todo-write-follow--session-percent session)))))))
     ;; What was said is outdated.
     (when (string-prefix-p todo-write-core-wait-words (or (current-message) ""))
       (message nil)))
@@ -493,7 +493,7 @@ An error with one of them is reported, and does not stop the others."
       (condition-case-unless-debug err
           (funcall function session)
         (error (todo-write-follow-sessions-skip (todo-write-follow--session-file session)
-                                                 (todo-write-core-error-text err)))))))
+                                                (todo-write-core-error-text err)))))))
 
 (defun todo-write-follow--search-again ()
   "Search for running agents and their sessions now."

@@ -107,9 +107,9 @@ If it is open in FOOTER, its story follows."
                            (todo-write-plan-spent thread id) width 4 nil
                            (todo-write-plan-row-work thread id))
     (todo-write-row-make-button start (point) 'todo-write-part
-                                 (todo-write-text-help
-                                  (todo-write-text-plain (plist-get item :content)))
-                                 'todo-write-toggle id 'todo-write-part id)
+                                (todo-write-text-help
+                                 (todo-write-text-plain (plist-get item :content)))
+                                'todo-write-toggle id 'todo-write-part id)
     (when (member id (todo-write-footer--parts-open footer))
       (todo-write-footer--insert-story id footer thread width))))
 

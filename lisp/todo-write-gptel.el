@@ -401,7 +401,7 @@ response have ended."
         (setq todo-write-gptel--calls (assoc-delete-all id todo-write-gptel--calls))
         (pcase-let ((`(,outcome . ,code) (todo-write-gptel--outcome text)))
           (todo-write-calls-end todo-write-gptel-thread id (plist-get call :name)
-                                 text outcome code))
+                                text outcome code))
         (todo-write-gptel--works))
       ;; A value other than nil would change the call.
       nil)))

@@ -162,7 +162,7 @@ SUMMARY is that of its plan; its title distinguishes it from OTHERS."
     ("Since" (todo-write-list-cells-age agent))
     ("Agent" (todo-write-list-cells-program agent))
     ("Project" (todo-write-text-helped (or (todo-write-agent-place agent) "")
-                                      (todo-write-agent-path agent)))
+                                       (todo-write-agent-path agent)))
     ("Plan" (list (todo-write-list-cells-title agent others)
                   'face 'todo-write-title 'follow-link t
                   'help-echo "RET, mouse-1: show this plan"

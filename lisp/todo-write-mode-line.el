@@ -350,7 +350,7 @@ AFTER are texts to add, which do not count for WIDTH."
          (shown (todo-write-row-excerpt items todo-write-mode-line-help-lines)))
     (todo-write-row-string
       (insert (todo-write-text-plain (todo-write-plan-name
-                                     thread (plist-get summary :title) "Plan"))
+                                      thread (plist-get summary :title) "Plan"))
               "\n")
       (seq-doseq (item shown)
         (todo-write-row-insert item (todo-write-row-kind item paused) nil 72))

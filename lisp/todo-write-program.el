@@ -87,7 +87,7 @@ Only an agent whose transcripts can be followed has one."
   "Return the key of the thread of CALL of PROGRAM.
 It begins with the machine that the program is on."
   (todo-write-machines-key (todo-write-program-remote program)
-                          (todo-write-program--bare-thread program call)))
+                           (todo-write-program--bare-thread program call)))
 
 (defun todo-write-program--bare-thread (program call)
   "Return the key of the thread of CALL of PROGRAM on its machine.

@@ -125,7 +125,7 @@ term."
            (vterm (generate-new-buffer-name (format "*%s*" name)))))
         ((fboundp 'eat-make)
          (pop-to-buffer (apply #'eat-make (todo-write-terminal--unused name)
-                              program nil arguments)))
+                               program nil arguments)))
         ((fboundp 'ghostel-exec)
          (let ((buffer (generate-new-buffer (format "*%s*" name)))
                (folder default-directory))
@@ -134,7 +134,7 @@ term."
            (pop-to-buffer buffer)
            (ghostel-exec buffer program arguments)))
         (t (pop-to-buffer (apply #'make-term (todo-write-terminal--unused name)
-                                program nil arguments))
+                                 program nil arguments))
            (term-mode)
            (term-char-mode))))
 

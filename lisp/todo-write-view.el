@@ -175,7 +175,7 @@ For `todo-write-events-functions'."
   "Draw the header and the running rows of THREAD in its buffers."
   (todo-write-view--redraw-for-child thread)
   (todo-write-view-draw-in-buffers (and todo-write-place-ewoc
-                                    (equal todo-write-view-thread thread))
+                                        (equal todo-write-view-thread thread))
     (let ((yours (plist-get todo-write-view-rows-summary :yours)))
       (setq todo-write-view-rows-summary (todo-write-summary thread)
             ;; Its machine may have been lost.
@@ -189,7 +189,7 @@ For `todo-write-events-functions'."
 (defun todo-write-view--on-review (thread)
   "Draw the rows of THREAD in its buffers of which other changes are new now."
   (todo-write-view-draw-in-buffers (and todo-write-place-ewoc
-                                    (equal thread todo-write-view-thread))
+                                        (equal thread todo-write-view-thread))
     (todo-write-view-draw-redraw (todo-write-view--read-work) 'marks)))
 
 (defun todo-write-view--read-work ()
@@ -204,8 +204,8 @@ For `todo-write-events-functions'."
 (defun todo-write-view--on-forget (thread)
   "Draw the buffers that showed THREAD, which was forgotten."
   (todo-write-view-draw-in-buffers (or (equal todo-write-view-thread thread)
-                                   (seq-some (lambda (entry) (member thread (cdr entry)))
-                                             todo-write-view-rows-children))
+                                       (seq-some (lambda (entry) (member thread (cdr entry)))
+                                                 todo-write-view-rows-children))
     (if (equal todo-write-view-thread thread)
         ;; Without a thread, the buffer adopts the next plan.
         (todo-write-view--show-thread nil)
@@ -234,7 +234,7 @@ For `todo-write-events-functions'."
 (defun todo-write-view--redraw-for-child (thread)
   "Draw the rows below which THREAD, a subagent's, is shown."
   (todo-write-view-draw-in-buffers (and todo-write-place-ewoc todo-write-view-thread
-                                    (not (equal todo-write-view-thread thread)))
+                                        (not (equal todo-write-view-thread thread)))
     (when-let* ((ancestor (assoc todo-write-view-thread
                                  (todo-write-children-ancestors thread))))
       (setq todo-write-view-rows-children (todo-write-children-by-item todo-write-view-thread))
