@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use crate::common::acts::{any_act, perform};
+use crate::common::acts::{Act, acts, perform};
 use crate::common::laws::thread::everything;
 use crate::common::{
     Completed, Folder, InProgress, KEY, PLAN, Pending, contents, file, open, plan, skip, store, write,
@@ -54,8 +54,8 @@ proptest! {
 
     #[test]
     fn a_thread_is_restored_as_it_was_and_continues(
-        acts in prop::collection::vec(any_act(), 1..40),
-        further in prop::collection::vec(any_act(), 1..10),
+        acts in acts(Act::any, 40),
+        further in acts(Act::any, 10),
         keep_completed in any::<bool>(),
     ) {
         let folder = Folder::new();

@@ -3,9 +3,8 @@
 use std::collections::HashSet;
 
 use crate::common::{
-    Completed, Folder, InProgress, PLAN, Pending, contents, draft, ids, open, plan, store, thread, write,
+    Completed, Folder, InProgress, PLAN, Pending, draft, ids, open, plan, store, thread, write,
 };
-use proptest::prelude::*;
 use todo_write::list::change::{ChangeKind, apply, diff};
 use todo_write::list::input::Plan;
 use todo_write::list::item::{Draft, Status};
@@ -406,45 +405,6 @@ fn undo_restores_the_times_of_an_item() {
     thread.undo(50).unwrap();
     let times = thread.times("t1").unwrap();
     assert_eq!((times.created, times.completed, times.spent(90)), (10, Some(30), 20));
-}
-
-fn tasks() -> impl Strategy<Value = Vec<(&'static str, Status)>> {
-    let words = prop::sample::select(vec!["apple", "bridge", "cloud", "drum", "engine"]);
-    let status = prop::sample::select(vec![Pending, InProgress, Completed]);
-    prop::collection::vec((words, status), 0..8)
-}
-
-fn undo_all(thread: &mut Thread) -> usize {
-    (0..10_000).take_while(|_| thread.undo(9).is_ok()).count()
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn undo_ends_at_the_empty_list_after_as_many_steps_as_there_were_changes(writes in prop::collection::vec(tasks(), 1..12)) {
-        let mut thread = thread();
-        for tasks in &writes {
-            write(&mut thread, tasks, 1);
-        }
-        let revisions = thread.revisions().last() as usize;
-        prop_assert_eq!(undo_all(&mut thread), revisions);
-        prop_assert_eq!(contents(thread.list()), [""; 0]);
-    }
-
-    #[test]
-    fn every_past_list_can_be_restored(writes in prop::collection::vec(tasks(), 1..150)) {
-        let mut thread = thread();
-        let mut past = vec![vec![]];
-        for tasks in &writes {
-            if write(&mut thread, tasks, 1).revision as usize == past.len() {
-                past.push(thread.list().clone());
-            }
-        }
-        for (number, list) in past.iter().enumerate() {
-            prop_assert_eq!(&thread.list_at(number as u64).unwrap(), list);
-        }
-    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use todo_write::list::change::{Change, apply};
 use todo_write::list::item::{List, Status};
 use todo_write::thread::{Edit, Outcome, Thread, WriteOptions};
 
-use crate::common::acts::{Act, act, perform};
+use crate::common::acts::{Act, acts, perform};
 use crate::common::{Completed, Pending, plan, thread};
 
 /// The list as if the agent knew all of it, since that is no change.
@@ -41,7 +41,7 @@ proptest! {
 
     #[test]
     fn every_list_is_the_previous_one_with_the_reported_changes(
-        acts in prop::collection::vec(act(), 1..20),
+        acts in acts(Act::of_list, 20),
         keep_completed in any::<bool>(),
     ) {
         let mut thread = thread();
@@ -55,7 +55,7 @@ proptest! {
 
     #[test]
     fn an_open_task_of_the_user_stays_whatever_the_agent_sends(
-        acts in prop::collection::vec(act(), 1..20),
+        acts in acts(Act::of_list, 20),
         keep_completed in any::<bool>(),
     ) {
         let mut thread = thread();
@@ -68,6 +68,36 @@ proptest! {
                 let is_listed = thread.list().iter().any(|listed| listed.id == item.id);
                 prop_assert!(is_listed || outcome.changes.iter().any(is_cancelled), "{item:?}");
             }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn undo_ends_at_the_empty_list_after_as_many_steps_as_there_were_changes(acts in acts(Act::of_list, 20)) {
+        let mut thread = thread();
+        for act in acts.into_iter().filter(|act| !matches!(act, Act::Undo)) {
+            perform(&mut thread, act, false, 1);
+        }
+        let revisions = thread.revisions().last() as usize;
+        prop_assert_eq!((0..10_000).take_while(|_| thread.undo(9).is_ok()).count(), revisions);
+        prop_assert_eq!(thread.list().len(), 0);
+    }
+
+    #[test]
+    fn every_past_list_can_be_restored(acts in acts(Act::of_list, 150)) {
+        let mut thread = thread();
+        let mut past = vec![vec![]];
+        for act in acts {
+            perform(&mut thread, act, false, 1);
+            if thread.revisions().last() as usize == past.len() {
+                past.push(thread.list().clone());
+            }
+        }
+        for (number, list) in past.iter().enumerate() {
+            prop_assert_eq!(&told(thread.list_at(number as u64).unwrap()), &told(list.clone()));
         }
     }
 }

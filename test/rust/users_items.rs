@@ -1,8 +1,7 @@
 //! Tasks that the user added: they stay until the user deletes them or the agent ends them.
 
-use crate::common::acts::{Act, any_act, perform};
+use crate::common::acts::{Act, acts, perform};
 use crate::common::{Completed, InProgress, PLAN, Pending, contents, ids, plan, thread, write};
-use proptest::collection::vec;
 use proptest::prelude::*;
 use todo_write::list::input::Plan;
 use todo_write::list::item::{Author, Status};
@@ -311,7 +310,7 @@ proptest! {
     /// What the agent does with its list is no edit of the user.
     #[test]
     fn after_it_was_told_no_write_of_an_agent_leaves_an_edit_untold(
-        before in vec(any_act(), 0..12), after in vec(any_act(), 1..6),
+        before in acts(Act::any, 12), after in acts(Act::any, 6),
     ) {
         let unanswered = |act| match act {
             Act::Write { drafts, cancelled, .. } => Act::Write { drafts, cancelled, is_unanswered: true },

@@ -3,7 +3,6 @@
 // Each test program uses only some of them.
 #![allow(dead_code, unused_imports, clippy::unwrap_used)]
 
-#[cfg(test)]
 pub mod acts;
 pub mod folder;
 pub mod labels;

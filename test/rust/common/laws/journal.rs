@@ -7,13 +7,13 @@ use std::path::Path;
 use serde_json::{Map, Value};
 use todo_write::journal::{self, Durability, decode, files_of};
 use todo_write::list::input::Plan;
-use todo_write::list::item::Status;
+use todo_write::list::item::Draft;
 use todo_write::text::fnv1a;
 use todo_write::thread::WriteOptions;
 use todo_write::thread::record::{FORMAT, PositionRecord, Record};
 
 use super::folder::Folder;
-use super::lists::{assert_unique, task};
+use super::lists::assert_unique;
 use super::thread::{KEY, everything, open, store};
 
 /// The first byte selects whether to add a checksum to each line, the rest is the journal.
@@ -129,7 +129,11 @@ fn can_be_continued(folder: &Path) {
     let mut first = store(folder);
     let thread = open(&mut first);
     assert_unique(thread.list());
-    let tasks = ["Go on", "Ship it"].map(|text| task(text.into(), text.into(), Status::Pending));
+    let tasks = ["Go on", "Ship it"].map(|text| Draft {
+        content: text.into(),
+        active_form: text.into(),
+        ..Draft::default()
+    });
     let plan = Plan { drafts: tasks.to_vec(), ..Plan::default() };
     let before = thread.revisions().last();
     let outcome = thread.change(|thread| thread.write(plan, WriteOptions::default(), 2_000));

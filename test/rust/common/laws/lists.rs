@@ -46,12 +46,7 @@ fn draft(line: &str) -> Option<Draft> {
     let content = said(content)?;
     let active_form = parts.next().and_then(said).unwrap_or_else(|| content.clone());
     let hint = parts.next().and_then(said);
-    Some(Draft { hint, ..task(content, active_form, status) })
-}
-
-/// A task with these texts.
-pub fn task(content: String, active_form: String, status: Status) -> Draft {
-    Draft { content, status, active_form, ..Draft::default() }
+    Some(Draft { hint, content, status, active_form, ..Draft::default() })
 }
 
 /// The lists as a text for [`read`].

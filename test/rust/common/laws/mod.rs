@@ -17,7 +17,7 @@ pub mod transcript;
 
 mod lists;
 
-use super::folder;
+use super::{acts, folder};
 
 /// A law, which panics if the bytes break it.
 pub type Law = fn(&[u8]);

@@ -7,9 +7,10 @@ use serde_json::{Map, Value};
 use todo_write::events::observation::{Filter, Payload, Phase, Type};
 use todo_write::events::payload::{Content, Text};
 use todo_write::events::stream::{Context, MAX_BLOCK, StreamKind, token_context};
+use todo_write::list::input::Plan;
 use todo_write::thread::{StreamEvent, Thread, WriteOptions};
 
-use super::thread::plan;
+use super::acts::drafts;
 
 const CALLS: [Option<&str>; 6] = [
     None,
@@ -70,7 +71,8 @@ struct Run {
 impl Run {
     fn next(&mut self, data: &mut Unstructured<'_>) -> Result<()> {
         if data.ratio(1, 12)? {
-            assert!(self.thread.write(plan(data)?, WriteOptions::default(), 5).ok);
+            let plan = Plan { drafts: drafts(data, 10)?, ..Plan::default() };
+            assert!(self.thread.write(plan, WriteOptions::default(), 5).ok);
             return Ok(());
         }
         let repeat = if data.ratio(1, 64)? { 5_000 } else { 1 };

@@ -6,32 +6,21 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arbitrary::{Result, Unstructured};
-use serde_json::{Map, Value};
-use todo_write::events::observation::{Details, Filter, Observation, Payload, Phase, Type};
+use serde_json::Map;
+use todo_write::events::observation::{Filter, Observation};
 use todo_write::journal::Durability;
 use todo_write::journal::saved::SavedThread;
 use todo_write::journal::store::{Storage, Store};
-use todo_write::list::input::Plan;
-use todo_write::list::item::{List, Status, is_same_list};
-use todo_write::text::{is_blank, one_line};
+use todo_write::list::item::{List, is_same_list};
 use todo_write::thread::clock::Times;
 use todo_write::thread::revision::Revision;
-use todo_write::thread::{Edit, Outcome, State, Thread, WriteOptions};
+use todo_write::thread::{Outcome, State, Thread};
 
+use super::acts::{Act, perform};
 use super::folder::Folder;
-use super::lists::{assert_unique, task};
+use super::lists::assert_unique;
 
 pub const KEY: &str = "a thread";
-const TASKS: [&str; 8] = [
-    "Read the code",
-    "Mend the parser",
-    "Mend the printer",
-    "Test the parser",
-    "Ship it",
-    "ship it!",
-    "第一",
-    "x",
-];
 
 /// The bytes encode the operations.
 pub fn holds(data: &[u8]) {
@@ -100,64 +89,25 @@ struct Run<'f> {
 
 impl Run<'_> {
     fn act(&mut self, data: &mut Unstructured<'_>) -> Result<()> {
-        let now = self.now;
         match data.int_in_range(0..=11)? {
-            0..=2 => {
-                let plan = plan(data)?;
-                let keep_completed = data.ratio(1, 8)?;
-                let options = WriteOptions { keep_completed, ..WriteOptions::default() };
-                let outcome = open(&mut self.store).change(|thread| thread.write(plan, options, now));
-                self.check_outcome(&outcome, true);
-            }
-            3..=6 => {
-                let edit = self.edit(data)?;
-                if let Ok(outcome) = open(&mut self.store).change(|thread| thread.edit(edit, now)) {
-                    self.check_outcome(&outcome, true);
+            10 => self.store.close_journals(),
+            11 => self.restart(),
+            _ => {
+                let act = Act::any(data)?;
+                let new_ids_are_new = !matches!(act, Act::Undo | Act::Restore(_));
+                let thread = open(&mut self.store);
+                if let Some(outcome) = perform(thread, act, data.ratio(1, 8)?, self.now) {
+                    self.check_outcome(&outcome, new_ids_are_new);
                 }
-            }
-            7 => {
-                if let Ok(outcome) = open(&mut self.store).change(|thread| thread.undo(now)) {
-                    self.check_outcome(&outcome, false);
-                }
-            }
-            8 => {
-                let reason = data.arbitrary::<Option<&str>>()?.map(str::to_owned);
-                open(&mut self.store).change(|thread| thread.set_paused(reason, now));
                 assert_eq!(self.store.take_warnings(), [""; 0]);
             }
-            9 => {
-                let (kind, _) = *data.choose(Type::NAMES)?;
-                let phase = data.choose(&[None, Some(None), Some(Some(Phase::Execution))])?;
-                let details = Details { phase: *phase, ..Details::default() };
-                let content: Value = data.arbitrary::<&str>()?.into();
-                let payload = Payload::new(kind, content);
-                open(&mut self.store).change(|thread| thread.observe(payload, details, now));
-            }
-            10 => self.store.close_journals(),
-            _ => self.restart(),
         }
         Ok(())
-    }
-
-    fn edit(&mut self, data: &mut Unstructured<'_>) -> Result<Edit> {
-        let list = open(&mut self.store).list();
-        let id = match data.int_in_range(0..=list.len())?.checked_sub(1) {
-            Some(place) => list[place].id.clone(),
-            None => "t9".into(),
-        };
-        Ok(match data.int_in_range(0..=4)? {
-            0 => Edit::Add { content: text(data)?, position: data.arbitrary()? },
-            1 => Edit::Rename { id, content: text(data)? },
-            2 => Edit::Status { id, status: status(data)? },
-            3 => Edit::Move { id, position: data.arbitrary()? },
-            _ => Edit::Delete { id },
-        })
     }
 
     /// Checks the outcome, and records the list if there is a new revision.
     fn check_outcome(&mut self, outcome: &Outcome, new_ids_are_new: bool) {
         assert!(outcome.ok, "{outcome:?}");
-        assert_eq!(self.store.take_warnings(), [""; 0]);
         let list = open(&mut self.store).list().clone();
         let before = &self.lists[self.lists.len() - 1];
         assert_eq!(outcome.changes.is_empty(), is_same_list(before, &list));
@@ -193,25 +143,4 @@ impl Run<'_> {
         assert_eq!(everything(open(&mut self.store)), before);
         assert_eq!(self.store.take_warnings(), [""; 0]);
     }
-}
-
-/// A whole list, mostly of the usual tasks.
-pub fn plan(data: &mut Unstructured<'_>) -> Result<Plan> {
-    let mut drafts = Vec::new();
-    while drafts.len() < 10 && data.ratio(3, 4)? {
-        let content = text(data)?;
-        let active_form = if data.ratio(1, 4)? { text(data)? } else { content.clone() };
-        drafts.push(task(content, active_form, status(data)?));
-    }
-    Ok(Plan { drafts, ..Plan::default() })
-}
-
-fn text(data: &mut Unstructured<'_>) -> Result<String> {
-    let text = if data.ratio(1, 8)? { data.arbitrary::<&str>()? } else { *data.choose(&TASKS)? };
-    let line = one_line(text).0.into_owned();
-    Ok(if is_blank(&line) { "Something".into() } else { line })
-}
-
-fn status(data: &mut Unstructured<'_>) -> Result<Status> {
-    Ok(*data.choose(&[Status::Pending, Status::InProgress, Status::Completed])?)
 }
