@@ -8,6 +8,9 @@ deps=$root/.deps
 emacs=${EMACS:-emacs}
 if [[ $emacs == t ]]; then emacs=emacs; fi
 
+# The module of `make quick', which is not optimized, is used where there is no other.
+quick=${CARGO_TARGET_DIR:-$root/target}/quick
+
 have() { command -v "$1" >/dev/null 2>&1; }
 in_ci() { [[ -n ${CI:-} && $CI != false ]]; }
 strict() { [[ -n ${STRICT:-} && $STRICT != false ]]; } # fail instead of skipping

@@ -77,7 +77,7 @@ impl Act {
             15..=16 => Act::Tell,
             _ => {
                 let phase = *data.choose(&[None, Some(None), Some(Some(Phase::Execution))])?;
-                Act::Observe(data.choose(&Type::NAMES)?.0, phase, text(data)?)
+                Act::Observe(data.choose(Type::NAMES)?.0, phase, text(data)?)
             }
         })
     }

@@ -322,7 +322,9 @@ fn a_batch_that_was_not_completely_written_is_recorded_again_as_a_whole() {
     let expected = known(&mut Emacs::start(&journals, &file).read().store);
     let journal = fs::read_dir(&journals).unwrap().next().unwrap().unwrap().path();
     let written = fs::read(&journal).unwrap();
-    for length in 0..=written.len() {
+    let is_near =
+        |length: &usize| length.is_multiple_of(5) || written[length.saturating_sub(2)..].starts_with(b"}\n");
+    for length in (0..=written.len()).filter(is_near) {
         fs::write(&journal, &written[..length]).unwrap();
         let found = known(&mut Emacs::start(&journals, &file).read().store);
         assert_eq!(found, expected, "after {length} of {} bytes", written.len());
