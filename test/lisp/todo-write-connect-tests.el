@@ -561,6 +561,15 @@ MORE are further fields."
         (todo-write-connect-tests--wait (not (file-exists-p told))))
       (should (eq 'hook (todo-write-note--channel key))))))
 
+(ert-deftest todo-write-connect-codex-there-is-no-hook-of-claude-code ()
+  (todo-write-connect-tests--with
+    (todo-write-connect-tests--connect "/ssh:one:")
+    (todo-write-connect-tests--on "one"
+      (todo-write-socket-test-call
+       (todo-write-socket-test-hello :role "note" :id "codex-s2" :client "codex-mcp-client")
+       '(:session "s2" :arguments (:event "Idle"))))
+    (should-not (todo-write-note--channel "one/claude:s1"))))
+
 (ert-deftest todo-write-connect-rows-and-headers-name-the-machine ()
   (todo-write-connect-tests--with
     (let ((todo-write-machines '(("build" :prefix "/ssh:one:"))) (key "build/claude:rows") said)
