@@ -3,6 +3,7 @@
 ;; Copyright (C) 2026 The todo-write authors
 
 ;; Author: The todo-write authors
+;; Assisted-by: Claude
 ;; Version: 0.3.0
 ;; Package-Requires: ((emacs "28.1") (todo-write "0.3.0"))
 ;; Keywords: tools, convenience

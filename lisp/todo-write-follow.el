@@ -276,7 +276,8 @@ machine; see `todo-write-connect'."
   :mode 'todo-write-follow-mode :feature 'todo-write-dyn
   :switch-on #'todo-write-follow--switch-on :switch-off #'todo-write-follow--switch-off
   :installed #'todo-write-follow--installed-p
-  :remedy "M-x todo-write-follow for one session, M-x todo-write-follow-mode for the newest one")
+  :remedy (concat "To see their plans: M-x todo-write-follow-mode for the newest session, "
+                  "or for all with todo-write-follow-all; M-x todo-write-follow for one"))
 
 (defun todo-write-follow-stop (&optional file)
   "Stop following the session whose transcript is FILE; nil for all.

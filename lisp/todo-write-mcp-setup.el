@@ -405,7 +405,9 @@ that the program prints."
       (list 'note "MCP: no agent can call todo_write, since todo-write-mcp is missing"
             (concat remedy " gets it and connects your agent")))
      ((not (todo-write-socket-state))
-      (list 'note "MCP: off, so that no agent reaches this Emacs" "M-x todo-write-mcp-mode"))
+      (list 'note "MCP: off, so that no agent reaches this Emacs"
+            (concat remedy " connects your agent and switches it on; if your agent is connected, "
+                    "M-x todo-write-mcp-mode")))
      ((eq (todo-write-socket-state) 'client)
       (list 'note (format "MCP: agents reach another Emacs%s; this one takes over when that ends"
                           (if-let* ((pid (todo-write-socket-first-pid)))
