@@ -144,39 +144,46 @@ See `todo-write-socket--roles'."
              (todo-write-text-count (length lost) "agent")
              (format-time-string "%H:%M" (/ (apply #'min lost) 1000)))))
 
+(defun todo-write-mcp--threads (program message)
+  "Return (SESSION . THREAD) of MESSAGE of PROGRAM, keys.
+THREAD is that of the subagent, if MESSAGE is of one, else SESSION."
+  (let ((session (todo-write-program-thread program message))
+        (subagent (plist-get message :subagent)))
+    (cons session (if subagent (todo-write-mcp--subthread session subagent) session))))
+
+(defun todo-write-mcp--begin-all (program call)
+  "Begin the threads of the session and the subagent of CALL of PROGRAM.
+Return (SESSION . THREAD) as `todo-write-mcp--threads' does."
+  (pcase-let ((`(,session . ,thread) (todo-write-mcp--threads program call)))
+    (todo-write-mcp--begin program session)
+    (unless (equal thread session)
+      (todo-write-mcp--begin-subagent program thread session (plist-get call :task)))
+    (cons session thread)))
+
 (defun todo-write-mcp--write (program call)
   "Write the list in CALL of PROGRAM; return (OK . TEXT)."
-  (let* ((session (todo-write-program-thread program call))
-         (subagent (plist-get call :subagent))
-         (thread (if subagent (todo-write-mcp--subthread session subagent) session)))
-    (when (equal (plist-get call :source) "process")
-      (todo-write-mcp--leave-others program session))
-    (todo-write-mcp--begin program session)
-    (when subagent
-      (todo-write-mcp--begin-subagent program thread session (plist-get call :task)))
+  (when (equal (plist-get call :source) "process")
+    (todo-write-mcp--leave-others program (todo-write-program-thread program call)))
+  (pcase-let ((`(,session . ,thread) (todo-write-mcp--begin-all program call)))
     (let ((outcome (todo-write-plan-write thread (or (plist-get call :arguments) "null")
                                           (todo-write-program-client program) nil
                                           (or (plist-get call :id)
                                               (todo-write-mcp--followable-p program call)))))
       (cons (plist-get outcome :ok)
-            (if subagent (plist-get outcome :result)
-              (todo-write-note-result session (plist-get outcome :result)))))))
+            (if (equal thread session)
+                (todo-write-note-result session (plist-get outcome :result))
+              (plist-get outcome :result))))))
 
 (defun todo-write-mcp--take-list (program call)
   "Take the list in CALL of PROGRAM, which lives in the agent; return (OK . TEXT).
 It is that of a tool of the agent's own, which passes no result on.  A
 call without a list announces a call of todo_write in the same session."
-  (let* ((session (todo-write-program-thread program call))
-         (subagent (plist-get call :subagent))
-         (thread (if subagent (todo-write-mcp--subthread session subagent) session))
-         (list (plist-get call :arguments)))
+  (let ((list (plist-get call :arguments)))
     (if (null list)
         (progn (todo-write-mcp--announce program call)
                (cons t ""))
-      (todo-write-mcp--begin program session)
-      (when subagent
-        (todo-write-mcp--begin-subagent program thread session (plist-get call :task)))
-      (let ((outcome (todo-write-plan-write thread list (todo-write-program-client program) t nil)))
+      (let ((outcome (todo-write-plan-write (cdr (todo-write-mcp--begin-all program call)) list
+                                            (todo-write-program-client program) t nil)))
         (cons (plist-get outcome :ok)
               (if (plist-get outcome :ok) "" (plist-get outcome :result)))))))
 
@@ -360,9 +367,7 @@ that resembles TASK, else below the item in progress."
 
 (defun todo-write-mcp--note-activity (program message)
   "Note the activity of the agent of PROGRAM, which MESSAGE reports."
-  (let* ((session (todo-write-program-thread program message))
-         (subagent (plist-get message :subagent))
-         (thread (if subagent (todo-write-mcp--subthread session subagent) session)))
+  (pcase-let ((`(,session . ,thread) (todo-write-mcp--threads program message)))
     ;; What it announced before does not come any more.
     (unless (member (plist-get message :activity) '("working" "waiting" "serving"))
       (setf (todo-write-program-announced program)
@@ -370,7 +375,7 @@ that resembles TASK, else below the item in progress."
                           (todo-write-mcp--same-session-p (cdr announced) message))
                         (todo-write-program-announced program))))
     (cond
-     (subagent
+     ((not (equal thread session))
       (when (assoc thread (todo-write-program-sessions program))
         (todo-write-mcp--forget-session program thread)
         (todo-write-mcp--end-session thread "ended" "the subagent returned" 'end-of-turn)))
