@@ -286,6 +286,20 @@ fn a_process_that_dies_after_it_left_a_session_has_not_been_killed_in_that() {
 }
 
 #[test]
+fn a_killed_session_that_was_resumed_ends_as_its_next_process_ends() {
+    let mut sessions = Sessions::new();
+    sessions.write(dead(), r#"{"sessionId": "a", "status": "busy"}"#);
+    sessions.read();
+    assert_eq!(sessions.killed(), ["a"]);
+    sessions.write(id(), r#"{"sessionId": "a", "status": "idle"}"#);
+    assert_eq!(sessions.read(), live("a", "idle"));
+    // It left the session by /clear.
+    sessions.write(id(), r#"{"sessionId": "b", "status": "idle"}"#);
+    assert_eq!(sessions.read(), live("b", "idle"));
+    assert!(sessions.killed().is_empty());
+}
+
+#[test]
 fn a_half_written_process_file_changes_nothing_until_it_is_whole() {
     let mut sessions = Sessions::new();
     sessions.write(id(), r#"{"sessionId": "a", "status": "busy"}"#);

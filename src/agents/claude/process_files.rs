@@ -69,6 +69,8 @@ struct ProcessFile {
     /// The job of a session in the background.
     job: Option<String>,
     is_alive: bool,
+    /// Whether another process has had its session since it died.
+    is_resumed: bool,
 }
 
 impl Processes {
@@ -92,6 +94,12 @@ impl Processes {
         let live = self.files.values().filter(|file| file.is_alive);
         let mut live: Vec<Process> = live.filter_map(|file| file.process.clone()).collect();
         live.sort_by_key(|process| process.pid);
+        let sessions: HashSet<&String> = live.iter().filter_map(|process| process.session.as_ref()).collect();
+        for file in self.files.values_mut() {
+            let session = file.process.as_ref().and_then(|process| process.session.as_ref());
+            let has_successor = session.is_some_and(|session| sessions.contains(session));
+            file.is_resumed = !file.is_alive && (file.is_resumed || has_successor);
+        }
         if live == self.live {
             return None;
         }
@@ -111,14 +119,16 @@ impl Processes {
     }
 
     /// The sessions among `sessions` of which a dead process left its file behind, with the ids of those
-    /// processes: it was killed, since Claude Code deletes its file when it exits.
+    /// processes: it was killed, since Claude Code deletes its file when it exits. One that was resumed since
+    /// ends as its next process ends.
     pub fn left_behind(&self, sessions: &HashSet<String>) -> Vec<(String, u32)> {
         let is_wanted =
             |process: &&Process| process.session.as_ref().is_some_and(|session| sessions.contains(session));
         let is_dead = |process: &&Process| {
             pid::state(process.pid, process.start.as_deref()) == ProcessState::Dead && process.file.exists()
         };
-        let dead = self.files.values().filter(|file| !file.is_alive).filter_map(|file| file.process.as_ref());
+        let dead = self.files.values().filter(|file| !file.is_alive && !file.is_resumed);
+        let dead = dead.filter_map(|file| file.process.as_ref());
         let left = dead.filter(is_wanted).filter(is_dead);
         let mut left: Vec<(String, u32)> =
             left.filter_map(|process| Some((process.session.clone()?, process.pid))).collect();
