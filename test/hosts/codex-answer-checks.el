@@ -401,6 +401,7 @@
 (codex-answer-here-and-there codex-answer-tell-it-while-it-works-and-when-it-is-idle
   (codex-answer-with (list (codex-checks-update '("Rake" . "in_progress"))
                            (codex-checks-gate "one")
+                           (codex-checks-gate "two")
                            (list :text "All raked.")
                            (list :text "I hurry."))
     (let ((todo-write-follow-agents
@@ -418,10 +419,16 @@
       (todo-write-edit thread 'add "Sweep")
       (codex-answer--wait "it to be told"
                           (lambda ()
-                            (and (null (todo-write-core-call todo-write-dyn--untold-edits thread))
+                            (and (seq-find (lambda (item) (plist-get item :addedBy))
+                                           (todo-write-items thread))
+                                 (not (seq-find (lambda (item) (plist-get item :untold))
+                                                (todo-write-items thread)))
                                  (seq-every-p (lambda (comment) (plist-get comment :told))
                                               (todo-write-plan-comments thread)))))
+      ;; What the hub has taken, the daemon has a step later.
       (write-region "" nil (expand-file-name "one.gate" codex-checks-folder) nil 'silent)
+      (codex-checks-says "two\\.gate")
+      (write-region "" nil (expand-file-name "two.gate" codex-checks-folder) nil 'silent)
       (codex-checks-says "The user says: use a rake")
       (codex-checks-says "The user edited your task list.*Sweep")
       (codex-answer--says "All raked\\.")
