@@ -20,6 +20,7 @@ use todo_write::list::input::Options;
 use todo_write::protocol::{Answer, Message as Said, PROTOCOL, Role, Welcome};
 
 use crate::codex_daemon;
+use crate::common::session::list;
 use crate::common::{Folder, store};
 
 const NOW: u64 = 4_000_000_000_000;
@@ -42,24 +43,6 @@ fn this_program_serves_as_a_machine() {
     };
     let end = serve::serve(machine, std::io::stdin(), std::io::stdout(), admit);
     std::process::exit(end.is_err().into());
-}
-
-fn line(session: &str, kind: &str, n: usize, content: &Value) -> String {
-    let message = json!({"role": kind, "id": format!("m{n}"), "content": content});
-    format!(
-        "{}\n",
-        json!({"type": kind, "uuid": format!("u{n}"), "sessionId": session, "cwd": "/garden",
-               "isSidechain": false, "message": message})
-    )
-}
-
-/// The lines by which the agent of a session writes a list of one task by call `n`.
-fn list(session: &str, n: usize, task: &str) -> String {
-    let todos = json!([{"content": task, "status": "pending", "activeForm": task}]);
-    let call =
-        json!([{"type": "tool_use", "id": format!("c{n}"), "name": "TodoWrite", "input": {"todos": todos}}]);
-    let result = json!([{"type": "tool_result", "tool_use_id": format!("c{n}"), "content": "ok"}]);
-    line(session, "assistant", 2 * n, &call) + &line(session, "user", 2 * n + 1, &result)
 }
 
 /// A machine with a home of its own.

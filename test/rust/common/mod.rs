@@ -7,6 +7,7 @@ pub mod acts;
 pub mod folder;
 pub mod labels;
 pub mod laws;
+pub mod session;
 #[cfg(test)]
 pub mod walk;
 
