@@ -561,6 +561,22 @@ MORE are further fields."
         (todo-write-connect-tests--wait (not (file-exists-p told))))
       (should (eq 'hook (todo-write-note--channel key))))))
 
+(ert-deftest todo-write-connect-a-program-in-an-agent-there-hears-of-an-edit ()
+  (todo-write-connect-tests--with
+    (todo-write-connect-tests--connect "/ssh:one:")
+    (todo-write-connect-tests--on "one"
+      (let ((plugin (todo-write-socket-test-hello :roles ["plan" "note"] :id "plugin"
+                                                  :client "opencode")))
+        (should (car (todo-write-socket-test-call
+                      plugin (list :role "plan" :session "ses_1" :source "event"
+                                   :arguments (todo-write-test-todos "Rake")))))
+        (todo-write-edit "one/mcp:opencode:ses_1" 'add "Weed")
+        (let ((told (todo-write-socket-test-read plugin)))
+          (should (equal '("tell" "ses_1")
+                         (list (plist-get told :type) (plist-get told :session)))))
+        ;; No hook asks for it.
+        (should-not (file-exists-p (expand-file-name "one/run/told/ses_1" hosts)))))))
+
 (ert-deftest todo-write-connect-codex-there-is-no-hook-of-claude-code ()
   (todo-write-connect-tests--with
     (todo-write-connect-tests--connect "/ssh:one:")
