@@ -282,7 +282,8 @@ The value is a list of (NAME FIGURE LIMIT MET), texts that may be empty."
              (list (bench-load--figure
                     "memory from minute 10 to the end" "%+.1f %%" 2
                     (* 100 (- (/ (plist-get last :rss) (float (plist-get tenth :rss))) 1))
-                    "each list adds to the history of its plan, and each call is known for ever")))
+                    (concat "tables of known lines double until they have 65,536 places a session, "
+                            "and each list adds to the history of its plan"))))
       ,(bench-load--figure "share of a core" "%.1f %%" 3 (funcall share :cpu)
                            (format "collections take %.1f %%" (funcall share :collected)))
       ,@(cl-loop for (name key) in '(("threads" :threads) ("open files" :files))

@@ -66,7 +66,8 @@ OTHER is a buffer, or another thread.")
                    (after-revert-hook . todo-write-hands--on-save)))
     (funcall (if todo-write-hands--users #'add-hook #'remove-hook) hook function))
   (unless todo-write-hands--users
-    (setq todo-write-hands--waiting nil)))
+    (setq todo-write-hands--waiting nil)
+    (cancel-function-timers #'todo-write-hands--look)))
 
 ;;; Who else edits a file
 

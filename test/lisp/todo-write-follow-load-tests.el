@@ -157,6 +157,8 @@
               (todo-write-test-wait
                (lambda () (and (todo-write-follow-load-tests--ready-p files)
                                (null todo-write-list--undrawn))))
+              ;; Rows that began to work kept their places, since the overview is selected.
+              (with-current-buffer "*todo-write-list*" (todo-write-list--print))
               (dolist (file files)
                 (todo-write-follow-load-tests--append file 2))
               (todo-write-follow-load-tests--busy 0.5)

@@ -131,6 +131,26 @@ fn a_subagents_list_is_under_the_task_it_works_on() {
 }
 
 #[test]
+fn a_subagent_whose_lines_come_before_the_call_that_sent_it_out_is_under_its_task() {
+    let of_subagent = |mut line: Value| {
+        line["isSidechain"] = true.into();
+        line["agentId"] = "helper".into();
+        line
+    };
+    let mut followed = Followed::new();
+    let rake = json!({"content": "Rake", "status": "in_progress", "activeForm": "Raking"});
+    followed.line(&call("1", "TodoWrite", json!({ "todos": [rake] })));
+    followed.line(&answer("1", false));
+    followed.line(&of_subagent(assistant("m-0", json!({"type": "text", "text": "Rake the beds"}))));
+    followed.read();
+    followed.line(&call("2", "Agent", json!({"description": "Rake", "prompt": "Rake the beds"})));
+    followed.line(&of_subagent(todo("3", "Find the rake")));
+    followed.line(&of_subagent(answer("3", false)));
+    followed.read();
+    assert_eq!(followed.store.children("claude:s"), [("claude:s/helper".to_owned(), Some("t1".to_owned()))]);
+}
+
+#[test]
 fn a_subagent_with_a_separate_file_is_found() {
     let session = "5e55a000-0000-4000-8000-000000000003";
     let mut follower = Follower::new(fixture_path(&format!("{session}.jsonl")), Options::default());

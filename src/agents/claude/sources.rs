@@ -62,6 +62,8 @@ struct SessionState {
 #[derive(Debug)]
 struct Subagent {
     source: Arc<Source>,
+    /// The hash of its prompt, its first line.
+    prompt: Option<u64>,
     has_list: bool,
     /// The events before its first list, which few subagents have.
     held: VecDeque<Event>,
@@ -87,19 +89,20 @@ impl Sources {
             return Some(source);
         }
         let id = self.subagent_of(line)?;
-        let known = self.subagents.iter().rev().map(|subagent| &subagent.source);
-        let mut known = known.filter(|source| source.subagent.as_ref() == Some(&id));
-        if let Some(source) = known.find(|source| source.session == session) {
-            return Some(source.clone());
+        let is_it =
+            |known: &Subagent| known.source.subagent.as_ref() == Some(&id) && known.source.session == session;
+        if let Some(place) = self.subagents.iter().rposition(is_it) {
+            return Some(self.known(place, &id));
         }
-        let call = self.named_call(&id).or_else(|| self.call_of(line, session));
+        let prompt = first_text(line).map(|prompt| prompt_hash(prompt, session));
+        let call = self.take_call(&id, prompt);
         let folder = match self.main(session) {
             Some(main) => main.folder.clone(),
             None => line.cwd.as_ref().map(|cwd| cwd.0.clone()).unwrap_or_default(),
         };
         let main = Source::main(Agent::Claude, session, folder);
         let source = Arc::new(Source { subagent: Some(id), call, ..main });
-        let subagent = Subagent { source: source.clone(), has_list: false, held: VecDeque::new() };
+        let subagent = Subagent { source: source.clone(), prompt, has_list: false, held: VecDeque::new() };
         push_bounded(&mut self.subagents, SUBAGENTS, subagent);
         Some(source)
     }
@@ -210,19 +213,27 @@ impl Sources {
         push_bounded(&mut self.named, SUBAGENTS, (excerpt(subagent, 100), call.to_owned()));
     }
 
-    /// The call that started a subagent, according to the subagent's file.
-    fn named_call(&mut self, subagent: &str) -> Option<SubagentCall> {
-        let (_, id) = self.named.iter().rev().find(|(named, _)| named == subagent)?;
-        let place = self.calls.iter().position(|(_, call)| call.id == *id)?;
+    /// The call that started a subagent: that which the subagent's file names, or the one with its prompt.
+    fn take_call(&mut self, subagent: &str, prompt: Option<u64>) -> Option<SubagentCall> {
+        let named = self.named.iter().rev().find(|(named, _)| named == subagent);
+        let named = named.and_then(|(_, id)| self.calls.iter().position(|(_, call)| call.id == *id));
+        let place = named.or_else(|| self.calls.iter().position(|(known, _)| Some(*known) == prompt))?;
         self.calls.remove(place).map(|(_, call)| call)
     }
 
-    /// The call that started a subagent, found by the subagent's first line.
-    fn call_of(&mut self, line: &TranscriptLine<'_>, session: &str) -> Option<SubagentCall> {
-        let first = line.message.as_ref()?.content.0.iter().find_map(|block| block.text.as_ref())?;
-        let prompt_hash = prompt_hash(&first.0, session);
-        let place = self.calls.iter().position(|(known, _)| *known == prompt_hash)?;
-        self.calls.remove(place).map(|(_, call)| call)
+    /// The source of a subagent that is known. Until it has a list, its call is looked for: the subagent's
+    /// file may be ahead of the main agent's.
+    fn known(&mut self, place: usize, id: &str) -> Arc<Source> {
+        let Subagent { source, prompt, has_list, .. } = &self.subagents[place];
+        if source.call.is_none() && !has_list {
+            let prompt = *prompt;
+            if let Some(call) = self.take_call(id, prompt) {
+                let subagent = &mut self.subagents[place];
+                subagent.source = Arc::new(Source { call: Some(call), ..Source::clone(&subagent.source) });
+                subagent.held.iter_mut().for_each(|event| event.source = Arc::clone(&subagent.source));
+            }
+        }
+        Arc::clone(&self.subagents[place].source)
     }
 
     /// Ends a subagent, given by its id or by that of the call that started it. Returns it if it has
@@ -265,6 +276,12 @@ impl Sources {
             self.held -= std::mem::take(&mut oldest.held).len();
         }
     }
+}
+
+/// The first text of a line's message.
+fn first_text<'l>(line: &'l TranscriptLine<'_>) -> Option<&'l str> {
+    let mut blocks = line.message.as_ref()?.content.0.iter();
+    blocks.find_map(|block| block.text.as_ref()).map(|text| &*text.0)
 }
 
 /// A hash of the beginning of a prompt. The rest may have been cut.
