@@ -72,9 +72,21 @@ newest first.  Say which journals cannot be read.  `C-g' quits."
                   (todo-write-core-call todo-write-dyn--search-all text todo-write-search--limit)))
       (dolist (problem unreadable)
         (message "%s" problem))
-      (dolist (place places places)
-        (plist-put place :title (todo-write-plan-name (plist-get place :thread)
-                                                      (plist-get place :title)))))))
+      (todo-write-search--name places))))
+
+(defun todo-write-search--name (places)
+  "Name the plans of PLACES that have no title; return PLACES.
+For that, a journal of each is opened.  Timers run meanwhile."
+  (let ((names (make-hash-table :test #'equal))
+        (until (+ (float-time) 0.008)))
+    (dolist (place places places)
+      (let ((thread (plist-get place :thread)))
+        (unless (plist-get place :title)
+          (plist-put place :title (or (gethash thread names)
+                                      (puthash thread (todo-write-plan-name thread nil) names)))))
+      (when (> (float-time) until)
+        (accept-process-output nil 0.001)
+        (setq until (+ (float-time) 0.008))))))
 
 (defun todo-write-search--read ()
   "Read the arguments of `todo-write-search'."
