@@ -43,7 +43,7 @@ and a key that is neither a string nor a symbol is no name."
 
 (defun todo-write-json-filled (object &rest names)
   "Return the string at the path NAMES in OBJECT, decoded JSON.
-Return nil if there is none, or a blank one."
+Return nil if it is missing or blank."
   (let ((value (apply #'todo-write-json-get object names)))
     (and (stringp value) (not (string-blank-p value)) value)))
 

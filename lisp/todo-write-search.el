@@ -78,7 +78,7 @@ newest first.  Say which journals cannot be read.  `C-g' quits."
   "Name the plans of PLACES that have no title; return PLACES.
 For that, a journal of each is opened.  Timers run meanwhile."
   (let ((names (make-hash-table :test #'equal))
-        (until (+ (float-time) 0.008)))
+        (until 0))
     (dolist (place places places)
       (let ((thread (plist-get place :thread)))
         (unless (plist-get place :title)

@@ -44,12 +44,13 @@ impl Shared {
 
     /// Adds a task, which is due now.
     pub(super) fn add(&self, state: &mut State, root: PathBuf, key: Key, work: Work) {
-        // Who waits while there is nothing to do does not look at the time.
         if state.roots.is_empty() {
+            // Who waits while there is nothing to do does not look at the time.
             self.work.notify_all();
+        } else {
+            self.work.notify_one();
         }
         state.roots.add(root, key, work);
-        self.work.notify_one();
     }
 
     /// Wakes a worker if something is due before the first of them wakes by itself.

@@ -38,14 +38,12 @@
            "env_key = \"MOCK_KEY\"\nwire_api = \"responses\"\nsupports_websockets = false\n")
    nil (expand-file-name ".codex/config.toml" codex-checks-home) nil 'silent))
 
-(defvar codex-answer--machine nil "The machine of Codex, nil for this one.")
-
 (defvar codex-answer--arguments '("Go on") "Arguments of Codex.")
 
 (defun codex-answer--start ()
   "Start Codex in a terminal."
   (let ((process-environment (cons "MOCK_KEY=test-key"
-                                   (if codex-answer--machine
+                                   (if machine-helper-name
                                        (machine-helper-environment codex-checks-home)
                                      (hosts-environment codex-checks-home))))
         (buffer (generate-new-buffer "*codex terminal*")))
@@ -98,7 +96,7 @@
        (lambda (url)
          (codex-answer--configure url)
          (unwind-protect
-             (if codex-answer--machine
+             (if machine-helper-name
                  (machine-helper-call codex-checks-home
                                       (lambda () (codex-answer--work function)))
                (codex-answer--work function))
@@ -110,21 +108,13 @@
 (defun codex-answer--work (function)
   "Start Codex, perhaps on the machine, and call FUNCTION."
   (todo-write-mcp-mode)
-  (when codex-answer--machine (machine-helper-connect))
+  (when machine-helper-name (machine-helper-connect))
   (codex-answer--start)
   (funcall function))
 
-(defmacro codex-answer-here-and-there (name &rest body)
-  "Define the check NAME with BODY, and the same of Codex on another machine."
-  (declare (indent 1) (debug t))
-  `(progn
-     (ert-deftest ,name () ,@body)
-     (ert-deftest ,(intern (format "%s-there" name)) ()
-       (let ((codex-answer--machine "build")) ,@body))))
-
 (defun codex-answer--thread ()
   "Return the thread of the session, or nil."
-  (if codex-answer--machine
+  (if machine-helper-name
       (seq-find (lambda (thread) (string-match-p "\\`build/codex:[^/]+\\'" thread))
                 (todo-write-threads))
     (hosts-thread "codex")))
@@ -169,11 +159,11 @@
 
 ;;; Checks
 
-(codex-answer-here-and-there codex-answer-allow-once
+(machine-helper-here-and-there codex-answer-allow-once
   (codex-answer-with (list (codex-answer--command "touch one") (codex-answer--command "touch two")
                            (list :text "All done."))
     (let ((request (codex-answer--request "\\`Command: .*touch one")))
-      (should (string-prefix-p (if codex-answer--machine "build/codex:" "codex:")
+      (should (string-prefix-p (if machine-helper-name "build/codex:" "codex:")
                                (plist-get request :thread)))
       (should (string-search "# reason: \"May I?\"" (todo-write-request-detail request)))
       (should-not (codex-answer--exists-p "one"))
@@ -237,7 +227,7 @@
     (codex-answer--says "All done\\.")
     (should (codex-answer--exists-p "new.txt"))))
 
-(codex-answer-here-and-there codex-answer-a-question
+(machine-helper-here-and-there codex-answer-a-question
   (let ((codex-answer--arguments nil))
     (codex-answer-with
         (list (codex-checks-call
@@ -283,13 +273,13 @@
                                   (expand-file-name "new.txt" codex-checks-folder))
                                  (buffer-string))))))
 
-(codex-answer-here-and-there codex-answer-soon
+(machine-helper-here-and-there codex-answer-soon
   (let ((names '("one" "two" "three" "four" "five")))
     (codex-answer-with (append (mapcar (lambda (name) (codex-answer--command (concat "touch " name)))
                                        names)
                                (list (list :text "All done.")))
       (hosts-print-latency
-       (if codex-answer--machine "Codex on another machine" "Codex") names
+       (if machine-helper-name "Codex on another machine" "Codex") names
        (lambda (name)
          (codex-answer--shows-p (format "touch %s\\(?:.\\|\n\\)*Yes, proceed" name)))
        #'codex-answer--exists-p))))
@@ -327,7 +317,7 @@
     (should (codex-answer--exists-p "one"))))
 
 (ert-deftest codex-answer-the-hub-there-is-killed-and-comes-back ()
-  (let ((codex-answer--machine "build"))
+  (let ((machine-helper-name "build"))
     (codex-answer-with (list (codex-answer--command "touch one") (codex-answer--command "touch two")
                              (list :text "All done."))
       (codex-answer--request "\\`Command: .*touch one")
@@ -398,18 +388,18 @@
 
 ;; What the user says.
 
-(codex-answer-here-and-there codex-answer-tell-it-while-it-works-and-when-it-is-idle
+(machine-helper-here-and-there codex-answer-tell-it-while-it-works-and-when-it-is-idle
   (codex-answer-with (list (codex-checks-update '("Rake" . "in_progress"))
                            (codex-checks-gate "one")
                            (codex-checks-gate "two")
                            (list :text "All raked.")
                            (list :text "I hurry."))
     (let ((todo-write-follow-agents
-           (unless codex-answer--machine
+           (unless machine-helper-name
              `((codex . ,(expand-file-name ".codex" codex-checks-home)))))
           (default-directory codex-checks-folder)
           thread)
-      (unless codex-answer--machine (todo-write-follow-mode))
+      (unless machine-helper-name (todo-write-follow-mode))
       (codex-answer--wait "its plan" (lambda ()
                                        (setq thread (codex-answer--thread))
                                        (and thread (todo-write-items thread))))

@@ -16,7 +16,17 @@
 (require 'todo-write-mcp)
 (require 'todo-write-mcp-helper)
 
+(defvar machine-helper-name nil "The machine of the agent, \"build\", or nil for this one.")
+
 (defvar machine-helper-run nil "The folder of the machine's socket.")
+
+(defmacro machine-helper-here-and-there (name &rest body)
+  "Define the check NAME with BODY, and the same of an agent on the machine."
+  (declare (indent 1) (debug t))
+  `(progn
+     (ert-deftest ,name () ,@body)
+     (ert-deftest ,(intern (format "%s-there" name)) ()
+       (let ((machine-helper-name "build")) ,@body))))
 
 (defun machine-helper-socket ()
   "Return the name of the machine's socket."

@@ -30,7 +30,6 @@
 (defvar opencode-checks--process nil "The process of its terminal.")
 (defvar opencode-checks--environment nil "The environment of opencode.")
 (defvar opencode-checks--port nil "The port of the model.")
-(defvar opencode-checks--machine nil "The machine of opencode, nil for this one.")
 (defvar opencode-checks--asked nil "Titles of all requests of the check, newest first.")
 
 ;;; The model
@@ -71,7 +70,7 @@ request that fails."
     (with-temp-buffer
       (unless (eql 0 (apply #'call-process (todo-write-mcp-helper-program) nil t nil
                             "setup" "opencode" "--run" "--write" "--socket"
-                            (if opencode-checks--machine (machine-helper-socket)
+                            (if machine-helper-name (machine-helper-socket)
                               todo-write-socket)
                             "--project" (directory-file-name opencode-checks--folder) options))
         (ert-fail (buffer-string)))
@@ -123,20 +122,12 @@ SUBAGENT is as `opencode-checks--subagent'."
     (remhash "tools" settings)
     (write-region (json-serialize settings) nil file nil 'silent)))
 
-(defmacro opencode-checks-here-and-there (name &rest body)
-  "Define the check NAME with BODY, and the same of opencode on another machine."
-  (declare (indent 1) (debug t))
-  `(progn
-     (ert-deftest ,name () ,@body)
-     (ert-deftest ,(intern (format "%s-there" name)) ()
-       (let ((opencode-checks--machine "build")) ,@body))))
-
 (defun opencode-checks--call (steps function emacs plugin mcp)
   "Call FUNCTION while opencode works by STEPS.
 EMACS, PLUGIN and MCP are as in `opencode-checks-with'."
   (unless opencode-checks--home
     (setq opencode-checks--home (make-temp-file "home" t)))
-  (if (null opencode-checks--machine)
+  (if (null machine-helper-name)
       (opencode-checks--work steps function emacs plugin mcp)
     (machine-helper-call
      opencode-checks--home
@@ -167,12 +158,12 @@ EMACS, PLUGIN and MCP are as in `opencode-checks-with'."
         (let ((opencode-checks--port port)
               (opencode-checks--environment
                (append (hosts-opencode-environment (format "http://127.0.0.1:%d" port))
-                       (if opencode-checks--machine
+                       (if machine-helper-name
                            (machine-helper-environment opencode-checks--home)
                          (hosts-environment opencode-checks--home)))))
           (unwind-protect
               (progn (when emacs (todo-write-mcp-mode))
-                     (when opencode-checks--machine (machine-helper-connect))
+                     (when machine-helper-name (machine-helper-connect))
                      (opencode-checks--start "--prompt" "Go on")
                      (funcall function))
             (remove-hook 'todo-write-events-functions #'opencode-checks--note)
@@ -190,7 +181,7 @@ Spaces replace the escape sequences between words."
 
 (defun opencode-checks--thread ()
   "Return the thread of the session, or nil."
-  (seq-find (lambda (thread) (string-match-p (if opencode-checks--machine
+  (seq-find (lambda (thread) (string-match-p (if machine-helper-name
                                          "\\`build/mcp:opencode:ses_[^/]+\\'"
                                        "\\`mcp:opencode:ses_[^/]+\\'")
                                      thread))
@@ -257,7 +248,7 @@ The first start of a home takes a minute."
 
 ;;; Answers
 
-(opencode-checks-here-and-there opencode-checks-allow
+(machine-helper-here-and-there opencode-checks-allow
   (opencode-checks-with (list (list (opencode-checks--command "touch raked"))
                               "All raked.")
       ()
@@ -328,7 +319,7 @@ The first start of a home takes a minute."
                                       (:label "Blue" :description "cold")])])
   "A call that asks the user.")
 
-(opencode-checks-here-and-there opencode-checks-a-question-answered
+(machine-helper-here-and-there opencode-checks-a-question-answered
   (opencode-checks-with (list (list opencode-checks--question) "Thanks.")
       ()
     (let ((request (opencode-checks--request "\\`Which can")))
@@ -362,7 +353,7 @@ The first start of a home takes a minute."
 
 ;;; How long it takes
 
-(opencode-checks-here-and-there opencode-checks-soon
+(machine-helper-here-and-there opencode-checks-soon
   (let ((names '("one" "two" "three" "four" "five")) (from 0))
     (opencode-checks-with (append (mapcar (lambda (name)
                                             (list (opencode-checks--command (concat "touch " name))))
@@ -370,7 +361,7 @@ The first start of a home takes a minute."
                                   (list "All raked."))
         ()
       (hosts-print-latency
-       (if opencode-checks--machine "opencode on another machine" "opencode") names
+       (if machine-helper-name "opencode on another machine" "opencode") names
        (lambda (_name)
          (with-current-buffer (process-buffer opencode-checks--process)
            (string-search "Permission" (buffer-substring (1+ from) (point-max)))))
@@ -465,7 +456,7 @@ The first start of a home takes a minute."
     (should (equal '(("Rake" "in_progress")) (opencode-checks--rows)))))
 
 (ert-deftest opencode-checks-the-hub-there-is-killed-and-comes-back ()
-  (let ((opencode-checks--machine "build"))
+  (let ((machine-helper-name "build"))
     (opencode-checks-with (list (list (opencode-checks--command "touch raked"))
                                 (list (opencode-checks--command "touch swept"))
                                 "All swept.")
@@ -520,7 +511,7 @@ The first start of a home takes a minute."
     (should (string-search "No credit" (cdr (todo-write-activity (opencode-checks--thread)))))
     (should (equal '(("Rake" "in_progress")) (opencode-checks--rows)))))
 
-(opencode-checks-here-and-there opencode-checks-its-own-todos-are-the-plan
+(machine-helper-here-and-there opencode-checks-its-own-todos-are-the-plan
   (opencode-checks-with
       (list (list (opencode-checks--todos '("Rake" "in_progress") '("Water" "pending")))
             (list (opencode-checks--command "touch raked"))
