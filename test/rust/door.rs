@@ -2,10 +2,10 @@
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
@@ -264,6 +264,29 @@ fn a_door_deletes_no_socket_that_another_process_made_since() {
 // Another Emacs
 
 #[test]
+fn nobody_meets_a_socket_that_is_not_private_yet() {
+    let folder = private();
+    let socket = folder.path().join("socket");
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let watcher = scope.spawn(|| {
+            let mut met = 0;
+            while !is_over.load(Ordering::SeqCst) {
+                let Ok(data) = fs::symlink_metadata(&socket) else { continue };
+                assert_eq!(data.mode() & 0o777, 0o700);
+                met += 1;
+            }
+            met
+        });
+        for _ in 0..300 {
+            drop(open_at(&socket).unwrap());
+        }
+        is_over.store(true, Ordering::SeqCst);
+        assert!(watcher.join().unwrap() > 0);
+    });
+}
+
+#[test]
 fn a_second_owner_is_a_client_of_the_first_and_takes_over_when_that_ends() {
     let first = Opened::new();
     let second = open_at(&first.socket()).unwrap();
@@ -486,6 +509,25 @@ fn a_greeting_waits_for_the_root_of_its_project_and_nobody_else_does() {
     assert_eq!(opened.roots(1), [root("/hangs", Some("/late"))]);
     opened.wait(|event| matches!(event, Event::Message(_, Message::Call(_))).then_some(()));
     opened.assert_serves();
+}
+
+#[test]
+fn a_program_that_left_while_its_project_was_looked_for_makes_no_call() {
+    let (opened, kept) = finding(Duration::from_secs(3_600));
+    let mut program = opened.works_in("/hangs");
+    assert_eq!(program.receive().unwrap()["type"], "welcome");
+    wait(|| (!kept.lock().unwrap().is_empty()).then_some(()));
+    let is_live = || (1..10_000).any(|id| opened.door.is_live(id));
+    assert!(is_live());
+    drop(program);
+    wait(|| (!is_live()).then_some(()));
+    kept.lock().unwrap().drain(..).for_each(|found| found(None));
+    assert_eq!(opened.roots(1), [root("/hangs", None)]);
+    opened.wait(|event| match event {
+        Event::Message(_, Message::Call(call)) => panic!("{call:?}"),
+        Event::Closed(_) => Some(()),
+        _ => None,
+    });
 }
 
 #[test]

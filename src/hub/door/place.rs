@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect, socket};
@@ -42,6 +43,9 @@ pub(super) enum Entered {
 
 /// Listens to a socket, or connects to the process that does.
 pub(super) fn enter(file: &Path) -> Result<Entered, String> {
+    // Doors of one process have one name for what they make aside.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     prepare(file)?;
     // Another process may open it at the same time.
     for _ in 0..3 {
@@ -53,7 +57,7 @@ pub(super) fn enter(file: &Path) -> Result<Entered, String> {
             Err(error) => return Err(said(file, &error.into())),
         }
         match listen(file) {
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             other => return other.map_err(|error| said(file, &error)),
         }
     }
@@ -119,12 +123,22 @@ pub(in crate::hub) fn connection(file: &Path) -> Result<UnixStream, Errno> {
     Ok(UnixStream::from(socket))
 }
 
+/// Makes the socket under another name, so that nobody meets it before it has its mode and can be reached.
 fn listen(file: &Path) -> io::Result<Entered> {
-    // Nobody else can enter the folder.
-    let listener = UnixListener::bind(file)?;
-    listener.set_nonblocking(true)?;
-    fs::set_permissions(file, Permissions::from_mode(0o700))?;
-    let data = fs::symlink_metadata(file)?;
+    let aside = aside(file);
+    // An earlier process of this id may have left it.
+    let _ = fs::remove_file(&aside);
+    let made = || -> io::Result<_> {
+        let listener = UnixListener::bind(&aside)?;
+        listener.set_nonblocking(true)?;
+        fs::set_permissions(&aside, Permissions::from_mode(0o700))?;
+        fs::hard_link(&aside, file)?;
+        Ok((listener, fs::symlink_metadata(&aside)?))
+    };
+    let made = made();
+    // It is gone, or of no use to others.
+    let _ = fs::remove_file(&aside);
+    let (listener, data) = made?;
     if let Some(folder) = file.parent() {
         // Without the folder, hooks ask each time.
         let _ = told::make(folder);
@@ -132,11 +146,16 @@ fn listen(file: &Path) -> io::Result<Entered> {
     Ok(Entered::Open(listener, (data.dev(), data.ino())))
 }
 
-/// Deletes a socket to which nothing listens.
-fn delete_stale(file: &Path) -> io::Result<()> {
+/// The name under which this process makes or deletes a socket.
+fn aside(file: &Path) -> PathBuf {
     let mut aside = file.as_os_str().to_owned();
     aside.push(format!(".{}", std::process::id()));
-    let aside = PathBuf::from(aside);
+    PathBuf::from(aside)
+}
+
+/// Deletes a socket to which nothing listens.
+fn delete_stale(file: &Path) -> io::Result<()> {
+    let aside = aside(file);
     match fs::rename(file, &aside) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         other => other?,

@@ -525,6 +525,10 @@ impl Server {
     fn handle_call(&mut self, id: ConnectionId, mut call: protocol::Call, size: usize) {
         let questions: usize = self.connections.values().map(questions_of).sum();
         let Some(connection) = self.connections.get_mut(&id) else { return };
+        // Nobody waits for its answer, and the program that came after it may have called since.
+        if connection.is_gone {
+            return;
+        }
         let roles = connection.roles.as_deref().unwrap_or_default();
         let role = match (call.role, roles) {
             (None, [role]) => *role,
