@@ -154,6 +154,7 @@ impl Module {
         let report = match live {
             Some((pid, (what, reason, has_background))) => {
                 self.followed.followups.entry(id).or_default().pid = Some(pid);
+                self.forget_end(&session.key);
                 let since = if matches!(what, What::Rest(_)) { session.last } else { session.grew };
                 let background = Background { commands: has_background.into(), subagents: 0 };
                 let report = Report { background, ..Report::new(what, Weight::State, now()) };
@@ -171,6 +172,16 @@ impl Module {
         let is_rest = matches!(report.what, What::Rest(_));
         let is_told = !is_rest || self.store.get_mut(&session.key).is_some();
         Some(self.report(&session.key, Source::Process, is_told.then_some(report)))
+    }
+
+    /// Forgets that the journal of a thread tells of the end of its session, which has a live process.
+    fn forget_end(&mut self, key: &str) {
+        let lines = self.reports.last(key, Source::Transcript);
+        if let Some(Report { what: What::Rest(rest), .. }) = lines
+            && matches!(rest.ending, Some(Ending::Killed | Ending::SessionEnded))
+        {
+            self.reports.report(key, Source::Transcript, None);
+        }
     }
 
     /// Whether a live process was the last to report about the agent of a thread.

@@ -459,6 +459,25 @@ its state, ending and reason."
     (todo-write-follow-tests--process home "{\"sessionId\":\"a\",\"status\":\"idle\"}")
     (todo-write-test-wait (lambda () (equal (ended) '(paused end-of-turn "end of turn"))))))
 
+(ert-deftest todo-write-follow-tests-a-killed-session-that-was-resumed-and-left-was-not-killed-after-a-restart ()
+  (todo-write-follow-tests--with-child
+    (todo-write-follow file)
+    (todo-write-follow-tests--kill child)
+    (todo-write-test-wait (lambda () (equal (ended) '(paused killed "killed"))))
+    (todo-write-follow-stop)
+    (delete-file own)
+    (todo-write-follow-tests--process home "{\"sessionId\":\"a\",\"status\":\"idle\"}")
+    ;; This process still holds the journals, so the new store has copies.
+    (let ((copy (make-temp-file "todo-write-test" t)))
+      (copy-directory todo-write-directory (file-name-as-directory copy) nil nil t)
+      (setq todo-write-directory copy))
+    (todo-write-follow file)
+    (should (equal (ended) '(paused end-of-turn "end of turn")))
+    ;; It left the session by /clear.
+    (todo-write-follow-tests--process home "{\"sessionId\":\"b\",\"status\":\"idle\"}")
+    (todo-write-test-wait (lambda () (plist-get (todo-write-activity-get "claude:a") :left)))
+    (should (equal (ended) '(paused end-of-turn "end of turn")))))
+
 (ert-deftest todo-write-follow-tests-a-file-left-behind-does-not-undo-a-later-end ()
   (todo-write-follow-tests--with-child
     (todo-write-follow-tests--kill child)
