@@ -77,26 +77,37 @@ During work, the memory in use goes up and down.")
   (todo-write-mode-line-mode -1)
   (funcall stop-listening))
 
+(defun soak--timers ()
+  "Return the timers of todo-write."
+  (seq-filter (lambda (timer)
+                (string-prefix-p "todo-write" (format "%s" (timer--function timer))))
+              (append timer-list timer-idle-list)))
+
+(defun soak--settle ()
+  "Let what was planned once happen, for five seconds at most."
+  (let ((end (+ (float-time) 5)))
+    (while (and (< (float-time) end)
+                (seq-remove #'timer--repeat-delay (soak--timers)))
+      (accept-process-output nil 0.01))))
+
 (defun soak--left-behind ()
   "Return what is left although everything was closed, as strings."
-  (let ((own (lambda (name) (string-prefix-p "todo-write" (format "%s" name)))))
-    (append
-     (mapcar (lambda (timer) (format "timer %S" (timer--function timer)))
-             (seq-filter (lambda (timer) (funcall own (timer--function timer)))
-                         (append timer-list timer-idle-list)))
-     (mapcar (lambda (hook) (format "hook %s" hook))
-             (seq-filter #'symbol-value
-                         '(todo-write-change-functions todo-write-events--subscribers
-                           todo-write-view-draw-buffers)))
-     (mapcar (lambda (function) (format "event function %S" function))
-             todo-write-events-functions)
-     (mapcar (lambda (thread) (format "thread %s" thread)) (todo-write-threads-loaded))
-     (and (> (hash-table-count todo-write-core-token-runs) 0) '("runs of tokens")))))
+  (append
+   (mapcar (lambda (timer) (format "timer %S" (timer--function timer))) (soak--timers))
+   (mapcar (lambda (hook) (format "hook %s" hook))
+           (seq-filter #'symbol-value
+                       '(todo-write-change-functions todo-write-events--subscribers
+                         todo-write-view-draw-buffers)))
+   (mapcar (lambda (function) (format "event function %S" function))
+           todo-write-events-functions)
+   (mapcar (lambda (thread) (format "thread %s" thread)) (todo-write-threads-loaded))
+   (and (> (hash-table-count todo-write-core-token-runs) 0) '("runs of tokens"))))
 
 (defun soak--rest (stop-listening seconds operations)
   "Close everything, also by STOP-LISTENING, and sample what is left.
 SECONDS and OPERATIONS are those of the sample."
   (soak--end stop-listening)
+  (soak--settle)
   (dolist (what (soak--left-behind))
     (cl-incf (gethash 'left-behind soak--errors 0))
     (soak-report-line "Left behind: %s" what))
