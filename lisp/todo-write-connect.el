@@ -41,10 +41,10 @@ minutes.  It never asks for a password.  See `todo-write-connect'."
   :group 'todo-write-hosts
   :package-version '(todo-write . "0.3.0"))
 
-(defconst todo-write-connect--first-pause 5
+(defvar todo-write-connect-first-pause 5
   "Seconds before the first attempt to take up a lost connection.")
 
-(defconst todo-write-connect--longest-pause 300
+(defvar todo-write-connect-longest-pause 300
   "Maximum number of seconds between two attempts.")
 
 (defconst todo-write-connect--id
@@ -340,8 +340,8 @@ Otherwise, M-x todo-write-mcp-setup in %s shows what to do."
 (defun todo-write-connect--retry-later (link)
   "Try later to take LINK up again, after a longer pause than before."
   (let ((pause (if-let* ((last (todo-write-machines-link-pause link)))
-                   (min (* 2 last) todo-write-connect--longest-pause)
-                 todo-write-connect--first-pause)))
+                   (min (* 2 last) todo-write-connect-longest-pause)
+                 todo-write-connect-first-pause)))
     (setf (todo-write-machines-link-pause link) pause)
     (todo-write-connect--set-timer
      link (run-with-timer pause nil #'todo-write-connect--retry link))))

@@ -401,16 +401,16 @@ There are none while nothing is followed, unless ALL is non-nil."
          ('failed (todo-write-follow--lose-file
                    session "its reader failed; please report this")))))))
 
-(defvar todo-write-follow--patience 0.3
+(defvar todo-write-follow-patience 0.3
   "Seconds of reading a session after which it is said how much of it is read.")
 
 (defun todo-write-follow--receive-progress (session thread percent)
   "Note that PERCENT of SESSION is read, whose plan is THREAD; nil is unknown.
-Tell those who show it after `todo-write-follow--patience'."
+Tell those who show it after `todo-write-follow-patience'."
   (setf (todo-write-follow--session-thread session) thread
         (todo-write-follow--session-percent session) percent)
   (when (and thread (> (- (float-time) (todo-write-follow--session-begun session))
-                       todo-write-follow--patience))
+                       todo-write-follow-patience))
     (todo-write-activity-note-reading thread percent)))
 
 (defun todo-write-follow--receive-homes (homes)
@@ -571,7 +571,7 @@ A new hub had not known it when they were begun."
 
 ;;; Newer sessions
 
-(defconst todo-write-follow--most-new 50
+(defvar todo-write-follow-most-new 50
   "Maximum number of sessions that begin at once.")
 
 (defun todo-write-follow--receive-found (found skipped)
@@ -608,7 +608,7 @@ files that are not text."
   "Follow the sessions in FOUND that are not followed or stopped.
 AUTOMATIC is that of `todo-write-follow--session'.  If there are many, the
 next search finds the rest."
-  (let ((left todo-write-follow--most-new))
+  (let ((left todo-write-follow-most-new))
     (while (and found (>= left 0))
       (let ((file (plist-get (pop found) :file)))
         (unless (or (gethash file todo-write-follow--files)

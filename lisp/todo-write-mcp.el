@@ -31,11 +31,11 @@
 (require 'todo-write-socket)
 (require 'todo-write-text)
 
-(defconst todo-write-mcp--quiet 600
+(defvar todo-write-mcp-quiet 600
   "Seconds without a call after which a session is paused.
 The protocol does not report the end of a turn.")
 
-(defconst todo-write-mcp--silence 60
+(defvar todo-write-mcp-silence 60
   "Seconds without a call after which it is unknown what an agent does.
 Also the seconds that a program whose connection broke has to come back.")
 
@@ -187,7 +187,7 @@ call without a list announces a call of todo_write in the same session."
         (cons (plist-get outcome :ok)
               (if (plist-get outcome :ok) "" (plist-get outcome :result)))))))
 
-(defvar todo-write-mcp--together-seconds 2
+(defvar todo-write-mcp-together-seconds 2
   "Within so many seconds, calls come in the order of their announcements.
 A call that comes later has waited for the user, or never comes.")
 
@@ -202,7 +202,7 @@ A call that comes later has waited for the user, or never comes.")
                  ;; A session whose call did not come makes another one.
                  (seq-remove (lambda (announced)
                                (and (todo-write-mcp--same-session-p (cdr announced) call)
-                                    (< (car announced) (- now todo-write-mcp--together-seconds))))
+                                    (< (car announced) (- now todo-write-mcp-together-seconds))))
                              (todo-write-program-announced program))
                  (list (cons now call)))
                 todo-write-mcp--announced-limit))))
@@ -243,7 +243,7 @@ that were announced together just now, else the latest."
                             append (mapcar (lambda (announced) (cons other announced))
                                            (todo-write-program-announced other))))
               (all (seq-sort-by #'cadr #'< all))
-              (since (- (float-time) todo-write-mcp--together-seconds))
+              (since (- (float-time) todo-write-mcp-together-seconds))
               (found (or (seq-find (lambda (one) (> (cadr one) since)) all)
                          (car (last all)))))
     (setf (todo-write-program-announced (car found))
@@ -499,7 +499,7 @@ See `todo-write-dyn--report-program'."
      ((todo-write-mcp--dead-p program)
       (todo-write-mcp--end-program program "agent exited" 'killed))
      ;; A tunnel may have been cut, or `todo-write-mcp-mode' switched off.
-     ((> (- (float-time) broken) todo-write-mcp--silence)
+     ((> (- (float-time) broken) todo-write-mcp-silence)
       (todo-write-mcp--lose-program program)))))
 
 (defun todo-write-mcp--dead-p (program)
@@ -514,10 +514,10 @@ A program that reports what its agent does needs no guess."
     (pcase-dolist (`(,thread . ,time) (copy-sequence (todo-write-program-sessions program)))
       (let ((quiet (- (float-time) time)))
         (cond
-         ((> quiet todo-write-mcp--quiet)
+         ((> quiet todo-write-mcp-quiet)
           (todo-write-mcp--forget-session program thread)
           (todo-write-mcp--report thread "lost" "no call for a while"))
-         ((> quiet todo-write-mcp--silence)
+         ((> quiet todo-write-mcp-silence)
           ;; Its time goes on: nothing says that it stopped.
           (todo-write-mcp--report thread "unknown")))))))
 

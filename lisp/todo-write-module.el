@@ -364,7 +364,7 @@ Its SHA-256 must be the one listed in the package."
 (defconst todo-write-module--most-bytes (* 64 1024 1024)
   "Maximum size of a downloaded file.")
 
-(defvar todo-write-module--seconds 300
+(defvar todo-write-module-seconds 300
   "Maximum number of seconds for a download.")
 
 (defun todo-write-module--retrieve (address)
@@ -378,7 +378,7 @@ Follow redirects, but only to addresses of https, and ask nothing."
             (url-mime-encoding-string "identity")
             ;; The library would follow a redirect to any scheme, even mailto.
             (url-max-redirections 0)
-            (until (time-add nil todo-write-module--seconds)) (hops 6) bytes)
+            (until (time-add nil todo-write-module-seconds)) (hops 6) bytes)
         ;; The library would ask for a user name, or fail at 407 in its filter.
         (cl-letf (((symbol-function 'url-http-handle-authentication) #'ignore))
           (while (not bytes)

@@ -70,7 +70,7 @@ JSON, or nil if the user is not to be asked.  It is as for
 questions of an agent may be open at once, and its program cancels those
 that were answered there.")
 
-(defconst todo-write-permission--repeat-seconds 120
+(defvar todo-write-permission-repeat-seconds 120
   "How long an agent may take to repeat a call that the user let through.")
 
 (defvar todo-write-permission--let-through nil
@@ -284,7 +284,7 @@ TEXT is a message with a no, or the edited plan that a yes approves."
       (signal 'todo-write-error '("The agent no longer waits for this")))
     (when-let* ((key (todo-write-permission--call-refused call))
                 ((equal "allow" (plist-get value :behavior))))
-      (push (cons key (+ (float-time) todo-write-permission--repeat-seconds))
+      (push (cons key (+ (float-time) todo-write-permission-repeat-seconds))
             todo-write-permission--let-through)
       ;; The hook before the next call asks only if it finds the file.
       (todo-write-permission--watch (car key)))

@@ -328,7 +328,7 @@ MORE are further fields."
 (ert-deftest todo-write-connect-takes-it-up-by-itself-if-the-user-wants-that ()
   (todo-write-connect-tests--with
     (let ((todo-write-machines-reconnect t)
-          (todo-write-connect--first-pause 0.05) (todo-write-connect--longest-pause 0.1))
+          (todo-write-connect-first-pause 0.05) (todo-write-connect-longest-pause 0.1))
       (todo-write-connect-tests--connect "/ssh:one:")
       (let ((link (todo-write-machines-link-to "one"))
             (pid (todo-write-connect-tests--pid hosts "one")))

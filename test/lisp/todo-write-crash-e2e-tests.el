@@ -331,8 +331,8 @@ PROGRAM is there, too.  Two processes stand for ssh."
           todo-write-socket ,(concat folder "here/socket")
           todo-write-follow-agents nil
           todo-write-machines-reconnect t
-          todo-write-connect--first-pause 0.05
-          todo-write-connect--longest-pause 0.05
+          todo-write-connect-first-pause 0.05
+          todo-write-connect-longest-pause 0.05
           todo-write-machines
           '(("one" :command
              ("sh" "-c" ,(format "echo $$ >%sgroup; cat | env HOME=%sthere TODO_WRITE_SANDBOX=%sthere %s serve | cat"

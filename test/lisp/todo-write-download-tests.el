@@ -64,7 +64,7 @@ The server gives ANSWER; nil stands for no server."
           (todo-write-module-lisp (concat todo-write-download-tests--folder "lisp/"))
           (todo-write-module-directory (concat todo-write-download-tests--folder "module/"))
           (inhibit-message t)
-          (todo-write-module--seconds 20)
+          (todo-write-module-seconds 20)
           (server (todo-write-download-tests--serve todo-write-download-tests--folder))
           (port (cdr server)))
      (make-directory todo-write-module-lisp)
@@ -217,7 +217,7 @@ the user or write a mail."
     (todo-write-download-tests--with "todo-write-mcp" good ""
       (let ((file (expand-file-name (todo-write-download-tests--name "todo-write-mcp")
                                     todo-write-download-tests--folder))
-            (todo-write-module--seconds 1))
+            (todo-write-module-seconds 1))
         (delete-file file)
         (call-process "mkfifo" nil nil nil file)
         (should (string-match-p

@@ -89,7 +89,7 @@
 (ert-deftest todo-write-follow-many-live-sessions-begin-some-at-a-time ()
   (todo-write-follow-load-tests--with
     (let ((files (todo-write-follow-load-tests--begin folder 130))
-          (todo-write-follow--most-new 20)
+          (todo-write-follow-most-new 20)
           most (count 0))
       (let ((begin (lambda (&rest _) (cl-incf count)))
             (receive (lambda (function &rest arguments)

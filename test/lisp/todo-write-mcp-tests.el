@@ -192,7 +192,7 @@
   ;; Its process lives, or is that of another container.
   (dolist (fields '(nil (:pidDomain "pid:[1]")))
     (todo-write-with-socket
-      (let ((program (apply #'todo-write-socket-test-hello fields)) (todo-write-mcp--silence 0))
+      (let ((program (apply #'todo-write-socket-test-hello fields)) (todo-write-mcp-silence 0))
         (todo-write-socket-test-write program "a" '("One" "in_progress"))
         (delete-process program)
         (todo-write-test-wait (lambda () (eq (todo-write-state "claude:a") 'paused)))
@@ -272,12 +272,12 @@
     (todo-write-socket-test-write (todo-write-socket-test-hello) "a" "One")
     (let ((last (assoc "claude:a" (todo-write-program-sessions
                                    (todo-write-program-serving "claude:a")))))
-      (cl-decf (cdr last) (1+ todo-write-mcp--silence))
+      (cl-decf (cdr last) (1+ todo-write-mcp-silence))
       (todo-write-mcp--check-programs)
       (todo-write-test-wait (lambda () (not (todo-write-activity "claude:a"))))
       (should (todo-write-activity-inferred-p "claude:a"))
       (should (eq (todo-write-state "claude:a") 'active))
-      (cl-decf (cdr last) todo-write-mcp--quiet)
+      (cl-decf (cdr last) todo-write-mcp-quiet)
       (todo-write-mcp--check-programs)
       (todo-write-test-wait (lambda () (eq (todo-write-state "claude:a") 'paused))))))
 
@@ -418,7 +418,7 @@ Its last element is a list of entries."
         (todo-write-test-wait (lambda () (equal activity (todo-write-activity "claude:a"))))
         (should (eq state (todo-write-state "claude:a"))))
       ;; It needs no guess.
-      (let ((todo-write-mcp--silence -1) (todo-write-mcp--quiet -1))
+      (let ((todo-write-mcp-silence -1) (todo-write-mcp-quiet -1))
         (todo-write-mcp--check-programs)
         (should (equal '(working) (todo-write-activity "claude:a")))))))
 

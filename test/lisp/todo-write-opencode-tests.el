@@ -314,7 +314,7 @@
         (should (equal '("Nobody's") (contents "1-17")))
         (should (equal '("Two") (contents "ses_2")))
         ;; A call that waits for the user comes after later ones.
-        (let ((todo-write-mcp--together-seconds 0))
+        (let ((todo-write-mcp-together-seconds 0))
           (announce "ses_1")
           (announce "ses_2")
           (write "Two again")
@@ -334,7 +334,7 @@
     (let ((other (todo-write-opencode-tests--hello :id "plugin-2"))
           (bridge (todo-write-socket-test-hello :id "bridge" :client "opencode" :process 1
                                                 :parent (emacs-pid)))
-          (todo-write-mcp--together-seconds 0))
+          (todo-write-mcp-together-seconds 0))
       (todo-write-socket-test-call plugin '(:role "plan" :session "ses_1"))
       (todo-write-socket-test-call other '(:role "plan" :session "ses_2"))
       (should (car (todo-write-socket-test-write bridge nil "Two")))

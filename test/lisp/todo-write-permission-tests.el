@@ -543,7 +543,7 @@ FIELDS are further ones of the hook's input, :subagent and :source."
                                             :arguments (:event "Stop")))
         (todo-write-socket-test-read note))
       (should-not (todo-write-permission-tests--passes-p "npm test"))
-      (let ((todo-write-permission--repeat-seconds -1))
+      (let ((todo-write-permission-repeat-seconds -1))
         (todo-write-permission-tests--refuse "npm test" '(:behavior "allow")))
       (should-not (todo-write-permission-tests--passes-p "npm test"))
       (should-not todo-write-permission--let-through))))

@@ -17,8 +17,8 @@
 (require 'seq)
 (require 'subr-x)
 
-(defvar todo-write-connect--first-pause)
-(defvar todo-write-connect--longest-pause)
+(defvar todo-write-connect-first-pause)
+(defvar todo-write-connect-longest-pause)
 (defvar todo-write-machines)
 (defvar todo-write-machines-reconnect)
 (declare-function todo-write-connect "todo-write-connect")
@@ -67,8 +67,8 @@ session that is followed, whose number FOLLOWED stands for.")
            :command ("env" ,(concat "HOME=" folder "good")
                      ,(concat "TODO_WRITE_SANDBOX=" folder "good/run") ,program "serve")))
         todo-write-machines-reconnect t
-        todo-write-connect--first-pause 0.1
-        todo-write-connect--longest-pause 0.1
+        todo-write-connect-first-pause 0.1
+        todo-write-connect-longest-pause 0.1
         ;; Collections are no blocks of ours.  There is one after each case.
         gc-cons-threshold most-positive-fixnum)
   (todo-write-connect "good")
