@@ -15,6 +15,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write)
+(require 'todo-write-agents)
 (require 'todo-write-events)
 (require 'todo-write-machines)
 (require 'todo-write-row)
@@ -186,7 +187,7 @@ A thousand sessions may begin at once: the others are looked at later."
 UNNAMED stands for an agent without a name."
   (let ((title (plist-get (todo-write-summary thread) :title))
         (agent (plist-get (todo-write-about thread) :agent)))
-    (concat (if agent (capitalize (todo-write-text-line agent 20)) unnamed)
+    (concat (if agent (todo-write-text-line (todo-write-agents-label agent) 20) unnamed)
             (if title (format " (%s)" (todo-write-text-line title 30)) ""))))
 
 (defun todo-write-hands--words (thread path other whole)

@@ -485,8 +485,9 @@ Its task One changed the file f, and Two, which is in progress, g and h."
 
 (ert-deftest todo-write-review-the-name-of-a-file-of-two-hands-reaches-no-handler ()
   (todo-write-review-tests--with
-    (should (string-prefix-p "changed x, as "
-                             (todo-write-hands--words "a" "/foo:bar:/x" "a" nil)))))
+    (todo-write-begin "claude:c" :agent "claude")
+    (should (string-prefix-p "changed x, as Claude Code"
+                             (todo-write-hands--words "a" "/foo:bar:/x" "claude:c" nil)))))
 
 (provide 'todo-write-review-tests)
 ;;; todo-write-review-tests.el ends here
