@@ -18,15 +18,15 @@
   '(("Plans"
      ("s" "Another…" todo-write-switch)
      ("L" "All agents" todo-write-list menu)
-     ("N" "Next that waits for you" todo-write-next-waiting))
+     ("N" "Next waiting agent" todo-write-next-waiting))
     ("Look back"
      ("H" "History" todo-write-history)
      ("T" "Timeline" todo-write-timeline)
-     ("F" "Find…" todo-write-search)
-     ("l" "Log" todo-write-log menu))
-    ("Take along"
+     ("F" "Find…" todo-write-search))
+    ("More"
      ("w" "Copy" todo-write-copy)
-     ("X" "Export timeline…" todo-write-export-timeline menu)))
+     ("X" "Export timeline…" todo-write-export-timeline menu)
+     ("l" "Log" todo-write-log menu)))
   "The groups of commands that all buffers of a plan have.
 They are about the plan at point or of the buffer.")
 
@@ -96,11 +96,13 @@ answers an agent and `?' shows the menu."
       ;; Transient has only macros to define one.  The table is a constant of ours.
       (eval `(transient-define-prefix ,prefix ()
                ,(format "Show what can be done in `%s'." mode)
-               ;; All groups side by side are wider than most windows.
+               ;; Side by side, all groups are wider than most windows.  So arranged, they
+               ;; fit a terminal of 80 columns and 24 lines.
                [,@(mapcar #'todo-write-menu--column (seq-difference groups common))]
                [,@(mapcar #'todo-write-menu--column common)
-                ["Agents" ("a" "Answer one" todo-write-answer)]
-                ["Menu" ("q" "Close" transient-quit-one)]])
+                ["Menu"
+                 ("a" "Answer an agent" todo-write-answer)
+                 ("q" "Close" transient-quit-one)]])
             t))
     prefix))
 
