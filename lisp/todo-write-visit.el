@@ -152,6 +152,8 @@ NAME may have the prefix of the machine of this buffer, which stays."
 
 ;;; Diffs
 
+(defvar diff-mode-read-only)
+
 (defvar todo-write-visit-diff-mode-map
   (let ((map (make-sparse-keymap)))
     ;; Ediff would open the files that the text names.
@@ -165,6 +167,8 @@ NAME may have the prefix of the machine of this buffer, which stays."
 Text that looks like the header of another file leads nowhere."
   :interactive nil
   (setq buffer-read-only t)
+  ;; Later versions of `diff-mode' have looked before whether SPC scrolls and q quits.
+  (setq-local diff-mode-read-only t)
   ;; Highlighting the syntax would open the files that the agent named.
   (setq-local diff-font-lock-syntax nil
               bidi-display-reordering nil

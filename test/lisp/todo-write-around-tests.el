@@ -30,6 +30,8 @@
 (require 'todo-write-list)
 (require 'todo-write-log)
 (require 'todo-write-menu)
+(require 'todo-write-review)
+(require 'todo-write-visit)
 (require 'efrit-do-view)
 
 ;;; Menus and keys
@@ -123,15 +125,40 @@
     todo-write-list-mode todo-write-log-mode todo-write-doctor-mode efrit-do-view-mode)
   "The modes of our buffers.")
 
-(ert-deftest todo-write-keys-that-scroll-or-quit-do-so-in-every-buffer ()
+;; Transient wraps what is too wide, and cuts off what is too high, without a sign.
+(ert-deftest todo-write-menu-fits-a-terminal-of-80-columns-and-24-lines ()
   (dolist (mode todo-write-menu-tests--modes)
+    (ert-info ((symbol-name mode))
+      (let* ((groups (get mode 'todo-write-menu))
+             (common (append (seq-intersection groups todo-write-menu-common)
+                             '(("Menu" ("a" "Answer an agent") ("q" "Close")))))
+             (rows (list (seq-difference groups common) common)))
+        (dolist (row rows)
+          ;; Three columns are between two groups.
+          (should (< (apply #'+ -3
+                            (mapcar (lambda (group)
+                                      (+ 3 (apply #'max (mapcar (pcase-lambda (`(,key ,label . ,_))
+                                                                  (+ 2 (length key) (length label)))
+                                                                (cdr group)))))
+                                    row))
+                     80)))
+        ;; The menu bar, the least window above, the echo area, and a line between the rows.
+        (should (<= (apply #'+ 1 (mapcar (lambda (row) (apply #'max (mapcar #'length row))) rows))
+                    (- 24 6)))))))
+
+(ert-deftest todo-write-keys-that-scroll-or-quit-do-so-in-every-buffer ()
+  (dolist (mode `(,@todo-write-menu-tests--modes
+                  todo-write-review-mode todo-write-visit-diff-mode
+                  todo-write-visit-output-mode))
     (ert-info ((symbol-name mode))
       (with-temp-buffer
         (funcall mode)
         (should (equal '(scroll-up-command scroll-down-command keyboard-quit quit-window
-                         revert-buffer todo-write-menu)
+                         revert-buffer)
                        (mapcar (lambda (key) (key-binding (kbd key)))
-                               '("SPC" "DEL" "C-g" "q" "g" "?"))))))))
+                               '("SPC" "DEL" "C-g" "q" "g"))))
+        (unless (memq mode '(todo-write-visit-diff-mode todo-write-visit-output-mode))
+          (should (eq 'todo-write-menu (key-binding "?"))))))))
 
 (ert-deftest todo-write-keys-mean-one-thing-in-every-buffer ()
   (dolist (mode todo-write-menu-tests--modes)
