@@ -130,10 +130,13 @@ part of the repository: TODO_WRITE_CORPUS names their folder"))
     (efrit-do-demo--arrange session)
     (add-hook 'efrit-do-end-functions
               (lambda (_session)
-                (message "The end.  Look around: RET opens a row, H steps \
-through the revisions, C-x C-c quits")))
+                (message "The end.  RET opens a row, H shows the history, \
+? all keys; C-x C-c quits")))
     (when session
-      (efrit-do-session-start session))))
+      (efrit-do-session-start session)
+      ;; After the message with which Emacs begins.
+      (run-with-timer 1 nil #'message "Press + to add a task, which the agent \
+takes up; ? shows all keys"))))
 
 ;;; Without a terminal
 
