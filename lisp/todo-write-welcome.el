@@ -75,6 +75,10 @@ AGENT is its name or nil; it used MODELS.  The value is an element of
                  (or (null models) (seq-some #'todo-write-welcome--plans-p models)))
       known)))
 
+(defun todo-write-welcome--has-tool-p (agent)
+  "Return non-nil if AGENT, a name or nil, always has the tool."
+  (string-match-p "\\`\\(?:efrit\\|gptel\\)" (or agent "")))
+
 (defun todo-write-welcome-insert-planless (agent models width)
   "Insert in lines of WIDTH columns that AGENT sends no plan, and what helps.
 AGENT is the name of its program or nil, and MODELS are those it used."
@@ -83,20 +87,21 @@ AGENT is the name of its program or nil, and MODELS are those it used."
      (mapcar (lambda (text) (propertize text 'face 'todo-write-detail))
              (if why (list "This agent sends no plan:" why) '("This agent has sent no plan.")))
      " " 1 width)
-    (todo-write-row-insert-flow
-     (delq nil
-           (list (todo-write-welcome--link "Give it the tool todo_write"
-                                           "M-x todo-write-mcp-setup"
-                                           (lambda (_) (call-interactively #'todo-write-mcp-setup)))
-                 (when setting
-                   (todo-write-welcome--link
-                    "Copy the setting for its own"
-                    (concat "copy " (todo-write-text-line setting))
-                    (lambda (_)
-                      (kill-new setting)
-                      (message "Copied %s; it belongs into %s"
-                               (todo-write-text-line setting) where))))))
-     nil 3 width)))
+    (unless (todo-write-welcome--has-tool-p agent)
+      (todo-write-row-insert-flow
+       (delq nil
+             (list (todo-write-welcome--link "Give it the tool todo_write"
+                                             "M-x todo-write-mcp-setup"
+                                             (lambda (_) (call-interactively #'todo-write-mcp-setup)))
+                   (when setting
+                     (todo-write-welcome--link
+                      "Copy the setting for its own"
+                      (concat "copy " (todo-write-text-line setting))
+                      (lambda (_)
+                        (kill-new setting)
+                        (message "Copied %s; it belongs into %s"
+                                 (todo-write-text-line setting) where))))))
+       nil 3 width))))
 
 (defun todo-write-welcome--link (label help action)
   "Return LABEL as a button that calls ACTION; HELP says what it does."

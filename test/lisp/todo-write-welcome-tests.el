@@ -63,6 +63,15 @@
     (should (string-search "newer versions of Codex have their plan tool off"
                            (todo-write-test-text)))))
 
+(ert-deftest todo-write-welcome-offers-the-tool-to-no-agent-that-has-it ()
+  (dolist (agent '("efrit-do" "gptel"))
+    (todo-write-test-with-view
+      (todo-write-begin "a" :agent agent)
+      (todo-write-observe "a" "INTENT" "Rake the path")
+      (todo-write-view-refresh)
+      (should (equal " This agent has sent no plan." (car (todo-write-test-seen))))
+      (should (string-prefix-p " ▸ “Rake the path”" (cadr (todo-write-test-seen)))))))
+
 (ert-deftest todo-write-welcome-blames-no-model-that-has-a-plan-tool ()
   (pcase-dolist (`(,agent ,model ,known)
                  '(("claude" "claude-opus-4-7" nil) ("claude" "claude-opus-4-8" t)
