@@ -72,21 +72,28 @@ further lines are indented.  A paragraph with the property
 
 (defun todo-write-detail--insert (paragraph width)
   "Insert PARAGRAPH, filled to WIDTH and indented."
+  (when (text-property-any 0 (length paragraph) 'todo-write-cut t paragraph)
+    (setq paragraph (todo-write-text-truncate paragraph (- width 5))))
+  (todo-write-detail-insert-filled
+   paragraph width 5 (+ 5 (or (get-text-property 0 'todo-write-hang paragraph) 0))))
+
+(defun todo-write-detail-insert-filled (line width column hang &optional as-it-is)
+  "Insert LINE at COLUMN, broken into lines of WIDTH columns, and a newline.
+HANG is the indentation of all lines but the first.  Non-nil AS-IT-IS
+breaks them at any character, as is best for code."
   (let ((start (point))
         (fill-column width)
         (adaptive-fill-mode nil)
         (sentence-end-double-space nil)
         ;; Without room after it, lines would be broken forever.
-        (fill-prefix (make-string
-                      (min (+ 5 (or (get-text-property 0 'todo-write-hang paragraph) 0))
-                           (- width 10))
-                      ?\s)))
-    (when (text-property-any 0 (length paragraph) 'todo-write-cut t paragraph)
-      (setq paragraph (todo-write-text-truncate paragraph (- width 5))))
-    (insert "     " paragraph "\n")
-    (when (> (string-width paragraph) (- width 5))
-      (fill-region-as-paragraph start (point) nil t)
-      (todo-write-detail--break-lines start width))))
+        (fill-prefix (make-string (max 0 (min hang (- width 10))) ?\s)))
+    (insert (make-string column ?\s) line "\n")
+    (when (> (string-width line) (- width column))
+      (save-restriction
+        (narrow-to-region start (point))
+        (unless as-it-is
+          (fill-region-as-paragraph start (point) nil t))
+        (todo-write-detail--break-lines start width)))))
 
 (defun todo-write-detail--break-lines (start width)
   "Break lines after START that have no space and are wider than WIDTH."

@@ -113,12 +113,13 @@ If it is open in FOOTER, its story follows."
     (when (member id (todo-write-footer--parts-open footer))
       (todo-write-footer--insert-story id footer thread width))))
 
-(defun todo-write-footer--insert-story (id footer thread width)
+(defun todo-write-footer--insert-story (id footer thread width &optional cut)
   "Insert the story of ID of THREAD, which is open in FOOTER.
-ID is that of an item, or (turn . N); WIDTH is the number of columns."
+ID is that of an item, or (turn . N); WIDTH is the number of columns.  CUT
+is as in `todo-write-story-insert'."
   (let ((start (point)))
     (todo-write-story-insert thread id width (todo-write-footer--parts-whole footer)
-                             (member id (todo-write-footer--parts-earlier footer)))
+                             (member id (todo-write-footer--parts-earlier footer)) cut)
     (add-text-properties start (point) (list 'todo-write-part id))))
 
 ;;; Turns
@@ -142,15 +143,15 @@ ID is that of an item, or (turn . N); WIDTH is the number of columns."
              for shut = (and (eql number running) (cons 'shut number))
              for is-open = (if shut (not (member shut open)) (member id open))
              for start = (point)
-             do (todo-write-footer--insert-heading heading parts columns is-open near)
-             (when (memql number (todo-write-footer--parts-new footer))
-               (todo-write-row-mark-new start))
-             (todo-write-row-make-button start (point) 'todo-write-part
+             for cut = (todo-write-footer--insert-heading heading parts columns is-open near)
+             when (memql number (todo-write-footer--parts-new footer))
+             do (todo-write-row-mark-new start)
+             do (todo-write-row-make-button start (point) 'todo-write-part
                                          (todo-write-text-help
                                           (or (plist-get heading :prompt)
                                               "What was done before the first prompt"))
                                          'todo-write-toggle (or shut id) 'todo-write-part id)
-             when is-open do (todo-write-footer--insert-story id footer thread width))
+             when is-open do (todo-write-footer--insert-story id footer thread width cut))
     (let ((earlier (1- (or (plist-get (car (last headings)) :turn) 1))))
       (when (and (> earlier 0) (not (memq 'turns open)))
         (insert (todo-write-row-button
@@ -178,7 +179,8 @@ ones are left out, as 0, before the text is cut below 30 columns."
 
 (defun todo-write-footer--insert-heading (heading parts columns open width)
   "Insert HEADING of a turn, which may be OPEN, as a line of WIDTH columns.
-PARTS are its figures, and COLUMNS as from `todo-write-footer--columns'."
+PARTS are its figures, and COLUMNS as from `todo-write-footer--columns'.
+Return non-nil if the line of the prompt was cut."
   (let* ((head (format " %s " (todo-write-text-shape (if open 'opened 'tool))))
          (tail (apply #'concat (cl-mapcar (lambda (part column)
                                             (if (= column 0) ""
@@ -193,15 +195,22 @@ PARTS are its figures, and COLUMNS as from `todo-write-footer--columns'."
     (put-text-property start end 'face 'todo-write-prompt)
     (put-text-property end (point) 'face 'todo-write-time)
     (unless (and (string-empty-p (nth 2 parts)) (string-empty-p (nth 3 parts)))
-      (todo-write-row-mark-work end))))
+      (todo-write-row-mark-work end))
+    (not (string-search (or (todo-write-footer--prompt heading) "")
+                        (todo-write-text-seen (buffer-substring start end))))))
+
+(defun todo-write-footer--prompt (heading)
+  "Return the prompt of HEADING in quotes, a line, or nil."
+  (when-let* ((prompt (plist-get heading :prompt)))
+    (concat (todo-write-text-shape 'quote) (todo-write-text-line prompt)
+            (todo-write-text-shape 'unquote))))
 
 (defun todo-write-footer--heading-text (heading)
   "Return the text of HEADING: the prompt, and after a short one what followed."
-  (let ((prompt (plist-get heading :prompt))
+  (let ((prompt (todo-write-footer--prompt heading))
         (said (plist-get heading :said)))
     (if (null prompt) "Before the first prompt"
-      (concat (todo-write-text-shape 'quote) (todo-write-text-line prompt)
-              (todo-write-text-shape 'unquote)
+      (concat prompt
               (and said (format " %s %s" (todo-write-text-shape 'dot)
                                 (todo-write-story-unmark (todo-write-text-line said))))))))
 

@@ -52,8 +52,8 @@ A line above them opens the earlier ones.")
 (cl-defstruct (todo-write-story-entry (:constructor todo-write-story--make-entry) (:copier nil))
   "An entry of a story.
 KEY is a string that names it as long as the thread lives.  KIND is
-`said', `thought', `command', `edit', `call', `error', `wait', `git',
-`change' or `task'.  TIME is in milliseconds.  MADE is its text, one line, ready to
+`asked', `said', `thought', `command', `edit', `call', `error', `wait',
+`git', `change' or `task'.  TIME is in milliseconds.  MADE is its text, one line, ready to
 show, or a function that makes it; see `todo-write-story-entry-text'.
 CALL and RESULT are the observations of the call and of its result, or
 nil.  URL is the address of the page that the entry is about, or nil.
@@ -155,7 +155,9 @@ Codex repeats what it thought before each further thought."
 (defun todo-write-story--observations (thread id newest)
   "Return the observations of THREAD that belong to the story of ID, a list.
 NEWEST is as in `todo-write-story-entries'."
-  (append (apply #'todo-write-observations thread :types todo-write-story-events :limit newest
+  (append (apply #'todo-write-observations thread :limit newest
+                 :types (if (consp id) (cons "INTENT" todo-write-story-events)
+                          todo-write-story-events)
                  (cond ((stringp id) (list :step id))
                        (id (list :turn (cdr id)))))
           nil))
@@ -214,6 +216,7 @@ File names are relative to PROJECT."
   (let* ((name (todo-write-json-string (plist-get fields :name)))
          (files (append (plist-get (plist-get observation :metadata) :files) nil))
          (kind (pcase type
+                 ("INTENT" 'asked)
                  ("MESSAGE" 'said)
                  ("THOUGHTS" 'thought)
                  ("ERROR" 'error)
@@ -275,7 +278,7 @@ Return nil if it is."
        :time (truncate since)
        :made (todo-write-text-line
               (format "waited %s, %s: %s"
-                      (todo-write-story--duration (max 0 (truncate (- end since))))
+                      (todo-write-text-duration (max 0 (truncate (- end since))))
                       (todo-write-story--answer request)
                       (todo-write-json-string (plist-get request :title)))
               400)
@@ -425,15 +428,17 @@ else all of INPUT."
 
 ;;; Lines
 
-(defun todo-write-story-insert (thread id width &optional open earlier)
+(defun todo-write-story-insert (thread id width &optional open earlier cut)
   "Insert the story of item ID of THREAD as lines of WIDTH columns.
 OPEN is a list of the keys of entries that are shown in full.  Unless
-EARLIER is non-nil, only the last `todo-write-story-limit' are shown."
+EARLIER is non-nil, only the last `todo-write-story-limit' are shown.
+CUT non-nil means that the heading of a turn shows its line in part."
   (let* (;; Hundreds of entries need several collections, of which one is enough.
          (gc-cons-threshold (max gc-cons-threshold 10000000))
          ;; The turn that runs is drawn with each event, and may have a thousand.
          (newest (and (consp id) (not earlier) (* 4 todo-write-story-limit)))
-         (entries (todo-write-story-entries thread id newest))
+         (entries (seq-remove (lambda (entry) (todo-write-story--shown-above-p entry cut))
+                              (todo-write-story-entries thread id newest)))
          (hidden (if earlier 0 (max 0 (- (length entries) todo-write-story-limit))))
          (shown (nthcdr hidden entries))
          (room (todo-write-story--room shown width)))
@@ -451,6 +456,12 @@ EARLIER is non-nil, only the last `todo-write-story-limit' are shown."
      thread shown width room open
      ;; The heading of a turn has the date.
      (and (consp id) entries (todo-write-story--date (car entries))))))
+
+(defun todo-write-story--shown-above-p (entry cut)
+  "Return non-nil if ENTRY is a prompt of one line, which is not CUT above."
+  (and (eq 'asked (todo-write-story-entry-kind entry)) (not cut)
+       (let ((prompt (plist-get (todo-write-story-entry-call entry) :content)))
+         (not (string-search "\n" (string-trim (todo-write-story-text prompt nil)))))))
 
 (defun todo-write-story--date (entry)
   "Return the date of ENTRY."
@@ -472,7 +483,8 @@ them, by default today."
           (when (member key open)
             (if-let* ((part (todo-write-story-entry-part entry)))
                 (todo-write-sums-insert thread part width open)
-              (todo-write-story--insert-whole entry (get-text-property start 'button)))))))))
+              (todo-write-story--insert-whole entry width
+                                              (get-text-property start 'button)))))))))
 
 (defconst todo-write-story--head 14
   "Columns before the text of an entry: indentation, time and shape.")
@@ -509,6 +521,7 @@ The reasons of failures need some room to the right."
 (defun todo-write-story--mark-of-kind (entry)
   "Return what `todo-write-story--mark' does of an ENTRY of the task itself."
   (pcase (cons (todo-write-story-entry-kind entry) (todo-write-story-outcome entry))
+    (`(asked . ,_) '(nil nil "what you asked"))
     (`(said . ,_) '(nil nil "said"))
     (`(thought . ,_) '(thought todo-write-thought "thought"))
     (`(wait . ,_) '(paused todo-write-paused "waited for you"))
@@ -528,7 +541,8 @@ The reasons of failures need some room to the right."
 (defun todo-write-story--insert-entry (entry width room)
   "Insert ENTRY as a line of WIDTH columns, with ROOM for its text."
   (pcase-let* ((`(,shape ,face ,words) (todo-write-story--mark entry))
-               (whole (memq (todo-write-story-entry-kind entry) '(said thought change wait git)))
+               (whole (memq (todo-write-story-entry-kind entry)
+                            '(asked said thought change wait git)))
                (right (if (or whole (< width todo-write-story--least)) ""
                         (todo-write-story--right entry)))
                (room (todo-write-story--near entry width room))
@@ -584,10 +598,11 @@ In a wide window, figures stand near a text that leaves them room."
   "Return the text of ENTRY in its face, cut to WIDTH columns."
   (let ((text (todo-write-story-entry-text entry)))
     (pcase (todo-write-story-entry-kind entry)
-      ('said (propertize (concat (todo-write-text-shape 'quote)
-                                 (todo-write-story--cut text (- width 2))
-                                 (todo-write-text-shape 'unquote))
-                         'face 'todo-write-said))
+      ((and kind (or 'asked 'said))
+       (propertize (concat (todo-write-text-shape 'quote)
+                           (todo-write-story--cut text (- width 2))
+                           (todo-write-text-shape 'unquote))
+                   'face (if (eq kind 'said) 'todo-write-said 'todo-write-prompt)))
       ('thought (propertize (todo-write-story--cut text width) 'face 'todo-write-thought))
       ('edit (todo-write-text-with-rest text (todo-write-text-truncate-start text width) t))
       (_ (todo-write-story--cut text width)))))
@@ -617,19 +632,15 @@ In a wide window, figures stand near a text that leaves them room."
            (cl-flet ((sum (key) (apply #'+ (mapcar (lambda (file) (plist-get file key)) files))))
              (or (todo-write-row-lines (sum :added) (sum :removed) t) "")))
           ((and (numberp duration) (>= duration 1000))
-           (propertize (todo-write-story--duration (truncate duration)) 'face 'todo-write-time))
+           (propertize (todo-write-text-duration (truncate duration)) 'face 'todo-write-time))
           (t ""))))
 
-(defun todo-write-story--duration (milliseconds)
-  "Return MILLISECONDS as seconds, or as `todo-write-text-time' from a minute on."
-  (if (< milliseconds 60000)
-      (format "%d s" (/ milliseconds 1000))
-    (todo-write-text-time milliseconds)))
-
-(defun todo-write-story--insert-whole (entry button)
+(defun todo-write-story--insert-whole (entry width button)
   "Insert all of ENTRY with its line breaks: the call, its patches and its output.
-It belongs to BUTTON, the value of that property in the line of ENTRY."
+Longer lines are broken at WIDTH columns, those of prose at blanks.  It
+belongs to BUTTON, the value of that property in the line of ENTRY."
   (let* ((start (point))
+         (is-prose (memq (todo-write-story-entry-kind entry) '(asked said thought wait error)))
          (call (todo-write-story-entry-call entry))
          (content (if (eq (todo-write-story-entry-kind entry) 'wait)
                       (todo-write-story-entry-text entry)
@@ -647,7 +658,8 @@ It belongs to BUTTON, the value of that property in the line of ENTRY."
                              (list (todo-write-story-output entry)))))))
     (dolist (text texts)
       (dolist (line (split-string (string-trim-right (todo-write-text-plain-lines text)) "\n"))
-        (insert (make-string todo-write-story--head ?\s) line "\n")))
+        (todo-write-detail-insert-filled line width todo-write-story--head
+                                         todo-write-story--head (not is-prose))))
     (todo-write-row-make-button start (point) 'todo-write-entry nil
                                 'todo-write-entry entry 'face 'todo-write-detail)
     ;; Pressing it is pressing the line; moving stops only there.
@@ -682,8 +694,7 @@ That it was added, begun and completed in order stands in the sums."
                                   'face 'todo-write-time))
                      (work (todo-write-row-lines (plist-get work :added)
                                                  (plist-get work :removed) t))))))
-     (sort (todo-write-turns-events thread number)
-           (lambda (a b) (< (todo-write-turns-event-time a) (todo-write-turns-event-time b)))))))
+     (todo-write-turns-events thread number))))
 
 (provide 'todo-write-story)
 ;;; todo-write-story.el ends here

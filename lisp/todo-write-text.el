@@ -234,6 +234,12 @@ displayed in its place.  AT-START means that the beginning was truncated."
         (setq start end)))
     (apply #'concat (nreverse parts))))
 
+(defun todo-write-text-duration (milliseconds)
+  "Return MILLISECONDS as seconds, or as `todo-write-text-time' from a minute on."
+  (if (< milliseconds 60000)
+      (format "%d s" (/ milliseconds 1000))
+    (todo-write-text-time milliseconds)))
+
 ;; The names of 0.2, which the manual promised.
 (define-obsolete-function-alias 'todo-write-row-plain #'todo-write-text-plain "0.3.0")
 (define-obsolete-function-alias 'todo-write-row-plain-lines #'todo-write-text-plain-lines "0.3.0")

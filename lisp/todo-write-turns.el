@@ -65,7 +65,7 @@ Before the first turn, that is the first one."
             (todo-write-text-shape 'unquote))))
 
 (defun todo-write-turns-events (thread number)
-  "Return what happened to the tasks of THREAD in its turn NUMBER, in no order.
+  "Return what happened to the tasks of THREAD in its turn NUMBER, oldest first.
 The value is a list of `todo-write-turns-event' objects.  A task that left
 the list unfinished counts as removed, also if it never began."
   (let* ((count (car (todo-write-turns-headings thread 0)))
@@ -77,8 +77,9 @@ the list unfinished counts as removed, also if it never began."
                    (and (or (= number 1) (<= (plist-get turn :began) time))
                         (or (null next) (< time (plist-get next :began))))))
          (ids (plist-get turn :items)))
-    (append (mapcan (lambda (id) (todo-write-turns--events-of thread id within)) ids)
-            (todo-write-turns--replaced thread ids within))))
+    (sort (append (mapcan (lambda (id) (todo-write-turns--events-of thread id within)) ids)
+                  (todo-write-turns--replaced thread ids within))
+          (lambda (a b) (< (todo-write-turns-event-time a) (todo-write-turns-event-time b))))))
 
 (defun todo-write-turns--events-of (thread id within)
   "Return the events of the task ID of THREAD at times that WITHIN admits."

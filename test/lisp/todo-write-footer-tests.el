@@ -81,6 +81,27 @@
       (should (string-match-p "^\\+\\+\\+ b/f$" (buffer-string)))
       (should-not (string-match-p "b/before" (buffer-string))))))
 
+(ert-deftest todo-write-footer-opens-a-turn-with-all-of-its-prompt-if-its-heading-has-less ()
+  (todo-write-test-with-view
+    (dolist (prompt (list "Go on" "Sort the shed.\nAll of it, please." (string-join (make-list 30 "again") " ")))
+      (todo-write-observe "a" "INTENT" prompt)
+      (todo-write-observe "a" "MESSAGE" "Very well.")
+      (todo-write-end-turn "a"))
+    (todo-write-view-refresh)
+    (dolist (case '(("▸ “again" "^     [0-9:]+  “again again" "\\(^ \\{14\\}\\(again ?\\)+\n\\)\\{2,\\}")
+                    ("▸ “Sort" "^     [0-9:]+  “Sort the shed" "^ \\{14\\}All of it, please\\.$")))
+      (pcase-let ((`(,heading ,line ,whole) case))
+        (goto-char (point-min))
+        (search-forward heading)
+        (todo-write-test-press "RET")
+        (re-search-forward line)
+        (todo-write-test-press "TAB")
+        (should (string-match-p whole (todo-write-test-text)))))
+    (goto-char (point-min))
+    (search-forward "▸ “Go on")
+    (todo-write-test-press "RET")
+    (should-not (string-match-p "^     [0-9:]+  “Go on”" (todo-write-test-text)))))
+
 (ert-deftest todo-write-footer-says-nothing-of-a-task-that-only-moved ()
   (todo-write-test-with-view
     (todo-write-test-write "a" '("One" "in_progress") "Two" "Three")

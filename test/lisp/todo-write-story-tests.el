@@ -350,6 +350,26 @@
     (todo-write-test-press "TAB")
     (should-not (string-match-p "\n +two\n" (todo-write-test-text)))))
 
+(ert-deftest todo-write-story-breaks-what-is-wider-than-the-window ()
+  (todo-write-story-tests--with-task
+    (todo-write-observe "a" "MESSAGE" (concat "All " (string-join (make-list 40 "oaks") " ") " stand."))
+    (todo-write-story-tests--call "c" "Bash" `(:command ,(make-string 300 ?x)) "one" :outcome 'ok)
+    (todo-write-test-open "One")
+    (dolist (text '("“All oaks" "✓ xxx"))
+      (goto-char (point-min))
+      (search-forward text)
+      (beginning-of-line)
+      (todo-write-test-press "TAB"))
+    (let ((lines (split-string (todo-write-test-text) "\n")))
+      (dolist (line lines)
+        (should (<= (string-width line) todo-write-page-width)))
+      (should (seq-some (lambda (line) (string-match-p "\\` \\{14\\}.*oaks stand\\.\\'" line)) lines))
+      (should (= 300 (apply #'+ (mapcar (lambda (line)
+                                          (if (string-match "\\` \\{14\\}\\(x+\\)\\'" line)
+                                              (length (match-string 1 line))
+                                            0))
+                                        lines)))))))
+
 (ert-deftest todo-write-story-n-and-p-go-through-entries ()
   (todo-write-story-tests--with-task
     (todo-write-test-write "a" '("One" "in_progress") "Two")
