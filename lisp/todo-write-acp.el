@@ -437,7 +437,7 @@ are its callbacks."
   (let* ((blocks (todo-write-json-get request "params" "prompt"))
          (texts (mapcar (lambda (block) (todo-write-json-get block "text"))
                         (and (not (stringp blocks)) (sequencep blocks) blocks)))
-         (text (string-trim (string-join (seq-filter #'stringp texts) "\n"))))
+         (text (todo-write-text-trim (string-join (seq-filter #'stringp texts) "\n"))))
     (unless (or (string-empty-p text) (todo-write-acp--followed-p thread))
       (todo-write-observe thread "INTENT"
                           (todo-write-core-plain (truncate-string-to-width text 8000))))))

@@ -54,7 +54,7 @@ Nothing in TEXT is hidden.  FACE, if non-nil, is that of all but marks."
   (with-temp-buffer
     (let ((case-fold-search nil)
           (inhibit-modification-hooks t))
-      (insert (string-trim-right (substring-no-properties text) "\n+"))
+      (insert (todo-write-text-trim-end (substring-no-properties text) '(?\n)))
       (todo-write-answer-text--print-if-dense)
       (todo-write-answer-text--count-empty-lines)
       (todo-write-answer-text--escape)

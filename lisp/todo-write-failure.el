@@ -49,6 +49,10 @@ An element (last REGEXP) takes the last match instead of the first.")
 (defconst todo-write-failure--limit 65536
   "The number of characters at the end of an output that are searched.")
 
+(defconst todo-write-failure--line 400
+  "The number of characters of a line that are searched.
+For some patterns, the time is the square of that.")
+
 (defun todo-write-failure-line (output)
   "Return the line of OUTPUT that says why a command failed, or nil.
 OUTPUT is what the command printed, a string; its end is searched if it is
@@ -64,11 +68,19 @@ long.  If no pattern matches, return the last line that is not blank."
               (string-trim (match-string 1))))))))
 
 (defun todo-write-failure--clean ()
-  "Delete escape sequences, and the line with the exit code, from the buffer."
-  (dolist (noise '("\e\\[[0-9;?]*[ -/]*[@-~]\\|\e[()][A-Z0-9]\\|\r" "\\`Exit code [0-9]+\n?"))
+  "Delete escape sequences, and the line with the exit code, from the buffer.
+Cut long lines and runs of blanks."
+  (pcase-dolist (`(,noise . ,rest) '(("\e\\[[0-9;?]*[ -/]*[@-~]\\|\e[()][A-Z0-9]\\|\r" . "")
+                                     ("\\`Exit code [0-9]+\n?" . "")
+                                     ("[ \t]\\{9,\\}" . "        ")))
     (goto-char (point-min))
     (while (re-search-forward noise nil t)
-      (replace-match ""))))
+      (replace-match rest t t)))
+  (goto-char (point-min))
+  (while (not (eobp))
+    (let ((end (line-end-position)))
+      (delete-region (min end (+ (point) todo-write-failure--line)) end))
+    (forward-line 1)))
 
 (defun todo-write-failure--match (pattern)
   "Return the text that PATTERN finds in the buffer, without blanks around it.

@@ -265,9 +265,9 @@ gptel marks all else by a text property."
   (let* ((end (point-max))
          (start (previous-single-property-change end 'gptel nil (point-min)))
          (prefix (string-trim (or (gptel-prompt-prefix-string) "")))
-         (text (string-trim (buffer-substring-no-properties start (min end (+ start 8000))))))
+         (text (todo-write-text-trim (buffer-substring-no-properties start (min end (+ start 8000))))))
     (unless (or (= end (point-min)) (get-text-property (1- end) 'gptel))
-      (setq text (string-trim (string-remove-prefix prefix text)))
+      (setq text (todo-write-text-trim (string-remove-prefix prefix text)))
       (and (not (string-empty-p text)) text))))
 
 (defun todo-write-gptel--record-prompt ()

@@ -43,11 +43,13 @@ See `todo-write-permission-readers'."
          ,@(todo-write-permission-to-use
             permission
             (list what format
-                  ;; A later version may ask for more.
-                  (concat detail (unless excess
-                                   (apply #'todo-write-request-fields input
-                                          (if (eq format 'shell) "\n# " "\n")
-                                          todo-write-opencode--known))))
+                  (and detail
+                       (lambda ()
+                         ;; A later version may ask for more.
+                         (concat (funcall detail)
+                                 (apply #'todo-write-request-fields input
+                                        (if (eq format 'shell) "\n# " "\n")
+                                        todo-write-opencode--known)))))
             (todo-write-opencode--always permission input))))))
 
 (defun todo-write-opencode--excess (input)
@@ -86,9 +88,10 @@ PERMISSION is the kind of permission."
 
 (defun todo-write-opencode--detail (input)
   "Return (WHAT FORMAT DETAIL) of the permission that INPUT asks for.
-WHAT is a string or nil.  The plugin adds what the tool is called with; of
-the metadata, a diff is the change itself.  For an edit, it says all that
-the call does."
+WHAT is a string or nil, and DETAIL a function that returns a string: of a
+large call, that takes a while.  The plugin adds what the tool is called
+with; of the metadata, a diff is the change itself.  For an edit, it says
+all that the call does."
   (let* ((call (todo-write-json-get input "input"))
          (metadata (todo-write-json-get input "metadata"))
          (patterns (todo-write-opencode--strings input "patterns"))
@@ -101,21 +104,24 @@ the call does."
          (shown (string-join patterns ", ")))
     (cond ((and command (equal "bash" permission))
            (list command 'shell
-                 (concat command (todo-write-request-fields call "\n# " "command"))))
+                 (lambda ()
+                   (concat command (todo-write-request-fields call "\n# " "command")))))
           (diff
            (list (or file shown) 'diff
-                 (concat (string-trim-right diff "\n+")
-                         (todo-write-request-fields metadata "\n" "diff" "filediff")
-                         (unless (equal "edit" permission)
-                           (todo-write-request-fields call "\n")))))
+                 (lambda ()
+                   (concat (todo-write-text-trim-end diff '(?\n))
+                           (todo-write-request-fields metadata "\n" "diff" "filediff")
+                           (unless (equal "edit" permission)
+                             (todo-write-request-fields call "\n"))))))
           (t (list (if (string-empty-p shown) (or command file) shown) 'text
-                   (string-trim-left
-                    (concat (mapconcat (lambda (pattern)
-                                         (concat "\n" (todo-write-request-json pattern)))
-                                       patterns "")
-                            (todo-write-request-fields metadata "\n")
-                            (todo-write-request-fields call "\n"))
-                    "\n"))))))
+                   (lambda ()
+                     (string-trim-left
+                      (concat (mapconcat (lambda (pattern)
+                                           (concat "\n" (todo-write-request-json pattern)))
+                                         patterns "")
+                              (todo-write-request-fields metadata "\n")
+                              (todo-write-request-fields call "\n"))
+                      "\n")))))))
 
 (defun todo-write-opencode--question (input)
   "Return the request for INPUT, the event `question.asked'.

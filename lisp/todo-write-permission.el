@@ -438,7 +438,8 @@ The terminal answers it."
                                      "A permission")
                                  200)
                                 nil nil
-                                (string-trim-left (todo-write-request-fields details "\n")))))))
+                                (lambda ()
+                                  (string-trim-left (todo-write-request-fields details "\n"))))))))
       (list :kind 'permission :title (todo-write-permission--title tool what format)
             :detail detail :format format))))
 
@@ -478,10 +479,12 @@ Return nil if Codex is left to its terminal."
        (if (equal tool "Command")
            (let ((command (todo-write-json-string given "command")))
              (list command 'shell
-                   (concat command (todo-write-request-fields given "\n# " "command"))))
+                   (lambda ()
+                     (concat command (todo-write-request-fields given "\n# " "command")))))
          (list (todo-write-json-string given "file_path") 'diff
-               (concat (todo-write-json-string given "diff")
-                       (todo-write-request-fields given "\n" "diff" "file_path"))))
+               (lambda ()
+                 (concat (todo-write-json-string given "diff")
+                         (todo-write-request-fields given "\n" "diff" "file_path")))))
        (todo-write-permission--always (todo-write-json-get input "permission_suggestions"))
        '(:label "No, and stop the turn" :value (:behavior "deny" :interrupt t) :kind other))))))
 
@@ -563,20 +566,22 @@ That of too many parts to be read has no words, either."
 (defun todo-write-permission--detail (tool given project local)
   "Return (WHAT FORMAT DETAIL) of a call of TOOL with the input GIVEN.
 WHAT is a string or nil, DETAIL is as for `todo-write-request', and
-PROJECT and LOCAL are as in `todo-write-permission--request'."
+PROJECT and LOCAL are as in `todo-write-permission--request'.  A large
+text takes a while, for which nothing but its reader may wait."
   (let ((command (todo-write-json-get given "command"))
         (file (or (todo-write-json-get given "file_path")
                   (todo-write-json-get given "notebook_path"))))
     (cond ((and (stringp command) (member tool '("Bash" "PowerShell")))
            (list command 'shell
-                 (concat command (todo-write-request-fields given "\n# " "command"))))
+                 (lambda ()
+                   (concat command (todo-write-request-fields given "\n# " "command")))))
           ((and (stringp file) (todo-write-permission--change-p tool given))
-           ;; The change of a large file takes a while, which nothing but its reader may wait for.
            (list file 'diff
                  (lambda () (todo-write-permission--change tool given file project local))))
           (t (list (seq-find #'stringp (mapcar #'cdr (todo-write-json-fields given)))
                    'text
-                   (string-trim-left (todo-write-request-fields given "\n")))))))
+                   (lambda ()
+                     (string-trim-left (todo-write-request-fields given "\n"))))))))
 
 ;;; Changes of files
 

@@ -231,13 +231,13 @@ the diff has all of both, and says so."
       (cl-loop for (file old new) in changes
                for rest = hunks then (cdr rest)
                for name = (todo-write-text-line file)
-               collect (string-trim-right
+               collect (todo-write-text-trim-end
                         (format "--- %s\n+++ %s\n%s" name name
                                 (if hunks (car rest)
                                   (concat "@@ uncompared @@\n"
                                           (todo-write-request--lines "-" old)
                                           (todo-write-request--lines "+" new))))
-                        "\n+"))
+                        '(?\n)))
       "\n")
      (and changes (null hunks) "\nToo much to be compared: this is all of the given texts."))))
 
@@ -374,7 +374,8 @@ If OUTCOME is nil, record nothing.  ANSWER and TEXT are the user's; see
      (list :request
            `( :id ,(plain (plist-get request :id))
               :kind ,(symbol-name (plist-get request :kind))
-              :title ,(plain (truncate-string-to-width (plist-get request :title) 200))
+              :title ,(plain (truncate-string-to-width
+                             (todo-write-request--short (plist-get request :title)) 200))
               :since ,(plist-get request :since)
               :outcome ,outcome
               ,@(unless (equal outcome "withdrawn") '(:by "user"))
@@ -390,7 +391,13 @@ TURN is as for `todo-write-request-add'."
   (let ((oldest (car (todo-write-requests thread))))
     (todo-write-activity-publish
      (todo-write-core-call todo-write-dyn--report-request
-       thread (plist-get oldest :title) turn (plist-get oldest :process)))))
+       thread (todo-write-request--short (plist-get oldest :title)) turn
+       (plist-get oldest :process)))))
+
+(defun todo-write-request--short (title)
+  "Return TITLE, or its beginning if it is long; TITLE may be nil.
+What waits is drawn in many places."
+  (if (length> title 1000) (substring title 0 1000) title))
 
 (defun todo-write-request--on-event (thread what data)
   "Withdraw the requests of THREAD if WHAT with DATA ended its turn.

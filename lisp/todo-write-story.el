@@ -657,7 +657,7 @@ belongs to BUTTON, the value of that property in the line of ENTRY."
                                      (eq (todo-write-story-entry-kind entry) 'command))
                              (list (todo-write-story-output entry)))))))
     (dolist (text texts)
-      (dolist (line (split-string (string-trim-right (todo-write-text-plain-lines text)) "\n"))
+      (dolist (line (split-string (todo-write-text-trim-end (todo-write-text-plain-lines text)) "\n"))
         (todo-write-detail-insert-filled line width todo-write-story--head
                                          todo-write-story--head (not is-prose))))
     (todo-write-row-make-button start (point) 'todo-write-entry nil

@@ -141,6 +141,19 @@ They stay in the text, and other properties do not."
   (replace-regexp-in-string "[^\n\t]+" #'todo-write-text-plain
                             (substring-no-properties string) t t))
 
+(defun todo-write-text-trim-end (string &optional characters)
+  "Return STRING without CHARACTERS, a list, at its end; by default blanks.
+`string-trim-right' takes the square of the time for a run within STRING."
+  (let ((characters (or characters '(?\s ?\t ?\n ?\r)))
+        (end (length string)))
+    (while (and (> end 0) (memq (aref string (1- end)) characters))
+      (setq end (1- end)))
+    (substring string 0 end)))
+
+(defun todo-write-text-trim (string)
+  "Return STRING without blanks at its ends, as fast as it is long."
+  (string-trim-left (todo-write-text-trim-end string)))
+
 (defun todo-write-text--start (string width)
   "Return STRING, or the beginning of it that surely fills WIDTH columns.
 WIDTH nil means all of it.  A text may be huge, and its line is short."
@@ -161,9 +174,13 @@ Non-nil WIDTH truncates it to that number of columns."
 COMMAND may be a script, whose lines are commands of their own.  WIDTH is
 as there."
   (todo-write-text-line
-   (replace-regexp-in-string "[ \t\r\f]*\n[ \t\n\r\f]*"
+   (replace-regexp-in-string " ?\n[ \n]*"
                              (concat " " (todo-write-text-shape 'newline) " ")
-                             (string-trim (todo-write-text--start command width)) t t)
+                             ;; A run of blanks is one for the next search.
+                             (replace-regexp-in-string
+                              "[ \t\r\f]+" " "
+                              (todo-write-text-trim (todo-write-text--start command width)) t t)
+                             t t)
    width))
 
 (defun todo-write-text-help (text)

@@ -147,5 +147,11 @@
                   (concat (make-string 200000 ?x) "\nerror: too many books\n"))
                  "error: too many books")))
 
+(ert-deftest todo-write-failure-no-output-takes-the-square-of-the-time ()
+  (dolist (line (list (concat (make-string 30000 ?\s) "x")
+                      (mapconcat #'identity (make-list 3000 "thread '' panicked at x") " ")))
+    ;; It took more than ten seconds.
+    (should (> 2 (car (benchmark-run 1 (todo-write-failure-line (concat "a\n" line "\nb"))))))))
+
 (provide 'todo-write-failure-tests)
 ;;; todo-write-failure-tests.el ends here

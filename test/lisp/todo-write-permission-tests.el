@@ -12,6 +12,7 @@
 ;;; Code:
 
 (require 'todo-write-answer)
+(require 'todo-write-opencode)
 (require 'todo-write-permission)
 (require 'todo-write-socket-helper)
 
@@ -126,8 +127,8 @@ FIELDS are further ones of the hook's input, :subagent and :source."
            (request (todo-write-permission-tests--request)))
       (should (equal "claude:s1" (plist-get request :thread)))
       (should (equal '(permission "Bash: npm test" "npm test" shell)
-                     (mapcar (lambda (key) (plist-get request key))
-                             '(:kind :title :detail :format))))
+                     (list (plist-get request :kind) (plist-get request :title)
+                           (todo-write-request-detail request) (plist-get request :format))))
       (should (equal '(waiting . "Bash: npm test") (todo-write-activity "claude:s1")))
       (should (equal '(:behavior "allow")
                      (todo-write-permission-tests--answer hook '(:behavior "allow"))))
@@ -682,7 +683,8 @@ FIELDS are further ones of its input."
             (request (todo-write-permission-tests--request)))
         (should (equal "mcp:gemini-cli-mcp-client:g1" (plist-get request :thread)))
         (should (equal (list title detail format)
-                       (mapcar (lambda (key) (plist-get request key)) '(:title :detail :format))))
+                       (list (plist-get request :title) (todo-write-request-detail request)
+                             (plist-get request :format))))
         (should-not (plist-get request :answer))
         (should (eq 'waiting (car (todo-write-activity (plist-get request :thread)))))
         (delete-process hook)
@@ -725,6 +727,34 @@ FIELDS are further ones of its input."
                                  :hook_event_name "PermissionRequest" :tool_name "Bash"))))
           (funcall inside)
           (should-not (equal plan (plist-get (todo-write-permission-tests--request) :thread))))))))
+
+;;; Large ones
+
+(ert-deftest todo-write-permission-what-a-call-is-about-is-made-when-it-is-looked-at ()
+  ;; Large texts take a while, and a program may send them at any time.
+  (let ((todo-write-socket-codex-folders '("x"))
+        (large (make-string 100000 ?\n)))
+    (cl-letf (((symbol-function 'todo-write-request-fields)
+               (lambda (&rest _) (error "Nobody looks at it"))))
+      (dolist (input `((:tool_name "Bash" :tool_input (:command "ls" :note ,large))
+                       (:tool_name "mcp__a__b" :tool_input (:note ,large))
+                       (:hook_event_name "CodexRequest" :tool_name "Command"
+                        :tool_input (:command "ls" :note ,large))
+                       (:hook_event_name "CodexRequest" :tool_name "Change"
+                        :tool_input (:file_path "/a" :diff "+a" :note ,large))
+                       (:hook_event_name "Notification" :details (:note ,large))
+                       (:hook_event_name "permission.asked" :permission "bash" :patterns ["ls"]
+                        :input (:command "ls" :note ,large))
+                       (:hook_event_name "permission.asked" :permission "read" :patterns ["a"]
+                        :input (:note ,large))
+                       (:hook_event_name "permission.asked" :permission "edit" :patterns ["a"]
+                        :metadata (:diff ,large))))
+        (let* ((input (json-parse-string (json-serialize input)))
+               (reader (cadr (assoc (gethash "hook_event_name" input)
+                                    todo-write-permission-readers)))
+               (request (if reader (funcall reader input)
+                          (todo-write-permission--request input "/" t nil))))
+          (should (functionp (plist-get request :detail))))))))
 
 (provide 'todo-write-permission-tests)
 ;;; todo-write-permission-tests.el ends here

@@ -234,5 +234,13 @@
     (todo-write-answer-request "a" "2" 'yes)
     (should (equal '(working) (todo-write-activity "a")))))
 
+(ert-deftest todo-write-request-a-huge-title-is-not-what-the-agent-waits-for ()
+  ;; That is drawn in the mode line, the overview and the plan.
+  (todo-write-request-tests--with
+    (todo-write-request-tests--ask "a" "1" :title (make-string 100000 ?\n))
+    (should (> 2000 (length (cdr (todo-write-activity "a")))))
+    (todo-write-withdraw "a" "1")
+    (should (> 2000 (length (plist-get (car (todo-write-request-tests--recorded "a")) :title))))))
+
 (provide 'todo-write-request-tests)
 ;;; todo-write-request-tests.el ends here
