@@ -212,7 +212,7 @@ Return non-nil if the line of the prompt was cut."
     (if (null prompt) "Before the first prompt"
       (concat prompt
               (and said (format " %s %s" (todo-write-text-shape 'dot)
-                                (todo-write-story-unmark (todo-write-text-line said))))))))
+                                (todo-write-text-unmark (todo-write-text-line said))))))))
 
 (defun todo-write-footer--figures (heading running above)
   "Return the figures of HEADING, of a turn that may be RUNNING.

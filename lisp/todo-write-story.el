@@ -156,8 +156,7 @@ Codex repeats what it thought before each further thought."
   "Return the observations of THREAD that belong to the story of ID, a list.
 NEWEST is as in `todo-write-story-entries'."
   (append (apply #'todo-write-observations thread :limit newest
-                 :types (if (consp id) (cons "INTENT" todo-write-story-events)
-                          todo-write-story-events)
+                 :types todo-write-story-events
                  (cond ((stringp id) (list :step id))
                        (id (list :turn (cdr id)))))
           nil))
@@ -245,7 +244,7 @@ are relative to PROJECT."
       ('command (todo-write-text-command
                  (concat (or (todo-write-effect-commands text) text) excluded) 400))
       ((or 'said 'thought)
-       (todo-write-story-unmark (todo-write-text-line (concat text excluded) 400)))
+       (todo-write-text-unmark (todo-write-text-line (concat text excluded) 400)))
       (_ (todo-write-text-line (concat text excluded) 400)))))
 
 (defun todo-write-story-runs-commands-p (tool)
@@ -380,10 +379,6 @@ For a tool call, that is its most telling argument."
                      when text collect (concat (substring (symbol-name key) 1) ": " text))
             ", ")))))
 
-(defun todo-write-story-unmark (line)
-  "Return LINE without the marks of bold text."
-  (replace-regexp-in-string "\\*\\*\\([^*\n]+\\)\\*\\*" "\\1" line))
-
 (defun todo-write-story--argument (input project)
   "Return the most telling part of INPUT, the arguments of a call in PROJECT.
 That is the first of the usual arguments, else the first short string,
@@ -437,11 +432,11 @@ CUT non-nil means that the heading of a turn shows its line in part."
          (gc-cons-threshold (max gc-cons-threshold 10000000))
          ;; The turn that runs is drawn with each event, and may have a thousand.
          (newest (and (consp id) (not earlier) (* 4 todo-write-story-limit)))
-         (entries (seq-remove (lambda (entry) (todo-write-story--shown-above-p entry cut))
-                              (todo-write-story-entries thread id newest)))
+         (entries (todo-write-story-entries thread id newest))
          (hidden (if earlier 0 (max 0 (- (length entries) todo-write-story-limit))))
          (shown (nthcdr hidden entries))
          (room (todo-write-story--room shown width)))
+    (when (consp id) (todo-write-story--insert-prompt thread id width open cut))
     (todo-write-sums-insert thread id width open
                             (and shown (todo-write-story-entry-time (car shown))))
     (todo-write-story--insert-probable entries width)
@@ -457,11 +452,16 @@ CUT non-nil means that the heading of a turn shows its line in part."
      ;; The heading of a turn has the date.
      (and (consp id) entries (todo-write-story--date (car entries))))))
 
-(defun todo-write-story--shown-above-p (entry cut)
-  "Return non-nil if ENTRY is a prompt of one line, which is not CUT above."
-  (and (eq 'asked (todo-write-story-entry-kind entry)) (not cut)
-       (let ((prompt (plist-get (todo-write-story-entry-call entry) :content)))
-         (not (string-search "\n" (string-trim (todo-write-story-text prompt nil)))))))
+(defun todo-write-story--insert-prompt (thread id width open cut)
+  "Insert the prompt of the turn ID of THREAD if it is CUT above or has lines.
+WIDTH and OPEN are as in `todo-write-story-insert'."
+  (pcase-let* ((prompts (todo-write-observations thread :types '("INTENT") :turn (cdr id) :limit 1))
+               (`(,entry) (todo-write-story--entries-of (append prompts nil) nil)))
+    (when (and entry
+               (or cut (string-search "\n" (string-trim (todo-write-story-text
+                                                         (plist-get (aref prompts 0) :content) nil)))))
+      (todo-write-story--insert-entries thread (list entry) width width open
+                                        (todo-write-story--date entry)))))
 
 (defun todo-write-story--date (entry)
   "Return the date of ENTRY."

@@ -251,6 +251,10 @@ displayed in its place.  AT-START means that the beginning was truncated."
         (setq start end)))
     (apply #'concat (nreverse parts))))
 
+(defun todo-write-text-unmark (line)
+  "Return LINE without the marks of bold text."
+  (replace-regexp-in-string "\\*\\*\\([^*\n]+\\)\\*\\*" "\\1" line))
+
 (defun todo-write-text-duration (milliseconds)
   "Return MILLISECONDS as seconds, or as `todo-write-text-time' from a minute on."
   (if (< milliseconds 60000)

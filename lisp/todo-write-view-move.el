@@ -287,10 +287,13 @@ PROPERTY has what that does if the button has it."
     (todo-write-view-move-id-at-point)))
 
 (defun todo-write-view-move--toggle-row (button)
-  "Open or close the story of the task of BUTTON."
-  (let ((id (button-get button 'todo-write-id)))
-    (todo-write-view-move--toggle-in 'todo-write-view-rows-open
-                                     (or id (button-get button 'todo-write-part)) button)))
+  "Open or close the story of the task of BUTTON.
+Below the rows, move to the heading of the story, and close that."
+  (if-let* ((id (button-get button 'todo-write-id)))
+      (todo-write-view-move--toggle-in 'todo-write-view-rows-open id button)
+    (goto-char (previous-single-property-change (1+ (button-start button)) 'todo-write-part
+                                                nil (point-min)))
+    (push-button (point))))
 
 (defun todo-write-view-move--toggle-entry (button)
   "Show the entry of BUTTON in full, or as a line."

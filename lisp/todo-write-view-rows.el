@@ -316,7 +316,7 @@ read, return how much of it is."
          (content (and (> (length found) 0) (plist-get (aref found 0) :content)))
          (text (if (consp content) (plist-get content :text) content)))
     (when (todo-write-json-filled text)
-      (todo-write-story-unmark (todo-write-text-line text 400)))))
+      (todo-write-text-unmark (todo-write-text-line text 400)))))
 
 (defun todo-write-view-rows-read-work ()
   "Read what the agent said and did, and what of it was not reviewed."

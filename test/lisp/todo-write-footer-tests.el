@@ -102,6 +102,24 @@
     (todo-write-test-press "RET")
     (should-not (string-match-p "^     [0-9:]+  “Go on”" (todo-write-test-text)))))
 
+(ert-deftest todo-write-footer-tab-on-a-file-closes-its-turn-and-goes-to-the-heading ()
+  (todo-write-test-with-view
+    (todo-write-begin "a" :project "/p/")
+    (dolist (prompt '("First" "Second" "Third"))
+      (todo-write-observe "a" "INTENT" prompt)
+      (todo-write-footer-tests--edit "/p/f"))
+    (todo-write-set-activity "a" 'working)
+    (todo-write-view-refresh)
+    ;; The turn that runs is open by itself.
+    (dolist (heading '("“Third" "“First"))
+      (goto-char (point-min))
+      (search-forward heading)
+      (unless (equal heading "“Third") (todo-write-test-press "RET"))
+      (todo-write-test-press "n")
+      (should (looking-at-p " *f  "))
+      (todo-write-test-press "TAB")
+      (should (looking-at-p (concat " ▸ " heading))))))
+
 (ert-deftest todo-write-footer-says-nothing-of-a-task-that-only-moved ()
   (todo-write-test-with-view
     (todo-write-test-write "a" '("One" "in_progress") "Two" "Three")
