@@ -637,10 +637,10 @@ In a wide window, figures stand near a text that leaves them room."
 
 (defun todo-write-story--insert-whole (entry width button)
   "Insert all of ENTRY with its line breaks: the call, its patches and its output.
-Longer lines are broken at WIDTH columns, those of prose at blanks.  It
+Longer lines are broken at WIDTH columns, except in code at blanks.  It
 belongs to BUTTON, the value of that property in the line of ENTRY."
   (let* ((start (point))
-         (is-prose (memq (todo-write-story-entry-kind entry) '(asked said thought wait error)))
+         (is-code (eq (todo-write-story-entry-kind entry) 'edit))
          (call (todo-write-story-entry-call entry))
          (content (if (eq (todo-write-story-entry-kind entry) 'wait)
                       (todo-write-story-entry-text entry)
@@ -659,7 +659,7 @@ belongs to BUTTON, the value of that property in the line of ENTRY."
     (dolist (text texts)
       (dolist (line (split-string (todo-write-text-trim-end (todo-write-text-plain-lines text)) "\n"))
         (todo-write-detail-insert-filled line width todo-write-story--head
-                                         todo-write-story--head (not is-prose))))
+                                         todo-write-story--head is-code)))
     (todo-write-row-make-button start (point) 'todo-write-entry nil
                                 'todo-write-entry entry 'face 'todo-write-detail)
     ;; Pressing it is pressing the line; moving stops only there.
