@@ -426,7 +426,10 @@ or gone.  Of several, each has a mark already."
     (setq default-directory folder)
     (unless (derived-mode-p 'todo-write-list-mode)
       (todo-write-list-mode))
-    (todo-write-list--print)
+    (let ((is-new (zerop (buffer-size))))
+      (todo-write-list--print)
+      ;; An empty buffer has point at its end, where it would stay.
+      (when is-new (goto-char (point-min))))
     buffer))
 
 ;;; Commands

@@ -53,6 +53,19 @@
       (goto-char (point-min))
       (should (search-forward "Doing two")))))
 
+(ert-deftest todo-write-list-begins-at-the-first-agent ()
+  (todo-write-list-tests--with
+    (dolist (key '("a" "b"))
+      (todo-write-test-write key "One"))
+    (when (get-buffer "*todo-write-list*") (kill-buffer "*todo-write-list*"))
+    (with-current-buffer (todo-write-list)
+      (should (tabulated-list-get-id))
+      (should (bobp))
+      (forward-line)
+      (let ((second (tabulated-list-get-id)))
+        (todo-write-list)
+        (should (equal second (tabulated-list-get-id)))))))
+
 (ert-deftest todo-write-list-keys-act-on-all-agents-in-the-region ()
   (todo-write-list-tests--with
     (dolist (key '("a" "b" "c"))
