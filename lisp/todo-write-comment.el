@@ -47,7 +47,7 @@ It is a list of a thread and a plist.")
 (defun todo-write-comment--range ()
   "Return the lines that a comment here is about, as (START . END).
 They are those of the region, of the hunk on its header, else the line at
-point."
+point, or the last one after that."
   (cond ((use-region-p)
          (cons (save-excursion (goto-char (region-beginning)) (line-beginning-position))
                (save-excursion (goto-char (region-end))
@@ -56,6 +56,8 @@ point."
          (save-excursion
            (forward-line 1)
            (cons (point) (progn (while (looking-at "[-+ \\]") (forward-line 1)) (point)))))
+        ((and (eobp) (bolp))
+         (cons (line-beginning-position 0) (point)))
         (t (cons (line-beginning-position) (line-beginning-position 2)))))
 
 (defun todo-write-comment--line (position)

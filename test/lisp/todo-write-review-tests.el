@@ -349,7 +349,12 @@ Its task One changed the file f, and Two, which is in progress, g and h."
         (todo-write-review-tests--type "c Hm C-c C-c")
         (todo-write-review-tests--type "c Hm C-c C-k")
         (goto-char (point-min))
-        (todo-write-review-tests--type "c Split C-c C-c"))
+        (todo-write-review-tests--type "c Split C-c C-c")
+        ;; After the last line, the last line is meant.
+        (dolist (back '(1 0))
+          (goto-char (- (point-max) back))
+          (todo-write-review-tests--type "c End C-c C-c"))
+        (should (equal (pop told) (pop told))))
       (should (equal `(("a" "Split" (:path ,(todo-write-review-tests--path "f") :line nil
                                      :quote nil :items ("t1")))
                        ("a" "Hm" (:path ,(todo-write-review-tests--path "f") :line 1
