@@ -83,7 +83,9 @@
   "Major mode of the buffer that shows an agent's plan live.
 
 Each task is a row: \\=✓ completed, \\=● in progress, \\=○ pending, \\=‖ paused
-and \\=✗ gone before it was completed.
+and \\=✗ gone before it was completed.  Below the tasks are your prompts,
+newest first, each with what came of it.  \\[todo-write-view-visit] opens what is at point,
+and \\[todo-write-menu] shows all keys.
 
 \\{todo-write-view-mode-map}"
   :interactive nil
