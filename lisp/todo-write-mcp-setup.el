@@ -369,8 +369,8 @@ Point and windows stay in their sections."
      "This Emacs"
      (concat "Agents reach this Emacs while `todo-write-mcp-mode' is on"
              (if kept ", as in later sessions.\n"
-               ".  For later sessions, put
-this into your init file:\n\n  (todo-write-mcp-mode)\n\n")
+               ".
+For later sessions, put this into your init file:\n\n  (todo-write-mcp-mode)\n\n")
              "M-x todo-write-doctor checks the way from the program to this Emacs.")
      (and user-init-file (not kept)
           `(("Keep it on in later sessions"

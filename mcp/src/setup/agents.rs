@@ -263,8 +263,8 @@ fn claude_settings(file: PathBuf, tool: &'static str) -> Settings {
             Edit::has(&["permissions", "allow"], &[tool]),
             Edit::has(&["permissions", "deny"], CLAUDES_OWN),
         ],
-        purpose: "Claude Code asks before the first call. These settings allow all calls of this tool, and\n\
-                  switch off the plan tools that older models have of their own.",
+        purpose: "Claude Code asks before the first call. These settings allow all calls\n\
+                  of this tool, and switch off the plan tools that older models have.",
     }
 }
 
@@ -275,8 +275,9 @@ fn changes_of_commands(context: &Context, file: PathBuf) -> Extra {
         settings: Settings {
             file,
             edits: vec![Edit::is(&["bashEditDiffEnabled"], json!(true))],
-            purpose: "Claude Code then tells which files and lines its shell commands change, also outside auto mode, \
-                      at\nthe cost of comparing the Git repository before and after each command, for up to a second.",
+            purpose: "Claude Code then tells which files and lines its shell commands change,\n\
+                      also outside auto mode. It compares the Git repository before and after\n\
+                      each command for that, for up to a second.",
         },
         declined: context.plugin.with_file_name("claude-bashEditDiffEnabled-declined"),
     }
