@@ -458,8 +458,9 @@ WIDTH and OPEN are as in `todo-write-story-insert'."
   (pcase-let* ((prompts (todo-write-observations thread :types '("INTENT") :turn (cdr id) :limit 1))
                (`(,entry) (todo-write-story--entries-of (append prompts nil) nil)))
     (when (and entry
-               (or cut (string-search "\n" (string-trim (todo-write-story-text
-                                                         (plist-get (aref prompts 0) :content) nil)))))
+               (or cut (string-search "\n" (todo-write-text-trim
+                                      (todo-write-story-text
+                                       (plist-get (aref prompts 0) :content) nil)))))
       (todo-write-story--insert-entries thread (list entry) width width open
                                         (todo-write-story--date entry)))))
 
