@@ -176,11 +176,7 @@ Escaping each of a million takes too long, and no person reads that.")
   (pcase (and (<= (buffer-size) (alist-get (if (memq format '(shell lisp)) 'mode 'lines)
                                            todo-write-answer-text--colored))
               format)
-    ('diff (todo-write-answer-text--color-lines
-            '(("^\\(?:diff \\|index \\|--- \\|\\+\\+\\+ \\).*" . diff-header)
-              ("^@@.*" . diff-hunk-header)
-              ("^\\+.*" . diff-added)
-              ("^-.*" . diff-removed))))
+    ('diff (todo-write-answer-text--color-diff))
     ('markdown (todo-write-answer-text--color-lines
                 '(("^#+ .*" . bold)
                   ("^ *\\(?:[-*+]\\|[0-9]+[.)]\\) " . font-lock-builtin-face)
@@ -192,13 +188,46 @@ Escaping each of a million takes too long, and no person reads that.")
 (defun todo-write-answer-text--color-lines (rules)
   "Color the current buffer by RULES, an alist of regexps and faces.
 The first rule that matches applies."
-  (when (seq-some (lambda (rule) (string-prefix-p "diff" (symbol-name (cdr rule)))) rules)
-    (require 'diff-mode))
   (pcase-dolist (`(,regexp . ,face) rules)
     (goto-char (point-min))
     (while (re-search-forward regexp nil t)
       (unless (get-text-property (match-beginning 0) 'face)
         (put-text-property (match-beginning 0) (match-end 0) 'face face)))))
+
+(defun todo-write-answer-text--color-diff ()
+  "Color the current buffer as a diff.
+The lines of a hunk are as many as its header says: none of them is a
+header of another file, whatever it looks like."
+  (require 'diff-mode)
+  (goto-char (point-min))
+  (let ((old 0) (new 0) face)
+    (while (not (eobp))
+      (let ((in-hunk (or (> old 0) (> new 0))))
+        (cond
+         ;; The rest of a long line.
+         ((and (not (bobp)) (get-text-property (1- (point)) 'todo-write-mark)
+               (looking-back "\\[the line goes on\\]\n" (line-beginning-position 0))))
+         ((and (get-text-property (point) 'todo-write-mark)
+               (looking-at "\\[\\([0-9]+\\) empty lines\\]$"))
+          (let ((count (string-to-number (match-string 1))))
+            (setq old (- old count) new (- new count) face nil)))
+         (t
+          (setq face (pcase (char-after)
+                       ((guard (and (not in-hunk) (looking-at "diff \\|index \\|--- \\|\\+\\+\\+ ")))
+                        'diff-header)
+                       ((and ?@ (guard (not in-hunk))) (and (looking-at "@@") 'diff-hunk-header))
+                       (?+ (setq new (1- new)) 'diff-added)
+                       (?- (setq old (1- old)) 'diff-removed)
+                       (?\\ nil)
+                       (_ (setq old (1- old) new (1- new)) nil)))
+          (when (and (eq face 'diff-hunk-header)
+                     (looking-at (concat "@@ -[0-9]+\\(?:,\\([0-9]+\\)\\)?"
+                                         " \\+[0-9]+\\(?:,\\([0-9]+\\)\\)? @@")))
+            (setq old (string-to-number (or (match-string 1) "1"))
+                  new (string-to-number (or (match-string 2) "1")))))))
+      (when face
+        (put-text-property (point) (line-end-position) 'face face))
+      (forward-line 1))))
 
 (defun todo-write-answer-text--color-by (mode)
   "Color the current buffer by the font lock of MODE, a major mode.

@@ -234,9 +234,11 @@ the diff has all of both, and says so."
                collect (todo-write-text-trim-end
                         (format "--- %s\n+++ %s\n%s" name name
                                 (if hunks (car rest)
-                                  (concat "@@ uncompared @@\n"
-                                          (todo-write-request--lines "-" old)
-                                          (todo-write-request--lines "+" new))))
+                                  (let ((old (todo-write-request--lines "-" old))
+                                        (new (todo-write-request--lines "+" new)))
+                                    (format "@@ -1,%d +1,%d @@ uncompared\n%s%s"
+                                            (todo-write-request--count old)
+                                            (todo-write-request--count new) old new))))
                         '(?\n)))
       "\n")
      (and changes (null hunks) "\nToo much to be compared: this is all of the given texts."))))
@@ -246,6 +248,11 @@ the diff has all of both, and says so."
   (if (string-empty-p text) ""
     (concat sign (string-replace "\n" (concat "\n" sign) (string-remove-suffix "\n" text)) "\n"
             (unless (string-suffix-p "\n" text) "\\ No newline at end of file\n"))))
+
+(defun todo-write-request--count (lines)
+  "Return the number of LINES, as from `todo-write-request--lines'."
+  (- (length (split-string lines "\n"))
+     (if (string-suffix-p "\\ No newline at end of file\n" lines) 2 1)))
 
 (defun todo-write-request-json (value)
   "Return VALUE, decoded JSON, as JSON text."

@@ -75,6 +75,35 @@
   (should (equal (todo-write-answer-tests--shown (concat "ls" (make-string 10 ?\n) "rm"))
                  "ls\n[9 empty lines]\nrm")))
 
+(ert-deftest todo-write-answer-no-line-of-a-change-looks-like-the-header-of-a-file ()
+  (let* ((lines (mapcar #'number-to-string (number-sequence 1 30)))
+         (old (string-join (append '("-- b.txt") lines '("end") nil) "\n"))
+         (new (string-join (append '("++ b.txt") lines
+                                   (list (concat (make-string 1999 ?x) "--- b.txt"))
+                                   nil)
+                           "\n"))
+         (diffs (list (todo-write-request-diff `(("a.txt" ,old ,new) ("c.txt" "" "c\n")))
+                      ;; Empty lines are counted.
+                      (todo-write-request-diff
+                       `(("a.txt" ,(concat "\n\n\n\n\n" old) ,(concat "\n\n\n\n\n" new))))
+                      (cl-letf (((symbol-function 'todo-write-dyn--text-diffs) #'ignore))
+                        (todo-write-request-diff `(("a.txt" ,old ,new) ("c.txt" "" "c\n")))))))
+    (dolist (diff diffs)
+      (let ((shown (todo-write-answer-text diff 'diff)) (start 0) headers)
+        (while (string-match "^\\(?:---\\|\\+\\+\\+\\|@@\\).*" shown start)
+          (setq start (match-end 0))
+          (when (memq (get-text-property (match-beginning 0) 'face shown)
+                      '(diff-header diff-hunk-header))
+            (push (match-string 0 shown) headers)))
+        (should-not (seq-some (lambda (line) (string-search "b.txt" line)) headers))
+        (should (member "--- a.txt" headers))
+        (should (member "+++ a.txt" headers))
+        (when (string-search "c.txt" diff)
+          (should (member "+++ c.txt" headers)))
+        (should (seq-some (lambda (line) (string-prefix-p "@@" line)) headers))
+        (should (eq 'diff-removed (get-text-property (string-match "^--- b.txt" shown) 'face
+                                                     shown)))))))
+
 (ert-deftest todo-write-answer-no-run-takes-the-square-of-the-time ()
   ;; Each took more than ten seconds.
   (dolist (run (list (make-string 50000 ?\n) (make-string 50000 ?\s)))

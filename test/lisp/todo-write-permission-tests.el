@@ -366,7 +366,7 @@ FIELDS are further ones of the hook's input, :subagent and :source."
             (should (string-search "Too much to be compared: this is all of the given texts."
                                    detail))
             (dotimes (i count)
-              (should (string-search (format "@@ uncompared @@\n-a\n\\ No newline at end of file\n+b%d\n"
+              (should (string-search (format "@@ -1,1 +1,1 @@ uncompared\n-a\n\\ No newline at end of file\n+b%d\n"
                                              i)
                                      detail)))))))))
 
