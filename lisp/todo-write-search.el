@@ -207,20 +207,32 @@ TURNS is as from `todo-write-turns-all', or nil."
 What the story does not have leads to the prompt of its time.  Return nil
 if that is not known, either."
   (let* ((turn (todo-write-turns-at todo-write-view-thread (plist-get place :timestamp)))
-         (part (or (plist-get place :item) (cons 'turn turn)))
+         (asked (equal "INTENT" (plist-get place :type)))
+         (part (or (and (not asked) (plist-get place :item)) (cons 'turn turn)))
          (entry (seq-find (lambda (entry)
                             (seq-some (lambda (event)
                                         (eql (plist-get place :timestamp)
                                              (plist-get event :timestamp)))
                                       (list (todo-write-story-entry-call entry)
                                             (todo-write-story-entry-result entry))))
-                          (and (or (stringp part) turn)
-                               (todo-write-story-entries todo-write-view-thread part)))))
+                          (cond ((not (or (stringp part) turn)) nil)
+                                (asked (delq nil (list (todo-write-story-prompt
+                                                        todo-write-view-thread turn))))
+                                (t (todo-write-story-entries todo-write-view-thread part))))))
     (cond
      ((and entry (todo-write-view-move-goto-entry part (todo-write-story-entry-key entry)))
-      ;; Below the line of the entry, its output has the line itself.
-      (when (search-forward (plist-get place :line)
-                            (next-single-property-change (point) 'button nil (point-max)) t)
+      ;; Below the line of the entry, all of it has the line, broken into shorter ones.
+      (let ((start (point))
+            (end (next-single-property-change (point) 'button nil (point-max))))
+        (forward-line)
+        (if (re-search-forward (mapconcat #'regexp-quote
+                                          ;; The beginning of a long line is cut.
+                                          (split-string (string-remove-prefix
+                                                         "…" (plist-get place :line)))
+                                          "[ \n]+")
+                               (max (point) end) t)
+            (goto-char (match-beginning 0))
+          (goto-char start))
         (forward-line 0))
       t)
      ((and turn (not (stringp part))) (todo-write-view-move-goto-turn turn)))))

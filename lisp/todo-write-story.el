@@ -452,15 +452,17 @@ CUT non-nil means that the heading of a turn shows its line in part."
      ;; The heading of a turn has the date.
      (and (consp id) entries (todo-write-story--date (car entries))))))
 
+(defun todo-write-story-prompt (thread number)
+  "Return the prompt of the turn NUMBER of THREAD as an entry, or nil."
+  (let ((prompts (todo-write-observations thread :types '("INTENT") :turn number :limit 1)))
+    (car (todo-write-story--entries-of (append prompts nil) nil))))
+
 (defun todo-write-story--insert-prompt (thread id width open cut)
   "Insert the prompt of the turn ID of THREAD if it is CUT above or has lines.
 WIDTH and OPEN are as in `todo-write-story-insert'."
-  (pcase-let* ((prompts (todo-write-observations thread :types '("INTENT") :turn (cdr id) :limit 1))
-               (`(,entry) (todo-write-story--entries-of (append prompts nil) nil)))
-    (when (and entry
-               (or cut (string-search "\n" (todo-write-text-trim
-                                      (todo-write-story-text
-                                       (plist-get (aref prompts 0) :content) nil)))))
+  (when-let* ((entry (todo-write-story-prompt thread (cdr id)))
+              (content (plist-get (todo-write-story-entry-call entry) :content)))
+    (when (or cut (string-search "\n" (todo-write-text-trim (todo-write-story-text content nil))))
       (todo-write-story--insert-entries thread (list entry) width width open
                                         (todo-write-story--date entry)))))
 
@@ -484,8 +486,7 @@ them, by default today."
           (when (member key open)
             (if-let* ((part (todo-write-story-entry-part entry)))
                 (todo-write-sums-insert thread part width open)
-              (todo-write-story--insert-whole entry width
-                                              (get-text-property start 'button)))))))))
+              (todo-write-story--insert-whole entry width (get-text-property start 'button)))))))))
 
 (defconst todo-write-story--head 14
   "Columns before the text of an entry: indentation, time and shape.")
@@ -542,8 +543,7 @@ The reasons of failures need some room to the right."
 (defun todo-write-story--insert-entry (entry width room)
   "Insert ENTRY as a line of WIDTH columns, with ROOM for its text."
   (pcase-let* ((`(,shape ,face ,words) (todo-write-story--mark entry))
-               (whole (memq (todo-write-story-entry-kind entry)
-                            '(asked said thought change wait git)))
+               (whole (memq (todo-write-story-entry-kind entry) '(asked said thought change wait git)))
                (right (if (or whole (< width todo-write-story--least)) ""
                         (todo-write-story--right entry)))
                (room (todo-write-story--near entry width room))
@@ -637,9 +637,8 @@ In a wide window, figures stand near a text that leaves them room."
           (t ""))))
 
 (defun todo-write-story--insert-whole (entry width button)
-  "Insert all of ENTRY with its line breaks: the call, its patches and its output.
-Longer lines are broken at WIDTH columns, except in code at blanks.  It
-belongs to BUTTON, the value of that property in the line of ENTRY."
+  "Insert all of ENTRY, its call, patches and output, in lines of WIDTH columns.
+It belongs to BUTTON, the value of that property in the line of ENTRY."
   (let* ((start (point))
          (is-code (eq (todo-write-story-entry-kind entry) 'edit))
          (call (todo-write-story-entry-call entry))

@@ -89,6 +89,28 @@
         (dolist (name (list "*todo-write-search*" todo-write-view-buffer-name))
           (when (get-buffer name) (kill-buffer name)))))))
 
+(ert-deftest todo-write-search-goes-to-the-line-of-a-prompt-and-of-a-long-message ()
+  (todo-write-with-store
+    (todo-write "a" (todo-write-test-todos '("Bake" "in_progress") "Wash up"))
+    (let ((long (string-join (make-list 40 "flour") " ")))
+      (todo-write-test-observe "a" "INTENT" "Bake a cake.\nUse a mango.")
+      (todo-write-test-observe "a" "MESSAGE" (concat "First.\n" long " and a mango too."))
+      (todo-write-test-observe "a" "INTENT" "Another mango"))
+    (save-window-excursion
+      (unwind-protect
+          (with-current-buffer (todo-write-search "mango")
+            (pcase-dolist (`(,text ,line) '(("Use a mango" " \\{14\\}Use a mango\\.$")
+                                            ("and a mango too" " \\{14\\}.*flour")
+                                            ("Another mango" " [▸▾] “Another mango”")))
+              (goto-char (point-min))
+              (search-forward text)
+              (save-window-excursion
+                (todo-write-search-goto)
+                (should (derived-mode-p 'todo-write-view-mode))
+                (should (looking-at-p line)))))
+        (dolist (name (list "*todo-write-search*" todo-write-view-buffer-name))
+          (when (get-buffer name) (kill-buffer name)))))))
+
 (ert-deftest todo-write-search-shows-the-revision-that-removed-a-task ()
   (todo-write-with-store
     (todo-write "parser" (todo-write-test-todos "Plough" "Sow"))
