@@ -166,7 +166,8 @@ That is to a buffer of this Emacs, or to a pane of tmux."
                          (and machine (concat "; it is on " (todo-write-text-line machine)))
                          (and pid (format "; process %d" pid))
                          (and pane (format ", tmux pane %s" (todo-write-text-line pane)))
-                         (and folder (concat " in " folder))))))))
+                         (and folder
+                              (concat (if (or pid machine) " in " "; its folder is ") folder))))))))
 
 (defun todo-write-attention-agent-of (thread)
   "Return the agent of THREAD, a plist, also if that is not in memory."

@@ -206,7 +206,9 @@ Else show its tmux pane, or say where the agent runs."
 That is its models, tokens, how full its context is, and what its program
 says that it cost."
   (interactive nil todo-write-view-mode todo-write-list-mode)
-  (let* ((thread (or (todo-write-here-thread-here) (user-error "There is no plan here yet")))
+  (let* ((thread (or (todo-write-here-thread-here)
+                     (user-error (if (derived-mode-p 'todo-write-list-mode) "No agent here"
+                                   "There is no plan here yet"))))
          (summary (todo-write-summary thread))
          (work (todo-write-work thread))
          (parts (delq nil (list (and (plist-get work :models)

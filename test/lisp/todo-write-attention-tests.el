@@ -485,6 +485,9 @@ transitions, (KEY . STATE), newest first."
     (todo-write-begin "a" :project "/srv/login/")
     (todo-write-test-write "a" "One")
     (todo-write-set-activity "a" 'waiting)
+    (should (equal (car (todo-write-attention-tests--messages
+                         (todo-write-attention-visit-agent-of "a")))
+                   "login has no buffer in this Emacs; its folder is /srv/login/"))
     (cl-letf (((symbol-function 'todo-write-agents-pid) (lambda (_) 4194303))
               ((symbol-function 'todo-write-terminal-tmux-pane) (lambda (_) "main:1.0")))
       (should (equal (car (todo-write-attention-tests--messages (todo-write-next-waiting)))
