@@ -69,7 +69,7 @@ A title is plain text; where two are alike, the key or a number follows."
 
 (defun todo-write-list-read--affix (agents)
   "Return AGENTS, an alist of (TITLE . AGENT), with annotations in columns.
-The value is as for `affixation-function'."
+The value is as for `affixation-function'.  A narrow frame cuts them."
   (let* ((rows (mapcar (lambda (agent) (todo-write-list-read--cells (cdr agent))) agents))
          (title (apply #'max 0 (mapcar (lambda (agent) (todo-write-text-width (car agent)))
                                        agents)))
@@ -81,14 +81,16 @@ The value is as for `affixation-function'."
        (list (car agent) ""
              (propertize
               (concat (make-string (- (+ 2 title) (todo-write-text-width (car agent))) ?\s)
-                      (string-trim-right
-                       (mapconcat #'identity
-                                  (cl-mapcar (lambda (cell width)
-                                               (concat cell (make-string
-                                                             (- width (todo-write-text-width cell))
-                                                             ?\s)))
-                                             row widths)
-                                  "  ")))
+                      (todo-write-text-truncate
+                       (string-trim-right
+                        (mapconcat #'identity
+                                   (cl-mapcar (lambda (cell width)
+                                                (concat cell (make-string
+                                                              (- width (todo-write-text-width cell))
+                                                              ?\s)))
+                                              row widths)
+                                   "  "))
+                       (max 10 (- (frame-width) title 4))))
               'face 'completions-annotations)))
      agents rows)))
 

@@ -507,6 +507,10 @@ That is in milliseconds since the epoch."
                                  (string-width (concat title (substring suffix 0
                                                                         (string-search "1/2" suffix)))))
                                rows))))
+      (cl-letf (((symbol-function 'frame-width) (lambda (&rest _) 44)))
+        (pcase-dolist (`(,title ,_ ,suffix)
+                       (funcall (completion-metadata-get metadata 'affixation-function) titles))
+          (should (< (string-width (concat title suffix)) 44))))
       (cl-letf (((symbol-function 'yes-or-no-p) #'always))
         (todo-write-list-forget-plan (seq-find (lambda (title) (string-prefix-p "Login" title))
                                                titles)))
