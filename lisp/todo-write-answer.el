@@ -146,15 +146,20 @@ confirms what would be allowed always: no other one answers then."
 
 (defun todo-write-answer--keep-draft ()
   "Keep what the user wrote for the request in this buffer until it is shown again."
-  (when (and todo-write-answer--request (not todo-write-answer--answered))
-    (puthash todo-write-answer--request
-             (list todo-write-answer-comments todo-write-answer--edited todo-write-answer--answers)
-             todo-write-answer--drafts)))
+  (when (and (todo-write-request-open-p todo-write-answer--request)
+             (seq-some #'identity (todo-write-answer--draft)))
+    (puthash todo-write-answer--request (todo-write-answer--draft) todo-write-answer--drafts)))
+
+(defun todo-write-answer--draft ()
+  "Return what the user wrote in this buffer, as in `todo-write-answer--drafts'."
+  (list todo-write-answer-comments todo-write-answer--edited todo-write-answer--answers))
 
 (defun todo-write-answer--killed ()
   "Stop what runs only while this buffer exists."
   (todo-write-answer--keep-draft)
-  (remove-hook 'todo-write-events-functions #'todo-write-answer--on-event)
+  ;; What was written for a request is copied when that is closed.
+  (when (= 0 (hash-table-count todo-write-answer--drafts))
+    (remove-hook 'todo-write-events-functions #'todo-write-answer--on-event))
   (todo-write-answer-keys-end))
 
 (defun todo-write-answer--show (request)
@@ -170,6 +175,7 @@ confirms what would be allowed always: no other one answers then."
     (with-current-buffer buffer
       (unless (derived-mode-p 'todo-write-answer-mode)
         (todo-write-answer-mode))
+      (remhash request todo-write-answer--drafts)
       (setq todo-write-answer--request request
             todo-write-answer--detail text
             todo-write-answer--answered nil
@@ -439,15 +445,19 @@ Both texts are shown whole."
 (defun todo-write-answer--message (text)
   "Return the message of a no: the user's comments, TEXT and edits, or nil if none.
 TEXT may be nil."
-  (let ((comments (mapcar (pcase-lambda (`(,quote . ,comment))
-                            (concat (replace-regexp-in-string "^" "> " quote) "\n" comment))
-                          (reverse todo-write-answer-comments))))
-    (when (or comments text todo-write-answer--edited)
-      (string-join
-       (append comments (and text (list text))
-               (and todo-write-answer--edited
-                    (list (concat "The plan as the user edited it:\n" todo-write-answer--edited))))
-       "\n\n"))))
+  (todo-write-answer--words todo-write-answer-comments todo-write-answer--edited
+                            (and text (list text))))
+
+(defun todo-write-answer--words (comments edited texts)
+  "Return COMMENTS, TEXTS and the EDITED plan as one text, or nil if there is none."
+  (when (or comments edited texts)
+    (string-join
+     (append (mapcar (pcase-lambda (`(,quote . ,comment))
+                       (concat (replace-regexp-in-string "^" "> " quote) "\n" comment))
+                     (reverse comments))
+             texts
+             (and edited (list (concat "The plan as the user edited it:\n" edited))))
+     "\n\n")))
 
 (defun todo-write-answer--take (kind)
   "Return the option of KIND, or signal a `user-error' if it has no such option."
@@ -641,13 +651,24 @@ that has waited longest.  After an answer, the next request is shown."
   "Show what follows when the request ID of THREAD was closed.
 WHAT is as in `todo-write-events-functions'."
   (when (eq what 'request)
+    (maphash (lambda (request draft)
+               (unless (todo-write-request-open-p request)
+                 (remhash request todo-write-answer--drafts)
+                 (run-at-time 0 nil #'todo-write-answer--save-draft draft)))
+             todo-write-answer--drafts)
     (when-let* ((buffer (get-buffer todo-write-answer-buffer))
                 (request (buffer-local-value 'todo-write-answer--request buffer))
                 ((equal id (plist-get request :id)))
                 ((equal thread (plist-get request :thread)))
                 ((not (todo-write-request-open-p request))))
+      (with-current-buffer buffer
+        (unless todo-write-answer--answered
+          (run-at-time 0 nil #'todo-write-answer--save-draft (todo-write-answer--draft))))
       ;; Return from the answer first: the next question may be asked by then.
-      (run-at-time 0 nil #'todo-write-answer--follow request))))
+      (run-at-time 0 nil #'todo-write-answer--follow request))
+    (unless (or (get-buffer todo-write-answer-buffer)
+                (< 0 (hash-table-count todo-write-answer--drafts)))
+      (remove-hook 'todo-write-events-functions #'todo-write-answer--on-event))))
 
 (defun todo-write-answer--follow (request)
   "Show the request after REQUEST, which was closed, or nothing.
@@ -661,18 +682,19 @@ than anyone can leave them."
                      (car (todo-write-requests)))))
       ;; A timer calls this, in which a quit would wait.
       (unless (and next (with-local-quit (todo-write-answer--show next) t))
-        (todo-write-answer--save-draft buffer)
         (quit-windows-on buffer t)
         (when (buffer-live-p buffer)
           (kill-buffer buffer))))))
 
-(defun todo-write-answer--save-draft (buffer)
-  "Copy what the user wrote in BUFFER for a request that was closed elsewhere."
-  (with-current-buffer buffer
-    (unless todo-write-answer--answered
-      (when-let* ((text (todo-write-answer--message nil)))
-        (kill-new text)
-        (message "This is no longer asked; what you wrote for it is in the kill ring")))))
+(defun todo-write-answer--save-draft (draft)
+  "Copy DRAFT, as in `todo-write-answer--drafts', of a request that was closed."
+  (when-let* ((text (todo-write-answer--words
+                     (nth 0 draft) (nth 1 draft)
+                     (mapcar (pcase-lambda (`(,question . ,answer))
+                               (concat question "\n" (string-join (ensure-list answer) ", ")))
+                             (reverse (nth 2 draft))))))
+    (kill-new text)
+    (message "This is no longer asked; what you wrote for it is in the kill ring")))
 
 (provide 'todo-write-answer)
 ;;; todo-write-answer.el ends here

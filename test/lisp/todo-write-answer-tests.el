@@ -543,6 +543,34 @@
      (todo-write-test-wait (lambda () (not (get-buffer todo-write-answer-buffer))))
      (should (equal (current-kill 0) "> 1. Rake\nBoth at once")))))
 
+(ert-deftest todo-write-answer-what-was-written-for-a-request-that-is-not-shown-is-copied ()
+  (dolist (leave '(another kill))
+    (todo-write-answer-tests--with-plan
+     (let ((id (plist-get todo-write-answer--request :id)) kill-ring)
+       (todo-write-answer-tests--comment "1. Rake" "Both at once")
+       (todo-write-request "b" :id "other" :kind 'permission :title "ls"
+                           :options '((:label "Yes" :value t :kind allow)) :answer #'ignore)
+       (if (eq leave 'kill) (kill-buffer) (todo-write-answer "b"))
+       (todo-write-withdraw "a" id)
+       (todo-write-test-wait (lambda () kill-ring))
+       (should (equal (current-kill 0) "> 1. Rake\nBoth at once"))
+       (should (= 1 (length kill-ring)))
+       (todo-write-withdraw "b" "other")
+       (todo-write-test-wait (lambda () (not (get-buffer todo-write-answer-buffer))))
+       (should-not (memq #'todo-write-answer--on-event todo-write-events-functions))))))
+
+(ert-deftest todo-write-answer-answers-to-questions-that-are-withdrawn-are-copied ()
+  (todo-write-answer-tests--drawn
+      (list :kind 'question
+            :questions '((:question "Which?" :options ((:label "Rake")))
+                         (:question "When?" :options ((:label "Now"))))
+            :answer #'ignore)
+    (let (kill-ring)
+      (todo-write-answer--answer (todo-write-answer--question) "the long one")
+      (todo-write-withdraw "a" (plist-get todo-write-answer--request :id))
+      (todo-write-test-wait (lambda () kill-ring))
+      (should (equal (current-kill 0) "Which?\nthe long one")))))
+
 (ert-deftest todo-write-answer-an-edited-plan-is-copied-when-another-is-edited ()
   (todo-write-answer-tests--with-plan
    (todo-write-answer-edit)
