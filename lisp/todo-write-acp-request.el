@@ -50,8 +50,9 @@ It has the kind, the format and the detail, as for `todo-write-request'."
          (content (todo-write-request-first (todo-write-json-get call "content") 'fields))
          (diffs (seq-filter (lambda (part) (equal "diff" (todo-write-json-get part "type")))
                             content))
-         (format (cond ((stringp (cdr (assoc "plan" fields))) 'markdown)
-                       (diffs 'diff)
+         ;; Diffs show all else, too; a plan may come with the input of any tool.
+         (format (cond (diffs 'diff)
+                       ((stringp (cdr (assoc "plan" fields))) 'markdown)
                        ((stringp (cdr (assoc "command" fields))) 'shell)
                        (t 'text))))
     `( ,@(todo-write-request-excess (max (length fields) (length content)) 'fields)

@@ -88,6 +88,14 @@ What the agent's tool itself answered comes in an update of its own."
                         collect (cons name value))))
     (append found (seq-remove (lambda (field) (assoc (car field) found)) call))))
 
+(defun todo-write-acp-work-asked (calls params)
+  "Return the tool call that PARAMS of a permission request are about.
+The agent need not repeat what it has told of the call; CALLS is as in
+`todo-write-acp-work-update'."
+  (let* ((call (todo-write-json-get params "toolCall"))
+         (known (gethash (todo-write-json-get call "toolCallId") calls)))
+    (if (consp known) (todo-write-acp-work--merge known call) call)))
+
 (defun todo-write-acp-work--field (call name &rest names)
   "Return the value at the path NAME, NAMES of CALL."
   (apply #'todo-write-json-get (cdr (assoc name call)) names))

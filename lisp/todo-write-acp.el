@@ -514,7 +514,7 @@ Requests for other things than a permission or a form are ignored."
 (defun todo-write-acp--ask (client link thread id params)
   "Make a request of THREAD from PARAMS of the permission request ID.
 LINK is that of CLIENT."
-  (let* ((call (todo-write-json-get params "toolCall"))
+  (let* ((call (todo-write-acp-work-asked (todo-write-acp--work link thread) params))
          (title (todo-write-json-filled call "title"))
          (buffer (todo-write-acp--link-buffer link))
          (about (todo-write-acp-request-permission call))

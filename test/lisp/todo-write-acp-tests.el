@@ -616,6 +616,9 @@ SENT is bound to the responses so far, newest first."
   (pcase-dolist (`(,call ,kind ,format ,detail)
                  '((((rawInput (command . "npm test"))) permission shell "npm test")
                    (((rawInput (plan . "# Plan"))) plan markdown "# Plan")
+                   (((rawInput (plan . "# Plan"))
+                     (content . [((type . "diff") (path . "/a") (newText . "y\n"))]))
+                    permission diff "--- /a\n+++ /a\n@@ -0,0 +1 @@\n+y\nplan: # Plan")
                    (((content . [((type . "diff") (path . "/a") (oldText . "1\nx\n3\n")
                                   (newText . "1\ny\n3\n"))]))
                     permission diff "--- /a\n+++ /a\n@@ -1,3 +1,3 @@\n 1\n-x\n+y\n 3")
@@ -658,6 +661,24 @@ SENT is bound to the responses so far, newest first."
         (should (equal '(allow always deny)
                        (mapcar (lambda (option) (plist-get option :kind))
                                (plist-get request :options))))))))
+
+(ert-deftest todo-write-acp-a-permission-is-shown-with-what-was-told-of-its-call-before ()
+  ;; The protocol lets the agent leave out what has not changed.
+  (todo-write-acp-tests--with-client client
+    (todo-write-acp-connect client nil "s")
+    (acp-send-request :client client
+                      :request '((:method . "session/prompt") (:params (sessionId . "s"))))
+    (dolist (handler (alist-get 'notification todo-write-acp-tests--handlers))
+      (funcall handler '((method . "session/update")
+                         (params (sessionId . "s")
+                                 (update (sessionUpdate . "tool_call") (toolCallId . "c1")
+                                         (status . "pending") (title . "Run")
+                                         (rawInput (command . "rm -r /srv")))))))
+    (todo-write-acp-tests--ask '(toolCallId . "c1"))
+    (let ((request (car (todo-write-requests "acp:s"))))
+      (should (equal '("Run it" shell "rm -r /srv")
+                     (list (plist-get request :title) (plist-get request :format)
+                           (todo-write-request-detail request)))))))
 
 (ert-deftest todo-write-acp-a-call-of-too-many-parts-is-for-its-own-dialog ()
   (pcase-dolist (`(,count . ,answerable) '((200 . t) (201 . nil)))
