@@ -133,6 +133,31 @@
     (should-not (seq-find (lambda (line) (equal "post" (plist-get line :asked)))
                           (todo-write-opencode-e2e--lines host)))))
 
+(ert-deftest todo-write-opencode-e2e-a-question-that-waits-keeps-what-it-is-about ()
+  (todo-write-opencode-e2e--with host
+    (cl-flet ((before (id) (todo-write-opencode-e2e--send
+                            host :hook "tool.execute.before"
+                            :arguments (vector (list :tool "bash" :sessionID "ses_1" :callID id)
+                                               (list :args (list :command (concat "run " id)))))))
+      (dotimes (n 9)
+        (before (format "call_%d" n))
+        (todo-write-opencode-e2e--event host "permission.asked" :id (format "per_%d" n)
+                                        :sessionID "ses_1" :permission "bash" :patterns ["ls"]
+                                        :tool (list :callID (format "call_%d" n))))
+      (todo-write-test-wait (lambda () (= 8 (length (todo-write-requests)))))
+      ;; More than the plugin keeps.
+      (dotimes (n 70) (before (format "other_%d" n)))
+      (before "last")
+      (todo-write-test-wait
+       (lambda () (<= 80 (seq-count (lambda (line)
+                                      (equal "tool.execute.before" (plist-get line :hook)))
+                                    (todo-write-opencode-e2e--lines host))))))
+    (todo-write-opencode-e2e--event host "permission.replied" :sessionID "ses_1"
+                                    :requestID "per_0" :reply "once")
+    (todo-write-test-wait
+     (lambda () (member "bash: run call_8" (mapcar (lambda (request) (plist-get request :title))
+                                                   (todo-write-requests)))))))
+
 (ert-deftest todo-write-opencode-e2e-a-subagent-asks-in-the-plan-of-its-session ()
   (todo-write-opencode-e2e--with host
     (todo-write-opencode-e2e--event host "session.created" :sessionID "ses_2"

@@ -389,7 +389,9 @@ class Reporter {
   #asked(session, type, properties) {
     const { id } = properties;
     if (typeof id !== "string" || this.#questions.has(id) || this.#questions.size >= QUESTIONS) return;
-    this.#questions.set(id, { session, type, asked: properties, number: 0, isSent: false, isOver: false });
+    // Other calls may come before Emacs can show it.
+    const call = this.#inputs.get(properties.tool?.callID);
+    this.#questions.set(id, { session, type, asked: properties, call, number: 0, isSent: false, isOver: false });
     session.open++;
     // The main session is the one that the user sees.
     this.#report(session, "waiting", type === "question.asked" ? "a question" : `permission: ${properties.permission}`);
@@ -406,8 +408,7 @@ class Reporter {
 
   // Returns whether it could be sent.
   #ask(question) {
-    const { session, type, asked } = question;
-    const call = this.#inputs.get(asked.tool?.callID);
+    const { session, type, asked, call } = question;
     const fields = { role: "permission", ...this.#names(session) };
     const agent = fields.subagent ? { agent_id: fields.subagent, agent_type: fields.task ?? "" } : {};
     const name = { hook_event_name: type, ...agent };
