@@ -11,6 +11,7 @@ use super::search::begun;
 use super::watch::Watches;
 use super::workers::Shared;
 use super::{Message, Piece, SessionId};
+use crate::agents::claude::process_files::Process;
 use crate::agents::describe::describe;
 use crate::agents::follower::{Appended, Follower};
 use crate::agents::tail::TailChange;
@@ -110,7 +111,8 @@ impl SessionTask {
         if self.is_of_codex() && silence > SILENCE && !std::mem::replace(&mut self.is_silent, true) {
             shared.send(root, self.id, Message::Silent(self.id), false);
         }
-        let is_checked = is_checked | !std::mem::replace(&mut self.is_caught_up, true);
+        let is_late = has_grown && self.is_caught_up && self.has_ended(shared, root);
+        let is_checked = is_checked | is_late | !std::mem::replace(&mut self.is_caught_up, true);
         if is_checked {
             self.catch_up(shared, root);
         }
@@ -213,11 +215,33 @@ impl SessionTask {
         }
     }
 
+    /// Whether the process that wrote the last lines, which has a file while it lives, has ended, as far as is
+    /// known.
+    fn has_ended(&self, shared: &Shared, root: &std::path::Path) -> bool {
+        let state = shared.lock();
+        let session = state.sessions.get(&self.id).and_then(|one| one.session.as_deref());
+        let stem = self.path.file_stem().and_then(|stem| stem.to_str());
+        let is_it = |process: &Process| {
+            process.session.is_some() && {
+                let of = process.session.as_deref();
+                of == session || of == stem
+            }
+        };
+        let lives = state.live.get(root).is_none_or(|live| live.iter().any(is_it));
+        drop(state);
+        !lives && self.has_processes()
+    }
+
+    /// Whether a process of the session has a file while it lives.
+    fn has_processes(&self) -> bool {
+        let folder = self.path.ancestors().nth(3).map(|home| home.join("sessions"));
+        folder.is_some_and(|folder| folder.is_dir())
+            && describe(&self.path).is_some_and(|head| head.has_processes)
+    }
+
     /// Has the processes of the home read, after which the session is ready.
     fn catch_up(&self, shared: &Shared, root: &std::path::Path) {
-        let is_told = describe(&self.path).is_some_and(|head| head.has_processes);
-        let folder = self.path.ancestors().nth(3).map(|home| home.join("sessions"));
-        let has_processes = is_told && folder.is_some_and(|folder| folder.is_dir());
+        let has_processes = self.has_processes();
         let mut state = shared.lock();
         state.sessions.entry(self.id).and_modify(|one| one.has_processes = has_processes);
         if state.roots.has(root, &Key::Processes) {

@@ -202,7 +202,10 @@ impl Module {
         }
         let mut changes: Vec<Changed> = self.report_process(id).into_iter().collect();
         let is_silent = session.machine.as_ref().is_some_and(|name| self.followed.silent.contains(name));
-        if is_first && !is_silent && self.followed.process_of(&session).is_none() {
+        // The last lines may have been read after the process had ended.
+        let lines = self.reports.last(&session.key, Source::Transcript);
+        let is_open = is_first || lines.is_some_and(Report::is_of_turn);
+        if is_open && !is_silent && self.followed.process_of(&session).is_none() {
             changes.extend(self.report_trace(&session, has_processes));
         }
         self.followed.followups.entry(id).or_default().is_ready = true;
