@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::bound::HOMES;
 use super::door::{self, ConnectionId};
 use super::{Message, Piece};
-use crate::protocol::{self, Call, Role};
+use crate::protocol::{self, Role};
 
 /// Maximum number of plans that a machine writes.
 const PLANS: usize = 5_000;
@@ -20,14 +20,31 @@ const PROCESSES: usize = 500;
 /// What a machine has said so far.
 #[derive(Debug, Default)]
 pub(super) struct Limits {
-    /// The calls of the programs that are connected to its socket and have no answer.
-    programs: BTreeMap<ConnectionId, Vec<(u64, Role)>>,
+    /// The programs that are connected to its socket.
+    programs: BTreeMap<ConnectionId, Program>,
     door: Option<door::State>,
     /// The keys of its threads that it wrote to.
     plans: HashSet<String>,
     problems: usize,
     /// The number of live processes in each home.
     homes: BTreeMap<std::path::PathBuf, usize>,
+}
+
+/// A program that is connected to the socket there.
+#[derive(Debug)]
+struct Program {
+    client: Option<String>,
+    started: Option<u64>,
+    /// Its calls that have no answer.
+    calls: Vec<(u64, Role)>,
+}
+
+impl Program {
+    /// A name of the thread of a session, or of the program's own.
+    fn thread(&self, session: Option<&str>, subagent: Option<&str>) -> String {
+        let own = session.map_or_else(|| format!("{:?}", self.started), str::to_owned);
+        format!("{}:{own}/{}", self.client.as_deref().unwrap_or_default(), subagent.unwrap_or_default())
+    }
 }
 
 impl Limits {
@@ -65,8 +82,8 @@ impl Limits {
 
     /// Notes that a call at the machine's socket was answered.
     pub(super) fn answered(&mut self, id: ConnectionId, call: u64) {
-        if let Some(calls) = self.programs.get_mut(&id) {
-            calls.retain(|(open, _)| *open != call);
+        if let Some(program) = self.programs.get_mut(&id) {
+            program.calls.retain(|(open, _)| *open != call);
         }
     }
 
@@ -107,41 +124,47 @@ impl Limits {
     }
 
     fn count_said(&mut self, id: ConnectionId, message: &protocol::Message) -> Result<bool, String> {
-        if let protocol::Message::Hello(_) = message {
+        if let protocol::Message::Hello(hello) = message {
+            // The calls of one that greets again stay open.
+            if self.programs.contains_key(&id) {
+                return Ok(false);
+            }
             if self.programs.len() >= door::CONNECTIONS {
                 return Err(format!("more than {} programs are connected there", door::CONNECTIONS));
             }
-            return Ok(self.programs.insert(id, Vec::new()).is_none());
+            let (client, started) = (hello.client.clone(), hello.started);
+            self.programs.insert(id, Program { client, started, calls: Vec::new() });
+            return Ok(true);
         }
-        let questions =
-            self.programs.values().flatten().filter(|(_, role)| *role == Role::Permission).count();
+        let calls = self.programs.values().flat_map(|program| &program.calls);
+        let questions = calls.filter(|(_, role)| *role == Role::Permission).count();
         // One that this Emacs closed may have said something before.
-        let Some(calls) = self.programs.get_mut(&id) else { return Ok(false) };
+        let Some(program) = self.programs.get_mut(&id) else { return Ok(false) };
         match message {
             protocol::Message::Call(call) => {
                 let role = call.role.unwrap_or(Role::Unknown);
                 let is_question = role == Role::Permission;
-                let open =
-                    calls.iter().filter(|(_, open)| (*open == Role::Permission) == is_question).count();
-                let is_too_much = open >= if is_question { door::QUESTIONS_OF_ONE } else { 1 }
+                let same =
+                    program.calls.iter().filter(|(_, open)| (*open == Role::Permission) == is_question);
+                let is_too_much = same.count() >= if is_question { door::QUESTIONS_OF_ONE } else { 1 }
                     || (is_question && questions >= door::QUESTIONS)
                     || call.arguments.as_ref().is_some_and(|text| text.get().len() > protocol::LARGEST);
                 if is_too_much {
                     return Err("it sends calls that its socket would not take".to_owned());
                 }
-                calls.push((call.call, role));
-                self.count_call(call)?;
+                program.calls.push((call.call, role));
+                if call.session.is_some() || matches!(role, Role::Tool | Role::Plan | Role::Unknown) {
+                    let thread = program.thread(call.session.as_deref(), call.subagent.as_deref());
+                    self.count_plan(thread)?;
+                }
             }
-            protocol::Message::Cancel(cancel) => calls.retain(|(open, _)| *open != cancel.call),
+            protocol::Message::Activity(told) => {
+                let thread = program.thread(Some(&told.session), told.subagent.as_deref());
+                self.count_plan(thread)?;
+            }
+            protocol::Message::Cancel(cancel) => program.calls.retain(|(open, _)| *open != cancel.call),
             _ => {}
         }
         Ok(true)
-    }
-
-    fn count_call(&mut self, call: &Call) -> Result<(), String> {
-        let Some(session) = &call.session else { return Ok(()) };
-        let subagent = call.subagent.as_deref().unwrap_or_default();
-        // Threads of calls and of transcripts are the same, but for the agent's name.
-        self.count_plan(format!("{session}/{subagent}"))
     }
 }

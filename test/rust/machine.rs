@@ -585,6 +585,22 @@ fn a_machine_that_passes_a_bound_is_disconnected_with_the_reason() {
     let broken = json!({"Hub": {"Broken": "/"}});
     let cancel = |number: u64| said(1, &json!({"type": "cancel", "call": number}));
     let plans = (0..5_001).flat_map(|number| [call(1, number, "tool", ""), cancel(number)]);
+    let works = (0..5_001).map(|number| {
+        said(1, &json!({"type": "activity", "session": number.to_string(), "activity": "working"}))
+    });
+    let hello_of = |id: u64, client: String| {
+        said(
+            id,
+            &json!({"type": "hello", "protocol": PROTOCOL, "roles": ["tool"], "id": "x", "client": client}),
+        )
+    };
+    let call_of = |id: u64, session: Option<&str>| {
+        said(id, &json!({"type": "call", "call": 1, "role": "tool", "session": session, "arguments": ""}))
+    };
+    let closed = |id: u64| json!({"Hub": {"Door": {"Closed": id}}});
+    let clients = |session: Option<&'static str>| {
+        (1..=5_001).flat_map(move |id| [hello_of(id, id.to_string()), call_of(id, session), closed(id)])
+    };
     let large = "x".repeat(1 << 20);
     let cases: Vec<(Vec<Value>, &str)> = vec![
         (vec![json!({"Welcome": {"version": "6", "note": null}})], "it began twice"),
@@ -595,9 +611,14 @@ fn a_machine_that_passes_a_bound_is_disconnected_with_the_reason() {
             "would not take",
         ),
         (programs().chain(questions(21)).collect(), "would not take"),
+        // A second greeting leaves the first one's calls open.
+        (vec![hello(1), call(1, 1, "tool", ""), hello(1), call(1, 2, "tool", "")], "would not take"),
         (vec![hello(1), call(1, 1, "tool", &large)], "would not take"),
         (vec![broken; 501], "more than 500 problems"),
         ([hello(1)].into_iter().chain(plans).collect(), "more than 5000 plans"),
+        ([hello(1)].into_iter().chain(works).collect(), "more than 5000 plans"),
+        (clients(None).collect(), "more than 5000 plans"),
+        (clients(Some("s")).collect(), "more than 5000 plans"),
     ];
     let (there, mut here) = (There::new("build"), Here::new());
     for (reports, words) in cases {
