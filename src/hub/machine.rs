@@ -194,6 +194,17 @@ impl Shared {
         let (waker, wakes) = waker()?;
         let outbox = Arc::new(Outbox { bytes: Mutex::default(), waker, is_over: AtomicBool::new(false) });
         let name = to.machine.name.clone();
+        let talk = Talk {
+            shared: Arc::clone(self),
+            name: name.as_str().into(),
+            outbox: Arc::clone(&outbox),
+            wakes,
+            silence: to.silence,
+            is_welcomed: false,
+        };
+        let (command, environment) = (to.command, to.environment);
+        let run = move || talk.run(&command, environment);
+        thread::Builder::new().name("todo-write-machine".into()).spawn(run)?;
         let settings = Arc::clone(&state.settings);
         let connected = state.connections.entry(name.clone()).or_insert_with(|| Connected {
             machine: to.machine.clone(),
@@ -219,18 +230,10 @@ impl Shared {
             (session.is_first, session.is_history) = (true, true);
             outbox.add(&Command::Follow(*id, session.path.clone()));
         }
-        connected.outbox = Some(Arc::clone(&outbox));
-        let talk = Talk {
-            shared: Arc::clone(self),
-            name: name.into(),
-            outbox,
-            wakes,
-            silence: to.silence,
-            is_welcomed: false,
-        };
-        let (command, environment) = (to.command, to.environment);
-        let run = move || talk.run(&command, environment);
-        thread::Builder::new().name("todo-write-machine".into()).spawn(run)?;
+        // Another connection by this name is given up: its machine has another prefix.
+        if let Some(other) = connected.outbox.replace(outbox) {
+            other.close();
+        }
         Ok(())
     }
 }

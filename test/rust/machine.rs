@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, test_kill_process};
 use serde_json::{Value, json};
 use todo_write::agents::follower::Follower;
 use todo_write::agents::recorder::{Machine, Recorder};
@@ -316,6 +317,23 @@ fn another_protocol_and_a_refusal_are_said_in_a_sentence() {
     to.name = "a stranger".into();
     here.hub.connect(to).unwrap();
     assert_eq!(here.lost("build").0, "it serves another Emacs");
+}
+
+#[test]
+fn a_machine_that_is_reached_in_another_way_has_no_process_of_the_first_one() {
+    let (there, mut here) = (There::new("build"), Here::new());
+    let file = there.home.path().join("pid");
+    here.connect(&there, &format!("echo $$ >{}", file.display()));
+    let first = fs::read_to_string(file).unwrap().trim().parse().ok().and_then(Pid::from_raw).unwrap();
+    let mut to = there.connection("");
+    to.machine.prefix = "/ssh:me@build:".into();
+    here.hub.connect(to).unwrap();
+    here.connected("build");
+    let end = Instant::now() + Duration::from_secs(20);
+    while test_kill_process(first).is_ok() {
+        assert!(Instant::now() < end, "it still runs");
+        sleep(Duration::from_millis(10));
+    }
 }
 
 #[test]
