@@ -54,6 +54,9 @@ const SCRIPT: &str = "exec";
 /// The newest responses whose tokens may still be corrected.
 const OPEN_RESPONSES: usize = 256;
 
+/// Maximum number of models that are named.
+const MOST_MODELS: usize = 100;
+
 /// The changes of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -159,7 +162,7 @@ pub struct Work {
     pub tokens: Tokens,
     /// The number of responses whose output is a lower bound.
     pub lower_bounds: u64,
-    /// The models in order of their first response.
+    /// The first models in order of their first response.
     pub models: Vec<String>,
     /// The largest number of other items that were in progress, too, and have the same work.
     pub sharers: u64,
@@ -441,7 +444,8 @@ impl Work {
     fn add_tokens(&mut self, usage: &Usage) {
         self.tokens = self.tokens.combine(usage.tokens, u64::saturating_add);
         self.lower_bounds += u64::from(usage.at_least);
-        if let Some(model) = usage.model.as_ref().filter(|model| !self.models.contains(model)) {
+        let is_new = |model: &&String| self.models.len() < MOST_MODELS && !self.models.contains(model);
+        if let Some(model) = usage.model.as_ref().filter(is_new) {
             self.models.push(model.clone());
         }
     }

@@ -234,7 +234,7 @@ impl Reader<'_> {
             Next::Target => return self.found.push(Name { text: word, is_written: true }),
             Next::Argument => {}
         }
-        let Some(program) = self.program.clone() else {
+        let Some(program) = &self.program else {
             // A variable may be set before the program.
             if word.split_once('=').is_none_or(|(name, _)| name.contains(['/', '.'])) {
                 self.program = Some(word.rsplit('/').next().unwrap_or_default().to_owned());
@@ -245,12 +245,13 @@ impl Reader<'_> {
         let is_first = !is_option && !self.has_argument;
         self.has_argument |= is_first;
         let is_message = MESSAGES.contains(&self.previous.as_str())
-            || program == "gh" && matches!(self.previous.as_str(), "-t" | "-b")
+            || *program == "gh" && matches!(self.previous.as_str(), "-t" | "-b")
             || word.split_once('=').is_some_and(|(option, _)| MESSAGES.contains(&option));
         let is_pattern = is_first && PATTERN_FIRST.contains(&program.as_str());
         let is_command = SHELLS.contains(&program.as_str()) || takes_command(&self.previous);
+        let is_printer = PRINTERS.contains(&program.as_str());
         self.previous.clone_from(&word);
-        if !(is_message || is_pattern || PRINTERS.contains(&program.as_str())) {
+        if !(is_message || is_pattern || is_printer) {
             self.add(depth, word, is_command);
         }
     }

@@ -1,8 +1,12 @@
 //! Globs of files and folders.
 //!
-//! `*` and `?` match no slash, and `?` matches one byte. `**` matches any number of folders. `[ab]` and `{a,b}` are alternatives.
+//! `*` and `?` match no slash, and `?` matches one byte. `**` matches any number of folders. `[ab]` and `{a,b}`
+//! are alternatives.
 
 use fast_glob::glob_match;
+
+/// Number of bytes of the longest names that systems take.
+const LONGEST: usize = 4096;
 
 /// Whether a glob matches a file or a folder above it: one without a slash any part of the name, another
 /// one the name from its beginning. `!` at the beginning, which would match all others, matches nothing.
@@ -20,12 +24,18 @@ pub fn matches(glob: &str, path: &str) -> bool {
         return path.split('/').any(|part| glob_match(glob, part));
     }
     let ends = memchr::memchr_iter(b'/', path.as_bytes()).chain([path.len()]);
-    ends.filter(|end| *end > 0).any(|end| glob_match(glob, &path[..end]))
+    ends.filter(|end| *end > 0).take_while(|end| *end <= LONGEST).any(|end| glob_match(glob, &path[..end]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// It would take hours if its time grew with the square of its length.
+    #[test]
+    fn a_glob_is_compared_with_a_long_name_in_time() {
+        assert!(!matches("/**/secret", &"/a".repeat(500_000)));
+    }
 
     #[test]
     fn globs_match_files_folders_and_what_is_below_them() {

@@ -97,4 +97,6 @@ fn the_names_in_a_long_command_are_found_in_time() {
     for part in ["<<E\n", "$(", "\"$(", "${", "'", "a=b ", "`", "#", "(", "\\", "bash -c 'a b' ", "{a,"] {
         assert!(names(&part.repeat(100_000), true).len() <= part.len() * 100_000, "{part}");
     }
+    let long = "p".repeat(1_000_000) + &" a".repeat(500_000);
+    assert_eq!(names(&long, false).len(), 500_001);
 }

@@ -432,3 +432,14 @@ proptest! {
         prop_assert_eq!(without_endings(after), whole);
     }
 }
+
+#[test]
+fn the_models_that_work_names_are_bounded() {
+    let mut thread = Thread::new(KEY, Map::new(), 10);
+    for number in 0..1_000 {
+        let usage = json!({"output": 1, "model": format!("model {number}")});
+        thread.observe(Payload::new(Type::Usage, usage), Details::default(), NOW);
+    }
+    let work = thread.work(Part::Whole).unwrap();
+    assert_eq!((work.models.len(), work.responses), (100, 1_000));
+}
