@@ -170,7 +170,7 @@ impl Report {
         matches!(self.what, What::Working | What::Waiting | What::Dialog { rested: None } | What::Suspended)
     }
 
-    fn is_same(&self, other: &Report) -> bool {
+    pub(crate) fn is_same(&self, other: &Report) -> bool {
         (&self.what, self.weight, &self.reason, self.background)
             == (&other.what, other.weight, &other.reason, other.background)
     }

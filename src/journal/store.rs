@@ -63,11 +63,13 @@ pub struct Store {
     is_warned: bool,
 }
 
-/// What no journal has of a thread that left memory, and what its parent needs of it.
+/// What no journal has of a thread that left memory, and what is asked of it without reading that.
 #[derive(Debug)]
 struct Resting {
     about: Map<String, Value>,
     last: Millis,
+    ending: Option<Ending>,
+    pause: Option<String>,
 }
 
 /// Work on a journal that another thread of this process does.
@@ -192,7 +194,8 @@ impl Store {
         for (_, key) in &keys[..keys.len().saturating_sub(MANY_AT_REST / 2)] {
             if let Some(thread) = self.threads.remove(key) {
                 let (about, last) = (thread.about().clone(), thread.last_time());
-                self.resting.insert(key.clone(), Resting { about, last });
+                let (ending, pause) = (thread.ending(), thread.pause_reason().map(str::to_owned));
+                self.resting.insert(key.clone(), Resting { about, last, ending, pause });
             }
         }
     }
@@ -466,6 +469,16 @@ impl Store {
         if let Some(opened) = self.opening.remove(key).and_then(|opened| opened.value.recv().ok()) {
             self.put(opened);
         }
+    }
+
+    /// How the agent of a thread of this process ended, why the thread is paused, and when it last changed.
+    /// This waits for no file.
+    pub(crate) fn end_of(&self, key: &str) -> Option<(Ending, Option<&str>, Millis)> {
+        if let Some(thread) = self.threads.get(key) {
+            return Some((thread.ending()?, thread.pause_reason(), thread.last_time()));
+        }
+        let Resting { ending, pause, last, .. } = self.resting.get(key)?;
+        Some(((*ending)?, pause.as_deref(), *last))
     }
 
     /// Whether the thread left memory, so that any change loads it.

@@ -57,11 +57,7 @@ pub(super) fn open(env: &Env, key: &str, about: &Map<String, Json>) -> Result<()
     if with_module(|module| module.store.is_writable(key)) {
         return Ok(());
     }
-    wait_for(env, key, |patience| {
-        with_module(|Module { store, readers, .. }| {
-            done(store.ready(key, about, now(), patience, |folder, work| readers.run(folder, work)))
-        })
-    })
+    wait_for(env, key, |patience| with_module(|module| done(module.ready(key, about, patience))))
 }
 
 /// As [`open`], if the thread left memory, or its journal is closed.
@@ -277,21 +273,51 @@ impl Module {
 
     /// Removes those threads that are ready for changes; returns whether all are. One whose journal
     /// made its reader panic counts as ready: the change that needs it fails.
-    fn are_ready(&mut self, threads: &mut HashSet<String>, patience: Duration) -> bool {
-        let Module { followed, store, readers, .. } = self;
-        threads.retain(|key| {
-            let elsewhere = |folder: &Path, work: Work| {
-                // Made for work only: one that is dropped here would ring for nothing, again and again.
-                let ringer = followed.hub.as_ref().map(Hub::ringer);
-                let work = move || {
-                    let _ringer = ringer;
-                    work();
-                };
-                readers.run(folder, Box::new(work));
-            };
-            let progress = store.ready(key, &Map::new(), now(), patience, elsewhere);
-            progress == store::Progress::UnderWay
-        });
+    pub(super) fn are_ready(&mut self, threads: &mut HashSet<String>, patience: Duration) -> bool {
+        threads.retain(|key| self.ready(key, &Map::new(), patience) == store::Progress::UnderWay);
         threads.is_empty()
+    }
+
+    /// Has the journal of a thread opened; see [`store::Store::ready`]. The hub rings when it is open, also if
+    /// a function of Lisp asked for it: a session may wait for it, too.
+    fn ready(&mut self, key: &str, about: &Map<String, Json>, patience: Duration) -> store::Progress {
+        let Module { followed, store, readers, .. } = self;
+        let elsewhere = |folder: &Path, work: Work| {
+            // Made for work only: one that is dropped here would ring for nothing, again and again.
+            let ringer = followed.hub.as_ref().map(Hub::ringer);
+            let work = move || {
+                let _ringer = ringer;
+                work();
+            };
+            readers.run(folder, Box::new(work));
+        };
+        store.ready(key, about, now(), patience, elsewhere)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+    use crate::journal::store::{Storage, Store};
+
+    #[test]
+    fn the_hub_rings_when_a_journal_is_open_that_a_function_asked_for() {
+        let folder = std::env::temp_dir().join(format!("todo-write-elsewhere-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        let storage = Storage { folder: Some(folder.clone()), history_limit: 10, ..Storage::default() };
+        Store::new(storage.clone()).open("a thread", Map::new(), 1);
+        let (bell, rung) = channel();
+        let mut module = Module { store: Store::new(storage), ..Module::default() };
+        let bell = Box::new(move || {
+            let _ = bell.send(());
+        });
+        module.followed.hub = Some(Hub::new(Settings::default(), bell));
+        assert_eq!(module.ready("a thread", &Map::new(), Duration::ZERO), store::Progress::UnderWay);
+        rung.recv_timeout(Duration::from_secs(20)).unwrap();
+        assert!(module.are_ready(&mut HashSet::from(["a thread".to_owned()]), PATIENCE));
+        std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -1,6 +1,6 @@
 //! Lisp functions of the hub, which follows sessions.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -33,6 +33,8 @@ pub(super) struct Followed {
     pub(super) applying: Option<SessionId>,
     /// The sessions that the hub holds, since journals of their threads are being opened.
     pub(super) waiting: HashMap<SessionId, elsewhere::Waiting>,
+    /// The threads that follow what was reported of their processes once their journals are open.
+    pub(super) late: HashSet<String>,
     /// The live processes by their homes, and those killed, as (MACHINE SESSION PID).
     pub(super) live: BTreeMap<PathBuf, Vec<Process>>,
     pub(super) killed: BTreeMap<PathBuf, BTreeSet<(Option<String>, String, u32)>>,
@@ -430,7 +432,7 @@ impl Followed {
 
 impl Module {
     /// Notes what a message says of processes and agents; returns what Lisp is told.
-    fn note(&mut self, message: Message) -> Report {
+    pub(super) fn note(&mut self, message: Message) -> Report {
         if let Message::Processes { home, machine, live, killed } = &message {
             let killed = killed.iter().map(|(session, pid)| (machine.clone(), session.clone(), *pid));
             self.followed.killed.insert(home.clone(), killed.collect());
@@ -480,6 +482,15 @@ impl Module {
             if slice.is_over() || reports.len() >= MOST_TAKEN {
                 break;
             }
+        }
+        let followed = catch_unwind(AssertUnwindSafe(|| self.follow_late()));
+        let mut changes = followed.unwrap_or_else(|_| {
+            self.recover();
+            Vec::new()
+        });
+        changes.retain(|changed| !changed.is_empty());
+        if !changes.is_empty() {
+            add(&mut reports, Report::Processes(Vec::new(), changes));
         }
         for report in &mut reports {
             if let Report::Processes(live, _) = report {
