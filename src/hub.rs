@@ -1,6 +1,6 @@
 //! What comes from outside: threads that find, watch and read the sessions of agents.
 //!
-//! Whoever owns a [`Hub`] gives it commands and takes [`Message`]s from it, and never waits for a file.
+//! The owner of a [`Hub`] gives it commands and takes [`Message`]s from it, and never waits for a file.
 //! The bell rings when there is something to take. The queue is bounded: when it is full, readers wait.
 //!
 //! A *root* is an agent's folder, or a file system on which a project or another file is. At most one worker reads in a

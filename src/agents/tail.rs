@@ -124,8 +124,9 @@ impl Tail {
     }
 
     /// Calls `each` with every line appended before the last check, without its line feed, and with the
-    /// offset of its end, also without it: a line has the same end before and after its line feed comes. The last line is passed on if it is complete JSON; otherwise it waits for its
-    /// rest. Returns whether all was read; if the slice ended before that, the next call continues.
+    /// offset of its end, also without it: a line has the same end before and after its line feed comes. The
+    /// last line is passed on if it is complete JSON; otherwise it waits for its rest. Returns whether all was
+    /// read; if the slice ended before that, the next call continues.
     ///
     /// # Errors
     /// An error of the file system. Lines passed on before it are not passed on again.

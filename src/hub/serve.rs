@@ -75,7 +75,7 @@ pub fn serve(
     };
     output.report(Report::Welcome { version: machine.version.clone(), note })?;
     let bell = Box::new(move || {
-        // If there is no room, the loop runs anyhow.
+        // If there is no room, the loop runs already.
         let _ = bell.try_send(Input::Bell);
     });
     let hub = Hub::new(Settings::default(), bell);

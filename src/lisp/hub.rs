@@ -371,11 +371,11 @@ fn hub_take(env: &Env) -> Result<Value<'_>> {
     })
 }
 
-/// Ring again if something is left for `todo-write-dyn--hub-take', or if ANYHOW is non-nil.
+/// Ring again if something is left for `todo-write-dyn--hub-take', or if ALWAYS is non-nil.
 #[defun]
-fn hub_ring<'e>(env: &'e Env, anyhow: Value<'e>) -> Result<Value<'e>> {
+fn hub_ring<'e>(env: &'e Env, always: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        let is_certain = anyhow.is_not_nil();
+        let is_certain = always.is_not_nil();
         with_module(|module| {
             // A slice may end before all sessions are looked at that wait for journals.
             let is_due = module.followed.applying.is_some() || module.next_waited().is_some();
