@@ -58,7 +58,7 @@ show, or a function that makes it; see `todo-write-story-entry-text'.
 CALL and RESULT are the observations of the call and of its result, or
 nil.  URL is the address of the page that the entry is about, or nil.
 What happened to a task in a turn has SHAPE, that of a row; PART, an id
-as in `todo-write-work'; and END, the text at the end of its line, or nil.
+as in `todo-write-work'; and END, a function that returns the end of its line.
 PROBABLE means that it only probably belongs to the task of the story."
   key kind time made call result url shape part end probable)
 
@@ -83,7 +83,7 @@ NEWEST non-nil means only those of the newest so many observations."
     ;; The sort is stable.  Within a millisecond, the beginning of a task comes
     ;; before the events during it, and its end after them.
     (let ((changes (cond ((stringp id) (todo-write-story--changes thread id))
-                         (id (todo-write-story--tasks thread (cdr id))))))
+                         (id (todo-write-story--tasks thread (cdr id) newest)))))
       (sort (append (seq-take changes 1) entries (seq-drop changes 1))
             (lambda (a b) (< (todo-write-story-entry-time a)
                              (todo-write-story-entry-time b)))))))
@@ -628,7 +628,7 @@ In a wide window, figures stand near a text that leaves them room."
          (call (todo-write-story-entry-call entry))
          (metadata (plist-get (or (todo-write-story-entry-result entry) call) :metadata))
          (duration (plist-get metadata :durationMs)))
-    (cond ((todo-write-story-entry-end entry))
+    (cond ((when-let* ((end (todo-write-story-entry-end entry))) (funcall end)))
           (files
            (cl-flet ((sum (key) (apply #'+ (mapcar (lambda (file) (plist-get file key)) files))))
              (or (todo-write-row-lines (sum :added) (sum :removed) t) "")))
@@ -676,25 +676,25 @@ That it was added, begun and completed in order stands in the sums."
                                             :kind 'change :time time :made text))
             (todo-write-detail-changes thread id))))
 
-(defun todo-write-story--tasks (thread number)
-  "Return what happened to the tasks of THREAD in its turn NUMBER as entries."
-  (let ((count 0))
-    (mapcar
-     (lambda (event)
-       (let* ((item (todo-write-turns-event-item event))
-              (kind (todo-write-turns-event-kind event))
-              (part (cons (plist-get item :id) number))
-              (work (and (eq kind 'completed) (todo-write-work thread part))))
-         (todo-write-story--make-entry
-          :key (format "%d/%s/%d" number (car part) (cl-incf count))
-          :kind 'task :time (todo-write-turns-event-time event) :shape kind :part part
-          :made (todo-write-text-line (plist-get item :content) 400)
-          :end (cond ((eq kind 'removed)
-                      (propertize (todo-write-detail-departure thread (car part))
-                                  'face 'todo-write-time))
-                     (work (todo-write-row-lines (plist-get work :added)
-                                                 (plist-get work :removed) t))))))
-     (todo-write-turns-events thread number))))
+(defun todo-write-story--tasks (thread number newest)
+  "Return entries of the `todo-write-turns-events' of THREAD, NUMBER and NEWEST."
+  (mapcar
+   (lambda (event)
+     (let* ((item (todo-write-turns-event-item event))
+            (kind (todo-write-turns-event-kind event))
+            (time (todo-write-turns-event-time event))
+            (part (cons (plist-get item :id) number)))
+       (todo-write-story--make-entry
+        :key (format "%d/%s/%s/%d" number (car part) kind time)
+        :kind 'task :time time :shape kind :part part
+        :made (lambda () (todo-write-text-line (plist-get item :content) 400))
+        :end (lambda ()
+               (if (eq kind 'removed)
+                   (propertize (todo-write-detail-departure thread (car part))
+                               'face 'todo-write-time)
+                 (when-let* ((work (and (eq kind 'completed) (todo-write-work thread part))))
+                   (todo-write-row-lines (plist-get work :added) (plist-get work :removed) t)))))))
+   (todo-write-turns-events thread number newest)))
 
 (provide 'todo-write-story)
 ;;; todo-write-story.el ends here

@@ -64,10 +64,11 @@ Before the first turn, that is the first one."
     (concat (todo-write-text-shape 'quote) (todo-write-text-line prompt 60)
             (todo-write-text-shape 'unquote))))
 
-(defun todo-write-turns-events (thread number)
+(defun todo-write-turns-events (thread number &optional newest)
   "Return what happened to the tasks of THREAD in its turn NUMBER, oldest first.
 The value is a list of `todo-write-turns-event' objects.  A task that left
-the list unfinished counts as removed, also if it never began."
+the list unfinished counts as removed, also if it never began.  NEWEST
+non-nil means only those of the newest so many tasks and lists."
   (let* ((count (car (todo-write-turns-headings thread 0)))
          ;; That turn comes last, after the one that followed it.
          (headings (reverse (cdr (todo-write-turns-headings thread (max 0 (- count number -1))))))
@@ -77,8 +78,9 @@ the list unfinished counts as removed, also if it never began."
                    (and (or (= number 1) (<= (plist-get turn :began) time))
                         (or (null next) (< time (plist-get next :began))))))
          (ids (plist-get turn :items)))
-    (sort (append (mapcan (lambda (id) (todo-write-turns--events-of thread id within)) ids)
-                  (todo-write-turns--replaced thread ids within))
+    (sort (append (mapcan (lambda (id) (todo-write-turns--events-of thread id within))
+                          (if newest (last ids newest) ids))
+                  (todo-write-turns--replaced thread ids within newest))
           (lambda (a b) (< (todo-write-turns-event-time a) (todo-write-turns-event-time b))))))
 
 (defun todo-write-turns--events-of (thread id within)
@@ -100,22 +102,29 @@ the list unfinished counts as removed, also if it never began."
                 (not (equal status "pending")))
            (todo-write-turns--make-event :item item :kind (intern status) :time time)))))
 
-(defun todo-write-turns--replaced (thread ids within)
+(defun todo-write-turns--replaced (thread ids within newest)
   "Return events for unfinished tasks whose list another one replaced.
 IDS are those of THREAD that have events of their own.  WITHIN says which
-times count."
-  (when-let* ((lists (todo-write-plan-earlier-lists thread))
-              (revisions (vconcat (todo-write-revisions thread))))
-    (cl-loop
-     for list in lists
-     for revision = (seq-find (lambda (revision) (> (plist-get revision :revision) (cdr list)))
-                              revisions)
-     for time = (plist-get revision :timestamp)
-     when (and time (funcall within time))
-     append (cl-loop for item in (append (todo-write-plan-earlier-items thread list) nil)
-                     unless (or (equal (plist-get item :status) "completed")
-                                (member (plist-get item :id) ids))
-                     collect (todo-write-turns--make-event :item item :kind 'removed :time time)))))
+times count.  NEWEST is as in `todo-write-turns-events'."
+  (when-let* ((lists (todo-write-plan-earlier-lists thread)))
+    ;; A session may have thousands of both.
+    (let ((revisions (todo-write-revisions thread))
+          (known (make-hash-table :test #'equal))
+          replaced)
+      (dolist (id ids) (puthash id t known))
+      (dolist (list lists)
+        (while (and revisions (<= (plist-get (car revisions) :revision) (cdr list)))
+          (setq revisions (cdr revisions)))
+        (let ((time (plist-get (car revisions) :timestamp)))
+          (when (and time (funcall within time))
+            (push (cons time list) replaced))))
+      (cl-loop
+       for (time . list) in (nreverse (if newest (seq-take replaced newest) replaced))
+       append (cl-loop for item in (append (todo-write-plan-earlier-items thread list) nil)
+                       unless (or (equal (plist-get item :status) "completed")
+                                  (gethash (plist-get item :id) known))
+                       collect (todo-write-turns--make-event :item item :kind 'removed
+                                                             :time time))))))
 
 (provide 'todo-write-turns)
 ;;; todo-write-turns.el ends here

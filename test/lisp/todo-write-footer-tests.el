@@ -276,5 +276,21 @@
     (todo-write-test-write "a" "Third list")
     (should (equal (todo-write-plan-earlier-lists "a") '((1 . 2) (3 . 5))))))
 
+(ert-deftest todo-write-footer-a-turn-with-hundreds-of-lists-is-drawn-at-once ()
+  ;; The turn that runs is drawn again with each event.
+  (todo-write-with-store
+    (todo-write-observe "a" "INTENT" "Look after the garden")
+    (cl-flet ((task (list n) (md5 (format "%d %d" list n)))) ; All are new.
+      (dotimes (list 300)
+        (apply #'todo-write-test-write "a" (list (task list 0) "completed")
+               (cl-loop for n from 1 below 10 collect (task list n))))
+      (with-temp-buffer
+        ;; It took more than ten seconds.
+        (should (> 2 (car (benchmark-run 1 (todo-write-story-insert "a" '(turn . 1) 80)))))
+        (dolist (text (list "Earlier" (task 299 0) (task 298 9)))
+          (should (string-search text (buffer-string))))))
+    (should (= 300 (seq-count (lambda (event) (eq 'completed (todo-write-turns-event-kind event)))
+                              (todo-write-turns-events "a" 1))))))
+
 (provide 'todo-write-footer-tests)
 ;;; todo-write-footer-tests.el ends here
