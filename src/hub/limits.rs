@@ -168,3 +168,23 @@ impl Limits {
         Ok(true)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents::claude::process_files::Process;
+
+    #[test]
+    fn the_processes_of_a_home_count_as_they_were_told_last() {
+        let mut limits = Limits::default();
+        let mut told = |home: &str, count| {
+            let (live, killed) = (vec![Process::default(); count], Vec::new());
+            let mut message = Message::Processes { home: home.into(), machine: None, live, killed };
+            assert_eq!(limits.count(&mut message), Ok(true));
+            let Message::Processes { live, .. } = message else { return 0 };
+            live.len()
+        };
+        let counts = [("/a", 300), ("/a", 300), ("/b", 300), ("/a", 100), ("/b", 300)];
+        assert_eq!(counts.map(|(home, count)| told(home, count)), [300, 300, 200, 100, 300]);
+    }
+}

@@ -642,6 +642,20 @@ fn a_program_that_leaves_takes_its_untaken_call_back_and_its_goodbye_arrives() {
 }
 
 #[test]
+fn what_programs_took_back_takes_no_room() {
+    let opened = Opened::new();
+    let large = "x".repeat(900_000);
+    for _ in 0..20 {
+        let (mut program, id) = opened.hello("tool");
+        program.send(&json!({"type": "call", "call": 1, "arguments": large}));
+        wait(|| opened.door.has_news().then_some(()));
+        drop(program);
+        wait(|| (!opened.door.is_live(id)).then_some(()));
+    }
+    opened.assert_serves();
+}
+
+#[test]
 fn a_program_that_leaves_during_its_call_is_not_live_and_needs_no_answer() {
     let opened = Opened::new();
     let (mut program, id) = opened.hello("note");

@@ -61,6 +61,19 @@ fn assert_unique(thread: &Thread) {
 }
 
 #[test]
+fn what_was_appended_with_a_position_counts_whole_or_without_what_is_damaged() {
+    let position = |records: u64| json!({"record": "position", "session": "s", "first": 1, "offset": 9, "records": records});
+    let first = || added(1, 2, &[("t1", item("t1", "Kept"))]);
+    let bad = || added(u64::MAX, 2, &[]);
+    let torn = with_records(&[position(2), first()]);
+    assert_eq!(ids(open(&mut store(torn.path())).list()), [""; 0]);
+    let damaged = with_records(&[position(3), first(), bad(), bad()]);
+    for _ in 0..2 {
+        assert_eq!(ids(open(&mut store(damaged.path())).list()), ["t1"]);
+    }
+}
+
+#[test]
 fn numbers_that_would_overflow_count_as_damage() {
     let highest = [
         added(u64::MAX, 2, &[]),

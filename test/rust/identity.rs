@@ -213,6 +213,8 @@ fn between_equal_candidates_the_place_decides() {
         of_texts(&old, &["Sand the old door", "Lunch", "Sand the old door"]),
         [Some(0), Some(1), Some(2)]
     );
+    let after_lunch = of_texts(&old, &["Lunch", "Sand the old door"]);
+    assert_eq!(after_lunch, [Some(1), Some(2)], "the one that followed");
 }
 
 #[test]

@@ -123,13 +123,21 @@ fn the_users_order_wins_if_the_user_moved_an_item() {
     }
 }
 
+/// The same items with other contents.
+fn changed(list: &[Arc<Item>], content: &str) -> Vec<Arc<Item>> {
+    list.iter().map(|old| item(&old.id, &format!("{} {content}", old.content), Pending)).collect()
+}
+
+#[test]
+fn what_the_user_changed_and_moved_follows_another_list_of_the_agent() {
+    let merged = merge(&letters("abc"), &changed(&letters("cab"), "ours"), &letters("de"));
+    assert_eq!(ids(&merged.list).concat(), "decab");
+}
+
 #[test]
 fn conflicts_have_the_order_of_the_list() {
-    let change = |list: &[Arc<Item>], content: &str| -> Vec<Arc<Item>> {
-        list.iter().map(|old| item(&old.id, &format!("{} {content}", old.content), Pending)).collect()
-    };
     let base = letters("abcd");
-    let merged = merge(&base, &change(&base, "ours"), &change(&base, "theirs"));
+    let merged = merge(&base, &changed(&base, "ours"), &changed(&base, "theirs"));
     let named: Vec<&str> = merged
         .conflicts
         .iter()

@@ -1,6 +1,7 @@
 //! Patches of texts.
 
 use proptest::prelude::*;
+use todo_write::events::patch::{FileChange, LONGEST, complete};
 use todo_write::text::lines::{LARGEST, compare, lines};
 
 /// The text after the hunks are applied to the old one.
@@ -78,4 +79,14 @@ fn so_many_lines_are_compared_and_beyond_that_all_between_the_first_and_the_last
     let large = "same\n".repeat(LARGEST / 5);
     let text = |line: &str| format!("{large}{}{large}", side(line, 10));
     assert_eq!(compared(&text("old\n"), &text("new\n")), (21, 21));
+}
+
+#[test]
+fn hunks_after_one_that_is_too_long_are_cut_too() {
+    let gap = "same\n".repeat(9);
+    let text = |a: &str, b: &str, c: &str| format!("{a}\n{gap}{b}\n{gap}{c}\n");
+    let change = compare(&text("a", "b", "c"), &text("A", &"B".repeat(LONGEST), "C"));
+    let patch = complete("/p/a", "/p", FileChange::default(), &change.hunks);
+    assert!(patch.contains("\n+A\n") && !patch.contains("\n+C\n"), "{patch}");
+    assert!(patch.ends_with("# Cut: 2 more hunks.\n"), "{patch}");
 }

@@ -138,6 +138,8 @@ fn what_an_agent_does_follows_from_all_reports() {
         ("a dialog that stays open as the next turn begins",
          &[(Process, state(end(), 5)), (Process, state(dialog(), 9)), (Transcript, event(works(), 10))],
          (Waiting, None, false)),
+        ("a turn began as another one ended, and the host knows of it",
+         &[(Host, event(works(), 9)), (Transcript, event(end(), 9))], (Working, None, false)),
         ("a dialog of the user, and lines of the turn before",
          &[(Process, state(end(), 5)), (Process, state(dialog(), 9)), (Transcript, event(works(), 3))],
          (Idle, Some(EndOfTurn), false)),
@@ -246,6 +248,7 @@ fn steps(table: &mut Table, said: Vec<(Source, Option<Report>)>) -> Vec<Step> {
 #[test]
 fn the_end_of_a_turn_ends_its_requests_but_not_those_of_a_process_that_waits() {
     let request = (Request, Some(state(What::Waiting, 5)));
+    let subagents = Background { commands: 0, subagents: 1 };
     for (before, end, is_open) in [
         (None, (Host, event(over(Ending::EndOfTurn), 9)), false),
         (None, (Host, guess(What::Unknown, 9)), true),
@@ -256,6 +259,12 @@ fn the_end_of_a_turn_ends_its_requests_but_not_those_of_a_process_that_waits() {
         (
             Some((Process, state(over(Ending::EndOfTurn), 1))),
             (Process, state(over(Ending::EndOfTurn), 9)),
+            true,
+        ),
+        // A subagent may ask.
+        (
+            Some((Process, state(What::Working, 1))),
+            (Transcript, Report { background: subagents, ..event(over(Ending::EndOfTurn), 9) }),
             true,
         ),
     ] {

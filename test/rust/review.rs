@@ -116,6 +116,15 @@ fn what_cannot_be_taken_back_exactly_says_why() {
 }
 
 #[test]
+fn each_hunk_is_expected_where_those_above_leave_it() {
+    let gap = "p\nq\nr\ns\nt\nu\nv\nw\n";
+    let old = format!("1\n{gap}2\n{gap}x\n{gap}X\n{gap}");
+    // The last change makes two places alike.
+    let new = format!("1\none\n{gap}two\n{gap}X\n{gap}X\n{gap}");
+    assert_eq!(take_back(Some(&new), &[change(Some(&old), Some(&new))]), Ok(Some(old)));
+}
+
+#[test]
 fn what_was_taken_back_by_hand_counts_as_taken_back() {
     let done = [change(Some("a\nb\nc\n"), Some("a\nB\nc\n"))];
     assert_eq!(take_back(Some("a\nb\nc\n"), &done), Ok(Some("a\nb\nc\n".into())));

@@ -291,6 +291,8 @@ fn an_agent_hears_only_what_is_new_since_it_was_told_also_after_it_went_on() {
     assert_eq!(thread.take_untold(), [""; 0]);
     // A second edit is one from what it was told, and so is taking the first one back.
     rename(&mut thread, "Mend all");
+    // Another write does not know of it.
+    send(&mut thread, &PLAN);
     assert_eq!(thread.take_untold(), ["The user renamed \"Mend it\" to \"Mend all\"."]);
     rename(&mut thread, PLAN[1].0);
     let back = format!("The user renamed \"Mend all\" to \"{}\".", PLAN[1].0);

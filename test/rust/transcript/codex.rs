@@ -193,8 +193,12 @@ fn turns_determine_the_activity() {
     rollout.event("task_complete", json!({"turn_id": "3", "last_agent_message": "Raked."}));
     assert_eq!(state(&rollout), paused("end of turn"));
     rollout.event("task_started", json!({"turn_id": "4"}));
+    rollout.event("error", json!({"message": "The model is out of reach"}));
     rollout.event("turn_aborted", json!({"turn_id": "4", "reason": "replaced"}));
     assert_eq!(state(&rollout), paused("end of turn"));
+    rollout.event("task_started", json!({"turn_id": "5"}));
+    rollout.event("task_complete", json!({"turn_id": "5", "last_agent_message": null}));
+    assert_eq!(state(&rollout), paused("end of turn"), "the error was of the turn before");
 }
 
 #[test]
