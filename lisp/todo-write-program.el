@@ -79,7 +79,9 @@ Only an agent whose transcripts can be followed has one."
 (defun todo-write-program-key-part (text)
   "Return TEXT, which a client sent, as a part of a thread key."
   (truncate-string-to-width
-   (replace-regexp-in-string "[^[:alnum:]._-]" "-" text) 100))
+   ;; There are letters without any width.
+   (replace-regexp-in-string "[^[:alnum:]._-]" "-" (substring text 0 (min 100 (length text))))
+   100))
 
 ;;; Threads
 

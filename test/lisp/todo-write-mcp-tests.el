@@ -28,6 +28,11 @@
         (should (car (todo-write-socket-test-write program session "One" '("Two" "in_progress"))))
         (should (equal (todo-write-test-contents thread) '("One" "Two")))))))
 
+(ert-deftest todo-write-mcp-no-id-of-a-program-makes-a-long-key ()
+  ;; The last letter has no width.
+  (dolist (letter '(?a #x4e2d #x1161))
+    (should (>= 100 (length (todo-write-program-key-part (make-string 5000 letter)))))))
+
 (ert-deftest todo-write-mcp-a-thread-has-the-project-and-a-title ()
   (todo-write-with-socket
     (let* ((folder (file-name-as-directory (make-temp-file "todo-write-mcp" t)))
