@@ -12,6 +12,7 @@
 
 ;;; Code:
 
+(require 'seq)
 (require 'subr-x)
 (require 'todo-write-answer)
 (require 'todo-write-menu)
@@ -21,6 +22,10 @@
 
 (defconst todo-write-answer-plan--most-quoted 4000
   "Maximum number of characters of lines that a comment quotes.")
+
+(defconst todo-write-answer-plan--longest-line 10000
+  "Maximum number of characters of a line that is edited.
+Emacs displays longer ones slowly, and the request shows them broken.")
 
 (defconst todo-write-answer-plan--most-bytes 500000
   "Maximum size of an edited plan, which must fit into a message.")
@@ -93,6 +98,9 @@ nothing."
   (let ((request (todo-write-answer-shown))
         (text (or (todo-write-answer-editable)
                   (user-error "This cannot be edited here"))))
+    (when (seq-some (lambda (line) (length> line todo-write-answer-plan--longest-line))
+                    (split-string text "\n"))
+      (user-error "A line of this is too long to be edited"))
     (pop-to-buffer (get-buffer-create "*todo-write-plan*")
                    '(display-buffer-below-selected))
     ;; One that was begun is not lost.

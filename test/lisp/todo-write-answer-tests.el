@@ -515,6 +515,16 @@
    (todo-write-answer-no)
    (should (equal given '(no "The plan as the user edited it:\n# Mine")))))
 
+(ert-deftest todo-write-answer-a-plan-with-a-huge-line-is-not-edited ()
+  (dolist (length '(10000 10001))
+    (todo-write-answer-tests--drawn
+        (list :kind 'plan :detail (concat "# Plan\n" (make-string length ?a))
+              :options '((:label "Yes" :value t :kind allow :text edited)))
+      (if (= length 10001)
+          (should-error (todo-write-answer-edit) :type 'user-error)
+        (todo-write-answer-edit)
+        (kill-buffer)))))
+
 (ert-deftest todo-write-answer-an-edit-that-changes-nothing-is-none ()
   (todo-write-answer-tests--with-plan
    (todo-write-answer-edit)
