@@ -21,8 +21,7 @@ fn item_changes(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
     border(env, || {
         let (found, starts): (Vec<_>, _) = with_thread(env, &thread, |thread| {
             let of_item = |revision: &Revision| {
-                let mut changes = revision.changes();
-                changes.retain(|change| change.item_id == id.0);
+                let changes = revision.changes_of(&id.0);
                 (!changes.is_empty()).then(|| (revision.clone(), changes))
             };
             (thread.revisions().iter().filter_map(of_item).collect(), replacements(thread))

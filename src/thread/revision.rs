@@ -69,6 +69,13 @@ enum Logged {
 }
 
 impl Logged {
+    fn item_id(&self) -> &str {
+        match self {
+            Logged::Status { body, .. } => &body.id,
+            Logged::Other(change) => &change.item_id,
+        }
+    }
+
     fn of(change: Change<Arc<Item>>) -> Logged {
         Logged::of_status(&change).unwrap_or_else(|| Logged::Other(Box::new(change)))
     }
@@ -102,6 +109,11 @@ impl Revision {
     /// The changes from the previous revision.
     pub fn changes(&self) -> Vec<Change<Arc<Item>>> {
         self.changes.iter().map(Logged::change).collect()
+    }
+
+    /// The changes of one item.
+    pub(crate) fn changes_of(&self, id: &str) -> Vec<Change<Arc<Item>>> {
+        self.changes.iter().filter(|change| change.item_id() == id).map(Logged::change).collect()
     }
 
     /// The changes of one kind, which is not [`ChangeKind::StatusChanged`].
