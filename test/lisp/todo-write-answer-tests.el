@@ -381,6 +381,23 @@
             (kill-buffer todo-write-answer-buffer))
           (todo-write-withdraw "a" "1"))))))
 
+(ert-deftest todo-write-answer-the-first-key-waits-longer-than-a-later-one ()
+  (let (pauses passed)
+    (cl-letf (((symbol-function 'run-at-time)
+               (lambda (seconds _repeat function &rest args)
+                 (push seconds pauses)
+                 (setq passed (apply-partially #'apply function args))
+                 (timer-create))))
+      (with-temp-buffer
+        (unwind-protect
+            (progn
+              (todo-write-answer-keys-begin #'ignore)
+              (run-hooks 'pre-command-hook)
+              (funcall passed)
+              (run-hooks 'pre-command-hook)
+              (should (equal '(0.7 0.7 0.5) (reverse pauses))))
+          (todo-write-answer-keys-end))))))
+
 (ert-deftest todo-write-answer-says-that-nothing-is-asked ()
   (todo-write-with-store
     (should (string-search "No agent asks"
@@ -502,7 +519,7 @@
    (should (eq major-mode 'todo-write-answer-mode))
    (should (string-search "3. Sweep\\u202e" (buffer-string)))
    ;; It must be read again.
-   (setq todo-write-answer--end-seen nil todo-write-answer-keys-counts t)
+   (setq todo-write-answer-keys-counts t)
    (should-error (todo-write-answer-yes) :type 'user-error)
    (setq todo-write-answer--end-seen t)
    (todo-write-answer-yes)

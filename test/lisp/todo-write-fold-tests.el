@@ -177,11 +177,15 @@
       (set-window-buffer other (current-buffer))
       (todo-write-fold-tests--write 0 100)
       (todo-write-view--to-first-row)
+      (todo-write-fold-tests--write 1 100)
       (let ((there (save-excursion (goto-char (point-min)) (forward-line 70) (point))))
         (set-window-start other there)
         (set-window-point other there)
+        ;; In this one, point stays where it was.
+        (set-window-start nil there)
         (todo-write-fold-tests--write 20 100)
-        (should (= 71 (line-number-at-pos (window-start other))))))))
+        (dolist (window (list nil other))
+          (should (= 71 (line-number-at-pos (window-start window)))))))))
 
 (ert-deftest todo-write-view-moves-point-of-the-selected-window-only-to-scroll ()
   (todo-write-test-with-view

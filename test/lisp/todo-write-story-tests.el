@@ -115,9 +115,10 @@
   (todo-write-story-tests--with-task
     (dolist (thought '("**Read**" "**Read**" "**Read**\n\n**Write *all***" "**Test**"))
       (todo-write-observe "a" "THOUGHTS" thought))
-    (should (equal '("∴ Read **Write *all***" "∴ Test")
+    (todo-write-observe "a" "MESSAGE" "Tested")
+    (should (equal '("∴ Read **Write *all***" "∴ Test" "“Tested”")
                    (mapcar (lambda (line) (substring line 12))
-                           (last (todo-write-story-tests--lines 100) 2))))))
+                           (last (todo-write-story-tests--lines 100) 3))))))
 
 (ert-deftest todo-write-story-pairs-a-call-with-its-result-by-id ()
   (todo-write-story-tests--with-task

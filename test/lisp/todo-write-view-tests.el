@@ -444,6 +444,13 @@ Leave out times if WITHOUT-TIMES is non-nil."
       (should (looking-at-p "ee$"))
       (should (= 2 (line-number-at-pos))))))
 
+(ert-deftest todo-write-view-keeps-point-on-a-row-that-becomes-shorter ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" "One task with many words" "Two")
+    (search-forward "words")
+    (todo-write-edit "a" 'rename (todo-write-test-id "a" "One task with many words") "One")
+    (should (equal " ○ One" (todo-write-view-tests--line (point))))))
+
 (ert-deftest todo-write-view-says-where-the-agent-runs-with-its-first-plan ()
   (todo-write-test-with-shapes
     (switch-to-buffer (todo-write-show))
