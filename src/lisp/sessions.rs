@@ -22,6 +22,8 @@ pub(super) struct Followup {
     quiet: Option<SystemTime>,
     /// The number of its process.
     pid: Option<u32>,
+    /// Whether its process had ended before anything was asked in the lines that were read.
+    is_untold: bool,
 }
 
 /// A session and its thread.
@@ -231,7 +233,8 @@ impl Module {
         let followup = self.followed.followups.entry(id).or_default();
         let (is_first, quiet) = (!followup.is_ready, followup.quiet.take());
         let Some(session) = self.followed.session(id) else {
-            self.followed.followups.entry(id).or_default().is_ready = true;
+            let followup = self.followed.followups.entry(id).or_default();
+            (followup.is_ready, followup.is_untold) = (true, true);
             return Vec::new();
         };
         if is_first {
@@ -239,10 +242,10 @@ impl Module {
         }
         let mut changes: Vec<Changed> = self.report_process(id).into_iter().collect();
         let is_silent = session.machine.as_ref().is_some_and(|name| self.followed.silent.contains(name));
-        // The last lines may have been read after the process had ended.
-        let lines = self.reports.last(&session.key, Source::Transcript);
-        let is_open = is_first || lines.is_some_and(Report::is_of_turn);
-        if is_open && !is_silent && self.followed.process_of(&session).is_none() {
+        let is_untold = is_first || self.followed.followups.get(&id).is_some_and(|one| one.is_untold);
+        if is_untold && !is_silent && self.followed.process_of(&session).is_none() {
+            let is_untold = !self.has_thread(&session.key);
+            self.followed.followups.entry(id).or_default().is_untold = is_untold;
             changes.extend(self.report_trace(&session, has_processes));
         }
         self.followed.followups.entry(id).or_default().is_ready = true;

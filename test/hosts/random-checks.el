@@ -213,6 +213,12 @@ Claude Code does not resume one that was killed before it had any."
   "Return the thread of SESSION if it is in memory, else nil."
   (car (member (concat "claude:" session) (todo-write-threads-loaded))))
 
+(defun random-checks-plan (session)
+  "Return the thread of SESSION if there is a plan of it, else nil.
+Of many sessions, some that are at rest have left memory."
+  (or (random-checks-thread session)
+      (car (member (concat "claude:" session) (todo-write-threads)))))
+
 (defun random-checks-own-rows (session)
   "Return the list in Claude Code's task files of SESSION."
   (mapcar (lambda (task) (cons (plist-get task :subject) (plist-get task :status)))
@@ -225,7 +231,7 @@ Claude Code does not resume one that was killed before it had any."
   (let (wrong)
     (dolist (agent (random-checks-running))
       (let* ((session (random-checks-agent-session agent))
-             (thread (random-checks-thread session))
+             (thread (random-checks-plan session))
              (own (random-checks-own-rows session))
              (rows (and thread (claude-checks-rows thread))))
         (when (and thread (not (equal rows own))
