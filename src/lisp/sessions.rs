@@ -24,6 +24,8 @@ pub(super) struct Followup {
     pid: Option<u32>,
     /// Whether its process had ended before anything was asked in the lines that were read.
     is_untold: bool,
+    /// Whether its process has a file while it lives.
+    has_processes: bool,
 }
 
 /// A session and its thread.
@@ -164,7 +166,7 @@ impl Module {
                 let here = session.machine.is_none().then_some(pid);
                 report.because(reason).since(since).of_process(here)
             }
-            None if self.is_live(&session.key) => {
+            None if self.is_live(&session.key) || self.is_untold(id, &session.key) => {
                 let (rest, reason) = self.followed.end_of(&session, pid);
                 let report = Report::new(What::Rest(rest), Weight::Event, now());
                 report.because(Some(reason.to_owned())).since(session.last)
@@ -223,6 +225,14 @@ impl Module {
         }
     }
 
+    /// Whether nothing is reported of the process of a session, in which nothing was asked before it ended.
+    fn is_untold(&self, id: SessionId, key: &str) -> bool {
+        let followup = self.followed.followups.get(&id);
+        followup.is_some_and(|one| one.pid.is_some() || one.is_untold && one.has_processes)
+            && self.reports.last(key, Source::Process).is_none()
+            && self.has_thread(key)
+    }
+
     /// Whether a live process was the last to report about the agent of a thread.
     fn is_live(&self, key: &str) -> bool {
         self.reports.last(key, Source::Process).is_some_and(|report| report.weight == Weight::State)
@@ -232,6 +242,7 @@ impl Module {
     fn report_ready(&mut self, id: SessionId, has_processes: bool) -> Vec<Changed> {
         let followup = self.followed.followups.entry(id).or_default();
         let (is_first, quiet) = (!followup.is_ready, followup.quiet.take());
+        followup.has_processes = has_processes;
         let Some(session) = self.followed.session(id) else {
             let followup = self.followed.followups.entry(id).or_default();
             (followup.is_ready, followup.is_untold) = (true, true);

@@ -432,17 +432,20 @@ its state, ending and reason."
     (todo-write-test-wait (lambda () (equal (ended) '(paused session-ended "agent exited"))))))
 
 (ert-deftest todo-write-follow-tests-lines-that-are-read-after-the-end-of-their-process-run-no-turn ()
-  (todo-write-follow-tests--with
-    (let ((file (expand-file-name "a.jsonl" folder)))
-      (make-directory (expand-file-name ".claude/sessions" home) t)
-      (todo-write-follow-tests--append
-       file `(:type "mode" :sessionId "a" :cwd ,default-directory :entrypoint "cli"))
-      (todo-write-follow file)
-      (todo-write-follow-tests--append
-       file '(:type "user" :uuid "late" :sessionId "a" :isSidechain :false
-              :message (:role "user" :content "Knead")))
-      (todo-write-test-wait (lambda () (todo-write-core-call todo-write-dyn--loaded-p "claude:a")))
-      (todo-write-test-wait (lambda () (null (todo-write-activity "claude:a")))))))
+  (dolist (was-seen '(nil t))
+    (todo-write-follow-tests--with
+      (let ((file (expand-file-name "a.jsonl" folder))
+            (own (todo-write-follow-tests--process home "{\"sessionId\":\"a\",\"status\":\"idle\"}")))
+        (unless was-seen (delete-file own))
+        (todo-write-follow-tests--append
+         file `(:type "mode" :sessionId "a" :cwd ,default-directory :entrypoint "cli"))
+        (todo-write-follow file)
+        (when was-seen (delete-file own))
+        (todo-write-follow-tests--append
+         file '(:type "user" :uuid "late" :sessionId "a" :isSidechain :false
+                :message (:role "user" :content "Knead")))
+        (todo-write-test-wait (lambda () (todo-write-core-call todo-write-dyn--loaded-p "claude:a")))
+        (todo-write-test-wait (lambda () (null (todo-write-activity "claude:a"))))))))
 
 (ert-deftest todo-write-follow-tests-a-turn-that-ended-just-before-its-process-ended-so ()
   (pcase-dolist (`(,ending . ,denial)
