@@ -449,7 +449,7 @@ TEXT may be nil."
                             (and text (list text))))
 
 (defun todo-write-answer--words (comments edited texts)
-  "Return COMMENTS, TEXTS and the EDITED plan as one text, or nil if there is none."
+  "Return COMMENTS, TEXTS and the EDITED plan as one text, or nil without any."
   (when (or comments edited texts)
     (string-join
      (append (mapcar (pcase-lambda (`(,quote . ,comment))

@@ -452,7 +452,8 @@ On the count, show older agents."
     (todo-write-switch (plist-get (todo-write-list--agent) :thread))))
 
 (defun todo-write-list-toggle-older ()
-  "Show the agents that have been idle for more than twelve hours, or hide them."
+  "Show the agents that have been idle for long, or hide them.
+Long is more than `todo-write-list-hours'."
   (interactive nil todo-write-list-mode)
   (todo-write-menu-require 'todo-write-list-mode)
   (setq todo-write-list--unfolded (not todo-write-list--unfolded))

@@ -1,7 +1,7 @@
 //! Reads what the processes of a home say.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -39,10 +39,7 @@ impl ProcessesTask {
             return Next::Over;
         }
         let here = state.sessions.values().filter(|one| one.root == self.home);
-        let sessions: HashSet<String> = here
-            .flat_map(|one| [one.session.clone(), stem(&one.path).map(str::to_owned)])
-            .flatten()
-            .collect();
+        let sessions: HashSet<String> = here.flat_map(|one| one.ids().map(str::to_owned)).collect();
         drop(state);
         let path = self.home.join("sessions");
         if !self.is_watched {
@@ -81,18 +78,13 @@ impl ProcessesTask {
         let is_gone = |process: &&Process| !live.contains(process);
         let changed = live.iter().filter(is_new).chain(before.iter().filter(is_gone));
         let changed: HashSet<&str> = changed.filter_map(|process| process.session.as_deref()).collect();
-        let is_of = |path: &Path| stem(path).is_some_and(|stem| changed.contains(stem));
         let ids: Vec<_> = state
             .sessions
             .iter()
-            .filter(|(_, one)| one.root == self.home && is_of(&one.path))
+            .filter(|(_, one)| one.root == self.home && one.ids().any(|session| changed.contains(session)))
             .map(|(id, _)| *id)
             .collect();
         ids.iter().for_each(|id| state.hurry_session(*id));
         !ids.is_empty()
     }
-}
-
-fn stem(path: &Path) -> Option<&str> {
-    path.file_stem()?.to_str()
 }

@@ -219,15 +219,10 @@ impl SessionTask {
     /// known.
     fn has_ended(&self, shared: &Shared, root: &std::path::Path) -> bool {
         let state = shared.lock();
-        let session = state.sessions.get(&self.id).and_then(|one| one.session.as_deref());
-        let stem = self.path.file_stem().and_then(|stem| stem.to_str());
-        let is_it = |process: &Process| {
-            process.session.is_some() && {
-                let of = process.session.as_deref();
-                of == session || of == stem
-            }
-        };
-        let lives = state.live.get(root).is_none_or(|live| live.iter().any(is_it));
+        let Some(followed) = state.sessions.get(&self.id) else { return false };
+        let is_it = |session: &str| followed.ids().any(|id| id == session);
+        let is_its = |process: &Process| process.session.as_deref().is_some_and(is_it);
+        let lives = state.live.get(root).is_none_or(|live| live.iter().any(is_its));
         drop(state);
         !lives && self.has_processes()
     }

@@ -28,6 +28,14 @@ pub(super) struct Followed {
     pub(super) has_processes: bool,
 }
 
+impl Followed {
+    /// The ids by which processes may name it.
+    pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
+        let stem = self.path.file_stem().and_then(|stem| stem.to_str());
+        self.session.as_deref().into_iter().chain(stem)
+    }
+}
+
 /// The sessions in a home, and the files whose names are no text.
 type Listed = (Vec<Found>, Vec<PathBuf>);
 

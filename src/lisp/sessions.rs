@@ -22,8 +22,8 @@ pub(super) struct Followup {
     quiet: Option<SystemTime>,
     /// The number of its process.
     pid: Option<u32>,
-    /// Whether its process had ended before anything was asked in the lines that were read.
-    is_untold: bool,
+    /// Whether its process was looked for since something was asked in its lines.
+    is_looked_for: bool,
     /// Whether its process has a file while it lives.
     has_processes: bool,
 }
@@ -154,28 +154,35 @@ impl Module {
         if session.machine.as_ref().is_some_and(|machine| self.followed.silent.contains(machine)) {
             return None;
         }
+        let has_thread = self.has_thread(&session.key);
         let live = self.followed.process_of(&session).map(|process| (process.pid, word(process)));
-        let pid = self.followed.followups.get(&id).and_then(|one| one.pid);
-        let report = match live {
-            Some((pid, (what, reason, has_background))) => {
-                self.followed.followups.entry(id).or_default().pid = Some(pid);
-                self.forget_end(&session.key);
-                let since = if matches!(what, What::Rest(_)) { session.last } else { session.grew };
-                let background = Background { commands: has_background.into(), subagents: 0 };
-                let report = Report { background, ..Report::new(what, Weight::State, now()) };
-                let here = session.machine.is_none().then_some(pid);
-                report.because(reason).since(since).of_process(here)
+        let followup = self.followed.followups.entry(id).or_default();
+        let pid = followup.pid;
+        let has_processes = followup.has_processes || pid.is_some();
+        let is_first = has_thread && !mem::replace(&mut followup.is_looked_for, true);
+        let report = if let Some((pid, (what, reason, has_background))) = live {
+            followup.pid = Some(pid);
+            self.forget_end(&session.key);
+            let since = if matches!(what, What::Rest(_)) { session.last } else { session.grew };
+            let background = Background { commands: has_background.into(), subagents: 0 };
+            let report = Report { background, ..Report::new(what, Weight::State, now()) };
+            let here = session.machine.is_none().then_some(pid);
+            report.because(reason).since(since).of_process(here)
+        } else {
+            let (rest, reason) = self.followed.end_of(&session, pid);
+            // Only a trace tells of one that was not live before: that it has no file, or left one. That may be
+            // older than a turn that ended well.
+            let is_trace = !self.is_live(&session.key);
+            let is_told = has_processes || rest.ending == Some(Ending::Killed);
+            if is_trace && !(is_first && is_told) {
+                return None;
             }
-            None if self.is_live(&session.key) || self.is_untold(id, &session.key) => {
-                let (rest, reason) = self.followed.end_of(&session, pid);
-                let report = Report::new(What::Rest(rest), Weight::Event, now());
-                report.because(Some(reason.to_owned())).since(session.last)
-            }
-            None => return None,
+            let report = Report::new(What::Rest(Rest { is_trace, ..rest }), Weight::Event, now());
+            report.because(Some(reason.to_owned())).since(session.last)
         };
         // A process may work for a moment, as on /resume, in a session in which nothing was asked.
         let is_rest = matches!(report.what, What::Rest(_));
-        let is_told = !is_rest || self.has_thread(&session.key);
+        let is_told = !is_rest || has_thread;
         Some(self.report_late(&session.key, is_told.then_some(report)))
     }
 
@@ -225,14 +232,6 @@ impl Module {
         }
     }
 
-    /// Whether nothing is reported of the process of a session, in which nothing was asked before it ended.
-    fn is_untold(&self, id: SessionId, key: &str) -> bool {
-        let followup = self.followed.followups.get(&id);
-        followup.is_some_and(|one| one.pid.is_some() || one.is_untold && one.has_processes)
-            && self.reports.last(key, Source::Process).is_none()
-            && self.has_thread(key)
-    }
-
     /// Whether a live process was the last to report about the agent of a thread.
     fn is_live(&self, key: &str) -> bool {
         self.reports.last(key, Source::Process).is_some_and(|report| report.weight == Weight::State)
@@ -243,22 +242,12 @@ impl Module {
         let followup = self.followed.followups.entry(id).or_default();
         let (is_first, quiet) = (!followup.is_ready, followup.quiet.take());
         followup.has_processes = has_processes;
-        let Some(session) = self.followed.session(id) else {
-            let followup = self.followed.followups.entry(id).or_default();
-            (followup.is_ready, followup.is_untold) = (true, true);
-            return Vec::new();
-        };
-        if is_first {
+        followup.is_looked_for &= !is_first;
+        if is_first && let Some(session) = self.followed.session(id) {
             self.report_journal(&session);
         }
         let mut changes: Vec<Changed> = self.report_process(id).into_iter().collect();
-        let is_silent = session.machine.as_ref().is_some_and(|name| self.followed.silent.contains(name));
-        let is_untold = is_first || self.followed.followups.get(&id).is_some_and(|one| one.is_untold);
-        if is_untold && !is_silent && self.followed.process_of(&session).is_none() {
-            let is_untold = !self.has_thread(&session.key);
-            self.followed.followups.entry(id).or_default().is_untold = is_untold;
-            changes.extend(self.report_trace(&session, has_processes));
-        }
+        // Before that, the session is as old as its file.
         self.followed.followups.entry(id).or_default().is_ready = true;
         changes.extend(quiet.into_iter().flat_map(|since| self.report_quiet(id, since)));
         changes
@@ -274,18 +263,6 @@ impl Module {
             let report = report.because(pause.map(str::to_owned));
             self.reports.report(&session.key, Source::Transcript, Some(report));
         }
-    }
-
-    /// Reports that the agent of a session has ended, if its process would have a file, or left one. That may
-    /// be older than a turn that ended well.
-    fn report_trace(&mut self, session: &Session, has_processes: bool) -> Option<Changed> {
-        let (rest, reason) = self.followed.end_of(session, None);
-        if !has_processes && rest.ending != Some(Ending::Killed) || !self.has_thread(&session.key) {
-            return None;
-        }
-        let report = Report::new(What::Rest(Rest { is_trace: true, ..rest }), Weight::Event, now());
-        let report = report.because(Some(reason.to_owned())).since(session.last);
-        Some(self.report_late(&session.key, Some(report)))
     }
 
     /// Reports of the threads of a session in which a turn seemed to run that it is over, for this reason.

@@ -105,17 +105,15 @@
                                                      shown)))))))
 
 (ert-deftest todo-write-answer-no-run-takes-the-square-of-the-time ()
-  ;; Each took more than ten seconds.
-  (dolist (run (list (make-string 50000 ?\n) (make-string 50000 ?\s)))
+  ;; Each call would take more than an hour.
+  (dolist (run (list (make-string 1000000 ?\n) (make-string 1000000 ?\s)))
     (let ((text (concat "a" run "b\n\n")))
       (dolist (format '(shell lisp text diff markdown))
-        (should (> 2 (car (benchmark-run 1 (todo-write-answer-text text format))))))
-      (should (> 2 (car (benchmark-run 1 (todo-write-request-diff (list (list "f" "" text)))))))
-      (should (> 2 (car (benchmark-run 1
-                          (should (equal (concat "a" run "b") (todo-write-text-trim text)))))))))
+        (should (string-suffix-p "b" (todo-write-answer-text text format))))
+      (should (string-suffix-p "b\n+" (todo-write-request-diff (list (list "f" "" text)))))
+      (should (equal (concat "a" run "b") (todo-write-text-trim text)))))
   (should (equal "a ⏎ b c" (todo-write-text-command "  a \t\n \n\r b \t c\n")))
-  (should (> 2 (car (benchmark-run 20
-                      (todo-write-text-command (concat "a" (make-string 9000 ?\s) "b") 1000))))))
+  (should (equal "a b" (todo-write-text-command (concat "a" (make-string 1000000 ?\s) "b")))))
 
 (ert-deftest todo-write-answer-escapes-what-looks-like-a-blank ()
   (should (equal (todo-write-answer-tests--shown "a\u2800b\ufe0fc\u00a0d\u3000e\U000e0041f\e")

@@ -735,7 +735,7 @@ FIELDS are further ones of its input."
   (let ((todo-write-socket-codex-folders '("x"))
         (large (make-string 100000 ?\n)))
     (cl-letf (((symbol-function 'todo-write-request-fields)
-               (lambda (&rest _) (error "Nobody looks at it"))))
+               (lambda (&rest _) (error "It is looked at too early"))))
       (dolist (input `((:tool_name "Bash" :tool_input (:command "ls" :note ,large))
                        (:tool_name "mcp__a__b" :tool_input (:note ,large))
                        (:hook_event_name "CodexRequest" :tool_name "Command"

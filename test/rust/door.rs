@@ -264,7 +264,7 @@ fn a_door_deletes_no_socket_that_another_process_made_since() {
 // Another Emacs
 
 #[test]
-fn nobody_meets_a_socket_that_is_not_private_yet() {
+fn no_process_meets_a_socket_that_is_not_private_yet() {
     let folder = private();
     let socket = folder.path().join("socket");
     let is_over = AtomicBool::new(false);

@@ -123,7 +123,7 @@ pub(in crate::hub) fn connection(file: &Path) -> Result<UnixStream, Errno> {
     Ok(UnixStream::from(socket))
 }
 
-/// Makes the socket under another name, so that nobody meets it before it has its mode and can be reached.
+/// Makes the socket under another name, so that no process meets it before it has its mode and can be reached.
 fn listen(file: &Path) -> io::Result<Entered> {
     let aside = aside(file);
     // An earlier process of this id may have left it.

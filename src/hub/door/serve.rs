@@ -525,7 +525,7 @@ impl Server {
     fn handle_call(&mut self, id: ConnectionId, mut call: protocol::Call, size: usize) {
         let questions: usize = self.connections.values().map(questions_of).sum();
         let Some(connection) = self.connections.get_mut(&id) else { return };
-        // Nobody waits for its answer, and the program that came after it may have called since.
+        // No program waits for its answer, and the one that came after it may have called since.
         if connection.is_gone {
             return;
         }
