@@ -187,10 +187,10 @@ impl Recorder {
 
     /// Whether all events of a file with `event` are needed to find out how far it was recorded before, since
     /// the journal of its thread has no position of it.
-    pub(crate) fn needs_all(&self, store: &mut Store, event: &Event) -> bool {
+    pub(crate) fn needs_all(&self, store: &Store, event: &Event) -> bool {
         let key = self.key(event.source.key());
-        // Its journal may not be loaded yet.
-        let Some(thread) = store.get(&key).ok().flatten().filter(|_| !self.threads.contains_key(&key)) else {
+        let Some(thread) = store.seen(&key).ok().flatten().filter(|_| !self.threads.contains_key(&key))
+        else {
             return false;
         };
         let known = event.place.as_ref().and_then(|place| thread.recorded_until(&position(event, place)));

@@ -65,7 +65,7 @@ impl Applier {
     }
 
     /// Adds a piece, which the next steps apply.
-    pub fn add(&mut self, store: &mut Store, piece: Piece) {
+    pub fn add(&mut self, store: &Store, piece: Piece) {
         if piece.is_restart {
             self.recorder.restart();
             (self.events, self.next, self.weight, self.needs_all) = (Vec::new(), 0, 0, None);

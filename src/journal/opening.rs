@@ -28,8 +28,8 @@ pub(super) struct Opening {
     pub(super) is_in_memory: bool,
     /// How much of the journal is read.
     pub(super) done: Arc<Percent>,
-    /// What was read before. It may be large, so it is dropped with the rest.
-    pub(super) _snapshot: Option<Snapshot>,
+    /// What was read before of a journal that others hold.
+    pub(super) snapshot: Option<Snapshot>,
 }
 
 /// The thread of a journal that was opened, or the reason why it was not.
@@ -42,8 +42,8 @@ pub(super) struct Opened {
 
 #[derive(Debug)]
 pub(super) enum Found {
-    /// No journal that this process may write.
-    Nothing,
+    /// No journal that this process may write, and what those have that others hold.
+    Nothing(Option<Snapshot>),
     /// The thread of the journal, and warnings.
     Thread(Box<SavedThread>, Vec<String>),
     /// A journal for the thread in memory.
@@ -55,7 +55,8 @@ pub(super) enum Found {
 }
 
 impl Opening {
-    /// Opens the newest journal that no process holds, and replays it.
+    /// Opens the newest journal that no process holds, and replays it; else reads the newest that others
+    /// hold, unless the thread is in memory.
     pub(super) fn run(self) -> Opened {
         self.with(|opening, folder| {
             let Opening { key, storage, about, now, done, .. } = opening;
@@ -72,11 +73,11 @@ impl Opening {
     }
 
     fn with(
-        self,
+        mut self,
         open: impl FnOnce(&Opening, &std::path::Path) -> io::Result<Option<OpenedJournal>>,
     ) -> Opened {
         let found = match self.storage.folder.as_deref().map_or(Ok(None), |folder| open(&self, folder)) {
-            Ok(None) => Found::Nothing,
+            Ok(None) => Found::Nothing(self.held()),
             Ok(Some(journal)) if self.is_in_memory => Found::Journal(journal),
             Ok(Some(OpenedJournal { journal, records, warnings })) => {
                 let limit = self.storage.history_limit;
@@ -86,6 +87,14 @@ impl Opening {
             Err(error) => self.read_only(error),
         };
         Opened { key: self.key, now: self.now, found }
+    }
+
+    /// What the journals have that others hold.
+    fn held(&mut self) -> Option<Snapshot> {
+        let folder = self.storage.folder.as_deref().filter(|_| !self.is_in_memory)?;
+        let mut snapshot = self.snapshot.take().unwrap_or_default();
+        snapshot.read(folder, &self.key, self.storage.history_limit, &self.done);
+        Some(snapshot)
     }
 
     /// Reads the newest journal, since none could be opened.

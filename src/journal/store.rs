@@ -329,19 +329,20 @@ impl Store {
             was_here: self.resting.contains_key(key),
             is_in_memory: self.threads.contains_key(key),
             done: Arc::default(),
-            _snapshot: self.snapshots.remove(key),
+            snapshot: self.snapshots.remove(key),
         }
     }
 
     /// Puts a thread in memory that was opened.
     fn put(&mut self, Opened { key, now, found }: Opened) {
-        if !matches!(found, Found::Nothing) {
+        if !matches!(found, Found::Nothing(_)) {
             self.resting.remove(&key);
             self.close_journals_if_many(&key);
             self.rest_if_many(&key);
         }
         match found {
-            Found::Nothing => {}
+            Found::Nothing(None) => {}
+            Found::Nothing(Some(snapshot)) => self.keep(&key, snapshot),
             Found::Thread(thread, warnings) => {
                 self.warnings.extend(warnings);
                 self.threads.insert(key, *thread);
@@ -370,7 +371,8 @@ impl Store {
     /// Readies a thread for changes, which then need no file but its open journal. `elsewhere` gets the work
     /// of opening its journal in the folder, and of replaying it, if there is any, and this waits for that for
     /// `patience`; call it again while it is under way. A thread without a journal is then yet to be
-    /// created, by [`Store::open`]. A journal without a description gets `about`.
+    /// created, by [`Store::open`]; [`Store::seen`] has what other processes wrote of it. A journal without
+    /// a description gets `about`.
     pub fn ready(
         &mut self,
         key: &str,

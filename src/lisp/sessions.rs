@@ -369,7 +369,7 @@ mod tests {
         }
         assert!(module.store.is_resting(KEY));
         let mut applier = Applier::new(Recorder::new(None, None));
-        applier.add(&mut module.store, Piece { thread: Some(KEY.into()), ..Piece::default() });
+        applier.add(&module.store, Piece { thread: Some(KEY.into()), ..Piece::default() });
         module.followed.appliers.insert(1, applier);
         (module, folder)
     }

@@ -165,7 +165,7 @@ impl Here {
 
     fn apply(&mut self, id: u64, piece: Piece) {
         let applier = &mut self.appliers.iter_mut().find(|(known, _)| *known == id).unwrap().1;
-        applier.add(&mut self.store, piece);
+        applier.add(&self.store, piece);
         while applier.is_due() {
             applier.step(&mut self.store, false, NOW, &Slice::WHOLE);
         }
@@ -686,7 +686,7 @@ fn what_waits_for_the_end_of_a_transcript_there_is_bounded() {
     let known = events(&there.write("known", &list("s", 1, "Dig")));
     let machine = there.connection("").machine;
     let mut applier = Applier::new(Recorder::new(None, Some(machine.clone())));
-    applier.add(&mut here.store, Piece { events: known, is_last: true, ..Piece::default() });
+    applier.add(&here.store, Piece { events: known, is_last: true, ..Piece::default() });
     while applier.is_due() {
         applier.step(&mut here.store, false, NOW, &Slice::WHOLE);
     }
@@ -697,7 +697,7 @@ fn what_waits_for_the_end_of_a_transcript_there_is_bounded() {
         let new: Vec<Event> = serde_json::from_value(json!([new[0]])).unwrap();
         let mut count = 0;
         while count < 100 && !applier.is_overfull() {
-            applier.add(&mut here.store, Piece { events: new.clone(), ..Piece::default() });
+            applier.add(&here.store, Piece { events: new.clone(), ..Piece::default() });
             count += 1;
         }
         assert_eq!(count < 100, is_bounded, "{count}");
