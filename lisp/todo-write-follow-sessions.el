@@ -85,17 +85,11 @@ The elements are (AGENT . FOLDER)."
 
 (defun todo-write-follow-sessions-began-in (id)
   "Return the folder in which the session ID of Claude Code began, or nil.
-Its transcript on this machine has that; ID is one that no name can hide in."
+Its transcript on this machine has that."
   (cl-loop
    for (agent . home) in (todo-write-follow-sessions-homes)
    when (and (eq agent 'claude) (not (todo-write-machines-remote-part home)))
-   thereis (let ((projects (expand-file-name "projects/" home)))
-             (cl-loop
-              for folder in (and (file-directory-p projects)
-                                 (directory-files projects t "\\`[^.]" t))
-              for file = (expand-file-name (concat id ".jsonl") folder)
-              when (file-regular-p file)
-              return (plist-get (todo-write-transcript-describe file) :folder)))))
+   thereis (todo-write-core-call todo-write-dyn--session-began-in (expand-file-name home) id)))
 
 (defun todo-write-follow-sessions-searched (homes &optional scope names)
   "Return HOMES, a list of (AGENT . FOLDER), as the module takes them.

@@ -648,21 +648,13 @@ too many or their result is too large."
 
 (defun todo-write-permission--file-text (file project)
   "Return the text of FILE, which is in PROJECT, `new' if there is no file, or nil.
-Links out of PROJECT are not followed, and nothing but a regular file is
-opened."
-  (let* (file-name-handler-alist
-         (root (file-name-as-directory (file-truename project)))
-         (true (and (file-name-absolute-p file) (not (string-prefix-p "~" file))
-                    (not (string-search "\0" file))
-                    (ignore-errors (file-truename file))))) ; A link may lead to itself.
-    (when (and true (string-prefix-p root true))
-      (if (not (or (file-exists-p true) (file-symlink-p file)))
-          'new
-        (when-let* ((bytes (todo-write-core-file-bytes true (1+ todo-write-permission--file-limit)))
-                    ((<= (length bytes) todo-write-permission--file-limit)))
-          (let ((text (decode-coding-string bytes 'utf-8-unix)))
-            (and (not (string-match-p "[\x3fff80-\x3fffff\0]" text))
-                 text)))))))
+Links out of PROJECT are not followed, nothing but a regular file is
+opened, and Emacs does not wait for a file system that does not answer."
+  (and (file-name-absolute-p file)
+       (not (string-prefix-p "~" file))
+       (ignore-error (todo-write-input-error todo-write-journal-error)
+         (todo-write-core-call todo-write-dyn--project-file file (expand-file-name project)
+                               todo-write-permission--file-limit))))
 
 (todo-write-socket-define-role "permission" #'todo-write-permission--receive)
 

@@ -6,7 +6,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 /// Opens a regular file for reading. A link to one is followed.
@@ -59,6 +59,43 @@ pub fn read_start(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let bytes = read_start(path, most + 1)?;
     if bytes.len() as u64 > most { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
+}
+
+/// Reads the text of a file below a folder; `None` if there is no such file yet.
+///
+/// # Errors
+/// [`io::ErrorKind::PermissionDenied`] if a link leads out of the folder, [`io::ErrorKind::InvalidData`] if
+/// the file is not UTF-8 or has a NUL, else as [`read`].
+pub fn text_below(folder: &Path, path: &Path, most: u64) -> io::Result<Option<String>> {
+    let (path, is_new) = true_name(path)?;
+    if !path.starts_with(fs::canonicalize(folder)?) {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    if is_new {
+        return Ok(None);
+    }
+    let text = String::from_utf8(read(&path, most)?).ok().filter(|text| !text.contains('\0'));
+    text.map(Some).ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+/// The name of a file without links, and whether it does not exist. Of one that does not, the folders that
+/// do not exist either are as given.
+fn true_name(path: &Path) -> io::Result<(PathBuf, bool)> {
+    let mut above = path;
+    loop {
+        match fs::canonicalize(above) {
+            Ok(found) if above == path => return Ok((found, false)),
+            Ok(found) => return Ok((found.join(path.strip_prefix(above).unwrap_or(path)), true)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            // A link that leads nowhere.
+            Err(error) if above.is_symlink() => return Err(error),
+            Err(error) => match (above.parent(), above.file_name()) {
+                (Some(parent), Some(_)) => above = parent,
+                // It ends with `..`, or is relative.
+                _ => return Err(error),
+            },
+        }
+    }
 }
 
 /// The modification time and size of a file. Different stamps prove a change. Equal ones prove that there

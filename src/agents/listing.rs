@@ -59,6 +59,14 @@ impl Wanted {
     }
 }
 
+/// The transcript of a session in a home of Claude Code, in the folder of whichever project has it.
+pub fn transcript_of(home: &Path, session: &str) -> Option<PathBuf> {
+    let name = format!("{session}.jsonl");
+    let folders = fs::read_dir(home.join("projects")).ok()?.flatten();
+    let mut files = folders.map(|folder| folder.path().join(&name)).filter(|_| !session.contains('/'));
+    files.find(|file| file.is_file())
+}
+
 fn is_transcript(name: &OsString) -> bool {
     let bytes = name.as_encoded_bytes();
     bytes.ends_with(b".jsonl") && !bytes.starts_with(b"agent-")

@@ -5,8 +5,8 @@
 //! - The store is not borrowed while Lisp runs, since Lisp may call back. Arguments are converted
 //!   before the borrow, results after it.
 //! - Emacs' thread waits for no journal but the one to which it appends: `elsewhere` has journals opened
-//!   and read before the store is borrowed. Of other files it reads the beginning of those that Lisp names,
-//!   and it makes the socket.
+//!   and read before the store is borrowed. Of other files it reads those that a tool in Emacs is about to
+//!   read or write, and it makes the socket.
 //! - Arguments of our types are read by their `FromLisp`, the value of a function is converted by
 //!   `IntoLisp`; `border` and `guarded` catch the panics of both and of the body.
 //! - An error of this crate becomes a child of `todo-write-error`. A signal or throw of Lisp, such as
@@ -17,6 +17,7 @@ mod door;
 mod elsewhere;
 #[cfg(feature = "panic-injection")]
 mod faults;
+mod files;
 mod hub;
 mod items;
 #[cfg(unix)]

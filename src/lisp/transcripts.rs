@@ -1,24 +1,33 @@
 //! Lisp functions about transcripts of coding agents that are not followed.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use emacs::{Env, IntoLisp, Result, Value, defun};
+use emacs::{Env, Result, Value, defun};
 use serde::Serialize;
 
+use super::files::ask_of;
 use super::{border, read, ser};
 use crate::agents::Agent;
 use crate::agents::describe::{Description, describe};
+use crate::agents::listing::transcript_of;
 use crate::events::Millis;
-use crate::file;
 
 /// See `todo-write-transcript-describe'.
 #[defun]
 fn transcript_describe<'e>(env: &'e Env, file: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        let Some(found) = describe(Path::new(&read::text("transcript", file)?)) else {
-            return Ok(None);
-        };
-        ser::to_lisp(env, &ShownDescription::from(found)).map(Some)
+        let file = PathBuf::from(read::text("transcript", file)?);
+        let found = ask_of(env, file, describe)?;
+        found.map(|found| ser::to_lisp(env, &ShownDescription::from(found))).transpose()
+    })
+}
+
+/// Return the folder in which the session ID of Claude Code began, as its transcript in HOME says, or nil.
+#[defun]
+fn session_began_in<'e>(env: &'e Env, home: Value<'e>, id: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let (home, id) = (PathBuf::from(read::text("home", home)?), read::text("id", id)?);
+        ask_of(env, home, move |home| describe(&transcript_of(home, &id)?)?.folder)
     })
 }
 
@@ -46,17 +55,4 @@ impl From<Description> for ShownDescription {
             processes: found.has_processes,
         }
     }
-}
-
-/// Return the first LIMIT bytes of FILE, or nil if it is no regular file that can be read.
-///
-/// The value is a string with a character for each byte.
-#[defun]
-fn file_bytes<'e>(env: &'e Env, file: Value<'e>, limit: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
-        let path = PathBuf::from(read::text("file", file)?);
-        let bytes = file::read_start(&path, read::whole_number("limit", limit)?).ok();
-        let text = bytes.map(|bytes| bytes.into_iter().map(char::from).collect::<String>());
-        text.map(|text| text.into_lisp(env)).transpose()
-    })
 }

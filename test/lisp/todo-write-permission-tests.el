@@ -261,10 +261,11 @@ FIELDS are further ones of the hook's input, :subagent and :source."
       (should (equal (format "--- %s\n+++ %s\n@@ -1,3 +1 @@\n-one\n-two\n-two\n+new" file file)
                      (todo-write-permission-tests--detail "Write" :file_path file
                                                           :content "new\n"))))
-    (let ((file (expand-file-name "new.txt" todo-write-permission-tests--folder)))
-      (should (equal (format "--- %s\n+++ %s\n@@ -0,0 +1 @@\n+new\nThe file is new." file file)
-                     (todo-write-permission-tests--detail "Write" :file_path file
-                                                          :content "new\n"))))))
+    (dolist (name '("new.txt" "new/folder/new.txt"))
+      (let ((file (expand-file-name name todo-write-permission-tests--folder)))
+        (should (equal (format "--- %s\n+++ %s\n@@ -0,0 +1 @@\n+new\nThe file is new." file file)
+                       (todo-write-permission-tests--detail "Write" :file_path file
+                                                            :content "new\n")))))))
 
 (ert-deftest todo-write-permission-no-field-hides-what-an-edit-changes ()
   (todo-write-permission-tests--with
@@ -288,14 +289,16 @@ FIELDS are further ones of the hook's input, :subagent and :source."
            (link (expand-file-name "link" todo-write-permission-tests--folder))
            (pipe (expand-file-name "pipe" todo-write-permission-tests--folder))
            (huge (expand-file-name "huge" todo-write-permission-tests--folder))
-           (binary (expand-file-name "binary" todo-write-permission-tests--folder)))
+           (binary (expand-file-name "binary" todo-write-permission-tests--folder))
+           (dangling (expand-file-name "dangling" todo-write-permission-tests--folder)))
       (unwind-protect
           (progn
             (make-symbolic-link secret link)
+            (make-symbolic-link "nowhere" dangling)
             (call-process "mkfifo" nil nil nil pipe)
             (write-region (make-string (ash 1 21) ?x) nil huge nil 'silent)
             (write-region "a\0b\n" nil binary nil 'silent)
-            (dolist (file (list secret link pipe huge binary "/ssh:nowhere:/a" "~/a"
+            (dolist (file (list secret link pipe huge binary dangling "/ssh:nowhere:/a" "~/a"
                                 (concat todo-write-permission-tests--folder "../x/a")))
               (let ((start (float-time))
                     (detail (todo-write-permission-tests--detail "Write" :file_path file

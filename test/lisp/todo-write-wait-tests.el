@@ -13,6 +13,7 @@
 (require 'ert)
 (require 'cl-lib)
 (require 'todo-write-follow)
+(require 'todo-write-permission)
 (require 'todo-write-search)
 (require 'todo-write-socket-helper)
 (require 'todo-write-stuck-helper)
@@ -237,6 +238,26 @@ Its journals are on a file system that can be stopped."
                                    '(1 2 3)))))
         (todo-write-follow-stop)
         (delete-directory home t)))))
+
+;;; Files that agents name
+
+(ert-deftest todo-write-wait-a-file-that-an-agent-names-can-be-given-up ()
+  (todo-write-stuck-call
+   (lambda (mount)
+     (let* ((todo-write-follow-agents (list (cons 'claude mount)))
+            (text (json-serialize '( :type "user" :uuid "u1" :sessionId "s" :cwd "/garden"
+                                     :message (:role "user" :content "Dig"))))
+            (file (expand-file-name "projects/-garden/s.jsonl" mount))
+            (read (list (lambda () (todo-write-permission--file-text file mount))
+                        (lambda () (plist-get (todo-write-transcript-describe file) :title))
+                        (lambda () (todo-write-follow-sessions-began-in "s")))))
+       (make-directory (file-name-directory file) t)
+       (write-region text nil file nil 'silent)
+       (todo-write-stuck-stop)
+       (dolist (one read)
+         (should (todo-write-wait-tests--ended-p (funcall one))))
+       (todo-write-stuck-continue)
+       (should (equal (list text "Dig" "/garden") (mapcar #'funcall read)))))))
 
 ;;; Programs
 
