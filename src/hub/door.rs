@@ -119,7 +119,7 @@ pub enum State {
     Open,
     /// They reach another Emacs, of that process id, if it is known. This door takes over when that ends.
     Client(Option<u32>),
-    /// They reach none, for that reason.
+    /// They reach none, for that reason. This door tries again after a while.
     Failed(String),
 }
 

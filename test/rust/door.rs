@@ -308,6 +308,25 @@ fn a_second_owner_is_a_client_of_the_first_and_takes_over_when_that_ends() {
 }
 
 #[test]
+fn a_door_that_cannot_take_over_says_so_once_and_tries_again() {
+    let first = Opened::new();
+    let patience = settings(&first.socket(), Duration::from_millis(20));
+    let second = Door::open(patience, Box::new(|_, found| found(None)), Box::new(|| {})).unwrap();
+    let told = || match second.take() {
+        Some(Event::State(state)) => Some(state),
+        _ => None,
+    };
+    assert_eq!(wait(told), State::Client(Some(4711)));
+    let set_mode = |mode| fs::set_permissions(first.folder.path(), Permissions::from_mode(mode)).unwrap();
+    set_mode(0o777);
+    drop(first.door);
+    assert!(matches!(wait(told), State::Failed(_)));
+    sleep(Duration::from_millis(100));
+    set_mode(0o700);
+    assert_eq!(wait(told), State::Open);
+}
+
+#[test]
 fn an_owner_that_refuses_this_one_is_not_asked_again_at_once() {
     let folder = private();
     let socket = folder.path().join("socket");

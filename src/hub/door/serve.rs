@@ -86,7 +86,6 @@ enum Place {
     Client(UnixStream, Vec<u8>),
     /// It tries to open it at that time.
     Waiting(Instant),
-    Failed,
 }
 
 /// What can be read or written.
@@ -175,8 +174,12 @@ impl Server {
             match enter(&self.settings.socket) {
                 Ok(entered) => self.settle(entered, true),
                 Err(reason) => {
-                    self.place = Place::Failed;
-                    self.shared.set_state(State::Failed(reason));
+                    self.place = Place::Waiting(now + self.settings.patience);
+                    let state = State::Failed(reason);
+                    let is_news = self.shared.lock().state != state;
+                    if is_news {
+                        self.shared.set_state(state);
+                    }
                 }
             }
         }
@@ -268,7 +271,7 @@ impl Server {
                     _ => self.take_over_later(),
                 }
             }
-            Place::Waiting(_) | Place::Failed => {}
+            Place::Waiting(_) => {}
         }
     }
 
