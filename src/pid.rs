@@ -76,11 +76,11 @@ fn is_ours(_process: &fs::DirEntry) -> bool {
 }
 
 /// Whether `domain`, which ends in the name of a namespace of process ids, names another one than this
-/// process's, as in a container. The same id then means another process.
+/// process's, as in a container. The same id then means another process. Only Linux has such names.
 pub(crate) fn is_elsewhere(domain: &str) -> bool {
     let here = fs::read_link("/proc/self/ns/pid").ok();
     let here = here.as_deref().and_then(Path::to_str);
-    domain.contains("pid:[") && here.is_some_and(|here| !domain.ends_with(here))
+    domain.contains("pid:[") && here.is_none_or(|here| !domain.ends_with(here))
 }
 
 /// Whether this user has a process with this id, as far as the system tells.

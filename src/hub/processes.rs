@@ -49,6 +49,7 @@ impl ProcessesTask {
         self.processes.read();
         let now = (self.processes.live().to_vec(), self.processes.left_behind(&sessions));
         state = shared.lock();
+        state.elsewhere.insert(self.home.clone(), self.processes.elsewhere());
         let is_changed = self.told.as_ref() != Some(&now);
         if is_changed && !self.is_held && self.hurry_sessions(&mut state, &now.0) {
             // Transcripts are read first, so that the process has the last word.

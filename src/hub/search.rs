@@ -80,6 +80,7 @@ impl SearchTask {
         let Some(home) = state.homes.get(&self.home).cloned() else { return Next::Over };
         let Some(scope) = home.scope.clone() else { return Next::Over };
         let live = state.live.get(&self.home).cloned().unwrap_or_default();
+        let elsewhere = state.elsewhere.get(&self.home).cloned().unwrap_or_default();
         drop(state);
         let names = home.names();
         let (folders, mut watched) = home.folders((!scope.is_all).then_some(&names));
@@ -127,7 +128,9 @@ impl SearchTask {
                 continue;
             };
             let is_of_project = is_of_project(shared, root, &home, &names, &path, folder.as_deref());
-            let has_processes = has_processes && has_process_files;
+            let session = path.file_stem().and_then(|stem| stem.to_str());
+            let is_elsewhere = session.is_some_and(|session| elsewhere.contains(session));
+            let has_processes = has_processes && has_process_files && !is_elsewhere;
             let begun = begun.get(&path).copied();
             found.push(Found { modified, path, is_of_project, has_processes, begun });
         }

@@ -216,15 +216,16 @@ impl SessionTask {
     }
 
     /// Whether the process that wrote the last lines, which has a file while it lives, has ended, as far as is
-    /// known.
+    /// known. Of one in a container that is not known.
     fn has_ended(&self, shared: &Shared, root: &std::path::Path) -> bool {
         let state = shared.lock();
         let Some(followed) = state.sessions.get(&self.id) else { return false };
         let is_it = |session: &str| followed.ids().any(|id| id == session);
         let is_its = |process: &Process| process.session.as_deref().is_some_and(is_it);
-        let lives = state.live.get(root).is_none_or(|live| live.iter().any(is_its));
+        let may_live =
+            state.is_elsewhere(followed) || state.live.get(root).is_none_or(|live| live.iter().any(is_its));
         drop(state);
-        !lives && self.has_processes()
+        !may_live && self.has_processes()
     }
 
     /// Whether a process of the session has a file while it lives.

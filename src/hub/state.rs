@@ -49,6 +49,8 @@ pub(super) struct State {
     pub(super) connections: BTreeMap<String, Connected>,
     /// The live processes, by the homes.
     pub(super) live: HashMap<PathBuf, Vec<Process>>,
+    /// The sessions of processes in containers that share a home, by the homes.
+    pub(super) elsewhere: HashMap<PathBuf, HashSet<String>>,
     /// What the searched homes have, once they answered.
     pub(super) found: HashMap<PathBuf, Option<Listed>>,
     /// The homes of each round of choices and whether they answered, and what they have.
@@ -79,6 +81,7 @@ impl State {
             #[cfg(unix)]
             connections: BTreeMap::new(),
             live: HashMap::new(),
+            elsewhere: HashMap::new(),
             found: HashMap::new(),
             rounds: HashMap::new(),
             sessions: HashMap::new(),
@@ -188,10 +191,17 @@ impl State {
         self.connections.clear();
     }
 
+    /// Whether the process of a session runs in a container.
+    pub(super) fn is_elsewhere(&self, followed: &Followed) -> bool {
+        let sessions = self.elsewhere.get(&followed.root);
+        sessions.is_some_and(|sessions| followed.ids().any(|id| sessions.contains(id)))
+    }
+
     /// Reports that a session and the processes in its home were read.
     pub(super) fn report_ready(&mut self, id: SessionId) {
         if let Some(followed) = self.sessions.get(&id) {
-            let message = Message::Ready { session: id, has_processes: followed.has_processes };
+            let has_processes = followed.has_processes && !self.is_elsewhere(followed);
+            let message = Message::Ready { session: id, has_processes };
             self.queue.push(message, false);
         }
     }

@@ -320,6 +320,14 @@ fn process_files_that_are_huge_or_pipes_or_of_containers_are_skipped() {
     let read = without_waiting(move || (sessions.read(), sessions));
     assert_eq!(read.0, None);
     let mut sessions = read.1;
-    sessions.write(id(), r#"{"sessionId": "a", "pidDomain": "pid:[1]"}"#);
-    assert_eq!(sessions.read(), None);
+    // What a process of a container does next is read, whatever its id means here.
+    for pid in [id(), dead()] {
+        for session in ["a", "another"] {
+            sessions.write(pid, &format!(r#"{{"sessionId": "{session}", "pidDomain": "pid:[1]"}}"#));
+            assert_eq!(sessions.read(), None);
+            assert_eq!(sessions.1.elsewhere(), HashSet::from([session.to_owned()]));
+        }
+        fs::remove_file(sessions.0.path().join(format!("{pid}.json"))).unwrap();
+    }
+    assert!(sessions.killed().is_empty());
 }

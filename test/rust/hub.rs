@@ -267,6 +267,26 @@ fn a_process_is_told_of_with_its_end_and_whether_it_was_killed() {
 }
 
 #[test]
+fn that_a_session_has_no_process_here_says_nothing_if_it_runs_in_a_container() {
+    for (domain, is_told) in [("", true), (r#", "pidDomain": "linux:0:pid:[1]""#, false)] {
+        let mut homes = Homes::new();
+        let mut child = Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        let file = homes.folder.path().join(format!("sessions/{}.json", child.id()));
+        fs::write(file, format!(r#"{{"sessionId": "s", "status": "busy"{domain}}}"#)).unwrap();
+        let line = line("s", "user", 0, "Dig".into()).replacen('{', r#"{"entrypoint":"cli","#, 1);
+        let path = homes.write("s", &line);
+        homes.hub.set_homes(vec![homes.home(None)]);
+        let session = homes.hub.follow(&path);
+        let told = homes.wait(|message| match message {
+            Message::Ready { session: ready, has_processes } if *ready == session => Some(*has_processes),
+            _ => None,
+        });
+        assert_eq!(told, is_told);
+    }
+}
+
+#[test]
 fn a_search_that_is_asked_for_while_another_ends_is_answered() {
     let mut homes = Homes::new();
     for _ in 0..300 {

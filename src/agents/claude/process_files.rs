@@ -17,7 +17,7 @@ use crate::text::excerpt;
 
 /// Maximum size of a file in bytes.
 const LARGEST: u64 = 64 * 1024;
-/// Maximum number of files in a folder, and of those of dead processes that one call reads.
+/// Maximum number of files in a folder, and of those of dead processes and of containers that one call reads.
 const MOST_PROCESS_FILES: usize = 100_000;
 const MOST_DEAD: usize = 100;
 
@@ -71,6 +71,16 @@ struct ProcessFile {
     is_alive: bool,
     /// Whether another process has had its session since it died.
     is_resumed: bool,
+    /// The session of a process in a container.
+    elsewhere: Option<String>,
+}
+
+/// What a file says.
+enum Parsed {
+    /// A process, and the name of its job.
+    Here(Box<Process>, Option<String>),
+    /// The session of a process in a container, whose id means another process here.
+    Elsewhere(String),
 }
 
 impl Processes {
@@ -83,11 +93,12 @@ impl Processes {
     /// last call.
     pub fn read(&mut self) -> Option<&[Process]> {
         self.list();
-        let mut left = MOST_DEAD;
+        let (mut dead, mut elsewhere) = (MOST_DEAD, MOST_DEAD);
         for (pid, file) in &mut self.files {
             file.look(*pid, &self.folder);
-            if !file.is_alive && file.stamp.is_none() && left > 0 {
-                left -= 1;
+            let left = if file.elsewhere.is_some() { &mut elsewhere } else { &mut dead };
+            if !file.is_alive && (file.stamp.is_none() || file.elsewhere.is_some()) && *left > 0 {
+                *left -= 1;
                 file.read(*pid, &self.folder);
             }
         }
@@ -136,6 +147,11 @@ impl Processes {
         left
     }
 
+    /// The sessions of processes in containers. Whether these live is unknown.
+    pub fn elsewhere(&self) -> HashSet<String> {
+        self.files.values().filter_map(|file| file.elsewhere.clone()).collect()
+    }
+
     /// The live processes as they were last read.
     pub fn live(&self) -> &[Process] {
         &self.live
@@ -163,9 +179,11 @@ impl ProcessFile {
         }
         let read = file::read(&path, LARGEST).ok().and_then(|bytes| Process::parse(pid, &path, &bytes));
         self.stamp = stamp.filter(|stamp| read.is_some() || stamp.is_certain());
-        if let Some((process, job)) = read {
-            (self.process, self.job) = (Some(process), job);
-        }
+        (self.process, self.job, self.elsewhere) = match read {
+            Some(Parsed::Here(process, job)) => (Some(*process), job, None),
+            Some(Parsed::Elsewhere(session)) => (None, None, Some(session)),
+            None => return,
+        };
     }
 
     /// Reads the file of a process that exists. Returns whether it is the one that wrote the file,
@@ -182,14 +200,15 @@ impl ProcessFile {
 }
 
 impl Process {
-    /// Parses a file: the process, and the name of its job. Returns `None` for a process in a container,
-    /// whose id means another process here, and for one that has no session yet.
-    fn parse(pid: u32, path: &Path, bytes: &[u8]) -> Option<(Process, Option<String>)> {
+    /// Parses a file. Returns `None` for a process that has no session yet.
+    fn parse(pid: u32, path: &Path, bytes: &[u8]) -> Option<Parsed> {
         let file: Value = serde_json::from_slice(bytes).ok()?;
         let text = |key: &str| file.get(key).and_then(Value::as_str).map(str::to_owned);
-        let is_elsewhere = text("pidDomain").is_some_and(|domain| pid::is_elsewhere(&domain));
-        if !file.is_object() || is_elsewhere || file.get("spare") == Some(&Value::Bool(true)) {
+        if !file.is_object() || file.get("spare") == Some(&Value::Bool(true)) {
             return None;
+        }
+        if text("pidDomain").is_some_and(|domain| pid::is_elsewhere(&domain)) {
+            return text("sessionId").map(Parsed::Elsewhere);
         }
         let process = Process {
             pid,
@@ -206,7 +225,7 @@ impl Process {
             entrypoint: text("entrypoint"),
             start: text("procStart"),
         };
-        Some((process, text("jobId")))
+        Some(Parsed::Here(Box::new(process), text("jobId")))
     }
 }
 
