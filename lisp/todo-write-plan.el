@@ -171,19 +171,20 @@ and PATH are as in `todo-write-patch'."
 
 ;;; Review
 
-(defun todo-write-plan-review-files (thread &optional id path entry all)
+(defun todo-write-plan-review-files (thread &optional id path entry all limit)
   "Return the new changes of THREAD, file by file, as a plist.
 ID and PATH are as in `todo-write-new'; ENTRY, the id of an observation,
 limits them to its changes.  If ALL is non-nil, reviewed changes are
-among them.  The keys are :newest, a number for `todo-write-plan-newer',
-and :files, a list of plists:
+among them.  LIMIT is the maximum number of files.  The keys are :newest,
+a number for `todo-write-plan-newer', :more, the number of files beyond
+LIMIT, and :files, a list of plists:
   :path     the absolute name
   :patch    the net difference, \"\" if all cancels out
   :reason   why that is not one difference, a string, or nil
   :changes  those that are new, for `todo-write-plan-mark'
   :items    the ids of the items in progress at any of them"
   (let ((todo-write-core-wait-words "Comparing files"))
-    (todo-write-core-call todo-write-dyn--review-files thread id path entry all)))
+    (todo-write-core-call todo-write-dyn--review-files thread id path entry all limit)))
 
 (defun todo-write-plan-newer (thread id path newest)
   "Return the number of files of THREAD with new changes after NEWEST.

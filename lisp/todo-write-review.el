@@ -55,6 +55,9 @@ that they were marked as reviewed."
 (defvar-local todo-write-review--files nil
   "The files of this buffer, `todo-write-review--file' structures.")
 
+(defvar-local todo-write-review--more 0
+  "The number of files that are to be reviewed after those of this buffer.")
+
 (defvar-local todo-write-review--newest 0
   "The newest change when this buffer was drawn; see `todo-write-plan-newer'.")
 
@@ -65,6 +68,9 @@ that they were marked as reviewed."
 
 (defconst todo-write-review--buffer "*todo-write-review*"
   "Name of the buffer of a review.")
+
+(defconst todo-write-review--most-files 500
+  "Maximum number of files that are shown at a time.")
 
 (defvar todo-write-review-mode-map (make-sparse-keymap)
   "Keymap of `todo-write-review-mode', whose parent is that of diffs.")
@@ -136,10 +142,14 @@ For `todo-write-events-functions'."
                   (todo-write-plan-newer todo-write-view-thread (todo-write-review--scope-id scope)
                                          (todo-write-review--scope-path scope)
                                          todo-write-review--newest)))
+         (files (length todo-write-review--files))
          (parts (list (format "%s of %s: %s"
                               (if (todo-write-review--scope-all scope) "Changes" "New changes")
                               (todo-write-review--scope-what scope)
-                              (todo-write-text-count (length todo-write-review--files) "file"))
+                              (if (= 0 todo-write-review--more) (todo-write-text-count files "file")
+                                (format "%d of %s" files
+                                        (todo-write-text-count (+ files todo-write-review--more)
+                                                               "file"))))
                       (and (> marked 0) (format "%d reviewed" marked))
                       ;; The changes are those of the files on disk.
                       (and (> unsaved 0)
@@ -157,7 +167,8 @@ For `todo-write-events-functions'."
   "Return the changes of SCOPE of THREAD; see `todo-write-plan-review-files'."
   (todo-write-plan-review-files
    thread (todo-write-review--scope-id scope) (todo-write-review--scope-path scope)
-   (todo-write-review--scope-entry scope) (todo-write-review--scope-all scope)))
+   (todo-write-review--scope-entry scope) (todo-write-review--scope-all scope)
+   todo-write-review--most-files))
 
 (defun todo-write-review--draw (&optional found)
   "Draw what is new now; point stays on its line.
@@ -170,14 +181,24 @@ FOUND is the value of `todo-write-review--find' if the caller has it."
     ;; Also those of an earlier review.
     (delete-all-overlays)
     (setq todo-write-review--files nil
+          todo-write-review--more (plist-get found :more)
           todo-write-review--newest (plist-get found :newest))
     (todo-write-page-with-new-text
       (dolist (file (plist-get found :files))
         (push (todo-write-review--insert thread file project) todo-write-review--files))
       (unless todo-write-review--files
-        (insert (propertize "Nothing is new here.\n" 'face 'todo-write-detail))))
+        (insert (propertize "Nothing is new here.\n" 'face 'todo-write-detail)))
+      (when (> todo-write-review--more 0)
+        (insert (propertize (todo-write-review--rest) 'face 'todo-write-detail))))
     (setq todo-write-review--files (nreverse todo-write-review--files))
     (todo-write-review--set-header)))
+
+(defun todo-write-review--rest ()
+  "Return a line that says how to see the files that this review leaves out."
+  (format "# %s more: %s\n" (todo-write-text-count todo-write-review--more "file")
+          (if (todo-write-review--scope-all todo-write-review--shown)
+              "v on a task, a prompt or a file of the plan shows its own"
+            "g shows the rest once these are reviewed")))
 
 (defun todo-write-review--insert (thread file project)
   "Insert the changes of FILE, a plist, of THREAD in PROJECT.
@@ -244,7 +265,9 @@ buffer shows is marked, not what the agent has changed since."
     (let ((next (todo-write-review--next-unmarked (car (last files)))))
       (when next
         (todo-write-review--goto next))
-      (message (if next "Reviewed %s; u undoes" "Reviewed %s, and with that all; u undoes, q quits")
+      (message (cond (next "Reviewed %s; u undoes")
+                     ((= 0 todo-write-review--more) "Reviewed %s, and with that all; u undoes, q quits")
+                     (t "Reviewed %s; g shows the next files, u undoes"))
                (if (cdr unmarked) (todo-write-text-count (length unmarked) "file")
                  (todo-write-review--name (or (car unmarked) (car files))))))))
 
@@ -364,8 +387,12 @@ Those count that are among the observations in memory."
       (pcase-lambda (`(,heading . ,lines))
         (let ((lines (delq nil lines)))
           (if lines (concat "\n## " heading "\n" (string-join lines "\n") "\n") "")))
-      (list (cons "Files" (mapcar (lambda (file) (todo-write-review--file-line file project))
-                                  todo-write-review--files))
+      (list (cons "Files"
+                  `(,@(mapcar (lambda (file) (todo-write-review--file-line file project))
+                              todo-write-review--files)
+                    ,@(and (> todo-write-review--more 0)
+                           (list (format "- and %s more"
+                                         (todo-write-text-count todo-write-review--more "file"))))))
             (if (equal tasks "")
                 (cons "Prompts" (mapcar #'todo-write-review--prompt-line turns))
               (list "Tasks" (string-trim-right tasks)))

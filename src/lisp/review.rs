@@ -183,10 +183,11 @@ fn review_newer<'e>(
 /// Return the changes of THREAD, file by file.
 ///
 /// ID and PATH are as in `todo-write-new'. ENTRY is the id of an observation, whose changes are meant then, or
-/// nil. If ALL is non-nil, reviewed changes are among them, else they are not.
+/// nil. If ALL is non-nil, reviewed changes are among them, else they are not. LIMIT is the maximum number of
+/// files, or nil.
 ///
-/// The value is a plist: `:newest`, the number of the observation with the newest change of THREAD, and
-/// `:files`, a list of plists: `:path`; `:patch`, the net difference, empty if all cancels out; `:reason`, why
+/// The value is a plist: `:newest`, the number of the observation with the newest change of THREAD, `:more`,
+/// the number of files beyond LIMIT, and `:files`, a list of plists: `:path`; `:patch`, the net difference, empty if all cancels out; `:reason`, why
 /// that is not one difference, a string or nil; `:changes`, those that are new, a list of conses; and `:items`,
 /// the ids of the items in progress at all of them.
 #[defun]
@@ -197,6 +198,7 @@ fn review_files<'e>(
     path: Value<'e>,
     entry: Value<'e>,
     all: Value<'e>,
+    limit: Value<'e>,
 ) -> Result<Value<'e>> {
     border(env, || {
         let path = read::optional("path", path, read::text)?;
@@ -206,7 +208,8 @@ fn review_files<'e>(
             of.numbers = (number, number);
         }
         let all = all.is_not_nil();
-        let mut chosen = Chosen::default();
+        let limit = read::optional("limit", limit, read::whole_number)?;
+        let mut chosen = Chosen { limit: limit.unwrap_or(usize::MAX), ..Chosen::default() };
         let (newest, project) = with_thread(env, &thread, |thread| {
             let review = thread.review();
             for (change, is_new) in review.changes(of).filter(|(_, is_new)| all || *is_new) {
@@ -214,14 +217,16 @@ fn review_files<'e>(
             }
             (review.newest(), thread.project().to_owned())
         })?;
+        let more = chosen.places.len() - chosen.files.len();
         let files = net_files(env, &thread, chosen, &project)?;
-        ser::to_lisp(env, &ShownReview { newest, files })
+        ser::to_lisp(env, &ShownReview { newest, more, files })
     })
 }
 
 #[derive(Serialize)]
 struct ShownReview {
     newest: u64,
+    more: usize,
     files: Vec<ShownFile>,
 }
 
@@ -237,10 +242,12 @@ struct ShownFile {
 /// The changes to be shown.
 #[derive(Default)]
 struct Chosen {
+    /// The maximum number of files.
+    limit: usize,
     wanted: HashSet<ChangeId>,
     /// Their files, in the order of the first change.
     files: Vec<ChosenFile>,
-    /// The places of the files.
+    /// The places of the files, and of those beyond the limit.
     places: HashMap<String, usize>,
 }
 
@@ -255,13 +262,13 @@ struct ChosenFile {
 
 impl Chosen {
     fn add(&mut self, change: &Known, is_new: bool) {
-        let path = &change.file.path;
-        let place = *self.places.entry(path.clone()).or_insert_with(|| {
+        let (path, next) = (&change.file.path, self.places.len());
+        let place = *self.places.entry(path.clone()).or_insert(next);
+        if place == self.files.len() && place < self.limit {
             self.files.push(ChosenFile { path: path.clone(), ..ChosenFile::default() });
-            self.files.len() - 1
-        });
+        }
+        let Some(file) = self.files.get_mut(place) else { return };
         self.wanted.insert(change.id);
-        let file = &mut self.files[place];
         file.items.extend(change.items.iter().cloned());
         if is_new {
             file.new.push(change.id);
@@ -271,10 +278,11 @@ impl Chosen {
 
 /// The net difference of each file.
 fn net_files(env: &Env, thread: &Key, chosen: Chosen, project: &str) -> Result<Vec<ShownFile>> {
-    let Chosen { wanted, files, places } = chosen;
+    let Chosen { wanted, files, mut places, .. } = chosen;
     if files.is_empty() {
         return Ok(Vec::new());
     }
+    places.retain(|_, place| *place < files.len());
     let history = with_module(|module| module.store.history(thread));
     let changes = elsewhere::ask(env, move |_| {
         Ok::<_, Error>(changes_of(places, &wanted, &history.work(Part::Whole, 0..u64::MAX)?))

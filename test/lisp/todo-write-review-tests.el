@@ -290,6 +290,30 @@ Its task One changed the file f, and Two, which is in progress, g and h."
     (todo-write-review-tests--type "u")
     (should (equal '(("f" "g" "h") 4 2 4) (todo-write-review-tests--new)))))
 
+(ert-deftest todo-write-review-of-very-many-files-shows-some-at-a-time ()
+  (todo-write-review-tests--with-plan
+    (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Format")
+                        :outcome 'ok
+                        :files (mapcar (lambda (n)
+                                         (list :path (todo-write-review-tests--path (format "n%d" n))
+                                               :oldText nil :newText "new\n"))
+                                       (number-sequence 1 (1- todo-write-review--most-files))))
+    (goto-char (point-min))
+    (let ((all (+ 2 todo-write-review--most-files)) (most todo-write-review--most-files))
+      (should (= most (length (todo-write-review-tests--review "v"))))
+      (should (string-search (format "New changes of this plan: %d of %d files" most all)
+                             header-line-format))
+      (should (string-suffix-p "# 2 files more: g shows the rest once these are reviewed\n"
+                               (buffer-string)))
+      (should (string-search "- and 2 files more\n" (todo-write-review--markdown)))
+      (todo-write-review-tests--type "C-u r g")
+      (should (= 2 (length (todo-write-review-tests--shown))))
+      (should (string-search "New changes of this plan: 2 files" header-line-format))
+      (should-not (string-search "more" (buffer-string)))
+      (todo-write-review-tests--type "u")
+      (should (= most (length (todo-write-review-tests--shown))))
+      (should (= all (length (plist-get (todo-write-new "a") :files)))))))
+
 (ert-deftest todo-write-review-has-the-keys-of-a-diff ()
   (todo-write-review-tests--with-plan
     (goto-char (point-min))
