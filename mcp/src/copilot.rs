@@ -34,14 +34,16 @@ pub struct Copilot {
 }
 
 impl Copilot {
-    /// The session of that id, which works now.
+    /// The session of that id, which works now. Its file may be yet to be written.
     pub fn new(session: &str) -> Option<Copilot> {
-        let is_name = !session.is_empty() && !session.contains(['/', '\\', '.']);
+        if session.is_empty() || session.contains(['/', '\\', '.']) {
+            return None;
+        }
         let home = std::env::var_os("COPILOT_HOME").filter(|name| !name.is_empty()).map(PathBuf::from);
         let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".copilot")))?;
         let file = home.join("session-state").join(session).join("events.jsonl");
-        let length = symlink_metadata(&file).ok().filter(|data| data.is_file() && is_name)?.len();
-        Some(Copilot::reading(session, file, length))
+        let written = symlink_metadata(&file).map_or(0, |data| data.len());
+        Some(Copilot::reading(session, file, written))
     }
 
     fn reading(session: &str, file: PathBuf, offset: u64) -> Copilot {
@@ -178,6 +180,15 @@ mod tests {
         assert_eq!(state(&mut copilot).0, "idle");
         add(&event("user.message", "{}"));
         assert_eq!(state(&mut copilot), working);
+    }
+
+    #[test]
+    fn its_file_may_be_written_after_its_first_call() {
+        let file = std::env::temp_dir().join(format!("copilot-{}-later.jsonl", std::process::id()));
+        let mut copilot = Copilot::reading("s1", file.clone(), 0);
+        assert_eq!(state(&mut copilot).0, "working");
+        std::fs::write(file, event("permission.requested", r#"{"requestId":"r1"}"#)).unwrap();
+        assert_eq!(state(&mut copilot).0, "waiting");
     }
 
     #[test]
