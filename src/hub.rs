@@ -380,6 +380,7 @@ impl Hub {
         for folder in gone {
             state.homes.remove(&folder);
             state.live.remove(&folder);
+            state.elsewhere.remove(&folder);
             let (home, live, killed) = (folder.clone(), Vec::new(), Vec::new());
             let message = Message::Processes { home, machine: None, live, killed };
             state.queue.push(message, false);

@@ -11,7 +11,6 @@ use super::search::begun;
 use super::watch::Watches;
 use super::workers::Shared;
 use super::{Message, Piece, SessionId};
-use crate::agents::claude::process_files::Process;
 use crate::agents::describe::describe;
 use crate::agents::follower::{Appended, Follower};
 use crate::agents::tail::TailChange;
@@ -111,8 +110,7 @@ impl SessionTask {
         if self.is_of_codex() && silence > SILENCE && !std::mem::replace(&mut self.is_silent, true) {
             shared.send(root, self.id, Message::Silent(self.id), false);
         }
-        let is_late = has_grown && self.is_caught_up && self.has_ended(shared, root);
-        let is_checked = is_checked | is_late | !std::mem::replace(&mut self.is_caught_up, true);
+        let is_checked = is_checked | !std::mem::replace(&mut self.is_caught_up, true);
         if is_checked {
             self.catch_up(shared, root);
         }
@@ -213,19 +211,6 @@ impl SessionTask {
             }
             piece = Piece { thread, project, ..Piece::default() };
         }
-    }
-
-    /// Whether the process that wrote the last lines, which has a file while it lives, has ended, as far as is
-    /// known. Of one in a container that is not known.
-    fn has_ended(&self, shared: &Shared, root: &std::path::Path) -> bool {
-        let state = shared.lock();
-        let Some(followed) = state.sessions.get(&self.id) else { return false };
-        let is_it = |session: &str| followed.ids().any(|id| id == session);
-        let is_its = |process: &Process| process.session.as_deref().is_some_and(is_it);
-        let may_live =
-            state.is_elsewhere(followed) || state.live.get(root).is_none_or(|live| live.iter().any(is_its));
-        drop(state);
-        !may_live && self.has_processes()
     }
 
     /// Whether a process of the session has a file while it lives.

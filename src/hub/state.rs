@@ -192,7 +192,7 @@ impl State {
     }
 
     /// Whether the process of a session runs in a container.
-    pub(super) fn is_elsewhere(&self, followed: &Followed) -> bool {
+    fn is_elsewhere(&self, followed: &Followed) -> bool {
         let sessions = self.elsewhere.get(&followed.root);
         sessions.is_some_and(|sessions| followed.ids().any(|id| sessions.contains(id)))
     }

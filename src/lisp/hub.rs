@@ -542,6 +542,7 @@ impl Module {
         let warnings =
             store.take_warnings().into_iter().chain(std::mem::take(&mut applied.warnings)).collect();
         let changes = self.report_lines(&mut applied.updates);
+        self.look_for_process(id);
         Some(Report::Read(id, applied, warnings, changes))
     }
 }

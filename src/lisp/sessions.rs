@@ -148,6 +148,19 @@ impl Module {
         changes
     }
 
+    /// Has the process of a session looked for in whose lines something was asked since that was last done: it
+    /// may have ended before the lines were read.
+    pub(super) fn look_for_process(&self, id: SessionId) {
+        let is_due = self.followed.followups.get(&id).is_some_and(|one| one.is_ready && !one.is_looked_for);
+        if let Some(session) = is_due.then(|| self.followed.session(id)).flatten()
+            && self.has_thread(&session.key)
+            && self.followed.process_of(&session).is_none()
+            && let Some(hub) = &self.followed.hub
+        {
+            hub.check(id);
+        }
+    }
+
     /// Reports what the process of a session does, unless nothing was asked in it, as after /clear.
     fn report_process(&mut self, id: SessionId) -> Option<Changed> {
         let session = self.followed.session(id)?;

@@ -239,6 +239,42 @@ Its journals are on a file system that can be stopped."
         (todo-write-follow-stop)
         (delete-directory home t)))))
 
+;;; The end of a process
+
+(ert-deftest todo-write-wait-the-end-of-a-process-counts-for-lines-that-wait-for-a-journal ()
+  (todo-write-wait-tests--with-stuck-store
+    (let* ((home (make-temp-file "todo-write-home" t))
+           (todo-write-follow-agents (list (cons 'claude home)))
+           (todo-write-follow-interval 0.05)
+           (file (expand-file-name "projects/-garden/s.jsonl" home))
+           (own (expand-file-name (format "sessions/%d.json" (emacs-pid)) home))
+           (say (lambda (&rest line)
+                  (write-region (concat (json-serialize `(:sessionId "s" :entrypoint "cli" ,@line))
+                                        "\n")
+                                nil file t 'silent))))
+      (dolist (name (list file own))
+        (make-directory (file-name-directory name) t))
+      (unwind-protect
+          (progn
+            (write-region "{\"sessionId\":\"s\",\"status\":\"idle\"}" nil own nil 'silent)
+            (funcall say :type "mode" :cwd "/garden")
+            (todo-write-follow file)
+            (todo-write-test-wait (lambda () (todo-write-follow-sessions-process-in file)))
+            (todo-write-stuck-stop)
+            (funcall say :type "user" :uuid "u1" :message '(:role "user" :content "Dig"))
+            ;; Read later, they would prove less.
+            (let (read)
+              (run-at-time 0.3 nil (lambda () (setq read t)))
+              (todo-write-test-wait (lambda () read)))
+            (delete-file own)
+            (todo-write-test-wait
+             (lambda () (not (todo-write-follow-sessions-process-in file))))
+            (todo-write-stuck-continue)
+            (todo-write-test-wait (lambda () (todo-write-core-call todo-write-dyn--loaded-p "claude:s")))
+            (todo-write-test-wait (lambda () (null (todo-write-activity "claude:s")))))
+        (todo-write-follow-stop)
+        (delete-directory home t)))))
+
 ;;; Files that agents name
 
 (ert-deftest todo-write-wait-a-file-that-an-agent-names-can-be-given-up ()
