@@ -102,7 +102,7 @@ nothing.
   (setq-local minor-mode-overriding-map-alist
               (cons (cons 'buffer-read-only todo-write-review-mode-map)
                     minor-mode-overriding-map-alist)
-              revert-buffer-function (lambda (&rest _) (todo-write-review--draw)))
+              revert-buffer-function #'todo-write-review--draw-again)
   (buffer-disable-undo)
   (add-hook 'todo-write-events-functions #'todo-write-review--on-event)
   (dolist (hook '(kill-buffer-hook change-major-mode-hook))
@@ -192,6 +192,14 @@ FOUND is the value of `todo-write-review--find' if the caller has it."
         (insert (propertize (todo-write-review--rest) 'face 'todo-write-detail))))
     (setq todo-write-review--files (nreverse todo-write-review--files))
     (todo-write-review--set-header)))
+
+(defun todo-write-review--draw-again (&rest _)
+  "Draw what is new now; begin with its first file if all others are reviewed."
+  (let ((done (and (not (todo-write-review--scope-all todo-write-review--shown))
+                   (seq-every-p #'todo-write-review--file-marked todo-write-review--files))))
+    (todo-write-review--draw)
+    (when (and done todo-write-review--files)
+      (todo-write-review--goto (car todo-write-review--files)))))
 
 (defun todo-write-review--rest ()
   "Return a line that says how to see the files that this review leaves out."

@@ -306,8 +306,10 @@ Its task One changed the file f, and Two, which is in progress, g and h."
       (should (string-suffix-p "# 2 files more: g shows the rest once these are reviewed\n"
                                (buffer-string)))
       (should (string-search "- and 2 files more\n" (todo-write-review--markdown)))
+      (goto-char (point-max))
       (todo-write-review-tests--type "C-u r g")
       (should (= 2 (length (todo-write-review-tests--shown))))
+      (should (bobp))
       (should (string-search "New changes of this plan: 2 files" header-line-format))
       (should-not (string-search "more" (buffer-string)))
       (todo-write-review-tests--type "u")
