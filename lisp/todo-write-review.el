@@ -203,7 +203,7 @@ FOUND is the value of `todo-write-review--find' if the caller has it."
 
 (defun todo-write-review--rest ()
   "Return a line that says how to see the files that this review leaves out."
-  (format "# %s more: %s\n" (todo-write-text-count todo-write-review--more "file")
+  (format "# %s: %s\n" (todo-write-text-count todo-write-review--more "more file")
           (if (todo-write-review--scope-all todo-write-review--shown)
               "v on a task, a prompt or a file of the plan shows its own"
             "g shows the rest once these are reviewed")))
@@ -399,8 +399,8 @@ Those count that are among the observations in memory."
                   `(,@(mapcar (lambda (file) (todo-write-review--file-line file project))
                               todo-write-review--files)
                     ,@(and (> todo-write-review--more 0)
-                           (list (format "- and %s more"
-                                         (todo-write-text-count todo-write-review--more "file"))))))
+                           (list (concat "- and " (todo-write-text-count todo-write-review--more
+                                                                         "more file"))))))
             (if (equal tasks "")
                 (cons "Prompts" (mapcar #'todo-write-review--prompt-line turns))
               (list "Tasks" (string-trim-right tasks)))

@@ -303,9 +303,9 @@ Its task One changed the file f, and Two, which is in progress, g and h."
       (should (= most (length (todo-write-review-tests--review "v"))))
       (should (string-search (format "New changes of this plan: %d of %d files" most all)
                              header-line-format))
-      (should (string-suffix-p "# 2 files more: g shows the rest once these are reviewed\n"
+      (should (string-suffix-p "# 2 more files: g shows the rest once these are reviewed\n"
                                (buffer-string)))
-      (should (string-search "- and 2 files more\n" (todo-write-review--markdown)))
+      (should (string-search "- and 2 more files\n" (todo-write-review--markdown)))
       (goto-char (point-max))
       (todo-write-review-tests--type "C-u r g")
       (should (= 2 (length (todo-write-review-tests--shown))))
