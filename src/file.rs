@@ -61,21 +61,25 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     if bytes.len() as u64 > most { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
 }
 
+/// Reads a file as text.
+///
+/// # Errors
+/// [`io::ErrorKind::InvalidData`] if it is not UTF-8 or has a NUL, else as [`read`].
+pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
+    let text = String::from_utf8(read(path, most)?).ok().filter(|text| !text.contains('\0'));
+    text.ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
 /// Reads the text of a file below a folder; `None` if there is no such file yet.
 ///
 /// # Errors
-/// [`io::ErrorKind::PermissionDenied`] if a link leads out of the folder, [`io::ErrorKind::InvalidData`] if
-/// the file is not UTF-8 or has a NUL, else as [`read`].
+/// [`io::ErrorKind::PermissionDenied`] if a link leads out of the folder, else as [`read_text`].
 pub fn text_below(folder: &Path, path: &Path, most: u64) -> io::Result<Option<String>> {
     let (path, is_new) = true_name(path)?;
     if !path.starts_with(fs::canonicalize(folder)?) {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
-    if is_new {
-        return Ok(None);
-    }
-    let text = String::from_utf8(read(&path, most)?).ok().filter(|text| !text.contains('\0'));
-    text.map(Some).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    if is_new { Ok(None) } else { read_text(&path, most).map(Some) }
 }
 
 /// The name of a file without links, and whether it does not exist. Of one that does not, the folders that

@@ -1,6 +1,7 @@
 //! Lisp functions on review: what an agent changed since the user last looked.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -187,9 +188,9 @@ fn review_newer<'e>(
 /// files, or nil.
 ///
 /// The value is a plist: `:newest`, the number of the observation with the newest change of THREAD, `:more`,
-/// the number of files beyond LIMIT, and `:files`, a list of plists: `:path`; `:patch`, the net difference, empty if all cancels out; `:reason`, why
-/// that is not one difference, a string or nil; `:changes`, those that are new, a list of conses; and `:items`,
-/// the ids of the items in progress at all of them.
+/// the number of files beyond LIMIT, and `:files`, a list of plists: `:path`; `:patch`, the net difference,
+/// empty if all cancels out; `:reason`, why that is not one difference, a string or nil; `:changes`, those that
+/// are new, a list of conses; and `:items`, the ids of the items in progress at all of them.
 #[defun]
 fn review_files<'e>(
     env: &'e Env,
@@ -372,11 +373,13 @@ fn text_of(name: &str, project: &str) -> std::result::Result<Option<String>, Not
         return Err(NotComposed::Elsewhere);
     }
     let path = Path::new(project).join(name);
-    match file::read_start(&path, LARGEST_FILE as u64 + 1) {
-        Ok(bytes) if bytes.len() > LARGEST_FILE => Err(NotComposed::TooLarge),
-        Ok(bytes) if bytes.contains(&0) => Err(NotComposed::Binary),
-        Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| NotComposed::Binary),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(_) => Err(NotComposed::Unreadable),
+    match file::read_text(&path, LARGEST_FILE as u64) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) => match error.kind() {
+            ErrorKind::NotFound => Ok(None),
+            ErrorKind::FileTooLarge => Err(NotComposed::TooLarge),
+            ErrorKind::InvalidData => Err(NotComposed::Binary),
+            _ => Err(NotComposed::Unreadable),
+        },
     }
 }
