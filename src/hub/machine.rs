@@ -205,6 +205,13 @@ impl Shared {
         let (command, environment) = (to.command, to.environment);
         let run = move || talk.run(&command, environment);
         thread::Builder::new().name("todo-write-machine".into()).spawn(run)?;
+        if state.connections.get(&name).is_some_and(Connected::is_connected) {
+            // Its machine has another prefix. The agents there may end until the next one tells of them.
+            let reason = "it is reached in another way now".to_owned();
+            let lost = ConnectionState::Lost { reason, is_missing: false };
+            state.queue.push(Message::Connection(name.clone(), lost), false);
+        }
+        state.forget_processes(&name);
         let settings = Arc::clone(&state.settings);
         let connected = state.connections.entry(name.clone()).or_insert_with(|| Connected {
             machine: to.machine.clone(),
@@ -230,7 +237,6 @@ impl Shared {
             (session.is_first, session.is_history) = (true, true);
             outbox.add(&Command::Follow(*id, session.path.clone()));
         }
-        // Another connection by this name is given up: its machine has another prefix.
         if let Some(other) = connected.outbox.replace(outbox) {
             other.close();
         }
@@ -485,18 +491,25 @@ impl State {
 
     /// Forgets a machine and stops following its sessions.
     pub(super) fn disconnect(&mut self, name: &str) {
+        self.forget_processes(name);
         let Some(connected) = self.connections.remove(name) else { return };
         self.found.remove(Path::new(name));
         for id in connected.sessions.keys() {
             self.sessions.remove(id);
             self.queue.drop_session(*id);
         }
-        for home in connected.limits.homes().cloned() {
-            let machine = Some(name.to_owned());
-            self.queue
-                .push(Message::Processes { home, machine, live: Vec::new(), killed: Vec::new() }, false);
-        }
         self.end_rounds();
+    }
+
+    /// Takes back what the connection to a machine told of processes: the next one may name other homes, or end
+    /// before it names any.
+    fn forget_processes(&mut self, name: &str) {
+        let homes = self.connections.get(name).into_iter().flat_map(|connected| connected.limits.homes());
+        for home in homes.cloned() {
+            let machine = Some(name.to_owned());
+            let message = Message::Processes { home, machine, live: Vec::new(), killed: Vec::new() };
+            self.queue.push(message, false);
+        }
     }
 
     /// Follows a session on a machine; returns whether that is possible.

@@ -289,6 +289,31 @@ fn a_connection_that_is_taken_up_again_loses_and_doubles_nothing() {
 }
 
 #[test]
+fn no_process_stays_that_an_earlier_connection_told_of() {
+    let (there, mut here) = (There::new("build"), Here::new());
+    let process = json!({"pid": std::process::id(), "sessionId": "s", "cwd": "/garden", "status": "busy"});
+    let name = there.home.path().join(format!(".claude/sessions/{}.json", std::process::id()));
+    fs::write(name, process.to_string()).unwrap();
+    here.connect(&there, &format!("echo $$ >{}/pid", there.home.path().display()));
+    let told = here.wait(|message| match message {
+        Message::Processes { home, live, .. } if !live.is_empty() => Some(home.clone()),
+        _ => None,
+    });
+    let pid = fs::read_to_string(there.home.path().join("pid")).unwrap();
+    std::process::Command::new("kill").args(["-KILL", pid.trim()]).status().unwrap();
+    here.lost("build");
+    // This one ends before it tells of any process.
+    let mut silent = there.connection("");
+    silent.command[2] = "echo todo-write-serve 1; cat".into();
+    here.hub.connect(silent).unwrap();
+    here.hub.disconnect("build");
+    here.wait(|message| match message {
+        Message::Processes { home, live, .. } => (*home == told && live.is_empty()).then_some(()),
+        _ => None,
+    });
+}
+
+#[test]
 fn what_a_login_shell_prints_is_skipped_and_shown_only_if_the_program_fails() {
     let (there, mut here) = (There::new("build"), Here::new());
     here.connect(&there, "echo 'Welcome to build'; printf 'no line feed'; echo oops >&2");
@@ -328,6 +353,7 @@ fn a_machine_that_is_reached_in_another_way_has_no_process_of_the_first_one() {
     let mut to = there.connection("");
     to.machine.prefix = "/ssh:me@build:".into();
     here.hub.connect(to).unwrap();
+    assert!(here.lost("build").0.contains("another way"));
     here.connected("build");
     let end = Instant::now() + Duration::from_secs(20);
     while test_kill_process(first).is_ok() {
