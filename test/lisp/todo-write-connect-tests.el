@@ -121,7 +121,9 @@ MORE are further fields."
 
 (defmacro todo-write-connect-tests--wait (form)
   "Wait until FORM returns non-nil."
-  `(todo-write-test-wait (lambda () ,form) 60 (lambda () (prin1-to-string ',form))))
+  `(todo-write-test-wait
+    (lambda () ,form) 60
+    (lambda () (format "%S; %S" ',form todo-write-machines-links))))
 
 (defun todo-write-connect-tests--connect (machine)
   "Connect to MACHINE and wait until it is connected; return its name."

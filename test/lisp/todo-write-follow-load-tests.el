@@ -156,7 +156,8 @@
               (todo-write-follow-mode)
               (todo-write-test-wait
                (lambda () (and (todo-write-follow-load-tests--ready-p files)
-                               (null todo-write-list--undrawn))))
+                               (null todo-write-list--undrawn)
+                               (not (todo-write-test-planned-p #'todo-write-events--draw-now)))))
               ;; Rows that began to work kept their places, since the overview is selected.
               (with-current-buffer "*todo-write-list*" (todo-write-list--print))
               (dolist (file files)

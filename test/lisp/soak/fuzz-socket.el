@@ -218,6 +218,9 @@ BEFORE is its state before."
 
 (defun fuzz-socket--report (table findings memory keys)
   "Print TABLE of results by kind, FINDINGS, the largest MEMORY, number of KEYS."
+  ;; First, since a failed test shows the beginning.
+  (dolist (finding (reverse findings))
+    (princ (format "FINDING: %s\n" finding)))
   (princ (format "%-12s %8s %10s %12s %12s\n" "case" "runs" "messages" "median ms" "longest ms"))
   (maphash (lambda (kind results)
              (let ((times (sort (mapcar #'car results) #'<)))
@@ -225,9 +228,7 @@ BEFORE is its state before."
                               (apply #'+ (mapcar (lambda (result) (or (cdr result) 0)) results))
                               (nth (/ (length times) 2) times) (car (last times))))))
            table)
-  (princ (format "%d keys were typed; the Emacs took up to %d MiB.\n" keys memory))
-  (dolist (finding (reverse findings))
-    (princ (format "FINDING: %s\n" finding))))
+  (princ (format "%d keys were typed; the Emacs took up to %d MiB.\n" keys memory)))
 
 (defun fuzz-socket-run ()
   "Run cases until the time is over; exit with status 0 if there is no finding."
