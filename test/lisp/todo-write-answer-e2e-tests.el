@@ -23,7 +23,7 @@
   `(let ((default-directory (file-name-as-directory (make-temp-file "answer" t))))
      (unwind-protect
          (todo-write-user-call 24 80 (lambda () (todo-write-answer-user--load) ,@body))
-       (delete-directory default-directory t))))
+       (todo-write-test-delete default-directory))))
 
 (defun todo-write-answer-user--load ()
   "Load what the user's Emacs needs."

@@ -246,7 +246,7 @@ ids of all calls."
             (message "%d kills of Emacs in %.0f s while %d sessions were read: \
 %d calls of each are recorded once"
                      kills (- (float-time) start) (length files) calls))
-        (delete-directory folder t)))))
+        (todo-write-test-delete folder)))))
 
 ;;; Agents that write by programs
 
@@ -468,7 +468,7 @@ under %d agents: %d lists acknowledged, none lost"
         (dolist (process (delq nil (cons emacs (mapcar #'todo-write-crash-tests--agent-process
                                                        agents))))
           (delete-process process))
-        (delete-directory folder t)))))
+        (todo-write-test-delete folder)))))
 
 (provide 'todo-write-crash-e2e-tests)
 ;;; todo-write-crash-e2e-tests.el ends here

@@ -334,7 +334,7 @@
                 (todo-write-gptel-mode -1)
                 (set-default 'gptel-tools tools)
                 (kill-buffer chat)))))
-      (delete-directory default-directory t))))
+      (todo-write-test-delete default-directory))))
 
 (provide 'todo-write-gptel-e2e-tests)
 ;;; todo-write-gptel-e2e-tests.el ends here

@@ -171,7 +171,7 @@ names begin with NAME."
               (lambda () (and (equal '(20 5) (funcall counts "Bed 2"))
                               (cadr (cadr (todo-write-hang-tests--state file)))))))))
       (todo-write-hang-tests--unmount mount)
-      (delete-directory folder t))))
+      (todo-write-test-delete folder))))
 
 ;;; Programs and the overview
 
@@ -269,8 +269,8 @@ Return the connection."
                (todo-write-test-wait (lambda () (funcall sees "s2" "Dig" here)))))))
       (mapc #'delete-process programs)
       (todo-write-hang-tests--unmount mount)
-      (delete-directory (file-name-directory socket) t)
-      (delete-directory folder t))))
+      (todo-write-test-delete (file-name-directory socket))
+      (todo-write-test-delete folder))))
 
 (provide 'todo-write-hang-e2e-tests)
 ;;; todo-write-hang-e2e-tests.el ends here

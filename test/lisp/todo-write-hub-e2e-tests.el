@@ -66,7 +66,7 @@ The variable `folder' has the name of a folder there."
     (unwind-protect
         (apply #'todo-write-test-child
                `(setq folder ,folder) (append todo-write-hub-tests--functions forms))
-      (delete-directory folder t))))
+      (todo-write-test-delete folder))))
 
 (ert-deftest todo-write-hub-holds-nothing-of-a-thousand-sessions-that-went ()
   (skip-unless (file-directory-p "/proc/self/fd"))
@@ -167,7 +167,7 @@ The variable `folder' has the name of a folder there."
             (message "Emacs left %.0f ms after it was told to, while it read 20 sessions"
                      (* 1000 (- ended start)))
             (should (< (- ended start) 2))))
-      (delete-directory folder t))))
+      (todo-write-test-delete folder))))
 
 (ert-deftest todo-write-hub-follows-in-a-daemon-and-answers-emacsclient ()
   (skip-unless (executable-find "emacsclient"))
@@ -186,7 +186,7 @@ The variable `folder' has the name of a folder there."
                         (plist-get (elt (todo-write-items (todo-write-follow file)) 0)
                                    :content))))))
         (todo-write-mcp-emacs-stop emacs)
-        (delete-directory folder t)))))
+        (todo-write-test-delete folder)))))
 
 (provide 'todo-write-hub-e2e-tests)
 ;;; todo-write-hub-e2e-tests.el ends here

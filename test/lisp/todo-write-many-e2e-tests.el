@@ -123,7 +123,7 @@ its journals rest now and then, so that others may take them."
                 (ert-info (output)
                   (should (zerop (process-exit-status writer)))))))
         (mapc #'delete-process writers)
-        (delete-directory (file-name-directory go) t))
+        (todo-write-test-delete (file-name-directory go)))
       (should-not (directory-files todo-write-directory nil "\\.bad\\'"))
       (let ((journals (todo-write-many-tests--journals)))
         (dolist (name names)

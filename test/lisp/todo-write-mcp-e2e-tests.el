@@ -23,7 +23,7 @@
      (let ((,emacs (todo-write-mcp-emacs-start)))
        (unwind-protect (progn ,@body)
          (todo-write-mcp-emacs-stop ,emacs)
-         (delete-directory todo-write-directory t)))))
+         (todo-write-test-delete todo-write-directory)))))
 
 (defun todo-write-mcp-e2e--initialize (client &optional version capabilities)
   "Begin the session of the bare CLIENT; return the answer.

@@ -28,7 +28,7 @@ It follows a session, s1, and its user has just added a task."
              (todo-write-note-e2e--add ,emacs "Weed")
              ,@body)
          (todo-write-mcp-emacs-stop ,emacs)
-         (delete-directory todo-write-directory t)))))
+         (todo-write-test-delete todo-write-directory)))))
 
 (defun todo-write-note-e2e--file (emacs)
   "Return the name of the file by which the hook asks EMACS."

@@ -107,7 +107,7 @@ prints anything else to standard output or standard error."
             (let ((todo-write-directory nil))
               (should (todo-write-panic-tests--emacs
                        folder nil '(prin1 (todo-write-panic-everywhere)))))))
-      (delete-directory folder t))))
+      (todo-write-test-delete folder))))
 
 (ert-deftest todo-write-a-panic-ends-following-one-session-at-most ()
   (let ((folder (file-name-as-directory (make-temp-file "todo-write-panic" t))))
@@ -118,7 +118,7 @@ prints anything else to standard output or standard error."
                         folder nil '(prin1 (todo-write-panic-follow)))))
             (message "%d panics while sessions were followed" (length ended))
             (should (equal '(0 1) (sort (delete-dups ended) #'<)))))
-      (delete-directory folder t))))
+      (todo-write-test-delete folder))))
 
 (ert-deftest todo-write-the-shipped-module-cannot-be-told-to-panic ()
   (should (featurep 'todo-write-dyn))

@@ -169,7 +169,7 @@ no panic."
           (error "After a panic at place %d, %d lists of 3 are recorded"
                  number (todo-write-panic--recorded file))))
       (todo-write-follow-stop)
-      (delete-directory folder t))))
+      (todo-write-test-delete folder))))
 
 (defun todo-write-panic-follow ()
   "Follow sessions and panic at every place; return how many each panic ended."

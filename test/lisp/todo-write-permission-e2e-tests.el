@@ -28,8 +28,8 @@
      (let ((,emacs (todo-write-mcp-emacs-start)))
        (unwind-protect (progn ,@body)
          (todo-write-mcp-emacs-stop ,emacs)
-         (delete-directory todo-write-directory t)
-         (delete-directory todo-write-permission-e2e--home t)))))
+         (todo-write-test-delete todo-write-directory)
+         (todo-write-test-delete todo-write-permission-e2e--home)))))
 
 (defun todo-write-permission-e2e--say (status &rest fields)
   "Write to the process file that Claude Code, this process, is STATUS.

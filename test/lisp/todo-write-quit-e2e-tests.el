@@ -91,7 +91,7 @@
               (should (= (plist-get told :revisions) (length (todo-write-revisions "a"))))
               (should (= 30 (length (todo-write-items "a"))))))
         (delete-process process)
-        (delete-directory folder t)))))
+        (todo-write-test-delete folder)))))
 
 (ert-deftest efrit-do-c-g-stops-an-expression-that-never-ends ()
   (todo-write-with-store
@@ -124,7 +124,7 @@
             (should (equal (with-temp-buffer (insert-file-contents result) (buffer-string))
                            "cancelled")))
         (delete-process process)
-        (delete-directory folder t)))))
+        (todo-write-test-delete folder)))))
 
 (provide 'todo-write-quit-e2e-tests)
 ;;; todo-write-quit-e2e-tests.el ends here

@@ -28,7 +28,7 @@
             (ert-fail (buffer-string)))
           (should (string-search "no error" (buffer-string)))
           (should (file-exists-p (expand-file-name "soak.svg" output))))
-      (delete-directory output t))))
+      (todo-write-test-delete output))))
 
 (provide 'todo-write-soak-e2e-tests)
 ;;; todo-write-soak-e2e-tests.el ends here

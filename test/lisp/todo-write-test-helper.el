@@ -62,6 +62,14 @@ Fail after SECONDS, 60 by default, with what the function DESCRIBE returns."
       (accept-process-output nil 0.02))
     value))
 
+(defun todo-write-test-delete (folder)
+  "Delete FOLDER, into which programs that are ending may still write."
+  (todo-write-test-wait
+   (lambda ()
+     (ignore-errors (delete-directory folder t))
+     (not (file-exists-p folder)))
+   20 (lambda () folder)))
+
 (defun todo-write-test-planned-p (function)
   "Return non-nil if a timer will call FUNCTION."
   (seq-find (lambda (timer) (eq function (timer--function timer))) timer-list))

@@ -74,7 +74,7 @@
           (todo-write-user-eval '(setq todo-write-directory nil todo-write-flash-seconds 0))
           (funcall function))
       (delete-process todo-write-user-process)
-      (delete-directory folder t))))
+      (todo-write-test-delete folder))))
 
 ;;; Blocks
 

@@ -296,7 +296,11 @@ BEFORE is its state before."
       (dolist (process (delq nil (list sender (and idle (todo-write-probe-process idle))
                                        (and target (todo-write-probe-process target)))))
         (delete-process process))
-      (delete-directory fuzz-socket--work t))
+      ;; Programs that are ending may still write into it.
+      (fuzz-socket--wait (lambda ()
+                           (ignore-errors (delete-directory fuzz-socket--work t))
+                           (not (file-exists-p fuzz-socket--work)))
+                         20))
     (kill-emacs (if findings 1 0))))
 
 (provide 'fuzz-socket)
