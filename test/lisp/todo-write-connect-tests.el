@@ -228,6 +228,26 @@ MORE are further fields."
       (todo-write-connect-tests--wait
        (eq 'killed (plist-get (todo-write-summary "one/claude:s") :ending))))))
 
+(ert-deftest todo-write-connect-an-agent-goes-on-that-is-reached-by-another-prefix ()
+  (todo-write-connect-tests--with
+    (let ((thread "one/claude:s"))
+      (todo-write-connect-tests--write
+       (expand-file-name (todo-write-connect-tests--session "one") hosts) "c1" "Bake")
+      (todo-write-connect-tests--process hosts "one" "busy")
+      (todo-write-connect-tests--connect "/ssh:one:")
+      (todo-write-connect-tests--wait (equal (todo-write-activity thread) '(working)))
+      (setq todo-write-machines '(("one" :prefix "/ssh:me@one:")))
+      (run-hooks 'todo-write-machines-wanted-hook)
+      (todo-write-connect-tests--wait warnings)
+      (should (string-search "reached in another way" (car warnings)))
+      (todo-write-connect-tests--wait (todo-write-connect-tests--connected-p "one"))
+      (todo-write-connect-tests--wait (equal (todo-write-activity thread) '(working)))
+      (should-not (plist-get (todo-write-summary thread) :ending))
+      ;; What the first connection told of its process hides no end.
+      (delete-file (expand-file-name (format "one/.claude/sessions/%d.json" (emacs-pid)) hosts))
+      (todo-write-connect-tests--wait
+       (eq 'session-ended (plist-get (todo-write-summary thread) :ending))))))
+
 (ert-deftest todo-write-connect-the-mode-follows-the-newest-session-of-a-remote-folder ()
   (todo-write-connect-tests--with
     (let ((project (expand-file-name "one/bakery/" hosts)))
