@@ -135,7 +135,7 @@ It is deleted at the end, with the files of tests and killed child processes.")
 
 ;; Emacs abbreviates it to ~/..., which tests that set HOME would look for elsewhere.
 (setq default-directory (expand-file-name default-directory))
-(add-hook 'kill-emacs-hook (lambda () (ignore-errors (delete-directory run-home t))))
+(add-hook 'kill-emacs-hook (lambda () (delete-directory run-home t)))
 (setenv "TODO_WRITE_ROOT" run-root)
 ;; All tests are in one heap, of which each collection marks all.
 (setq gc-cons-threshold (* 32 1024 1024))
