@@ -207,9 +207,7 @@ impl Shared {
         thread::Builder::new().name("todo-write-machine".into()).spawn(run)?;
         if state.connections.get(&name).is_some_and(Connected::is_connected) {
             // Its machine has another prefix. The agents there may end until the next one tells of them.
-            let reason = "it is reached in another way now".to_owned();
-            let lost = ConnectionState::Lost { reason, is_missing: false };
-            state.queue.push(Message::Connection(name.clone(), lost), false);
+            state.lose(&name, "it is reached in another way now".to_owned().into());
         }
         state.forget_processes(&name);
         let settings = Arc::clone(&state.settings);
@@ -237,9 +235,7 @@ impl Shared {
             (session.is_first, session.is_history) = (true, true);
             outbox.add(&Command::Follow(*id, session.path.clone()));
         }
-        if let Some(other) = connected.outbox.replace(outbox) {
-            other.close();
-        }
+        connected.outbox = Some(outbox);
         Ok(())
     }
 }
@@ -293,18 +289,7 @@ impl Talk {
         };
         let mut state = self.shared.lock();
         if self.is_current(&state) {
-            if let Some(connected) = state.connections.get_mut(&*self.name) {
-                connected.outbox = None;
-            }
-            for (homes, _) in state.rounds.values_mut() {
-                homes.entry(PathBuf::from(&*self.name)).and_modify(|is_done| *is_done = true);
-            }
-            let Lost { reason, is_missing } = lost;
-            let reason = line(&reason);
-            let message =
-                Message::Connection(self.name.to_string(), ConnectionState::Lost { reason, is_missing });
-            state.queue.push(message, false);
-            state.end_rounds();
+            state.lose(&self.name, lost);
         }
     }
 
@@ -492,11 +477,29 @@ impl State {
     /// Forgets a machine and stops following its sessions.
     pub(super) fn disconnect(&mut self, name: &str) {
         self.forget_processes(name);
+        self.end_connection(name);
         let Some(connected) = self.connections.remove(name) else { return };
         self.found.remove(Path::new(name));
         for id in connected.sessions.keys() {
             self.sessions.remove(id);
             self.queue.drop_session(*id);
+        }
+    }
+
+    /// Reports that the connection to a machine is lost.
+    fn lose(&mut self, name: &str, Lost { reason, is_missing }: Lost) {
+        self.end_connection(name);
+        let lost = ConnectionState::Lost { reason: line(&reason), is_missing };
+        self.queue.push(Message::Connection(name.to_owned(), lost), false);
+    }
+
+    /// Ends the connection to a machine, and the choices that wait for it.
+    fn end_connection(&mut self, name: &str) {
+        if let Some(outbox) = self.connections.get_mut(name).and_then(|connected| connected.outbox.take()) {
+            outbox.close();
+        }
+        for (homes, _) in self.rounds.values_mut() {
+            homes.entry(PathBuf::from(name)).and_modify(|is_done| *is_done = true);
         }
         self.end_rounds();
     }
