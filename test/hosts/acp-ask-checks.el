@@ -77,8 +77,7 @@
   (let (request)
     (todo-write-test-wait
      (lambda () (setq request (seq-find (lambda (request) (eq kind (plist-get request :kind)))
-                                        (todo-write-requests acp-ask-checks-thread))))
-     60)
+                                        (todo-write-requests acp-ask-checks-thread)))))
     request))
 
 (defun acp-ask-checks--answer (request value &optional text)
@@ -94,11 +93,11 @@
 
 (defun acp-ask-checks--says (text)
   "Wait until the session's transcripts have TEXT."
-  (todo-write-test-wait (lambda () (string-search text (acp-ask-checks--transcript))) 60))
+  (todo-write-test-wait (lambda () (string-search text (acp-ask-checks--transcript)))))
 
 (defun acp-ask-checks--ended ()
   "Wait until the turn has ended."
-  (todo-write-test-wait (lambda () (null (todo-write-activity acp-ask-checks-thread))) 60))
+  (todo-write-test-wait (lambda () (null (todo-write-activity acp-ask-checks-thread)))))
 
 ;;; Forms
 
@@ -154,8 +153,7 @@
      (lambda ()
        (let ((said (acp-ask-checks--transcript)))
          (and (string-match "\"planFilePath\":\"\\([^\"]+\\)\"" said)
-              (setq file (match-string 1 said)))))
-     60)
+              (setq file (match-string 1 said))))))
     (make-directory (file-name-directory file) t)
     (write-region text nil file nil 'silent)
     (acp-ask-checks--answer request '(("Which can?" . "Blue") ("Which tools?" "Rake")))))

@@ -222,8 +222,7 @@
       (todo-write-test-wait
        (lambda ()
          (equal "The user comments on /a:2:\nWhy?"
-                (plist-get (car (last (todo-write-turns thread))) :prompt)))
-       90))))
+                (plist-get (car (last (todo-write-turns thread))) :prompt)))))))
 
 (defun agent-shell-checks-got-p (regexp)
   "Return non-nil if a transcript of Claude Code matches REGEXP."
@@ -334,8 +333,7 @@
       (should-not (local-variable-p 'todo-write-view-thread shell))
       (agent-shell-checks-allow shell)
       (todo-write-test-wait
-       (lambda () (not (agent-shell-helper-state shell :active-requests)))
-       60)
+       (lambda () (not (agent-shell-helper-state shell :active-requests))))
       (should (equal (todo-write-test-rows thread) agent-shell-checks-planned)))))
 
 (ert-deftest agent-shell-shows-the-plan-in-the-header-line ()

@@ -86,7 +86,7 @@ Return its buffer when it has a session."
                              (and (not (memq buffer before))
                                   (eq 'agent-shell-mode (buffer-local-value 'major-mode buffer))))
                            (buffer-list))))
-      (todo-write-test-wait (lambda () (agent-shell-helper-state shell :session :id)) 60)
+      (todo-write-test-wait (lambda () (agent-shell-helper-state shell :session :id)))
       shell)))
 
 (defun agent-shell-helper-state (shell &rest keys)
@@ -108,8 +108,7 @@ Return its buffer when it has a session."
 (defun agent-shell-helper-wait (shell activity)
   "Wait until the agent of SHELL has the activity ACTIVITY."
   (todo-write-test-wait
-   (lambda () (eq activity (car (todo-write-activity (agent-shell-helper-thread shell)))))
-   90))
+   (lambda () (eq activity (car (todo-write-activity (agent-shell-helper-thread shell)))))))
 
 (defun agent-shell-helper-kill (shell)
   "Kill SHELL."

@@ -84,7 +84,7 @@ which the last one ended, and `test-notes' the notifications."
 (defun attention-checks--wait (what condition)
   "Wait until CONDITION, a function, returns non-nil; WHAT describes it."
   (todo-write-test-wait
-   condition 90
+   condition
    (lambda ()
      (format "%s; %S, mode line %S\n%s\n%s" what
              (todo-write-user-eval '(test-states))

@@ -169,7 +169,7 @@ Spaces replace the escape sequences between words."
 (defun claude-checks-wait (what condition)
   "Wait until CONDITION, a function, returns non-nil; WHAT describes it."
   (todo-write-test-wait
-   condition 30
+   condition
    (lambda ()
      (format "%s; shown %S %S; its own %S\n%s" what (claude-checks-rows)
              (claude-checks-state) (claude-checks-own-rows) (claude-checks-written)))))

@@ -71,7 +71,7 @@
 
 (defun codex-answer--wait (what condition)
   "Wait until CONDITION holds; WHAT names it."
-  (todo-write-test-wait condition 60
+  (todo-write-test-wait condition
                         (lambda ()
                           (format "%s; %S\n%s" what (todo-write-requests)
                                   (with-current-buffer (process-buffer codex-checks-process)

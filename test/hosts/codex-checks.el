@@ -99,7 +99,7 @@
 (defun codex-checks-shows (what &rest shown)
   "Wait until the session is displayed as SHOWN; WHAT names the moment."
   (todo-write-test-wait
-   (lambda () (equal (codex-checks-shown) shown)) 30
+   (lambda () (equal (codex-checks-shown) shown))
    (lambda ()
      (format "%s: %S, not %S\n%s" what (codex-checks-shown) shown
              (with-current-buffer (process-buffer codex-checks-process) (buffer-string))))))
@@ -217,7 +217,7 @@ await tools.update_plan({plan: steps.map(step => ({step, status: 'completed'}))}
                      (insert-file-contents file)
                      (re-search-forward regexp nil t)))
                  (directory-files-recursively folder "\\.jsonl\\'")))
-     nil (lambda () (with-current-buffer (process-buffer codex-checks-process) (buffer-string))))))
+     (lambda () (with-current-buffer (process-buffer codex-checks-process) (buffer-string))))))
 
 (ert-deftest codex-checks-a-comment-in-a-review-reaches-the-agent-over-restarts-of-emacs ()
   (let* ((todo-write-socket (todo-write-socket-test-file))

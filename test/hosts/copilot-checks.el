@@ -64,7 +64,7 @@
                                          "--allow-tool=todo-write" "-i" "Rake"))))
           (unwind-protect
               (progn
-                (todo-write-test-wait (lambda () (todo-write-threads)) 60)
+                (todo-write-test-wait (lambda () (todo-write-threads)))
                 (funcall function (car (todo-write-threads))))
             (delete-process copilot-checks-process)
             (kill-buffer (process-buffer copilot-checks-process))))))))
@@ -72,7 +72,7 @@
 (defun copilot-checks--wait (thread activity)
   "Wait until the agent of THREAD has ACTIVITY; return how long that took, in seconds."
   (let ((start (float-time)))
-    (todo-write-test-wait (lambda () (equal activity (car (todo-write-activity thread)))) 60)
+    (todo-write-test-wait (lambda () (equal activity (car (todo-write-activity thread)))))
     (- (float-time) start)))
 
 (defun copilot-checks--dialog (thread)
@@ -81,8 +81,7 @@
   (todo-write-test-wait
    (lambda () (with-current-buffer (process-buffer copilot-checks-process)
                 (goto-char (point-min))
-                (search-forward "Do you want to run" nil t)))
-   30))
+                (search-forward "Do you want to run" nil t)))))
 
 (ert-deftest copilot-waits-until-its-dialog-is-answered-there ()
   (copilot-checks--call

@@ -77,7 +77,7 @@
 
 (defun gemini-checks--request ()
   "Wait until Emacs says that the agent asks, and the dialog stands; return the request."
-  (todo-write-test-wait (lambda () (todo-write-requests)) 60)
+  (todo-write-test-wait (lambda () (todo-write-requests)))
   (gemini-checks--written "Allow once")
   (car (todo-write-requests)))
 
@@ -86,13 +86,12 @@
   (todo-write-test-wait
    (lambda () (with-current-buffer (process-buffer gemini-checks-process)
                 (goto-char (point-min))
-                (re-search-forward regexp nil t)))
-   30))
+                (re-search-forward regexp nil t)))))
 
 (defun gemini-checks--gone ()
   "Wait until nothing is asked, and return how long that took, in seconds."
   (let ((start (float-time)))
-    (todo-write-test-wait (lambda () (null (todo-write-requests))) 30)
+    (todo-write-test-wait (lambda () (null (todo-write-requests))))
     (- (float-time) start)))
 
 (ert-deftest gemini-asks-until-its-command-runs ()

@@ -49,7 +49,7 @@ A subagent that it gives PROMPT gets the response SUBAGENT."
           ;; gptel still needs the buffer when it has all of the answer.
           (add-hook 'gptel-post-response-functions (lambda (&rest _) (setq ended t)) 90 t)
           (gptel-send)
-          (todo-write-test-wait (lambda () ended) 60))
+          (todo-write-test-wait (lambda () ended)))
         (should (string-search "The beds are wet" (buffer-string)))
         (funcall function port)
         (kill-buffer)))))

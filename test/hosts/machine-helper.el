@@ -37,7 +37,7 @@
   (todo-write-connect "build")
   (todo-write-test-wait (lambda () (and (machine-helper--is 'connected)
                                         (file-exists-p (machine-helper-socket))))
-                        60 (lambda () (prin1-to-string (todo-write-machines-link-to "build")))))
+                        (lambda () (prin1-to-string (todo-write-machines-link-to "build")))))
 
 (defun machine-helper--is (state)
   "Return non-nil if the connection to the machine is in STATE."

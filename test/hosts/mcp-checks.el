@@ -155,8 +155,7 @@ restart."
                            emacs `(plist-get (todo-write-about ,(car threads)) :project))))
     (todo-write-test-wait
      (lambda ()
-       (eq 'paused (todo-write-mcp-emacs-eval emacs `(todo-write-state ,(car threads)))))
-     20)))
+       (eq 'paused (todo-write-mcp-emacs-eval emacs `(todo-write-state ,(car threads))))))))
 
 ;;; Models
 

@@ -187,10 +187,10 @@ Spaces replace the escape sequences between words."
                                      thread))
             (todo-write-threads-loaded)))
 
-(defun opencode-checks--wait (what condition &optional seconds)
-  "Wait SECONDS until CONDITION, a function, returns non-nil; WHAT describes it."
+(defun opencode-checks--wait (what condition)
+  "Wait until CONDITION, a function, returns non-nil; WHAT describes it."
   (todo-write-test-wait
-   condition (or seconds 30)
+   condition
    (lambda ()
      (format "%s; %S %S; asked %S\n%s" what (todo-write-threads-loaded)
              (and (opencode-checks--thread) (todo-write-activity (opencode-checks--thread)))
@@ -206,8 +206,7 @@ The first start of a home takes a minute."
      (format "the request %s" title)
      (lambda ()
        (setq request (seq-find (lambda (request) (string-match-p title (plist-get request :title)))
-                               (todo-write-requests))))
-     150)
+                               (todo-write-requests)))))
     request))
 
 (defun opencode-checks--file (name)
@@ -237,8 +236,7 @@ The first start of a home takes a minute."
   (opencode-checks--wait
    (format "the activity %s" activity)
    (lambda () (and (opencode-checks--thread)
-                   (eq activity (car (todo-write-activity (opencode-checks--thread))))))
-   150))
+                   (eq activity (car (todo-write-activity (opencode-checks--thread))))))))
 
 (defun opencode-checks--rows ()
   "Return the displayed list as a list of (CONTENT STATUS)."
@@ -419,8 +417,7 @@ The first start of a home takes a minute."
                               "All raked.")
       (:emacs nil)
     (opencode-checks--wait "the dialog" (lambda ()
-                                          (string-search "Permission" (opencode-checks--written)))
-                           150)
+                                          (string-search "Permission" (opencode-checks--written))))
     (opencode-checks--press "\r" (lambda () (file-exists-p (opencode-checks--file "raked"))))
     (opencode-checks--wait "the end" (lambda ()
                                        (string-search "raked." (opencode-checks--written))))))
@@ -447,8 +444,7 @@ The first start of a home takes a minute."
                               "All raked.")
       (:emacs nil)
     (opencode-checks--wait "the dialog" (lambda ()
-                                          (string-search "Permission" (opencode-checks--written)))
-                           150)
+                                          (string-search "Permission" (opencode-checks--written))))
     (todo-write-mcp-mode)
     (hosts-answer (opencode-checks--request "\\`bash: touch raked") 'allow)
     (opencode-checks--exists "raked")

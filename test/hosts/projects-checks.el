@@ -175,7 +175,7 @@
        (make-directory folder)
        (codex-checks-start "Plan the pond")
        (todo-write-test-wait
-        (lambda () (directory-files-recursively folder "\\`rollout-.*\\.jsonl\\'")) 30)
+        (lambda () (directory-files-recursively folder "\\`rollout-.*\\.jsonl\\'")))
        (todo-write-follow-mode)
        (codex-checks-shows "the gate" 'active 'working
                            '("Rake" . "in_progress") '("Water" . "pending"))
@@ -200,8 +200,7 @@
                (todo-write-test-wait
                 (lambda () (and (hosts-thread "codex")
                                 (equal "Plan the pond"
-                                       (projects-checks--title (hosts-thread "codex")))))
-                30)))))
+                                       (projects-checks--title (hosts-thread "codex"))))))))))
       (todo-write-mcp-mode -1))))
 
 (provide 'projects-checks)

@@ -95,7 +95,7 @@ PID, and its FATE: nil while it runs, else `killed' or `exited'."
 Claude Code ignores keys before it has drawn its prompt, and treats RET
 soon after other keys as pasted, so both are repeated."
   (let ((process (random-checks-agent-process agent)) (turn 0) (next 0))
-    (todo-write-test-wait (lambda () (random-checks-status-p agent "idle")) 40)
+    (todo-write-test-wait (lambda () (random-checks-status-p agent "idle")))
     (claude-checks-wait
      (format "the effect of %S" text)
      (lambda ()
@@ -258,10 +258,8 @@ Of many sessions, some that are at rest have left memory."
       (progn
         (todo-write-test-wait
          (lambda () (seq-every-p (lambda (agent) (random-checks-status-p agent "idle"))
-                                 (random-checks-running)))
-         ;; Three agents may be slow on a busy machine.
-         120)
-        (todo-write-test-wait (lambda () (not (random-checks-wrong))) 15))
+                                 (random-checks-running))))
+        (todo-write-test-wait (lambda () (not (random-checks-wrong)))))
     (ert-test-failed
      (ert-fail (format "Wrong: %S\nActs: %S\nStatuses: %S" (random-checks-wrong)
                        (seq-take random-checks-acts 12)

@@ -243,7 +243,7 @@ WHAT says in words what CUT, a function without arguments, does."
    "All of sshd is killed"
    (lambda ()
      (remote-stop-sshd)
-     (todo-write-test-wait (lambda () (not (process-live-p claude-checks-process))) 60))))
+     (todo-write-test-wait (lambda () (not (process-live-p claude-checks-process)))))))
 
 ;;; The genuine Codex
 
@@ -257,7 +257,7 @@ WHAT says in words what CUT, a function without arguments, does."
 Its list is that of `remote-checks--codex-steps'."
   (cl-flet ((wait (what condition)
               (todo-write-test-wait
-               condition 60
+               condition
                (lambda ()
                  (format "%s; %s" what
                          (with-current-buffer (process-buffer process) (buffer-string)))))))
@@ -336,7 +336,7 @@ Its list is that of `remote-checks--codex-steps'."
                                    :command (,@inside ,program "serve")))))
       (remote-connect "build")
       (remote-connect "dev")
-      (todo-write-test-wait (lambda () (file-exists-p (expand-file-name "socket" run))) 60)
+      (todo-write-test-wait (lambda () (file-exists-p (expand-file-name "socket" run))))
       (let ((there (remote-checks--client (append inside (list program))))
             (host (remote-checks--client
                    ;; A session of ssh would begin with what the login shell prints.
@@ -368,7 +368,7 @@ Its list is that of `remote-checks--codex-steps'."
                                     :command '("ssh" "build" "~/.todo-write/bin/todo-write-mcp serve"))))
                       (process-send-string
                        process "{\"Hello\":{\"id\":\"other\",\"name\":\"ann@desk\"}}\n")
-                      (todo-write-test-wait (lambda () (not (process-live-p process))) 60)
+                      (todo-write-test-wait (lambda () (not (process-live-p process))))
                       (while (accept-process-output process 0))
                       (buffer-string)))))
       (should (string-search (format "process %d" (emacs-pid)) answer))
@@ -382,7 +382,7 @@ Its list is that of `remote-checks--codex-steps'."
       (cl-letf (((symbol-function 'display-warning)
                  (lambda (_type message &rest _) (push message warnings))))
         (todo-write-connect "build")
-        (todo-write-test-wait (lambda () warnings) 60))
+        (todo-write-test-wait (lambda () warnings)))
       (should (string-match "^  \\(ssh -- build .*\\)$" (car warnings)))
       (should (eql 0 (call-process-shell-command (match-string 1 (car warnings)))))
       (remote-connect "build"))))
@@ -417,7 +417,7 @@ Its list is that of `remote-checks--codex-steps'."
         (remote-checks--unblocked "A session of 30 MB"
           (remote-connect "build")
           (todo-write-test-wait
-           (lambda () (equal '("Rake") (todo-write-test-contents "build/claude:big"))) 300))
+           (lambda () (equal '("Rake") (todo-write-test-contents "build/claude:big")))))
         (message "It was complete after %.1f s" (- (float-time) start))))))
 
 (ert-deftest remote-checks-the-process-there-ends-with-the-connection ()
@@ -426,7 +426,7 @@ Its list is that of `remote-checks--codex-steps'."
     (let ((server (remote-server)))
       (should server)
       (signal-process (remote-ssh) 'KILL)
-      (todo-write-test-wait (lambda () (not (process-attributes server))) 60)
+      (todo-write-test-wait (lambda () (not (process-attributes server))))
       (should-not (remote-server)))))
 
 (provide 'remote-checks)

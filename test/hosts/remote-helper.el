@@ -160,7 +160,7 @@ This Emacs answers meanwhile."
                                  :connection-type 'pipe :sentinel #'ignore
                                  :command (list "ssh" "build" (apply #'format command format)))))
       (process-send-eof process)
-      (todo-write-test-wait (lambda () (not (process-live-p process))) 30)
+      (todo-write-test-wait (lambda () (not (process-live-p process))))
       (while (accept-process-output process 0))
       (cons (process-exit-status process) (string-trim (buffer-string))))))
 
@@ -218,7 +218,7 @@ further variables."
 (defun remote-connect (name)
   "Connect to the machine NAME and wait for that."
   (todo-write-connect name)
-  (todo-write-test-wait (lambda () (remote-connected-p name)) 60
+  (todo-write-test-wait (lambda () (remote-connected-p name))
                         (lambda () (prin1-to-string (todo-write-machines-link-to name)))))
 
 (defun remote-disconnect ()

@@ -35,7 +35,7 @@
 (defun review-helper--wait (what form)
   "Wait until FORM has a value in the user's Emacs; WHAT describes it."
   (todo-write-test-wait
-   (lambda () (review-helper--eval form)) nil
+   (lambda () (review-helper--eval form))
    (lambda () (format "%s\n%s" what (todo-write-mcp-emacs-messages review-helper--emacs)))))
 
 (defun review-helper--told (thread)

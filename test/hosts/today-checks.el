@@ -46,7 +46,7 @@ program."
    (lambda ()
      (funcall prepare)
      (apply #'claude-checks-start "-p" "Plan the garden" arguments)
-     (todo-write-test-wait (lambda () (not (process-live-p claude-checks-process))) 600
+     (todo-write-test-wait (lambda () (not (process-live-p claude-checks-process)))
                            #'claude-checks-written)
      (claude-checks-ends)
      (todo-write-test-wait
@@ -54,7 +54,7 @@ program."
         (let ((thread (hosts-thread "claude")))
           (and thread (seq-some (lambda (said) (equal "All is done." (plist-get (plist-get said :content) :text)))
                                 (todo-write-observations thread :types '("MESSAGE"))))))
-      60 #'claude-checks-written)
+      #'claude-checks-written)
      (funcall function (hosts-thread "claude")))
    ;; The setting that the setup offers.
    :settings '(:bashEditDiffEnabled t)))
@@ -134,7 +134,7 @@ ID is that of an item, or (turn . N)."
   (claude-checks-run
    '("The beds are raked.")
    (lambda ()
-     (todo-write-test-wait (lambda () (not (process-live-p claude-checks-process))) 600
+     (todo-write-test-wait (lambda () (not (process-live-p claude-checks-process)))
                            #'claude-checks-written)
      (claude-checks-ends)
      (todo-write-test-wait
@@ -142,7 +142,7 @@ ID is that of an item, or (turn . N)."
         (when-let* ((thread (hosts-thread "claude")))
           (and (eq 'met (plist-get (todo-write-goal thread) :state))
                (null (todo-write-activity thread)))))
-      60 #'claude-checks-written)
+      #'claude-checks-written)
      (let* ((thread (hosts-thread "claude"))
             (agent (todo-write-agent thread)))
        (should (equal "all beds are raked" (plist-get (todo-write-goal thread) :reason)))
@@ -281,7 +281,6 @@ ID is that of an item, or (turn . N)."
           (and (eq 'needs-you (plist-get agent :attention))
                (member (todo-write-agent-reason agent)
                        '("dialog open: npm test" "permission prompt: npm test")))))
-      60
       (lambda ()
         (format "%S %s" (mapcar #'todo-write-agent-reason (todo-write-agents))
                 (claude-checks-written))))
@@ -300,14 +299,13 @@ It must stand below the task that sent it out."
        (let* ((thread (hosts-thread "codex"))
               (child (lambda () (seq-find (lambda (key) (string-prefix-p (concat thread "/") key))
                                           (todo-write-threads)))))
-         (todo-write-test-wait child 60)
+         (todo-write-test-wait child)
          (let ((child (funcall child)))
            (should (equal (cons thread "t1") (todo-write-parent child)))
            (todo-write-test-wait
             (lambda () (equal '("completed" "completed")
                               (mapcar (lambda (item) (plist-get item :status))
-                                      (todo-write-items child))))
-            60)
+                                      (todo-write-items child)))))
            (should (equal '("Look" "Add up") (todo-write-test-contents child)))
            (should-not (todo-write-agent child))
            (should (= 1 (plist-get (plist-get (todo-write-work thread "t1") :commands) :run)))
@@ -375,14 +373,14 @@ It must stand below the task that sent it out."
                      (todo-write-test-wait
                       (lambda () (and (equal rows (claude-checks-rows))
                                       (null (todo-write-activity (hosts-thread "claude")))))
-                      120 #'claude-checks-written)))
+                      #'claude-checks-written)))
            (shows '("Rake" . "in_progress"))
            (let ((pid (today-checks--job :pid))
                  (job (today-checks--job :jobId)))
              (claude-checks-start-program "respawn" job)
              (todo-write-test-wait
               (lambda () (let ((now (today-checks--job :pid))) (and now (/= pid now))))
-              120 #'claude-checks-written)
+              #'claude-checks-written)
              (claude-checks-start-program "attach" job))
            (claude-checks-wait-for "Half is done.")
            (process-send-string claude-checks-process "Go on")
@@ -410,7 +408,7 @@ It must stand below the task that sent it out."
                   (equal '(waiting "approve Bash: touch raked.txt" "Spring work")
                          (list (plist-get agent :activity) (plist-get agent :reason)
                                (plist-get agent :title)))))
-              120 #'claude-checks-written)
+              #'claude-checks-written)
              (should (equal '(("Rake" . "in_progress")) (claude-checks-rows))))
          (answer-checks--end-daemon (claude-checks-own :pid)))))))
 

@@ -13,7 +13,8 @@
 ;; lisp/ and efrit-do/.
 ;; Tests find the repository by the environment variable TODO_WRITE_ROOT.
 ;; MATCH in the environment is a regexp on the names of the tests to run, and
-;; VERBOSE=1 prints the passing tests, too, and how long each took.
+;; VERBOSE=1 prints the passing tests, too, and how long each took.  Tests with the tag
+;; :thorough run only with THOROUGH=1: kills, floods and random sequences.
 ;;
 ;; Tests see no agent, socket, folder or process of the machine, only what they begin
 ;; themselves; see "Keep tests apart" below.
@@ -156,8 +157,12 @@ It is deleted at the end, with the files of tests and killed child processes.")
                   (directory-files (expand-file-name "test/lisp" run-root) t "-tests\\.el\\'")))
   (load (expand-file-name file) nil t))
 
-(ert-run-tests (let ((match (getenv "MATCH")))
-                 (if (member match '(nil "")) t match))
+(defun run-set-p (variable)
+  "Return non-nil if VARIABLE of the environment is set, and not empty."
+  (not (member (getenv variable) '(nil ""))))
+
+(ert-run-tests `(and ,(if (run-set-p "MATCH") (getenv "MATCH") t)
+                     ,(if (run-set-p "THOROUGH") t '(not (tag :thorough))))
                #'run-report)
 
 ;;; run.el ends here

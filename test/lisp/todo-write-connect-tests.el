@@ -122,7 +122,7 @@ MORE are further fields."
 (defmacro todo-write-connect-tests--wait (form)
   "Wait until FORM returns non-nil."
   `(todo-write-test-wait
-    (lambda () ,form) 60
+    (lambda () ,form)
     (lambda () (format "%S; %S" ',form todo-write-machines-links))))
 
 (defun todo-write-connect-tests--connect (machine)

@@ -85,8 +85,7 @@ acknowledged a list or a few."
          (or (not (process-live-p process))
              (with-current-buffer (process-buffer process)
                (and (< 0 (how-many "^found" (point-min)))
-                    (<= lists (how-many "^ack" (point-min)))))))
-       60)))
+                    (<= lists (how-many "^ack" (point-min))))))))))
   (let ((moment (+ (float-time) (/ (random 30) 1000.0))))
     (while (and (< (float-time) moment)
                 (progn (accept-process-output process (- moment (float-time))) t))))
@@ -187,8 +186,7 @@ process.  Return the number of the last one after it."
   (todo-write-test-wait
    (lambda () (with-current-buffer (process-buffer process)
                 (goto-char (point-min))
-                (search-forward "began" nil t)))
-   60)
+                (search-forward "began" nil t))))
   (let ((end (+ (float-time) (/ milliseconds 1000.0))))
     (while (< (float-time) end)
       (accept-process-output process (max 0 (- end (float-time))))))
@@ -379,7 +377,7 @@ PROGRAM is there, too.  Two processes stand for ssh."
 (defun todo-write-crash-tests--stop (process)
   "Kill PROCESS, and wait for its end."
   (signal-process process 'SIGKILL)
-  (todo-write-test-wait (lambda () (not (process-live-p process))) 60))
+  (todo-write-test-wait (lambda () (not (process-live-p process)))))
 
 (defun todo-write-crash-tests--written (keys)
   "Return the numbers of the lists in the journals of the threads KEYS, a list each."
@@ -420,7 +418,7 @@ PROGRAM is there, too.  Two processes stand for ssh."
                     (moment (/ (random 30) 1000.0)))
                 (todo-write-test-wait
                  (lambda () (< count (todo-write-crash-tests--count agents)))
-                 60 (lambda () (todo-write-crash-tests--state emacs agents)))
+                 (lambda () (todo-write-crash-tests--state emacs agents)))
                 (accept-process-output nil moment)
                 (pcase (random 10)
                   (0 (cl-incf (nth 0 killed))
@@ -446,9 +444,9 @@ PROGRAM is there, too.  Two processes stand for ssh."
                  (cl-every (lambda (agent count)
                              (< count (length (todo-write-crash-tests--agent-acknowledged agent))))
                            agents counts))
-               60 (lambda ()
-                    (format "%S before; %s" counts
-                            (todo-write-crash-tests--state emacs agents)))))
+               (lambda ()
+                 (format "%S before; %s" counts
+                         (todo-write-crash-tests--state emacs agents)))))
             (setq todo-write-crash-tests--writes nil)
             (todo-write-crash-tests--stop emacs)
             (let ((written (todo-write-crash-tests--written

@@ -85,7 +85,7 @@
                              "writer" nil program "-Q" "--batch" "--eval"
                              (prin1-to-string `(let ((from ,from) (to ,to))
                                                  ,todo-write-follow-e2e--writer)))))
-                (todo-write-test-wait (lambda () (not (process-live-p writer))) 60)
+                (todo-write-test-wait (lambda () (not (process-live-p writer))))
                 (should (= 0 (process-exit-status writer))))
               (todo-write-test-wait
                (lambda () (equal whole (todo-write-follow-e2e--lists))))))

@@ -64,7 +64,7 @@
 
 (defun todo-write-gptel-e2e--wait-for (text)
   "Wait until the current chat contains TEXT."
-  (todo-write-test-wait (lambda () (string-search text (buffer-string))) 20))
+  (todo-write-test-wait (lambda () (string-search text (buffer-string)))))
 
 (defun todo-write-gptel-e2e--press (keys)
   "Press KEYS where gptel asks for a permission in the current chat."

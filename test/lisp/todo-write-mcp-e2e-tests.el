@@ -302,8 +302,7 @@ It asks for VERSION of the protocol and has CAPABILITIES."
             (signal-process client end))
           (todo-write-test-wait
            (lambda ()
-             (eq 'paused (todo-write-mcp-emacs-eval emacs `(todo-write-state ,thread))))
-           20)
+             (eq 'paused (todo-write-mcp-emacs-eval emacs `(todo-write-state ,thread)))))
           (todo-write-mcp-emacs-eval emacs `(progn (todo-write-forget ,thread) t)))
         (todo-write-mcp-end client)))))
 

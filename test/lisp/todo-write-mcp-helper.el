@@ -58,8 +58,7 @@ MODE nil leaves `todo-write-mcp-mode' off."
          (lambda ()
            (unless (process-live-p process)
              (ert-fail (with-current-buffer (process-buffer process) (buffer-string))))
-           (ignore-errors (equal 2 (todo-write-mcp-emacs-eval emacs '(+ 1 1)))))
-         30)
+           (ignore-errors (equal 2 (todo-write-mcp-emacs-eval emacs '(+ 1 1))))))
         emacs))))
 
 (defun todo-write-mcp-emacs-stop (emacs)
@@ -140,8 +139,8 @@ NAME and VERSION are its own, ROOT is the URI of its root, or empty."
    client (concat (if (stringp line) line (encode-coding-string (json-serialize line) 'utf-8))
                   "\n")))
 
-(defun todo-write-mcp-read (client &optional seconds)
-  "Return the next line of JSON from CLIENT as a plist; fail after SECONDS."
+(defun todo-write-mcp-read (client)
+  "Return the next line of JSON from CLIENT as a plist."
   (with-current-buffer (process-buffer client)
     (todo-write-test-wait
      (lambda ()
@@ -150,17 +149,16 @@ NAME and VERSION are its own, ROOT is the URI of its root, or empty."
          (unless (progn (goto-char (point-min)) (search-forward "\n" nil t))
            (ert-fail (format "It ended: %s" (buffer-string)))))
        (goto-char (point-min))
-       (search-forward "\n" nil t))
-     (or seconds 20))
+       (search-forward "\n" nil t)))
     (prog1 (json-parse-string
             (decode-coding-string (buffer-substring (point-min) (point)) 'utf-8)
             :object-type 'plist :false-object nil :null-object nil)
       (delete-region (point-min) (point)))))
 
-(defun todo-write-mcp-ask (client line &optional seconds)
-  "Send LINE to CLIENT and return its answer, which must come within SECONDS."
+(defun todo-write-mcp-ask (client line)
+  "Send LINE to CLIENT and return its answer."
   (todo-write-mcp-send client line)
-  (todo-write-mcp-read client seconds))
+  (todo-write-mcp-read client))
 
 (defun todo-write-mcp-client-call (client arguments)
   "Call todo_write by the SDK's CLIENT; return (OK . TEXT), or an error's text.

@@ -90,10 +90,10 @@ ENVIRONMENT is a list of further variables."
                     (todo-write-answer-request (plist-get request :thread)
                                                (plist-get request :id) ',value ,text)))))
 
-(defun todo-write-permission-e2e--end (hook &optional seconds)
-  "Wait until HOOK exits, for at most SECONDS; return what it printed.
+(defun todo-write-permission-e2e--end (hook)
+  "Wait until HOOK exits; return what it printed.
 It must exit with 0."
-  (todo-write-test-wait (lambda () (not (process-live-p hook))) seconds)
+  (todo-write-test-wait (lambda () (not (process-live-p hook))))
   (while (accept-process-output hook 0))
   (should (equal '(exit 0) (list (process-status hook) (process-exit-status hook))))
   (with-current-buffer (process-buffer hook)
@@ -311,7 +311,7 @@ Return the decision that the hook prints."
                      (todo-write-permission-e2e--titles emacs)))
       ;; The dialogs of the main agent are not the subagent's.
       (todo-write-permission-e2e--say "busy")
-      (should (equal "" (todo-write-permission-e2e--end hook 60)))
+      (should (equal "" (todo-write-permission-e2e--end hook)))
       (should (< 9 (- (float-time) start)))
       (todo-write-test-wait (lambda () (not (todo-write-permission-e2e--titles emacs)))))))
 

@@ -76,13 +76,12 @@
             (dotimes (k todo-write-quit-tests--quits)
               ;; A second C-g before Emacs has handled the first would offer to kill Emacs.
               (todo-write-test-wait (lambda () (or (>= marks (* 2 (1+ k)))
-                                                   (not (process-live-p process))))
-                                    60)
+                                                   (not (process-live-p process)))))
               (let ((moment (+ (float-time) (/ (random 100) 10000.0))))
                 (while (< (float-time) moment)
                   (accept-process-output process (max 0 (- moment (float-time))))))
               (process-send-string process "\C-g"))
-            (todo-write-test-wait (lambda () (not (process-live-p process))) 60)
+            (todo-write-test-wait (lambda () (not (process-live-p process))))
             (let ((told (with-temp-buffer (insert-file-contents result) (read (current-buffer)))))
               (message "%d times C-g while %d lists were written" todo-write-quit-tests--quits
                        (plist-get told :revisions))
@@ -118,9 +117,9 @@
              (lambda () (setq begun t)))))
       (unwind-protect
           (progn
-            (todo-write-test-wait (lambda () begun) 60)
+            (todo-write-test-wait (lambda () begun))
             (process-send-string process "\C-g")
-            (todo-write-test-wait (lambda () (not (process-live-p process))) 60)
+            (todo-write-test-wait (lambda () (not (process-live-p process))))
             (should (equal (with-temp-buffer (insert-file-contents result) (buffer-string))
                            "cancelled")))
         (delete-process process)

@@ -51,13 +51,16 @@ Each is CONTENT, for a pending task, or (CONTENT STATUS [ACTIVE-FORM])."
   (mapcar (lambda (item) (plist-get item :content))
           (todo-write-items thread revision)))
 
-(defun todo-write-test-wait (condition &optional seconds describe)
+(defvar todo-write-test-deadline 60
+  "Seconds after which what a test waits for is taken to hang.")
+
+(defun todo-write-test-wait (condition &optional describe)
   "Wait until CONDITION, a function, returns non-nil, and return its value.
-Fail after SECONDS, 60 by default, with what the function DESCRIBE returns."
-  (let ((deadline (+ (float-time) (or seconds 60))) value)
+If it hangs, fail with what the function DESCRIBE returns."
+  (let ((deadline (+ (float-time) todo-write-test-deadline)) value)
     (while (not (setq value (funcall condition)))
       (when (> (float-time) deadline)
-        (ert-fail (format "Still waiting after %s seconds%s" (or seconds 60)
+        (ert-fail (concat "Still waiting"
                           (if describe (concat ": " (funcall describe)) ""))))
       (accept-process-output nil 0.02))
     value))
@@ -68,7 +71,7 @@ Fail after SECONDS, 60 by default, with what the function DESCRIBE returns."
    (lambda ()
      (ignore-errors (delete-directory folder t))
      (not (file-exists-p folder)))
-   20 (lambda () folder)))
+   (lambda () folder)))
 
 (defun todo-write-test-planned-p (function)
   "Return non-nil if a timer will call FUNCTION."
@@ -196,7 +199,7 @@ They must print one Lisp object with `prin1'.  Ignore standard error."
 
 (defun todo-write-test-end (process)
   "Wait until PROCESS of `todo-write-test-start' ends; return its output."
-  (todo-write-test-wait (lambda () (not (process-live-p process))) 120)
+  (todo-write-test-wait (lambda () (not (process-live-p process))))
   (while (accept-process-output process 0.01))
   (with-current-buffer (process-buffer process)
     (prog1 (buffer-string)

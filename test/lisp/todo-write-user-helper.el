@@ -69,8 +69,7 @@
     (unwind-protect
         (progn
           (todo-write-test-wait
-           (lambda () (ignore-errors (eq 'ready (todo-write-user-eval ''ready))))
-           30)
+           (lambda () (ignore-errors (eq 'ready (todo-write-user-eval ''ready)))))
           (todo-write-user-eval '(setq todo-write-directory nil todo-write-flash-seconds 0))
           (funcall function))
       (delete-process todo-write-user-process)

@@ -559,7 +559,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
       (todo-write-test-wait
        (lambda () (string-match-p (concat "\\` Plan .*" header ".*\\+2 −1\n working")
                                   (todo-write-test-text)))
-       20 #'todo-write-test-text)
+       #'todo-write-test-text)
       (let ((seen (todo-write-test-seen)))
         (todo-write-view-refresh)
         (should (equal seen (todo-write-test-seen)))))))

@@ -227,7 +227,7 @@ Its journals are on a file system that can be stopped."
             ;; Emacs goes on: its timers run.
             (let (ran)
               (run-at-time 0.3 nil (lambda () (setq ran t)))
-              (todo-write-test-wait (lambda () ran) 2))
+              (todo-write-test-wait (lambda () ran)))
             (funcall say "Sow" "Reap")
             (todo-write-stuck-continue)
             (todo-write-test-wait
