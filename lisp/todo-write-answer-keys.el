@@ -46,7 +46,9 @@ is called in this buffer before each command."
         todo-write-answer-keys--pressed nil)
   (add-hook 'pre-command-hook #'todo-write-answer-keys--note)
   (redisplay t)
-  (discard-input)
+  ;; It would end the definition of a macro.
+  (unless defining-kbd-macro
+    (discard-input))
   (todo-write-answer-keys--await todo-write-answer-keys--first-pause))
 
 (defun todo-write-answer-keys-end ()
@@ -91,10 +93,12 @@ The press of a mouse button and its release are one key."
              (setq todo-write-answer-keys-counts nil
                    todo-write-answer-keys--pressed (memq 'down kind))
              (todo-write-answer-keys--await)
-             ;; If it signals, no key counts.
-             (with-current-buffer buffer
-               (funcall (cdr todo-write-answer-keys--asked)))
-             (setq todo-write-answer-keys-counts counts))))))
+             ;; If it signals, this key does not count.  Emacs would remove the hook.
+             (condition-case err
+                 (progn (with-current-buffer buffer
+                          (funcall (cdr todo-write-answer-keys--asked)))
+                        (setq todo-write-answer-keys-counts counts))
+               (error (message "%s" (error-message-string err)))))))))
 
 (provide 'todo-write-answer-keys)
 ;;; todo-write-answer-keys.el ends here

@@ -396,6 +396,32 @@
               (should (equal '(0.7 0.7 0.5) (reverse pauses))))
           (todo-write-answer-keys-end))))))
 
+(ert-deftest todo-write-answer-keys-count-again-after-the-request-signalled-once ()
+  (let ((fails t) passed)
+    (cl-letf (((symbol-function 'run-at-time)
+               (lambda (_seconds _repeat function &rest args)
+                 (setq passed (apply-partially #'apply function args))
+                 (timer-create))))
+      (with-temp-buffer
+        (unwind-protect
+            (cl-flet ((press () (funcall passed) (run-hooks 'pre-command-hook)
+                             todo-write-answer-keys-counts))
+              (todo-write-answer-keys-begin (lambda () (when fails (error "Once"))))
+              (should-not (press))
+              (setq fails nil)
+              (should (press)))
+          (todo-write-answer-keys-end))))))
+
+(ert-deftest todo-write-answer-showing-a-request-does-not-end-the-definition-of-a-macro ()
+  (with-temp-buffer
+    (start-kbd-macro nil)
+    (unwind-protect
+        (progn (todo-write-answer-keys-begin #'ignore)
+               (should defining-kbd-macro))
+      (todo-write-answer-keys-end)
+      (when defining-kbd-macro
+        (end-kbd-macro)))))
+
 (ert-deftest todo-write-answer-says-that-nothing-is-asked ()
   (todo-write-with-store
     (should (string-search "No agent asks"
