@@ -195,12 +195,17 @@ It is as in `todo-write-agents'."
   "Return the record of the agent of THREAD, a key, or nil."
   (cdr (assoc thread todo-write-agents--records)))
 
-(defun todo-write-agents-watch (_symbol value &rest _)
-  "Track agents while `todo-write-agent-functions' has a VALUE.
-A variable watcher."
-  (unless (eq (null value) (null todo-write-agents--tracking))
-    (setq todo-write-agents--tracking (and value t))
-    (todo-write-agents--track todo-write-agents--tracking)))
+(defun todo-write-agents-watch (symbol value &optional operation where)
+  "Track agents while SYMBOL, `todo-write-agent-functions', has functions.
+It gets VALUE by OPERATION in the buffer WHERE.  A variable watcher."
+  (let ((on (or value
+                ;; A `let' and a buffer's own value only hide the functions of others.
+                (and (or where (eq operation 'let)
+                         (not (eq (default-value symbol) (default-toplevel-value symbol))))
+                     (default-toplevel-value symbol)))))
+    (unless (eq (null on) (null todo-write-agents--tracking))
+      (setq todo-write-agents--tracking (and on t))
+      (todo-write-agents--track todo-write-agents--tracking))))
 
 (defun todo-write-agents--track (on)
   "Track agents and which of them are visible if ON is non-nil, else stop."

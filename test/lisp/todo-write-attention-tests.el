@@ -194,6 +194,30 @@ transitions, (KEY . STATE), newest first."
             (should (string-search "Bad" (car shown))))
         (remove-hook 'todo-write-agent-functions bad)))))
 
+(ert-deftest todo-write-agents-a-value-that-hides-the-functions-stops-no-tracking ()
+  (todo-write-attention-tests--with
+    (todo-write-set-activity "a" 'working)
+    (let (todo-write-agent-functions)
+      (todo-write-end-turn "a")
+      (add-hook 'todo-write-agent-functions #'ignore)
+      (remove-hook 'todo-write-agent-functions #'ignore))
+    ;; What stopped while nothing is tracked would count as seen.
+    (should (eq 'unseen (plist-get (todo-write-agent "a") :attention)))
+    (with-temp-buffer
+      (setq-local todo-write-agent-functions nil)
+      (todo-write-set-activity "a" 'waiting)
+      (kill-local-variable 'todo-write-agent-functions))
+    (todo-write-set-activity "a" 'working)
+    (should (equal '("a" . working) (car heard)))))
+
+(ert-deftest todo-write-agents-a-function-in-a-let-is-told ()
+  (todo-write-with-store
+    (let* (told
+           (todo-write-agent-functions (list (lambda (thread &rest _) (push thread told)))))
+      (todo-write-set-activity "a" 'waiting)
+      (should (equal '("a") (seq-uniq told))))
+    (should-not (memq #'todo-write-agents--on-event todo-write-events-functions))))
+
 (ert-deftest todo-write-agents-are-tracked-only-while-a-function-is-told ()
   (todo-write-with-store
     (should-not (memq #'todo-write-agents--on-event todo-write-events-functions))
