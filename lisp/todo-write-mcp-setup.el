@@ -17,6 +17,7 @@
 ;;; Code:
 
 (require 'button)
+(require 'cl-lib)
 (require 'seq)
 (require 'subr-x)
 (require 'text-property-search)
@@ -360,7 +361,11 @@ Point and windows stay in their sections."
            (file-regular-p user-init-file)
            (with-temp-buffer
              (insert-file-contents user-init-file)
-             (re-search-forward "(todo-write-mcp-mode\\_>" nil t)))))
+             (with-syntax-table emacs-lisp-mode-syntax-table
+               (cl-loop while (re-search-forward
+                               ;; An argument that switches it off does not count.
+                               "(todo-write-mcp-mode\\_>[ \t\n]*[^-0 \t\n]" nil t)
+                        thereis (not (nth 8 (syntax-ppss)))))))))
 
 (defun todo-write-mcp-setup--insert-later ()
   "Insert the section about this Emacs and its later sessions."

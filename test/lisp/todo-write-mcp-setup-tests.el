@@ -131,6 +131,23 @@
                               (cadr (should-error (todo-write-mcp-setup--agents)
                                                   :type 'user-error)))))))
 
+(ert-deftest todo-write-mcp-setup-only-a-line-that-switches-the-mode-on-keeps-it-on ()
+  (let* ((file (make-temp-file "init" nil ".el"))
+         (user-init-file file))
+    (unwind-protect
+        (pcase-dolist (`(,kept . ,text)
+                       '((t . "(todo-write-mcp-mode)") (t . "(todo-write-mcp-mode 1)")
+                         (t . ";; Agents\n(when t ; here\n  (todo-write-mcp-mode +1))")
+                         (t . ";; (todo-write-mcp-mode)\n(todo-write-mcp-mode\n t)")
+                         (nil . ";; (todo-write-mcp-mode)") (nil . "(foo) ; (todo-write-mcp-mode 1)")
+                         (nil . "(setq a \"(todo-write-mcp-mode)\")")
+                         (nil . "(todo-write-mcp-mode -1)") (nil . "(todo-write-mcp-mode 0)")
+                         (nil . "(todo-write-mcp-mode-hook)")))
+          (write-region text nil file nil 'silent)
+          (ert-info (text)
+            (should (eq kept (and (todo-write-mcp-setup-kept-p) t)))))
+      (delete-file file))))
+
 (ert-deftest todo-write-mcp-setup-shows-no-control-characters-of-a-program ()
   (todo-write-with-setup
     (todo-write-setup-test-write
