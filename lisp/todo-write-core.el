@@ -41,7 +41,7 @@
   (put 'todo-write 'custom-loads
        '(todo-write-core todo-write-module todo-write-row))
   (put 'todo-write-view 'custom-loads
-       '(todo-write-auto-show todo-write-detail todo-write-org todo-write-page todo-write-view))
+       '(todo-write-auto-show todo-write-detail todo-write-page todo-write-view))
   (put 'todo-write-attention 'custom-loads
        '(todo-write-hands todo-write-list todo-write-mode-line todo-write-notify))
   (put 'todo-write-hosts 'custom-loads

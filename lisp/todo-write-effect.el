@@ -7,14 +7,13 @@
 
 ;; What a call and its result tell beside the output, in words: the commands of a
 ;; script, what was done in Git, what is not known of the files that changed, and who
-;; refused it; for a refused call, also the rule by which its agent would allow it.
+;; refused it.
 
 ;;; Code:
 
 (require 'json)
 (require 'seq)
 (require 'subr-x)
-(require 'todo-write-agents)
 (require 'todo-write-json)
 (require 'todo-write-plan)
 (require 'todo-write-row)
@@ -118,64 +117,6 @@ RESULT is an observation or nil."
                   ("noAnswer" "auto mode could not check it"))))
     (when words
       (todo-write-text-line (if (stringp reason) (concat words ": " reason) words) 200))))
-
-(defun todo-write-effect-rule (thread call)
-  "Return the rule that allows CALL in the settings of THREAD's agent.
-CALL is the observation of a call or nil.  Signal a `user-error' if no
-rule can name it."
-  (let* ((content (plist-get call :content))
-         (name (plist-get content :name))
-         (input (plist-get content :input))
-         (fields (todo-write-json-fields (todo-write-json-parsed input)))
-         (argument (lambda (&rest keys)
-                     (seq-some (lambda (key)
-                                 (let ((value (cdr (assoc key fields))))
-                                   (and (stringp value) (todo-write-effect--whole value))))
-                               keys))))
-    (pcase (car (todo-write-agents-session thread))
-      ("claude" (todo-write-effect--claude-rule name argument))
-      ("codex" (todo-write-effect--codex-rule (funcall argument "cmd" "command")))
-      (_ (user-error "The form of this agent's rules is not known")))))
-
-(defun todo-write-effect--whole (text)
-  "Return TEXT; signal a `user-error' if a rule cannot have it."
-  (cond ((string-suffix-p "…" text)
-         (user-error "The call was too long to be recorded whole"))
-        ((string-match-p "[\0-\x1f\x7f]" text)
-         (user-error "No rule can name a call of several lines"))
-        (t text)))
-
-(defun todo-write-effect--claude-rule (name argument)
-  "Return the rule of Claude Code that allows a call of the tool NAME.
-ARGUMENT is a function that returns the first of the arguments with
-given names that there is."
-  (unless (string-match-p "\\`[A-Za-z0-9_-]+\\'" (or name ""))
-    (user-error "The tool is not known"))
-  (let ((path (lambda ()
-                ;; One slash would be a place in the project.
-                (let ((path (funcall argument "file_path" "notebook_path")))
-                  (and path (string-prefix-p "/" path) (concat "/" path))))))
-    (pcase name
-      ((or "Bash" "PowerShell")
-       (format "%s(%s)" name (or (funcall argument "command")
-                                 (user-error "The command was not recorded"))))
-      ((or "Edit" "MultiEdit" "Write" "NotebookEdit")
-       (if-let* ((path (funcall path))) (format "Edit(%s)" path) "Edit"))
-      ("Read" (if-let* ((path (funcall path))) (format "Read(%s)" path) "Read"))
-      ("WebFetch"
-       (let ((url (funcall argument "url")))
-         (if (and url (string-match "\\`https?://\\([A-Za-z0-9.-]+\\)" url))
-             (format "WebFetch(domain:%s)" (match-string 1 url))
-           "WebFetch")))
-      (_ name))))
-
-(defun todo-write-effect--codex-rule (command)
-  "Return the rule of Codex that allows COMMAND, a string or nil."
-  (cond ((null command) (user-error "The command was not recorded"))
-        ((string-match-p "[]['\"\\\\$`*?~#&|;<>(){}!]" command)
-         (user-error "No rule can name a command with more than plain words"))
-        (t (format "prefix_rule(pattern=[%s], decision=\"allow\")"
-                   (mapconcat #'json-encode-string (split-string command) ", ")))))
 
 (provide 'todo-write-effect)
 ;;; todo-write-effect.el ends here

@@ -5,9 +5,7 @@
 
 ;;; Commentary:
 
-;; `w' in a plan copies it as a check list in Org or Markdown;
-;; `M-x todo-write-insert-org' inserts it, and `M-x todo-write-from-org' makes such
-;; a list the plan of a thread.
+;; `w' in a plan copies it as a check list in Markdown, `C-u w' in Org.
 
 ;;; Code:
 
@@ -16,21 +14,12 @@
 (require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-here)
-(require 'todo-write-list-read)
 (require 'todo-write-row)
-(require 'todo-write-effect)
 (require 'todo-write-story)
 (require 'todo-write-sums)
 (require 'todo-write-text)
 
-(declare-function org-current-level "org" ())
 (declare-function org-link-types "ol" ())
-(defcustom todo-write-copy-format 'org
-  "The default format of `todo-write-copy'."
-  :type '(choice (const :tag "Org check list" org)
-                 (const :tag "Markdown check list" markdown))
-  :group 'todo-write-view
-  :package-version '(todo-write . "0.2.0"))
 
 (defun todo-write-org--active ()
   "Return a regexp that matches active Org syntax.
@@ -57,32 +46,28 @@ cannot contain one: `todo-write-text-plain' shows it as an escape."
 
 (defun todo-write-check-list (thread &optional format)
   "Return the list of THREAD as a check list, a string.
-FORMAT is `org', the default, `markdown', or `work': Markdown with the
-files and lines that each task changed, and the prompts of the session,
-oldest first, each with what came of it; or `tasks', the same without the
-prompts.  The tasks that a task waits for and its owner stand at its end,
-in parentheses."
-  (let* ((markdown (memq format '(markdown work tasks)))
-         (plain (if markdown #'todo-write-text-plain #'todo-write-org-plain))
+FORMAT is `org'; `tasks', Markdown with the files and lines that each
+task changed; or `markdown', the default: the same, and then the prompts
+of the session, oldest first, each with what came of it.  The tasks that
+a task waits for and its owner stand at its end, in parentheses."
+  (let* ((org (eq format 'org))
+         (plain (if org #'todo-write-org-plain #'todo-write-text-plain))
          (items (todo-write-items thread))
-         (turns (and (eq format 'work) (todo-write-turns thread))))
+         (turns (unless (memq format '(org tasks)) (todo-write-turns thread)))
+         (prompts (seq-some (lambda (turn) (plist-get turn :prompt)) turns)))
     (concat
      (mapconcat (lambda (item)
                   (let ((note (todo-write-row-note item items)))
                     (format "- [%s] %s%s\n%s"
                             (pcase (plist-get item :status)
-                              ("completed" (if markdown "x" "X"))
-                              ("in_progress" (if markdown " " "-"))
+                              ("completed" (if org "X" "x"))
+                              ("in_progress" (if org "-" " "))
                               (_ " "))
                             (funcall plain (plist-get item :content))
-                            ;; `todo-write-from-org' recognizes a note by the
-                            ;; zero-width space, which no task contains.
-                            (if note (format " \u200b(%s)" (funcall plain note)) "")
-                            (if (memq format '(work tasks))
-                                (todo-write-org--work thread (plist-get item :id))
-                              ""))))
+                            (if note (format " (%s)" (funcall plain note)) "")
+                            (if org "" (todo-write-org--work thread (plist-get item :id))))))
                 items "")
-     (when turns
+     (when prompts
        (concat (if (seq-empty-p items) "" "\n")
                (string-join
                 (cl-loop for turn in turns
@@ -135,133 +120,16 @@ ID is as in `todo-write-work'."
 ;;;###autoload
 (defun todo-write-copy (thread &optional format)
   "Copy the plan of THREAD as a check list.
-FORMAT is `org', `markdown', or `work' for Markdown with files and lines,
-and the prompts of the session, by default `todo-write-copy-format'.
-Interactively, a prefix argument asks for it.  On the entry of a refused
-call, copy the rule that would allow it instead, in the form
-of the agent's settings."
-  (interactive
-   (list (todo-write-here-thread)
-         (if current-prefix-arg (todo-write-org--read-format) todo-write-copy-format)))
-  (let ((format (or format todo-write-copy-format))
-        (total (length (todo-write-items thread)))
-        (refused (and (called-interactively-p 'any) (todo-write-org--refused))))
-    (cond (refused
-           (let ((rule (todo-write-effect-rule todo-write-view-thread
-                                               (todo-write-story-entry-call refused))))
-             (kill-new rule)
-             (message "Copied the rule that allows it, unless another one forbids it: %s"
-                      (todo-write-text-line rule))))
-          ((and (= total 0) (or (not (eq format 'work)) (null (todo-write-turns thread))))
-           (user-error "The list is empty"))
-          (t
-           (kill-new (todo-write-check-list thread format))
-           (message "Copied %s as %s" (todo-write-text-count total "task")
-                    (if (eq format 'org) "Org" "Markdown"))))))
-
-(defun todo-write-org--refused ()
-  "Return the entry of a refused call at point in a plan, or nil."
-  (let ((entry (and (derived-mode-p 'todo-write-view-mode)
-                    (get-text-property (point) 'todo-write-entry))))
-    (and (todo-write-story-entry-p entry)
-         (eq 'refused (todo-write-story-outcome entry))
-         entry)))
-
-(defun todo-write-org--read-format ()
-  "Read the format of a copy with completion."
-  (pcase (completing-read "Copy as: " '("Markdown" "Markdown with files and lines" "Org")
-                          nil t nil nil "Markdown")
-    ("Org" 'org)
-    ("Markdown with files and lines" 'work)
-    (_ 'markdown)))
-
-(defun todo-write-org--in-text-p (_command buffer)
-  "Return non-nil if BUFFER has text, as Org or Markdown.  For `M-x'."
-  (with-current-buffer buffer (derived-mode-p 'text-mode)))
-
-;;;###autoload
-(defun todo-write-insert-org (thread)
-  "Insert the plan of THREAD at point as an Org check list.
-In an Org buffer, put it under a heading with the plan's title and a
-statistics cookie.  Interactively, a prefix argument asks for THREAD."
-  (declare (completion todo-write-org--in-text-p))
-  (interactive (list (if current-prefix-arg (todo-write-read-thread "Insert the plan of: ")
-                       (todo-write-here-thread))))
-  (barf-if-buffer-read-only)
-  (let ((summary (todo-write-summary thread)))
-    (unless (bolp) (insert "\n"))
-    (when (derived-mode-p 'org-mode)
-      (insert (make-string (1+ (or (org-current-level) 0)) ?*) " "
-              (todo-write-org-plain (or (plist-get summary :title) "Plan"))
-              (format " [%d/%d]\n" (plist-get summary :completed)
-                      (+ (plist-get summary :total) (plist-get summary :yours)))))
-    (insert (todo-write-check-list thread))))
-
-;;; Reading
-
-(defconst todo-write-org--item
-  "^\\([ \t]*\\)\\(?:[-+*]\\|[0-9]+[.)]\\)[ \t]+\\[\\([ xX-]\\)\\][ \t]+\\(.*?\\)[ \t]*$"
-  "Regexp that matches an item of a check list in Org or Markdown.")
-
-(defun todo-write-org--read (start end)
-  "Return the items of the check list from START to END, a list of plists.
-A continuation line belongs to its item.  Nested items follow their
-parent."
-  (save-excursion
-    (goto-char start)
-    (let (items indent)
-      (while (and (< (point) end) (not (eobp)))
-        (cond ((looking-at todo-write-org--item)
-               (setq indent (length (match-string-no-properties 1)))
-               (push (list :content (match-string-no-properties 3)
-                           :status (pcase (match-string 2)
-                                     ("-" "in_progress") (" " "pending")
-                                     (_ "completed")))
-                     items))
-              ((and items (looking-at "\\([ \t]+\\)\\(\\S-.*?\\)[ \t]*$")
-                    (> (length (match-string 1)) indent))
-               (setf (plist-get (car items) :content)
-                     (concat (plist-get (car items) :content) " "
-                             (match-string-no-properties 2)))))
-        (forward-line))
-      (mapcar (lambda (item)
-                (let ((content (string-replace
-                                "\u200b" ""
-                                (replace-regexp-in-string " \u200b(.*\\'" ""
-                                                          (plist-get item :content)))))
-                  (plist-put (plist-put item :content content) :activeForm content)))
-              (nreverse items)))))
-
-(defun todo-write-org--bounds ()
-  "Return the bounds of the region, or else of the list around point.
-A blank line or a heading ends the list."
-  (if (use-region-p)
-      (cons (save-excursion (goto-char (region-beginning)) (line-beginning-position))
-            (region-end))
-    (let* ((paragraph-separate "[ \t]*$\\|[*#]+ ")
-           (paragraph-start paragraph-separate))
-      (or (bounds-of-thing-at-point 'paragraph) (cons (point) (point))))))
-
-;;;###autoload
-(defun todo-write-from-org (thread start end)
-  "Make the check list from START to END the plan of THREAD.
-The list may be in Org or Markdown.  Interactively, use the list in the
-region or at point, and ask for the title of a plan; any other name is
-the key of a new thread, by default that of the buffer.  Return the
-outcome, as `todo-write' does; signal a `user-error' if there is no
-check list or the store refuses it."
-  (declare (completion todo-write-org--in-text-p))
-  (interactive
-   (let ((bounds (todo-write-org--bounds)))
-     (list (todo-write-read-thread "Make this the plan of: " (buffer-name))
-           (car bounds) (cdr bounds))))
-  (let* ((items (or (todo-write-org--read start end)
-                    (user-error "No check list here")))
-         (outcome (todo-write thread (list :todos (vconcat items)) "org")))
-    (unless (plist-get outcome :ok)
-      (user-error "%s" (plist-get outcome :result)))
-    (message "%s" (plist-get outcome :result))
-    outcome))
+FORMAT is as in `todo-write-check-list': Markdown with files, lines and
+prompts, or interactively with a prefix argument, Org."
+  (interactive (list (todo-write-here-thread) (and current-prefix-arg 'org)))
+  (let ((total (length (todo-write-items thread)))
+        (text (todo-write-check-list thread format)))
+    (when (string-empty-p text)
+      (user-error "The list is empty"))
+    (kill-new text)
+    (message "Copied %s as %s" (todo-write-text-count total "task")
+             (if (eq format 'org) "Org" "Markdown"))))
 
 (provide 'todo-write-org)
 ;;; todo-write-org.el ends here

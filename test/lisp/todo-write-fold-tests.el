@@ -14,7 +14,6 @@
 (require 'imenu)
 (require 'outline)
 (require 'cl-lib)
-(require 'todo-write-link)
 (require 'todo-write-view-test-helper)
 
 (defun todo-write-fold-tests--write (completed total)
@@ -222,30 +221,30 @@
         (should (member (concat " ✓ " task) (todo-write-test-seen)))
         (todo-write-test-press "d")))))
 
-(ert-deftest todo-write-view-going-to-a-task-by-a-link-unfolds-it ()
+(ert-deftest todo-write-view-going-to-a-task-unfolds-it ()
   (let ((todo-write-view-fold-completed t))
     (todo-write-test-with-view
       (todo-write-test-write "a" '("Ash" "completed") '("Beech" "completed") '("Cedar" "completed")
                              '("Date" "completed") "Elm")
       (dolist (task '("Ash" "Cedar"))
         (should (equal '(" ✓ +3 done" " ✓ Date" " ○ Elm") (todo-write-test-seen)))
-        (todo-write-link--open (concat "a::" (todo-write-test-id "a" task)))
+        (todo-write-view-move-goto-any (todo-write-test-id "a" task))
         (should (looking-at-p (concat " ✓ " task)))
         (should (member (concat " ✓ " task) (todo-write-test-seen)))
         (todo-write-test-press "d")))))
 
-(ert-deftest todo-write-view-going-to-a-task-by-a-link-widens-only-if-it-is-outside ()
+(ert-deftest todo-write-view-going-to-a-task-widens-only-if-it-is-outside ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "One" "Two" "Three")
     (dolist (task '("One" "Two" "Three"))
       (widen)
       (todo-write-view-move-goto (todo-write-test-id "a" task))
       (narrow-to-region (line-beginning-position) (line-beginning-position 2))
-      (todo-write-link--open (concat "a::" (todo-write-test-id "a" task)))
+      (todo-write-view-move-goto-any (todo-write-test-id "a" task))
       (should (buffer-narrowed-p))
       (dolist (other (remove task '("One" "Two" "Three")))
         (save-restriction
-          (todo-write-link--open (concat "a::" (todo-write-test-id "a" other)))
+          (todo-write-view-move-goto-any (todo-write-test-id "a" other))
           (should (looking-at-p (concat " ○ " other)))
           (should-not (buffer-narrowed-p)))))))
 

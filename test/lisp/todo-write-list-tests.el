@@ -136,7 +136,7 @@
             (todo-write-test-write "theirs" "One")
             (with-temp-buffer
               (setq default-directory (file-name-as-directory ours))
-              (dolist (command '(todo-write-copy todo-write-insert-org todo-write-show-diff
+              (dolist (command '(todo-write-copy todo-write-show-diff
                                  todo-write-export-timeline todo-write-tell))
                 (should (equal (list command "ours")
                                (list command
@@ -147,10 +147,7 @@
                                      (buffer-local-value 'todo-write-view-thread
                                                          (save-window-excursion
                                                            (call-interactively command)))))))
-              (should-not asked)
-              (let ((current-prefix-arg '(4)))
-                (eval (cadr (interactive-form 'todo-write-insert-org)) t))
-              (should asked)))
+              (should-not asked)))
         (dolist (name '("*todo-write-history*" "*todo-write-timeline*" "*todo-write-log*"))
           (when (get-buffer name)
             (kill-buffer name)))

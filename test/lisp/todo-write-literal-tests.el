@@ -88,12 +88,6 @@
               ,(lambda () (interactive) (todo-write-next-waiting t)) t)
              ("a task of the log" ,(lambda () (todo-write-log one)) todo-write-log-filter-item t)
              ("a type of the log" ,(lambda () (todo-write-log one)) todo-write-log-filter-type)
-             ("a plan for a check list" ,(lambda () (current-buffer))
-              ,(lambda () (interactive)
-                 (with-temp-buffer
-                   (insert "- [ ] One\n")
-                   (goto-char (point-min))
-                   (call-interactively #'todo-write-from-org))))
              ("to forget" todo-write-list todo-write-list-forget t)
              ("to undo a rename"
               ,(lambda ()

@@ -348,8 +348,7 @@ TYPE is `defun' by default, or `defvar'."
     (should-not
      (cl-loop for name in (all-completions "todo-write-" obarray #'commandp)
               when (get (intern name) 'todo-write-manual-autoload)
-              unless (or (member name offered) (eq (get (intern name) 'completion-predicate)
-                              'todo-write-org--in-text-p))
+              unless (member name offered)
               collect name))))
 
 ;;; Links

@@ -1,4 +1,4 @@
-;;; todo-write-org-tests.el --- Tests of check lists, links and timelines  -*- lexical-binding: t; -*-
+;;; todo-write-org-tests.el --- Tests of check lists and timelines  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 
@@ -6,14 +6,12 @@
 
 ;;; Commentary:
 
-;; Plans as Org and Markdown, Org links to plans, and timelines with their
-;; exports.
+;; Plans as Org and Markdown, and timelines.
 
 ;;; Code:
 
 (require 'ert)
 (require 'cl-lib)
-(require 'todo-write-link)
 (require 'todo-write-timeline)
 (require 'todo-write-view-test-helper)
 (require 'todo-write-history)
@@ -27,14 +25,13 @@
      (todo-write-test-write "a" '("Read" "completed") '("Change | it" "in_progress") "Test")
      ,@body))
 
-(ert-deftest todo-write-copy-makes-an-org-check-list-and-with-a-prefix-asks-for-the-format ()
+(ert-deftest todo-write-copy-makes-a-check-list-in-markdown-and-with-a-prefix-in-org ()
   (todo-write-org-tests--with-plan
     (todo-write-test-press "w")
-    (should (equal (current-kill 0) "- [X] Read\n- [-] Change | it\n- [ ] Test\n"))
-    (cl-letf ((current-prefix-arg '(4))
-              ((symbol-function 'completing-read) (lambda (&rest _) "Markdown")))
+    (should (equal (current-kill 0) "- [x] Read\n- [ ] Change | it\n- [ ] Test\n"))
+    (let ((current-prefix-arg '(4)))
       (todo-write-test-press "w"))
-    (should (equal (current-kill 0) "- [x] Read\n- [ ] Change | it\n- [ ] Test\n"))))
+    (should (equal (current-kill 0) "- [X] Read\n- [-] Change | it\n- [ ] Test\n"))))
 
 (ert-deftest todo-write-copy-counts-one-task-as-one ()
   (todo-write-with-store
@@ -53,116 +50,7 @@
     (todo-write-test-write "a" "x\u202ey")
     (should (equal (todo-write-check-list "a" 'markdown) "- [ ] x\\u202ey\n"))))
 
-(ert-deftest todo-write-insert-org-makes-a-heading-with-a-cookie-in-org ()
-  (todo-write-org-tests--with-plan
-    (with-temp-buffer
-      (org-mode)
-      (insert "* Notes\n")
-      (todo-write-insert-org "a")
-      (should (equal (buffer-string)
-                     "* Notes\n** Login [1/3]\n- [X] Read\n- [-] Change | it\n- [ ] Test\n")))
-    (with-temp-buffer
-      (todo-write-insert-org "a")
-      (should (string-prefix-p "- [X] Read\n" (buffer-string))))))
-
-(ert-deftest todo-write-from-org-reads-org-and-markdown ()
-  (todo-write-with-store
-    (pcase-dolist
-        (`(,text . ,rows)
-         '(("- [X] One\n- [-] Two\n  more\n- [ ] Three\n"
-            ("One" "completed") ("Two more" "in_progress") ("Three" "pending"))
-           ("* [x] One\n  + [ ] Nested\n1. [ ] Two\n2) [ ] Three\n"
-            ("One" "completed") ("Nested" "pending") ("Two" "pending") ("Three" "pending"))
-           ("Some words\n- no box\n- [ ] One\n\ntail\n" ("One" "pending"))))
-      (with-temp-buffer
-        (insert text)
-        (should (plist-get (todo-write-from-org "n" (point-min) (point-max)) :ok))
-        (should (equal (mapcar (lambda (row) (seq-take row 2)) (todo-write-test-rows "n"))
-                       rows))))))
-
-(ert-deftest todo-write-from-org-takes-the-list-at-point ()
-  (todo-write-with-store
-    (with-temp-buffer
-      (insert "* One\n- [ ] a\n- [ ] b\n\n* Two\n- [ ] c\n")
-      (goto-char (point-min))
-      (search-forward "b")
-      (cl-letf (((symbol-function 'completing-read) (lambda (&rest _) "n")))
-        (call-interactively #'todo-write-from-org))
-      (should (equal (todo-write-test-contents "n") '("a" "b"))))))
-
-(ert-deftest todo-write-from-org-completes-titles-and-takes-a-new-name ()
-  (todo-write-with-store
-    (todo-write-observe "a" "TITLE" "Login")
-    (todo-write-test-write "a" "One")
-    (with-temp-buffer
-      (insert "- [ ] b\n")
-      (let (titles default)
-        (cl-letf (((symbol-function 'completing-read)
-                   (lambda (_prompt table _predicate require _initial _history name)
-                     (should-not require)
-                     (setq titles (all-completions "" table)
-                           default name)
-                     (car titles))))
-          (call-interactively #'todo-write-from-org))
-        (should (equal titles '("Login")))
-        (should (equal default (buffer-name)))
-        (should (equal (todo-write-test-contents "a") '("b"))))
-      (cl-letf (((symbol-function 'completing-read) (lambda (&rest _) "new")))
-        (call-interactively #'todo-write-from-org))
-      (should (equal (todo-write-test-contents "new") '("b"))))))
-
-(ert-deftest todo-write-from-org-is-the-inverse-of-a-check-list ()
-  (todo-write-org-tests--with-plan
-    (with-temp-buffer
-      (insert (todo-write-check-list "a"))
-      (todo-write-from-org "copy" (point-min) (point-max)))
-    (should (equal (todo-write-check-list "a") (todo-write-check-list "copy")))))
-
-(ert-deftest todo-write-from-org-without-a-list-says-so ()
-  (todo-write-with-store
-    (with-temp-buffer
-      (insert "nothing")
-      (should-error (todo-write-from-org "n" (point-min) (point-max)) :type 'user-error)
-      (should-not (todo-write-threads)))))
-
-;;; Links
-
-(ert-deftest todo-write-link-stores-and-opens-a-plan-and-its-task ()
-  (require 'ol)
-  (let ((org-link-parameters org-link-parameters))
-    (todo-write-link-setup)
-    (todo-write-test-with-shapes
-      (let ((key "chat [ü] ::x"))
-        (todo-write-test-write key "One" "Two")
-        (switch-to-buffer (todo-write-show key))
-        (goto-char (point-min))
-        (search-forward "Two")
-        (let* ((org-store-link-plist nil)
-               (link (progn (todo-write-link--store)
-                            (plist-get org-store-link-plist :link))))
-          (should (equal (plist-get org-store-link-plist :description) "Two"))
-          (goto-char (point-min))
-          (should-not (string-match-p "[][ ]" link))
-          (switch-to-buffer "*scratch*")
-          (org-link-open-from-string (format "[[%s]]" link))
-          (with-current-buffer todo-write-view-buffer-name
-            (should (equal todo-write-view-thread key))
-            (should (looking-at-p " ○ Two"))))))))
-
-(ert-deftest todo-write-link-leads-to-tasks-of-earlier-lists ()
-  (todo-write-test-with-shapes
-    (todo-write-test-write "a" '("One" "completed"))
-    (let ((id (todo-write-test-id "a" "One")))
-      (todo-write-test-write "a" "Two")
-      (todo-write-link--open (concat "a::" id))
-      (with-current-buffer todo-write-view-buffer-name
-        (should (looking-at-p " +[0-9:]+ +✓ One"))))))
-
-(ert-deftest todo-write-link-to-a-forgotten-plan-says-so ()
-  (todo-write-test-with-shapes
-    (should-error (todo-write-link--open "gone") :type 'user-error)))
-
-(ert-deftest todo-write-link-loads-org-only-when-asked ()
+(ert-deftest todo-write-copy-loads-org-only-when-asked ()
   (should (equal "nil" (todo-write-test-child
                         '(progn (require 'todo-write-view)
                                 (require 'todo-write-org)

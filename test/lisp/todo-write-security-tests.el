@@ -17,7 +17,6 @@
 (require 'desktop)
 (require 'org)
 (require 'todo-write-timeline)
-(require 'todo-write-link)
 (require 'todo-write-view-test-helper)
 (require 'todo-write-history)
 (require 'todo-write-log)
@@ -59,12 +58,7 @@
     (dolist (text todo-write-security-tests--live)
       (ert-info (text)
         (should (todo-write-security-tests--org-types text))))
-    (should-not (todo-write-security-tests--org-types (todo-write-check-list "a")))
-    ;; It reads back as the same list.
-    (with-temp-buffer
-      (insert (todo-write-check-list "a"))
-      (todo-write-from-org "b" (point-min) (point-max)))
-    (should (equal (todo-write-test-contents "b") todo-write-security-tests--live))
+    (should-not (todo-write-security-tests--org-types (todo-write-check-list "a" 'org)))
     (should-not todo-write-security-tests--ran)))
 
 (ert-deftest todo-write-check-list-has-a-line-for-each-task-whatever-is-in-it ()
@@ -80,16 +74,6 @@
     (todo-write-test-wait
      (lambda () (< 0 (plist-get (todo-write-times "a" "t1") :spent))))
     (should-not (todo-write-security-tests--org-types (todo-write-timeline--org "a")))))
-
-(ert-deftest todo-write-link-has-an-inert-description ()
-  (todo-write-test-with-view
-    (todo-write-test-write "a" "@@html:<script>@@ {{{x}}} [[elisp:ding]]")
-    (todo-write-view-move-goto (todo-write-test-id "a" "@@html:<script>@@ {{{x}}} [[elisp:ding]]"))
-    (todo-write-link--store)
-    (should (equal '(link) (todo-write-security-tests--org-types
-                            (org-link-make-string (plist-get org-store-link-plist :link)
-                                                  (plist-get org-store-link-plist
-                                                             :description)))))))
 
 (ert-deftest todo-write-timeline-svg-is-well-formed-whatever-the-text ()
   (skip-unless (libxml-available-p))

@@ -74,7 +74,6 @@
      (todo-write-log "a")
      (todo-write-doctor)
      (require 'org)
-     (todo-write-link-setup)
      (accept-process-output nil 0.3))
   "Form that uses the package.")
 

@@ -14,7 +14,6 @@
 (require 'ert)
 (require 'map)
 (require 'seq)
-(require 'todo-write-link)
 (require 'todo-write-test-helper)
 (require 'todo-write-torture-helper)
 
@@ -275,7 +274,6 @@ Fail if it is not an error of the package."
            `(((todo-write-begin "a" 1) "properties" ":project")
              ((todo-write-begin "a" :foo "x") "properties" ":project")
              ((todo-write-begin "a" :agent) "properties" ":project")
-             ((todo-write-link--open nil) "link" "a string")
              ((todo-write-observe "a" "INTENT" ,deep) "content[0][0]" "32 levels")
              ((todo-write-observe "a" "INTENT" ,(current-buffer)) "content" "buffer")
              ((todo-write-observe "a" "INTENT" (:x [1 "\377"])) "content.x[1]" "raw bytes")

@@ -226,7 +226,7 @@ deleted file mode 100644
                      "\n- Before the first prompt, .*, 1 task\n  - `before` \\+1 −0\n"
                      "\\(?:  - .*\n\\)+"
                      "- “Rake the path”, .*, 1 task\n  - `f` \\+1 −1\n\\'")
-             (todo-write-check-list "a" 'work)))))
+             (todo-write-check-list "a")))))
 
 (ert-deftest todo-write-observations-are-filtered-by-types-and-by-having-no-task ()
   (todo-write-with-store
