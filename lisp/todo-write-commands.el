@@ -28,7 +28,7 @@
     (todo-write-org todo-write-copy)
     (todo-write-review todo-write-review)
     (todo-write-search todo-write-search)
-    (todo-write-timeline todo-write-timeline todo-write-export-timeline)
+    (todo-write-timeline todo-write-timeline)
     (todo-write-view todo-write-show))
   "The files of commands that are called from below, lists (FILE COMMAND...).")
 
@@ -42,7 +42,7 @@ They read what a command is about, and Emacs calls them when a hook gets a
 function and when the package is unloaded.")
 
 (defconst todo-write-commands--inner
-  '(todo-write-export-timeline todo-write-log todo-write-menu todo-write-resume-session
+  '(todo-write-log todo-write-menu todo-write-resume-session
     todo-write-show-diff todo-write-switch)
   "The commands that `M-x' offers in our buffers only.
 They are about the plan there, and have keys or are in the menus.")

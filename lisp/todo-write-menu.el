@@ -25,7 +25,6 @@
      ("F" "Find…" todo-write-search))
     ("More"
      ("w" "Copy" todo-write-copy)
-     ("X" "Export timeline…" todo-write-export-timeline menu)
      ("l" "Log" todo-write-log menu)))
   "The groups of commands that all buffers of a plan have.
 They are about the plan at point or of the buffer.")

@@ -61,7 +61,7 @@
       (with-current-buffer (todo-write-history "a")
         (should (string-match-p ". “Rake the path”: the plan began$" (buffer-string)))))))
 
-(ert-deftest todo-write-timeline-and-search-name-prompts-and-lead-to-them ()
+(ert-deftest todo-write-search-names-prompts-and-leads-to-them ()
   (todo-write-test-with-view
     (todo-write-observe "a" "INTENT" "Rake the path")
     (todo-write-test-write "a" '("Rake" "in_progress"))
@@ -76,13 +76,6 @@
                        (and (eq major-mode 'todo-write-view-mode)
                             (string-search prompt (buffer-substring (point)
                                                                     (line-end-position))))))))
-      (save-window-excursion
-        (with-current-buffer (todo-write-timeline "a")
-          (should (string-match-p "“Rake the path”\n.*Rake.*\n.*“Weed the bed”\n.*Weed"
-                                  (buffer-string)))
-          (search-forward "“Weed")
-          (todo-write-timeline-goto))
-        (should (funcall shown-p "Weed the bed")))
       (save-window-excursion
         (with-current-buffer (todo-write-search "thistles" "a")
           (should (string-match-p "“Weed the bed” +said +Pulling" (buffer-string)))

@@ -136,8 +136,7 @@
             (todo-write-test-write "theirs" "One")
             (with-temp-buffer
               (setq default-directory (file-name-as-directory ours))
-              (dolist (command '(todo-write-copy todo-write-show-diff
-                                 todo-write-export-timeline todo-write-tell))
+              (dolist (command '(todo-write-copy todo-write-show-diff todo-write-tell))
                 (should (equal (list command "ours")
                                (list command
                                      (car (eval (cadr (interactive-form command)) t))))))

@@ -76,7 +76,7 @@
            (span (todo-write-timeline--span rows)))
       (should (equal span '(0 . 80000)))
       (should (equal (mapcar (lambda (row)
-                               (substring-no-properties (todo-write-timeline-bar row span 8)))
+                               (substring-no-properties (todo-write-timeline--bar row span 8)))
                              rows)
                      '("━━····━━" "··━━····")))
       (with-current-buffer (todo-write-timeline "a")
@@ -115,7 +115,6 @@
     (todo-write-test-write "a" '("Kept on" "in_progress"))
     (should (equal (todo-write-org-tests--shapes)
                    '((removed "Dropped") (completed "Done") (in_progress "Kept"))))
-    (should (string-match-p "^| Dropped later | dropped |" (todo-write-timeline--org "a")))
     (with-current-buffer (todo-write-timeline "a")
       (should (string-match-p "^ ✗ Dropped later +[━·]+ +0:00$" (todo-write-test-text)))
       (kill-buffer))
@@ -123,11 +122,6 @@
     (todo-write-undo "a")
     (should (equal (todo-write-org-tests--shapes)
                    '((pending "Dropped") (completed "Done") (in_progress "Kept"))))))
-
-(ert-deftest todo-write-timeline-counts-the-running-interval ()
-  (should (equal (todo-write-timeline--intervals
-                  '(:spent 5000 :running 6000 :intervals ((1000 . 3000))) 9000)
-                 '((1000 . 3000) (6000 . 9000)))))
 
 (ert-deftest todo-write-timeline-folds-long-waits-and-says-the-day ()
   (let* ((day 1779450000000)
@@ -142,8 +136,7 @@
     (let ((folded (todo-write-timeline--folded rows waits)))
       (should (equal (mapcar (lambda (row) (/ (- (caar (plist-get row :intervals)) day) minute))
                              folded)
-                     '(0 21 41 62)))
-      (should (equal (plist-get (nth 3 folded) :times) (plist-get (nth 3 rows) :intervals))))
+                     '(0 21 41 62))))
     (dolist (columns '(20 40 60 120))
       (with-temp-buffer
         (todo-write-timeline--insert-scale (todo-write-timeline--span rows) waits 12 columns)
@@ -184,49 +177,7 @@
     (todo-write-test-write "a" "One")
     (with-current-buffer (todo-write-timeline "a")
       (should (string-match-p "No task has started yet" (todo-write-test-text)))
-      (kill-buffer))
-    (should-error (todo-write-timeline--svg "a") :type 'user-error)))
-
-(ert-deftest todo-write-timeline-draws-bars-as-svg-in-graphical-frames ()
-  (todo-write-org-tests--with-times
-    (cl-letf* (((symbol-function 'display-graphic-p) #'always)
-               ((symbol-function 'image-type-available-p) #'always)
-               ((symbol-function 'svg-image) (lambda (svg &rest _) (list 'image svg))))
-      (let* ((rows (todo-write-timeline--rows "a"))
-             (image (todo-write-timeline--svg-bar (car rows) '(0 . 80000) 40)))
-        (should (= 2 (length (dom-by-tag (cadr image) 'rect))))))))
-
-(ert-deftest todo-write-export-timeline-writes-svg-and-org ()
-  (todo-write-org-tests--with-times
-    (let ((svg (make-temp-file "timeline" nil ".svg"))
-          (org (make-temp-file "timeline" nil ".org")))
-      (unwind-protect
-          (progn
-            (todo-write-export-timeline "a" svg)
-            (with-temp-buffer
-              (insert-file-contents svg)
-              (let ((dom (if (libxml-available-p)
-                             (libxml-parse-xml-region (point-min) (point-max))
-                           (ert-skip "no libxml"))))
-                ;; The background and three intervals.
-                (should (= 4 (length (dom-by-tag dom 'rect))))
-                (should (string-match-p "Change | it" (dom-texts dom)))))
-            (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Edit") :items ["t1"]
-                                :files '((:path "/p/f" :oldText "a" :newText "b\nc")))
-            (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Bash") :items ["t1"]
-                                :outcome 'failed)
-            (todo-write-export-timeline "a" org)
-            (with-temp-buffer
-              (insert-file-contents org)
-              (should (= 3 (count-matches "^| [RC]" (point-min))))
-              (should (search-forward "| Change \\vert{} it | in_progress |"))
-              (goto-char (point-min))
-              (should (search-forward "| 0:20 |"))
-              ;; Only once, though the task was in progress twice.
-              (should (equal 1 (count-matches "| 1 | \\+2 −1 | 1 |$" (point-min)))))
-            (should-error (todo-write-export-timeline "a" "/tmp/x.png") :type 'user-error))
-        (delete-file svg)
-        (delete-file org)))))
+      (kill-buffer))))
 
 (provide 'todo-write-org-tests)
 ;;; todo-write-org-tests.el ends here

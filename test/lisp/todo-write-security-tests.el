@@ -16,7 +16,6 @@
 (require 'cl-lib)
 (require 'desktop)
 (require 'org)
-(require 'todo-write-timeline)
 (require 'todo-write-view-test-helper)
 (require 'todo-write-history)
 (require 'todo-write-log)
@@ -66,29 +65,6 @@
     (todo-write-test-write "a" "x\n#+begin_src sh\ntrue\n#+end_src" "y\n* Heading\n:PROPERTIES:")
     (dolist (format '(org markdown))
       (should (= 2 (cl-count ?\n (todo-write-check-list "a" format)))))))
-
-(ert-deftest todo-write-timeline-org-is-inert ()
-  (todo-write-test-with-shapes
-    (todo-write-observe "a" "TITLE" "[[elisp:(ding)]]")
-    (todo-write-test-write "a" '("[[shell:true]] | {{{x}}}" "in_progress"))
-    (todo-write-test-wait
-     (lambda () (< 0 (plist-get (todo-write-times "a" "t1") :spent))))
-    (should-not (todo-write-security-tests--org-types (todo-write-timeline--org "a")))))
-
-(ert-deftest todo-write-timeline-svg-is-well-formed-whatever-the-text ()
-  (skip-unless (libxml-available-p))
-  (todo-write-test-with-shapes
-    (todo-write-test-write
-     "a" (list (concat (string #xffff #xfffe #x202e) "</text><script>x</script> & \" ' ]]>")
-               "in_progress"))
-    (todo-write-test-wait
-     (lambda () (< 0 (plist-get (todo-write-times "a" "t1") :spent))))
-    (with-temp-buffer
-      (insert (todo-write-timeline--svg "a"))
-      (let ((dom (libxml-parse-xml-region (point-min) (point-max))))
-        (should (eq 'svg (dom-tag dom)))
-        (should-not (dom-by-tag dom 'script))
-        (should (string-search "\\uffff\\ufffe\\u202e</text><script>" (dom-texts dom "")))))))
 
 (ert-deftest todo-write-log-shows-invisible-characters-of-a-tool-call-as-escapes ()
   (todo-write-test-with-shapes
