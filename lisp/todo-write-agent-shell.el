@@ -10,7 +10,7 @@
 ;;     (todo-write-agent-shell-mode 1)
 ;;
 ;; agent-shell may be loaded before or after this, and shells may be open already.
-;; `M-x todo-write-show' and `todo-write-header-line-mode' in a shell show its plan.
+;; `M-x todo-write-show' in a shell shows its plan.
 ;;
 ;; The order of agent-shell's hook and events differs between its versions, and its
 ;; events (`agent-shell-subscribe-to') do not pass on the client.  The requests of the
@@ -26,7 +26,6 @@
 (require 'seq)
 (require 'todo-write-acp)
 (require 'todo-write-acp-request)
-(require 'todo-write-header-line)
 (require 'todo-write-host)
 (require 'todo-write-json)
 
@@ -44,7 +43,6 @@ version of agent-shell that shows forms itself."
   :type 'boolean
   :package-version '(todo-write . "0.3.0"))
 
-(declare-function agent-shell--update-header-and-mode-line "ext:agent-shell")
 (declare-function agent-shell-insert "ext:agent-shell")
 (declare-function agent-shell-resume-session "ext:agent-shell")
 (declare-function shell-maker-busy "ext:shell-maker")
@@ -52,8 +50,7 @@ version of agent-shell that shows forms itself."
 ;;;###autoload
 (define-minor-mode todo-write-agent-shell-mode
   "Show the plans and the activity of the agents in agent-shell.
-In a shell, \\[todo-write-show] shows its own plan, and so does the header
-line if `todo-write-header-line-mode' is on."
+In a shell, \\[todo-write-show] shows its own plan."
   :global t
   :group 'todo-write-hosts
   (todo-write-host-switch "agent-shell" todo-write-agent-shell-mode))
@@ -64,10 +61,7 @@ line if `todo-write-header-line-mode' is on."
   (add-hook 'todo-write-acp-filter-functions #'todo-write-agent-shell--offer)
   (todo-write-acp-advise)
   (todo-write-agent-shell--chain)
-  (advice-add 'agent-shell--update-header-and-mode-line :after
-              #'todo-write-agent-shell--add-plan)
   (advice-add 'agent-shell--on-request :before-while #'todo-write-agent-shell--own-p)
-  (add-hook 'agent-shell-mode-hook #'todo-write-agent-shell--set-header-host -90)
   (mapc #'todo-write-agent-shell--connect-open (todo-write-agent-shell--shells)))
 
 (defun todo-write-agent-shell--switch-off ()
@@ -76,10 +70,7 @@ line if `todo-write-header-line-mode' is on."
   (remove-hook 'todo-write-acp-filter-functions #'todo-write-agent-shell--offer)
   (todo-write-acp-advise)
   (todo-write-agent-shell--unchain)
-  (advice-remove 'agent-shell--update-header-and-mode-line
-                 #'todo-write-agent-shell--add-plan)
   (advice-remove 'agent-shell--on-request #'todo-write-agent-shell--own-p)
-  (remove-hook 'agent-shell-mode-hook #'todo-write-agent-shell--set-header-host)
   (mapc #'todo-write-agent-shell--disconnect (todo-write-agent-shell--shells)))
 
 (defun todo-write-agent-shell--shells ()
@@ -192,19 +183,14 @@ By then, CLIENT has its own subscriptions.  For
 (defun todo-write-agent-shell--connect-open (shell)
   "Connect the client of SHELL if it has a session."
   (with-current-buffer shell
-    (todo-write-agent-shell--set-header-host)
     (let ((client (todo-write-json-get agent-shell--state "client"))
           (session (todo-write-json-get agent-shell--state "session" "id")))
       (when (and client session)
         (todo-write-acp-connect client shell session "agent-shell")))))
 
 (defun todo-write-agent-shell--disconnect (shell)
-  "Disconnect the clients of SHELL and restore its header line."
-  (mapc #'todo-write-acp-disconnect (todo-write-acp-clients shell))
-  (with-current-buffer shell
-    (kill-local-variable 'todo-write-header-line-host)
-    (when (fboundp 'agent-shell--update-header-and-mode-line)
-      (agent-shell--update-header-and-mode-line))))
+  "Disconnect the clients of SHELL."
+  (mapc #'todo-write-acp-disconnect (todo-write-acp-clients shell)))
 
 ;;; Forms
 
@@ -223,18 +209,6 @@ would refuse it as an unknown one."
   (not (and (equal "elicitation/create"
                    (todo-write-json-get (or acp-request request) "method"))
             (todo-write-acp-request-offered-p (todo-write-json-get state "client")))))
-
-;;; Header line
-
-(defun todo-write-agent-shell--set-header-host ()
-  "Let agent-shell redraw its header line when the plan changes."
-  (setq todo-write-header-line-host #'agent-shell--update-header-and-mode-line))
-
-(defun todo-write-agent-shell--add-plan (&rest _)
-  "Put the plan before the header line that agent-shell has just set."
-  (when todo-write-header-line-mode
-    (setq header-line-format
-          (list "" 'todo-write-header-line-string " " header-line-format))))
 
 (provide 'todo-write-agent-shell)
 ;;; todo-write-agent-shell.el ends here

@@ -9,9 +9,8 @@
 ;;
 ;;     (todo-write-gptel-mode)
 ;;
-;; gptel may be loaded before or after this.  Each chat can have a plan.  Its header
-;; line shows the progress.  `M-x todo-write-show' shows the whole plan, and so does
-;; the chat itself, with
+;; gptel may be loaded before or after this.  Each chat can have a plan.
+;; `M-x todo-write-show' shows it, and so does the chat itself, with
 ;;
 ;;     (setq todo-write-gptel-in-chat 'folded)
 ;;
@@ -27,9 +26,7 @@
 (require 'seq)
 (require 'todo-write)
 (require 'todo-write-calls)
-(require 'todo-write-header-line)
 (require 'todo-write-host)
-(require 'todo-write-mode-line)
 (require 'todo-write-row)
 (require 'todo-write-text)
 
@@ -37,7 +34,6 @@
 (defvar gptel-confirm-tool-calls)
 (defvar gptel-mode)
 (defvar gptel-tools)
-(defvar gptel-use-header-line)
 (declare-function gptel-fsm-handlers "ext:gptel-request")
 (declare-function gptel-fsm-info "ext:gptel-request")
 (declare-function gptel-fsm-state "ext:gptel-request")
@@ -46,15 +42,6 @@
 (declare-function gptel-tool-category "ext:gptel-request")
 (declare-function gptel-tool-confirm "ext:gptel-request")
 (declare-function gptel-tool-name "ext:gptel-request")
-
-(defcustom todo-write-gptel-header-line t
-  "Non-nil shows the progress of a chat's plan in its header line."
-  :type 'boolean
-  :group 'todo-write-hosts
-  :package-version '(todo-write . "0.2.0"))
-
-(defconst todo-write-gptel-header-width 48
-  "Maximum width of the plan in the header line of a chat, in columns.")
 
 (defcustom todo-write-gptel-in-chat nil
   "Whether a chat shows its plan where the agent last wrote it.
@@ -186,7 +173,7 @@ The text of a refusal tells the model what is wrong."
     (let ((outcome (todo-write thread (list :todos todos) "gptel")))
       (when (plist-get outcome :ok)
         (todo-write-gptel--move-plan)
-        (todo-write-gptel--update))
+        (todo-write-gptel--redraw))
       (plist-get outcome :result))))
 
 ;;; The thread of a chat
@@ -215,12 +202,7 @@ For `todo-write-events-functions'."
     (dolist (buffer todo-write-gptel--chats)
       (when (equal thread (todo-write-gptel--thread-of buffer))
         (with-current-buffer buffer
-          (todo-write-gptel--update))))))
-
-(defun todo-write-gptel--update ()
-  "Update the plan of this chat in its header line and its text."
-  (todo-write-gptel--show-header)
-  (todo-write-gptel--redraw))
+          (todo-write-gptel--redraw))))))
 
 (defun todo-write-gptel--thread-of (chat)
   "Return the key of the thread of CHAT, a buffer, or nil if it has none yet."
@@ -423,58 +405,6 @@ with a capital letter by convention."
            '(failed))
           (t '(ok)))))
 
-;;; The header line
-
-(defvar-local todo-write-gptel--header nil
-  "Text of the plan in the header line of this chat, or nil.
-A header line shows the value of a variable literally, so a % in a task
-is inert.")
-;; Without this property, the header line would drop the mouse and help properties.
-(put 'todo-write-gptel--header 'risky-local-variable t)
-
-(defun todo-write-gptel--show-header ()
-  "Show the plan of this chat in its header line, unless that is disabled.
-With `todo-write-header-line-mode', that shows it already."
-  (setq todo-write-gptel--header
-        (and todo-write-gptel-header-line (not todo-write-header-line-mode)
-             (todo-write-gptel--header-string todo-write-gptel-thread)))
-  (when (and todo-write-gptel--header
-             (not (memq 'todo-write-gptel--header (flatten-tree header-line-format))))
-    (setq header-line-format (todo-write-gptel--with-header header-line-format)))
-  (force-mode-line-update))
-
-(defun todo-write-gptel--with-header (format)
-  "Return the header line FORMAT with the plan in it.
-gptel's has three parts.  gptel sets the second by its position, and
-aligns the third to the right, so the plan is put before the third."
-  (pcase format
-    ((and `(,backend ,status ,info . ,rest)
-          (guard (and (bound-and-true-p gptel-mode)
-                      (bound-and-true-p gptel-use-header-line))))
-     `(,backend ,status ("" todo-write-gptel--header ,info) . ,rest))
-    ('nil '("" todo-write-gptel--header))
-    (_ `("" todo-write-gptel--header " " ,format))))
-
-(defun todo-write-gptel--without-header (format)
-  "Return the header line FORMAT as it was before the plan was put in."
-  (pcase format
-    ('("" todo-write-gptel--header) nil)
-    (`("" todo-write-gptel--header " " ,other) other)
-    (`(,backend ,status ("" todo-write-gptel--header ,info) . ,rest)
-     `(,backend ,status ,info . ,rest))
-    (_ format)))
-
-(defun todo-write-gptel--header-string (thread)
-  "Return the text of the plan of THREAD for the header line, or nil."
-  (when-let* ((words (todo-write-mode-line-words thread todo-write-gptel-header-width 'still)))
-    (concat
-     " "
-     (propertize
-      words 'face (todo-write-row-progress-face (todo-write-state thread))
-      'mouse-face 'highlight
-      'help-echo "mouse-1: show the plan"
-      'local-map todo-write-header-line-map))))
-
 ;;; In the chat
 
 (defvar-local todo-write-gptel--overlay nil
@@ -543,9 +473,7 @@ Signal a `user-error' if it is not shown there."
   (remove-hook 'kill-buffer-hook #'todo-write-gptel--buffer-killed t)
   (when (overlayp todo-write-gptel--overlay)
     (delete-overlay todo-write-gptel--overlay))
-  (setq header-line-format (todo-write-gptel--without-header header-line-format)
-        todo-write-gptel--header nil
-        todo-write-gptel--overlay nil
+  (setq todo-write-gptel--overlay nil
         todo-write-gptel--request nil)
   (todo-write-end-turn todo-write-gptel-thread "todo-write-gptel-mode was turned off"))
 

@@ -279,7 +279,7 @@ If an agent needs the user, NEEDED is non-nil and TEXT is about the one
 that has waited longest.  Otherwise TEXT is the plan of THREAD and the
 numbers of other agents that work, or are done and unseen, and that of
 files to review if an option asks for it.  SUMMARY is as for
-`todo-write-mode-line-words'."
+`todo-write-mode-line--words'."
   (pcase-let* ((`(,first ,count ,working ,unseen) (todo-write-mode-line--count thread)))
     (if first
         (cons (concat "["
@@ -295,22 +295,22 @@ files to review if an option asks for it.  SUMMARY is as for
              (done (concat done (todo-write-mode-line--new)))
              (marks (if (> working 0) (concat (format " +%d" working) done) done))
              (after (if (equal marks "") "] " (concat marks "] ")))
-             (words (todo-write-mode-line-words thread (- width (length marks)) nil summary
-                                                "[" after)))
+             (words (todo-write-mode-line--words thread (- width (length marks)) summary
+                                                 "[" after)))
         (cond (words (list words))
               ((not (equal done "")) (list (concat "[" (substring done 1) "] "))))))))
 
-(defun todo-write-mode-line-words (thread &optional width still summary before after)
+(defun todo-write-mode-line--words (thread width summary before after)
   "Return the count and the current task of THREAD as text, or nil for no tasks.
 The task is cut so that the text fits WIDTH columns.  A spinner precedes
-it while the agent of THREAD works, unless STILL is non-nil.  SUMMARY is
-the `todo-write-summary' of THREAD if the caller has it.  BEFORE and
-AFTER are texts to add, which do not count for WIDTH."
+it while the agent of THREAD works.  SUMMARY is the `todo-write-summary'
+of THREAD if the caller has it, else nil.  BEFORE and AFTER are texts to
+add, which do not count for WIDTH."
   (let* ((summary (or summary (and thread (todo-write-summary thread))))
          (state (plist-get summary :state))
          (current (plist-get summary :current)))
     (unless (memq state '(nil empty))
-      (let* ((spinner (and (not still) (todo-write-activity-spinner thread)))
+      (let* ((spinner (todo-write-activity-spinner thread))
              (mark (pcase state
                      ('done (todo-write-text-shape 'completed))
                      ('paused (todo-write-text-shape 'paused))))
@@ -319,11 +319,10 @@ AFTER are texts to add, which do not count for WIDTH."
                         (concat spinner (and spinner " ") count (and mark " ") mark)
                       count))
              (task (and current (todo-write-row-text current 'in_progress)))
-             (room (and width (- width (todo-write-text-width count) 1))))
-        (if (or (null task) (and room (< room 3)))
+             (room (- width (todo-write-text-width count) 1)))
+        (if (or (null task) (< room 3))
             (concat before count after)
-          (concat before count " " (if room (todo-write-text-truncate task room) task)
-                  after))))))
+          (concat before count " " (todo-write-text-truncate task room) after))))))
 
 (defun todo-write-mode-line--thread-in (window)
   "Return the key of the thread that the mode line of WINDOW shows, or nil."

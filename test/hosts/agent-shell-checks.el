@@ -336,19 +336,5 @@
        (lambda () (not (agent-shell-helper-state shell :active-requests))))
       (should (equal (todo-write-test-rows thread) agent-shell-checks-planned)))))
 
-(ert-deftest agent-shell-shows-the-plan-in-the-header-line ()
-  (let ((agent-shell-header-style 'text)
-        (agent-shell-mode-hook '(todo-write-header-line-mode)))
-    (agent-shell-checks-with nil
-      (let ((shell (agent-shell-checks-asked)))
-        (with-current-buffer shell
-          (should (equal " 0/3 Raking the leaves"
-                         (substring-no-properties todo-write-header-line-string)))
-          (should (memq 'todo-write-header-line-string header-line-format))
-          (should (string-search "Garden" (format "%s" header-line-format)))
-          (todo-write-header-line-mode -1)
-          (should (stringp header-line-format))
-          (should (string-search "Garden" header-line-format)))))))
-
 (provide 'agent-shell-checks)
 ;;; agent-shell-checks.el ends here

@@ -18,7 +18,6 @@
 (require 'imenu)
 (require 'tab-bar)
 (require 'transient)
-(require 'todo-write-header-line)
 (require 'todo-write-bookmark)
 (require 'todo-write-view-test-helper)
 (require 'todo-write-auto-show)
@@ -402,12 +401,7 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
           (todo-write-mode-line-mode 1)
           (should todo-write-activity--timer)
           (todo-write-mode-line-mode -1)
-          (todo-write-test-wait (lambda () (not todo-write-activity--timer)))
-          (with-temp-buffer
-            (todo-write-header-line-mode 1)
-            (should todo-write-activity--timer)
-            (todo-write-header-line-mode -1)
-            (todo-write-test-wait (lambda () (not todo-write-activity--timer)))))
+          (todo-write-test-wait (lambda () (not todo-write-activity--timer))))
       (todo-write-set-activity "a" nil)
       (todo-write-mode-line-mode -1))))
 
@@ -437,44 +431,17 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
                (should-not todo-write-mode-line-string))
       (todo-write-mode-line-mode -1))))
 
-(ert-deftest todo-write-header-line-shows-the-plan-of-its-buffer ()
-  (todo-write-test-with-shapes
-    (with-temp-buffer
-      (rename-buffer "chat")
-      (todo-write-header-line-mode 1)
-      (todo-write-test-write "chat" '("One" "in_progress" "100 % of it"))
-      (todo-write-test-write "other" "x" "y")
-      (should (equal " 0/1 100 % of it"
-                     (substring-no-properties todo-write-header-line-string)))
-      (should (equal header-line-format '("" todo-write-header-line-string)))
-      (todo-write-header-line-mode -1)
-      (should-not header-line-format)
-      (should-not (memq #'todo-write-header-line--on-event todo-write-events-functions)))))
-
-(ert-deftest todo-write-header-line-leaves-another-header-line-alone ()
-  (with-temp-buffer
-    (setq header-line-format "mine")
-    (should-error (todo-write-header-line-mode 1) :type 'user-error)
-    (should (equal header-line-format "mine"))
-    (should-not todo-write-header-line-mode)))
-
-(ert-deftest todo-write-header-line-and-tab-bar-show-their-plans-when-clicked ()
+(ert-deftest todo-write-tab-bar-shows-its-plan-when-clicked ()
   (todo-write-test-with-shapes
     (save-window-excursion
       (unwind-protect
-          (with-temp-buffer
-            (rename-buffer "chat")
-            (switch-to-buffer (current-buffer))
-            (todo-write-header-line-mode 1)
+          (progn
             (todo-write-tab-bar-mode 1)
-            (todo-write-test-write "chat" "One")
+            (todo-write-test-write "one" "One")
             (todo-write-test-write "other" "Two")
-            (pcase-dolist (`(,command ,where ,area ,shown)
-                           `((todo-write-header-line-show ,(selected-window) header-line "chat")
-                             (todo-write-mode-line-show ,(selected-frame) tab-bar "other")))
-              (funcall command `(mouse-1 (,where ,area (0 . 0) 0)))
-              (with-current-buffer todo-write-view-buffer-name
-                (should (equal todo-write-view-thread shown)))))
+            (todo-write-mode-line-show `(mouse-1 (,(selected-frame) tab-bar (0 . 0) 0)))
+            (with-current-buffer todo-write-view-buffer-name
+              (should (equal todo-write-view-thread "other"))))
         (todo-write-tab-bar-mode -1)))))
 
 (ert-deftest todo-write-tab-bar-shows-the-plan-and-takes-it-away ()

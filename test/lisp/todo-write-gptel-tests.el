@@ -61,39 +61,6 @@
         (kill-buffer))
       (should (eq (todo-write-state thread) 'paused)))))
 
-(ert-deftest todo-write-gptel-follows-the-users-edits-in-the-header-line ()
-  (todo-write-gptel-tests--in-chat
-    (todo-write-gptel--write (todo-write-gptel-tests--todos '("One" "in_progress" "Doing one")))
-    (should (string-search "0/1 Doing one" todo-write-gptel--header))
-    (todo-write-edit todo-write-gptel-thread 'add "Two")
-    (should (string-search "0/2 Doing one" todo-write-gptel--header))
-    (todo-write-end-turn todo-write-gptel-thread "aborted")
-    (should (eq (get-text-property 1 'face todo-write-gptel--header)
-                'todo-write-paused))))
-
-(ert-deftest todo-write-gptel-leaves-other-header-lines-in-place ()
-  (todo-write-gptel-tests--in-chat
-    (setq header-line-format "Mine")
-    (dotimes (n 2)
-      (todo-write-gptel--write (todo-write-gptel-tests--todos (format "Task %d" n))))
-    (should (equal header-line-format '("" todo-write-gptel--header " " "Mine")))))
-
-(ert-deftest todo-write-gptel-does-not-show-a-plan-twice-in-a-header-line ()
-  (todo-write-gptel-tests--in-chat
-    (todo-write-header-line-mode)
-    (unwind-protect
-        (let ((format header-line-format))
-          (todo-write-gptel--write (todo-write-gptel-tests--todos "One"))
-          (should (equal format header-line-format))
-          (should (string-search "0/1" todo-write-header-line-string)))
-      (todo-write-header-line-mode -1))))
-
-(ert-deftest todo-write-gptel-does-not-use-the-header-line-when-disabled ()
-  (todo-write-gptel-tests--in-chat
-    (let ((todo-write-gptel-header-line nil))
-      (todo-write-gptel--write (todo-write-gptel-tests--todos "One"))
-      (should-not header-line-format))))
-
 (ert-deftest todo-write-gptel-lets-todo-write-show-find-the-plan-of-the-chat ()
   (todo-write-gptel-tests--in-chat
     (todo-write-gptel--write (todo-write-gptel-tests--todos "Of this chat"))
@@ -208,9 +175,7 @@
            '(require 'gptel)
            '(require 'todo-write-gptel)
            '(set-buffer (generate-new-buffer "chat"))
-           '(setq header-line-format '("backend" "status" "info")
-                  gptel-mode t
-                  gptel-use-header-line t)
+           '(setq gptel-mode t)
            '(let* ((state (lambda ()
                             (list (copy-sequence gptel--known-tools) gptel-tools
                                   gptel-prompt-transform-functions
@@ -225,7 +190,7 @@
                                             gptel--accept-tool-calls
                                             gptel--reject-tool-calls
                                             gptel-agent--write-todo))
-                                  kill-buffer-hook header-line-format)))
+                                  kill-buffer-hook)))
                    (before (funcall state))
                    on)
               (todo-write-gptel-mode)
@@ -235,7 +200,7 @@
               (prin1 (list (cl-mapcar #'equal before on)
                            (equal before (funcall state))
                            (todo-write-state todo-write-gptel-thread)))))
-          '((nil nil nil nil nil nil nil t t nil nil) t paused))))
+          '((nil nil nil nil nil nil nil t t nil) t paused))))
 
 (provide 'todo-write-gptel-tests)
 ;;; todo-write-gptel-tests.el ends here

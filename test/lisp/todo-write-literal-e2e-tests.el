@@ -31,18 +31,6 @@
      (progn (switch-to-buffer (todo-write-log test-key))
             (todo-write-log-filter-type "TITLE")
             (format-mode-line mode-line-format)))
-    ("The header line of any buffer"
-     (with-current-buffer (switch-to-buffer "*test*")
-       (setq todo-write-header-line-thread test-key)
-       (todo-write-header-line-mode)
-       (format-mode-line header-line-format))
-     t)
-    ("The header line of a chat"
-     (with-current-buffer (switch-to-buffer "*test*")
-       (setq todo-write-gptel--header (todo-write-gptel--header-string test-key)
-             header-line-format (todo-write-gptel--with-header nil))
-       (format-mode-line header-line-format))
-     t)
     ("The header line of a diff"
      (progn (todo-write-visit--diff test-key '(("/b" . "--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b\n"))
                                     (todo-write-text-line todo-write-literal-text))
@@ -94,8 +82,7 @@ Non-nil SHOWS means that the hostile text is in it.")
      (todo-write-user-eval
       `(push ,(expand-file-name "test/lisp" (getenv "TODO_WRITE_ROOT")) load-path)
       '(mapc #'require '(tab-bar todo-write-literal-helper todo-write-mode-line efrit-do
-                         todo-write-header-line todo-write-gptel todo-write-visit
-                         todo-write-log todo-write-answer todo-write-edit))
+                         todo-write-visit todo-write-log todo-write-answer todo-write-edit))
       '(setq todo-write-mode-line-width 200
              frame-title-format '(multiple-frames "%b" ("" "%b - GNU Emacs at " system-name)))
       '(defvar test-key (todo-write-literal-make "one"))

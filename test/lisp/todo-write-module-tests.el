@@ -28,7 +28,7 @@
 (ert-deftest todo-write-module-is-loaded-by-each-mode-that-is-switched-on ()
   (pcase-dolist (`(,library ,mode)
                  '((mode-line todo-write-mode-line-mode) (mode-line todo-write-tab-bar-mode)
-                   (header-line todo-write-header-line-mode) (notify todo-write-notify-mode)
+                   (notify todo-write-notify-mode)
                    (auto-show todo-write-auto-show-mode) (follow todo-write-follow-mode)
                    (agent-shell todo-write-agent-shell-mode) (eca todo-write-eca-mode)
                    (efrit todo-write-efrit-mode) (gptel todo-write-gptel-register)))

@@ -63,9 +63,6 @@
      (todo-write "a" plan)
      (todo-write-request "a" :id "r" :kind 'permission :title "Ask" :detail "ls"
                          :options '((:label "Yes" :value yes :kind allow)) :answer #'ignore)
-     (with-current-buffer (get-buffer-create "chat")
-       (setq todo-write-view-thread "a")
-       (todo-write-header-line-mode 1))
      (todo-write-show "a")
      (todo-write-list)
      (todo-write-answer)
