@@ -302,16 +302,18 @@ Return nil if FILE is no regular file, which is never waited for."
 
 (defun todo-write-core-project-root ()
   "Return the root of the current project, else the current folder.
-Only the names of files are examined: other people may have made the
-folder, where `project-current' evaluates directory variables (Emacs 28)
-and waits for a pipe named .git."
-  (let* (;; Emacs 28 leaves its buffer for printing current after an error, without one.
-         (default-directory (or default-directory (expand-file-name "~/")))
-         (file-name-handler-alist (and (file-remote-p default-directory)
-                                       file-name-handler-alist)))
-    (expand-file-name (or (locate-dominating-file default-directory
-                                                  #'todo-write-core--project-root-p)
-                          default-directory))))
+A remote folder is its own root: its host might not answer.  Only the
+names of files are examined: other people may have made the folder, where
+`project-current' evaluates directory variables (Emacs 28) and waits for a
+pipe named .git."
+  ;; Emacs 28 leaves its buffer for printing current after an error, without a folder.
+  (let ((default-directory (or default-directory (expand-file-name "~/"))))
+    (if (file-remote-p default-directory)
+        default-directory
+      (let (file-name-handler-alist)
+        (expand-file-name (or (locate-dominating-file default-directory
+                                                      #'todo-write-core--project-root-p)
+                              default-directory))))))
 
 (defun todo-write-core--project-root-p (folder)
   "Return non-nil if FOLDER is the root of a project.

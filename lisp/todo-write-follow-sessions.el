@@ -152,12 +152,6 @@ This asks for links, so nothing but a command about PROJECT calls it."
                            (if (string-empty-p root) ""
                              (format "in %s " (todo-write-follow-sessions--shown root))))))
 
-(defun todo-write-follow-sessions-project ()
-  "Return the root of the current project.
-In a remote folder, return that: TRAMP is not asked, since it would wait
-for the machine."
-  (if (file-remote-p default-directory) default-directory (todo-write--project)))
-
 ;;; Processes
 
 ;; Claude Code keeps sessions/PID.json while it runs.  The hub reads these files.

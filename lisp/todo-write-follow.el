@@ -118,7 +118,7 @@ if it cannot be reached."
   "Read a session in the minibuffer; return its transcript."
   (let* ((machine (and (file-remote-p default-directory)
                        (todo-write-follow--reach default-directory)))
-         (project (todo-write-follow-sessions-project))
+         (project (todo-write--project))
          (choices (todo-write-follow-sessions-choices
                    (todo-write-follow--offered project machine))))
     (unless choices
@@ -233,7 +233,7 @@ sessions of all projects.  In a remote folder, it connects to that
 machine; see `todo-write-connect'."
   :global t
   :group 'todo-write-hosts
-  (let ((project (and todo-write-follow-mode (todo-write-follow-sessions-project))))
+  (let ((project (and todo-write-follow-mode (todo-write--project))))
     ;; The mode may have been on already, for this project or another one.
     (unless (and project (equal project todo-write-follow--project))
       (setq todo-write-follow--project project

@@ -185,7 +185,7 @@ A chat that visits a file has the same key in later sessions of Emacs."
     (setq todo-write-gptel-thread
           (concat "gptel:"
                   (if buffer-file-name
-                      (abbreviate-file-name (file-truename buffer-file-name))
+                      (or buffer-file-truename buffer-file-name)
                     (format "%s %s" (buffer-name)
                             (format-time-string "%Y-%m-%d %H:%M:%S.%3N")))))
     ;; `todo-write-show' shows the plan of the buffer it is called in.

@@ -561,20 +561,25 @@ after a question."
       (todo-write-events-dispatch thread 'forgotten))))
 
 (defun todo-write--read-project-to-forget ()
-  "Read a project; return its threads if the user wants to delete them."
-  (let* ((root (todo-write--root (read-directory-name "Forget all plans of project: "
-                                                      (todo-write--project))))
-         (name (abbreviate-file-name root))
-         (threads (seq-filter (lambda (thread)
-                                (let ((own (plist-get (todo-write-about thread) :project)))
-                                  (and (stringp own)
-                                       (equal (file-name-as-directory own) root))))
-                              (todo-write-threads)))
-         (count (length threads)))
-    (when (zerop count)
-      (user-error "No plan of %s" name))
+  "Read a project; return its threads if the user wants to delete them.
+No journal is read, and no remote folder is asked."
+  (let* ((loaded (todo-write-threads-loaded))
+         (plans (append (mapcar (lambda (thread) (list :key thread :about (todo-write-about thread)))
+                                loaded)
+                        (seq-remove (lambda (kept) (member (plist-get kept :key) loaded))
+                                    (todo-write-threads-kept))))
+         (projects (seq-group-by
+                    (lambda (plan)
+                      (let ((project (plist-get (plist-get plan :about) :project)))
+                        (if project (file-name-as-directory project) "")))
+                    plans))
+         (root (completing-read "Forget all plans of project: " (delete "" (mapcar #'car projects))
+                                nil t nil nil (todo-write--project)))
+         (threads (mapcar (lambda (plan) (plist-get plan :key)) (cdr (assoc root projects)))))
+    (unless threads
+      (user-error "No plan of %s" root))
     (unless (yes-or-no-p (format "Delete %s of %s, with all that is recorded? "
-                                 (todo-write-text-count count "plan") name))
+                                 (todo-write-text-count (length threads) "plan") root))
       (user-error "Nothing is deleted"))
     threads))
 

@@ -197,11 +197,9 @@ deleted file mode 100644
     (pcase-dolist (`(,thread . ,project) '(("a" . "/p/") ("b" . "/p/") ("c" . "/p/q/")))
       (todo-write-begin thread :project project)
       (todo-write-test-write thread "One"))
-    ;; As a command, it takes a folder that is gone.
-    (cl-letf (((symbol-function 'read-directory-name)
-               (lambda (_prompt &optional _dir _default must-match &rest _)
-                 (should-not must-match)
-                 "/p"))
+    ;; As a command, it offers folders that are gone, too.
+    (cl-letf (((symbol-function 'completing-read)
+               (lambda (_prompt projects &rest _) (car (member "/p/" projects))))
               ((symbol-function 'yes-or-no-p)
                (lambda (prompt) (string-prefix-p "Delete 2 plans of /p/" prompt))))
       (let ((current-prefix-arg '(4)))
