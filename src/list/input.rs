@@ -16,7 +16,7 @@ use crate::list::identity::is_positional;
 use crate::list::item::{Draft, Status};
 use crate::list::raw::Raw;
 use crate::text::excerpt;
-use task::hint;
+use task::{CONTENT, hint};
 
 /// The user's options for input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,6 +72,11 @@ const NAMED: usize = 8;
 
 const INPUT: &str = r#"{"todos": [{"content", "status", "activeForm"}, …]}"#;
 const TODOS: &str = "an array of tasks";
+/// What is expected where a call says that its list is only a part.
+const WHOLE: &str = "the whole list";
+/// Ends a refusal of a list that seems to be only a part of the whole: it would drop the other tasks.
+pub(crate) const WHOLE_LIST: &str =
+    "This tool takes the whole list: send all tasks, also those that did not change.";
 // In Lisp, an empty array may arrive as null.
 const TODOS_NOT_NULL: &str =
     r#"an array of tasks ([] clears the list; if it arrives as null, send it as JSON text: "[]")"#;
@@ -136,6 +141,29 @@ pub fn read(raw: &Raw<'_>, options: &Options) -> Result<Plan, Vec<Problem>> {
 /// The first of these keys that an object has, and its value.
 fn first_of<'r>(object: &'r Raw<'r>, keys: &[&'static str]) -> Option<(&'static str, &'r Raw<'r>)> {
     keys.iter().find_map(|key| Some((*key, object.get(key)?)))
+}
+
+/// Whether a key beside the list says that the list is only a part of the whole; none for other keys. Some
+/// models are trained on tools that patch a list.
+fn is_partial(key: &str, value: &Raw<'_>) -> Option<bool> {
+    let word = match value {
+        Raw::Bool(value) => value.to_string(),
+        Raw::Text(text) => text.trim().to_ascii_lowercase(),
+        _ => String::new(),
+    };
+    match key {
+        "merge" | "append" => Some(word == "true"),
+        "replace" => Some(word == "false"),
+        "operation" | "mode" => {
+            Some(*value != Raw::Null && !["replace", "write", "set"].contains(&word.as_str()))
+        }
+        _ => None,
+    }
+}
+
+/// Whether these problems suggest that the agent sent only the tasks that changed.
+pub(crate) fn suggest_part(problems: &[Problem]) -> bool {
+    problems.iter().any(|problem| [WHOLE, CONTENT].contains(&problem.expected.as_str()))
 }
 
 struct InputReader<'o> {
@@ -214,8 +242,12 @@ impl InputReader<'_> {
                     return Plan::default();
                 };
                 self.alias(key, "todos", || "input".into());
-                for (unknown, _) in fields.iter().filter(|(unknown, _)| unknown != key) {
-                    self.unknown_key(unknown, || "input".into(), "todos and nothing else");
+                for (other, value) in fields.iter().filter(|(other, _)| other != key) {
+                    match is_partial(other, value) {
+                        Some(true) => self.refuse(format!("input.{other}"), value.describe(), WHOLE),
+                        Some(false) => {}
+                        None => self.unknown_key(other, || "input".into(), "todos and nothing else"),
+                    }
                 }
                 self.todos(todos)
             }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::error::Problem;
 use crate::list::change::{Change, ChangeKind};
+use crate::list::input::{WHOLE_LIST, suggest_part};
 use crate::list::item::{Item, Status};
 use crate::list::merge::Conflict;
 use crate::text::excerpt;
@@ -59,6 +60,9 @@ pub fn refused(problems: &[Problem]) -> String {
     if problems.len() > LISTED {
         let more = problems.len() - LISTED;
         lines.push(format!("And {more} more problem{}.", if more == 1 { "" } else { "s" }));
+    }
+    if suggest_part(problems) {
+        lines.push(WHOLE_LIST.to_owned());
     }
     lines.join("\n")
 }

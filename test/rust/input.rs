@@ -107,7 +107,7 @@ const REPAIRED: [(&str, &str, &str); 37] = [
     (r#"{"todos":[{"content":"A","status":"pending","activeForm":"B","priority":1}]}"#, "priority the number 1 was dropped", "todos[0].priority"),
     (r#"{"todos":[{"content":"A","status":"pending","activeForm":"B","tags":[]}]}"#, "unknown keys ignored: tags", "todos[0].tags"),
     (r#"{"todos":[{"content":"A","status":"pending","activeForm":"B","active_form":"C"}]}"#, "unknown keys ignored: active_form", "todos[0].active_form"),
-    (r#"{"todos":[{"content":"A","status":"pending","activeForm":"B"}],"merge":true}"#, "unknown keys ignored: merge", "input.merge"),
+    (r#"{"todos":[{"content":"A","status":"pending","activeForm":"B"}],"note":true}"#, "unknown keys ignored: note", "input.note"),
 ];
 
 #[test]
@@ -182,6 +182,50 @@ fn each_invalid_input_is_refused_with_place_and_reason() {
             assert_eq!(problem.path, path, "{json}");
             assert!(problem.received.contains(received), "{json}: {problem:?}");
             assert!(problem.expected.contains(expected), "{json}: {problem:?}");
+        }
+    }
+}
+
+fn with_key(key: &str, value: &str) -> String {
+    format!(r#"{{"todos":[{{"content":"A","status":"pending","activeForm":"B"}}],"{key}":{value}}}"#)
+}
+
+#[test]
+fn a_call_that_says_that_it_is_no_whole_list_is_refused() {
+    let cases = [
+        ("merge", "true", "true"),
+        ("append", "true", "true"),
+        ("append", r#""True""#, r#""True""#),
+        ("replace", "false", "false"),
+        ("operation", r#""update""#, r#""update""#),
+        ("mode", r#""append""#, r#""append""#),
+        ("mode", "1", "the number 1"),
+    ];
+    for (key, value, received) in cases {
+        for reading in [lenient(&with_key(key, value)), strict(&with_key(key, value))] {
+            let problem = Problem::new(format!("input.{key}"), received, "the whole list");
+            assert_eq!(problem_of(reading), problem, "{key}: {value}");
+        }
+    }
+}
+
+#[test]
+fn a_call_that_says_that_it_is_the_whole_list_is_accepted_silently_in_both_modes() {
+    let cases = [
+        ("merge", "false"),
+        ("merge", "null"),
+        ("append", "false"),
+        ("replace", "true"),
+        ("replace", "null"),
+        ("operation", r#""replace""#),
+        ("operation", r#""write""#),
+        ("mode", r#""Set""#),
+        ("mode", "null"),
+    ];
+    let expected = Plan { drafts: vec![draft("A", Status::Pending, "B")], ..Plan::default() };
+    for (key, value) in cases {
+        for reading in [lenient(&with_key(key, value)), strict(&with_key(key, value))] {
+            assert_eq!(reading, Ok(expected.clone()), "{key}: {value}");
         }
     }
 }

@@ -95,6 +95,25 @@ fn the_text_of_a_refusal_lists_ten_problems_and_counts_the_rest() {
 }
 
 #[test]
+fn a_refusal_of_a_part_of_the_list_ends_with_asking_for_the_whole_list() {
+    let whole = "This tool takes the whole list: send all tasks, also those that did not change.";
+    let many = vec![r#"{"id": "t1", "status": "completed"}"#.to_owned(); 30];
+    let task = entry("A", "pending");
+    for (json, is_part) in [
+        (format!(r#"{{"merge": true, "todos": [{task}]}}"#), true),
+        (todos(&[r#"{"id": "t1", "status": "completed"}"#.into()]), true),
+        (todos(&many), true),
+        (todos(&[r#"{"content": " ", "status": "completed", "activeForm": "B"}"#.into()]), true),
+        (todos(&[r#"{"content": ["A"], "status": "completed", "activeForm": "B"}"#.into()]), true),
+        (todos(&[entry("A", "blocked")]), false),
+        (todos(&[entry(&"A".repeat(2_001), "pending")]), false),
+    ] {
+        let text = report::refused(&lenient(&json).unwrap_err());
+        assert_eq!(text.lines().last() == Some(whole), is_part, "{text}");
+    }
+}
+
+#[test]
 fn the_text_of_a_refusal_has_no_rust_names() {
     let json = todos(&[r#"{"content": 1.5, "status": {"a": null}, "activeForm": [[]]}"#.into(), "7".into()]);
     let text = report::refused(&lenient(&json).unwrap_err());

@@ -10,8 +10,10 @@ use crate::text::{excerpt, is_blank, one_line};
 
 /// Keys that models send for `content`; the first one present is used. A description often says
 /// more than the task, so it comes last.
-const CONTENT: [&str; 6] = ["content", "step", "text", "subject", "title", "description"];
-const ACTIVE_FORM: [&str; 2] = ["activeForm", "active_form"];
+const CONTENT_KEYS: [&str; 6] = ["content", "step", "text", "subject", "title", "description"];
+const FORM_KEYS: [&str; 2] = ["activeForm", "active_form"];
+/// What is expected as the content.
+pub(super) const CONTENT: &str = "the task as text";
 
 /// An explicit id as text, or none for any other value.
 pub(super) fn hint(value: &Raw<'_>) -> Option<String> {
@@ -69,7 +71,7 @@ impl InputReader<'_> {
             self.refuse(task_at(index), value.describe(), expected);
             return None;
         };
-        let (content_key, form_key) = (first_of(value, &CONTENT), first_of(value, &ACTIVE_FORM));
+        let (content_key, form_key) = (first_of(value, &CONTENT_KEYS), first_of(value, &FORM_KEYS));
         let content = self.content(index, content_key);
         let status = self.status(index, value.get("status"));
         let active_form = self.active_form(index, form_key, content.as_deref());
@@ -106,7 +108,7 @@ impl InputReader<'_> {
                 }
             }
         };
-        self.refuse(field_at(index, "content"), received, "the task as text");
+        self.refuse(field_at(index, "content"), received, CONTENT);
         None
     }
 
