@@ -243,6 +243,22 @@ fn a_description_is_the_content_only_if_no_other_key_has_it() {
 }
 
 #[test]
+fn blanks_hyphens_underscores_and_case_do_not_make_another_status() {
+    for (spellings, expected) in [
+        (["in progress", "In-Progress", "IN_PROGRESS", "in - progress"], Status::InProgress),
+        (["not started", "Not-Started", "NOT_STARTED", "notStarted"], Status::Pending),
+        (["to do", "to-do", "TO_DO", "toDo"], Status::Pending),
+    ] {
+        for status in spellings {
+            let task = format!(r#"{{"content":"A","status":"{status}","activeForm":"B"}}"#);
+            let plan = lenient(&todos(&task)).unwrap();
+            assert_eq!(plan.drafts, [draft("A", expected, "B")], "{status}");
+            assert_eq!(plan.notices, [format!("status \"{status}\" was read as \"{expected}\"")]);
+        }
+    }
+}
+
+#[test]
 fn a_cancelled_task_is_left_out_with_a_notice() {
     for status in ["cancelled", "canceled", "Cancelled", " CANCELED"] {
         let json = todos(&format!(

@@ -37,14 +37,13 @@ enum ParsedStatus {
     Cancelled,
 }
 
-/// The fixed table of status synonyms, compared without case.
+/// The fixed table of status synonyms, compared without case, blanks, hyphens and underscores.
 fn synonym(text: &str) -> Option<ParsedStatus> {
-    let status = match text.trim().to_ascii_lowercase().as_str() {
+    let word = text.replace(|c: char| matches!(c, '-' | '_') || c.is_whitespace(), "").to_ascii_lowercase();
+    let status = match word.as_str() {
         "completed" | "done" | "complete" | "finished" => Status::Completed,
-        "in_progress" | "in-progress" | "inprogress" | "in progress" | "doing" | "active" => {
-            Status::InProgress
-        }
-        "pending" | "todo" | "not_started" | "not started" | "open" => Status::Pending,
+        "inprogress" | "doing" | "active" => Status::InProgress,
+        "pending" | "todo" | "notstarted" | "open" => Status::Pending,
         "cancelled" | "canceled" => return Some(ParsedStatus::Cancelled),
         _ => return None,
     };
