@@ -8,8 +8,20 @@ pub mod word_diff;
 
 use std::borrow::Cow;
 
-/// Puts a text on one line. The second value tells whether a character other than white space was
-/// dropped.
+use unicode_normalization::{UnicodeNormalization, is_nfc};
+
+/// The composed form (NFC) of a text. The same title may arrive decomposed, from macOS or an input method.
+///
+/// ```
+/// # use todo_write::text::composed;
+/// assert_eq!(composed("re\u{301}sume\u{301}"), "résumé");
+/// ```
+pub fn composed(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() || is_nfc(text) { Cow::Borrowed(text) } else { Cow::Owned(text.nfc().collect()) }
+}
+
+/// Puts a text on one line, in composed form. The second value tells whether a character other than white
+/// space was dropped.
 ///
 /// White space at both ends is removed, a run of white space with a line break or a tab becomes one
 /// space, and other control characters are dropped.
@@ -23,7 +35,7 @@ pub fn one_line(text: &str) -> (Cow<'_, str>, bool) {
     // Most texts are plain ASCII. Without early exit, the compiler checks many bytes at once.
     let is_plain = trimmed.bytes().fold(true, |plain, byte| plain & matches!(byte, b' '..=b'~'));
     if is_plain || !trimmed.contains(breaks_line) {
-        return (Cow::Borrowed(trimmed), false);
+        return (composed(trimmed), false);
     }
     let is_dropped = |c: char| c.is_control() && !c.is_whitespace();
     let kept = trimmed.replace(is_dropped, "");
@@ -36,7 +48,7 @@ pub fn one_line(text: &str) -> (Cow<'_, str>, bool) {
         rest = &rest[word..];
     }
     line.push_str(rest);
-    (Cow::Owned(line), trimmed.contains(is_dropped))
+    (Cow::Owned(composed(&line).into_owned()), trimmed.contains(is_dropped))
 }
 
 fn breaks_line(c: char) -> bool {

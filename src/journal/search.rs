@@ -14,7 +14,7 @@ use crate::events::Millis;
 use crate::events::observation::{Observation, Payload, Type};
 use crate::events::payload::Texts;
 use crate::list::item::Item;
-use crate::text::excerpt;
+use crate::text::{composed, excerpt};
 use crate::thread::record::Record;
 
 /// A place that has all the words.
@@ -37,7 +37,7 @@ const LINE: usize = 200;
 /// The characters before the first word, if the line is longer than [`LINE`].
 const BEFORE: usize = 40;
 
-/// The words to search for. All must occur in a text, in any order and any case.
+/// The words to search for. All must occur in a text, in any order and any case, composed or not.
 #[derive(Clone, Debug)]
 pub struct Query(Vec<String>);
 
@@ -51,12 +51,13 @@ impl Query {
     /// assert!(Query::of(" ").is_none());
     /// ```
     pub fn of(text: &str) -> Option<Query> {
-        let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
+        let words: Vec<String> = composed(text).split_whitespace().map(str::to_lowercase).collect();
         (!words.is_empty()).then_some(Query(words))
     }
 
     /// The line that has most of the words, if the text has all of them.
     pub fn line_in(&self, text: &str) -> Option<String> {
+        let text = composed(text);
         let lower = text.to_lowercase();
         if !self.0.iter().all(|word| lower.contains(word)) {
             return None;

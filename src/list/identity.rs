@@ -4,7 +4,7 @@
 //!
 //! 1. equal content, so that a repeated list keeps its items;
 //! 2. equal explicit ids, unless they only count;
-//! 3. content equal but for case, spaces and punctuation;
+//! 3. content equal but for case, spaces, punctuation and composed characters;
 //! 4. equal activeForm;
 //! 5. similar content, the most similar pair first.
 //!
@@ -17,6 +17,7 @@ use std::hash::Hash;
 
 use crate::list::item::{Draft, Item, Status};
 use crate::list::similarity::{Rarity, Words, similarity};
+use crate::text::composed;
 
 /// The properties of an item that matching uses.
 #[derive(Clone, Copy, Debug)]
@@ -180,7 +181,8 @@ impl<'a> Matching<'a> {
     /// Matches equal letters and digits.
     fn by_folded_content(&mut self) {
         let fold = |seen: &Features<'a>| {
-            let letters = seen.content.chars().filter(|c| c.is_alphanumeric());
+            let text = composed(seen.content);
+            let letters = text.chars().filter(|c| c.is_alphanumeric());
             Some(letters.flat_map(char::to_lowercase).collect::<String>()).filter(|key| !key.is_empty())
         };
         self.by_key(fold, |_, _, _| true);

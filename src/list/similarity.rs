@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 
+use crate::text::composed;
+
 /// The number of characters compared, twice the length of real tasks.
 const LENGTH: usize = 300;
 /// The number of texts of a list in which words are counted.
@@ -93,8 +95,9 @@ pub(crate) fn similarity(a: &Words, b: &Words) -> f64 {
     (if numbers_differ { OTHER_NUMBERS } else { 1.0 }) * ((dice + 2.0 * containment) / 3.0 + start)
 }
 
-/// The text in lower case, without a leading "2. ", "3) " or "Step 4: ".
+/// The text in lower case and composed form, without a leading "2. ", "3) " or "Step 4: ".
 fn folded(text: &str) -> Vec<char> {
+    let text = &*composed(text);
     let rest = text.strip_prefix("Step ").or_else(|| text.strip_prefix("step ")).unwrap_or(text);
     let behind = rest.trim_start_matches(|c: char| c.is_ascii_digit());
     let is_numbered =

@@ -263,6 +263,26 @@ Each string of NOTICES is part of the respective notice."
           (should (string-search words (plist-get (todo-write "a" (apply #'todo-write-test-todos todos))
                                                   :result))))))))
 
+;; By number: an editor may compose what is typed here.
+(defconst todo-write-input-tests--spellings
+  (list (string ?R #xe9 ?s ?u ?m #xe9) (string ?R ?e #x301 ?s ?u ?m ?e #x301))
+  "A word with composed and with decomposed characters.")
+
+(ert-deftest todo-write-composed-and-decomposed-characters-are-one-text ()
+  (todo-write-with-store
+    (pcase-let ((`(,composed ,decomposed) todo-write-input-tests--spellings))
+      (let ((write (lambda (text)
+                     (todo-write "a" `(:todos [(:content ,text :status "pending"
+                                                         :activeForm ,text)])))))
+        (funcall write decomposed)
+        (should (equal composed (plist-get (aref (todo-write-items "a") 0) :content)))
+        (should-not (plist-get (funcall write composed) :changes))
+        (should-not (plist-get (todo-write-edit "a" 'rename "t1" decomposed) :changes))
+        (todo-write-edit "a" 'add (concat decomposed " 2"))
+        (should (equal (concat composed " 2") (plist-get (aref (todo-write-items "a") 1) :content)))
+        (dolist (form todo-write-input-tests--spellings)
+          (should (= 2 (length (todo-write-matches "a" form 10)))))))))
+
 (ert-deftest todo-write-strict-turns-a-repair-into-a-refusal ()
   (todo-write-with-store
     (dolist (todo-write-strict '(nil t))

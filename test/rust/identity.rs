@@ -55,6 +55,25 @@ fn case_spaces_and_punctuation_do_not_make_another_item() {
 }
 
 #[test]
+fn composed_and_decomposed_characters_do_not_make_another_item() {
+    assert_eq!(
+        of_texts(
+            &["R\u{e9}sum\u{e9}", "\u{d55c}\u{ae00}"],
+            &["\u{1112}\u{1161}\u{11ab}\u{1100}\u{1173}\u{11af}", "Re\u{301}sume\u{301}"]
+        ),
+        [Some(1), Some(0)]
+    );
+    assert_eq!(
+        of_texts(
+            &["Mettre \u{e0} jour le r\u{e9}sum\u{e9}"],
+            &["Mettre le re\u{301}sume\u{301} a\u{300} jour"]
+        ),
+        [Some(0)],
+        "reworded"
+    );
+}
+
+#[test]
 fn equal_content_is_preferred_to_content_that_differs_in_case() {
     assert_eq!(of_texts(&["ship it", "Ship it"], &["Ship it", "ship it"]), [Some(1), Some(0)]);
 }

@@ -20,12 +20,29 @@ fn one_line_reports_dropped_characters() {
         ("bell\u{7}", "bell", true),
         ("a\0b", "ab", true),
         ("\0 a \0", "a", true),
-        ("esc \u{1b}[31m red", "esc [31m red", true),
+        ("next\u{85}line", "next line", false),
         ("line\u{2028}separator", "line separator", false),
         ("第一\n第二", "第一 第二", false),
     ];
     for (text, line, dropped) in cases {
         assert_eq!(one_line(text), (Cow::Borrowed(line), dropped), "{text:?}");
+    }
+}
+
+#[test]
+fn a_line_has_composed_characters() {
+    for text in ["re\u{301}sume\u{301}", " r\u{e9}sume\u{301}\n", "r\u{e9}sum\u{e9}"] {
+        assert_eq!(one_line(text), (Cow::Borrowed("r\u{e9}sum\u{e9}"), false), "{text:?}");
+    }
+    assert_eq!(one_line("\u{1112}\u{1161}\u{11ab}"), (Cow::Borrowed("\u{d55c}"), false));
+}
+
+#[test]
+fn a_search_finds_composed_and_decomposed_characters_by_either() {
+    let forms = ["R\u{e9}sum\u{e9}", "Re\u{301}sume\u{301}"];
+    for (words, text) in forms.iter().flat_map(|words| forms.map(|text| (words, text))) {
+        let found = Query::of(words).unwrap().line_in(&format!("Write\nthe {text}"));
+        assert_eq!(found.as_deref(), Some("the R\u{e9}sum\u{e9}"), "{words:?} in {text:?}");
     }
 }
 
