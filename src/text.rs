@@ -8,6 +8,7 @@ pub mod word_diff;
 
 use std::borrow::Cow;
 
+use memchr::memchr;
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 /// The composed form (NFC) of a text. The same title may arrive decomposed, from macOS or an input method.
@@ -24,11 +25,12 @@ pub fn composed(text: &str) -> Cow<'_, str> {
 /// space was dropped.
 ///
 /// White space at both ends is removed, a run of white space with a line break or a tab becomes one
-/// space, and other control characters are dropped.
+/// space, and control sequences of terminals and other control characters are dropped.
 ///
 /// ```
 /// # use todo_write::text::one_line;
 /// assert_eq!(one_line(" Fix\n the  bug\u{7}"), ("Fix the  bug".into(), true));
+/// assert_eq!(one_line("\u{1b}[31mFix\u{1b}[m it"), ("Fix it".into(), true));
 /// ```
 pub fn one_line(text: &str) -> (Cow<'_, str>, bool) {
     let trimmed = text.trim();
@@ -38,7 +40,7 @@ pub fn one_line(text: &str) -> (Cow<'_, str>, bool) {
         return (composed(trimmed), false);
     }
     let is_dropped = |c: char| c.is_control() && !c.is_whitespace();
-    let kept = trimmed.replace(is_dropped, "");
+    let kept = without_sequences(trimmed).replace(is_dropped, "");
     let mut line = String::with_capacity(kept.len());
     let mut rest = kept.trim();
     while let Some(space) = rest.find(char::is_whitespace) {
@@ -49,6 +51,56 @@ pub fn one_line(text: &str) -> (Cow<'_, str>, bool) {
     }
     line.push_str(rest);
     (Cow::Owned(composed(&line).into_owned()), trimmed.contains(is_dropped))
+}
+
+/// The text without the control sequences of terminals (ECMA-48), such as `ESC [ 31 m`.
+fn without_sequences(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    // U+0085 is a line break.
+    let is_start = |c| matches!(c, '\u{1b}' | '\u{80}'..='\u{84}' | '\u{86}'..='\u{9f}');
+    while let Some(start) = rest.find(is_start) {
+        kept.push_str(&rest[..start]);
+        rest = &rest[start + sequence_length(&rest[start..])..];
+    }
+    kept + rest
+}
+
+/// The number of bytes of the control sequence at the start of a text: `ESC` and a letter, or the one
+/// character in their place, and what belongs to them.
+fn sequence_length(text: &str) -> usize {
+    let mut characters = text.chars();
+    let (letter, is_escape) = match characters.next() {
+        Some('\u{1b}') => (characters.next(), true),
+        Some(c1) => (char::from_u32(u32::from(c1) - 0x40), false),
+        None => return 0,
+    };
+    let rest = characters.as_str();
+    let start = text.len() - rest.len();
+    let skip = |rest: &str, bytes: std::ops::RangeInclusive<u8>| {
+        rest.bytes().take_while(|byte| bytes.contains(byte)).count()
+    };
+    let with_final = |length: usize, bytes: std::ops::RangeInclusive<u8>| {
+        start + length + usize::from(rest.as_bytes().get(length).is_some_and(|byte| bytes.contains(byte)))
+    };
+    match letter {
+        // A control sequence: parameters, intermediates and a final character.
+        Some('[') => {
+            let parameters = skip(rest, b'0'..=b'?');
+            with_final(parameters + skip(&rest[parameters..], b' '..=b'/'), b'@'..=b'~')
+        }
+        // A control string, such as a title or a link. One that is not ended takes the rest of the line, but
+        // not if its start may be a wrongly decoded quotation mark.
+        Some('P' | 'X' | ']' | '^' | '_') => {
+            let line = &rest[..memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len())];
+            let ends = ["\u{7}", "\u{9c}", "\u{1b}\\"];
+            let end = ends.iter().filter_map(|end| Some(line.find(end)? + end.len())).min();
+            start + end.unwrap_or(if is_escape { line.len() } else { 0 })
+        }
+        Some(' '..='/') if is_escape => with_final(skip(rest, b' '..=b'/'), b'0'..=b'~'),
+        Some('0'..='~') => start,
+        _ => '\u{1b}'.len_utf8(),
+    }
 }
 
 fn breaks_line(c: char) -> bool {

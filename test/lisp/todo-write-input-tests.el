@@ -95,7 +95,7 @@ Each string of NOTICES is part of the respective notice."
      "\"plan\" was read as \"todos\"" "\"step\"" "\"done\" was read as \"completed\"" "active_form")
     ("{\"todos\": [{%s}, {\"content\": \"D\", \"status\": \"Cancelled\", \"activeForm\": \"G\"}]}"
      ("C" "pending" "F") "cancelled tasks were left out")
-    ("{\"todos\": [{\"content\": \"a\\u0007b\\u001bc\", \"status\": \"pending\", \"activeForm\": \"F\"}]}"
+    ("{\"todos\": [{\"content\": \"a\\u0007\\u001b[1mb\\u001b[mc\", \"status\": \"pending\", \"activeForm\": \"F\"}]}"
      ("abc" "pending" "F") "control characters")
     ("{\"todos\": [{\"content\": \"第一步 🚀\", \"status\": \"pending\", \"activeForm\": \"F\"}]}"
      ("第一步 🚀" "pending" "F")))

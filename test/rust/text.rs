@@ -30,6 +30,33 @@ fn one_line_reports_dropped_characters() {
 }
 
 #[test]
+fn control_sequences_of_terminals_leave_nothing_behind() {
+    let cases = [
+        ("\u{1b}[31mred\u{1b}[0m", "red"),
+        ("\u{1b}[1;38;5;9mred\u{1b}[m", "red"),
+        ("a \u{1b}[?25l\u{1b}[2 q\u{1b}[Kb", "a b"),
+        ("\u{9b}31mred\u{9b}m", "red"),
+        ("\u{1b}]0;title\u{7}a", "a"),
+        ("\u{1b}]8;;https://a.example\u{1b}\\link\u{1b}]8;;\u{1b}\\", "link"),
+        ("\u{9d}0;title\u{9c}a\u{1b}]0;title\u{9c}", "a"),
+        ("a\u{1b}]0;never ended", "a"),
+        ("a\u{1b}]0;never ended\nb", "a b"),
+        ("\u{1b}Pq#0\u{1b}\\a\u{90}q\u{9c}\u{1b}_x\u{7}\u{1b}^x\u{9c}\u{1b}Xx\u{7}", "a"),
+        ("\u{1b}(Ba\u{1b}7\u{1b}=\u{1b}c\u{84}", "a"),
+        ("cut \u{1b}[31", "cut"),
+        ("cut \u{1b}", "cut"),
+        ("\u{1b}\u{1b}[31mtwice", "twice"),
+        ("\u{1b}[31\u{e9}", "\u{e9}"),
+        // A quotation mark in UTF-8 that was decoded as Latin-1.
+        ("say \u{e2}\u{80}\u{9d} twice", "say \u{e2} twice"),
+    ];
+    for (text, line) in cases {
+        assert_eq!(one_line(text), (Cow::Borrowed(line), true), "{text:?}");
+        assert_eq!(excerpt(text, 80), line, "{text:?}");
+    }
+}
+
+#[test]
 fn a_line_has_composed_characters() {
     for text in ["re\u{301}sume\u{301}", " r\u{e9}sume\u{301}\n", "r\u{e9}sum\u{e9}"] {
         assert_eq!(one_line(text), (Cow::Borrowed("r\u{e9}sum\u{e9}"), false), "{text:?}");
@@ -78,6 +105,15 @@ proptest! {
             prop_assert!(found.iter().all(|name| name.text.len() <= command.len()));
         }
         prop_assert!(names_of_words(command.split(' ')).len() <= command.len());
+    }
+
+    #[test]
+    fn a_line_has_no_control_character_and_is_its_own_line(
+        text in "(\u{1b}|[\\[\\]P;0-9mK\\\\ (]|[\u{80}-\u{9f}]|\u{7}|\n|[ae\u{301}\u{e9}]){0,40}",
+    ) {
+        let (line, _) = one_line(&text);
+        prop_assert!(!line.contains(char::is_control), "{:?}", line);
+        prop_assert_eq!(one_line(&line), (line.clone(), false));
     }
 
     #[test]
