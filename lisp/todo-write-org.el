@@ -51,7 +51,9 @@ task changed; or `markdown', the default: the same, and then the prompts
 of the session, oldest first, each with what came of it.  The tasks that
 a task waits for and its owner stand at its end, in parentheses."
   (let* ((org (eq format 'org))
-         (plain (if org #'todo-write-org-plain #'todo-write-text-plain))
+         (plain (if org
+                    #'todo-write-org-plain
+                  (lambda (text) (todo-write-text-markdown (todo-write-text-plain text)))))
          (items (todo-write-items thread))
          (turns (unless (memq format '(org tasks)) (todo-write-turns thread)))
          (prompts (seq-some (lambda (turn) (plist-get turn :prompt)) turns)))
@@ -84,7 +86,9 @@ TURN is an element of `todo-write-turns'."
      (format "- %s\n"
              (string-join
               (delq nil
-                    (list (if prompt (concat "“" (todo-write-text-line prompt 200) "”")
+                    (list (if prompt (concat "“" (todo-write-text-markdown
+                                            (todo-write-text-line prompt 200))
+                                       "”")
                             "Before the first prompt")
                           (format-time-string "%F %R" (/ (plist-get turn :began) 1000))
                           (and (> items 0) (todo-write-text-count items "task"))
@@ -105,10 +109,10 @@ ID is as in `todo-write-work'."
          (failed (or (plist-get commands :failed) 0)))
     (concat
      (mapconcat (lambda (file)
-                  (format "  - `%s` +%d −%d%s\n"
-                          (string-replace "`" "'" (todo-write-text-plain
-                                                   (todo-write-sums-relative
-                                                    (plist-get file :path) project)))
+                  (format "  - %s +%d −%d%s\n"
+                          (todo-write-text-markdown-code
+                           (todo-write-text-plain
+                            (todo-write-sums-relative (plist-get file :path) project)))
                           (plist-get file :added) (plist-get file :removed)
                           (if (plist-get file :byCommand) ", by command" "")))
                 (plist-get work :files) "")

@@ -317,7 +317,11 @@ buffer shows is marked, not what the agent has changed since."
 
 (defun todo-write-review--code (text)
   "Return TEXT as one line of code in Markdown."
-  (format "`%s`" (string-replace "`" "'" (todo-write-text-line text))))
+  (todo-write-text-markdown-code (todo-write-text-line text)))
+
+(defun todo-write-review--line (text &optional width)
+  "Return TEXT as one line of Markdown, truncated to WIDTH if that is non-nil."
+  (todo-write-text-markdown (todo-write-text-line text width)))
 
 (defun todo-write-review--patch-lines (patch)
   "Return the numbers of lines that PATCH adds and removes, a cons."
@@ -345,14 +349,14 @@ buffer shows is marked, not what the agent has changed since."
   "Return the commits of TURN, a plist as from `todo-write-turns', in Markdown."
   (mapcar (lambda (commit)
             (format "- %s %s" (todo-write-review--code (plist-get commit :id))
-                    (todo-write-text-line (or (plist-get commit :title) ""))))
+                    (todo-write-review--line (or (plist-get commit :title) ""))))
           (plist-get turn :commits)))
 
 (defun todo-write-review--prompt-line (turn)
   "Return TURN, a plist as from `todo-write-turns', as an item in Markdown, or nil."
   (when-let* ((prompt (plist-get turn :prompt)))
     (let ((work (plist-get turn :work)))
-      (format "- %s%s" (todo-write-text-line prompt 200)
+      (format "- %s%s" (todo-write-review--line prompt 200)
               (if-let* ((lines (todo-write-row-lines (plist-get work :added)
                                                      (plist-get work :removed))))
                   (concat " " lines) "")))))
@@ -380,7 +384,7 @@ Those count that are among the observations in memory."
             (if path
                 (concat (todo-write-review--code (todo-write-sums-place path line project)) ": ")
               "")
-            (todo-write-text-line (plist-get comment :text)))))
+            (todo-write-review--line (plist-get comment :text)))))
 
 (defun todo-write-review--markdown ()
   "Return this review as Markdown."
@@ -388,7 +392,8 @@ Those count that are among the observations in memory."
          (project (plist-get (todo-write-about thread) :project))
          (turns (todo-write-turns thread))
          (tasks (todo-write-check-list thread 'tasks))
-         (title (todo-write-text-line (or (plist-get (todo-write-summary thread) :title) "Review"))))
+         (title (todo-write-review--line (or (plist-get (todo-write-summary thread) :title)
+                                             "Review"))))
     (concat
      "# " title "\n"
      (mapconcat

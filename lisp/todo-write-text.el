@@ -266,6 +266,37 @@ displayed in its place.  AT-START means that the beginning was truncated."
 (define-obsolete-function-alias 'todo-write-row-plain-lines #'todo-write-text-plain-lines "0.3.0")
 (define-obsolete-function-alias 'todo-write-row-line #'todo-write-text-line "0.3.0")
 
+;;; Markdown
+
+(defun todo-write-text-markdown (text)
+  "Return TEXT, one plain line, so that Markdown shows its characters.
+Addresses of the web stay as they are."
+  (replace-regexp-in-string
+   ;; A backslash matters only before punctuation and at the end.
+   (concat "\\<https?://[^][ <>`\\]+\\|\\\\+\\(?:[!-/:-@[-`{-~]\\|\\'\\)\\|[][`*_~$]"
+           "\\|<[[:alpha:]/!?]\\|&[#[:alnum:]]+;")
+   (lambda (match)
+     (if (string-prefix-p "http" match)
+         match
+       (mapconcat (lambda (char)
+                    (pcase char
+                      ;; Not every program that shows Markdown lets one escape these.
+                      (?< "&lt;") (?& "&amp;")
+                      ((or ?\\ ?\[ ?\] ?` ?* ?_ ?~ ?$) (string ?\\ char))
+                      (_ (string char))))
+                  match "")))
+   text t t))
+
+(defun todo-write-text-markdown-code (text)
+  "Return TEXT, one plain line, as code in Markdown.
+The fence is longer than any run of backquotes in TEXT."
+  (let ((fence "`"))
+    (while (string-search fence text)
+      (setq fence (concat fence "`")))
+    (if (string-search "`" text)
+        (concat fence " " text " " fence)
+      (concat fence text fence))))
+
 ;;; Times
 
 (defun todo-write-text-time (milliseconds)

@@ -50,6 +50,27 @@
     (todo-write-test-write "a" "x\u202ey")
     (should (equal (todo-write-check-list "a" 'markdown) "- [ ] x\\u202ey\n"))))
 
+(defconst todo-write-org-tests--marked
+  '(("Return Promise<T> to <b>" . "Return Promise&lt;T> to &lt;b>")
+    ("Use <Navigate to=\"/\" />" . "Use &lt;Navigate to=\"/\" />")
+    ("Run `make` **now**, snake_case" . "Run \\`make\\` \\*\\*now\\*\\*, snake\\_case")
+    ("Drop &amp; and ~~x~~, [a](b), a < b && c"
+     . "Drop &amp;amp; and \\~\\~x\\~\\~, \\[a\\](b), a < b && c")
+    ("Match C:\\new and \\*\\" . "Match C:\\new and \\\\\\*\\\\")
+    ("See https://a.example/x_y_z?a=1&lt=2" . "See https://a.example/x_y_z?a=1&lt=2"))
+  "Tasks, and how they are written in Markdown.")
+
+(ert-deftest todo-write-copy-writes-tasks-so-that-markdown-shows-their-characters ()
+  (todo-write-with-store
+    (apply #'todo-write-test-write "a" (mapcar #'car todo-write-org-tests--marked))
+    (should (equal (split-string (todo-write-check-list "a" 'markdown) "\n" t)
+                   (mapcar (lambda (pair) (concat "- [ ] " (cdr pair)))
+                           todo-write-org-tests--marked)))))
+
+(ert-deftest todo-write-code-in-markdown-keeps-backquotes ()
+  (pcase-dolist (`(,text . ,code) '(("a" . "`a`") ("`a`" . "`` `a` ``") ("a``b" . "``` a``b ```")))
+    (should (equal code (todo-write-text-markdown-code text)))))
+
 (ert-deftest todo-write-copy-loads-org-only-when-asked ()
   (should (equal "nil" (todo-write-test-child
                         '(progn (require 'todo-write-view)

@@ -456,7 +456,7 @@ Its task One changed the file f, and Two, which is in progress, g and h."
                             `(:id ,id :name "Bash") :call-id id :outcome outcome
                             :git (and (eq outcome 'ok) [(:kind "commit" :id "699336a"
                                                          :title "Second")]))))
-    (todo-write-plan-comment "a" "Why?\nNo." nil
+    (todo-write-plan-comment "a" "Why *not*?\nNo." nil
                              :path (todo-write-review-tests--path "f") :line 2)
     (goto-char (point-min))
     (todo-write-review-tests--review "v")
@@ -480,10 +480,10 @@ Its task One changed the file f, and Two, which is in progress, g and h."
 - `699336a` Second
 
 ## Failed commands
-- `make 'test'` failed
+- `` make `test` `` failed
 
 ## Comments
-- `f:2`: Why? No.
+- `f:2`: Why \\*not\\*? No.
 "
                    (current-kill 0)))))
 
