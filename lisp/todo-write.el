@@ -515,9 +515,15 @@ It is an alist with name, description and input_schema that
   (let ((text (lambda (description)
                 `((type . "string") (description . ,description)))))
     `((name . "todo_write")
-      (description . "Show the user your task list. Pass the whole list \
-every time. Use it for work of three or more steps; not for a single action. \
-Keep one task in_progress, and mark tasks completed as you finish them.")
+      (description . "Update the task list. ALWAYS pass the COMPLETE todo list.
+
+Use this when:
+- Breaking down a complex task into steps
+- Starting work on a task (mark as in_progress)
+- Completing a task (mark as completed)
+- Adding new discovered work
+
+DO NOT use for simple single-step tasks like opening files.")
       (input_schema
        . ((type . "object")
           (properties
@@ -526,12 +532,13 @@ Keep one task in_progress, and mark tasks completed as you finish them.")
                   (items
                    . ((type . "object")
                       (properties
-                       . ((content . ,(funcall text "The task: Run the tests"))
+                       . ((content . ,(funcall text "Task in imperative form (e.g., 'Run tests')"))
                           (status
                            . ((type . "string")
-                              (enum . ["pending" "in_progress" "completed"])))
+                              (enum . ["pending" "in_progress" "completed"])
+                              (description . "Current status")))
                           (activeForm
-                           . ,(funcall text "While it runs: Running the tests"))))
+                           . ,(funcall text "Task in present continuous (e.g., 'Running tests')"))))
                       (required . ["content" "status" "activeForm"])))))))
           (required . ["todos"]))))))
 

@@ -39,8 +39,20 @@
     (dolist (key '(content status activeForm))
       (should (equal (map-nested-elt task (list 'properties key 'type)) "string")))))
 
-(ert-deftest todo-write-the-tool-description-is-short ()
-  (should (< (length (alist-get 'description (todo-write-tool-schema))) 300)))
+(ert-deftest todo-write-the-tool-tells-the-model-when-to-use-it-and-to-pass-all-tasks ()
+  (let ((schema (todo-write-tool-schema)))
+    (should (equal (split-string (alist-get 'description schema) "\n" t)
+                   '("Update the task list. ALWAYS pass the COMPLETE todo list."
+                     "Use this when:"
+                     "- Breaking down a complex task into steps"
+                     "- Starting work on a task (mark as in_progress)"
+                     "- Completing a task (mark as completed)"
+                     "- Adding new discovered work"
+                     "DO NOT use for simple single-step tasks like opening files.")))
+    (should (equal (mapcar (lambda (field) (alist-get 'description (cdr field)))
+                           (map-nested-elt schema '(input_schema properties todos items properties)))
+                   '("Task in imperative form (e.g., 'Run tests')" "Current status"
+                     "Task in present continuous (e.g., 'Running tests')")))))
 
 ;;; Wire JSON
 
