@@ -6,12 +6,11 @@
 ;;; Commentary:
 
 ;; The rows of a plan are nodes of an ewoc, found by the ids of their tasks.  A place
-;; is a position relative to a row or an entry, so that it survives drawing: point,
-;; the mark and the scroll position of every window stay at their tasks.
+;; is a position relative to a row, a prompt or an entry, so that it survives drawing:
+;; point, the mark and the scroll position of every window stay at what they show.
 ;;
-;; A window follows the task in progress until the user moves in it, and again when
-;; point is back on that task, as after `.'.  What is drawn, and when, is decided in
-;; todo-write-view.el.
+;; A window follows the task in progress until the user moves point or scrolls in it, and
+;; again after `.'.  What is drawn, and when, is decided in todo-write-view.el.
 
 ;;; Code:
 
@@ -40,36 +39,51 @@
 ;;; Staying
 
 (defun todo-write-place-at (position &optional _start)
-  "Return the place of POSITION, or nil in the header.
-It is a list (ID OFFSET KEY COLUMN): OFFSET is from the start of the row
-of ID and, within the entry KEY, COLUMN is from the start of the entry.
-Below the rows, ID is t, and on a button of an empty plan it is `button'."
-  (let* ((id (cond ((get-text-property position 'todo-write-id))
-                   ((todo-write-place--welcome-p position) 'button)
-                   ((or (get-text-property position 'button)
-                        (todo-write-place--below-rows-p position))
-                    t)))
-         (start (pcase id
-                  ('t (todo-write-place-footer-start))
-                  ('button (point-min))
-                  (_ (todo-write-place-start id))))
-         (entry (get-text-property position 'todo-write-entry)))
-    (and start
-         (cons id (cons (- position start)
-                        (when entry
-                          (let ((key (todo-write-story-entry-key entry)))
-                            (list key (- position
-                                         (todo-write-place-entry-start start key))))))))))
+  "Return the place of POSITION, or nil if drawing may move it.
+It is a list (PART OFFSET KEY KEY-OFFSET).  PART is the id of a row, or what
+`todo-write-place--part' returns of a position in no row.  OFFSET is a
+cons cell (LINES . CHARACTERS) from its start, and KEY-OFFSET from that of
+the entry or the file KEY."
+  (if (eq 'todo-write-welcome (get-text-property position 'type))
+      (list 'button (- position (point-min)))
+    (when-let* ((part (todo-write-place--part position))
+                (start (todo-write-place--part-start part)))
+      (let* ((key (todo-write-place--key position))
+             (at (and key (todo-write-place-entry part key))))
+        (list part (todo-write-place--offset start position)
+              (and at key) (and at (todo-write-place--offset at position)))))))
 
-(defun todo-write-place--welcome-p (position)
-  "Return non-nil if POSITION is on a button of an empty plan."
-  (eq 'todo-write-welcome (get-text-property position 'type)))
+(defun todo-write-place--part (position)
+  "Return the part of the buffer that POSITION is in, or nil.
+That is the id of a row, what has the property `todo-write-part', t below
+the rows, `end', or `header'."
+  (cond ((get-text-property position 'todo-write-id))
+        ((get-text-property position 'todo-write-part))
+        ((< position (+ (point-min) todo-write-place-header-length)) 'header)
+        ((or (get-text-property position 'button)
+             (and todo-write-place-ewoc
+                  (ewoc-nth todo-write-place-ewoc -1)
+                  (>= position (todo-write-place-footer-start))))
+         (if (= position (point-max)) 'end t))))
 
-(defun todo-write-place--below-rows-p (position)
-  "Return non-nil if there are rows and POSITION is below them."
-  (and todo-write-place-ewoc
-       (ewoc-nth todo-write-place-ewoc -1)
-       (>= position (todo-write-place-footer-start))))
+(defun todo-write-place--part-start (part)
+  "Return where PART, a value of `todo-write-place--part', starts, or nil."
+  (pcase part
+    ('header (point-min))
+    ('end (point-max))
+    ('t (todo-write-place-footer-start))
+    (_ (or (and (stringp part) (todo-write-place-start part))
+           (todo-write-place--find (todo-write-place-footer-start) (point-max) 'todo-write-part
+                                   (lambda (position)
+                                     (equal part (get-text-property position
+                                                                    'todo-write-part))))))))
+
+(defun todo-write-place--find (start end property matches)
+  "Return the first position from START to END that MATCHES, a function, or nil.
+Only START is asked and where PROPERTY changes."
+  (while (and (< start end) (not (funcall matches start)))
+    (setq start (next-single-property-change start property nil end)))
+  (and (< start end) start))
 
 (defun todo-write-place-footer-start ()
   "Return the position after the rows."
@@ -77,49 +91,71 @@ Below the rows, ID is t, and on a button of an empty plan it is `button'."
       (next-single-property-change (ewoc-location last) 'todo-write-id nil (point-max))
     (+ (point-min) todo-write-place-header-length 1)))
 
-(defun todo-write-place-entry-start (start key)
-  "Return the position of the entry KEY below the row at START, or nil."
-  (let ((end (next-single-property-change start 'todo-write-id nil (point-max)))
-        found)
-    (while (and start (not found) (< start end))
-      (let ((entry (get-text-property start 'todo-write-entry)))
-        (if (and entry (equal key (todo-write-story-entry-key entry)))
-            (setq found start)
-          (setq start (next-single-property-change start 'todo-write-entry nil end)))))
-    found))
+(defun todo-write-place--key (position)
+  "Return the key of the entry or the name of the file at POSITION, or nil."
+  (if-let* ((entry (get-text-property position 'todo-write-entry)))
+      (todo-write-story-entry-key entry)
+    (get-text-property position 'todo-write-file)))
+
+(defun todo-write-place-entry (part key)
+  "Return the position of the entry KEY of PART, or nil.
+PART is the id of a task, or (turn . N).  KEY may be the name of a file."
+  (when-let* ((start (todo-write-place--part-start part)))
+    (todo-write-place--find start (todo-write-place--part-end start) 'button
+                            (lambda (position) (equal key (todo-write-place--key position))))))
+
+(defun todo-write-place--part-end (start)
+  "Return the end of the part that begins at START."
+  (let ((property (cond ((get-text-property start 'todo-write-id) 'todo-write-id)
+                        ((get-text-property start 'todo-write-part) 'todo-write-part))))
+    (if property
+        (next-single-property-change start property nil (point-max))
+      (point-max))))
+
+(defun todo-write-place--offset (start position)
+  "Return how many lines and characters POSITION is after START, a cons cell."
+  (save-excursion
+    (goto-char position)
+    (forward-line 0)
+    (cons (count-lines start (point)) (- position (point)))))
 
 (defun todo-write-place-position (place)
-  "Return the position of PLACE, or nil if its row is gone.
-A marker there is then at the row that followed."
-  (pcase-let ((`(,id ,offset ,key ,column) place))
-    (if (eq id 'button)
+  "Return the position of PLACE, or nil if what it was in is gone.
+A marker there is then at what followed."
+  (pcase-let ((`(,part ,offset ,key ,key-offset) place))
+    (if (eq part 'button)
         ;; Point must not stay below the first tasks.
         (let ((position (min (point-max) (+ (point-min) offset))))
-          (if (todo-write-place--welcome-p position) position (point-min)))
-      (when-let* ((start (if (eq id t) (todo-write-place-footer-start)
-                           (todo-write-place-start id))))
-        (if-let* ((entry (and key (todo-write-place-entry-start start key))))
-            (+ entry column)
-          (min (+ start offset)
-               (if (eq id t) (point-max)
-                 (1- (next-single-property-change start 'todo-write-id nil
-                                                  (point-max))))))))))
+          (if (eq 'todo-write-welcome (get-text-property position 'type)) position (point-min)))
+      (when-let* ((start (todo-write-place--part-start part)))
+        (let ((at (and key (todo-write-place-entry part key))))
+          (pcase-let ((`(,lines . ,characters) (if at key-offset offset)))
+            (save-excursion
+              (goto-char (or at start))
+              (forward-line lines)
+              (min (+ (point) characters) (line-end-position)
+                   (pcase part
+                     ('header (+ (point-min) todo-write-place-header-length))
+                     ((or 't 'end) (point-max))
+                     (_ (1- (todo-write-place--part-end start))))))))))))
 
 ;;; Following
 
-(defun todo-write-place-following-p (window current)
-  "Return non-nil if WINDOW follows CURRENT, the id of a task or nil.
-It does while point is where it was placed last, or on that task."
-  (let ((point (window-point window)))
-    (or (and current (equal current (get-text-property point 'todo-write-id)))
-        (pcase-let ((`(,buffer ,noted ,start)
-                     (window-parameter window 'todo-write-places)))
-          (and (eq buffer (current-buffer)) (= noted point)
-               ;; The wheel can scroll without moving point.
-               (or (= start (window-start window))
-                   (let ((position (todo-write-place-start current)))
-                     (or (null position)
-                         (todo-write-place--visible-p window position)))))))))
+(defun todo-write-place-following-p (window)
+  "Return non-nil if WINDOW is as following left it.
+Then the user did not move point, scroll, or show another buffer."
+  (equal (todo-write-place--state window) (window-parameter window 'todo-write-places)))
+
+(defun todo-write-place--state (window &optional start)
+  "Return the buffer, point and START of WINDOW, a list."
+  (list (window-buffer window) (window-point window) (or start (window-start window))))
+
+(defun todo-write-place-on-title-p (window id)
+  "Return non-nil if point of WINDOW is on the title of the task ID."
+  (when-let* ((start (todo-write-place-start id)))
+    (save-excursion
+      (goto-char start)
+      (<= start (window-point window) (line-end-position)))))
 
 (defun todo-write-place-follow (window current)
   "Let WINDOW show the task CURRENT, an id or nil, and note its new place.
@@ -132,10 +168,31 @@ In the selected window, point moves only to scroll."
         (set-window-start window (todo-write-place--start-for window position) t))))
   (todo-write-place-note window))
 
-(defun todo-write-place-note (window)
-  "Note point and start of WINDOW, to detect later whether the user moved."
-  (set-window-parameter window 'todo-write-places
-                        (list (current-buffer) (window-point window) (window-start window))))
+(defun todo-write-place-note (window &optional start)
+  "Note point and START of WINDOW, to detect later whether the user moved.
+START is the current one by default."
+  (set-window-parameter window 'todo-write-places (todo-write-place--state window start)))
+
+(defun todo-write-place-stay (window)
+  "Let WINDOW no longer follow."
+  (set-window-parameter window 'todo-write-places nil))
+
+(defun todo-write-place-set-up ()
+  "Let windows of the current buffer stop following when the user moves in them."
+  (add-hook 'pre-redisplay-functions #'todo-write-place--before-redisplay nil t)
+  (add-hook 'window-scroll-functions #'todo-write-place--scrolled nil t))
+
+(defun todo-write-place--before-redisplay (window)
+  "Let WINDOW stay if the user moved point or scrolled in it.
+Point may come back to where it was before the plan is drawn again."
+  (unless (todo-write-place-following-p window)
+    (todo-write-place-stay window)))
+
+(defun todo-write-place--scrolled (window start)
+  "Note the START that redisplay gave WINDOW, if that follows.
+Redisplay scrolls to show point, for example when a window becomes lower."
+  (when (window-parameter window 'todo-write-places)
+    (todo-write-place-note window start)))
 
 (defun todo-write-place--visible-p (window position)
   "Return non-nil if WINDOW shows the row at POSITION."

@@ -39,7 +39,7 @@ The highlight ends when the times are updated next."
   :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-view-follow t
-  "Non-nil means that windows follow the task in progress until you move there."
+  "Non-nil means that windows follow the task in progress until you move or scroll there."
   :type 'boolean
   :group 'todo-write-view
   :package-version '(todo-write . "0.2.0"))
@@ -318,11 +318,8 @@ is being drawn already, draw all of it again soon instead."
     ;; Rows outside a narrowed region change, too.
     (widen)
     (let* ((windows (get-buffer-window-list nil nil t))
-           (current (todo-write-view-rows-current-id))
            (following (and todo-write-view-follow
-                           (cl-loop for window in windows
-                                    when (todo-write-place-following-p window current)
-                                    collect window)))
+                           (seq-filter #'todo-write-place-following-p windows)))
            (inhibit-read-only t)
            ;; A row that is half drawn cannot be redrawn.
            (inhibit-quit t)
@@ -330,8 +327,11 @@ is being drawn already, draw all of it again soon instead."
       (todo-write-page-keep-in windows #'todo-write-place-at #'todo-write-place-position
                                #'todo-write-view-draw--draw-parts (list windows draw args))
       (restore-buffer-modified-p nil)
-      (dolist (window following)
-        (todo-write-place-follow window (todo-write-view-rows-current-id))))))
+      (dolist (window windows)
+        (if (memq window following)
+            (todo-write-place-follow window (todo-write-view-rows-current-id))
+          ;; Drawing may move point to where it was noted.
+          (todo-write-place-stay window))))))
 
 (defun todo-write-view-draw--draw-parts (windows draw args)
   "Call DRAW with ARGS, and draw what depends on the rows in WINDOWS."

@@ -155,10 +155,7 @@ PART is the id of a task, or (turn . N).  Return nil if it is not shown."
   (cl-pushnew part todo-write-view-rows-earlier :test #'equal)
   (cl-pushnew key todo-write-view-rows-whole :test #'equal)
   (todo-write-view-draw-redraw (and (stringp part) (list part)) t)
-  (when-let* ((start (todo-write-place-entry-start
-                      (or (and (stringp part) (todo-write-place-start part))
-                          (todo-write-place-footer-start))
-                      key)))
+  (when-let* ((start (todo-write-place-entry part key)))
     (goto-char start)))
 
 (defun todo-write-view-move-goto-turn (number)
@@ -310,6 +307,9 @@ That is the row of its task or, if it has none, what is below the rows."
     (set variable (if (member element (symbol-value variable))
                       (remove element (symbol-value variable))
                     (cons element (symbol-value variable))))
+    ;; The user reads there now.
+    (unless (todo-write-place-on-title-p (selected-window) (todo-write-view-rows-current-id))
+      (todo-write-place-stay (selected-window)))
     (when (eq element 'turns)
       (todo-write-view-rows-read-turns))
     (todo-write-view-draw-redraw (and id (list id)) (not id))))

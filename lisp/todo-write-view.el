@@ -91,6 +91,7 @@ and \\[todo-write-menu] shows all keys.
   :interactive nil
   (todo-write-menu-begin-mode)
   (todo-write-page-set-up #'todo-write-view-refresh #'todo-write-view--fit)
+  (todo-write-place-set-up)
   ;; Lines are short: finding their ends is faster than a cache of them.
   (setq-local cache-long-scans nil
               todo-write-place-nodes (make-hash-table :test #'equal)
@@ -277,6 +278,7 @@ passed to `display-buffer'."
          ;; It signals for what is no key, before a buffer has it.
          (_ (and thread (todo-write-summary thread)))
          (buffer (get-buffer-create todo-write-view-buffer-name))
+         (shown (get-buffer-window-list buffer nil t))
          ;; Display it first, so that it is drawn once, for the width of its window.
          (window (display-buffer buffer action)))
     (with-current-buffer buffer
@@ -285,7 +287,10 @@ passed to `display-buffer'."
       (cond ((not (and todo-write-place-ewoc (equal thread todo-write-view-thread)))
              (todo-write-view--show-thread thread))
             (window
-             (todo-write-view--fit window))))
+             (todo-write-view--fit window)
+             (when (and (not (memq window shown))
+                        (todo-write-place-on-title-p window (todo-write-view-rows-current-id)))
+               (todo-write-place-note window)))))
     (when (and select window)
       (select-window window))
     buffer))

@@ -184,6 +184,123 @@ The row of t30 is open."
       (should (< beside (todo-write-user-eval '(with-current-buffer todo-write-view-buffer-name
                                                  todo-write-page-width)))))))
 
+;;; Reading
+
+(defun todo-write-frames--show-story (tty)
+  "Show a plan of 12 tasks in three windows, two of them in a frame on TTY.
+The third task is in progress and open; its story is longer than a window."
+  (todo-write-user-eval
+   '(require 'mwheel)
+   `(progn
+      (defun test-begin-step (current)
+        (todo-write "b" (list :todos
+                              (vconcat (cl-loop for n from 1 to 12 collect
+                                                (list :content (format "Step %d" n)
+                                                      :activeForm (format "Doing step %d" n)
+                                                      :status (cond ((< n current) "completed")
+                                                                    ((= n current) "in_progress")
+                                                                    (t "pending"))))))))
+      (defun test-place (window position)
+        "Return what the line at POSITION is about, and the column there."
+        (with-current-buffer (window-buffer window)
+          (save-excursion
+            (goto-char position)
+            (let ((column (current-column)) (case-fold-search t))
+              (forward-line 0)
+              (list (and (re-search-forward "step [0-9]+\\|said [0-9]+" (line-end-position) t)
+                         (downcase (match-string-no-properties 0)))
+                    column)))))
+      (test-begin-step 3)
+      (dotimes (n 60)
+        (todo-write-observe "b" "MESSAGE" (format "Said %d." n)))
+      (setq todo-write-view-fold-completed nil
+            test-frame (selected-frame)
+            test-windows (list (progn (switch-to-buffer (todo-write-show "b"))
+                                      (delete-other-windows)
+                                      (selected-window))))
+      (with-selected-frame (make-frame '((window-system) (tty . ,tty)
+                                         (tty-type . "xterm-256color")))
+        (switch-to-buffer todo-write-view-buffer-name)
+        (delete-other-windows)
+        (setq test-windows (append test-windows
+                                   (list (split-window-below) (selected-window)))))
+      (select-frame test-frame)
+      (with-current-buffer todo-write-view-buffer-name
+        (push-button (todo-write-place-start (todo-write-view-rows-current-id))))
+      t)))
+
+(defun todo-write-frames--reading-places ()
+  "Return what is at the start and at point of each window."
+  (todo-write-user-eval
+   '(redisplay t)
+   '(mapcar (lambda (window)
+              (list (test-place window (window-start window))
+                    (test-place window (window-point window))))
+            test-windows)))
+
+(defun todo-write-frames--follow (n)
+  "Let the agent begin the third task, and all windows follow it.
+N is the number of the one that is selected then."
+  (todo-write-user-eval
+   '(test-begin-step 3)
+   `(progn (dolist (window test-windows)
+             (with-selected-window window (todo-write-view-to-current)))
+           (select-window (nth ,n test-windows))
+           (redisplay t)
+           t)))
+
+(defun todo-write-frames--go-on (marker)
+  "Let the agent say MARKER and begin the last task; wait until both are drawn."
+  (todo-write-user-eval `(todo-write-observe "b" "MESSAGE" ,marker) '(test-begin-step 12) t)
+  (todo-write-test-wait
+   (lambda ()
+     (todo-write-user-eval
+      '(redisplay t)
+      `(with-current-buffer todo-write-view-buffer-name
+         (and (string-search ,(format "“%s”" marker) (buffer-string))
+              (string-search "Doing step 12" (buffer-string))))))))
+
+(ert-deftest todo-write-view-stays-where-the-user-moved-or-scrolled-in-any-window ()
+  (todo-write-frames--with-user tty
+    (todo-write-frames--show-story tty)
+    (cl-loop
+     for (window . act) in
+     `((0 . ,(lambda () (todo-write-user-type (make-string 30 ?\C-n))))
+       (0 . ,(lambda () (todo-write-user-type "\C-v")))
+       (0 . ,(lambda () (todo-write-user-type " ")))
+       ;; To the next row and back.
+       (0 . ,(lambda () (todo-write-user-type "n") (todo-write-user-type "p")))
+       ,@(mapcar (lambda (n)
+                   (cons n (lambda ()
+                             ;; Point stays on the title of the task.
+                             (dotimes (_ 2)
+                               (todo-write-user-eval
+                                `(mwheel-scroll (list mouse-wheel-up-event
+                                                      (list (nth ,n test-windows) 1 '(0 . 0) 0)))
+                                '(redisplay t) t)))))
+                 '(0 1 2)))
+     for round from 1
+     do (todo-write-frames--follow window)
+     (funcall act)
+     (let ((before (nth window (todo-write-frames--reading-places))))
+       (todo-write-frames--go-on (format "Behind %d." round))
+       (cl-loop for places in (todo-write-frames--reading-places)
+                for n from 0
+                do (if (= n window)
+                       (should (equal (list round before) (list round places)))
+                     ;; The others show that there was something to follow.
+                     (should (equal (cadr places) '("step 12" 0)))))))))
+
+(ert-deftest todo-write-view-follows-on-in-a-window-that-became-lower ()
+  (todo-write-frames--with-user tty
+    (todo-write-frames--show-story tty)
+    (todo-write-frames--follow 0)
+    (todo-write-user-eval '(with-selected-window (car test-windows)
+                             (set-window-buffer (split-window-below -18) "*scratch*"))
+                          '(redisplay t) t)
+    (todo-write-frames--go-on "Behind.")
+    (should (equal '("step 12" 0) (cadr (car (todo-write-frames--reading-places)))))))
+
 ;;; Typing
 
 (ert-deftest todo-write-view-does-not-disturb-typing-in-another-window ()
