@@ -104,6 +104,14 @@ PART is the id of a task, or (turn . N).  KEY may be the name of a file."
     (todo-write-place--find start (todo-write-place--part-end start) 'button
                             (lambda (position) (equal key (todo-write-place--key position))))))
 
+(defun todo-write-place-entries (windows)
+  "Return the entries at point and at the start of WINDOWS, as (PART . KEY)."
+  (cl-loop for window in windows
+           nconc (cl-loop for position in (list (window-start window) (window-point window))
+                          for entry = (get-text-property position 'todo-write-entry)
+                          when entry collect (cons (todo-write-place--part position)
+                                                   (todo-write-story-entry-key entry)))))
+
 (defun todo-write-place--part-end (start)
   "Return the end of the part that begins at START."
   (let ((property (cond ((get-text-property start 'todo-write-id) 'todo-write-id)

@@ -29,6 +29,9 @@
   "Number of entries that an open row shows, the newest.
 A line above them opens the earlier ones.")
 
+(defvar todo-write-story-read nil
+  "The entries that the user reads, as (ID . KEY); what comes after them is shown.")
+
 (defface todo-write-prompt '((t :inherit font-lock-keyword-face))
   "Face of what the user asked, the heading of what came of it."
   :group 'todo-write-faces)
@@ -426,14 +429,23 @@ else all of INPUT."
 (defun todo-write-story-insert (thread id width &optional open earlier cut)
   "Insert the story of item ID of THREAD as lines of WIDTH columns.
 OPEN is a list of the keys of entries that are shown in full.  Unless
-EARLIER is non-nil, only the last `todo-write-story-limit' are shown.
+EARLIER is non-nil, only the last `todo-write-story-limit' are shown, and
+those from the first of `todo-write-story-read' on.
 CUT non-nil means that the heading of a turn shows its line in part."
   (let* (;; Hundreds of entries need several collections, of which one is enough.
          (gc-cons-threshold (max gc-cons-threshold 10000000))
          ;; The turn that runs is drawn with each event, and may have a thousand.
          (newest (and (consp id) (not earlier) (* 4 todo-write-story-limit)))
          (entries (todo-write-story-entries thread id newest))
-         (hidden (if earlier 0 (max 0 (- (length entries) todo-write-story-limit))))
+         (read (cl-loop for (part . key) in todo-write-story-read
+                        when (equal part id) collect key))
+         (is-read (lambda (entry) (member (todo-write-story-entry-key entry) read)))
+         (entries (if (and read newest (not (seq-some is-read entries)))
+                      (todo-write-story-entries thread id)
+                    entries))
+         (hidden (if earlier 0
+                   (min (max 0 (- (length entries) todo-write-story-limit))
+                        (or (and read (cl-position-if is-read entries)) most-positive-fixnum))))
          (shown (nthcdr hidden entries))
          (room (todo-write-story--room shown width)))
     (when (consp id) (todo-write-story--insert-prompt thread id width open cut))

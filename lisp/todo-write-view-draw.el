@@ -21,6 +21,7 @@
 (require 'todo-write-page)
 (require 'todo-write-place)
 (require 'todo-write-row)
+(require 'todo-write-story)
 (require 'todo-write-view-rows)
 
 (defcustom todo-write-flash-seconds 1.0
@@ -320,6 +321,8 @@ is being drawn already, draw all of it again soon instead."
     (let* ((windows (get-buffer-window-list nil nil t))
            (following (and todo-write-view-follow
                            (seq-filter #'todo-write-place-following-p windows)))
+           (todo-write-story-read (todo-write-place-entries windows))
+           (todo-write-view-rows-in-use (todo-write-view-draw--in-use-p windows))
            (inhibit-read-only t)
            ;; A row that is half drawn cannot be redrawn.
            (inhibit-quit t)
@@ -332,6 +335,18 @@ is being drawn already, draw all of it again soon instead."
             (todo-write-place-follow window (todo-write-view-rows-current-id))
           ;; Drawing may move point to where it was noted.
           (todo-write-place-stay window))))))
+
+(defun todo-write-view-draw--in-use-p (windows)
+  "Return non-nil if the user reads the turn that was drawn as running.
+Point of one of WINDOWS is in it, or something in it was opened."
+  (when-let* ((number todo-write-view-rows-ran)
+              (id (cons 'turn number)))
+    (or (seq-some (lambda (window)
+                    (equal id (get-text-property (window-point window) 'todo-write-part)))
+                  windows)
+        (member id todo-write-view-rows-earlier)
+        (member (cons 'files id) todo-write-view-rows-whole)
+        (seq-some (lambda (key) (todo-write-place-entry id key)) todo-write-view-rows-whole))))
 
 (defun todo-write-view-draw--draw-parts (windows draw args)
   "Call DRAW with ARGS, and draw what depends on the rows in WINDOWS."

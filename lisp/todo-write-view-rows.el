@@ -26,6 +26,7 @@
 (require 'todo-write-row)
 (require 'todo-write-story)
 (require 'todo-write-text)
+(require 'todo-write-turns)
 (require 'todo-write-welcome)
 
 ;;; State
@@ -42,6 +43,12 @@ See `todo-write-footer'.")
 
 (defvar-local todo-write-view-rows-earlier nil
   "Ids of the rows that show their earlier entries, too.")
+
+(defvar-local todo-write-view-rows-ran nil
+  "The number of the turn that was drawn last as running, or nil.")
+
+(defvar todo-write-view-rows-in-use nil
+  "While a plan is drawn, non-nil if the user reads the turn that ran.")
 
 (defvar-local todo-write-view-rows-ghosts nil
   "Ids of dropped tasks, whose rows the next change removes.")
@@ -352,12 +359,27 @@ read, return how much of it is."
   "Return the number of the turn in which the agent works or waits, or nil."
   (and todo-write-view-rows-turns
        (memq (car (todo-write-activity todo-write-view-thread)) '(working waiting))
-       (car todo-write-view-rows-turns)))
+       ;; The headings may be read later.
+       (car (todo-write-turns-headings todo-write-view-thread 0))))
+
+(defun todo-write-view-rows--end-turn (running)
+  "If another turn is RUNNING now, or none, settle what the one that ran shows.
+It stays open if the user reads it, or opened something in it."
+  (let ((id (cons 'turn todo-write-view-rows-ran))
+        (shut (cons 'shut todo-write-view-rows-ran)))
+    (unless (eql running todo-write-view-rows-ran)
+      (cond ((member shut todo-write-view-rows-open)
+             (setq todo-write-view-rows-open
+                   (remove id (remove shut todo-write-view-rows-open))))
+            (todo-write-view-rows-in-use
+             (cl-pushnew id todo-write-view-rows-open :test #'equal)))
+      (setq todo-write-view-rows-ran running))))
 
 (defun todo-write-view-rows-footer ()
   "Return the text below the rows.
 It has a note if there are no tasks, the lists of subagents that belong
 to no row, and what the rows do not show; see `todo-write-footer'."
+  (todo-write-view-rows--end-turn (todo-write-view-rows-running-turn))
   (concat
    (pcase (and (< 0 (or (plist-get todo-write-view-rows-summary :revision) 0))
                (plist-get todo-write-view-rows-summary :state))
@@ -374,7 +396,7 @@ to no row, and what the rows do not show; see `todo-write-footer'."
                       :dropped dropped
                       :cleared todo-write-view-rows-cleared
                       :turns todo-write-view-rows-turns
-                      :running (todo-write-view-rows-running-turn)
+                      :running todo-write-view-rows-ran
                       :new (plist-get todo-write-view-rows--unseen :turns)
                       :open todo-write-view-rows-open
                       :whole todo-write-view-rows-whole

@@ -303,6 +303,7 @@ passed to `display-buffer'."
   (setq todo-write-view-thread thread
         todo-write-fold-choice 'option
         todo-write-view-rows-open nil
+        todo-write-view-rows-ran nil
         todo-write-view-rows-whole nil
         todo-write-view-rows-earlier nil)
   (todo-write-view-draw-all)

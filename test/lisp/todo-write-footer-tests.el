@@ -163,8 +163,78 @@
     (should (string-match-p "▸ “Rake”" (todo-write-test-text)))
     (todo-write-test-press "RET")
     (should (string-match-p "▾ “Rake”" (todo-write-test-text)))
+    (goto-char (point-min))
     (todo-write-end-turn "a")
     (should (string-match-p "▸ “Rake”" (todo-write-test-text)))))
+
+(defun todo-write-footer-tests--marker (text)
+  "Let the agent say TEXT, and wait until it is drawn."
+  (todo-write-observe "a" "MESSAGE" text)
+  (todo-write-test-wait (lambda () (string-search text (todo-write-test-text)))))
+
+(defmacro todo-write-footer-tests--with-running-turn (&rest body)
+  "Run BODY with a view of a plan whose agent works on the prompt \"Rake\"."
+  (declare (indent 0) (debug t))
+  `(todo-write-test-with-view
+     (todo-write-begin "a" :project "/p/")
+     (todo-write-test-write "a" '("Rake" "in_progress"))
+     (todo-write-observe "a" "INTENT" "Rake")
+     (todo-write-set-activity "a" 'working)
+     (todo-write-footer-tests--edit "/p/f")
+     (todo-write-footer-tests--marker "Raking now.")
+     ,@body))
+
+(defun todo-write-footer-tests--end-turns ()
+  "End the turn, and begin two others, of which the second runs."
+  (todo-write-end-turn "a")
+  (dolist (prompt '("Mow" "Sweep"))
+    (todo-write-observe "a" "INTENT" prompt)
+    (todo-write-set-activity "a" 'working)
+    (todo-write-footer-tests--marker (concat prompt "ing now."))))
+
+(ert-deftest todo-write-footer-a-turn-that-ends-stays-open-while-point-is-in-it ()
+  (dolist (text '("▾ “Rake”" "     f " "  “Raking now"))
+    (todo-write-footer-tests--with-running-turn
+      (goto-char (point-min))
+      (search-forward text)
+      (set-window-start nil (line-beginning-position))
+      (todo-write-footer-tests--end-turns)
+      (should (string-search text (buffer-substring (line-beginning-position) (point))))
+      (should (= (window-start) (line-beginning-position)))
+      (should (string-search "▸ “Mow”" (todo-write-test-text))))))
+
+(ert-deftest todo-write-footer-a-turn-that-ends-stays-open-in-another-window ()
+  (todo-write-footer-tests--with-running-turn
+    (let ((other (split-window-below)))
+      (set-window-buffer other (current-buffer))
+      (goto-char (point-min))
+      (set-window-point other (save-excursion (search-forward "  “Raking now")))
+      (todo-write-footer-tests--end-turns)
+      (goto-char (window-point other))
+      (should (looking-back "  “Raking now" (line-beginning-position))))))
+
+(ert-deftest todo-write-footer-a-turn-that-ends-stays-open-if-something-in-it-was-opened ()
+  (todo-write-footer-tests--with-running-turn
+    (goto-char (point-min))
+    (search-forward "  “Raking now")
+    (todo-write-test-press "TAB")
+    (goto-char (point-min))
+    (todo-write-footer-tests--end-turns)
+    (should (string-search "▾ “Rake”" (todo-write-test-text)))
+    (should (string-match-p "^ \\{14\\}Raking now" (todo-write-test-text)))
+    (search-forward "▾ “Rake”")
+    (todo-write-test-press "RET")
+    (should (string-search "▸ “Rake”" (todo-write-test-text)))))
+
+(ert-deftest todo-write-footer-a-turn-that-was-shut-stays-shut-when-it-ends ()
+  (todo-write-footer-tests--with-running-turn
+    (goto-char (point-min))
+    (search-forward "▾ “Rake”")
+    (todo-write-test-press "RET")
+    (todo-write-footer-tests--end-turns)
+    (should (looking-back "▸ “Rake”" (line-beginning-position)))
+    (todo-write-test-press "RET")
+    (should (string-search "▾ “Rake”" (todo-write-test-text)))))
 
 (ert-deftest todo-write-footer-shows-earlier-prompts-on-demand ()
   (todo-write-test-with-view
@@ -257,6 +327,18 @@
     (todo-write-test-write "a" "Before" '("Fresh ideas" "completed") "Last")
     (todo-write-test-wait (lambda () (string-search "  “More 2" (todo-write-test-text))))
     (should (looking-at-p "“Said outside"))))
+
+(ert-deftest todo-write-footer-keeps-an-older-prompt-in-place-while-a-newer-one-grows ()
+  (todo-write-footer-tests--with-running-turn
+    (todo-write-footer-tests--end-turns)
+    (dolist (text '(" ▸ “Rake”" " ▸ “Mow”"))
+      (goto-char (point-min))
+      (search-forward text)
+      (set-window-start nil (line-beginning-position))
+      (todo-write-footer-tests--edit (concat "/p/" text))
+      (todo-write-footer-tests--marker (concat "Behind" text))
+      (should (looking-back text (line-beginning-position)))
+      (should (= (window-start) (line-beginning-position))))))
 
 (ert-deftest todo-write-footer-fits-narrow-windows ()
   (todo-write-footer-tests--with-session

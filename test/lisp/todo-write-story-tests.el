@@ -409,6 +409,34 @@
     (todo-write-test-wait (lambda () (string-match-p "later 4" (todo-write-test-text))))
     (should (looking-back "message 20\\." (line-beginning-position)))))
 
+(ert-deftest todo-write-story-keeps-the-entries-that-are-read-however-many-come ()
+  ;; In the row, and in the turn that runs.
+  (dolist (heading '(" ● Doing: One" " ▾ “Go”"))
+    (todo-write-test-with-view
+      (todo-write-test-write "a" '("One" "in_progress"))
+      (todo-write-observe "a" "INTENT" "Go")
+      (todo-write-set-activity "a" 'working)
+      (todo-write-observe "a" "MESSAGE" "The first.")
+      (todo-write-test-open "One")
+      (todo-write-view-refresh)
+      (goto-char (point-min))
+      (search-forward heading)
+      (search-forward "  “The first")
+      (set-window-start nil (line-beginning-position))
+      (let ((part (todo-write-place--part (point))))
+        (dotimes (n (* 5 todo-write-story-limit))
+          (todo-write-observe "a" "MESSAGE" (format "Number %d." n)))
+        (todo-write-observe "a" "MESSAGE" "Behind.")
+        (todo-write-test-wait (lambda () (string-search "  “Behind" (todo-write-test-text))))
+        (should (looking-back "  “The first" (line-beginning-position)))
+        (should (equal part (todo-write-place--part (point)))))
+      (should (= (window-start) (line-beginning-position)))
+      ;; What nobody reads any more is counted.
+      (goto-char (point-min))
+      (set-window-start nil (point-min))
+      (revert-buffer)
+      (should-not (string-search "  “The first" (todo-write-test-text))))))
+
 (ert-deftest todo-write-visit-opens-the-file-at-the-changed-line ()
   (let ((folder (file-name-as-directory (make-temp-file "todo-write" t))))
     (unwind-protect
