@@ -15,7 +15,6 @@
 (require 'todo-write)
 (require 'todo-write-row)
 (require 'todo-write-text)
-(require 'todo-write-words)
 
 (defcustom todo-write-detail-functions '(todo-write-detail-item)
   "Functions that return the lines below an open row, in this order.
@@ -214,17 +213,16 @@ change is shown only if the content is unchanged."
                          " " (todo-write-detail-shape item t)))
         (:blockedBy (concat mark "after: "
                             (or (todo-write-detail--blockers thread item) "none")))
-        (:content (concat mark (todo-write-detail--reworded old new)))
+        (:content (concat mark (todo-write-detail--renamed old new)))
         (:activeForm (when (equal (plist-get previous :content) (plist-get item :content))
-                       (concat mark "active form: " (todo-write-detail--reworded old new))))
+                       (concat mark "active form: " (todo-write-detail--renamed old new))))
         (_ (format "%s%s %s" mark (substring (symbol-name key) 1)
                    (todo-write-text-plain (or new "none"))))))))
 
-(defun todo-write-detail--reworded (old new)
-  "Return the words of both OLD and NEW, texts of a task, with changes marked."
-  (todo-write-words-string (todo-write-words-diff (todo-write-text-plain old)
-                                                  (todo-write-text-plain new))
-                           '(same removed added)))
+(defun todo-write-detail--renamed (old new)
+  "Return OLD and NEW, texts of a task, with an arrow between them."
+  (format "%s %s %s" (propertize (todo-write-text-plain old) 'face 'todo-write-removed)
+          (todo-write-text-shape 'arrow) (todo-write-text-plain new)))
 
 (defun todo-write-detail-mark (type)
   "Return the mark of a change of TYPE, a string with a shape."

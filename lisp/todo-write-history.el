@@ -7,8 +7,7 @@
 
 ;; `H' in a plan, or `M-x todo-write-history', shows an index of its revisions, the
 ;; newest first, with a heading where a new list begins.  RET shows one: its author
-;; and time, the list, and what changed; `m' marks, and `=' shows what changed from
-;; one marked revision to the other.
+;; and time, the list, and what changed; `n' and `p' go on, as in the index.
 
 ;;; Code:
 
@@ -23,7 +22,6 @@
 (require 'todo-write-text)
 (require 'todo-write-turns)
 (require 'todo-write-view)
-(require 'todo-write-words)
 
 (defface todo-write-previous-text '((t :inherit shadow :slant italic))
   "Face of the text that a task had before."
@@ -34,35 +32,25 @@
 (defvar-local todo-write-history--revision nil
   "Number of the revision shown.")
 
-(defvar-local todo-write-history--base nil
-  "Number of the revision it is compared with, by default the one before.")
-
 (define-derived-mode todo-write-history-mode special-mode "Plan history"
   "Major mode of the buffer that shows one revision of a plan."
   :interactive nil
   (todo-write-menu-begin-mode)
   (todo-write-page-set-up #'todo-write-history--draw))
 
-(define-key todo-write-history-mode-map "[" #'todo-write-history-older)
-(define-key todo-write-history-mode-map "]" #'todo-write-history-newer)
-
 (todo-write-menu-define 'todo-write-history-mode todo-write-history-mode-map "History"
   `(("Revision"
-     ("p" "Older" todo-write-history-older)
-     ("n" "Newer" todo-write-history-newer)
-     ("<" "Oldest" todo-write-history-oldest)
-     (">" "Newest" todo-write-history-newest)
+     ("n" "Older" todo-write-history-older)
+     ("p" "Newer" todo-write-history-newer)
      ("g" "Refresh" revert-buffer))
     . ,todo-write-menu-common))
 
-(defun todo-write-history--open (thread number &optional base)
-  "Show the revision NUMBER of THREAD, and its changes since BASE.
-BASE is the number of a revision, by default the one before.  Return the
-buffer."
+(defun todo-write-history--open (thread number)
+  "Show the revision NUMBER of THREAD, and what it changed; return the buffer."
   (prog1 (todo-write-page-pop-to
           (format "%s history" todo-write-view-buffer-name) 'todo-write-history-mode thread
           '((display-buffer-reuse-window display-buffer-same-window)))
-    (todo-write-history--show number base)))
+    (todo-write-history--show number)))
 
 (defun todo-write-history-open-of (thread id)
   "Show the revision of THREAD that removed the task ID before its list ended."
@@ -84,27 +72,15 @@ buffer."
           ((>= index (length numbers)) (user-error "This is the newest revision"))
           (t (todo-write-history--show (nth index numbers))))))
 
-(defun todo-write-history-oldest ()
-  "Show the first revision."
-  (interactive nil todo-write-history-mode)
-  (todo-write-history--show (car (todo-write-history--numbers))))
-
-(defun todo-write-history-newest ()
-  "Show the last revision."
-  (interactive nil todo-write-history-mode)
-  (todo-write-history--show (car (last (todo-write-history--numbers)))))
-
 (defun todo-write-history--numbers ()
   "Return the numbers of the revisions; a damaged journal leaves gaps."
   (todo-write-menu-require 'todo-write-history-mode)
   (mapcar (lambda (revision) (plist-get revision :revision))
           (todo-write-revisions todo-write-view-thread)))
 
-(defun todo-write-history--show (number &optional base)
-  "Show the revision NUMBER, with point at its first change since BASE.
-BASE is the number of a revision, by default the one before."
-  (setq todo-write-history--revision number
-        todo-write-history--base base)
+(defun todo-write-history--show (number)
+  "Show the revision NUMBER, with point at its first change."
+  (setq todo-write-history--revision number)
   (todo-write-history--draw)
   (goto-char (or (text-property-any (point-min) (point-max) 'todo-write-changed t)
                  (point-min))))
@@ -120,9 +96,7 @@ BASE is the number of a revision, by default the one before."
                              revisions newest))
          (number (plist-get revision :revision))
          (items (and number (todo-write-items thread number)))
-         (previous (or todo-write-history--base
-                       (plist-get (cadr (memq revision (reverse revisions))) :revision)
-                       0))
+         (previous (or (plist-get (cadr (memq revision (reverse revisions))) :revision) 0))
          (changes (and number (plist-get (todo-write-changes-between thread previous number)
                                          :changes)))
          (by-id (seq-group-by (lambda (change) (plist-get change :itemId)) changes)))
@@ -156,10 +130,7 @@ BASE is the number of a revision, by default the one before."
      (todo-write-row-fit
       (concat " " (propertize (todo-write-text-plain (or title "Plan"))
                               'face 'todo-write-title))
-      (propertize (if todo-write-history--base
-                      (format "from revision %d to %d" todo-write-history--base
-                              (plist-get revision :revision))
-                    (format "revision %d of %d" (plist-get revision :revision) count))
+      (propertize (format "revision %d of %d" (plist-get revision :revision) count)
                   'face 'todo-write-count)
       width)
      "\n"
@@ -179,30 +150,23 @@ BASE is the number of a revision, by default the one before."
 CHANGES are the plists of the changes that the revision made to it."
   (let* ((type (plist-get (car changes) :type))
          (kind (if (equal type "removed") 'removed (todo-write-row-kind item)))
-         (face (todo-write-row-face kind))
          (previous (or (seq-some (lambda (change) (plist-get change :previousItem)) changes)
                        item))
          (text (todo-write-text-plain (plist-get item :content)))
          (was (todo-write-text-plain (plist-get previous :content)))
-         (steps (unless (equal was text) (todo-write-words-diff was text)))
          (start (point)))
     (insert (todo-write-row-fit
              (concat " " (if type (todo-write-detail-mark type) " ") " "
                      (propertize (todo-write-text-shape (todo-write-row-kind item))
                                  'face (todo-write-row-shape-face kind))
-                     " "
-                     (if steps
-                         (todo-write-words-string steps '(same added) face)
-                       (propertize text 'face face)))
+                     " " (propertize text 'face (todo-write-row-face kind)))
              (todo-write-history--notes item previous changes note)
              todo-write-page-width)
             "\n")
-    (when steps
-      (insert (todo-write-text-truncate
-               (concat (propertize "     was: " 'face 'todo-write-previous-text)
-                       (todo-write-words-string steps '(same removed)
-                                                'todo-write-previous-text))
-               todo-write-page-width)
+    (unless (equal was text)
+      (insert (propertize (todo-write-text-truncate (concat "     was: " was)
+                                                    todo-write-page-width)
+                          'face 'todo-write-previous-text)
               "\n"))
     (add-text-properties start (point) `(help-echo ,(todo-write-text-help text)))
     (when changes
@@ -238,9 +202,6 @@ NOTE, a string or nil, is about dependencies and the owner."
   "Number of revisions that the index shows, the newest.
 A line below them shows all others.")
 
-(defvar-local todo-write-history--marked nil
-  "Numbers of the marked revisions, at most two, the last marked one first.")
-
 (defvar-local todo-write-history--all nil
   "Non-nil means that the index shows all revisions.")
 
@@ -249,8 +210,7 @@ A line below them shows all others.")
   :interactive nil
   (todo-write-menu-begin-mode)
   (todo-write-page-set-up-list #'todo-write-history--draw-index)
-  ;; For the marks.
-  (setq tabulated-list-padding 2))
+  (setq tabulated-list-padding 1))
 
 (define-key todo-write-history-index-mode-map [mouse-1] #'todo-write-page-click)
 
@@ -260,8 +220,6 @@ A line below them shows all others.")
     ("RET" "Show it" todo-write-history-visit)
     ("n" "Next" todo-write-history-next)
     ("p" "Previous" todo-write-history-previous)
-    ("m" "Mark or unmark" todo-write-history-mark)
-    ("=" "What changed between two" todo-write-history-compare)
     ("g" "Refresh" revert-buffer))
    . ,todo-write-menu-common))
 
@@ -277,8 +235,7 @@ of `todo-write-show'."
     (prog1 (todo-write-page-pop-to
             "*todo-write-history*" 'todo-write-history-index-mode thread
             '((display-buffer-reuse-window display-buffer-same-window)))
-      (setq todo-write-history--marked nil
-            todo-write-history--all nil)
+      (setq todo-write-history--all nil)
       (todo-write-history--draw-index)
       (goto-char (point-min)))))
 
@@ -301,16 +258,7 @@ of `todo-write-show'."
                                               40))))
     (tabulated-list-init-header)
     (todo-write-page-keep #'todo-write-page-row #'todo-write-page-of-row
-                          #'todo-write-history--print-index)))
-
-(defun todo-write-history--print-index ()
-  "Print the index and the marks in it."
-  (tabulated-list-print)
-  (goto-char (point-min))
-  (while (not (eobp))
-    (when (memql (tabulated-list-get-id) todo-write-history--marked)
-      (tabulated-list-put-tag "*"))
-    (forward-line)))
+                          #'tabulated-list-print)))
 
 (defun todo-write-history--entries (revisions hidden)
   "Return the entries of REVISIONS, the newest first, without the last HIDDEN ones.
@@ -420,37 +368,6 @@ New tasks are counted; other changes show the task."
         (todo-write-history--open todo-write-view-thread number)
       (setq todo-write-history--all t)
       (todo-write-history--draw-index))))
-
-(defun todo-write-history-mark ()
-  "Mark or unmark the revision at point, and move to the next one.
-At most two are marked."
-  (interactive nil todo-write-history-index-mode)
-  (let ((number (todo-write-history--revision-at-point)))
-    (when (numberp number)
-      (setq todo-write-history--marked
-            (if (memql number todo-write-history--marked)
-                (remove number todo-write-history--marked)
-              (cons number (seq-take todo-write-history--marked 1))))
-      (todo-write-history--draw-index)
-      ;; The last one has no next.
-      (ignore-error user-error
-        (todo-write-history-next)))))
-
-(defun todo-write-history-compare ()
-  "Show what changed from one marked revision to the other.
-With one marked, compare it with the one at point; with none, show what
-the revision at point changed."
-  (interactive nil todo-write-history-index-mode)
-  (let ((numbers (sort (seq-uniq
-                        (if (cdr todo-write-history--marked)
-                            (copy-sequence todo-write-history--marked)
-                          (let ((number (todo-write-history--revision-at-point)))
-                            (unless (numberp number)
-                              (user-error "RET shows the earlier revisions"))
-                            (cons number todo-write-history--marked))))
-                       #'<)))
-    (todo-write-history--open todo-write-view-thread (car (last numbers))
-                              (and (cdr numbers) (car numbers)))))
 
 (provide 'todo-write-history)
 ;;; todo-write-history.el ends here

@@ -89,12 +89,6 @@
 (defface todo-write-child '((t :inherit (italic todo-write-detail)))
   "Face of the title of a subagent's list.")
 
-(defface todo-write-word-removed '((t :inherit error :strike-through t))
-  "Face of words that are no longer in a text.")
-
-(defface todo-write-word-added '((t :inherit success :underline t))
-  "Face of words that are new in a text.")
-
 ;;; Shapes
 
 (defun todo-write-row-kind (item &optional paused)

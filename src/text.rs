@@ -4,7 +4,6 @@ pub mod command;
 pub mod globs;
 pub mod lines;
 pub mod path;
-pub mod word_diff;
 
 use std::borrow::Cow;
 

@@ -4,13 +4,12 @@ use emacs::{Env, IntoLisp, Result, Value, defun};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use super::ser::{self, Symbol, Vector};
+use super::ser::{self, Vector};
 use super::shown::{self, ShownObservation, ShownOutcome, ShownUntyped};
 use super::work::ShownWork;
 use super::{border, names, now, read};
 use crate::events::edit::{self, Edit, NotApplied, compare_all};
 use crate::list::untyped;
-use crate::text::word_diff;
 
 /// See `todo-write-diff'.
 #[defun]
@@ -72,16 +71,6 @@ fn text_edited<'e>(
             Err(NotApplied::Missing) => ().into_lisp(env),
             Err(NotApplied::TooLarge) => names::symbol(env, "too-large"),
         }
-    })
-}
-
-/// See `todo-write-words-diff'.
-#[defun]
-fn word_diff<'e>(env: &'e Env, old: Value<'e>, new: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
-        let (old, new) = (read::text("old", old)?, read::text("new", new)?);
-        let parts = word_diff::compare(&old, &new).into_iter().map(|(kind, text)| (Symbol(kind), text));
-        ser::to_lisp(env, &parts.collect::<Vec<_>>())
     })
 }
 

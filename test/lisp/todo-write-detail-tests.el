@@ -13,7 +13,6 @@
 
 (require 'ert)
 (require 'cl-lib)
-(require 'todo-write-words)
 (require 'todo-write-view-test-helper)
 (require 'todo-write-row)
 
@@ -28,18 +27,14 @@
     (todo-write-test-open "Two")
     (should (string-match-p "^     [0-9:]+  ✓ → ● in progress$" (todo-write-test-text)))))
 
-(ert-deftest todo-write-detail-tells-a-rename-by-its-words-and-who-did-it ()
+(ert-deftest todo-write-detail-tells-a-rename-by-both-texts-and-who-did-it ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "Write the old tests")
     (todo-write-edit "a" 'rename (todo-write-test-id "a" "Write the old tests")
                      "Write the new tests")
     (todo-write-test-open "Write the new tests")
-    (should (string-match-p "~ Write the \\[-old-\\]{\\+new\\+} tests, by you"
-                            (todo-write-test-text)))
-    (goto-char (point-min))
-    (search-forward "{+new")
-    (should (memq 'todo-write-word-added
-                  (ensure-list (get-text-property (1- (point)) 'face))))))
+    (should (string-search "~ Write the old tests → Write the new tests, by you"
+                           (todo-write-test-text)))))
 
 (ert-deftest todo-write-detail-repeats-the-text-only-of-a-row-that-is-cut ()
   (todo-write-test-with-view
@@ -183,19 +178,6 @@
       (should (string-match-p "✓ Two *\n     added [0-9:]+, completed" (todo-write-test-text)))
       (should (looking-at-p " ✓ Two"))
       (should (save-excursion (goto-char (window-point other)) (looking-at-p "ee"))))))
-
-;;; Words
-
-(ert-deftest todo-write-words-that-changed-are-marked ()
-  (pcase-dolist
-      (`(,old ,new ,marked)
-       '(("Run the tests" "Run all tests" "Run [-the-]{+all+} tests")
-         ("One two" "two" "[-One -]two")
-         ("現在の関数を読む" "現在の型を読む" "現在の[-関数-]{+型+}を読む")))
-    (should (equal (substring-no-properties
-                    (todo-write-words-string (todo-write-words-diff old new)
-                                             '(same removed added)))
-                   marked))))
 
 ;;; Subagents
 

@@ -39,5 +39,4 @@ mod thread_laws;
 mod transcript;
 mod untyped;
 mod users_items;
-mod word_diff;
 mod work_laws;
