@@ -35,11 +35,10 @@
 (defconst todo-write-commands--functions
   '((todo-write-agents . todo-write-agents-watch)
     (todo-write-follow-sessions . todo-write-follow-sessions-began-in)
-    (todo-write-list-read . todo-write-read-thread)
-    (todo-write-unload . todo-write-unload-function))
+    (todo-write-list-read . todo-write-read-thread))
   "The files of other functions that are called from below, (FILE . FUNCTION).
 They read what a command is about, and Emacs calls them when a hook gets a
-function and when the package is unloaded.")
+function.")
 
 (defconst todo-write-commands--inner
   '(todo-write-log todo-write-menu todo-write-resume-session

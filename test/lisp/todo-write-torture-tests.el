@@ -26,9 +26,8 @@
 ;;; Functions
 
 (defconst todo-write-torture-tests--left-out
-  "\\`todo-write-\\(?:module\\|menu\\|doctor\\|gptel\\|efrit\\|acp-connect\\|unload\\)"
-  "Names of functions that build the package, need another one, run a program, or quit.
-The one that unloads the package searches all of the load history each time.")
+  "\\`todo-write-\\(?:module\\|menu\\|doctor\\|gptel\\|efrit\\|acp-connect\\)"
+  "Names of functions that build the package, need another one, run a program, or quit.")
 
 (defconst todo-write-torture-tests--manual
   (with-temp-buffer
