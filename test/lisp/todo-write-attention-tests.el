@@ -817,7 +817,7 @@ Withdrawn ones are in `withdrawn'."
     (let ((withdraw (todo-write-notify-default "a" "T & U" "x <b> & y")))
       (dbus-send-signal :session notifications-service notifications-path
                         notifications-interface "ActionInvoked" :uint32 7 "default")
-      (with-timeout (10)
+      (with-timeout (60 (error "Still waiting"))
         (while (not (equal "chat a" (buffer-name (window-buffer))))
           (read-event nil nil 0.02)))
       (funcall withdraw))

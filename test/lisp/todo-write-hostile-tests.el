@@ -13,6 +13,7 @@
 (require 'ert)
 (require 'todo-write-test-helper)
 (require 'todo-write-hostile-helper)
+(require 'todo-write-socket-helper)
 (require 'todo-write-follow)
 (require 'todo-write-list)
 (require 'efrit-do)
@@ -87,6 +88,13 @@
        (lambda () (cl-loop for n below 250
                            always (todo-write-core-call todo-write-dyn--hub-follows-p
                                     (format "claude:many%d" n))))))))
+
+(ert-deftest todo-write-an-agent-in-a-hostile-project-may-write-a-plan ()
+  (todo-write-hostile-with
+    (todo-write-with-socket
+      (should (car (todo-write-socket-test-write
+                    (todo-write-socket-test-hello :project (expand-file-name "below" project))
+                    "mcp" "One"))))))
 
 (ert-deftest todo-write-the-overview-shows-a-plan-in-a-hostile-project ()
   (todo-write-hostile-with

@@ -295,7 +295,8 @@
 (ert-deftest todo-write-opencode-each-announced-call-is-used-once ()
   (todo-write-opencode-tests--with plugin
     (let ((bridge (todo-write-socket-test-hello :id "bridge" :client "opencode" :process 1
-                                                :parent (emacs-pid))))
+                                                :parent (emacs-pid)))
+          (todo-write-mcp-together-seconds 1000))
       (cl-flet ((announce (session)
                   (todo-write-socket-test-call plugin (list :role "plan" :session session)))
                 (write (text) (should (car (todo-write-socket-test-write bridge nil text))))

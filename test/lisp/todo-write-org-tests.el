@@ -137,7 +137,7 @@
     (should (equal (todo-write-org-tests--shapes)
                    '((removed "Dropped") (completed "Done") (in_progress "Kept"))))
     (with-current-buffer (todo-write-timeline "a")
-      (should (string-match-p "^ ✗ Dropped later +[━·]+ +0:00$" (todo-write-test-text)))
+      (should (string-match-p "^ ✗ Dropped later +[━·]+ +[0-9:]+$" (todo-write-test-text)))
       (kill-buffer))
     ;; A restored task is in the list again, and shown once.
     (todo-write-undo "a")

@@ -234,9 +234,8 @@ Its task One changed the file f, and Two, which is in progress, g and h."
 
 (defun todo-write-review-tests--await-header (text)
   "Wait until the header line has TEXT."
-  (with-timeout (60 (ert-fail (list text header-line-format)))
-    (while (not (string-search text header-line-format))
-      (accept-process-output nil 0.02))))
+  (todo-write-test-wait (lambda () (string-search text header-line-format))
+                        (lambda () (format "%s in %s" text header-line-format))))
 
 (ert-deftest todo-write-review-v-shows-what-is-new-at-point ()
   (todo-write-review-tests--with-plan

@@ -219,7 +219,7 @@
                             :call-id id :outcome 'refused :refusal refusal))
       (should (equal 4 (plist-get (todo-write-work thread "t1") :refused)))
       (todo-write-show thread)
-      (should (string-match-p "One.* ⊘4 +0:00$" (todo-write-test-text)))
+      (should (string-match-p "One.* ⊘4 +[0-9:]+$" (todo-write-test-text)))
       (todo-write-test-open "One")
       (dolist (shown '("⊘ npm test +auto mode refused it" "⊘ .* +a rule refused it"
                        "⊘ WebFetch .* +you refused it"))

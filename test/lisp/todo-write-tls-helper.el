@@ -35,7 +35,7 @@ KIND is an option of openssl: \"-HTTP\" serves files that are HTTP answers,
                   :command (list "openssl" "s_server" kind "-accept" "127.0.0.1:0"
                                  "-cert" certificate "-key" certificate))))
     (with-current-buffer (process-buffer server)
-      (with-timeout (10 (ert-fail (buffer-string)))
+      (with-timeout (60 (ert-fail (buffer-string)))
         (while (not (progn (goto-char (point-min))
                            (re-search-forward "^ACCEPT .*:\\([0-9]+\\)" nil t)))
           (accept-process-output server 0.1)))
