@@ -177,7 +177,7 @@ REASON is a regexp, or nil for none.  Return the outcome, and with `:types' what
   "Check that the server on PORT gets no more requests and gptel has none open."
   (let ((requests (efrit-do-e2e--requests port)))
     (should-not (bound-and-true-p gptel--request-alist))
-    (dotimes (_ 20) (accept-process-output nil 0.01))
+    (todo-write-test-run-timers)
     (should (= (efrit-do-e2e--requests port) requests))))
 
 (ert-deftest efrit-do-gptel-retries-when-the-provider-is-busy ()

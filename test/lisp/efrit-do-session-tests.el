@@ -218,7 +218,7 @@ An event is a plist, as in JSON."
   (efrit-do-session-tests--with-sessions
     (should (string-match-p
              "\\`Demonstration: a scripted agent; set `efrit-do-backend'"
-             (plist-get (efrit-do-run "x" :backend 'auto :speed 0 :timeout 30)
+             (plist-get (efrit-do-run "x" :backend 'auto :speed 0 :timeout 60)
                         :result)))
     ;; A user who names a script needs no such notice.
     (should (equal (plist-get (efrit-do-session-tests--run '(((:text "Mine."))))
@@ -359,11 +359,11 @@ Nothing ran and nothing was sent after that."
 Go on for a while, to see whether anything happens after its end."
   (let* ((plan (efrit-do-session-tests--plan "in_progress" "pending"))
          (outcome
-          (efrit-do-run "Tidy up" :timeout 20
+          (efrit-do-run "Tidy up" :timeout 60
                         :script (efrit-do-session-tests--script
                                  (cons (list plan) (make-list 1000 turn)))))
          (count (length (todo-write-observations (plist-get outcome :thread)))))
-    (dotimes (_ 10) (accept-process-output nil 0.01))
+    (todo-write-test-run-timers)
     (should (= count (length (todo-write-observations
                               (plist-get outcome :thread)))))
     outcome))
@@ -746,7 +746,7 @@ ANSWER names a function that answers with its argument, as the user would later.
 
 (ert-deftest efrit-do-demo-replans-in-the-middle-and-ends-done ()
   (efrit-do-session-tests--with-sessions
-    (let* ((outcome (efrit-do-run "x" :speed 0 :timeout 30))
+    (let* ((outcome (efrit-do-run "x" :speed 0 :timeout 60))
            (thread (plist-get outcome :thread))
            (kinds (mapcan (lambda (revision)
                             (let ((n (plist-get revision :revision)))
@@ -771,7 +771,7 @@ ANSWER names a function that answers with its argument, as the user would later.
                     (unless added
                       (setq added t)
                       (todo-write-edit thread 'add "Update the changelog")))))
-           (thread (plist-get (efrit-do-run "x" :speed 0 :timeout 30) :thread)))
+           (thread (plist-get (efrit-do-run "x" :speed 0 :timeout 60) :thread)))
       (should (seq-find (lambda (item) (equal (plist-get item :content) "Update the changelog"))
                         (todo-write-items thread)))
       (should (eq (todo-write-state thread) 'done))

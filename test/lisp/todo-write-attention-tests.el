@@ -699,7 +699,7 @@ Withdrawn ones are in `withdrawn'."
   (declare (indent 0) (debug t))
   `(todo-write-attention-tests--with
      (let* (notes withdrawn
-            (todo-write-notify-seconds 0.02)
+            (todo-write-notify-seconds 0)
             (todo-write-notify-function
              (lambda (&rest note)
                (push note notes)

@@ -209,7 +209,7 @@ MORE are further fields."
 
 (ert-deftest todo-write-connect-tells-a-killed-agent ()
   (todo-write-connect-tests--with
-    (let ((agent (start-process "agent" nil "sleep" "60"))
+    (let ((agent (start-process "agent" nil "sleep" "1000000"))
           (file (expand-file-name (todo-write-connect-tests--session "one") hosts)))
       (set-process-query-on-exit-flag agent nil)
       (todo-write-connect-tests--write file "c1" "Bake")
@@ -429,7 +429,7 @@ MORE are further fields."
       (write-region (concat "#!/bin/sh\n" program " serve </dev/null\n"
                             "read -r hello; exec <&-; touch closed\n"
                             "while ! [ -e told ]; do sleep 0.05; done\n"
-                            "echo oops; sleep 60\n")
+                            "echo oops; sleep 1000000\n")
                     nil file nil 'silent)
       (set-file-modes file #o755)
       (todo-write-connect "/ssh:one:")

@@ -67,6 +67,7 @@
           (sort (todo-write-threads) #'string<)))
 
 (ert-deftest todo-write-follow-e2e-a-writer-in-random-pieces-ends-in-the-same-list ()
+  :tags '(:thorough)
   (dolist (from (todo-write-follow-e2e--files))
     (let ((to (make-temp-file "session" nil ".jsonl"))
           (program (expand-file-name invocation-name invocation-directory))

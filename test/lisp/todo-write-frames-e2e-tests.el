@@ -18,7 +18,7 @@
 (defun todo-write-frames--call (function)
   "Call FUNCTION while the user's Emacs runs, with a plan of 100 tasks.
 Its argument is the name of a second terminal."
-  (let ((second (todo-write-user-terminal 24 80 "sleep" "300")))
+  (let ((second (todo-write-user-terminal 24 80 "sleep" "1000000")))
     (unwind-protect
         (todo-write-user-call
          24 80

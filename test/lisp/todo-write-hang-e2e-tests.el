@@ -161,11 +161,10 @@ names begin with NAME."
              (signal-process todo-write-hang-tests--program 'SIGSTOP)
              (dolist (session stuck) (todo-write-hang-tests--append real session 2))
              (dolist (session others) (todo-write-hang-tests--append other session 2))
-             (let ((longest (todo-write-user-longest-echo
-                             (lambda ()
-                               (and (equal '(0 5) (funcall counts "Bed 2"))
-                                    (car (cadr (todo-write-hang-tests--state file))))))))
-               (message "longest echo while a file system hangs: %.0f ms" (* 1000 longest)))
+             (todo-write-user-type-until
+              (lambda ()
+                (and (equal '(0 5) (funcall counts "Bed 2"))
+                     (car (cadr (todo-write-hang-tests--state file))))))
              (signal-process todo-write-hang-tests--program 'SIGCONT)
              (todo-write-test-wait
               (lambda () (and (equal '(20 5) (funcall counts "Bed 2"))
@@ -261,10 +260,8 @@ Return the connection."
                ;; The first call of a session, whose project and transcript are there.
                (push (todo-write-hang-tests--call socket "s2" here) programs)
                (push (todo-write-hang-tests--call socket "o2" there) programs)
-               (let ((longest (todo-write-user-longest-echo
-                               (lambda () (and (funcall sees "s2" nil here)
-                                               (funcall sees "o2" "Dig" there))))))
-                 (message "longest echo while a project hangs: %.0f ms" (* 1000 longest)))
+               (todo-write-user-type-until
+                (lambda () (and (funcall sees "s2" nil here) (funcall sees "o2" "Dig" there))))
                (signal-process todo-write-hang-tests--program 'SIGCONT)
                (todo-write-test-wait (lambda () (funcall sees "s2" "Dig" here)))))))
       (mapc #'delete-process programs)

@@ -63,6 +63,7 @@
     process))
 
 (ert-deftest todo-write-c-g-at-any-moment-loses-no-change-and-no-notification ()
+  :tags '(:thorough)
   (todo-write-with-store
     (let* ((folder (make-temp-file "todo-write-quit" t))
            (result (expand-file-name "result" folder))

@@ -156,7 +156,7 @@
   (todo-write-with-store
     (let* ((efrit-do-confirm 'tool)
            (outcome (efrit-do-run
-                     "x" :backend 'replay :timeout 20
+                     "x" :backend 'replay :timeout 60
                      :script (json-parse-string
                               (concat "{\"speed\": 0, \"turns\": [[{\"tool\": \"eval_sexp\", \"input\":"
                                       "{\"expr\": \"(setq todo-write-security-tests--ran t)\"}},"

@@ -115,13 +115,15 @@
 (ert-deftest todo-write-socket-lines-may-come-in-pieces-and-together ()
   (todo-write-with-socket
     (let ((process (todo-write-socket-test-hello))
+          (other (todo-write-socket-test-hello :id "program-2"))
           (line (encode-coding-string
                  (concat "{\"type\":\"call\",\"call\":1,\"session\":\"a\",\"arguments\":{\"todos\":"
                          "[{\"content\":\"Wässern\",\"status\":\"pending\",\"activeForm\":\"W\"}]}}\n")
                  'utf-8)))
-      (seq-doseq (byte line)
-        (process-send-string process (unibyte-string byte))
-        (accept-process-output nil 0.001))
+      (dolist (piece (seq-partition line 5))
+        (process-send-string process piece)
+        ;; The answer to a later line says that the piece was read.
+        (todo-write-socket-test-call other '(:arguments :null)))
       (process-send-string process (concat line line))
       (dotimes (_ 3)
         (should (plist-get (todo-write-socket-test-read process) :ok)))

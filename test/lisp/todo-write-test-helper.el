@@ -65,6 +65,13 @@ If it hangs, fail with what the function DESCRIBE returns."
       (accept-process-output nil 0.02))
     value))
 
+(defun todo-write-test-run-timers ()
+  "Let the timers that are due run, and then those that they set for at once."
+  (dotimes (_ 10)
+    (let (ran)
+      (run-at-time 0 nil (lambda () (setq ran t)))
+      (todo-write-test-wait (lambda () ran)))))
+
 (defun todo-write-test-delete (folder)
   "Delete FOLDER, into which programs that are ending may still write."
   (todo-write-test-wait
