@@ -40,7 +40,7 @@ The highlight ends when the times are updated next."
   :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-view-follow t
-  "Non-nil means that windows follow the task in progress until you move or scroll there."
+  "Non-nil means that windows follow the current task until you move or scroll."
   :type 'boolean
   :group 'todo-write-view
   :package-version '(todo-write . "0.2.0"))
