@@ -130,12 +130,6 @@ The value is a list (ADDED REMOVED . MODELS): numbers of lines, and the
 names of models."
   (todo-write-core-call todo-write-dyn--header-work thread))
 
-(defun todo-write-plan-alone (thread id)
-  "Return when item ID of THREAD was the only open one, and not in progress.
-The value is a list of (FROM . TO), milliseconds since the epoch; TO is
-nil if it still is."
-  (todo-write-core-call todo-write-dyn--alone thread id))
-
 (defun todo-write-plan--first-prompt (thread)
   "Return the first line of the first prompt of THREAD, or nil."
   (todo-write-core-call todo-write-dyn--first-prompt thread))

@@ -61,9 +61,8 @@ show, or a function that makes it; see `todo-write-story-entry-text'.
 CALL and RESULT are the observations of the call and of its result, or
 nil.  URL is the address of the page that the entry is about, or nil.
 What happened to a task in a turn has SHAPE, that of a row; PART, an id
-as in `todo-write-work'; and END, a function that returns the end of its line.
-PROBABLE means that it only probably belongs to the task of the story."
-  key kind time made call result url shape part end probable)
+as in `todo-write-work'; and END, a function that returns the end of its line."
+  key kind time made call result url shape part end)
 
 ;;; Entries
 
@@ -80,9 +79,8 @@ Of hundreds of entries, few are shown."
 ID is that of an item, (turn . N), or nil for all that was said and done.
 NEWEST non-nil means only those of the newest so many observations."
   (let* ((project (plist-get (todo-write-about thread) :project))
-         (entries (append (todo-write-story--entries-of
-                           (todo-write-story--observations thread id newest) project)
-                          (and (stringp id) (todo-write-story--probable thread id project)))))
+         (entries (todo-write-story--entries-of
+                   (todo-write-story--observations thread id newest) project)))
     ;; The sort is stable.  Within a millisecond, the beginning of a task comes
     ;; before the events during it, and its end after them.
     (let ((changes (cond ((stringp id) (todo-write-story--changes thread id))
@@ -99,46 +97,6 @@ NEWEST non-nil means only those of the newest so many observations."
                (delq nil (cons (todo-write-story--read observation calls project)
                                (todo-write-story--git observation calls))))
              observations))))
-
-(defconst todo-write-story--most-probable 400
-  "Number of the newest observations outside any task that may belong to one.")
-
-(defun todo-write-story--probable (thread id project)
-  "Return entries that probably belong to item ID of THREAD, in PROJECT.
-They are of the times at which it was the only open one, and none was in
-progress: many models complete a task that they never began."
-  (when-let* ((spans (todo-write-plan-alone thread id)))
-    (let ((entries (todo-write-story--entries-of
-                    (seq-filter (lambda (observation)
-                                  (todo-write-story--within-p
-                                   (plist-get observation :timestamp) spans))
-                                (todo-write-observations
-                                 thread :types todo-write-story-events :outside t
-                                 :limit todo-write-story--most-probable))
-                    project)))
-      (dolist (entry entries entries)
-        (setf (todo-write-story-entry-probable entry) t)))))
-
-(defun todo-write-story--within-p (time spans)
-  "Return non-nil if TIME is within one of SPANS, (FROM . TO); TO may be nil."
-  (seq-some (pcase-lambda (`(,from . ,to)) (and (<= from time) (or (null to) (< time to))))
-            spans))
-
-(defun todo-write-story--insert-probable (entries width)
-  "Insert how much of ENTRIES only probably belongs to their task, if any does.
-WIDTH is the number of columns."
-  (when-let* ((probable (seq-filter #'todo-write-story-entry-probable entries))
-              (files (seq-filter (lambda (file) (< 0 (+ (or (plist-get file :added) 0)
-                                                        (or (plist-get file :removed) 0))))
-                                 (mapcan #'todo-write-story-files probable))))
-    (cl-flet ((sum (key) (apply #'+ (mapcar (lambda (file) (or (plist-get file key) 0)) files))))
-      (todo-write-row-insert-flow
-       (list (todo-write-text-helped
-              (concat (propertize (concat (todo-write-text-shape 'probable) " probably ")
-                                  'face 'todo-write-detail)
-                      (or (todo-write-row-lines (sum :added) (sum :removed) t) ""))
-              "Changed while this was the only open task; counted outside any task"))
-       nil 5 width))))
 
 (defun todo-write-story--merge (entries)
   "Return ENTRIES with one in place of successive thoughts that continue it.
@@ -451,7 +409,6 @@ CUT non-nil means that the heading of a turn shows its line in part."
     (when (consp id) (todo-write-story--insert-prompt thread id width open cut))
     (todo-write-sums-insert thread id width open
                             (and shown (todo-write-story-entry-time (car shown))))
-    (todo-write-story--insert-probable entries width)
     (when (> hidden 0)
       (insert (todo-write-row-button (propertize (if newest "     Earlier"
                                                    (format "     %d earlier" hidden))
@@ -527,13 +484,6 @@ The reasons of failures need some room to the right."
 
 (defun todo-write-story--mark (entry)
   "Return the shape and the face of ENTRY, and its outcome in words, a list."
-  (pcase-let ((`(,shape ,face ,words) (todo-write-story--mark-of-kind entry)))
-    (if (todo-write-story-entry-probable entry)
-        (list 'probable 'todo-write-time (concat words "; probably for this task"))
-      (list shape face words))))
-
-(defun todo-write-story--mark-of-kind (entry)
-  "Return what `todo-write-story--mark' does of an ENTRY of the task itself."
   (pcase (cons (todo-write-story-entry-kind entry) (todo-write-story-outcome entry))
     (`(asked . ,_) '(nil nil "what you asked"))
     (`(said . ,_) '(nil nil "said"))

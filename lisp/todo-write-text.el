@@ -45,7 +45,6 @@
     (ended ?■ "#")
     (resumed ?▶ ">")
     (at-least ?≥ ">=")
-    (probable ?? "?")
     (newline ?⏎ "\\n"))
   "Alist of (KIND CHARACTER ASCII-STRING).")
 

@@ -125,15 +125,6 @@ fn header_work(env: &Env, thread: Key) -> Result<Value<'_>> {
     })
 }
 
-/// See `todo-write-plan-alone'.
-#[defun]
-fn alone(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
-    border(env, || {
-        let spans = with_thread(env, &thread, |thread| thread.revisions().alone(&id.0).to_vec())?;
-        ser::to_lisp(env, &spans)
-    })
-}
-
 /// See `todo-write-plan-completed-runs'.
 #[defun]
 fn completed_runs<'e>(

@@ -1,6 +1,5 @@
 //! The revisions of a thread: all lists it had, stored as changes.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -150,14 +149,7 @@ pub struct Revisions {
     full: Vec<(u64, List)>,
     current: List,
     changes_since_full: usize,
-    /// When items were the only open ones and not in progress, by their ids.
-    alone: HashMap<String, Vec<Span>>,
-    /// The item that is now.
-    alone_now: Option<String>,
 }
-
-/// A time from and a time to, which is missing while it goes on.
-pub(crate) type Span = (Millis, Option<Millis>);
 
 impl Revisions {
     /// The newest list.
@@ -181,35 +173,11 @@ impl Revisions {
         Some(&self.log[place])
     }
 
-    /// When an item was the only open one and not in progress, oldest first.
-    pub(crate) fn alone(&self, id: &str) -> &[Span] {
-        self.alone.get(id).map_or(&[], Vec::as_slice)
-    }
-
-    /// Notes which item is the only open one of a list that is new at a time.
-    fn note_alone(&mut self, list: &List, now: Millis) {
-        let mut open = list.iter().filter(|item| item.status.is_open());
-        let only = open.next().filter(|item| open.next().is_none() && item.status == Status::Pending);
-        let only = only.map(|item| item.id.as_str());
-        if self.alone_now.as_deref() == only {
-            return;
-        }
-        let before = self.alone_now.take();
-        if let Some((_, to)) = before.and_then(|id| self.alone.get_mut(&id)?.last_mut()) {
-            *to = Some(now);
-        }
-        if let Some(id) = only {
-            self.alone.entry(id.to_owned()).or_default().push((now, None));
-            self.alone_now = Some(id.to_owned());
-        }
-    }
-
     /// Adds a revision with a higher number, whose `changes` lead from the current list to `list`.
     ///
     /// A full list is stored when the changes since the last one outnumber its items. That bounds both
     /// the memory and the time to rebuild any list by the number of changes.
     pub fn push(&mut self, number: u64, list: List, changes: Vec<Change<Arc<Item>>>, mut stamp: Stamp) {
-        self.note_alone(&list, stamp.timestamp);
         self.changes_since_full += changes.len() + 1;
         let changes = changes.into_iter().map(Logged::of).collect();
         // A long history keeps the name of its host once.
@@ -304,28 +272,6 @@ mod tests {
                 prop_assert_eq!(Some(length), revisions.list(revision.number).map(|list| list.len()));
             }
             prop_assert_eq!(revisions.lengths().count(), lists.len());
-        }
-
-        #[test]
-        fn the_times_of_the_only_open_item_are_those_of_the_lists(lists in prop::collection::vec(a_list(), 0..12)) {
-            let mut revisions = Revisions::default();
-            for (number, list) in (1..).zip(&lists) {
-                let changes = diff(revisions.current(), list);
-                revisions.push(number, list.clone(), changes, Stamp::new(Author::Agent, Operation::Write, number));
-            }
-            for id in ["t0", "t1", "t2", "t3"] {
-                let is_alone = |list: &List| {
-                    let open: Vec<_> = list.iter().filter(|item| item.status.is_open()).collect();
-                    open.len() == 1 && open[0].id == id && open[0].status == Status::Pending
-                };
-                // A time is within a span if the item was alone in the list of that time.
-                let spans = revisions.alone(id);
-                for (time, list) in (1..).zip(&lists) {
-                    let within = spans.iter().filter(|(from, to)| *from <= time && to.is_none_or(|to| time < to));
-                    prop_assert_eq!(within.count(), usize::from(is_alone(list)));
-                }
-                prop_assert!(spans.windows(2).all(|pair| pair[0].1.is_some_and(|to| to < pair[1].0)));
-            }
         }
     }
 }

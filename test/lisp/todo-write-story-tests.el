@@ -360,21 +360,6 @@
     (todo-write-test-press "p")
     (should (looking-at-p ".*First\\."))))
 
-(ert-deftest todo-write-story-shows-what-was-probably-done-for-the-only-open-task ()
-  (todo-write-test-with-view
-    (todo-write-begin "a" :project "/p/")
-    (todo-write-test-write "a" '("Zero" "completed") "One")
-    (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Edit") :outcome 'ok
-                        :files '((:path "/p/f" :oldText "a\n" :newText "b\nc\n")))
-    (todo-write-test-open "One")
-    (should (string-match-p "^     \\? probably \\+2 −1$" (todo-write-test-text)))
-    (should (string-match-p "^     [0-9:]+  \\? f +\\+2 −1$" (todo-write-test-text)))
-    (should-not (todo-write-work "a" (todo-write-test-id "a" "One")))
-    (todo-write-test-write "a" '("Zero" "completed") "One" "Two")
-    (todo-write-observe "a" "MESSAGE" "Which of both?")
-    (todo-write-view-refresh)
-    (should-not (string-search "? “Which" (todo-write-test-text)))))
-
 (ert-deftest todo-write-story-lists-the-files-that-changed-most-and-the-others-on-demand ()
   (todo-write-story-tests--with-task
     (dotimes (n 12)
