@@ -160,13 +160,19 @@ NAME and VERSION are its own, ROOT is the URI of its root, or empty."
   (todo-write-mcp-send client line)
   (todo-write-mcp-read client))
 
-(defun todo-write-mcp-client-call (client arguments)
+(defun todo-write-mcp-client-call (client arguments &optional once)
   "Call todo_write by the SDK's CLIENT; return (OK . TEXT), or an error's text.
-ARGUMENTS is a plist."
-  (todo-write-mcp-answer
-   (todo-write-mcp-ask
-    client (list :method "tools/call"
-                 :params (list :name "todo_write" :arguments arguments)))))
+ARGUMENTS is a plist.  Unless ONCE is non-nil, call again if Emacs did not
+answer in time: a busy machine may take longer than the program waits."
+  (let (answer)
+    (todo-write-test-wait
+     (lambda ()
+       (setq answer (todo-write-mcp-answer
+                     (todo-write-mcp-ask
+                      client (list :method "tools/call"
+                                   :params (list :name "todo_write" :arguments arguments)))))
+       (or once (not (and (consp answer) (string-search "no-emacs]" (cdr answer)))))))
+    answer))
 
 (defun todo-write-mcp-answer (result)
   "Return RESULT, a plist, as (OK . TEXT), or as the text of an error."

@@ -37,7 +37,8 @@
   "Return the JSON at PATH of the server on PORT, or nil."
   (let ((buffer (ignore-errors
                   (url-retrieve-synchronously
-                   (format "http://127.0.0.1:%d%s" port path) t t 5))))
+                   (format "http://127.0.0.1:%d%s" port path) t t
+                   todo-write-test-deadline))))
     (when buffer
       (with-current-buffer buffer
         (unwind-protect

@@ -206,7 +206,9 @@ They must print one Lisp object with `prin1'.  Ignore standard error."
 
 (defun todo-write-test-end (process)
   "Wait until PROCESS of `todo-write-test-start' ends; return its output."
-  (todo-write-test-wait (lambda () (not (process-live-p process))))
+  ;; It may have much to do.
+  (let ((todo-write-test-deadline (* 10 todo-write-test-deadline)))
+    (todo-write-test-wait (lambda () (not (process-live-p process)))))
   (while (accept-process-output process 0.01))
   (with-current-buffer (process-buffer process)
     (prog1 (buffer-string)

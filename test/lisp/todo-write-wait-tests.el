@@ -261,10 +261,6 @@ After ten seconds, the folder is known to hang, and it does not wait."
             (todo-write-test-wait (lambda () (todo-write-follow-sessions-process-in file)))
             (todo-write-stuck-stop)
             (funcall say :type "user" :uuid "u1" :message '(:role "user" :content "Dig"))
-            ;; Read later, they would prove less.
-            (let (read)
-              (run-at-time 0.3 nil (lambda () (setq read t)))
-              (todo-write-test-wait (lambda () read)))
             (delete-file own)
             (todo-write-test-wait
              (lambda () (not (todo-write-follow-sessions-process-in file))))
