@@ -36,6 +36,11 @@
   (when-let* ((node (and id (gethash id todo-write-place-nodes))))
     (marker-position (ewoc-location node))))
 
+(defun todo-write-place-last-start ()
+  "Return the position of the last row, or nil if there is none."
+  (when-let* ((last (and todo-write-place-ewoc (ewoc-nth todo-write-place-ewoc -1))))
+    (marker-position (ewoc-location last))))
+
 ;;; Staying
 
 (defun todo-write-place-at (position &optional _start)
@@ -61,8 +66,7 @@ the rows, `end', or `header'."
         ((get-text-property position 'todo-write-part))
         ((< position (+ (point-min) todo-write-place-header-length)) 'header)
         ((or (get-text-property position 'button)
-             (and todo-write-place-ewoc
-                  (ewoc-nth todo-write-place-ewoc -1)
+             (and (todo-write-place-last-start)
                   (>= position (todo-write-place-footer-start))))
          (if (= position (point-max)) 'end t))))
 
@@ -87,8 +91,8 @@ Only START is asked and where PROPERTY changes."
 
 (defun todo-write-place-footer-start ()
   "Return the position after the rows."
-  (if-let* ((last (and todo-write-place-ewoc (ewoc-nth todo-write-place-ewoc -1))))
-      (next-single-property-change (ewoc-location last) 'todo-write-id nil (point-max))
+  (if-let* ((last (todo-write-place-last-start)))
+      (next-single-property-change last 'todo-write-id nil (point-max))
     (+ (point-min) todo-write-place-header-length 1)))
 
 (defun todo-write-place--key (position)

@@ -50,10 +50,12 @@
   (todo-write-view-move--move 1))
 
 (defun todo-write-view-last ()
-  "Move to the last row."
+  "Move to the last task; without tasks, to the last thing that can be opened."
   (interactive nil todo-write-view-mode)
-  (goto-char (point-max))
-  (todo-write-view-move--move -1))
+  (if-let* ((last (todo-write-place-last-start)))
+      (goto-char (if-let* ((fold (todo-write-fold-at last))) (overlay-start fold) last))
+    (goto-char (point-max))
+    (todo-write-view-move--move -1)))
 
 (defun todo-write-view-move--move (count)
   "Move point COUNT rows forward, to the start of the row.

@@ -47,7 +47,8 @@
 
 (ert-deftest todo-write-footer-parts-are-stops-and-open-in-place ()
   (todo-write-footer-tests--with-session
-    (todo-write-test-press ">")
+    (goto-char (point-max))
+    (todo-write-test-press "p")
     (should (looking-at-p " ▸ Before"))
     (todo-write-test-press "p")
     (should (looking-at-p " 1 dropped"))
