@@ -405,10 +405,10 @@ CUT non-nil means that the heading of a turn shows its line in part."
                    (min (max 0 (- (length entries) todo-write-story-limit))
                         (or (and read (cl-position-if is-read entries)) most-positive-fixnum))))
          (shown (nthcdr hidden entries))
-         (room (todo-write-story--room shown width)))
+         (room (todo-write-story--room shown width))
+         day)
     (when (consp id) (todo-write-story--insert-prompt thread id width open cut))
-    (todo-write-sums-insert thread id width open
-                            (and shown (todo-write-story-entry-time (car shown))))
+    (setq day (todo-write-sums-insert thread id width open))
     (when (> hidden 0)
       (insert (todo-write-row-button (propertize (if newest "     Earlier"
                                                    (format "     %d earlier" hidden))
@@ -419,7 +419,7 @@ CUT non-nil means that the heading of a turn shows its line in part."
     (todo-write-story--insert-entries
      thread shown width room open
      ;; The heading of a turn has the date.
-     (and (consp id) entries (todo-write-story--date (car entries))))))
+     (if (consp id) (and entries (todo-write-story--date (car entries))) day))))
 
 (defun todo-write-story-prompt (thread number)
   "Return the prompt of the turn NUMBER of THREAD as an entry, or nil."

@@ -34,20 +34,18 @@ The agent chose the name, so no file name handler may see it."
 
 ;;; Times
 
-(defun todo-write-sums--span (times before)
-  "Return when a task with TIMES was in progress, or nil.
-The date is not needed if it is that of BEFORE, by default today."
+(defun todo-write-sums--span (times)
+  "Return when a task with TIMES was in progress, or nil."
   (pcase-let ((`(,started ,completed ,created)
                (mapcar (lambda (key) (plist-get times key)) '(:started :completed :created))))
-    (cl-flet ((clock (time) (todo-write-text-clock time before)))
-      (cond ((and started completed)
-             (concat (clock started) "–" (todo-write-text-clock completed started)))
-            ((and created completed)
-             (format "added %s, completed %s" (clock created)
-                     (todo-write-text-clock completed created)))
-            (completed (concat "completed " (clock completed)))
-            (started (concat "since " (clock started)))
-            (created (concat "added " (clock created)))))))
+    (cond ((and started completed)
+           (concat (todo-write-text-clock started) "–" (todo-write-text-clock completed started)))
+          ((and created completed)
+           (format "added %s, completed %s" (todo-write-text-clock created)
+                   (todo-write-text-clock completed created)))
+          (completed (concat "completed " (todo-write-text-clock completed)))
+          (started (concat "since " (todo-write-text-clock started)))
+          (created (concat "added " (todo-write-text-clock created))))))
 
 (defun todo-write-sums-clock-span (from to &optional before)
   "Return the time from FROM to TO, milliseconds, with the date where it is needed.
@@ -111,21 +109,24 @@ that of TO not within a day.  Within a minute, return one time."
 
 ;;; Lines
 
-(defun todo-write-sums-insert (thread id width &optional open before)
+(defun todo-write-sums-insert (thread id width &optional open)
   "Insert what was done for item ID of THREAD in sums, filled to WIDTH.
 OPEN is a list of what is shown in full, (files . ID) for all files.
-BEFORE is the time of the first entry below, or nil."
+Return the date that this shows, or nil if it shows no time."
   (let ((work (todo-write-work thread id))
         (times (and (stringp id) (todo-write-times thread id)))
         (project (plist-get (todo-write-about thread) :project)))
     (todo-write-row-insert-flow
      (mapcar (lambda (part) (propertize part 'face 'todo-write-detail))
-             (append (ensure-list (todo-write-sums--span times before)) (todo-write-sums--work work)))
+             (append (ensure-list (todo-write-sums--span times)) (todo-write-sums--work work)))
      nil 5 width)
     (todo-write-sums--insert-files (plist-get work :files) project (cons 'files id) width open)
     (when (plist-get work :moreFiles)
       (todo-write-row-insert-flow
-       (list (propertize todo-write-row-more-files 'face 'todo-write-detail)) nil 5 width))))
+       (list (propertize todo-write-row-more-files 'face 'todo-write-detail)) nil 5 width))
+    (when-let* ((time (seq-some (lambda (key) (plist-get times key))
+                                '(:started :created :completed))))
+      (format-time-string "%F" (/ time 1000)))))
 
 (defun todo-write-sums--insert-files (files project key width open)
   "Insert FILES of PROJECT, a line each in columns, WIDTH columns wide.

@@ -596,6 +596,22 @@
       (should (= 2 (1- (length (split-string (todo-write-test-text)
                                              "A title of twenty-six"))))))))
 
+(ert-deftest todo-write-story-says-on-which-day-a-paused-task-began ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" '("One" "in_progress"))
+    (todo-write-observe "a" "MESSAGE" "Said.")
+    (todo-write-pause "a")
+    (todo-write-view-refresh)
+    (let ((day (format-time-string "%F")))
+      ;; Looked at ten days later.
+      (cl-letf* ((format (symbol-function 'format-time-string))
+                 ((symbol-function 'format-time-string)
+                  (lambda (form &optional time &rest zone)
+                    (apply format form (or time (time-add nil 864000)) zone))))
+        (todo-write-test-open "One"))
+      (should (string-match-p (format "^     since %s [0-9]+:[0-9]+\n     [0-9]+:[0-9]+  “Said" day)
+                              (todo-write-test-text))))))
+
 (ert-deftest todo-write-row-clock-has-a-date-only-where-it-changes ()
   (let ((from 1779450000000) (minute 60000) (day 86400000))
     (should (string-match-p "\\`2026-05-22 [0-9][0-9]:[0-9][0-9]\\'" (todo-write-text-clock from)))
