@@ -283,10 +283,11 @@ files to review if an option asks for it.  SUMMARY is as for
   (pcase-let* ((`(,first ,count ,working ,unseen) (todo-write-mode-line--count thread)))
     (if first
         (cons (concat "["
-                      (todo-write-text-truncate
-                       (format "!%s %s" (if (> count 1) count "")
-                               (todo-write-attention-line first))
-                       width)
+                      (todo-write-text-isolate
+                       (todo-write-text-truncate
+                        (format "!%s %s" (if (> count 1) count "")
+                                (todo-write-attention-line first))
+                        width))
                       "] ")
               t)
       (let* ((done (if (> unseen 0)
@@ -322,7 +323,8 @@ add, which do not count for WIDTH."
              (room (- width (todo-write-text-width count) 1)))
         (if (or (null task) (< room 3))
             (concat before count after)
-          (concat before count " " (todo-write-text-truncate task room) after))))))
+          (concat before count " " (todo-write-text-isolate (todo-write-text-truncate task room))
+                  after))))))
 
 (defun todo-write-mode-line--thread-in (window)
   "Return the key of the thread that the mode line of WINDOW shows, or nil."

@@ -323,6 +323,14 @@ The date precedes it unless BEFORE, by default now, is on the same day."
           ((< minutes 1440) (format "%d h" (/ minutes 60)))
           (t (format "%d d" (/ minutes 1440))))))
 
+(defun todo-write-text-isolate (text)
+  "Return TEXT so that it does not reorder what is beside it on the screen.
+A text with letters from right to left would take in the numbers."
+  (if (string-match-p "\\cR" text)
+      ;; First strong isolate, and pop directional isolate.
+      (concat "\u2068" text "\u2069")
+    text))
+
 ;;; Numbers
 
 (defun todo-write-text-count (number noun &optional plural)

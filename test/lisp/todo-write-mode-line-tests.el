@@ -44,6 +44,14 @@
                      '("Read" "completed") '("Convert" "in_progress" "Converting") "Test"))
     (should (equal (todo-write-mode-line-tests--text) "[1/3 Converting]"))))
 
+(ert-deftest todo-write-mode-line-isolates-text-from-right-to-left ()
+  (todo-write-mode-line-tests--with
+    (todo-write "a" (todo-write-test-todos '("קריאה" "completed") '("המרה" "in_progress" "ממיר 2 קבצים")))
+    (should (equal (todo-write-mode-line-tests--text) "[1/2 \u2068ממיר 2 קבצים\u2069]"))
+    (todo-write-set-activity "a" 'waiting "להריץ?")
+    (should (string-match-p "\\`\\[\u2068! .*: להריץ\\?\u2069\\]\\'"
+                            (todo-write-mode-line-tests--text)))))
+
 (ert-deftest todo-write-mode-line-shows-the-thread-written-last ()
   (todo-write-mode-line-tests--with
     (todo-write "a" (todo-write-test-todos "One"))
