@@ -110,11 +110,14 @@ likely about follows: the last one without a result."
 
 (defun todo-write-attention-line (agent)
   "Return the name of AGENT and what it needs, in one line."
+  (format "%s: %s" (todo-write-agent-name agent) (todo-write-attention-need agent)))
+
+(defun todo-write-attention-need (agent)
+  "Return what AGENT needs, in one line."
   (let ((state (todo-write-agent-state agent)) (reason (todo-write-agent-reason agent)))
-    (format "%s: %s" (todo-write-agent-name agent)
-            (cond ((null reason) state)
-                  ((eq state 'failed) (concat "failed: " reason))
-                  (t reason)))))
+    (cond ((null reason) (symbol-name state))
+          ((eq state 'failed) (concat "failed: " reason))
+          (t reason))))
 
 ;;; Going there
 

@@ -139,7 +139,10 @@ OLD and NEW are as for `todo-write-agent-functions'."
       (let ((threads (mapcar (lambda (agent) (plist-get agent :thread)) agents)))
         (push (cons (funcall todo-write-notify-function (car threads)
                              (todo-write-notify--title agents)
-                             (mapconcat #'todo-write-attention-line agents "\n"))
+                             (if (cdr agents)
+                                 (mapconcat #'todo-write-attention-line agents "\n")
+                               ;; The title has the name.
+                               (todo-write-attention-need (car agents))))
                     threads)
               todo-write-notify--open)))))
 
@@ -167,7 +170,9 @@ Return a function that withdraws the notification, or nil."
                      :buffer (todo-write-agent-buffer thread)))
     (if-let* (((featurep 'dbusbind))
               ((require 'notifications nil t))
-              ;; The session has no bus, or nothing on it that shows notifications.
+              ;; The session has no bus, or nothing on it that shows notifications:
+              ;; `notifications-notify' would put its error into *Messages*.
+              ((notifications-get-capabilities))
               (id (ignore-errors
                     (notifications-notify
                      :title title :body (todo-write-notify--body text)
