@@ -225,12 +225,12 @@ if that is not known, either."
       (let ((start (point))
             (end (next-single-property-change (point) 'button nil (point-max))))
         (forward-line)
-        (if (re-search-forward (mapconcat #'regexp-quote
-                                          ;; The beginning of a long line is cut.
-                                          (split-string (string-remove-prefix
-                                                         "…" (plist-get place :line)))
-                                          "[ \n]+")
-                               (max (point) end) t)
+        (if (let ((line (plist-get place :line)))
+              (seq-some (lambda (text)
+                          (re-search-forward (mapconcat #'regexp-quote (split-string text) "[ \n]+")
+                                             (max (point) end) t))
+                        ;; Both ends of a long line are cut.
+                        (list line (string-remove-suffix "…" (string-remove-prefix "…" line)))))
             (goto-char (match-beginning 0))
           (goto-char start))
         (forward-line 0))

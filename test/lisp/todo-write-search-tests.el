@@ -111,6 +111,24 @@
         (dolist (name (list "*todo-write-search*" todo-write-view-buffer-name))
           (when (get-buffer name) (kill-buffer name)))))))
 
+(ert-deftest todo-write-search-goes-to-a-line-with-an-ellipsis-of-its-own-and-to-one-that-is-cut ()
+  (todo-write-with-store
+    (todo-write "a" (todo-write-test-todos '("Bake" "in_progress")))
+    (todo-write-test-observe "a" "MESSAGE" "First.\nthe mango peels\n…the mango peels")
+    (todo-write-test-observe "a" "MESSAGE"
+                             (concat "Then.\nthe mango juice, "
+                                     (string-join (make-list 80 "stirred") " ")))
+    (save-window-excursion
+      (pcase-dolist (`(,words ,line) '(("…the mango" " *…the mango peels$")
+                                       ("mango juice" " *the mango juice, stirred")))
+        (unwind-protect
+            (with-current-buffer (todo-write-search words)
+              (goto-char (point-min))
+              (todo-write-search-goto)
+              (should (looking-at-p line)))
+          (dolist (name (list "*todo-write-search*" todo-write-view-buffer-name))
+            (when (get-buffer name) (kill-buffer name))))))))
+
 (ert-deftest todo-write-search-shows-the-revision-that-removed-a-task ()
   (todo-write-with-store
     (todo-write "parser" (todo-write-test-todos "Plough" "Sow"))
