@@ -232,7 +232,8 @@ Points stay at their agents; the START of a window stays at its line."
     (delete-region (line-beginning-position 0) (point)))
   (when todo-write-list--older
     (insert (todo-write-row-button
-             (propertize (format " %d older; RET shows them\n" (length todo-write-list--older))
+             (propertize (format " %d older; RET shows %s\n" (length todo-write-list--older)
+                                 (if (cdr todo-write-list--older) "them" "it"))
                          'face 'todo-write-time)
              'todo-write-button "RET, mouse-1: show them" 'todo-write-older t
              'action (lambda (_) (todo-write-list-toggle-older))))))

@@ -286,7 +286,7 @@ That is in milliseconds since the epoch."
       (should (equal (todo-write-list-tests--states) '(("a" . "working"))))
       (should (equal (rest) " 2 older; RET shows them\n"))
       (todo-write-forget "b")
-      (should (equal (rest) " 1 older; RET shows them\n"))
+      (should (equal (rest) " 1 older; RET shows it\n"))
       (todo-write-set-activity "c" 'working)
       ;; Their order is that of their times, which may be the same.
       (should (equal (sort (mapcar #'car (todo-write-list-tests--states)) #'string<) '("a" "c")))
