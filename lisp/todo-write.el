@@ -571,8 +571,7 @@ after a question."
   "Read a project; return its threads if the user wants to delete them.
 No journal is read, and no remote folder is asked."
   (let* ((loaded (todo-write-threads-loaded))
-         (plans (append (mapcar (lambda (thread) (list :key thread :about (todo-write-about thread)))
-                                loaded)
+         (plans (append (mapcar (lambda (key) (list :key key :about (todo-write-about key))) loaded)
                         (seq-remove (lambda (kept) (member (plist-get kept :key) loaded))
                                     (todo-write-threads-kept))))
          (projects (seq-group-by

@@ -80,8 +80,8 @@ A handler of file names."
 (defconst todo-write-remote-tests--asking
   '(;; They are about the programs of the folder's host.
     todo-write-connect todo-write-follow todo-write-follow-remote todo-write-mcp-setup
-    ;; They are about a file that the user chooses.
-    todo-write-export-timeline todo-write-view-visit)
+    ;; It visits a file there.
+    todo-write-view-visit)
   "The commands that may ask the host of the current folder.")
 
 (defconst todo-write-remote-tests--buffers
