@@ -11,7 +11,6 @@
 ;;; Code:
 
 (require 'efrit-do-tools)
-(require 'todo-write-note)
 (require 'todo-write-row)
 
 (defconst efrit-do-read-limit (* 2 1024 1024)
@@ -20,11 +19,9 @@
 ;;; todo_write, session_complete
 
 (defun efrit-do-builtin--todo-write (input)
-  "Write INPUT to the list of `efrit-do-thread'.
-The result also has what the user said to the agent."
-  (let* ((thread (efrit-do-current-thread))
-         (outcome (todo-write thread input "efrit-do")))
-    (list :content (todo-write-note-result thread (plist-get outcome :result))
+  "Write INPUT to the list of `efrit-do-thread'."
+  (let ((outcome (todo-write (efrit-do-current-thread) input "efrit-do")))
+    (list :content (plist-get outcome :result)
           :is-error (not (plist-get outcome :ok)))))
 
 (defun efrit-do-builtin--session-complete (message)

@@ -499,7 +499,9 @@ pause a list with open tasks."
     (with-demoted-errors "Ending a session: %S"
       (todo-write-end-turn (efrit-do-session-thread session)
                            (or reason "the agent ended its turn")
-                           (eq status 'failed)))
+                           (eq status 'failed)
+                           ;; It takes no message any more.
+                           (and (eq status 'done) 'session-ended)))
     (with-demoted-errors "Ending a session: %S"
       (efrit-do-backend-abort (efrit-do-session-backend session) session))
     (with-demoted-errors "Ending a session: %S"

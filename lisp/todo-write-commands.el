@@ -35,10 +35,11 @@
 (defconst todo-write-commands--functions
   '((todo-write-agents . todo-write-agents-watch)
     (todo-write-follow-sessions . todo-write-follow-sessions-began-in)
-    (todo-write-list-read . todo-write-read-thread))
+    (todo-write-list-read . todo-write-read-thread)
+    (todo-write-note . todo-write-note-result))
   "The files of other functions that are called from below, (FILE . FUNCTION).
-They read what a command is about, and Emacs calls them when a hook gets a
-function.")
+They read what a command is about, add the user's messages to a result, and
+Emacs calls them when a hook gets a function.")
 
 (defconst todo-write-commands--inner
   '(todo-write-log todo-write-menu todo-write-resume-session

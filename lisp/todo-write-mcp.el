@@ -164,15 +164,12 @@ Return (SESSION . THREAD) as `todo-write-mcp--threads' does."
   "Write the list in CALL of PROGRAM; return (OK . TEXT)."
   (when (equal (plist-get call :source) "process")
     (todo-write-mcp--leave-others program (todo-write-program-thread program call)))
-  (pcase-let ((`(,session . ,thread) (todo-write-mcp--begin-all program call)))
+  (let ((thread (cdr (todo-write-mcp--begin-all program call))))
     (let ((outcome (todo-write-plan-write thread (or (plist-get call :arguments) "null")
                                           (todo-write-program-client program) nil
                                           (or (plist-get call :id)
                                               (todo-write-mcp--followable-p program call)))))
-      (cons (plist-get outcome :ok)
-            (if (equal thread session)
-                (todo-write-note-result session (plist-get outcome :result))
-              (plist-get outcome :result))))))
+      (cons (plist-get outcome :ok) (plist-get outcome :result)))))
 
 (defun todo-write-mcp--take-list (program call)
   "Take the list in CALL of PROGRAM, which lives in the agent; return (OK . TEXT).

@@ -258,12 +258,16 @@ The value is `turn', `step', `result', `hook' or `draft'."
         ((or (todo-write-program-serving thread)
              (run-hook-with-args-until-success 'todo-write-note-result-functions thread))
          'result)
-        ((not (todo-write-socket-reached-p (todo-write-machines-of-thread thread)))
-         (and (todo-write-host-draft-in thread nil) 'draft))
-        ((todo-write-machines-of-thread thread)
-         (and (member (todo-write-machines-of-thread thread) todo-write-note--hook-machines) 'hook))
-        ((and (todo-write-note--session thread) (todo-write-plugin-installed-p)) 'hook)
-        ((todo-write-host-draft-in thread nil) 'draft)))
+        ((and (todo-write-socket-reached-p (todo-write-machines-of-thread thread))
+              (if-let* ((machine (todo-write-machines-of-thread thread)))
+                  (member machine todo-write-note--hook-machines)
+                (and (todo-write-note--session thread) (todo-write-plugin-installed-p))))
+         'hook)
+        ((todo-write-host-draft-in thread nil) 'draft)
+        ;; A host in Lisp.
+        ((and (todo-write-core-call todo-write-dyn--answered-p thread)
+              (not (memq (plist-get (todo-write-summary thread) :ending) '(session-ended killed))))
+         'result)))
 
 (defconst todo-write-note--most 4000
   "Maximum number of characters of a message.")
@@ -276,9 +280,9 @@ Claude Code after its next tool call or at the end of its turn; several
 arrive as one.  Codex in a terminal gets it before its next step or, if it
 is idle, as the next prompt; opencode with its plugin gets it before its
 next step, or with your next prompt.  In a chat of gptel or a shell of
-agent-shell, it becomes a draft at the end; while the agent works,
-agent-shell queues it.  The plan keeps it until then, also across sessions
-of Emacs.
+agent-shell, it becomes a draft at the end; while the agent works, gptel's
+gets it with the next result, and agent-shell queues it.  The plan keeps
+it until then, also across sessions of Emacs.
 
 ABOUT is nil or a plist that says which changed lines MESSAGE is about:
 :path :line :quote :items, as `todo-write-comment' tells them.  If no
@@ -338,7 +342,8 @@ It may be pasted in a terminal."
 (defun todo-write-note--check (thread)
   "Return how a message reaches the agent of THREAD; signal a `user-error' if none."
   (or (todo-write-note--channel thread)
-      (user-error "No message reaches this agent: it has neither todo_write nor the plugin")))
+      (user-error "No message reaches this agent: %s"
+                  "it neither called todo_write here nor has the plugin")))
 
 (todo-write-socket-define-role "note" #'todo-write-note--receive)
 

@@ -14,6 +14,7 @@
 (require 'map)
 (require 'seq)
 (require 'todo-write-activity)
+(require 'todo-write-commands)
 (require 'todo-write-core)
 (require 'todo-write-events)
 
@@ -35,10 +36,14 @@ SOURCE and UNANSWERED are as there.  CALL is the id that this call has in
 the transcript of the agent's session, t if the host does not know it, or
 nil if no transcript has it."
   (todo-write-core-configure)
-  (let ((inhibit-quit t))
-    (todo-write-plan-publish thread (todo-write-core-call todo-write-dyn--write
-                                      thread input source unanswered call)
-                             todo-write-plan--after-write)))
+  (let* ((inhibit-quit t)
+         (outcome (todo-write-plan-publish thread
+                                           (todo-write-core-call todo-write-dyn--write
+                                             thread input source unanswered call)
+                                           todo-write-plan--after-write)))
+    (when (and (not unanswered) (todo-write-plan-comments thread))
+      (plist-put outcome :result (todo-write-note-result thread (plist-get outcome :result))))
+    outcome))
 
 (defun todo-write-plan-publish (thread outcome &optional functions)
   "Publish OUTCOME of THREAD to subscribers and by dispatch, and return it.

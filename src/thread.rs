@@ -290,6 +290,11 @@ impl Thread {
         self.list().iter().filter(|item| self.is_untold(item)).count()
     }
 
+    /// Whether the agent has written, and the result of its last write reached it.
+    pub fn is_answered(&self) -> bool {
+        self.agent.known > 0 && !self.agent.is_unanswered
+    }
+
     /// The reason of the pause.
     pub fn pause_reason(&self) -> Option<&str> {
         self.activity.paused.as_deref().filter(|_| self.state() == State::Paused)

@@ -275,6 +275,12 @@ fn item_like<'e>(env: &'e Env, thread: Key, text: Value<'e>) -> Result<Value<'e>
     })
 }
 
+/// Return t if the results of its writes reach the agent of THREAD, as that of the last one did.
+#[defun]
+fn answered_p(env: &Env, thread: Key) -> Result<Value<'_>> {
+    border(env, || Ok(with_thread(env, &thread, |thread| thread.is_answered())?.then_some(true)))
+}
+
 /// Return the user's edits that the agent of THREAD was not told of, a list of sentences.
 ///
 /// It is nil if the agent is told by the results of its writes.

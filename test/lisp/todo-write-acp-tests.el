@@ -313,7 +313,8 @@ What acp.el would do is done by replaying a record."
   (todo-write-acp-tests--with-client client
     (require 'todo-write-note)
     (todo-write-acp-connect client nil "s")
-    (todo-write-test-write "acp:s" "One")
+    ;; No result reaches the agent.
+    (todo-write "acp:s" (todo-write-test-todos "One") nil t)
     (let (busy queued)
       (cl-letf (((symbol-function 'shell-maker-busy) (lambda () busy))
                 ((symbol-function 'agent-shell-insert)

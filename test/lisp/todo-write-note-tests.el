@@ -175,6 +175,23 @@ mv told real; ln -s %s told; rm told; mv real told; done" (shell-quote-argument 
       (should-error (todo-write-tell "codex:s1" "Hello") :type 'user-error)
       (should-not (todo-write-note--take "claude:s1")))))
 
+(ert-deftest todo-write-tell-a-host-in-lisp-passes-messages-on-with-its-next-result ()
+  (todo-write-with-store
+    (should-error (todo-write-tell "a" "Hello") :type 'user-error)
+    (todo-write-test-write "a" "Rake")
+    (todo-write-tell "a" "Mind the cat")
+    (todo-write-tell "a" "And the dog" '(:path "/a" :line 2))
+    (let ((result (plist-get (todo-write "a" "{}") :result)))
+      (ert-info ("A refused list tells it, too")
+        (should (string-suffix-p
+                 "\nThe user says: Mind the cat\nThe user comments on /a:2:\nAnd the dog" result))))
+    (should-not (string-search "user" (plist-get (todo-write-test-write "a" "Rake") :result)))
+    (ert-info ("No result reaches others, nor one that has ended")
+      (todo-write "b" (todo-write-test-todos "Rake") nil t)
+      (should-error (todo-write-tell "b" "Hello") :type 'user-error)
+      (todo-write-end-turn "a" nil nil 'session-ended)
+      (should-error (todo-write-tell "a" "Hello") :type 'user-error))))
+
 (ert-deftest todo-write-tell-comments-are-kept-until-they-are-told-once-as-one-message ()
   (todo-write-note-tests--with
     (cl-letf (((symbol-function 'todo-write-plugin-installed-p) (lambda () t)))
