@@ -64,7 +64,7 @@ PERCENT nil means that none is being read."
   (unless (eql percent (todo-write-activity-reading thread))
     (if percent (puthash thread percent todo-write-activity--reading)
       (remhash thread todo-write-activity--reading))
-    (todo-write-events-dispatch thread 'reading percent)))
+    (todo-write-events-dispatch thread 'change)))
 
 ;;; Spinner
 
@@ -109,10 +109,10 @@ changed, a symbol; :transition, non-nil if the activity changed; and
 :warnings, a list of strings."
   (let ((thread (plist-get changed :thread)))
     (todo-write-events-warn (plist-get changed :warnings))
-    (when-let* ((state (plist-get changed :state)))
-      (todo-write-events-dispatch thread 'state state))
     (when (plist-get changed :transition)
-      (todo-write-events-dispatch thread 'activity (todo-write-activity thread)))))
+      (todo-write-events-dispatch thread 'activity (todo-write-activity thread)))
+    (when (or (plist-get changed :state) (plist-get changed :transition))
+      (todo-write-events-dispatch thread 'change))))
 
 (provide 'todo-write-activity)
 ;;; todo-write-activity.el ends here

@@ -241,21 +241,9 @@ It gets VALUE by OPERATION in the buffer WHERE.  A variable watcher."
 For `todo-write-events-functions'."
   (pcase what
     ('forgotten (todo-write-agents--forget thread))
-    ('change
-     (todo-write-agents--update thread (todo-write-events-summary-after thread data)))
-    ('state
-     ;; A session may move to another project, or its journal was read.
-     (when-let* ((record (todo-write-agents--record thread)))
-       (setf (todo-write-agents--record-about record) nil
-             (todo-write-agents--record-new record) (todo-write-agents--new thread)))
-     (todo-write-agents--update thread))
-    ((or 'activity 'request 'redraw
-         (and 'observed (guard (member data '("TITLE" "STATE_UPDATE" "USAGE")))))
-     (todo-write-agents--update thread))
-    ((and 'observed (guard (equal data "TOOL_EXECUTION")))
-     (todo-write-agents--note-refusals thread)
-     (todo-write-agents--note-new thread))
-    ('reviewed (todo-write-agents--note-new thread))))
+    ('change (todo-write-agents--update
+              thread (and data (todo-write-events-summary-after thread data))))
+    ('request (todo-write-agents--update thread))))
 
 (defun todo-write-agents--update (thread &optional summary)
   "Update the agent of THREAD, and tell what changed.
@@ -263,15 +251,14 @@ SUMMARY is the `todo-write-summary' of THREAD if the caller has it.  If
 there is no such agent any more, forget it."
   (cond ((not (todo-write-agents--known-p thread)) (todo-write-agents--forget thread))
         ((not (todo-write-parent thread))
-         (let* ((known (todo-write-agents--record thread))
-                (record (or known (todo-write-agents--add thread)))
+         (let* ((record (or (todo-write-agents--record thread) (todo-write-agents--add thread)))
                 (summary (or summary (todo-write-summary thread))))
+           ;; A session may move to another project.
+           (setf (todo-write-agents--record-about record) (todo-write-about thread))
            (todo-write-agents--note record thread summary)
-           ;; While agents are tracked, events say what is new of those that are known.
-           (unless (and known (not todo-write-agents--silent))
-             (setf (todo-write-agents--record-new record) (todo-write-agents--new thread)))
-           (when todo-write-agents--silent
-             (setf (todo-write-agents--record-refused record) 0))
+           (setf (todo-write-agents--record-new record) (todo-write-agents--new thread)
+                 (todo-write-agents--record-refused record)
+                 (todo-write-agents--newly-refused record thread))
            (todo-write-agents--renew record thread summary)))))
 
 (defun todo-write-agents--known-p (thread)
@@ -330,7 +317,7 @@ OLD is a symbol whose value is a plist with these keys, or nil."
   "Return the plist of RECORD, that of the agent of THREAD.
 SUMMARY is that of its plan.  If only that changed, as with most writes,
 the rest is shared with the plist of before."
-  (let* ((about (todo-write-agents--about record thread))
+  (let* ((about (todo-write-agents--record-about record))
          (project (plist-get about :project))
          (activity (todo-write-agents--record-activity record))
          (old (cddr (todo-write-agents--record-plist record))))
@@ -357,13 +344,6 @@ the rest is shared with the plist of before."
                 :contextTokens (plist-get summary :contextTokens)
                 :dismissed (todo-write-agents--record-dismissed record)
                 :left (todo-write-agents--record-left record)))))
-
-(defun todo-write-agents--about (record thread)
-  "Return what THREAD was begun with; RECORD is that of its agent."
-  (let ((about (todo-write-agents--record-about record)))
-    (if (plist-get about :project)
-        about
-      (setf (todo-write-agents--record-about record) (todo-write-about thread)))))
 
 (defun todo-write-agents--attention (record)
   "Return the attention that the agent of RECORD asks for, a symbol."
@@ -399,7 +379,7 @@ SUMMARY is that of its plan."
                 (todo-write-core-now))
             (todo-write-agents--record-unseen record)
             (if (and (eq activity 'rest) (todo-write-agents--worked-p record))
-                (not (or (plist-get (todo-write-agents--about record thread) :unattended)
+                (not (or (plist-get (todo-write-agents--record-about record) :unattended)
                          (todo-write-agents--visible-p record thread)))
               ;; A command that no model reads leaves what there was to see.
               (todo-write-agents--record-unseen record)))
@@ -416,30 +396,21 @@ may find an agent that has been idle or waiting for hours."
     (and (>= since todo-write-agents--began)
          (or (null rested) (> since rested)))))
 
-(defun todo-write-agents--note-refusals (thread)
-  "Note how many calls of THREAD were refused since the user saw its agent.
-What there was before tracking began is not new."
-  (when-let* ((record (todo-write-agents--record thread))
-              (refused (todo-write-plan-refused thread (max todo-write-agents--began
-                                                            (todo-write-agents--record-seen record)))))
-    (unless (= refused (todo-write-agents--record-refused record))
-      (setf (todo-write-agents--record-refused record) refused)
-      (if (todo-write-agents--visible-p record thread)
-          (todo-write-agent-see thread)
-        (todo-write-agents--renew-shown record thread)))))
+(defun todo-write-agents--newly-refused (record thread)
+  "Return how many calls of THREAD were refused since the user saw its agent.
+RECORD is that of the agent.  What there was before tracking began is not
+new."
+  (let ((refused (todo-write-plan-refused thread (max todo-write-agents--began
+                                                      (todo-write-agents--record-seen record)))))
+    (if (or (= refused 0) (not (todo-write-agents--visible-p record thread)))
+        refused
+      (setf (todo-write-agents--record-seen record) (todo-write-core-now))
+      0)))
 
 (defun todo-write-agents--new (thread)
   "Return the number of files of THREAD that were not reviewed, or nil."
   (let ((files (todo-write-plan-unseen-files thread)))
     (and (> files 0) files)))
-
-(defun todo-write-agents--note-new (thread)
-  "Note how many files of THREAD were not reviewed."
-  (when-let* ((record (todo-write-agents--record thread)))
-    (let ((new (todo-write-agents--new thread)))
-      (unless (eql new (todo-write-agents--record-new record))
-        (setf (todo-write-agents--record-new record) new)
-        (todo-write-agents--renew-shown record thread)))))
 
 ;;; Seen and dismissed
 

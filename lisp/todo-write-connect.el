@@ -310,7 +310,7 @@ MISSING is non-nil if the program was not found there."
   (dolist (buffer (buffer-list))
     (when-let* ((thread (buffer-local-value 'todo-write-view-thread buffer)))
       (when (equal name (todo-write-machines-of-thread thread))
-        (todo-write-events-dispatch thread 'redraw)))))
+        (todo-write-events-dispatch thread 'change)))))
 
 (defun todo-write-connect--missing (name say)
   "Call SAY with what to do, since the program is missing on the machine NAME."

@@ -298,10 +298,10 @@ THREAD is the key of its thread.  TITLE may be nil."
   (interactive)
   (todo-write-show todo-write-efrit--current))
 
-(defun todo-write-efrit--on-event (thread what _data)
-  "Copy THREAD to Efrit's list if WHAT is a change by the user.
+(defun todo-write-efrit--on-event (thread what outcome)
+  "Copy THREAD to Efrit's list if WHAT with OUTCOME is a change by the user.
 For `todo-write-events-functions'."
-  (when (and (eq what 'change)
+  (when (and (eq what 'change) outcome
              (equal thread todo-write-efrit--current)
              (not todo-write-efrit--writing))
     (todo-write-core-for-host "Efrit"

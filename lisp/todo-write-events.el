@@ -82,18 +82,13 @@ If one signals, report it; all others are still called."
 (defvar todo-write-events-functions nil
   "Abnormal hook of our own buffers and hosts, run whenever something happens.
 Each function is called with THREAD, WHAT and DATA, where WHAT is one of:
-  `change'    the list changed; DATA is the outcome, see `todo-write'
-  `state'     THREAD was paused or resumed; DATA is its new state
-  `redraw'    what is shown beside the list differs: whether the agent knows
-              a task, whether the plan is saved, whether its machine is
-              connected, or who else edits its files; DATA is nil
-  `activity'  its agent does something else; DATA is the value of
-              `todo-write-activity'
-  `observed'  something else was recorded; DATA is its type, a string
+  `change'    anything of THREAD may differ: its list, what was recorded, what
+              its agent does, or what is shown beside them; DATA is the
+              outcome if the list changed, see `todo-write', else nil
+  `activity'  its agent does something else, before that is a `change', too;
+              DATA is the value of `todo-write-activity'
   `request'   its agent asks the user, or a question was answered or
               withdrawn; DATA is its id, see `todo-write-requests'
-  `reviewed'  changes of files were marked as reviewed, or as new; DATA is nil
-  `reading'   DATA percent of its session is read, nil if none is being read
   `forgotten' THREAD was forgotten; DATA is nil
   `spinner'   the spinner turned; THREAD and DATA are nil
 `todo-write-agent-functions' are told of agents.
@@ -107,10 +102,10 @@ If one signals, the error is reported and the others are still called.")
   "Report that WHAT happened to THREAD, with DATA.
 See `todo-write-events-functions'; the users' own functions come last.
 The caller inhibits quitting."
-  (when (memq what '(state redraw activity observed forgotten))
+  (unless (and data (eq what 'change))
     (setq todo-write-events-newest-outcome nil))
   (todo-write-events-call-each #'todo-write-events--call-function
-                               (if (and (eq what 'change) todo-write-change-functions)
+                               (if (and (eq what 'change) data todo-write-change-functions)
                                    (append todo-write-events-functions
                                            '(todo-write-events--run-change-functions))
                                  todo-write-events-functions)
@@ -130,7 +125,7 @@ ANSWER is what the module returned, a plist :state :changed :warnings.
 The caller inhibits quitting."
   (let ((state (plist-get answer :state)))
     (when (plist-get answer :changed)
-      (todo-write-events-dispatch thread 'state state))
+      (todo-write-events-dispatch thread 'change))
     (todo-write-events-warn (plist-get answer :warnings))
     state))
 
@@ -331,7 +326,7 @@ buffer or a string with bytes that are not text."
     (prog1 (todo-write-core-call todo-write-dyn--observe thread type content metadata)
       (unwind-protect
           (todo-write-events-deliver thread)
-        (todo-write-events-dispatch thread 'observed type)))))
+        (todo-write-events-dispatch thread 'change)))))
 
 (defun todo-write-observations (thread &rest filter)
   "Return recorded observations of THREAD as a vector, newest last.
@@ -408,7 +403,7 @@ token that is not a string."
         (when recorded
           (unwind-protect
               (todo-write-events-deliver thread)
-            (todo-write-events-dispatch thread 'observed "THOUGHTS")))
+            (todo-write-events-dispatch thread 'change)))
       (todo-write-events--emit emitted))
     emitted))
 
@@ -449,7 +444,7 @@ Emacs exits.  The value is a list of keys."
            (remove-hook 'kill-emacs-query-functions #'todo-write-events--leave-p)
            (remove-hook 'kill-emacs-hook #'todo-write-events--save-again)))
     (dolist (thread saved)
-      (todo-write-events-dispatch thread 'redraw))
+      (todo-write-events-dispatch thread 'change))
     unsaved))
 
 (defun todo-write-events--warn-unsaved ()

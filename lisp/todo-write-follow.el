@@ -548,14 +548,7 @@ A new hub had not known it when they were begun."
         (todo-write-follow--session-grew session) (plist-get message :grew))
   (todo-write-activity-note-reading (todo-write-follow--session-thread session) nil)
   (dolist (update (plist-get message :updates))
-    (let ((thread (plist-get update :thread)))
-      (todo-write-plan-publish thread (plist-get update :outcome))
-      (when-let* ((state (plist-get update :state)))
-        (todo-write-events-dispatch thread 'state state))
-      (when (plist-get update :session)
-        (todo-write-events-dispatch thread 'observed "STATE_UPDATE"))
-      (when (plist-get update :refusals)
-        (todo-write-events-dispatch thread 'observed "TOOL_EXECUTION")))))
+    (todo-write-plan-publish (plist-get update :thread) (plist-get update :outcome))))
 
 (defun todo-write-follow--receive-ready (session)
   "Note that all is read of SESSION and of its processes."

@@ -196,9 +196,9 @@ A chat that visits a file has the same key in later sessions of Emacs."
   todo-write-gptel-thread)
 
 (defun todo-write-gptel--on-event (thread what _data)
-  "Update the chat of THREAD if WHAT changed its list, its state or their look.
+  "Update the chat of THREAD if WHAT is a change of it.
 For `todo-write-events-functions'."
-  (when (memq what '(change state redraw))
+  (when (eq what 'change)
     (dolist (buffer todo-write-gptel--chats)
       (when (equal thread (todo-write-gptel--thread-of buffer))
         (with-current-buffer buffer

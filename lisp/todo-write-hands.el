@@ -112,13 +112,13 @@ It must be at work on that task still."
 
 ;;; Noticing
 
-(defun todo-write-hands--on-event (thread what data)
-  "Look soon at what the agent of THREAD changed, after the event WHAT with DATA.
+(defun todo-write-hands--on-event (thread what _data)
+  "Look soon at what the agent of THREAD changed, after the event WHAT.
 For `todo-write-events-functions'."
   (cond ((eq what 'forgotten)
          (remhash thread todo-write-hands--seen)
          (setq todo-write-hands--clashes (assoc-delete-all thread todo-write-hands--clashes)))
-        ((and todo-write-hands (eq what 'observed) (equal data "TOOL_EXECUTION")
+        ((and todo-write-hands (eq what 'change)
               (not (member thread todo-write-hands--waiting)))
          (setq todo-write-hands--waiting (append todo-write-hands--waiting (list thread)))
          (todo-write-events-soon 0.1 #'todo-write-hands--look))))
@@ -170,7 +170,7 @@ A thousand sessions may begin at once: the others are looked at later."
 (defun todo-write-hands--tell (thread)
   "Tell that the note of THREAD changed."
   (let ((inhibit-quit t))
-    (todo-write-events-dispatch thread 'redraw)
+    (todo-write-events-dispatch thread 'change)
     (run-hook-with-args 'todo-write-hands-functions thread)))
 
 (defun todo-write-hands--on-save ()

@@ -52,6 +52,9 @@ Those that arrive meanwhile are drawn together.")
 (defvar-local todo-write-log--filter nil
   "Plist with `:type', `:phase' and `:step', as `todo-write-observations' takes.")
 
+(defvar-local todo-write-log--marked nil
+  "Non-nil if something was recorded while no window showed the buffer.")
+
 (defvar-local todo-write-log--handle nil
   "Handle from `todo-write-subscribe'.")
 
@@ -161,17 +164,19 @@ File names are relative to PROJECT."
 (defun todo-write-log--draw ()
   "Redraw this buffer; windows stay at its end, or else at their observations."
   (todo-write-menu-require 'todo-write-log-mode)
+  (setq todo-write-log--marked nil)
   (todo-write-log--set-up (get-buffer-window nil t))
   (todo-write-page-keep #'todo-write-page-row #'todo-write-page-of-row
                         #'tabulated-list-print))
 
 (defun todo-write-log--fit (window)
-  "Redraw the log in WINDOW if other columns fit it now."
+  "Redraw the log in WINDOW if it is out of date, or if other columns fit it now."
   (with-current-buffer (window-buffer window)
     (when (and (derived-mode-p 'todo-write-log-mode) todo-write-view-thread
-               (not (equal tabulated-list-format
-                           (todo-write-log--columns (window-body-width window)
-                                                    (cadr (aref tabulated-list-format 0))))))
+               (or todo-write-log--marked
+                   (not (equal tabulated-list-format
+                               (todo-write-log--columns (window-body-width window)
+                                                        (cadr (aref tabulated-list-format 0)))))))
       (todo-write-log--draw))))
 
 (defun todo-write-log--follow (thread)
@@ -188,13 +193,14 @@ windows, which a redraw in the meantime would reset."
   (todo-write-events-soon todo-write-log-delay #'todo-write-log--draw-now buffer))
 
 (defun todo-write-log--draw-now (buffer)
-  "Redraw BUFFER if it follows a thread, or later while the minibuffer is active."
+  "Redraw BUFFER if it follows a thread and a window shows it.
+Do so later while the minibuffer is active."
   ;; Temporary buffers are killed without running their hooks.
   (when (and (buffer-live-p buffer) (buffer-local-value 'todo-write-log--handle buffer))
     (with-current-buffer buffer
-      (if (active-minibuffer-window)
-          (todo-write-log--draw-soon buffer)
-        (todo-write-log--draw)))))
+      (cond ((not (get-buffer-window buffer t)) (setq todo-write-log--marked t))
+            ((active-minibuffer-window) (todo-write-log--draw-soon buffer))
+            (t (todo-write-log--draw))))))
 
 (defun todo-write-log--stop ()
   "Stop following new observations."

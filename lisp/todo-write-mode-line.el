@@ -138,9 +138,7 @@ A cons, as from `todo-write-mode-line--selected'.")
 (defun todo-write-mode-line--on-event (thread what data)
   "Update the text after the event WHAT of THREAD with DATA.
 For `todo-write-events-functions'."
-  (when (pcase what
-          ((or 'spinner 'forgotten 'change 'state 'redraw) t)
-          ('activity (equal thread todo-write-mode-line--thread)))
+  (when (memq what '(spinner forgotten change))
     (unless (todo-write-events-draw-later #'todo-write-mode-line--update)
       (todo-write-mode-line--update thread (and (eq what 'change) data)))))
 

@@ -125,7 +125,7 @@ If it returns non-nil, the text counts as delivered."
       (when (and edits (todo-write-core-call todo-write-dyn--take-untold thread))
         ;; Rows say of the user's tasks whether the agent knows them.
         (let ((inhibit-quit t))
-          (todo-write-events-dispatch thread 'redraw))))
+          (todo-write-events-dispatch thread 'change))))
     delivered))
 
 (defun todo-write-note--take (thread)
@@ -185,12 +185,11 @@ main agents."
              (todo-write-core-call todo-write-dyn--door-tell machine session on))
             (on (todo-write-core-call todo-write-dyn--door-ring machine session))))))
 
-(defun todo-write-note--on-event (thread what data)
-  "Update the file for the hook of THREAD soon if WHAT with DATA can matter.
+(defun todo-write-note--on-event (thread what _data)
+  "Update the file for the hook of THREAD soon if WHAT is a change of it.
 A session that goes on after a restart may have comments of which its
 agent was not told.  For `todo-write-events-functions'."
-  (when (and (or (memq what '(change activity reading))
-                 (and (eq what 'observed) (equal data "STATE_UPDATE")))
+  (when (and (eq what 'change)
              (or (todo-write-agents-session thread) (todo-write-note--session thread))
              (todo-write-socket-reached-p (todo-write-machines-of-thread thread))
              (not (member thread todo-write-note--changed)))

@@ -21,13 +21,11 @@
 ;;; Writing
 
 (defconst todo-write-plan--after-change
-  '(todo-write-plan--deliver-new todo-write-plan--dispatch-changes
-    todo-write-plan--dispatch-state-after)
+  '(todo-write-plan--deliver-new todo-write-plan--dispatch)
   "What is called after each change, with a cons of a thread and its outcome.")
 
 (defconst todo-write-plan--after-write
-  (append todo-write-plan--after-change
-          '(todo-write-plan--clear-failure todo-write-plan--dispatch-refusal))
+  (append todo-write-plan--after-change '(todo-write-plan--clear-failure))
   "What is called after a write of an agent, in the same way.")
 
 (defun todo-write-plan-write (thread input source unanswered call)
@@ -47,6 +45,7 @@ nil if no transcript has it."
 
 (defun todo-write-plan-publish (thread outcome &optional functions)
   "Publish OUTCOME of THREAD to subscribers and by dispatch, and return it.
+OUTCOME is nil if something else was recorded than a list.
 The caller inhibits quitting, since the change is already saved.
 FUNCTIONS, if any, are called with a cons, THREAD and OUTCOME, in place of
 those of any change."
@@ -60,18 +59,12 @@ those of any change."
   "Give the observations of CHANGE, a thread and an outcome, to the subscribers."
   (todo-write-events-deliver (car change)))
 
-(defun todo-write-plan--dispatch-changes (change)
-  "Dispatch what changed in CHANGE, a thread and an outcome."
-  (when (plist-get (cdr change) :changes)
-    (todo-write-events-dispatch (car change) 'change (cdr change))))
-
-(defun todo-write-plan--dispatch-state-after (change)
-  "Dispatch that the thread of CHANGE, a thread and an outcome, was resumed.
-Otherwise dispatch that the agent knows more tasks now, if it does."
-  (cond ((plist-get (cdr change) :resumed)
-         (todo-write-events-dispatch (car change) 'state (plist-get (cdr change) :state)))
-        ((plist-get (cdr change) :told)
-         (todo-write-events-dispatch (car change) 'redraw))))
+(defun todo-write-plan--dispatch (change)
+  "Dispatch CHANGE, a thread and an outcome.
+A write that leaves the list as it is may have resumed the thread, told
+the agent of the user's tasks, or been refused."
+  (todo-write-events-dispatch (car change) 'change
+                              (and (plist-get (cdr change) :changes) (cdr change))))
 
 (defun todo-write-plan--clear-failure (change)
   "Note that the agent of CHANGE, a thread and an outcome, has not failed.
@@ -80,12 +73,6 @@ It has written its list."
              (eq (car (todo-write-activity (car change))) 'failed))
     (todo-write-activity-publish
      (todo-write-core-call todo-write-dyn--clear-failure (car change)))))
-
-(defun todo-write-plan--dispatch-refusal (change)
-  "Dispatch that the write of CHANGE, a thread and an outcome, was refused.
-That the one before was refused no longer counts is dispatched, too."
-  (when (or (plist-get (cdr change) :errors) (plist-get (cdr change) :mended))
-    (todo-write-events-dispatch (car change) 'observed "STATE_UPDATE")))
 
 ;;; Asking
 
@@ -200,7 +187,7 @@ Return those that were not.  CHANGES is a list as from
          (marked (and changes
                       (todo-write-core-call todo-write-dyn--mark-each thread changes reviewed))))
     (when marked
-      (todo-write-events-dispatch thread 'reviewed))
+      (todo-write-events-dispatch thread 'change))
     marked))
 
 (defun todo-write-plan-unseen (thread)

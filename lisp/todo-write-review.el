@@ -112,13 +112,12 @@ nothing.
   "Stop following the agent."
   (remove-hook 'todo-write-events-functions #'todo-write-review--on-event))
 
-(defun todo-write-review--on-event (thread what data)
-  "Count soon what is new if WHAT of THREAD with DATA can change that.
+(defun todo-write-review--on-event (thread what _data)
+  "Count soon what is new if WHAT is a change of THREAD.
 For `todo-write-events-functions'."
   (if-let* ((buffer (get-buffer todo-write-review--buffer)))
-      (when (and (equal thread (buffer-local-value 'todo-write-view-thread buffer))
-                 (or (eq what 'reviewed)
-                     (and (eq what 'observed) (equal data "TOOL_EXECUTION"))))
+      (when (and (eq what 'change)
+                 (equal thread (buffer-local-value 'todo-write-view-thread buffer)))
         (todo-write-events-soon 0.1 #'todo-write-review--count))
     ;; Buffers may be killed without running their hooks.
     (todo-write-review--stop)))

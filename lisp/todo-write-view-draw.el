@@ -75,8 +75,6 @@ The highlight ends when the times are updated next."
             (todo-write-view-rows-times (make-hash-table :test #'equal)))
         (pcase-dolist (`(,id . ,times) (todo-write-times thread))
           (puthash id times todo-write-view-rows-times))
-        (pcase-dolist (`(,id . ,figures) (todo-write-plan-row-work thread))
-          (puthash (list id) figures todo-write-view-rows-times))
         (seq-doseq (item (todo-write-items thread))
           (todo-write-view-draw--enter (todo-write-view-rows-row item)))
         (when (todo-write-view-draw--enter-ghosts (todo-write-view-draw--last-removed))
@@ -154,16 +152,13 @@ that the agent cancelled get no ghost.  Return the ids of the ghosts."
 
 ;;; What changed
 
-(defun todo-write-view-draw--draw-rows (ids &optional around)
-  "Draw the rows of IDS that exist; if AROUND, also the header and the footer.
-AROUND `marks' means that the marks of what is new may differ there."
+(defun todo-write-view-draw--draw-rows (ids)
+  "Draw the rows of IDS that exist."
   (let (nodes)
     (dolist (id ids)
       (when-let* ((node (gethash id todo-write-place-nodes)))
         (cl-pushnew node nodes)))
-    (apply #'ewoc-invalidate todo-write-place-ewoc nodes))
-  (when around
-    (todo-write-view-draw--draw-around (eq around 'marks))))
+    (apply #'ewoc-invalidate todo-write-place-ewoc nodes)))
 
 (defun todo-write-view-draw--draw-around (&optional marks)
   "Draw the header and the footer, that also if only its MARKS may differ."
@@ -174,31 +169,35 @@ AROUND `marks' means that the marks of what is new may differ there."
       (ewoc-set-hf todo-write-place-ewoc "" footer))))
 
 (defun todo-write-view-draw--draw-changes (changes summary)
-  "Draw the rows that CHANGES, a vector, made out of date, and SUMMARY."
-  (let ((paused (todo-write-view-rows-paused-p))
-        (yours (plist-get todo-write-view-rows-summary :yours)))
-    (setq todo-write-view-rows-summary summary)
+  "Draw the rows that CHANGES, a vector, made out of date, and SUMMARY.
+Draw also what the agent has said and done since."
+  (let ((yours (plist-get todo-write-view-rows-summary :yours))
+        (unseen todo-write-view-rows-unseen)
+        (stale (append todo-write-view-rows-running (seq-filter #'stringp todo-write-view-rows-open)
+                       (mapcar #'car todo-write-view-rows-children))))
+    (setq todo-write-view-rows-summary summary
+          ;; A removed or restored task moves the list of its subagent.
+          todo-write-view-rows-children (todo-write-children-by-item todo-write-view-thread))
     ;; Most writes add and drop nothing.
-    (when (cl-loop for change across changes
-                   thereis (member (plist-get change :type) '("added" "removed")))
-      (todo-write-view-rows-read-lists))
-    (todo-write-view-draw--flash changes)
-    ;; A removed or restored task moves the list of its subagent.
-    (when todo-write-view-rows-children
-      (setq todo-write-view-rows-children (todo-write-children-by-item todo-write-view-thread)))
-    (mapc #'todo-write-view-draw--take-out todo-write-view-rows-ghosts)
-    (setq todo-write-view-rows-ghosts nil)
+    (if (cl-loop for change across changes
+                 thereis (member (plist-get change :type) '("added" "removed")))
+        (todo-write-view-rows-read-lists)
+      (todo-write-view-rows-read-turns))
+    (unless (equal changes [])
+      (todo-write-view-draw--flash changes)
+      (mapc #'todo-write-view-draw--take-out todo-write-view-rows-ghosts)
+      (setq todo-write-view-rows-ghosts nil))
     (todo-write-view-draw--draw-rows
-     ;; The first three are new lists.
-     (nconc (unless (eq paused (todo-write-view-rows-paused-p))
-              (copy-sequence todo-write-view-rows-running))
-            (todo-write-view-draw--apply changes)
-            (unless (eql yours (plist-get summary :yours))
-              (todo-write-view-draw-update-yours))
-            todo-write-view-rows-blocked)
-     t)))
+     (append (todo-write-view-rows-read-work)
+             stale
+             (mapcar #'car todo-write-view-rows-children)
+             (todo-write-view-draw--apply changes)
+             (unless (eql yours (plist-get summary :yours))
+               (todo-write-view-draw--update-yours))
+             todo-write-view-rows-blocked))
+    (todo-write-view-draw--draw-around (not (equal unseen todo-write-view-rows-unseen)))))
 
-(defun todo-write-view-draw-update-yours ()
+(defun todo-write-view-draw--update-yours ()
   "Update the items of the user's rows, and return their ids.
 Whether the agent was told of a task is no change of the task."
   (let (ids)
@@ -389,7 +388,11 @@ CHANGES is a vector of change plists that led to SUMMARY."
 
 (defun todo-write-view-draw-redraw (ids &optional around)
   "Draw the rows of IDS; if AROUND is non-nil, also the header and the footer."
-  (todo-write-view-draw--keep-places #'todo-write-view-draw--draw-rows ids around)
+  (todo-write-view-draw--keep-places
+   (lambda ()
+     (todo-write-view-draw--draw-rows ids)
+     (when around
+       (todo-write-view-draw--draw-around))))
   (todo-write-view-draw-set-timer))
 
 (defvar todo-write-view-draw--timer nil

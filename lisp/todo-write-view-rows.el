@@ -68,14 +68,19 @@ See `todo-write-footer'.")
 (defvar-local todo-write-view-rows--work nil
   "The numbers of lines that the agent added and removed, a list, or nil.")
 
-(defvar-local todo-write-view-rows--unseen nil
+(defvar-local todo-write-view-rows-unseen nil
   "What was not reviewed; see `todo-write-plan-unseen'.")
 
 (defvar-local todo-write-view-rows--models nil
   "The names of the models that the agent used.")
 
-(defvar-local todo-write-view-rows-new (make-hash-table :test #'equal)
-  "Hash table of the ids of the tasks with changes that were not reviewed.")
+(defvar-local todo-write-view-rows--work-read nil
+  "What the rows show of the work of their tasks.
+A list of (ID) for what was not reviewed, and of `todo-write-plan-row-work'.")
+
+(defvar-local todo-write-view-rows--row-work (make-hash-table :test #'equal)
+  "Hash table of the ids in `todo-write-view-rows--work-read'.
+A value is a list of figures, nil for what was not reviewed.")
 
 (defvar-local todo-write-view-rows--message nil
   "The newest thing that the agent said, a string, or nil.")
@@ -114,9 +119,8 @@ The id nil has the threads without a row in this buffer.")
 
 (defvar todo-write-view-rows-times nil
   "While the whole buffer is drawn, a hash table from item id to times.
-It also has the figures of items with work, by (ID).
-See `todo-write-times' and `todo-write-plan-row-work'.  If another Emacs
-holds the journal, each call of the module looks at the file.")
+See `todo-write-times'.  If another Emacs holds the journal, each call of
+the module looks at the file.")
 
 (cl-defstruct (todo-write-view-rows-row
                (:constructor todo-write-view-rows-row
@@ -174,13 +178,14 @@ CATEGORY is a symbol with the text properties of its line."
          (item (todo-write-view-rows-row-item row))
          (ghost (todo-write-view-rows-row-ghost row))
          (start (point))
+         (work (gethash id todo-write-view-rows--row-work))
          (kind (if ghost 'removed (todo-write-row-kind item (todo-write-view-rows-paused-p)))))
     (todo-write-row-insert item kind (unless ghost (todo-write-view-rows--spent id))
                            todo-write-page-width nil
                            (unless ghost (todo-write-view-rows--note id item))
-                           (unless ghost (todo-write-view-rows--row-work id))
+                           (unless ghost (car work))
                            (todo-write-view-rows-row-category row))
-    (when (gethash id todo-write-view-rows-new)
+    (when (memq nil work)
       (todo-write-row-mark-new start))
     (todo-write-view-rows--insert-below id item)
     (if (memq kind '(in_progress paused))
@@ -192,12 +197,6 @@ CATEGORY is a symbol with the text properties of its line."
   (if todo-write-view-rows-times
       (plist-get (gethash id todo-write-view-rows-times) :spent)
     (todo-write-plan-spent todo-write-view-thread id)))
-
-(defun todo-write-view-rows--row-work (id)
-  "Return the figures of the work of the row of ID, or nil."
-  (if todo-write-view-rows-times
-      (gethash (list id) todo-write-view-rows-times)
-    (todo-write-plan-row-work todo-write-view-thread id)))
 
 (defun todo-write-view-rows--note (id item)
   "Return the note of the row of ITEM, whose id is ID, or nil."
@@ -268,7 +267,7 @@ CATEGORY is a symbol with the text properties of its line."
   "Return what the agent does, since when, and what it said last, or nil."
   (let ((activity (todo-write-view-rows--activity))
         (context (todo-write-row-context todo-write-view-rows-summary))
-        (new (todo-write-row-files-new todo-write-view-rows--unseen)))
+        (new (todo-write-row-files-new todo-write-view-rows-unseen)))
     ;; Each write asks, and most plans have no such line.
     (when (or todo-write-view-rows-host activity new context todo-write-view-rows--message)
       (string-join (delq nil (list todo-write-view-rows-host activity new
@@ -326,10 +325,10 @@ read, return how much of it is."
       (todo-write-text-unmark (todo-write-text-line text 400)))))
 
 (defun todo-write-view-rows-read-work ()
-  "Read what the agent said and did, and what of it was not reviewed."
+  "Read what the agent said and did, and what of it was not reviewed.
+Return the ids of the tasks whose rows differ by that."
   (let ((thread todo-write-view-thread) work)
-    (setq todo-write-view-rows--unseen (and thread (todo-write-plan-unseen thread))
-          todo-write-view-rows-new (make-hash-table :test #'equal)
+    (setq todo-write-view-rows-unseen (and thread (todo-write-plan-unseen thread))
           todo-write-view-rows--message (and thread (todo-write-view-rows--newest-message thread))
           todo-write-view-rows-host (and thread (todo-write-view-rows-read-host thread))
           work (and thread (todo-write-plan-header-work thread))
@@ -338,8 +337,23 @@ read, return how much of it is."
           todo-write-view-rows--title
           (and thread (null (plist-get todo-write-view-rows-summary :title))
                (todo-write-plan-title thread)))
-    (dolist (id (plist-get todo-write-view-rows--unseen :items))
-      (puthash id t todo-write-view-rows-new))))
+    (todo-write-view-rows--note-work
+     (nconc (mapcar #'list (plist-get todo-write-view-rows-unseen :items))
+            (and thread (todo-write-plan-row-work thread))))))
+
+(defun todo-write-view-rows--note-work (work)
+  "Note WORK for `todo-write-view-rows--row-work'; return the ids that differ."
+  (unless (equal work todo-write-view-rows--work-read)
+    (let ((before todo-write-view-rows--row-work)
+          (after (make-hash-table :test #'equal))
+          ids)
+      (pcase-dolist (`(,id . ,figures) work)
+        (push figures (gethash id after)))
+      (maphash (lambda (id shown) (unless (equal shown (gethash id before)) (push id ids))) after)
+      (maphash (lambda (id _) (unless (gethash id after) (push id ids))) before)
+      (setq todo-write-view-rows--work-read work
+            todo-write-view-rows--row-work after)
+      ids)))
 
 (defun todo-write-view-rows-read-turns ()
   "Read the turns that the plan shows."
@@ -397,7 +411,7 @@ to no row, and what the rows do not show; see `todo-write-footer'."
                       :cleared todo-write-view-rows-cleared
                       :turns todo-write-view-rows-turns
                       :running todo-write-view-rows-ran
-                      :new (plist-get todo-write-view-rows--unseen :turns)
+                      :new (plist-get todo-write-view-rows-unseen :turns)
                       :open todo-write-view-rows-open
                       :whole todo-write-view-rows-whole
                       :earlier todo-write-view-rows-earlier))

@@ -132,7 +132,7 @@ and \\[todo-write-menu] shows all keys.
   (unless (todo-write-view-draw-live-buffers)
     (remove-hook 'todo-write-events-functions #'todo-write-view--on-event)
     (todo-write-hands-watch 'view nil)
-    (cancel-function-timers #'todo-write-view--show-events))
+    (cancel-function-timers #'todo-write-redraw))
   (todo-write-view-draw-set-timer))
 
 (defun todo-write-view--for-p (thread)
@@ -142,67 +142,60 @@ A buffer without a thread adopts THREAD, unless that is a subagent's."
                     (unless (todo-write-parent thread)
                       (setq todo-write-view-thread thread)))))
 
+(defvar-local todo-write-view--marked nil
+  "Non-nil if the plan changed since the current buffer was drawn.")
+
 (defun todo-write-view--on-event (thread what data)
   "Draw what the event WHAT of THREAD with DATA affects.
 For `todo-write-events-functions'."
   (pcase what
     ('change (todo-write-view--on-change thread data))
-    ((or 'state 'redraw 'activity 'reading
-         (and 'observed (guard (member data '("TITLE" "STATE_UPDATE")))))
-     (todo-write-view--on-state thread)
-     (when (equal data "STATE_UPDATE")
-       (todo-write-view--on-observe thread data)))
-    ('observed (todo-write-view--on-observe thread data))
-    ('reviewed (todo-write-view--on-review thread))
     ('forgotten (todo-write-view--on-forget thread))))
 
 (defun todo-write-view--on-change (thread outcome)
-  "Draw what OUTCOME of THREAD changed in its buffers."
-  (todo-write-view--redraw-for-child thread)
-  (todo-write-view-draw-in-buffers (todo-write-view--for-p thread)
-    (let* ((drawn todo-write-view-rows-drawn)
-           (revision (plist-get outcome :revision))
-           (changes (plist-get (plist-get outcome :changes) :changes))
-           (summary (todo-write-events-summary-after thread outcome))
-           (current (plist-get summary :revision)))
-      (cond ((and drawn (= revision current (1+ drawn))
-                  ;; Drawing the whole buffer is faster for many changes.
-                  (<= (* 3 (length changes)) (max 200 (plist-get summary :total))))
-             (todo-write-view-draw-all changes summary))
-            ;; Another function wrote meanwhile, and that is drawn already.
-            ((and (< revision current) (eql drawn current)))
-            ;; The buffer has just got its thread, or revisions were missed.
-            (t (todo-write-view-draw-all))))))
+  "Mark the buffers that show THREAD, also below a task, and draw them soon.
+A changed list, of which OUTCOME is non-nil, is drawn at once.  What no
+window shows is drawn when one does."
+  (let ((parents (todo-write-children-ancestors thread)))
+    (todo-write-view-draw-in-buffers
+        (if outcome (or (todo-write-view--for-p thread) (assoc todo-write-view-thread parents))
+          (or (equal todo-write-view-thread thread) (assoc todo-write-view-thread parents)))
+      (setq todo-write-view--marked t)
+      (cond ((not (get-buffer-window nil t)))
+            ((and outcome (equal todo-write-view-thread thread))
+             (todo-write-view--draw-change thread outcome))
+            (t (todo-write-events-soon 0.1 #'todo-write-redraw))))))
 
-(defun todo-write-view--on-state (thread)
-  "Draw the header and the running rows of THREAD in its buffers."
-  (todo-write-view--redraw-for-child thread)
-  (todo-write-view-draw-in-buffers (and todo-write-place-ewoc
-                                        (equal todo-write-view-thread thread))
-    (let ((yours (plist-get todo-write-view-rows-summary :yours)))
-      (setq todo-write-view-rows-summary (todo-write-summary thread)
-            ;; Its machine may have been lost.
-            todo-write-view-rows-host (and todo-write-view-rows-host (todo-write-view-rows-read-host thread)))
-      (todo-write-view-draw-redraw
-       (append todo-write-view-rows-running
-               (unless (eql yours (plist-get todo-write-view-rows-summary :yours))
-                 (todo-write-view-draw-update-yours)))
-       t))))
+(defun todo-write-view--draw-change (thread outcome)
+  "Draw what OUTCOME of THREAD changed in the current buffer."
+  (let* ((drawn todo-write-view-rows-drawn)
+         (revision (plist-get outcome :revision))
+         (changes (plist-get (plist-get outcome :changes) :changes))
+         (summary (todo-write-events-summary-after thread outcome))
+         (current (plist-get summary :revision)))
+    (setq todo-write-view--marked nil)
+    (if (or
+         ;; Another function wrote meanwhile, and that is drawn already.
+         (and (< revision current) (eql drawn current))
+         (and drawn (= revision current (1+ drawn))
+              ;; Drawing the whole buffer is faster for many changes.
+              (<= (* 3 (length changes)) (max 200 (plist-get summary :total)))))
+        (todo-write-view-draw-all (if (eql drawn current) [] changes) summary)
+      ;; The buffer has just got its thread, or revisions were missed.
+      (todo-write-view-draw-all))))
 
-(defun todo-write-view--on-review (thread)
-  "Draw the rows of THREAD in its buffers of which other changes are new now."
-  (todo-write-view-draw-in-buffers (and todo-write-place-ewoc
-                                        (equal thread todo-write-view-thread))
-    (todo-write-view-draw-redraw (todo-write-view--read-work) 'marks)))
+(defun todo-write-view--draw-marked ()
+  "Draw what changed in the current buffer, if anything did."
+  (when (cl-shiftf todo-write-view--marked nil)
+    (let ((summary (todo-write-summary todo-write-view-thread)))
+      (if (eql todo-write-view-rows-drawn (plist-get summary :revision))
+          (todo-write-view-draw-all [] summary)
+        (todo-write-view-draw-all)))))
 
-(defun todo-write-view--read-work ()
-  "Read the work; return the ids of the tasks that are new now, or no longer."
-  (let ((before todo-write-view-rows-new) ids)
-    (todo-write-view-rows-read-work)
-    (todo-write-view-rows-read-turns)
-    (maphash (lambda (id _) (unless (gethash id todo-write-view-rows-new) (push id ids))) before)
-    (maphash (lambda (id _) (unless (gethash id before) (push id ids))) todo-write-view-rows-new)
-    ids))
+(defun todo-write-redraw ()
+  "Draw now the plans that changed and that a window shows."
+  (todo-write-view-draw-in-buffers (get-buffer-window nil t)
+    (todo-write-view--draw-marked)))
 
 (defun todo-write-view--on-forget (thread)
   "Draw the buffers that showed THREAD, which was forgotten."
@@ -214,35 +207,6 @@ For `todo-write-events-functions'."
         (todo-write-view--show-thread nil)
       (todo-write-view-draw-all))))
 
-(defun todo-write-view--on-observe (thread type)
-  "Show an event of THREAD of TYPE in its buffers soon."
-  (when (seq-some (lambda (buffer)
-                    (with-current-buffer buffer
-                      (and (equal thread todo-write-view-thread)
-                           (or (member type '("INTENT" "MESSAGE" "TOOL_EXECUTION"))
-                               (and (or todo-write-view-rows-open
-                                        (todo-write-view-rows-running-turn))
-                                    (member type todo-write-story-events))))))
-                  (todo-write-view-draw-live-buffers))
-    (todo-write-events-soon 0.1 #'todo-write-view--show-events)))
-
-(defun todo-write-view--show-events ()
-  "Draw what the events of the agents have changed."
-  (todo-write-view-draw-in-buffers todo-write-place-ewoc
-    (todo-write-view-draw-redraw
-     (seq-uniq (append (todo-write-view--read-work)
-                       (seq-filter #'stringp todo-write-view-rows-open) todo-write-view-rows-running))
-     t)))
-
-(defun todo-write-view--redraw-for-child (thread)
-  "Draw the rows below which THREAD, a subagent's, is shown."
-  (todo-write-view-draw-in-buffers (and todo-write-place-ewoc todo-write-view-thread
-                                        (not (equal todo-write-view-thread thread)))
-    (when-let* ((ancestor (assoc todo-write-view-thread
-                                 (todo-write-children-ancestors thread))))
-      (setq todo-write-view-rows-children (todo-write-children-by-item todo-write-view-thread))
-      (todo-write-view-draw-redraw (list (cdr ancestor)) t))))
-
 ;;; Time and width
 
 (defun todo-write-view--fit (&optional window)
@@ -250,10 +214,12 @@ For `todo-write-events-functions'."
 This runs with any buffer current when a window begins to show the buffer
 or changes its size."
   (with-current-buffer (window-buffer window)
-    (if (eql todo-write-page-width (todo-write-page-fitting-width))
-        ;; Folds depend on the height.
-        (todo-write-view-draw-redraw nil)
-      (todo-write-view-draw-all))))
+    (cond ((not (eql todo-write-page-width (todo-write-page-fitting-width)))
+           (setq todo-write-view--marked nil)
+           (todo-write-view-draw-all))
+          (todo-write-view--marked (todo-write-view--draw-marked))
+          ;; Folds depend on the height.
+          (t (todo-write-view-draw-redraw nil)))))
 
 (defun todo-write-view--fit-shown ()
   "Draw the current buffer again if its font or its line numbers changed."

@@ -454,7 +454,7 @@ ID and PATH are as in `todo-write-new'."
   (let* ((inhibit-quit t)
          (count (todo-write-core-call todo-write-dyn--mark-changes thread id path reviewed)))
     (when (> count 0)
-      (todo-write-events-dispatch thread 'reviewed))
+      (todo-write-events-dispatch thread 'change))
     count))
 
 (defun todo-write-item-changes (thread id)

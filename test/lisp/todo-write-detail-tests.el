@@ -113,14 +113,6 @@
     (todo-write-test-wait
      (lambda () (string-match-p "▸ grep callers" (todo-write-test-text))))))
 
-(ert-deftest todo-write-detail-is-not-redrawn-where-no-row-is-open ()
-  (todo-write-test-with-view
-    (todo-write-test-write "a" '("One" "in_progress"))
-    (let ((tick (buffer-modified-tick)))
-      (todo-write-observe "a" "TOOL_CALL" '(:id "c" :name "grep" :input "callers"))
-      (should-not (todo-write-test-planned-p #'todo-write-view--show-events))
-      (should (= tick (buffer-modified-tick))))))
-
 (ert-deftest todo-write-detail-breaks-text-without-spaces-at-the-width ()
   (todo-write-test-with-view
     (let ((todo-write-view-max-width 40)
@@ -214,13 +206,15 @@
     (apply #'todo-write-test-write "a" '("One" "in_progress")
            (mapcar #'number-to-string (number-sequence 1 50)))
     (todo-write-detail-tests--child)
+    (todo-write-redraw)
     (let ((drawn nil)
           (line (symbol-function 'todo-write-row-insert)))
       (cl-letf (((symbol-function 'todo-write-row-insert)
                  (lambda (item &rest rest)
                    (push (plist-get item :content) drawn)
                    (apply line item rest))))
-        (todo-write-test-write "sub" '("Grep" "completed") "Read"))
+        (todo-write-test-write "sub" '("Grep" "completed") "Read")
+        (todo-write-redraw))
       (should (equal (sort drawn #'string<) '("Grep" "One" "Read"))))))
 
 (ert-deftest todo-write-view-keeps-a-subagents-list-when-its-task-goes-and-comes-back ()
@@ -247,6 +241,7 @@
   (todo-write-test-with-view
     (todo-write-test-write "a" '("One" "in_progress") "Two")
     (todo-write-detail-tests--child)
+    (todo-write-redraw)
     (goto-char (point-min))
     (search-forward "Search")
     (todo-write-test-press "RET")

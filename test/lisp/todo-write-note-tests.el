@@ -79,7 +79,7 @@ The user deleted \"Rake\"."))
             (cons (lambda (thread what _) (push (cons thread what) events))
                   todo-write-events-functions)))
       (should (todo-write-note-tests--hook "PostToolUse"))
-      (should (member '("claude:s1" . redraw) events))
+      (should (member '("claude:s1" . change) events))
       (should-not (plist-get (todo-write-item "claude:s1" (todo-write-test-id "claude:s1" "Weed"))
                              :untold)))))
 

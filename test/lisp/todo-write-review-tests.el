@@ -353,11 +353,13 @@ Its task One changed the file f, and Two, which is in progress, g and h."
       (should (new-p "One"))
       (should (= 3 (new)))
       (todo-write-mark-reviewed "a" "t1")
+      (todo-write-redraw)
       (should (string-search "2 files new" (buffer-string)))
       (should-not (new-p "One"))
       (should (equal "2 files to review"
                      (todo-write-list-cells-now (car (todo-write-agents)) nil)))
       (todo-write-mark-reviewed "a")
+      (todo-write-redraw)
       (should-not (string-search "files new" (buffer-string)))
       (should-not (new)))))
 

@@ -210,15 +210,18 @@ A second subscriber and a second hook add what they hear to
   (todo-write-with-store
     (let* ((states nil)
            (todo-write-events-functions
-            (list (lambda (_ what state) (when (eq what 'state) (push state states))))))
+            (list (lambda (thread what _)
+                    (let ((state (todo-write-state thread)))
+                      (when (and (eq what 'change) (not (eq state (car states))))
+                        (push state states)))))))
       (todo-write-test-write "a" '("One" "in_progress"))
       (todo-write-test-write "a" '("One" "in_progress"))
       (todo-write-pause "a")
       (todo-write-test-write "a" '("One" "in_progress"))
-      (should (equal states '(active paused)))
+      (should (equal states '(active paused active)))
       (todo-write-pause "a")
       (todo-write-test-write "a" '("One" "completed"))
-      (should (equal states '(done paused active paused))))))
+      (should (equal states '(done paused active paused active))))))
 
 (ert-deftest todo-write-torture-forgetting-a-thread-frees-its-stream ()
   (todo-write-with-store

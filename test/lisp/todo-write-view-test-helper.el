@@ -39,12 +39,16 @@
      ,@body))
 
 (defun todo-write-test-text ()
-  "Return the text of the current buffer as it is seen, without properties."
+  "Return the text of the current buffer as it is seen, without properties.
+What changed is drawn first."
+  (todo-write-redraw)
   (substring-no-properties (todo-write-text-seen (buffer-string))))
 
 (defun todo-write-test-seen ()
   "Return the lines of the current buffer as a user sees them, without the header.
-Folds replace the folded rows, and times are left out."
+Folds replace the folded rows, and times are left out.
+What changed is drawn first."
+  (todo-write-redraw)
   (let ((position (point-min)) parts)
     (while (< position (point-max))
       (let* ((fold (todo-write-fold-at position))

@@ -439,13 +439,19 @@ Leave out times if WITHOUT-TIMES is non-nil."
         (should (equal (todo-write-view-tests--line (window-start other))
                        " ○ Task 40"))))))
 
-(ert-deftest todo-write-view-keeps-point-with-a-task-that-moves-unseen ()
+(ert-deftest todo-write-view-draws-what-changed-unseen-once-a-window-shows-it ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "One" "Two" "Three")
     (search-forward "Thr")
-    (with-current-buffer (prog1 (current-buffer) (switch-to-buffer "*scratch*"))
-      (should-not (get-buffer-window))
+    (let ((buffer (current-buffer))
+          (before (buffer-string)))
+      (switch-to-buffer "*scratch*")
       (todo-write-test-write "a" "Three" "One" "Two")
+      (todo-write-redraw)
+      (with-current-buffer buffer
+        (should (equal before (buffer-string))))
+      (switch-to-buffer buffer)
+      (todo-write-view-tests--redisplay)
       (should (looking-at-p "ee$"))
       (should (= 2 (line-number-at-pos))))))
 
@@ -530,8 +536,10 @@ Leave out times if WITHOUT-TIMES is non-nil."
     (todo-write-test-write "a" '("Run" "in_progress"))
     (should todo-write-view-draw--timer)
     (todo-write-pause "a")
+    (todo-write-redraw)
     (should-not todo-write-view-draw--timer)
     (todo-write-resume "a")
+    (todo-write-redraw)
     (should todo-write-view-draw--timer)
     (let ((buffer (current-buffer)))
       (switch-to-buffer "*scratch*")
@@ -576,10 +584,10 @@ Leave out times if WITHOUT-TIMES is non-nil."
     (todo-write-test-write "a" '("Run" "in_progress"))
     (todo-write-test-open "Run")
     (todo-write-observe "a" "TOOL_CALL" "ls")
-    (should (todo-write-test-planned-p #'todo-write-view--show-events))
+    (should (todo-write-test-planned-p #'todo-write-redraw))
     (kill-buffer)
     (should-not todo-write-view-draw--timer)
-    (should-not (todo-write-test-planned-p #'todo-write-view--show-events))
+    (should-not (todo-write-test-planned-p #'todo-write-redraw))
     (should-not (memq #'todo-write-view--on-event todo-write-events-functions))))
 
 ;;; Keys
@@ -640,6 +648,7 @@ Leave out times if WITHOUT-TIMES is non-nil."
     (todo-write-test-write "a" '("One" "in_progress") "Two")
     (todo-write-begin "a/sub" :parent "a" :parent-item (todo-write-test-id "a" "One"))
     (todo-write-test-write "a/sub" "Of the subagent")
+    (todo-write-redraw)
     (todo-write-view-move-goto (todo-write-test-id "a" "One"))
     (todo-write-test-press "n")
     (should (looking-at-p " +↳ a/sub"))
@@ -859,9 +868,9 @@ Leave out times if WITHOUT-TIMES is non-nil."
     (todo-write-test-write "a" '("One" "in_progress"))
     (todo-write-test-write "b" '("Other" "in_progress"))
     (todo-write-observe "b" "MESSAGE" "Hello.")
-    (should-not (todo-write-test-planned-p #'todo-write-view--show-events))
+    (should-not (todo-write-test-planned-p #'todo-write-redraw))
     (todo-write-observe "a" "MESSAGE" "Hello.")
-    (should (todo-write-test-planned-p #'todo-write-view--show-events))))
+    (should (todo-write-test-planned-p #'todo-write-redraw))))
 
 (ert-deftest todo-write-view-without-a-plan-offers-what-fills-it ()
   (todo-write-with-store
