@@ -191,7 +191,14 @@ Points stay at their agents; the START of a window stays at its line."
   (todo-write-list--print))
 
 (defun todo-write-list--print (&rest _)
-  "Print all rows, sorted; windows stay where they are, at their agents' rows."
+  "Print all rows, sorted; windows stay where they are, at their agents' rows.
+While this waits for the journal of an old plan, other agents go on:
+their rows are drawn again afterwards."
+  (todo-write-events-drawing-once
+    (todo-write-list--print-now)))
+
+(defun todo-write-list--print-now ()
+  "Print all rows as `todo-write-list--print' says."
   (let* ((window (get-buffer-window nil t))
          (agents (seq-group-by (lambda (agent) (and (todo-write-list--folded-p agent) t))
                                (todo-write-list-cells-known-agents)))
