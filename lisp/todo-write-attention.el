@@ -18,7 +18,6 @@
 (require 'todo-write-agents)
 (require 'todo-write-commands)
 (require 'todo-write-machines)
-(require 'todo-write-places)
 (require 'todo-write-story)
 (require 'todo-write-terminal)
 (require 'todo-write-text)
@@ -54,15 +53,6 @@ On another machine, it is HOST:FOLDER."
                  (todo-write-text-line
                   (file-name-nondirectory
                    (directory-file-name (todo-write-machines-local-name project))))))))
-
-(defun todo-write-agent-place (agent)
-  "Return the name of AGENT's project, or nil.
-For a linked worktree, that is REPOSITORY/WORKTREE."
-  (let ((folder (todo-write-agent-folder agent))
-        (repository (todo-write-places-repository (plist-get agent :project))))
-    (if (and folder repository)
-        (concat (todo-write-text-line repository) "/" folder)
-      folder)))
 
 (defun todo-write-agent-path (agent)
   "Return the folder of AGENT's project for display, or nil."

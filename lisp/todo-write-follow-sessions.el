@@ -188,16 +188,6 @@ Its `:state' is `alive' or `suspended'."
                                     (let (file-name-handler-alist)
                                       (file-name-base file))))))
 
-;;; Titles
-
-(defun todo-write-follow-sessions-seek-title (thread folder)
-  "Let the hub look for the title in the transcript of THREAD, a local session.
-Its agent runs in FOLDER.  See `todo-write-dyn--hub-seek-title'."
-  (todo-write-core-call todo-write-dyn--hub-seek-title
-    thread
-    (todo-write-follow-sessions-searched (todo-write-follow-sessions-homes))
-    folder))
-
 ;;; Reading a session in the minibuffer
 
 (defun todo-write-follow-sessions-describe (file time head)

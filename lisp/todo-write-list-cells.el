@@ -17,7 +17,6 @@
 (require 'todo-write-attention)
 (require 'todo-write-hands)
 (require 'todo-write-machines)
-(require 'todo-write-places)
 (require 'todo-write-row)
 (require 'todo-write-text)
 (require 'todo-write-turns)
@@ -92,26 +91,12 @@ is the word.  `ended' is a turn that left tasks open.")
 
 (defun todo-write-list-cells-title (agent others)
   "Return the title of AGENT.
-If one of OTHERS has the same title and folder name, the branch precedes
-it, or a short id if the branches are equal or unknown."
-  (let* ((alike (todo-write-list-cells-alike agent others))
-         (project (plist-get agent :project))
-         ;; The branch of a project that two agents share tells them apart no better.
-         (branch (and alike
-                      (not (seq-some (lambda (other)
-                                       (equal (plist-get other :project) project))
-                                     alike))
-                      (todo-write-places-branch project)))
-         (mark (cond ((null alike) "")
-                     ((or (null branch)
-                          (member branch (mapcar (lambda (other)
-                                                   (todo-write-places-branch
-                                                    (plist-get other :project)))
-                                                 alike)))
-                      (todo-write-text-line
-                       (car (last (split-string (plist-get agent :thread) ":"))) 7))
-                     (t (todo-write-text-line branch 16)))))
-    (concat mark (and alike " ") (todo-write-agent-label agent))))
+If one of OTHERS has the same title and folder name, a short id precedes it."
+  (concat (and (todo-write-list-cells-alike agent others)
+               (concat (todo-write-text-line
+                        (car (last (split-string (plist-get agent :thread) ":"))) 7)
+                       " "))
+          (todo-write-agent-label agent)))
 
 (defun todo-write-list-cells-alike (agent others)
   "Return those of OTHERS with the title and the folder name of AGENT."

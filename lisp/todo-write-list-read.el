@@ -105,7 +105,7 @@ The value is as for `affixation-function'.  A narrow frame cuts them."
                             (concat " " ending)))
                   (todo-write-list-cells-program agent)
                   (todo-write-list-cells-age agent)
-                  (todo-write-text-line (or (todo-write-agent-place agent) ""))))))
+                  (todo-write-text-line (or (todo-write-agent-folder agent) ""))))))
 
 ;;; Embark
 

@@ -27,7 +27,6 @@
 (require 'todo-write-list-cells)
 (require 'todo-write-menu)
 (require 'todo-write-page)
-(require 'todo-write-places)
 (require 'todo-write-resume)
 (require 'todo-write-row)
 (require 'todo-write-text)
@@ -106,7 +105,6 @@ session for another one."
   (add-hook 'todo-write-agent-functions #'todo-write-list--on-agent)
   (todo-write-hands-watch 'list t)
   (add-hook 'todo-write-hands-functions #'todo-write-list--on-hands)
-  (add-hook 'todo-write-places-functions #'todo-write-list--on-place)
   (unless todo-write-list--timer
     (setq todo-write-list--timer (run-at-time 30 30 #'todo-write-list--tick)))
   (add-hook 'window-size-change-functions #'todo-write-list--fit nil t)
@@ -120,8 +118,7 @@ session for another one."
     (setq todo-write-list--timer nil))
   (remove-hook 'todo-write-agent-functions #'todo-write-list--on-agent)
   (todo-write-hands-watch 'list nil)
-  (remove-hook 'todo-write-hands-functions #'todo-write-list--on-hands)
-  (remove-hook 'todo-write-places-functions #'todo-write-list--on-place))
+  (remove-hook 'todo-write-hands-functions #'todo-write-list--on-hands))
 
 ;;; Rows
 
@@ -161,7 +158,7 @@ SUMMARY is that of its plan; its title distinguishes it from OTHERS."
     ("State" (todo-write-list-cells-state agent))
     ("Since" (todo-write-list-cells-age agent))
     ("Agent" (todo-write-list-cells-program agent))
-    ("Project" (todo-write-text-helped (or (todo-write-agent-place agent) "")
+    ("Project" (todo-write-text-helped (or (todo-write-agent-folder agent) "")
                                        (todo-write-agent-path agent)))
     ("Plan" (list (todo-write-list-cells-title agent others)
                   'face 'todo-write-title 'follow-link t
@@ -282,20 +279,6 @@ For `todo-write-agent-functions'."
   "Draw the row of the agent of THREAD: its note changed."
   (when-let* ((agent (todo-write-agent thread)))
     (todo-write-list--on-agent thread agent agent)))
-
-(defun todo-write-list--on-place (project)
-  "Draw the rows of the agents of PROJECT, a folder, of which more is known now.
-Those of agents with the same titles show their branches, too."
-  (if-let* ((buffer (get-buffer todo-write-list--buffer)))
-      (with-current-buffer buffer
-        (let* ((agents (hash-table-values todo-write-list--agents))
-               (titles (cl-loop for agent in agents
-                                when (equal project (plist-get agent :project))
-                                collect (plist-get agent :title))))
-          (dolist (agent agents)
-            (when (member (plist-get agent :title) titles)
-              (todo-write-list--on-agent (plist-get agent :thread) agent agent)))))
-    (todo-write-list--stop)))
 
 (defconst todo-write-list--most-drawn 10
   "Maximum number of rows that are drawn at once for themselves.

@@ -299,8 +299,7 @@ Its agent has one at a time: the user called /clear or /resume."
 
 (defun todo-write-mcp--begin (program thread)
   "Set the agent of THREAD, for which PROGRAM makes a call, to working.
-At its first call, or if the user forgot THREAD, set its project, and look
-for its title."
+At its first call, or if the user forgot THREAD, set its project and title."
   (let* ((before (todo-write-program-serving thread))
          (first (not (and (eq before program)
                           (todo-write-core-call todo-write-dyn--loaded-p thread)
@@ -311,7 +310,7 @@ for its title."
       (todo-write-begin thread :project (todo-write-program-project program)))
     (todo-write-mcp--note-call program thread)
     (when first
-      (todo-write-program-seek-title program thread))))
+      (todo-write-program-set-title thread nil))))
 
 (defun todo-write-mcp--note-call (program thread)
   "Note that the agent of THREAD, which PROGRAM serves, works now."

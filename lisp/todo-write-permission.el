@@ -189,9 +189,7 @@ INPUT is its decoded input, of the agent of THREAD, and REFUSED as in
 PROGRAM asks for its agent."
   (unless (plist-get (todo-write-about thread) :project)
     (todo-write-begin thread :project (todo-write-program-project program)))
-  (unless (or (plist-get (todo-write-summary thread) :title)
-              (todo-write-program-remote program))
-    (todo-write-program-seek-title program thread)))
+  (todo-write-program-set-title thread nil))
 
 (defun todo-write-permission--supersede (call)
   "Withdraw the request for an earlier dialog of CALL's agent.

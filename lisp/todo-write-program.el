@@ -113,23 +113,9 @@ Each process of a client that does not name its session has its own thread."
 
 ;;; Titles
 
-(defun todo-write-program-seek-title (program thread)
-  "Give THREAD, of a session that PROGRAM serves, its title once that is known.
-Nothing is looked for on another machine, nor where nothing keeps titles."
-  (if (or (todo-write-program-remote program) (string-prefix-p "mcp:" thread))
-      (todo-write-program-set-title thread nil)
-    (add-hook 'todo-write-hub-functions #'todo-write-program--receive-title)
-    (todo-write-follow-sessions-seek-title
-     thread (todo-write-program-hello-string program :project))))
-
-(defun todo-write-program--receive-title (message)
-  "Handle MESSAGE of the hub if it is about the title of a session."
-  (when (eq 'title (plist-get message :kind))
-    (todo-write-program-set-title (plist-get message :thread) (plist-get message :title))))
-
 (defun todo-write-program-set-title (thread found)
   "Give THREAD the title FOUND, unless it has one.
-If FOUND is nil, name the agent and the project until a title is found."
+If FOUND is nil, name the agent and the project until its host tells one."
   (when (member thread (todo-write-threads-loaded))
     (let* ((title (plist-get (todo-write-summary thread) :title))
            (program (todo-write-program-serving thread))

@@ -53,7 +53,6 @@ use crate::list::input::Options;
 use crate::protocol::Answer;
 
 use door::Door;
-pub use facts::Place;
 pub use home::{Home, Scope};
 #[cfg(unix)]
 pub use machine::Connection;
@@ -165,10 +164,6 @@ pub enum Message {
     Choices(u64, Vec<Choice>),
     /// Folders that running agents were told to use, by the variables that name them.
     Homes(Vec<(String, PathBuf)>),
-    /// What Git knows of a project's folder.
-    Place(PathBuf, Place),
-    /// The title of the session of a thread; `None` if it has none yet.
-    Title(String, Option<String>),
     /// A root has not answered for ten seconds, or answers again.
     Stuck(PathBuf, bool),
     /// What read a root failed, which is a defect. Its sessions are read on.

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::agents::Agent;
-use crate::agents::listing::Wanted;
 
 /// An agent's folder of settings and sessions.
 #[derive(Clone, Debug)]
@@ -61,23 +60,6 @@ impl Home {
     /// The folders that may have transcripts.
     pub fn transcript_folders(&self) -> Vec<PathBuf> {
         self.folders(None).0
-    }
-
-    /// The transcript of a session, whose agent ran first in `folder` if it is Claude Code.
-    pub(super) fn transcript_of(&self, session: &str, folder: &str) -> Option<PathBuf> {
-        if self.agent == Agent::Codex {
-            let end = format!("-{session}.jsonl");
-            let is_it = |path: &PathBuf| path.to_string_lossy().ends_with(&end);
-            let files = Wanted::default().list(&self.transcript_folders()).files;
-            return files.into_iter().map(|(_, path)| path).find(is_it);
-        }
-        let (top, name) = (self.folder.join("projects"), format!("{session}.jsonl"));
-        let of_folder = Some(top.join(escape(folder)).join(&name)).filter(|file| file.is_file());
-        // Claude Code names the folder without links, and may have moved.
-        of_folder.or_else(|| {
-            let files = folders_in(&top).into_iter().map(|folder| folder.join(&name));
-            files.into_iter().find(|file| file.is_file())
-        })
     }
 
     /// The folders that may have transcripts, those of `names` only if that is not `None`, and the

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::SessionId;
-use super::facts::TitleTask;
 use super::job::Job;
 use super::processes::ProcessesTask;
 use super::search::{ChooseTask, HomesTask, SearchTask};
@@ -27,7 +26,6 @@ pub(super) enum Key {
     Choose(u64, PathBuf),
     Project(PathBuf),
     Homes,
-    Title(String, PathBuf),
     Job(u64),
 }
 
@@ -39,7 +37,6 @@ pub(super) enum Work {
     Choose(Box<ChooseTask>),
     Project(PathBuf),
     Homes(Box<HomesTask>),
-    Title(Box<TitleTask>),
     Job(Job),
 }
 
@@ -118,11 +115,6 @@ impl Roots {
 
     pub(super) fn has(&self, root: &Path, key: &Key) -> bool {
         self.0.get(root).is_some_and(|root| root.tasks.contains_key(key))
-    }
-
-    /// The number of tasks of a root of that kind.
-    pub(super) fn count(&self, root: &Path, is_counted: impl Fn(&Key) -> bool) -> usize {
-        self.0.get(root).map_or(0, |root| root.tasks.keys().filter(|key| is_counted(key)).count())
     }
 
     fn task(&mut self, root: &Path, key: &Key) -> Option<&mut Task> {

@@ -168,7 +168,7 @@ impl State {
             }
             Key::Homes => self.queue.push(Message::Homes(Vec::new()), false),
             Key::Project(folder) => self.projects.remember(folder, None),
-            Key::Processes | Key::Title(..) => {}
+            Key::Processes => {}
             // What it owned is dropped, which its caller notices.
             Key::Job(_) => return self.remove(root, key),
         }

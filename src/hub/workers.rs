@@ -207,7 +207,6 @@ impl Shared {
             Work::Search(task) => task.run(self, root, watches),
             Work::Choose(task) => task.run(self, root),
             Work::Homes(task) => task.run(self),
-            Work::Title(task) => task.run(self),
             Work::Job(job) => {
                 if job.run() {
                     Next::At(Instant::now())

@@ -285,29 +285,6 @@ fn hub_search<'e>(env: &'e Env, sandbox: Value<'e>) -> Result<Value<'e>> {
     })
 }
 
-/// Ask what Git knows of the project's folder FOLDER, a string; `place' of `todo-write-dyn--hub-take' says it.
-#[defun]
-fn hub_look_up<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
-        let folder = PathBuf::from(read::text("folder", folder)?);
-        with_hub(|hub| hub.look_up(&folder));
-        Ok(())
-    })
-}
-
-/// Look for the title of the session of THREAD, whose agent runs in FOLDER, until it is written.
-///
-/// `title' of `todo-write-dyn--hub-take' says it.  HOMES, where its transcript may be, are as for
-/// `todo-write-dyn--hub-set-homes'.
-#[defun]
-fn hub_seek_title<'e>(env: &'e Env, thread: Key, homes: Value<'e>, folder: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
-        let (homes, folder) = (homes_of(homes)?, read::text("folder", folder)?);
-        with_hub(|hub| hub.seek_title(&thread, homes, &folder));
-        Ok(())
-    })
-}
-
 /// Describe the newest sessions in HOMES, which are as for `todo-write-dyn--hub-set-homes'.
 ///
 /// Return the `:round' of the answer.
@@ -345,9 +322,6 @@ fn hub_choose<'e>(env: &'e Env, homes: Value<'e>) -> Result<Value<'e>> {
 /// - `connection': that to `:machine' was made, to a program of `:version' with a `:note' for the user or
 ///   nil, or it was lost for `:reason', a string; `:missing' if the program was not found there.
 /// - `homes': `:homes' are (VARIABLE . FOLDER) of running agents.
-/// - `place': Git says of the project's folder `:folder' that it is a linked worktree of `:repository', a
-///   name, and has `:branch' checked out; both may be nil.
-/// - `title': the session of the thread `:thread' has the title `:title', or none yet if that is nil.
 /// - `stuck': the folder `:root' has not answered for ten seconds, or does again if `:over'.
 /// - `broken': what read the folder `:root' failed, which is a defect; `:root' is "" if a message was
 ///   lost.

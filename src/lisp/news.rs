@@ -14,7 +14,7 @@ use super::threads::summary_of;
 use super::transcripts::ShownDescription;
 use crate::agents::claude::process_files::Process;
 use crate::agents::recorder::ThreadUpdate;
-use crate::hub::{Choice, ConnectionState, Found, Message, Place, SessionId};
+use crate::hub::{Choice, ConnectionState, Found, Message, SessionId};
 use crate::thread::State;
 
 /// News, by kind.
@@ -74,15 +74,6 @@ enum News {
     },
     Homes {
         homes: Vec<(String, PathBuf)>,
-    },
-    Place {
-        folder: String,
-        #[serde(flatten)]
-        place: Place,
-    },
-    Title {
-        thread: String,
-        title: Option<String>,
     },
     Stuck {
         root: String,
@@ -194,8 +185,6 @@ fn of_message(message: Message, changes: Vec<Changed>) -> News {
         Message::Homes(homes) => {
             News::Homes { homes: homes.into_iter().filter(|(_, folder)| folder.to_str().is_some()).collect() }
         }
-        Message::Place(folder, place) => News::Place { folder: name(&folder), place },
-        Message::Title(thread, title) => News::Title { thread, title },
         Message::Stuck(root, is_stuck) => News::Stuck { root: name(&root), over: !is_stuck },
         Message::Broken(root) => News::Broken { root: name(&root) },
         Message::Connection(machine, ConnectionState::Connected { version, note }) => {

@@ -749,14 +749,7 @@ its state, ending and reason."
           (should (equal '("w") (todo-write-follow-tests--of-project worktree)))
           (dolist (file (list in-worktree in-sub)) (todo-write-follow file))
           (should (equal project (plist-get (todo-write-about "claude:s") :project)))
-          (should (equal worktree (plist-get (todo-write-about "claude:w") :project)))
-          ;; A thread finds out which repository that is.
-          (todo-write-test-wait
-           (lambda ()
-             (equal (concat (file-name-nondirectory (directory-file-name project)) "/oven")
-                    (todo-write-agent-place
-                     (seq-find (lambda (agent) (equal "claude:w" (plist-get agent :thread)))
-                               (todo-write-agents)))))))))))
+          (should (equal worktree (plist-get (todo-write-about "claude:w") :project))))))))
 
 (ert-deftest todo-write-follow-tests-a-forgotten-session-is-shown-whole-again ()
   (todo-write-follow-tests--with
@@ -1127,8 +1120,6 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
                     (todo-write-dyn--hub-set-homes '(("claude" "/x")))
                     (todo-write-dyn--hub-set-homes '(("emacs" "/x" "none")))
                     (todo-write-dyn--hub-connect '(:name "x"))
-                    (todo-write-dyn--hub-seek-title "x" "y" "z")
-                    (todo-write-dyn--hub-look-up 5)
                     (todo-write-dyn--file-bytes "x" -1)
                     (todo-write-dyn--hub-stop nil nil)
                     (todo-write-dyn--transcript-describe [])))

@@ -356,48 +356,6 @@ That is in milliseconds since the epoch."
           (should (string-search "abcdef… Login" text)))
         (should-not (string-search "123456" (name "claude:abcdefghij" "Logout")))))))
 
-(ert-deftest todo-write-list-reads-no-branch-to-tell-agents-of-one-project-apart ()
-  (todo-write-list-tests--with
-    (let* ((reads 0)
-           (count (lambda (&rest _) (cl-incf reads))))
-      (dolist (key '("claude:1234567890" "claude:abcdefghij" "claude:kkkkkkkkkk"))
-        (todo-write-begin key :project "/home/user/shop/")
-        (todo-write-observe key "TITLE" "Login"))
-      (advice-add 'todo-write-places-branch :before count)
-      (unwind-protect
-          (should (equal (sort (mapcar #'cadr (todo-write-list-tests--rows)) #'string<)
-                         '("123456… Login" "abcdef… Login" "kkkkkk… Login")))
-        (advice-remove 'todo-write-places-branch count))
-      (should (= reads 0)))))
-
-(ert-deftest todo-write-list-tells-folders-of-one-name-apart-by-their-branches ()
-  (todo-write-list-tests--with
-    (let ((root (make-temp-file "todo-write-branches" t)))
-      (unwind-protect
-          (pcase-let ((`(,main ,linked ,other)
-                       (mapcar (lambda (name)
-                                 (let ((folder (expand-file-name (concat name "/login/") root)))
-                                   (make-directory folder t)
-                                   folder))
-                               '("main" "linked" "other"))))
-            (make-directory (expand-file-name ".git/worktrees/login" main) t)
-            (pcase-dolist (`(,file ,text)
-                           `((".git/HEAD" "ref: refs/heads/main\n")
-                             (".git/worktrees/login/HEAD" "ref: refs/heads/fix/login\n")
-                             ("../../linked/login/.git"
-                              ,(format "gitdir: %s.git/worktrees/login\n" main))))
-              (write-region text nil (expand-file-name file main) nil 'silent))
-            (pcase-dolist (`(,key ,folder) `(("claude:main" ,main) ("claude:linked" ,linked)
-                                             ("codex:3333333333" ,other)))
-              (todo-write-begin key :project folder)
-              (todo-write-observe key "TITLE" "Login"))
-            ;; Threads find out which branches there are.
-            (todo-write-list)
-            (todo-write-test-wait
-             (lambda () (equal (sort (mapcar #'cadr (todo-write-list-tests--rows)) #'string<)
-                               '("333333… Login" "fix/login Login" "main Login")))))
-        (delete-directory root t)))))
-
 (ert-deftest todo-write-list-names-the-program-as-its-host-does ()
   (todo-write-list-tests--with
     (pcase-dolist (`(,key ,agent) '(("claude:1" nil) ("mcp:opencode:7" nil) ("acp:5" "gemini")

@@ -43,62 +43,6 @@
        (lambda () (equal (plist-get (todo-write-summary "claude:a") :title)
                          (concat "Claude Code in " name)))))))
 
-(ert-deftest todo-write-mcp-a-thread-has-the-title-in-its-transcript ()
-  (let* ((home (make-temp-file "todo-write-home" t))
-         (folder (file-name-as-directory (make-temp-file "todo-write-mcp" t)))
-         (todo-write-follow-agents `((claude . ,home) (codex . ,home))))
-    (pcase-dolist
-        (`(,client ,thread ,file . ,lines)
-         `(("claude-code" "claude:a"
-            ,(format "projects/%s/a.jsonl" (todo-write-test-transcript-folder folder))
-            (:type "user" :sessionId "a" :cwd ,folder :message (:role "user" :content "Rake")))
-           ("codex-mcp-client" "codex:b" "sessions/2026/11/22/rollout-2026-11-22T10-00-00-b.jsonl"
-            (:type "session_meta" :payload (:id "b" :cwd ,folder))
-            (:type "event_msg" :payload (:type "user_message" :message "Rake")))))
-      (let ((file (expand-file-name file home)))
-        (make-directory (file-name-directory file) t)
-        (write-region (mapconcat (lambda (line) (concat (json-serialize line) "\n")) lines "")
-                      nil file nil 'silent))
-      (todo-write-with-socket
-        (let ((program (todo-write-socket-test-hello :client client :project folder)))
-          (dolist (_ '(first after-it-was-forgotten))
-            (todo-write-socket-test-write program (substring thread -1) "One")
-            (todo-write-test-wait
-             (lambda () (equal "Rake" (plist-get (todo-write-summary thread) :title))))
-            (todo-write-forget thread)))))
-    (delete-directory home t)))
-
-(ert-deftest todo-write-mcp-a-thread-gets-a-title-that-is-written-after-its-first-call ()
-  (let* ((home (make-temp-file "todo-write-home" t))
-         (folder (file-name-as-directory (make-temp-file "todo-write-mcp" t)))
-         (todo-write-follow-agents `((claude . ,home)))
-         (file (expand-file-name (format "projects/%s/a.jsonl"
-                                         (todo-write-test-transcript-folder folder))
-                                 home)))
-    (make-directory (file-name-directory file) t)
-    (todo-write-with-socket
-      (let ((program (todo-write-socket-test-hello :project folder)))
-        (todo-write-socket-test-write program "a" "One")
-        (todo-write-test-wait
-         (lambda () (string-prefix-p "Claude Code in "
-                                     (or (plist-get (todo-write-summary "claude:a") :title)
-                                         ""))))
-        (write-region (concat (json-serialize `(:type "user" :sessionId "a" :cwd ,folder
-                                                :message (:role "user" :content "Rake")))
-                              "\n")
-                      nil file nil 'silent)
-        (todo-write-test-wait
-         (lambda () (equal "Rake" (plist-get (todo-write-summary "claude:a") :title))))))
-    (delete-directory home t)))
-
-(ert-deftest todo-write-mcp-many-programs-of-a-session-look-for-its-title-once ()
-  (todo-write-with-socket
-    (let ((before (length timer-list)))
-      (dotimes (n 30)
-        (should (car (todo-write-socket-test-write
-                      (todo-write-socket-test-hello :id (format "id-%d" n)) "a" "One"))))
-      (should (< (- (length timer-list) before) 10)))))
-
 (ert-deftest todo-write-mcp-a-client-cannot-name-a-remote-project ()
   (todo-write-with-socket
     (let ((asked nil))
