@@ -49,7 +49,7 @@
   (mapc #'require '(todo-write-edit todo-write-search todo-write-answer
                     todo-write-visit todo-write-note))
   (should (memq 'todo-write-search-goto (todo-write-around-tests--buffer-commands)))
-  (should (memq 'todo-write-log-filter-none (todo-write-around-tests--buffer-commands)))
+  (should (memq 'todo-write-log-show (todo-write-around-tests--buffer-commands)))
   (todo-write-test-with-view
     (todo-write-test-write "a" "Oak")
     (let ((plan (current-buffer)))

@@ -28,9 +28,7 @@
     ("The mode line of the plan"
      (progn (switch-to-buffer (todo-write-show test-key)) (format-mode-line mode-line-format)))
     ("The mode line of the log"
-     (progn (switch-to-buffer (todo-write-log test-key))
-            (todo-write-log-filter-type "TITLE")
-            (format-mode-line mode-line-format)))
+     (progn (switch-to-buffer (todo-write-log test-key)) (format-mode-line mode-line-format)))
     ("The header line of a diff"
      (progn (todo-write-visit--diff test-key '(("/b" . "--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b\n"))
                                     (todo-write-text-line todo-write-literal-text))
@@ -38,7 +36,6 @@
      t)
     ("The header line of an observation"
      (progn (switch-to-buffer (todo-write-log test-key))
-            (todo-write-log-filter-none)
             (goto-char (point-min))
             (search-forward "TITLE")
             (todo-write-log-show)

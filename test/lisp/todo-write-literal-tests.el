@@ -86,8 +86,6 @@
            `(("another plan" ,(lambda () (current-buffer)) todo-write-switch t)
              ("an agent" ,(lambda () (current-buffer))
               ,(lambda () (interactive) (todo-write-next-waiting t)) t)
-             ("a task of the log" ,(lambda () (todo-write-log one)) todo-write-log-filter-item t)
-             ("a type of the log" ,(lambda () (todo-write-log one)) todo-write-log-filter-type)
              ("to forget" todo-write-list todo-write-list-forget t)
              ("to undo a rename"
               ,(lambda ()

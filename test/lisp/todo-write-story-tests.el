@@ -608,9 +608,10 @@
                  ((symbol-function 'format-time-string)
                   (lambda (form &optional time &rest zone)
                     (apply format form (or time (time-add nil 864000)) zone))))
-        (todo-write-test-open "One"))
-      (should (string-match-p (format "^     since %s [0-9]+:[0-9]+\n     [0-9]+:[0-9]+  “Said" day)
-                              (todo-write-test-text))))))
+        (todo-write-test-open "One")
+        (should (string-match-p
+                 (concat "^     since " day " [0-9]+:[0-9]+\n     [0-9]+:[0-9]+  “Said")
+                 (todo-write-test-text)))))))
 
 (ert-deftest todo-write-row-clock-has-a-date-only-where-it-changes ()
   (let ((from 1779450000000) (minute 60000) (day 86400000))
