@@ -85,18 +85,30 @@ demo: ## play a scripted agent, after building; SCRIPT=file, SESSION=N, SPEED=2
 
 .PHONY: test
 test: try ## test your build: the Rust tests, and the Lisp tests on the newest Emacs that is there
-	@bin/test rust unit
+	@bin/test core
 
 .PHONY: check
 check: setup-test build mcp ## run all checks, after downloading what they need; VERBOSE=1 shows their output
-	@ALL=1 bin/test
+	@bin/test check
+
+.PHONY: thorough
+thorough: setup-test build mcp ## run what takes long or is random: kills, floods, searches; MINUTES=3 of random operations
+	@bin/test thorough
+
+.PHONY: stress
+stress: ## run `make test' RUNS=6 times, some beside busy loops, and count the failures of each test
+	@MAKE='$(MAKE)' bin/stress $(RUNS)
+
+.PHONY: golden
+golden: build ## compare what is said of recorded sessions with earlier behavior; TODO_WRITE_CORPUS=folder
+	@bin/golden
 
 .PHONY: test-rust
 test-rust: setup ## run the Rust tests
-	@ALL=1 bin/test rust
+	@bin/test rust
 
 .PHONY: test-lisp
-test-lisp: setup-test build mcp ## run the Lisp tests; MATCH=regexp of names, ALL=1
+test-lisp: setup-test build mcp ## run the Lisp tests; MATCH=regexp of names
 	@bin/test lisp
 
 .PHONY: lint
@@ -127,14 +139,6 @@ soak: build ## run random operations and watch the memory; MINUTES=60, SEED=n, W
 .PHONY: fuzz
 fuzz: setup ## search for inputs that break a law; SECONDS=60 a target, TARGETS=names
 	@bin/fuzz '$(or $(SECONDS),60)' $(TARGETS)
-
-.PHONY: fuzz-socket
-fuzz-socket: build mcp ## type while programs and machines send too much; SECONDS=60, SEED=n, KINDS=names
-	@bin/fuzz-socket '$(or $(SECONDS),60)'
-
-.PHONY: faults
-faults: setup-test build ## count the kills, faults, panics and wrong calls that are survived
-	@bin/faults
 
 .PHONY: audit
 audit: ## check the crates: licenses, sources, advisories; ADVISORIES=copy

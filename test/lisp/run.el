@@ -14,7 +14,7 @@
 ;; Tests find the repository by the environment variable TODO_WRITE_ROOT.
 ;; MATCH in the environment is a regexp on the names of the tests to run, and
 ;; VERBOSE=1 prints the passing tests, too, and how long each took.  Tests with the tag
-;; :thorough run only with THOROUGH=1: kills, floods and random sequences.
+;; :thorough run only with THOROUGH=1, and only these: kills, floods and random sequences.
 ;;
 ;; Tests see no agent, socket, folder or process of the machine, only what they begin
 ;; themselves; see "Keep tests apart" below.
@@ -162,7 +162,7 @@ It is deleted at the end, with the files of tests and killed child processes.")
   (not (member (getenv variable) '(nil ""))))
 
 (ert-run-tests `(and ,(if (run-set-p "MATCH") (getenv "MATCH") t)
-                     ,(if (run-set-p "THOROUGH") t '(not (tag :thorough))))
+                     ,(if (run-set-p "THOROUGH") '(tag :thorough) '(not (tag :thorough))))
                #'run-report)
 
 ;;; run.el ends here

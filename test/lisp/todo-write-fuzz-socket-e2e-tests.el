@@ -5,9 +5,8 @@
 
 ;;; Commentary:
 
-;; Some rounds of `make fuzz-socket', which types into an Emacs in a terminal.  Its report
-;; names the case of each finding; KINDS=name SEED=n bin/fuzz-socket 1 repeats it.  How long
-;; a hostile machine blocks Emacs is printed, not judged, since test machines are busy.
+;; Some rounds of soak/fuzz-socket.el, which types into an Emacs in a terminal.  Its report
+;; names the case of each finding, and its commentary how to repeat one.
 
 ;;; Code:
 
@@ -20,17 +19,18 @@
   "Run a round of the cases of KINDS, names in a string; return the report.
 LIMIT is the number of milliseconds that a key may take longer."
   (let ((process-environment
-         (append (list "SEED=5" (concat "KINDS=" kinds) (format "LIMIT=%d" limit)
-                       (concat "EMACS=" (expand-file-name invocation-name invocation-directory))
+         (append (list "SEED=5" "SECONDS=1" (concat "KINDS=" kinds) (format "LIMIT=%d" limit)
                        (concat "LISP=" (file-name-directory (locate-library "todo-write"))))
-                 process-environment)))
+                 process-environment))
+        (default-directory (expand-file-name "test/lisp" (getenv "TODO_WRITE_ROOT"))))
     (with-temp-buffer
-      (unless (eq 0 (call-process (expand-file-name "bin/fuzz-socket" (getenv "TODO_WRITE_ROOT"))
-                                  nil t nil "1"))
+      (unless (eq 0 (call-process (expand-file-name invocation-name invocation-directory) nil t nil
+                                  "-Q" "--batch" "-L" "." "-L" "soak" "-l" "fuzz-socket"
+                                  "-f" "fuzz-socket-run"))
         (ert-fail (buffer-string)))
       (buffer-string))))
 
-;; Each of these once took seconds; `make fuzz-socket' says which takes 200 ms on an idle machine.
+;; Each of these once took seconds.
 (ert-deftest todo-write-large-valid-messages-do-not-freeze-emacs ()
   :tags '(:thorough)
   (should (string-match-p

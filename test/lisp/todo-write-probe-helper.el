@@ -8,7 +8,7 @@
 
 ;; Types into Emacs processes in hidden terminals, and measures the time from each key to
 ;; its echo.  This Emacs types and measures, so that nothing in the other one can hide a
-;; block.  Tests, benchmarks and `make fuzz-socket' use it.
+;; block.  Tests, benchmarks and soak/fuzz-socket.el use it.
 
 ;;; Code:
 

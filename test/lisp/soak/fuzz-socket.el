@@ -5,7 +5,11 @@
 
 ;;; Commentary:
 
-;; bin/fuzz-socket runs this.  An Emacs in a hidden terminal has the socket open and shows
+;; After `make build mcp', this searches for a minute:
+;;
+;;     LISP=$PWD/lisp emacs -Q --batch -L test/lisp -L test/lisp/soak -l fuzz-socket -f fuzz-socket-run
+;;
+;; An Emacs in a hidden terminal has the socket open and shows
 ;; a plan.  This process types into it and waits for the echo of each key, while another
 ;; one sends the messages of fuzz-socket-cases.el.  A filter or a timer cannot hide a block
 ;; from that.  Each key is typed into an idle `emacs -Q', too: what that takes is the
