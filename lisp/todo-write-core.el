@@ -43,7 +43,7 @@
   (put 'todo-write-view 'custom-loads
        '(todo-write-auto-show todo-write-detail todo-write-page todo-write-view))
   (put 'todo-write-attention 'custom-loads
-       '(todo-write-hands todo-write-list todo-write-mode-line todo-write-notify))
+       '(todo-write-list todo-write-mode-line todo-write-notify))
   (put 'todo-write-hosts 'custom-loads
        '(todo-write-agent-shell todo-write-connect todo-write-eca todo-write-efrit todo-write-follow
          todo-write-follow-sessions todo-write-gptel todo-write-mcp

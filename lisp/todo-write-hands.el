@@ -1,13 +1,13 @@
-;;; todo-write-hands.el --- Two hands in one file  -*- lexical-binding: t; -*-
+;;; todo-write-hands.el --- Agents in files that you are editing  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; When an agent changes a file that a buffer of yours visits with unsaved edits, or
-;; that another agent changed for the task on which it works, this is said once.  Only
-;; Emacs can know it.  Buffers are found by their names: nothing touches the disk.
+;; When an agent changes a file that a buffer of yours visits with unsaved edits, this
+;; is said once.  Only Emacs can know it.  Buffers are found by their names: nothing
+;; touches the disk.
 
 ;;; Code:
 
@@ -19,12 +19,6 @@
 (require 'todo-write-events)
 (require 'todo-write-machines)
 (require 'todo-write-row)
-
-(defcustom todo-write-hands t
-  "Non-nil says when an agent changes a file that you or another agent edits."
-  :type 'boolean
-  :group 'todo-write-attention
-  :package-version '(todo-write . "0.3.0"))
 
 (defconst todo-write-hands--most 20
   "Maximum number of calls of an agent that are looked at together.")
@@ -38,13 +32,8 @@
 (defvar todo-write-hands--seen (make-hash-table :test #'equal)
   "The times of the newest changes that were looked at, by threads.")
 
-(defvar todo-write-hands--changed (make-hash-table :test #'equal)
-  "The last agents that changed files, (THREAD . ITEM) by names of files.
-ITEM is the id of the task in progress, or nil.")
-
 (defvar todo-write-hands--clashes nil
-  "What was said and may hold still, an alist of threads and (PATH . OTHER).
-OTHER is a buffer, or another thread.")
+  "What was said and may hold still, an alist of threads and (PATH . BUFFER).")
 
 (defvar todo-write-hands-functions nil
   "Abnormal hook, called with a thread whose `todo-write-hands-note' changed.")
@@ -70,7 +59,7 @@ OTHER is a buffer, or another thread.")
     (setq todo-write-hands--waiting nil)
     (cancel-function-timers #'todo-write-hands--look)))
 
-;;; Who else edits a file
+;;; Who edits a file
 
 (defun todo-write-hands--file (thread path)
   "Return PATH of THREAD's agent with the prefix of its machine."
@@ -96,20 +85,6 @@ OTHER is a buffer, or another thread.")
         file-name-handler-alist)
     (and name (expand-file-name name))))
 
-(defun todo-write-hands--other (thread path)
-  "Return another agent than THREAD's that changed PATH for its task, or nil.
-It must be at work on that task still."
-  (pcase (gethash (todo-write-hands--file thread path) todo-write-hands--changed)
-    ((and `(,other . ,item)
-          (guard (not (equal other thread)))
-          (guard (memq (car (todo-write-activity other)) '(working waiting)))
-          (guard (equal item (todo-write-hands--task other))))
-     other)))
-
-(defun todo-write-hands--task (thread)
-  "Return the id of the task on which the agent of THREAD works, or nil."
-  (plist-get (plist-get (todo-write-summary thread) :current) :id))
-
 ;;; Noticing
 
 (defun todo-write-hands--on-event (thread what _data)
@@ -118,7 +93,7 @@ For `todo-write-events-functions'."
   (cond ((eq what 'forgotten)
          (remhash thread todo-write-hands--seen)
          (setq todo-write-hands--clashes (assoc-delete-all thread todo-write-hands--clashes)))
-        ((and todo-write-hands (eq what 'change)
+        ((and (eq what 'change)
               (not (member thread todo-write-hands--waiting)))
          (setq todo-write-hands--waiting (append todo-write-hands--waiting (list thread)))
          (todo-write-events-soon 0.1 #'todo-write-hands--look))))
@@ -153,19 +128,19 @@ A thousand sessions may begin at once: the others are looked at later."
               (todo-write-observations thread :type "TOOL_EXECUTION" :limit limit)))
 
 (defun todo-write-hands--note (thread path)
-  "Note that the agent of THREAD changed PATH; say it if another hand edits that."
-  (when (stringp path)
-    (let ((other (or (todo-write-hands--buffer thread path)
-                     (todo-write-hands--other thread path)))
-          (known (cdr (assoc thread todo-write-hands--clashes))))
-      (puthash (todo-write-hands--file thread path)
-               (cons thread (todo-write-hands--task thread)) todo-write-hands--changed)
-      (when (> (hash-table-count todo-write-hands--changed) 2000)
-        (clrhash todo-write-hands--changed))
-      (when (and other (not (equal known (cons path other))))
-        (setf (alist-get thread todo-write-hands--clashes nil nil #'equal) (cons path other))
-        (message "%s" (todo-write-hands--words thread path other t))
-        (todo-write-hands--tell thread)))))
+  "Say that the agent of THREAD changed PATH if you are editing that file."
+  (when-let* (((stringp path))
+              (buffer (todo-write-hands--buffer thread path))
+              (clash (cons path buffer))
+              ((not (equal clash (cdr (assoc thread todo-write-hands--clashes))))))
+    (setf (alist-get thread todo-write-hands--clashes nil nil #'equal) clash)
+    (let ((title (plist-get (todo-write-summary thread) :title))
+          (agent (plist-get (todo-write-about thread) :agent)))
+      (message "%s%s %s"
+               (if agent (todo-write-text-line (todo-write-agents-label agent) 20) "The agent")
+               (if title (format " (%s)" (todo-write-text-line title 30)) "")
+               (todo-write-hands-note thread)))
+    (todo-write-hands--tell thread)))
 
 (defun todo-write-hands--tell (thread)
   "Tell that the note of THREAD changed."
@@ -175,40 +150,16 @@ A thousand sessions may begin at once: the others are looked at later."
 
 (defun todo-write-hands--on-save ()
   "Forget what agents did to the file of the current buffer, which was saved."
-  (dolist (thread (cl-loop for (thread _ . other) in todo-write-hands--clashes
-                           when (eq other (current-buffer)) collect thread))
+  (dolist (thread (cl-loop for (thread _ . buffer) in todo-write-hands--clashes
+                           when (eq buffer (current-buffer)) collect thread))
     (setq todo-write-hands--clashes (assoc-delete-all thread todo-write-hands--clashes))
     (todo-write-hands--tell thread)))
 
-;;; Saying
-
-(defun todo-write-hands--name (thread unnamed)
-  "Return the name of the agent of THREAD, with its title.
-UNNAMED stands for an agent without a name."
-  (let ((title (plist-get (todo-write-summary thread) :title))
-        (agent (plist-get (todo-write-about thread) :agent)))
-    (concat (if agent (todo-write-text-line (todo-write-agents-label agent) 20) unnamed)
-            (if title (format " (%s)" (todo-write-text-line title 30)) ""))))
-
-(defun todo-write-hands--words (thread path other whole)
-  "Return that the agent of THREAD changed PATH, which OTHER edits.
-OTHER is as in `todo-write-hands--clashes'.  Unless WHOLE is non-nil, leave
-out which agent it is."
-  (let ((file (todo-write-row-file-name path 40)))
-    (concat (if whole (concat (todo-write-hands--name thread "The agent") " changed ") "changed ")
-            file
-            (if (bufferp other) ", which you are editing"
-              (format ", as %s does" (todo-write-hands--name other "another agent"))))))
-
 (defun todo-write-hands-note (thread)
-  "Return which file THREAD's agent changed while another hand edits it, or nil.
-That is said until the buffer is saved, or the other agent's turn ends."
-  (pcase-let ((`(,path . ,other) (cdr (assoc thread todo-write-hands--clashes))))
-    (when (and path
-               (if (bufferp other)
-                   (and (buffer-live-p other) (buffer-modified-p other))
-                 (memq (car (todo-write-activity other)) '(working waiting))))
-      (todo-write-hands--words thread path other nil))))
+  "Return which file THREAD's agent changed while you are editing it, or nil."
+  (pcase-let ((`(,path . ,buffer) (cdr (assoc thread todo-write-hands--clashes))))
+    (when (and path (buffer-live-p buffer) (buffer-modified-p buffer))
+      (format "changed %s, which you are editing" (todo-write-row-file-name path 40)))))
 
 (provide 'todo-write-hands)
 ;;; todo-write-hands.el ends here

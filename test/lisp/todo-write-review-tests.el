@@ -488,7 +488,7 @@ Its task One changed the file f, and Two, which is in progress, g and h."
 "
                    (current-kill 0)))))
 
-(ert-deftest todo-write-review-two-hands-in-a-file-are-said-once ()
+(ert-deftest todo-write-review-a-change-of-a-file-that-you-are-editing-is-said-once ()
   (todo-write-review-tests--with-plan
     (let ((buffer (find-file-noselect (todo-write-review-tests--path "g")))
           (said nil))
@@ -506,20 +506,9 @@ Its task One changed the file f, and Two, which is in progress, g and h."
             (revert-buffer)
             (should (string-search "changed g, which you are editing" (buffer-string)))
             (with-current-buffer buffer (set-buffer-modified-p nil))
-            (should-not (todo-write-hands-note "a"))
-            (todo-write-set-activity "a" 'working)
-            (todo-write "b" (todo-write-test-todos '("Also" "in_progress")))
-            (todo-write-review-tests--tell "b" "g" "2\n")
-            (todo-write-hands--look)
-            (should (string-match-p "changed g, as .* does" (todo-write-hands-note "b"))))
+            (should-not (todo-write-hands-note "a")))
         (with-current-buffer buffer (set-buffer-modified-p nil))
         (kill-buffer buffer)))))
-
-(ert-deftest todo-write-review-the-name-of-a-file-of-two-hands-reaches-no-handler ()
-  (todo-write-review-tests--with
-    (todo-write-begin "claude:c" :agent "claude")
-    (should (string-prefix-p "changed x, as Claude Code"
-                             (todo-write-hands--words "a" "/foo:bar:/x" "claude:c" nil)))))
 
 (provide 'todo-write-review-tests)
 ;;; todo-write-review-tests.el ends here
