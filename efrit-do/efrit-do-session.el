@@ -98,6 +98,10 @@ METADATA are keywords and values."
   "Stream DATA as an event of TYPE of SESSION, of a thought if THINKING."
   (todo-write-stream (efrit-do-session-thread session)
                      :type type :data data :thinking thinking
+                     :call-context (pcase (todo-write-state (efrit-do-session-thread session))
+                                     ('empty "PLANNING_THOUGHTS")
+                                     ('done "SYNTHESIS_THOUGHTS")
+                                     (_ "EXECUTION_THOUGHTS"))
                      :trace-id (efrit-do-session--trace-id session)
                      :session-id (efrit-do-session-id session)))
 

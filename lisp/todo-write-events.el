@@ -354,14 +354,22 @@ for thoughts, nil for the response.
   :token-type  such as \"PLANNING_LLM_THINKING\", or \"LLM_THINKING\""
   (todo-write-core-call todo-write-dyn--token-context call-context thinking))
 
+(defconst todo-write-events--stream-keys
+  '(:type :thinking :call-context :step-id :step-description :trace-id :session-id)
+  "The keys of a stream event but its data.")
+
 (defun todo-write-stream (thread &rest event)
   "Give the stream event EVENT of THREAD to subscribers; return it completed.
 EVENT is a plist:
   :type          \"TOKEN\", \"METADATA\", \"ERROR\" or \"END\"
   :data          the text of a token; any data of the others
   :thinking      non-nil for thoughts
-  :call-context  see `todo-write-token-context'; by default, the phase
-                 follows from the list
+  :call-context  decides the phase and the type of tokens, see
+                 `todo-write-token-context'; by default, the phase follows
+                 from the list, and the type is \"LLM_THINKING\" or
+                 \"LLM_RESPONSE\"
+  :step-id, :step-description  the step in execution, by default the item
+                 in progress; the content of an item describes it
   :trace-id, :session-id  strings, if the host has them
 The value is a plist :type :data :timestamp (in milliseconds) :tokenType
 :phase :stepId :stepDescription (in execution) :threadId :traceId
@@ -369,8 +377,11 @@ The value is a plist :type :data :timestamp (in milliseconds) :tokenType
 structure, so do not modify them.
 
 Successive thoughts are recorded as one THOUGHTS observation when they
-end.  Signal `todo-write-input-error' for an unknown type, and for a
-token that is not a string."
+end.  Signal `todo-write-input-error' for an unknown key or type, and for
+a token that is not a string."
+  (cl-loop for (key) on event by #'cddr
+           unless (or (eq key :data) (memq key todo-write-events--stream-keys))
+           do (todo-write-core-wrong "stream event" key "a known key"))
   (todo-write-core-configure)
   (let* ((inhibit-quit t)
          (data (plist-get event :data))
@@ -383,7 +394,7 @@ token that is not a string."
 
 (defun todo-write-events--alike-p (a b)
   "Return non-nil if the stream events A and B differ at most in their data."
-  (cl-loop for key in '(:type :thinking :call-context :trace-id :session-id)
+  (cl-loop for key in todo-write-events--stream-keys
            always (equal (plist-get a key) (plist-get b key))))
 
 (defun todo-write-events--stream-first (thread event)
@@ -394,7 +405,8 @@ token that is not a string."
                (`(,time ,recorded . ,rest)
                 (todo-write-core-call todo-write-dyn--stream
                   thread (plist-get event :type) data (plist-get event :thinking)
-                  (plist-get event :call-context) (plist-get event :trace-id)
+                  (plist-get event :call-context) (plist-get event :step-id)
+                  (plist-get event :step-description) (plist-get event :trace-id)
                   (plist-get event :session-id)))
                (emitted `(:data ,data :timestamp ,time . ,rest)))
     (when (equal (plist-get emitted :type) "TOKEN")

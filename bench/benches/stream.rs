@@ -21,7 +21,16 @@ const SIZES: [usize; 3] = [0, 12, 10_000];
 
 fn token(thinking: bool, call_context: Option<&str>) -> StreamEvent<'_> {
     let (kind, data) = (StreamKind::Token, TOKEN);
-    StreamEvent { kind, data, thinking, call_context, trace_id: Some("request"), session_id: Some("session") }
+    StreamEvent {
+        kind,
+        data,
+        thinking,
+        call_context,
+        step_id: None,
+        step_description: None,
+        trace_id: Some("request"),
+        session_id: Some("session"),
+    }
 }
 
 /// A thread with its second to last task in progress, the slowest to find.

@@ -277,7 +277,7 @@ wire_fields! {
         step_id: String = "stepId",
         /// The content of that item.
         step_description: String = "stepDescription",
-        /// The type of the tokens of thoughts, see [`crate::events::stream::token_type`].
+        /// The type of the tokens of thoughts, see [`crate::events::stream::token_context`].
         token_type: String = "tokenType",
         /// The host's id of the session.
         session_id: String = "sessionId",

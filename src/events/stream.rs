@@ -39,12 +39,7 @@ pub fn token_context(call_context: Option<&str>, thinking: bool) -> (Option<Phas
         Some("SYNTHESIS_THOUGHTS") => Some(Phase::Synthesis),
         _ => None,
     };
-    (phase, token_type(phase, thinking))
-}
-
-/// The token type of a phase.
-pub fn token_type(phase: Option<Phase>, thinking: bool) -> &'static str {
-    match (phase, thinking) {
+    let token_type = match (phase, thinking) {
         (Some(Phase::Planning), true) => "PLANNING_LLM_THINKING",
         (Some(Phase::Planning), false) => "PLANNING_LLM_RESPONSE",
         (Some(Phase::Execution), true) => "EXECUTION_LLM_THINKING",
@@ -53,20 +48,21 @@ pub fn token_type(phase: Option<Phase>, thinking: bool) -> &'static str {
         (Some(Phase::Synthesis), false) => "SYNTHESIS_LLM_RESPONSE",
         (None, true) => "LLM_THINKING",
         (None, false) => "LLM_RESPONSE",
-    }
+    };
+    (phase, token_type)
 }
 
 /// The context that successive stream events share: all but type, data and time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Context {
-    /// See [`token_type`]; none for other events.
+    /// See [`token_context`]; none for other events.
     pub token_type: Option<&'static str>,
     /// The phase; none if the call's name has none.
     pub phase: Option<Phase>,
-    /// The id of the item in progress during execution.
+    /// The id of the step during execution: the host's, or the item in progress.
     pub step_id: Option<String>,
-    /// Its content.
+    /// Its description.
     pub step_description: Option<String>,
     /// The thread's key.
     pub thread_id: String,

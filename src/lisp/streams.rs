@@ -32,7 +32,7 @@ fn token_context<'e>(env: &'e Env, call_context: Value<'e>, thinking: Value<'e>)
 /// Add a stream event to THREAD.
 ///
 /// KIND is its type and DATA the text of a token, both strings.  THINKING is a flag; CALL-CONTEXT,
-/// TRACE-ID and SESSION-ID are strings or nil.  The value is (TIME RECORDED . REST): TIME is in
+/// STEP-ID, STEP-DESCRIPTION, TRACE-ID and SESSION-ID are strings or nil.  The value is (TIME RECORDED . REST): TIME is in
 /// milliseconds; RECORDED is t if the event ended a block of thoughts, which is recorded; REST is a
 /// plist with the other properties of the event.
 #[defun]
@@ -44,6 +44,8 @@ fn stream<'e>(
     data: Value<'e>,
     thinking: Value<'e>,
     call_context: Value<'e>,
+    step_id: Value<'e>,
+    step_description: Value<'e>,
     trace_id: Value<'e>,
     session_id: Value<'e>,
 ) -> Result<Value<'e>> {
@@ -53,6 +55,8 @@ fn stream<'e>(
             _ => None,
         };
         let call_context = read::name("call-context", call_context)?;
+        let (step_id, step_description) =
+            (read::name("step-id", step_id)?, read::name("step-description", step_description)?);
         let (trace_id, session_id) =
             (read::name("trace-id", trace_id)?, read::name("session-id", session_id)?);
         let event = StreamEvent {
@@ -60,6 +64,8 @@ fn stream<'e>(
             data: data.as_deref().unwrap_or_default(),
             thinking: thinking.is_not_nil(),
             call_context: call_context.as_deref(),
+            step_id: step_id.as_deref(),
+            step_description: step_description.as_deref(),
             trace_id: trace_id.as_deref(),
             session_id: session_id.as_deref(),
         };

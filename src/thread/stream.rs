@@ -6,7 +6,7 @@ use super::Thread;
 use crate::events::Millis;
 use crate::events::observation::{Payload, Phase};
 use crate::events::payload::Text;
-use crate::events::stream::{Context, MAX_BLOCK, StreamKind, token_context, token_type};
+use crate::events::stream::{Context, MAX_BLOCK, StreamKind, token_context};
 
 /// The joined tokens of a block of thinking, and their context.
 #[derive(Debug)]
@@ -67,6 +67,10 @@ pub struct StreamEvent<'a> {
     pub thinking: bool,
     /// The host's name for the call. Without it, the phase follows from the list.
     pub call_context: Option<&'a str>,
+    /// The host's step, which counts in execution only. Without it, that is the item in progress.
+    pub step_id: Option<&'a str>,
+    /// The description of the step. Without it, that is the content of the step's item.
+    pub step_description: Option<&'a str>,
     /// See [`Context::trace_id`].
     pub trace_id: Option<&'a str>,
     /// See [`Context::session_id`].
@@ -97,16 +101,20 @@ impl Thread {
     }
 
     fn context_of(&self, event: &StreamEvent<'_>) -> Context {
-        let phase = match event.call_context {
-            Some(_) => token_context(event.call_context, event.thinking).0,
-            None => Some(Phase::of(self.list())),
+        let (named, token_type) = token_context(event.call_context, event.thinking);
+        let phase = if event.call_context.is_some() { named } else { Some(Phase::of(self.list())) };
+        let is_execution = phase == Some(Phase::Execution);
+        let item = match event.step_id {
+            Some(id) => self.list().iter().find(|item| item.id == id),
+            None => self.current(),
         };
-        let step = self.current().filter(|_| phase == Some(Phase::Execution));
+        let step_id = event.step_id.or(item.map(|item| item.id.as_str()));
+        let step_description = event.step_description.or(item.map(|item| item.content.as_str()));
         Context {
-            token_type: (event.kind == StreamKind::Token).then(|| token_type(phase, event.thinking)),
+            token_type: (event.kind == StreamKind::Token).then_some(token_type),
             phase,
-            step_id: step.map(|item| item.id.clone()),
-            step_description: step.map(|item| item.content.clone()),
+            step_id: step_id.filter(|_| is_execution).map(str::to_owned),
+            step_description: step_description.filter(|_| is_execution).map(str::to_owned),
             thread_id: self.key.clone(),
             trace_id: event.trace_id.map(str::to_owned),
             session_id: event.session_id.map(str::to_owned),

@@ -51,7 +51,7 @@
                                       :trace-id "request" :session-id "session")))
         (should (eq event (car heard)))
         (should (equal (todo-write-stream-tests--event event)
-                       '(:data "Hm" :type "TOKEN" :tokenType "EXECUTION_LLM_THINKING"
+                       '(:data "Hm" :type "TOKEN" :tokenType "LLM_THINKING"
                          :phase "execution" :stepId "t2" :stepDescription "Ship"
                          :threadId "a" :traceId "request" :sessionId "session")))))
     (should (= (length heard) 3))))
@@ -86,8 +86,8 @@
 (ert-deftest todo-write-the-hosts-context-applies-from-its-token-on ()
   (todo-write-with-store
     (pcase-dolist (`(,call-context ,thinking ,trace ,session ,token-type)
-                   '((nil nil nil nil "PLANNING_LLM_RESPONSE")
-                     (nil t nil nil "PLANNING_LLM_THINKING")
+                   '((nil nil nil nil "LLM_RESPONSE")
+                     (nil t nil nil "LLM_THINKING")
                      ("SYNTHESIS_THOUGHTS" t nil nil "SYNTHESIS_LLM_THINKING")
                      ("SYNTHESIS_THOUGHTS" nil "one" nil "SYNTHESIS_LLM_RESPONSE")
                      ("SYNTHESIS_THOUGHTS" nil "two" nil "SYNTHESIS_LLM_RESPONSE")
@@ -100,6 +100,29 @@
                                            :session-id session)
                         :tokenType :traceId :sessionId)
                        (list token-type trace (and session (format "%s" session)))))))))
+
+(ert-deftest todo-write-the-host-may-tell-the-step-of-execution ()
+  (todo-write-with-store
+    (todo-write-test-write "a" '("Read" "in_progress") "Ship")
+    (pcase-dolist (`(,told ,id ,description)
+                   '((nil "t1" "Read")
+                     ((:step-id "t2") "t2" "Ship")
+                     ((:step-id "7" :step-description "Pack") "7" "Pack")
+                     ((:step-id "7") "7" nil)
+                     ((:step-description "Read all") "t1" "Read all")
+                     ((:step-id "t2" :call-context "PLANNING_THOUGHTS") nil nil)))
+      (ert-info ((format "%S" told))
+        (dotimes (_ 2)
+          (should (equal (todo-write-stream-tests--value
+                          (apply #'todo-write-stream "a" :type "TOKEN" :data "x" :thinking t told)
+                          :stepId :stepDescription)
+                         (list id description))))))
+    (todo-write-stream "a" :type "END")
+    (should (equal '("t2" "Ship")
+                   (todo-write-stream-tests--value
+                    (plist-get (aref (todo-write-observations "a" :step "t2" :type "THOUGHTS") 0)
+                               :metadata)
+                    :stepId :stepDescription)))))
 
 (ert-deftest todo-write-streams-of-several-threads-do-not-mix ()
   (todo-write-stream-tests--hearing heard '(:thread "b")
@@ -153,6 +176,8 @@
     (dolist (wrong '((:type "TOKENS" :data "x") (:data "x") (:type 3 :data "x")
                      (:type "TOKEN" :data 3 :thinking t) (:type "TOKEN" :data nil :thinking t)
                      (:type "TOKEN" :data "\xff" :thinking t)
+                     (:type "TOKEN" :data "x" :thinking t :step "t1")
+                     (:type "TOKEN" :data "x" :step-id 3)
                      (:type "TOKEN" :data "x" :trace-id 3)))
       (ert-info ((format "%S" wrong))
         (should-error (apply #'todo-write-stream "a" wrong) :type 'todo-write-input-error)))

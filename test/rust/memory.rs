@@ -92,6 +92,8 @@ fn use_one(store: &mut Store, key: &str) {
         data: "a word",
         thinking: true,
         call_context: None,
+        step_id: None,
+        step_description: None,
         trace_id: None,
         session_id: None,
     };

@@ -43,13 +43,7 @@ pub fn holds(data: &[u8]) {
     };
     let mut data = Unstructured::new(data);
     while !data.is_empty() && run.next(&mut data).is_ok() {}
-    let end = StreamEvent {
-        call_context: None,
-        trace_id: None,
-        session_id: None,
-        ..event(StreamKind::End, "", false)
-    };
-    run.thread.stream(end, 9);
+    run.thread.stream(event(StreamKind::End, "", false), 9);
     let blocks = thoughts(&run.thread);
     // What does not fit in memory is on disk only, the oldest first.
     let kept = blocks.concat();
@@ -98,6 +92,8 @@ impl Run {
             Some((last, _)) if data.arbitrary()? => Ok(last),
             _ => Ok(StreamEvent {
                 call_context: *data.choose(&CALLS)?,
+                step_id: *data.choose(&NAMES)?,
+                step_description: *data.choose(&NAMES)?,
                 trace_id: *data.choose(&NAMES)?,
                 session_id: *data.choose(&NAMES)?,
                 ..event(*data.choose(&KINDS)?, "", data.arbitrary()?)
@@ -110,17 +106,35 @@ impl Run {
             None => Some(Phase::of(self.thread.list())),
             named => token_context(named, event.thinking).0,
         };
-        let step = self.thread.current().filter(|_| phase == Some(Phase::Execution));
+        let token_type = token_context(event.call_context, event.thinking).1;
         assert_eq!(context.phase, phase);
-        assert_eq!(context.token_type.is_some(), event.kind == StreamKind::Token);
-        assert_eq!(context.step_id.as_ref(), step.map(|item| &item.id));
+        assert_eq!(context.token_type, (event.kind == StreamKind::Token).then_some(token_type));
+        if phase == Some(Phase::Execution) {
+            let current = self.thread.current().map(|item| item.id.as_str());
+            assert_eq!(context.step_id.as_deref(), event.step_id.or(current));
+            assert!(
+                event.step_description.is_none()
+                    || context.step_description.as_deref() == event.step_description
+            );
+        } else {
+            assert_eq!((&context.step_id, &context.step_description), (&None, &None));
+        }
         assert_eq!(context.trace_id.as_deref(), event.trace_id);
         assert_eq!(context.session_id.as_deref(), event.session_id);
     }
 }
 
 fn event(kind: StreamKind, data: &str, thinking: bool) -> StreamEvent<'_> {
-    StreamEvent { kind, data, thinking, call_context: None, trace_id: None, session_id: None }
+    StreamEvent {
+        kind,
+        data,
+        thinking,
+        call_context: None,
+        step_id: None,
+        step_description: None,
+        trace_id: None,
+        session_id: None,
+    }
 }
 
 /// The recorded blocks.
