@@ -202,7 +202,7 @@
           (dolist (text '("long " "thought")) (todo-write-stream-tests--think text))
           (should-not heard)
           (apply #'todo-write-stream "a" end)
-          (should (equal (pop heard) '("a" observed "THOUGHTS")))
+          (should (equal (pop heard) '("a" change nil)))
           (should (equal (plist-get (pop heard) :content) '(:text "One long thought")))
           (should-not heard))))))
 
