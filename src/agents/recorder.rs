@@ -21,8 +21,6 @@ use super::{Event, EventKind, PlanResult, Source, Transcript};
 use crate::events::Millis;
 use crate::events::observation::{Details, Payload, Type};
 use crate::events::policy::Policy;
-use crate::events::session::Session;
-use crate::events::work::Part;
 use crate::journal::store::Store;
 use crate::list::change::diff;
 use crate::list::identity::THRESHOLDS;
@@ -42,15 +40,8 @@ pub struct ThreadUpdate {
     pub thread: String,
     /// The outcome of the last write, with the changes of all of them; `None` if the list is equal.
     pub outcome: Option<Outcome>,
-    /// The state, if the thread was paused or resumed, if another ending replaced that of its turn, or if
-    /// its project is another one.
-    pub state: Option<State>,
     /// What the events say of the agent's turn.
     pub turn: Option<Report>,
-    /// Whether calls of the agent were refused.
-    pub has_refusals: bool,
-    /// Whether the program says something else of its session: its goal, its context or its cost.
-    pub is_session_told: bool,
 }
 
 /// Parts of the description of a thread: its project, and that no user looks at its agent.
@@ -88,14 +79,8 @@ pub struct Recorder {
 struct PendingUpdate {
     thread: String,
     is_subagent: bool,
-    /// The list, the state and the ending before the batch.
+    /// The list before the batch.
     list: List,
-    state: State,
-    ending: Option<Ending>,
-    /// The number of calls that had been refused before.
-    refused: u64,
-    /// What was said of the session before.
-    session: Session,
     /// How far the transcripts of its events were recorded before.
     before: Vec<(Arc<Transcript>, Before)>,
     /// How far they are recorded now, where that changed.
@@ -104,8 +89,6 @@ struct PendingUpdate {
     turn: Option<Report>,
     /// Whether an event was recorded.
     is_changed: bool,
-    /// Whether the session moved to another project.
-    is_moved: bool,
 }
 
 /// The threads that a batch of events has changed so far.
@@ -245,7 +228,6 @@ impl Recorder {
             store.set_current(&pending.thread);
         }
         pending.is_changed = true;
-        pending.is_moved |= matches!(event.kind, EventKind::Moved(_));
         let thread = store.open(&pending.thread, Map::new(), now);
         let last = self.threads.get(&pending.thread).copied();
         let time = time_in(thread, event.time.or(last), now);
@@ -332,44 +314,23 @@ impl Recorder {
         PendingUpdate {
             is_subagent: source.subagent.is_some(),
             list: thread.list().clone(),
-            state: thread.state(),
-            ending: thread.ending(),
-            refused: refused(thread),
-            session: thread.session().clone(),
             thread: key,
             before: Vec::new(),
             positions: Vec::new(),
             outcome: None,
             turn: None,
             is_changed: false,
-            is_moved: false,
         }
     }
 }
 
 fn update(store: &mut Store, pending: PendingUpdate) -> ThreadUpdate {
-    let (mut outcome, mut state) = (pending.outcome, None);
-    let (mut has_refusals, mut is_session_told) = (false, false);
+    let mut outcome = pending.outcome;
     if let Some(thread) = store.get_mut(&pending.thread) {
         let changes = diff(&pending.list, thread.list());
         outcome = outcome.filter(|_| !changes.is_empty()).map(|outcome| Outcome { changes, ..outcome });
-        let is_paused = thread.state() == State::Paused;
-        let is_other = if outcome.is_none() {
-            thread.state() != pending.state
-        } else {
-            is_paused != (pending.state == State::Paused)
-        };
-        let is_told = Ending::is_replaced(pending.ending, thread.ending()) || pending.is_moved;
-        state = (is_other || is_told).then(|| thread.state());
-        has_refusals = refused(thread) > pending.refused;
-        is_session_told = *thread.session() != pending.session;
     }
-    ThreadUpdate { thread: pending.thread, outcome, state, turn: pending.turn, has_refusals, is_session_told }
-}
-
-/// The number of calls of a thread that were refused.
-fn refused(thread: &Thread) -> u64 {
-    thread.work(Part::Whole).map_or(0, |work| work.refused)
+    ThreadUpdate { thread: pending.thread, outcome, turn: pending.turn }
 }
 
 /// The open item that is most similar to `description`, if any is.

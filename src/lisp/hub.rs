@@ -301,9 +301,9 @@ fn hub_choose<'e>(env: &'e Env, homes: Value<'e>) -> Result<Value<'e>> {
 /// The value is a list of plists, oldest first.  `:kind' is one of
 /// - `read': the transcript of `:session' was read up to its end.  `:thread' is the key of its thread or
 ///   nil; `:grew' when its file grew, in seconds; `:bytes' the number of bytes read, and `:skipped' that
-///   of those skipped because a line or a file was too long; `:updates' a list of plists `:thread :outcome
-///   :state :refusals', one for each thread with new events; `:warnings' strings for the user.  `:outcome'
-///   and `:state' are nil if the list or the state did not change, `:refusals' unless calls were refused.
+///   of those skipped because a line or a file was too long; `:updates' a list of plists `:thread
+///   :outcome', one for each thread with new events, whose `:outcome' is nil if its list did not change;
+///   `:warnings' strings for the user.
 /// - `progress': a part of it was read, `:percent' of its file, or nil if that is unknown; `:thread' is as
 ///   above.
 /// - `ready': it and the process files of its home were read.

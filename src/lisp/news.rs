@@ -15,7 +15,6 @@ use super::transcripts::ShownDescription;
 use crate::agents::claude::process_files::Process;
 use crate::agents::recorder::ThreadUpdate;
 use crate::hub::{Choice, ConnectionState, Found, Message, SessionId};
-use crate::thread::State;
 
 /// News, by kind.
 #[derive(Serialize)]
@@ -98,10 +97,6 @@ enum News {
 struct ShownUpdate {
     thread: String,
     outcome: Option<Object>,
-    state: Symbol<Option<State>>,
-    refusals: bool,
-    /// Whether the program says something else of its session.
-    session: bool,
 }
 
 /// A transcript of a main agent.
@@ -220,8 +215,7 @@ fn shown_update(objects: &mut Objects<'_>, update: &ThreadUpdate) -> Result<Show
     let summary = summary_of(env, &update.thread)?;
     let outcome = update.outcome.as_ref().map(|outcome| shown::outcome(env, outcome, summary, &[]));
     let outcome = outcome.transpose()?.map(|outcome| objects.add(outcome));
-    let (thread, state) = (update.thread.clone(), Symbol(update.state));
-    Ok(ShownUpdate { thread, outcome, state, refusals: update.has_refusals, session: update.is_session_told })
+    Ok(ShownUpdate { thread: update.thread.clone(), outcome })
 }
 
 impl From<&Found> for ShownFound {

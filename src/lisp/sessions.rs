@@ -138,11 +138,7 @@ impl Module {
             let Some(turn) = update.turn.take() else { continue };
             // Lines may have paused or resumed the thread.
             self.reports.touch(&update.thread);
-            let changed = self.report(&update.thread, Source::Transcript, Some(turn));
-            if changed.state.0.is_some() {
-                update.state = None;
-            }
-            changes.push(changed);
+            changes.push(self.report(&update.thread, Source::Transcript, Some(turn)));
         }
         changes.retain(|changed| !changed.is_empty());
         changes

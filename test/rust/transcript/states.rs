@@ -5,7 +5,6 @@ use todo_write::agents::describe::describe;
 use todo_write::agents::field::millis;
 use todo_write::agents::recorder::ThreadUpdate;
 use todo_write::agents::reports::{Background, Report};
-use todo_write::thread::State;
 use todo_write::thread::activity::Ending;
 
 use super::claude::Session;
@@ -52,7 +51,7 @@ fn a_denial_replaces_the_end_that_the_process_told_first_and_is_told() {
     session.line("user", json!({"toolDenialKind": "user-rejected", "message": {"content": content}}));
     session.prompt("[Request interrupted by user for tool use]");
     let updates = read(&mut followed, &session, before);
-    assert_eq!(updates.last().unwrap().state, Some(State::Paused), "listeners hear of it");
+    assert_eq!(updates.last().unwrap().thread, THREAD, "listeners hear of it");
     let thread = followed.store.get(THREAD).unwrap().unwrap();
     assert_eq!((thread.pause_reason(), thread.ending()), (Some("permission denied"), Some(Ending::Denied)));
 }
@@ -110,7 +109,7 @@ fn a_session_that_moves_to_another_folder_belongs_to_that_project() {
     assert_eq!(followed.store.get(THREAD).unwrap().unwrap().project(), "/p/");
     let before = session.lines.len();
     session.lines.push(json!({"type": "relocated", "sessionId": "s", "relocatedCwd": "/mill"}));
-    assert!(read(&mut followed, &session, before).last().unwrap().state.is_some(), "listeners hear of it");
+    assert_eq!(read(&mut followed, &session, before).last().unwrap().thread, THREAD, "listeners hear of it");
     assert_eq!(followed.store.get(THREAD).unwrap().unwrap().project(), "/mill/");
     assert_eq!(describe(&followed.file()).unwrap().folder.as_deref(), Some("/mill"));
     let before = session.lines.len();
