@@ -38,7 +38,7 @@ use crate::events::session::{Cost, Goal};
 use crate::list::input::Options;
 use crate::list::raw::Raw;
 use crate::text::excerpt;
-use figures::{Responses, SubagentSums};
+use figures::Responses;
 use line::{Block, GoalStatus, Message, TranscriptLine, tagged};
 use outcomes::refused_by;
 use prompts::SlashCommand;
@@ -91,7 +91,6 @@ pub struct ClaudeReader {
     pub(super) unreadable: u64,
     responses: Responses,
     goals: Goals,
-    sums: SubagentSums,
     /// The title of a session whose first line was not read yet.
     early_title: Option<(String, TitleSource, String)>,
     pub(super) events: Events,
@@ -157,7 +156,6 @@ impl ClaudeReader {
             unreadable: 0,
             responses: Responses::default(),
             goals: Goals::default(),
-            sums: SubagentSums::default(),
             early_title: None,
             events: Events::default(),
         }

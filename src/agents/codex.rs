@@ -618,7 +618,7 @@ impl CodexReader {
         let Some(event) = self.event_of(line, kind) else { return };
         match &mut self.subagent {
             Some(subagent) => subagent.push(event, &mut self.events),
-            None => self.events.push_work(event),
+            None => self.events.push(event),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use super::{Event, EventKind, Place};
+use super::{Event, Place};
 use crate::events::Millis;
 use crate::text::fnv1a;
 
@@ -15,28 +15,10 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// Adds an event of the current line.
+    /// Adds an event of the current line. It stays behind the events of earlier lines, since the position of
+    /// a batch is the end of its last line.
     pub(super) fn push(&mut self, event: Event) {
-        self.push_at(self.place.clone(), event);
-    }
-
-    /// Adds an event of another line.
-    pub(super) fn push_at(&mut self, place: Option<Place>, event: Event) {
-        self.waiting.push(Event { place, ..event });
-    }
-
-    /// Adds work. The tokens of a response replace earlier ones that were not taken yet.
-    pub(crate) fn push_work(&mut self, event: Event) {
-        let wanted = response_of(&event.kind);
-        if wanted.is_none() {
-            return self.push(event);
-        }
-        let mut newest = self.waiting.iter_mut().rev().take(NEWEST_USAGE);
-        let is_same = |known: &&mut Event| known.source == event.source && response_of(&known.kind) == wanted;
-        match newest.find(is_same) {
-            Some(known) => (known.kind, known.place) = (event.kind, self.place.clone()),
-            None => self.push(event),
-        }
+        self.waiting.push(Event { place: self.place.clone(), ..event });
     }
 
     /// Sets the time of the events without one, which precede the first line with a time.
@@ -49,18 +31,6 @@ impl Events {
     /// The events since the last call, oldest first.
     pub(super) fn take(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.waiting)
-    }
-}
-
-/// Number of events among which those of an open response are searched.
-const NEWEST_USAGE: usize = 256;
-
-/// The name of the response whose tokens an event tells.
-fn response_of(kind: &EventKind) -> Option<&str> {
-    match kind {
-        EventKind::Usage { response, .. } => Some(response),
-        EventKind::OfSubagent { kind, .. } => response_of(kind),
-        _ => None,
     }
 }
 

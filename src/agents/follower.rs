@@ -14,7 +14,7 @@ use super::codex::subagent::Sent;
 use super::describe::describe;
 use super::reader::Reader;
 use super::tail::{Tail, TailChange};
-use super::{Event, Place, Source, Transcript};
+use super::{Event, EventKind, Place, Source, Transcript};
 use crate::events::policy::Policy;
 use crate::file::{self, FileStamp, Slice, modified};
 use crate::list::input::Options;
@@ -163,9 +163,7 @@ impl Follower {
             self.lines.read(file, &self.policy, slice, &mut appended)?;
             self.are_side_files_due = true;
         }
-        if !appended.is_partial {
-            self.find_subagents();
-        }
+        self.find_subagents();
         for subagent in &mut self.subagents {
             if appended.is_partial {
                 break;
@@ -176,7 +174,7 @@ impl Follower {
         self.read_rollouts(slice, &mut appended);
         if appended.is_partial {
             let events = self.lines.reader.as_mut().map(Reader::take_first_events).unwrap_or_default();
-            appended.events.splice(0..0, events);
+            self.add_before(&mut appended, events);
             return Ok(appended);
         }
         // While the transcript grows, the files may be ahead of it.
@@ -185,14 +183,22 @@ impl Follower {
             self.are_side_files_due = false;
             self.read_side_files();
         }
-        if let Some(reader) = self.lines.claude() {
-            let seen = &self.seen;
-            reader.take_sums(|id| seen.iter().any(|path| subagent_of(path) == Some(id)));
-        }
         self.unreadable += self.lines.reader.as_mut().map_or(0, Reader::take_unreadable);
         let events = self.lines.reader.as_mut().map(Reader::take_events).unwrap_or_default();
-        appended.events.splice(0..0, events);
+        self.add_before(&mut appended, events);
         Ok(appended)
+    }
+
+    /// Adds events before the others. The sums of a subagent count only if it has no file.
+    fn add_before(&self, appended: &mut Appended, mut events: Vec<Event>) {
+        events.retain(|event| match &event.kind {
+            EventKind::OfSubagent { subagent, kind, .. } => {
+                let is_sums = matches!(**kind, EventKind::SubagentSums { .. });
+                !is_sums || !self.seen.iter().any(|path| subagent_of(path) == Some(subagent))
+            }
+            _ => true,
+        });
+        appended.events.splice(0..0, events);
     }
 
     /// A sentence for the user, once, if lines could not be read in full.

@@ -194,7 +194,7 @@ impl Recorder {
         let event = &events[number];
         let key = self.key(event.source.key());
         // The subagent's last list is too old to be among the events.
-        if event.kind == EventKind::SubagentEnded && !self.threads.contains_key(&key) {
+        if event.kind == EventKind::SubagentEnded && !matches!(store.get(&key), Ok(Some(_))) {
             return;
         }
         let at = match touched.iter().position(|pending| pending.thread == key) {

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use super::line::{Message, ToolUseResult};
-use super::{ClaudeReader, ENDED, Origin};
+use super::{ClaudeReader, Origin};
+use crate::agents::EventKind;
 use crate::agents::events::push_bounded;
-use crate::agents::{Event, EventKind};
 use crate::events::session::Context;
 use crate::events::work::{Tokens, Usage};
 
@@ -33,10 +33,6 @@ impl Responses {
     }
 }
 
-/// Sums of the work of subagents that may have no file, by the subagents' ids.
-#[derive(Debug, Default)]
-pub(super) struct SubagentSums(VecDeque<(String, Event)>);
-
 impl ClaudeReader {
     /// Counts the tokens of a model's message. Its lines repeat them with growing numbers.
     pub(super) fn usage(&mut self, origin: &Origin<'_>, message: &Message<'_>, request: &str) {
@@ -54,8 +50,8 @@ impl ClaudeReader {
         }
     }
 
-    /// Keeps the sums of a subagent's work until it is known whether the subagent has a file.
-    pub(super) fn keep_sums(
+    /// Emits the sums of a subagent's work, which count only if the subagent has no file.
+    pub(super) fn emit_sums(
         &mut self,
         origin: &Origin<'_>,
         subagent: &str,
@@ -75,30 +71,19 @@ impl ClaudeReader {
                 edits: stats.edit_file_count,
             }),
         };
-        let place = self.events.place.clone();
-        let event = Event { place, ..origin.event(origin.source.clone(), kind) };
-        push_bounded(&mut self.sums.0, ENDED, (subagent.to_owned(), event));
-    }
-
-    /// Adds the sums of subagents that have no file.
-    pub(crate) fn take_sums(&mut self, has_file: impl Fn(&str) -> bool) {
-        for (subagent, event) in std::mem::take(&mut self.sums.0) {
-            if !has_file(&subagent) && !self.sources.has_subagent(&subagent) {
-                self.events.push_at(event.place.clone(), event);
-            }
-        }
+        self.events.push(origin.event(origin.source.clone(), kind));
     }
 
     /// Emits work, also for the main agent if it is a subagent's.
     pub(super) fn emit_work(&mut self, origin: &Origin<'_>, kind: EventKind) {
         let source = &origin.source;
         let Some(subagent) = source.subagent.clone() else {
-            return self.events.push_work(origin.event(source.clone(), kind));
+            return self.events.push(origin.event(source.clone(), kind));
         };
         if let Some(main) = self.sources.main(&source.session) {
             let call = self.sources.root_call(source);
             let kind = EventKind::OfSubagent { subagent, call, kind: Box::new(kind.clone()) };
-            self.events.push_work(origin.event(main, kind));
+            self.events.push(origin.event(main, kind));
         }
         self.sources.hold(origin.event(source.clone(), kind), &mut self.events);
     }

@@ -131,7 +131,7 @@ impl ClaudeReader {
         }
         if let Some(agent) = fields.agent_id.as_deref().filter(|_| call.is_some()) {
             self.sources.set_call(agent, id);
-            self.keep_sums(origin, agent, id, &fields);
+            self.emit_sums(origin, agent, id, &fields);
         }
         let mut event = result(call.as_ref(), id, content.clone(), is_error, origin.time, effect);
         let (called, call_id) = call.as_ref().map(|call| (call.time, call.id.clone())).unwrap_or_default();

@@ -126,20 +126,19 @@ impl Subagent {
                 call: Some(self.under.call.clone()),
                 kind: Box::new(event.kind.clone()),
             };
-            events.push_work(Event { source: self.under.main.clone(), kind, ..event.clone() });
+            events.push(Event { source: self.under.main.clone(), kind, ..event.clone() });
         }
         let is_list = matches!(event.kind, EventKind::List(_) | EventKind::EmacsCall { list: Some(_), .. });
         if is_list && !std::mem::replace(&mut self.has_list, true) {
             if let Some(call) = &self.under.source.call {
                 events.push(Event { kind: EventKind::Title(call.description.clone()), ..event.clone() });
             }
-            self.held.drain(..).for_each(|held| events.push_at(held.place.clone(), held));
+            self.held.drain(..).for_each(|held| events.push(held));
         }
         if self.has_list {
-            events.push_work(event);
+            events.push(event);
         } else {
-            let place = events.place.clone();
-            push_bounded(&mut self.held, HELD, Event { place, ..event });
+            push_bounded(&mut self.held, HELD, event);
         }
     }
 }

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use super::{PendingUpdate, Recorder, list_of};
 use crate::agents::{Event, EventKind, Place, Transcript};
 use crate::events::Millis;
-use crate::events::observation::{Observation, Payload};
-use crate::events::work::Usage;
+use crate::events::observation::Observation;
 use crate::journal::store::Store;
 use crate::thread::Thread;
 use crate::thread::record::PositionRecord;
@@ -45,37 +44,16 @@ fn end_of(event: &Event) -> u64 {
     event.place.as_ref().map_or(0, |place| place.end)
 }
 
-/// The name of a response and its figures, if an event has them.
-fn figures_of(kind: &EventKind) -> Option<(&str, &Usage)> {
-    match kind {
-        EventKind::OfSubagent { kind, .. } => figures_of(kind),
-        EventKind::Usage { response, usage, .. } => Some((response, usage)),
-        _ => None,
-    }
-}
-
 /// How far a transcript with the events `ours` was recorded in a thread that knows no position of it: by
 /// todo-write 0.2, from another file with the same lines, or by an ACP client that shows the lists of the
 /// same session. The furthest recorded line tells.
 fn before_positions(thread: &Thread, position: &PositionRecord, ours: &[(usize, &Event)]) -> Before {
-    let of_lines = || ours.iter().filter(|(_, event)| !event.uuid.is_empty());
-    let ends: HashMap<(&str, Option<Millis>), u64> = of_lines()
-        .filter(|(_, event)| figures_of(&event.kind).is_none())
-        .map(|(_, event)| ((event.uuid.as_str(), event.time), end_of(event)))
-        .collect();
-    // Figures that grew have the place of the last ones, so only equal ones tell it.
-    let figures: HashMap<&str, (&Usage, u64)> = of_lines()
-        .filter_map(|(_, event)| Some((event, figures_of(&event.kind)?)))
-        .map(|(event, (response, usage))| (response, (usage, end_of(event))))
-        .collect();
+    let lines = ours.iter().filter(|(_, event)| !event.uuid.is_empty());
+    let ends: HashMap<(&str, Option<Millis>), u64> =
+        lines.map(|(_, event)| ((event.uuid.as_str(), event.time), end_of(event))).collect();
     let recorded = || thread.observations().reported().rev();
-    let line = |one: &Arc<Observation>| match &one.payload {
-        Payload::Usage(used) => {
-            let (usage, end) = figures.get(one.metadata.response.as_deref()?)?;
-            (used.fields()?.usage() == **usage).then_some(*end)
-        }
-        _ => ends.get(&(one.metadata.uuid.as_deref()?, one.metadata.timestamp)).copied(),
-    };
+    let line =
+        |one: &Arc<Observation>| ends.get(&(one.metadata.uuid.as_deref()?, one.metadata.timestamp)).copied();
     if let Some(offset) = recorded().filter_map(line).max() {
         return Before { offset, but: None };
     }

@@ -14,7 +14,7 @@ const CHILD: &str = "codex:r/s";
 
 /// An agent that has sent out the subagent `s` while it counts books. Its log is that of the newer tool or, with
 /// `is_old`, of the older one.
-fn parent(is_old: bool) -> Rollout {
+pub(super) fn parent(is_old: bool) -> Rollout {
     let mut rollout = Rollout::new();
     rollout.update(&[("Count the books", "in_progress"), ("Sell them", "pending")], "Plan updated");
     let arguments = if is_old {
@@ -39,7 +39,7 @@ fn parent(is_old: bool) -> Rollout {
 }
 
 /// The lines of the subagent up to its first command, with the history of `parent` if there is one.
-fn child(inherited: Option<&Rollout>) -> Rollout {
+pub(super) fn child(inherited: Option<&Rollout>) -> Rollout {
     let mut meta = json!({"id": "s", "session_id": "r", "parent_thread_id": "r", "cwd": "/garden",
                           "source": {"subagent": {"thread_spawn": {"parent_thread_id": "r"}}}});
     if inherited.is_some() {
@@ -57,7 +57,7 @@ fn child(inherited: Option<&Rollout>) -> Rollout {
     rollout
 }
 
-fn write(followed: &Followed, lines: &[Value]) {
+pub(super) fn write(followed: &Followed, lines: &[Value]) {
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     followed.append_to("rollout-2026-04-01T08-00-09-s.jsonl", text.as_bytes());
 }

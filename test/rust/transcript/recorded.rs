@@ -2,6 +2,7 @@
 //! from files that were moved, copied, truncated or replaced.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,13 +12,17 @@ use todo_write::agents::follower::Follower;
 use todo_write::agents::recorder::Recorder;
 use todo_write::agents::tail::TailChange;
 use todo_write::events::observation::Type;
+use todo_write::events::turns::{Commit, Turn};
 use todo_write::events::work::{Part, Work};
 use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
 use todo_write::list::item::Status;
+use todo_write::thread::activity::Ending;
 
+use super::claude::Session;
+use super::codex::Rollout;
 use super::followed::{Followed, NOW, fixture_path, list};
-use super::{answer, assistant, call, todo, transcripts};
+use super::{answer, assistant, call, codex_subagents, todo, transcripts};
 use crate::common::{Folder, Pending, corpus_or_skip};
 
 /// What is known of a thread: its list, what was said and done, and the work of each part.
@@ -100,6 +105,14 @@ fn sessions() -> Vec<PathBuf> {
     files
 }
 
+/// The transcripts in `test/fixtures/transcripts`.
+const FIXTURES: [&str; 4] = [
+    "todo-write.jsonl",
+    "tasks.jsonl",
+    "5e55a000-0000-4000-8000-000000000003.jsonl",
+    "rollout-2026-04-02T07-00-00-01a2c0de-0000-7000-8000-000000000001.jsonl",
+];
+
 /// A generator of pseudo-random numbers.
 struct Random(u64);
 
@@ -179,6 +192,142 @@ fn every_recorded_session_cut_anywhere_is_recorded_once_whatever_happens_at_the_
         assert_eq!(found.len(), expected.len(), "{}", path.display());
     }
     println!("went on, restarted, two at once, crashed, moved, copied: {happened:?}");
+}
+
+/// The prompt of a turn, the tasks of which it has something, its commits, its ending, and its work: all, and outside of tasks.
+type OfTurn = (Option<String>, Vec<String>, Vec<Commit>, Option<Ending>, [Option<Work>; 2]);
+
+fn turns(store: &mut Store, key: &str) -> Vec<OfTurn> {
+    let thread = store.get(key).unwrap().unwrap();
+    let of_turn = |(number, turn): (usize, &Turn)| {
+        let work = [Part::Whole, Part::Outside].map(|part| thread.work_in_turn(number, part).cloned());
+        (turn.prompt.clone(), turn.items.clone(), turn.commits.clone(), turn.ending, work)
+    };
+    thread.turns().iter().enumerate().map(of_turn).collect()
+}
+
+/// What becomes known of a transcript if its events come in batches of at least `least` events, which end behind
+/// whole lines, and Emacs crashes after each batch. The next Emacs reads the transcript from its beginning.
+fn known_by_batches(
+    transcript: &Path,
+    mut least: impl FnMut() -> usize,
+) -> BTreeMap<String, (Known, Vec<OfTurn>)> {
+    let folder = Folder::new();
+    let mut until = 0_usize;
+    loop {
+        let mut emacs = Emacs::start(folder.path(), transcript);
+        let events = emacs.follower.read().unwrap().events;
+        until = events.len().min(until.saturating_add(least()));
+        while until < events.len() && events[until].place == events[until - 1].place {
+            until += 1;
+        }
+        emacs.recorder.record(&mut emacs.store, &events[..until], false, NOW);
+        if until == events.len() {
+            let known = known(&mut emacs.store).into_iter();
+            return known.map(|(key, known)| (key.clone(), (known, turns(&mut emacs.store, &key)))).collect();
+        }
+    }
+}
+
+fn assert_recorded_once(transcript: &Path, least: impl FnMut() -> usize) {
+    let (found, expected) =
+        (known_by_batches(transcript, least), known_by_batches(transcript, || usize::MAX));
+    assert!(!expected.is_empty(), "{}", transcript.display());
+    assert!(found.keys().eq(expected.keys()), "{}", transcript.display());
+    for (key, (known, turns)) in &expected {
+        let (found, found_turns) = &found[key];
+        let context = format!("{key} in {}", transcript.display());
+        let lost: Vec<_> = known.said.iter().filter(|said| !found.said.contains(said)).collect();
+        assert!(lost.is_empty(), "{context}: {lost:?}");
+        assert_eq!(found.said.len(), known.said.len(), "{context}: nothing is recorded twice");
+        assert_eq!((&found.list, found.revisions), (&known.list, known.revisions), "{context}");
+        assert!(found.work == known.work, "{context}: {:?}", (&found.work[..3], &known.work[..3]));
+        assert_eq!(found_turns, turns, "{context}");
+    }
+}
+
+/// A line of a response in which so many tokens were put out so far.
+fn respond(session: &mut Session, response: &str, output: u64, block: Value) {
+    let usage = json!({"input_tokens": 3, "output_tokens": output});
+    session.line("assistant", json!({"message": {"id": response, "usage": usage, "content": [block]}}));
+}
+
+/// A session of Claude Code whose responses have several lines, with a subagent that has a plan in its own file, and
+/// another one of which only the sums are known.
+fn session_with_subagents() -> Followed {
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let mut session = Session::new("cli");
+    session.prompt("Bake");
+    respond(&mut session, "r1", 1, text("First the dough."));
+    session.create(1, "Sift").create(2, "Knead").update(1, "in_progress");
+    respond(&mut session, "r1", 5, text("Then the oven."));
+    session.call("Agent", json!({"description": "Sift", "prompt": "Help"}), "Done.", Value::Null);
+    let stats =
+        json!({"agentId": "a8", "toolStats": {"linesAdded": 8, "linesRemoved": 3, "editFileCount": 2}});
+    session.call("Agent", json!({"description": "Knead", "prompt": "Knead"}), "Done.", stats);
+    session.prompt("Go on");
+    respond(&mut session, "r2", 2, text("The bread is in the oven."));
+    session.call("Bash", json!({"command": "bake"}), "warm", Value::Null);
+    respond(&mut session, "r2", 9, text("It is done."));
+    let mut subagent = Session::new("cli");
+    subagent.prompt("Help");
+    respond(&mut subagent, "r3", 2, text("I look for the sieve."));
+    subagent.call("Bash", json!({"command": "ls"}), "sieve", Value::Null);
+    let entry = json!([{"content": "Find", "status": "in_progress", "activeForm": "Finding"}]);
+    subagent.call("TodoWrite", json!({ "todos": entry }), "Todos have been modified", Value::Null);
+    respond(&mut subagent, "r3", 7, text("There it is."));
+    let followed = Followed::new();
+    for (number, line) in subagent.lines.iter_mut().enumerate() {
+        line["uuid"] = format!("v{number}").into();
+        line["isSidechain"] = true.into();
+        line["agentId"] = "a7".into();
+        let line = format!("{line}\n").replace("toolu_", "toolu_of_a7_");
+        followed.append_to_subagent(OsStr::new("agent-a7.jsonl"), line.as_bytes());
+    }
+    session.lines.iter().for_each(|line| followed.line(line));
+    followed
+}
+
+/// A session of Codex with the tokens of its responses, and a subagent that has a plan.
+fn rollout_with_subagent() -> Followed {
+    let tokens = |rollout: &mut Rollout, all: u64| {
+        let usage = json!({"input_tokens": all, "output_tokens": all});
+        rollout
+            .event("token_count", json!({"info": {"total_token_usage": usage, "last_token_usage": usage}}));
+    };
+    let mut parent = codex_subagents::parent(false);
+    tokens(&mut parent, 10);
+    parent.script("await tools.exec_command({cmd: 'true'})", "Script completed");
+    parent.update(&[("Count the books", "completed"), ("Sell them", "in_progress")], "Plan updated");
+    tokens(&mut parent, 25);
+    parent.event("task_complete", json!({"turn_id": "1"}));
+    let mut child = codex_subagents::child(Some(&parent));
+    child.update(&[("Look", "completed"), ("Add up", "in_progress")], "Plan updated");
+    tokens(&mut child, 30);
+    let followed = Followed::new();
+    codex_subagents::write(&followed, &child.0);
+    parent.0.iter().for_each(|line| followed.line(line));
+    followed
+}
+
+#[test]
+fn a_session_is_recorded_once_if_emacs_crashes_after_every_line() {
+    let written = [session_with_subagents(), rollout_with_subagent()];
+    for followed in &written {
+        let threads = known_by_batches(&followed.file(), || usize::MAX);
+        assert_eq!(threads.len(), 2, "the subagent has a plan: {:?}", threads.keys());
+        assert_recorded_once(&followed.file(), || 1);
+    }
+    FIXTURES.iter().for_each(|name| assert_recorded_once(&fixture_path(name), || 1));
+}
+
+#[test]
+fn every_recorded_session_is_recorded_once_if_emacs_crashes_between_lines() {
+    let mut random = Random(20_260_103);
+    for path in sessions() {
+        let events = Follower::new(path.clone(), Options::default()).read().unwrap().events.len();
+        assert_recorded_once(&path, || 1 + random.below(1 + events / 4));
+    }
 }
 
 /// A session that is forked before a line, and its fork, which then goes on in its place.
@@ -284,14 +433,8 @@ fn journals_of_0_2_have_the_lists_of_their_transcripts_which_add_nothing_to_them
     let (folder, fresh) = (Folder::new(), Folder::new());
     let old = known_to_0_2(&folder);
     let file = |name: &str| fixture_path(name);
-    let names = [
-        "todo-write.jsonl",
-        "tasks.jsonl",
-        "5e55a000-0000-4000-8000-000000000003.jsonl",
-        "rollout-2026-04-02T07-00-00-01a2c0de-0000-7000-8000-000000000001.jsonl",
-    ];
-    let mut now = Emacs::start(fresh.path(), &file(names[0]));
-    for name in names {
+    let mut now = Emacs::start(fresh.path(), &file(FIXTURES[0]));
+    for name in FIXTURES {
         (now.follower, now.recorder) = (Follower::new(file(name), Options::default()), Recorder::default());
         now.read();
     }
@@ -300,9 +443,9 @@ fn journals_of_0_2_have_the_lists_of_their_transcripts_which_add_nothing_to_them
     for (key, known) in &old {
         assert_eq!((&known.list, known.revisions), (&now[key].list, now[key].revisions), "{key}");
     }
-    let mut emacs = Emacs::start(folder.path(), &file(names[0]));
+    let mut emacs = Emacs::start(folder.path(), &file(FIXTURES[0]));
     let before = observations(&mut emacs.store);
-    for name in names {
+    for name in FIXTURES {
         (emacs.follower, emacs.recorder) =
             (Follower::new(file(name), Options::default()), Recorder::default());
         emacs.read();
