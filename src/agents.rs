@@ -102,8 +102,6 @@ pub struct Transcript {
     pub subagent: Option<String>,
     /// The hash of its first line.
     pub first: u64,
-    /// Its length in bytes when it was first looked at.
-    pub length: u64,
 }
 
 /// A place in a transcript.

@@ -372,7 +372,7 @@ impl SessionReader {
         slice: &Slice,
         appended: &mut Appended,
     ) -> io::Result<()> {
-        let (before, length) = (file.offset(), file.length());
+        let before = file.offset();
         // The user's options may have changed since the last read.
         let mut changed = Some(policy);
         let is_whole = file.read(slice, |end, line| {
@@ -382,7 +382,7 @@ impl SessionReader {
             }
             let transcript = transcript.get_or_insert_with(|| {
                 let (subagent, first) = (subagent.map(str::to_owned), fnv1a(line));
-                Arc::new(Transcript { subagent, first, length })
+                Arc::new(Transcript { subagent, first })
             });
             reader.set_place(Some(Place { transcript: Arc::clone(transcript), end }));
             reader.read_line(line);

@@ -244,10 +244,6 @@ impl Recorder {
     pub(crate) fn save(&self, store: &mut Store, Touched(touched): &mut Touched) {
         for pending in touched {
             if let Some(thread) = store.get_mut(&pending.thread) {
-                if !pending.positions.is_empty() {
-                    // A truncated file has a position, although nothing of it is recorded.
-                    thread.begin_batch();
-                }
                 thread.end_batch(std::mem::take(&mut pending.positions));
             }
         }

@@ -70,11 +70,6 @@ impl Tail {
         self.offset
     }
 
-    /// The length of the file when it was last checked.
-    pub(crate) fn length(&self) -> u64 {
-        self.length
-    }
-
     /// Checks how the file changed. If it was replaced, goes back to its beginning.
     ///
     /// # Errors

@@ -138,12 +138,7 @@ impl Recorder {
         let is_new = self.met.insert((pending.thread.clone(), Arc::clone(transcript)));
         let Some(thread) = store.get_mut(&pending.thread) else { return Before::default() };
         match thread.recorded_until(position) {
-            Some(offset) if is_new && transcript.length < offset => {
-                // The file was truncated. What is left is recorded, and what is appended is new.
-                let offset = transcript.length;
-                set_position(&mut pending.positions, PositionRecord { offset, ..position.clone() });
-                Before { offset, but: None }
-            }
+            // A file that is shorter is an older copy, of which everything is recorded.
             Some(offset) => Before { offset, but: None },
             None if is_new => {
                 let is_of_file =

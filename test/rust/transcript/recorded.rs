@@ -486,22 +486,23 @@ fn messages(followed: &mut Followed) -> Vec<String> {
 }
 
 #[test]
-fn what_is_appended_to_a_truncated_transcript_is_recorded_and_what_is_left_of_it_is_not_again() {
+fn nothing_of_an_older_copy_of_a_transcript_is_recorded() {
     for restarts in [false, true] {
         let mut followed = Followed::having(&[said("one"), said("two"), said("three")]);
-        let text = fs::read_to_string(followed.file()).unwrap();
-        fs::write(followed.file(), text.split_inclusive('\n').next().unwrap()).unwrap();
-        if restarts {
-            followed.restart();
-        }
-        followed.read();
-        assert_eq!(messages(&mut followed), ["one", "two", "three"]);
-        followed.line(&said("four"));
-        if restarts {
-            followed.restart();
-        }
-        followed.read();
-        assert_eq!(messages(&mut followed), ["one", "two", "three", "four"], "{restarts}");
+        let mut replace = |text: &str| {
+            fs::write(followed.file(), text).unwrap();
+            if restarts {
+                followed.restart();
+            }
+            followed.read();
+            messages(&mut followed)
+        };
+        let newer: String = ["one", "two", "three", "four"].map(|text| format!("{}\n", said(text))).concat();
+        let older = newer.split_inclusive('\n').next().unwrap();
+        assert_eq!(replace(older), ["one", "two", "three"]);
+        // What others append to it belongs to no place in the recorded session.
+        assert_eq!(replace(&format!("{older}{}\n", said("other"))), ["one", "two", "three"]);
+        assert_eq!(replace(&newer), ["one", "two", "three", "four"], "nothing twice, nothing lost");
     }
 }
 
