@@ -208,11 +208,9 @@ impl CodexReader {
 
     /// Reads a line, without its line feed.
     pub fn read_line(&mut self, bytes: &[u8]) {
-        for line in RolloutLine::parse_all(bytes) {
-            match line {
-                Ok(line) => self.value(&line),
-                Err(_) => return self.read_part(bytes),
-            }
+        match RolloutLine::parse(bytes) {
+            Some(line) => self.value(&line),
+            None => self.read_part(bytes),
         }
     }
 

@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use memchr::memchr;
+use memchr::{memchr, memmem};
 use serde::de::IgnoredAny;
 
 use crate::file::{self, Slice};
@@ -42,10 +42,8 @@ pub(crate) struct Tail {
     modified: Option<SystemTime>,
     /// The last bytes before the offset, which identify the file.
     known: Vec<u8>,
-    /// A line without its line feed yet.
+    /// What was not passed on yet of a line without its line feed.
     partial: Vec<u8>,
-    /// Whether the partial line was passed on, being complete JSON.
-    is_passed: bool,
     /// Whether the current line is too long, or its beginning was skipped.
     skipping: bool,
     /// Bytes skipped since the last [`Tail::take_skipped`].
@@ -119,9 +117,10 @@ impl Tail {
     }
 
     /// Calls `each` with every line appended before the last check, without its line feed, and with the
-    /// offset of its end, also without it: a line has the same end before and after its line feed comes. The
-    /// last line is passed on if it is complete JSON; otherwise it waits for its rest. Returns whether all was
-    /// read; if the slice ended before that, the next call continues.
+    /// offset of its end, also without it. Where objects follow each other in a line, as after a crash of
+    /// the program, each counts as a line. The last one is passed on if it is complete; otherwise it waits
+    /// for its rest. So the ends are the same whenever the file is read. Blank lines are left out. Returns
+    /// whether all was read; if the slice ended before that, the next call continues.
     ///
     /// # Errors
     /// An error of the file system. Lines passed on before it are not passed on again.
@@ -152,9 +151,8 @@ impl Tail {
                 return Ok(false);
             }
         }
-        if !self.is_passed && is_complete(&self.partial) {
-            self.is_passed = true;
-            each(self.offset, &self.partial);
+        if is_complete(&self.partial) {
+            pass(self.offset, &std::mem::take(&mut self.partial), &mut each);
         }
         Ok(true)
     }
@@ -165,7 +163,6 @@ impl Tail {
         self.offset = offset;
         self.partial = Vec::new();
         self.known.clear();
-        self.is_passed = false;
         self.skipping = true;
     }
 
@@ -180,13 +177,12 @@ impl Tail {
         while let Some(end) = memchr(b'\n', rest) {
             let (line, behind) = (&rest[..end], &rest[end + 1..]);
             let end = self.offset - behind.len() as u64 - 1;
-            let is_done = std::mem::take(&mut self.is_passed) | std::mem::take(&mut self.skipping);
-            if !is_done {
+            if !std::mem::take(&mut self.skipping) {
                 if self.partial.is_empty() {
-                    each(end, line);
+                    pass(end, line, each);
                 } else {
                     self.partial.extend_from_slice(line);
-                    each(end, &self.partial);
+                    pass(end, &self.partial, each);
                 }
             }
             self.partial.clear();
@@ -204,7 +200,30 @@ impl Tail {
     }
 }
 
-/// Whether a line without its line feed is complete JSON.
+/// Passes on the objects in a line that ends at `end`, or all of a line that is not JSON.
+fn pass(end: u64, mut line: &[u8], each: &mut impl FnMut(u64, &[u8])) {
+    while let Some(object) = first_object(line) {
+        let rest = &line[object.len()..];
+        each(end - rest.len() as u64, object);
+        line = rest;
+    }
+    if !line.trim_ascii().is_empty() {
+        each(end, line);
+    }
+}
+
+/// The first object in a line if another one follows it.
+fn first_object(line: &[u8]) -> Option<&[u8]> {
+    // Few lines have this, and most of those in a text.
+    memmem::find(line, b"}{")?;
+    let mut objects = serde_json::Deserializer::from_slice(line).into_iter::<IgnoredAny>();
+    objects.next()?.ok()?;
+    let (object, rest) = line.split_at(objects.byte_offset());
+    rest.starts_with(b"{").then_some(object)
+}
+
+/// Whether a line without its line feed is complete: objects, and nothing else.
 fn is_complete(line: &[u8]) -> bool {
-    line.ends_with(b"}") && serde_json::from_slice::<IgnoredAny>(line).is_ok()
+    let mut values = serde_json::Deserializer::from_slice(line).into_iter::<IgnoredAny>();
+    line.ends_with(b"}") && values.all(|value| value.is_ok())
 }

@@ -238,12 +238,7 @@ impl Payload<'_> {
 impl<'a> RolloutLine<'a> {
     /// Parses a line; `None` if it has another form.
     pub(crate) fn parse(bytes: &'a [u8]) -> Option<RolloutLine<'a>> {
-        RolloutLine::parse_all(bytes).next()?.ok()
-    }
-
-    /// Parses all values of a line: some lines hold two. The last one may be an error.
-    pub(crate) fn parse_all(bytes: &'a [u8]) -> impl Iterator<Item = serde_json::Result<RolloutLine<'a>>> {
-        serde_json::Deserializer::from_slice(bytes).into_iter()
+        serde_json::from_slice(bytes).ok()
     }
 
     /// Whether a file that begins with this line is a rollout.

@@ -535,6 +535,38 @@ fn a_line_without_its_line_feed_is_not_recorded_again_when_that_comes() {
 }
 
 #[test]
+fn each_object_of_a_line_is_recorded_once_wherever_the_file_ended_when_it_was_read() {
+    // A program that crashed within a line goes on behind it when it is started again.
+    let claude = format!("{}{}\n{}\n", said("one }{"), said("two"), said("three"));
+    let message = |text: &str| {
+        json!({"timestamp": format!("2026-04-01T08:00:00.{}Z", text.len()), "type": "response_item",
+               "payload": {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}})
+    };
+    let mut rollout = Rollout::new();
+    let start = rollout.0.iter().map(|line| format!("{line}\n")).collect::<String>();
+    rollout.0.clear();
+    let codex = start + &format!("{}{}\n{}\n", message("one }{"), message("two"), message("three"));
+    for (text, thread) in [(claude, "claude:s"), (codex, "codex:r")] {
+        let ends = (0..=text.len()).filter(|end| {
+            let near = &text[end.saturating_sub(3)..text.len().min(end + 3)];
+            end % 41 == 0 || near.contains("}}{") || near.contains('\n')
+        });
+        for end in ends {
+            let mut followed = Followed::new();
+            followed.append(&text.as_bytes()[..end]);
+            followed.read();
+            followed.append(&text.as_bytes()[end..]);
+            followed.read();
+            followed.restart();
+            followed.read();
+            let found = followed.observed(thread, Type::Message);
+            let found: Vec<&str> = found.iter().map(|content| content["text"].as_str().unwrap()).collect();
+            assert_eq!(found, ["one }{", "two", "three"], "{thread} cut at {end} of {}", text.len());
+        }
+    }
+}
+
+#[test]
 fn what_can_be_read_of_a_line_is_kept_and_the_lines_are_counted_and_said_once() {
     let mut followed = Followed::new();
     let mut mistyped = said("of another type");
