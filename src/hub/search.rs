@@ -127,7 +127,7 @@ impl SearchTask {
                 has_unnamed |= is_fresh && !matches!(self.heads.get(&path), Some(Head::Named { .. }));
                 continue;
             };
-            let is_of_project = is_of_project(shared, root, &home, &names, &path, folder.as_deref());
+            let is_of_project = is_of_project(shared, root, &home, folder.as_deref());
             let session = path.file_stem().and_then(|stem| stem.to_str());
             let is_elsewhere = session.is_some_and(|session| elsewhere.contains(session));
             let has_processes = has_processes && has_process_files && !is_elsewhere;
@@ -180,22 +180,10 @@ pub(super) fn begun(home: &Home, process: &Process) -> Option<(PathBuf, u64)> {
     Some((path, process.started_at.unwrap_or(0)))
 }
 
-/// Whether the session in `path`, whose agent runs in `folder`, is one of the home's project. A folder
-/// whose name only begins with that of a project may belong to another one: the name of `/a-b` begins
-/// with that of `/a`, as that of `/a/b` does.
-fn is_of_project(
-    shared: &Arc<Shared>,
-    root: &Path,
-    home: &Home,
-    names: &[String],
-    path: &Path,
-    folder: Option<&str>,
-) -> bool {
-    let Some(scope) = home.scope.as_ref().filter(|scope| !scope.project.is_empty()) else { return false };
-    let name = path.parent().and_then(Path::file_name);
-    if names.iter().any(|own| name.is_some_and(|name| name == own.as_str())) {
-        return true;
-    }
+/// Whether a session whose agent runs in `folder` is one of the home's project. The name of the transcript's
+/// own folder does not tell: it is the same for `/a_b` and `/a-b`, and begins with that of `/a`.
+fn is_of_project(shared: &Arc<Shared>, root: &Path, home: &Home, folder: Option<&str>) -> bool {
+    let Some(scope) = &home.scope else { return false };
     let Some(folder) = folder.map(Path::new).filter(|folder| folder.is_absolute()) else { return false };
     scope.project.iter().filter(|project| folder.starts_with(project)).any(|project| {
         // A worktree or another repository below the root is a project of its own.
@@ -224,11 +212,10 @@ impl ChooseTask {
             let wanted = Wanted { limit: Some(MOST_SESSIONS), ..Wanted::default() };
             wanted.list(&home.folders(None).0).files.into_iter().rev().collect()
         });
-        let names = home.names();
         while let Some((modified, path)) = left.pop() {
             if let Some(description) = describe(&path).filter(|one| !one.is_subagent) {
                 let folder = description.folder.as_deref();
-                let is_of_project = is_of_project(shared, root, home, &names, &path, folder);
+                let is_of_project = is_of_project(shared, root, home, folder);
                 let found = Found { modified, path, is_of_project, has_processes: false, begun: None };
                 self.choices.push(Choice { found, description });
             }

@@ -1,5 +1,6 @@
 //! The hub without Emacs: what it reports of files, and that it waits for no root.
 
+use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -359,6 +360,42 @@ fn new_sessions_of_a_project_are_found_and_those_of_others_are_told_apart() {
     });
     for one in found {
         assert_eq!(one.is_of_project, one.path == homes.file("new"), "{one:?}");
+    }
+}
+
+#[test]
+fn a_session_of_a_project_whose_folder_is_named_alike_is_of_another_project() {
+    // Claude Code writes all but ASCII letters and digits as hyphens.
+    for (project, other, name) in
+        [("/my_app", "/my-app", "-my-app"), ("/정원", "/부엌", "---"), ("/a/b", "/a-b", "-a-b")]
+    {
+        let mut homes = Homes::new();
+        homes.hub.set_homes(vec![homes.home(of_project(Path::new(project)))]);
+        homes.hub.search(None);
+        let folder = homes.folder.path().join("projects").join(name);
+        fs::create_dir_all(&folder).unwrap();
+        for (session, cwd) in [("own", project), ("other", other)] {
+            let text = line(session, "user", 0, "Dig".into()).replace("\"/garden\"", &format!("{cwd:?}"));
+            fs::write(folder.join(format!("{session}.jsonl")), text).unwrap();
+        }
+        let found = homes.wait(|message| match message {
+            Message::Found(found, _) if found.len() == 2 => Some(found.clone()),
+            _ => None,
+        });
+        let own = found.iter().filter(|one| one.is_of_project).map(|one| one.path.clone());
+        assert_eq!(own.collect::<Vec<_>>(), [folder.join("own.jsonl")], "{project}");
+        let round = homes.hub.choose(vec![homes.home(of_project(Path::new(project)))]);
+        let choices = homes.wait(|message| match message {
+            Message::Choices(one, choices) if *one == round => Some(choices.clone()),
+            _ => None,
+        });
+        let offered =
+            choices.iter().map(|choice| (choice.description.session.as_str(), choice.found.is_of_project));
+        assert_eq!(
+            offered.collect::<BTreeMap<_, _>>(),
+            [("other", false), ("own", true)].into(),
+            "{project}"
+        );
     }
 }
 
