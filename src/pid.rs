@@ -19,16 +19,16 @@ pub(crate) enum ProcessState {
     Suspended,
     /// It ended, perhaps without its parent having noticed.
     Dead,
-    /// There is such a process, and this system has no `/proc` that tells more.
+    /// It could not be asked, or this system has no `/proc` that tells more of a process that exists.
     Unknown,
 }
 
 /// The state of the process `id` that started at `start`, field 22 of its `stat`. It is dead if another
 /// process has this id now. Without `start`, any process with the id counts.
 pub(crate) fn state(id: u32, start: Option<&str>) -> ProcessState {
+    // If no file can be opened, it could not be asked. So only the absence of the process itself counts.
     let Ok(stat) = file::read_start(Path::new(&format!("/proc/{id}/stat")), 4_096) else {
-        let is_known = Path::new("/proc/self/stat").exists() || !exists(id);
-        return if is_known { ProcessState::Dead } else { ProcessState::Unknown };
+        return if exists(id) { ProcessState::Unknown } else { ProcessState::Dead };
     };
     // The second field, a name in parentheses, may hold any bytes.
     let stat = String::from_utf8_lossy(&stat);

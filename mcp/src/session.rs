@@ -5,7 +5,7 @@
 //! in `SESSION/subagents/` are of subagents. A line may be written up to 0.3 s after its call arrives.
 
 use std::fs::{File, read_dir, symlink_metadata};
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -88,16 +88,24 @@ impl Agent {
 
     /// Returns whether it ended, with or without its file.
     pub fn is_gone(&self) -> bool {
-        symlink_metadata(&self.file).is_err() || self.is_killed()
+        is_missing(&self.file) || self.is_killed()
     }
 
     /// Returns whether it ended and left its file behind.
     pub fn is_killed(&self) -> bool {
         let Some(start) = &self.start else { return false };
-        let dead =
-            Stat::of(self.id).is_none_or(|stat| stat.start != *start || matches!(stat.state, 'Z' | 'X'));
+        let dead = match Stat::of(self.id) {
+            Some(stat) => stat.start != *start || matches!(stat.state, 'Z' | 'X'),
+            // It could not be asked if no file can be opened.
+            None => is_missing(Path::new(&format!("/proc/{}", self.id))),
+        };
         dead && self.file.exists()
     }
+}
+
+/// Whether the system says that there is no such file.
+fn is_missing(path: &Path) -> bool {
+    symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
 /// A process, as Linux shows it.

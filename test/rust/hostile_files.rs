@@ -219,6 +219,47 @@ fn transcripts_are_listed_newest_first_without_pipes_and_without_names_that_are_
     assert_eq!(names(Wanted { since, sessions, ..Wanted::default() }), ["new", "old"]);
 }
 
+const NO_FILES: &str = "TODO_WRITE_TEST_NO_FILES";
+
+#[test]
+fn an_agent_lives_while_no_file_descriptor_is_left_to_ask_for_it() {
+    if std::env::var_os(NO_FILES).is_some() {
+        return without_files();
+    }
+    let child = Command::new("sh")
+        .args(["-c", "ulimit -n 64 && exec \"$@\"", "sh"])
+        .arg(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "hostile_files::an_agent_lives_while_no_file_descriptor_is_left_to_ask_for_it",
+            "--nocapture",
+        ])
+        .env(NO_FILES, "1")
+        .output()
+        .unwrap();
+    let output = String::from_utf8_lossy(&child.stdout) + String::from_utf8_lossy(&child.stderr);
+    assert!(child.status.success() && output.contains("no file was left"), "{output}");
+}
+
+fn without_files() {
+    let mut sessions = Sessions::new();
+    let id = id();
+    let name = sessions.write(id, r#"{"sessionId": "a", "status": "busy"}"#);
+    assert_eq!(sessions.read().unwrap().len(), 1);
+    let mut taken = Vec::new();
+    while let Ok(file) = File::open("/dev/null") {
+        taken.push(file);
+    }
+    assert!(fs::read_dir(sessions.0.path()).is_err());
+    println!("no file was left");
+    assert_eq!(sessions.read(), None, "it lives as before");
+    assert_eq!(sessions.killed(), Vec::<String>::new());
+    drop(taken);
+    assert_eq!(sessions.read(), None);
+    fs::remove_file(name).unwrap();
+    assert_eq!(sessions.read(), Some(Vec::new()));
+}
+
 /// A folder of process files.
 struct Sessions(Folder, Processes);
 

@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -120,7 +121,13 @@ impl Processes {
 
     /// Lists the files.
     fn list(&mut self) {
-        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let entries = match fs::read_dir(&self.folder) {
+            Ok(entries) => Some(entries),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            // It could not be asked, as if no file descriptor is left.
+            Err(_) => return,
+        };
+        let entries = entries.into_iter().flatten().flatten();
         let found = entries.take(MOST_PROCESS_FILES).filter_map(|entry| pid_of(entry.file_name().to_str()?));
         let found: HashSet<u32> = found.collect();
         self.files.retain(|pid, _| found.contains(pid));
