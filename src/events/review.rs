@@ -133,15 +133,20 @@ impl<'t> Before<'t> {
         if change.inexact {
             return Err(NotComposed::Inexact);
         }
-        let patch = change.patch.as_deref().ok_or(NotComposed::OnlyNumbers)?;
+        // The patch of a file without any text has no lines.
+        let is_empty_file = change.created && change.lines == [0, 0];
+        let patch = change.patch.as_deref().or(is_empty_file.then_some(""));
+        let patch = patch.ok_or(NotComposed::OnlyNumbers)?;
         let (whole, left_out) = whole_hunks(patch);
         let sum = |count: fn(&WholeHunk<'_>) -> u64| whole.iter().map(count).sum::<u64>();
         let lines = [sum(|hunk| hunk.added), sum(|hunk| hunk.removed)];
         let hunks: Vec<Hunk<'t>> = whole.iter().filter_map(|hunk| Hunk::parse(hunk.text)).collect();
         if hunks.is_empty() && left_out == 0 {
-            // Only a new file without any text has no lines that tell of its change.
-            let is_empty_file = change.created && change.lines == [0, 0] && self.lines.is_empty();
-            return if is_empty_file { Ok(()) } else { Err(NotComposed::OnlyNumbers) };
+            return if is_empty_file && self.lines.is_empty() {
+                Ok(())
+            } else {
+                Err(NotComposed::OnlyNumbers)
+            };
         }
         if left_out > 0 || hunks.len() < whole.len() || lines != change.lines {
             return Err(NotComposed::Cut);

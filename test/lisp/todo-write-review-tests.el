@@ -190,6 +190,16 @@
     (should (string-search "# Not composed: of a change only numbers are recorded\n"
                            (todo-write-review-patch "a" nil (todo-write-review-tests--path "g"))))))
 
+(ert-deftest todo-write-review-shows-a-created-empty-file-as-a-new-one ()
+  (todo-write-review-tests--with
+    (todo-write-review-tests--edit "f" "")
+    (should (equal "diff --git a/f b/f\nnew file mode 100644\n" (todo-write-review-patch "a")))
+    (should (equal '(("f") 0 0 1) (todo-write-review-tests--new)))
+    (let ((todo-write-record-patches nil))
+      (todo-write-review-tests--edit "g" ""))
+    (should (equal "diff --git a/g b/g\nnew file mode 100644\n"
+                   (todo-write-review-patch "a" nil (todo-write-review-tests--path "g"))))))
+
 ;;; By keys
 
 (defmacro todo-write-review-tests--with-plan (&rest body)

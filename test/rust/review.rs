@@ -125,6 +125,19 @@ fn each_hunk_is_expected_where_those_above_leave_it() {
 }
 
 #[test]
+fn a_created_file_without_text_is_a_difference() {
+    // A host records no patch of it, since it has no lines.
+    let empty = with(change(None, Some("")), |change| change.patch = None);
+    assert_eq!(take_back(Some(""), std::slice::from_ref(&empty)), Ok(None));
+    let Net::Difference(shown) = net("/p/a", "/p", Ok(Some("")), std::slice::from_ref(&empty)) else {
+        panic!()
+    };
+    assert!(shown.starts_with("diff --git a/a b/a\nnew file mode"), "{shown}");
+    let filled = change(Some(""), Some("text\n"));
+    assert_eq!(take_back(Some("text\n"), &[empty, filled]), Ok(None));
+}
+
+#[test]
 fn what_was_taken_back_by_hand_counts_as_taken_back() {
     let done = [change(Some("a\nb\nc\n"), Some("a\nB\nc\n"))];
     assert_eq!(take_back(Some("a\nb\nc\n"), &done), Ok(Some("a\nb\nc\n".into())));
