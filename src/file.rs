@@ -46,9 +46,13 @@ fn not_regular() -> io::Error {
 /// # Errors
 /// As [`open`].
 pub fn read_start(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    start_of(open(path)?, most)
+}
+
+fn start_of(file: File, most: u64) -> io::Result<Vec<u8>> {
     // Files in /proc do not tell their length, and reading would begin with a few bytes.
     let mut bytes = Vec::with_capacity(4_096);
-    open(path)?.take(most).read_to_end(&mut bytes)?;
+    file.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -57,7 +61,11 @@ pub fn read_start(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 /// [`io::ErrorKind::FileTooLarge`] if it has more than `most` bytes, else as [`open`].
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let bytes = read_start(path, most + 1)?;
+    read_open(open(path)?, most)
+}
+
+fn read_open(file: File, most: u64) -> io::Result<Vec<u8>> {
+    let bytes = start_of(file, most + 1)?;
     if bytes.len() as u64 > most { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
 }
 
@@ -66,7 +74,11 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 /// [`io::ErrorKind::InvalidData`] if it is not UTF-8 or has a NUL, else as [`read`].
 pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
-    let text = String::from_utf8(read(path, most)?).ok().filter(|text| !text.contains('\0'));
+    text(read(path, most)?)
+}
+
+fn text(bytes: Vec<u8>) -> io::Result<String> {
+    let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
     text.ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
@@ -76,10 +88,31 @@ pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
 /// [`io::ErrorKind::PermissionDenied`] if a link leads out of the folder, else as [`read_text`].
 pub fn text_below(folder: &Path, path: &Path, most: u64) -> io::Result<Option<String>> {
     let (path, is_new) = true_name(path)?;
-    if !path.starts_with(fs::canonicalize(folder)?) {
-        return Err(io::ErrorKind::PermissionDenied.into());
+    let folder = fs::canonicalize(folder)?;
+    let below = path.strip_prefix(&folder).map_err(|_| io::ErrorKind::PermissionDenied)?;
+    if is_new { Ok(None) } else { text(read_open(open_below(&folder, below)?, most)?).map(Some) }
+}
+
+/// Opens a regular file by its name below a folder. No link is followed: a name that [`true_name`] returned has one
+/// only if it was put there since.
+#[cfg(unix)]
+fn open_below(folder: &Path, below: &Path) -> io::Result<File> {
+    use rustix::fs::{CWD, Mode, OFlags, openat};
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let mut file = File::from(openat(CWD, folder, flags | OFlags::DIRECTORY, Mode::empty())?);
+    for name in below {
+        let opened = openat(&file, name, flags | OFlags::NOFOLLOW, Mode::empty());
+        file = File::from(opened.map_err(|error| match error {
+            rustix::io::Errno::LOOP => io::ErrorKind::PermissionDenied.into(),
+            error => io::Error::from(error),
+        })?);
     }
-    if is_new { Ok(None) } else { read_text(&path, most).map(Some) }
+    if file.metadata()?.is_file() { Ok(file) } else { Err(not_regular()) }
+}
+
+#[cfg(not(unix))]
+fn open_below(folder: &Path, below: &Path) -> io::Result<File> {
+    open(&folder.join(below))
 }
 
 /// The name of a file without links, and whether it does not exist. Of one that does not, the folders that
@@ -160,4 +193,34 @@ impl Slice {
 /// The modification time of a file.
 pub fn modified(path: &Path) -> Option<SystemTime> {
     fs::metadata(path).and_then(|data| data.modified()).ok()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_link_that_takes_the_place_of_a_file_or_folder_between_check_and_opening_is_not_followed() {
+        let top = std::env::temp_dir().join(format!("todo-write-file-{}", std::process::id()));
+        let (project, outside) = (top.join("project"), top.join("outside"));
+        for folder in [&project.join("src"), &outside] {
+            fs::create_dir_all(folder).unwrap();
+            fs::write(folder.join("a"), "text").unwrap();
+        }
+        let text = || text_below(&project, &project.join("src/a"), 10).unwrap();
+        assert_eq!(text().as_deref(), Some("text"));
+        let project = fs::canonicalize(&project).unwrap();
+        let opened = || open_below(&project, Path::new("src/a")).map_err(|error| error.kind());
+        assert!(opened().is_ok());
+        // What was checked before is a link now: first the file, then its folder.
+        fs::remove_file(project.join("src/a")).unwrap();
+        symlink(outside.join("a"), project.join("src/a")).unwrap();
+        assert_eq!(opened().unwrap_err(), io::ErrorKind::PermissionDenied);
+        fs::remove_dir_all(project.join("src")).unwrap();
+        symlink(&outside, project.join("src")).unwrap();
+        assert!(opened().is_err());
+        fs::remove_dir_all(top).unwrap();
+    }
 }
