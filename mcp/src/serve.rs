@@ -32,6 +32,7 @@ pub fn run() -> i32 {
             (Agent::Codex, folder("CODEX_HOME", ".codex")),
         ],
         socket: socket.clone(),
+        joining: door::JOINING,
         home,
         sandbox: std::env::var(SANDBOX).ok(),
     };

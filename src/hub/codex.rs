@@ -41,8 +41,6 @@ use telling::Telling;
 const LOOK: Duration = Duration::from_secs(2);
 /// How long a daemon is left alone that does not keep to the protocol, or sends too much.
 const PAUSE: Duration = Duration::from_secs(60);
-/// How long a request is awaited of a session that waits for the user.
-const REPLAY: Duration = Duration::from_secs(2);
 /// Maximum number of sessions whose state is asked for on connecting.
 const SESSIONS: usize = 200;
 /// Maximum number of open requests of a session.
@@ -333,7 +331,7 @@ impl Server {
             if !self.entrance.is_open() {
                 self.end(Instant::now());
             } else if self.watch.is_none() && Instant::now() >= self.retry {
-                match Watch::begin(&self.folder, &self.entrance.version) {
+                match Watch::begin(&self.folder, &self.entrance) {
                     Ok(watch) => self.watch = Some(watch),
                     Err(over) => self.retry = later(over),
                 }
@@ -378,7 +376,7 @@ impl Server {
                     end = end.min(session.patience.saturating_duration_since(Instant::now()));
                 }
                 for time in session.requests.iter().filter_map(|request| request.answered) {
-                    end = end.min(REPLAY.saturating_sub(time.elapsed()));
+                    end = end.min(self.entrance.answering.saturating_sub(time.elapsed()));
                 }
                 if let Some(client) = &session.client {
                     fds.push(PollFd::new(client, PollFlags::IN));
@@ -402,8 +400,8 @@ fn later(over: Over) -> Instant {
 }
 
 impl Watch {
-    fn begin(folder: &Path, version: &str) -> Result<Watch, Over> {
-        let client = Client::connect(folder, version)?;
+    fn begin(folder: &Path, entrance: &Entrance) -> Result<Watch, Over> {
+        let client = Client::connect(folder, &entrance.version, entrance.joining)?;
         let calls = HashMap::from([(1, Call::Initialize)]);
         Ok(Watch {
             client,
@@ -441,7 +439,7 @@ impl Watch {
             && let Some(session) = self.waiting.values_mut().find(|session| !session.is_begun)
         {
             self.count += 1;
-            if !session.begin(folder, &entrance.version) {
+            if !session.begin(folder, entrance) {
                 self.join = Instant::now() + LOOK;
             }
         }
@@ -556,7 +554,7 @@ impl Session {
             calls: HashMap::new(),
             facts: None,
             requests: Vec::new(),
-            patience: Instant::now() + REPLAY,
+            patience: Instant::now(),
         }
     }
 
@@ -566,11 +564,11 @@ impl Session {
     }
 
     /// Makes the connection; returns whether that succeeded.
-    fn begin(&mut self, folder: &Path, version: &str) -> bool {
+    fn begin(&mut self, folder: &Path, entrance: &Entrance) -> bool {
         self.is_begun = true;
         self.calls.insert(1, Join::Initialize);
-        self.client = Client::connect(folder, version).ok();
-        self.patience = Instant::now() + REPLAY;
+        self.client = Client::connect(folder, &entrance.version, entrance.joining).ok();
+        self.patience = Instant::now() + entrance.joining;
         self.client.is_some()
     }
 
@@ -579,7 +577,7 @@ impl Session {
     fn advance(&mut self, id: &str, entrance: &Entrance) -> usize {
         let is_late = Instant::now() >= self.patience;
         if let Some(mut client) = self.client.take()
-            && self.read(&mut client, id).is_ok()
+            && self.read(&mut client, id, entrance.joining).is_ok()
             && (self.facts.is_some() || !is_late)
         {
             self.client = Some(client);
@@ -601,13 +599,13 @@ impl Session {
         self.requests.iter_mut().map(ask).filter(|is_new| *is_new).count()
     }
 
-    fn read(&mut self, client: &mut Client, id: &str) -> Result<(), Over> {
+    fn read(&mut self, client: &mut Client, id: &str, joining: Duration) -> Result<(), Over> {
         client.flush()?;
         for said in client.take()? {
             match said {
                 Said::Result(call, result) => {
                     if let Some(call) = self.calls.remove(&call) {
-                        self.take(client, id, call, result)?;
+                        self.take(client, id, call, result, joining)?;
                     }
                 }
                 Said::Request(request, method, params) => self.add(client, id, request, &method, &params)?,
@@ -615,7 +613,7 @@ impl Session {
                     let Resolved { thread_id, request_id } = parse(&params)?;
                     if thread_id == id {
                         // The next one may follow.
-                        self.patience = Instant::now() + REPLAY;
+                        self.patience = Instant::now() + joining;
                         self.requests.retain(|known| known.id.as_ref() != Some(&request_id));
                     }
                 }
@@ -631,6 +629,7 @@ impl Session {
         id: &str,
         call: Join,
         result: Option<Box<RawValue>>,
+        joining: Duration,
     ) -> Result<(), Over> {
         match call {
             Join::Initialize => {
@@ -644,7 +643,7 @@ impl Session {
                 if joined.id != id {
                     return Err(Over::Wrong);
                 }
-                self.patience = Instant::now() + REPLAY;
+                self.patience = Instant::now() + joining;
                 self.facts = Some(Facts::of(joined));
             }
             Join::History(request) => {
@@ -739,7 +738,7 @@ impl Request {
 
     /// Asks the user, once, and passes the answer on. Returns whether the question is new.
     fn advance(&mut self, facts: &Facts, client: Option<&mut Client>, entrance: &Entrance) -> bool {
-        if self.answered.is_some_and(|time| time.elapsed() >= REPLAY) {
+        if self.answered.is_some_and(|time| time.elapsed() >= entrance.answering) {
             self.answered = None;
             self.was_asked = false;
             self.question =

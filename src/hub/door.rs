@@ -38,6 +38,9 @@ pub(crate) const QUESTIONS: usize = 20;
 /// Maximum number of those of one connection. An agent may serve several sessions by one.
 pub(crate) const QUESTIONS_OF_ONE: usize = 8;
 
+/// The usual time in which a daemon of Codex accepts a connection.
+pub const JOINING: Duration = Duration::from_secs(2);
+
 /// The number of a connection, which no other connection to a door of this process has.
 pub type ConnectionId = u64;
 
@@ -65,6 +68,10 @@ pub struct Settings {
     pub finding: Duration,
     /// The folders of Codex whose questions come in by this door, too.
     pub codex: Vec<PathBuf>,
+    /// How long a daemon of Codex may take to accept a connection, and to send what a session waits for.
+    pub joining: Duration,
+    /// How long it may take to say that a question is answered.
+    pub answering: Duration,
 }
 
 impl Settings {
@@ -76,6 +83,8 @@ impl Settings {
             patience: Duration::from_secs(10),
             finding: Duration::from_secs(1),
             codex: Vec::new(),
+            joining: JOINING,
+            answering: Duration::from_secs(2),
         }
     }
 }
@@ -131,6 +140,8 @@ pub struct Door {
     #[cfg(unix)]
     version: String,
     #[cfg(unix)]
+    times: [Duration; 2],
+    #[cfg(unix)]
     waker: Arc<super::quiet::Waker>,
 }
 
@@ -140,6 +151,8 @@ pub(super) struct Entrance {
     shared: Arc<Shared>,
     /// The version that a program must have.
     pub(super) version: String,
+    pub(super) joining: Duration,
+    pub(super) answering: Duration,
     waker: Arc<super::quiet::Waker>,
 }
 
@@ -273,16 +286,20 @@ impl Door {
         let shared = Arc::new(Shared { inner: inner.into(), bell });
         let socket = settings.socket.clone();
         let version = settings.welcome.version.clone();
+        let times = [settings.joining, settings.answering];
         let waker = serve::start(Arc::clone(&shared), settings, finder)?;
-        Ok(Door { shared, socket, version, waker })
+        Ok(Door { shared, socket, version, times, waker })
     }
 
     /// A way in for a thread of this process, which connects as a program does.
     #[cfg(unix)]
     pub(super) fn entrance(&self) -> Entrance {
+        let [joining, answering] = self.times;
         Entrance {
             shared: Arc::clone(&self.shared),
             version: self.version.clone(),
+            joining,
+            answering,
             waker: Arc::clone(&self.waker),
         }
     }

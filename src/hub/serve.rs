@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::bound::{HOMES, MOST_ENTRIES};
 use super::door::{self, Door};
@@ -28,6 +28,8 @@ pub struct Machine {
     pub homes: Vec<(Agent, PathBuf)>,
     /// The socket for agents' programs.
     pub socket: PathBuf,
+    /// See [`door::Settings::joining`].
+    pub joining: Duration,
     /// The user's home, for folders that begin with `~/`.
     pub home: PathBuf,
     /// See [`Hub::search`].
@@ -223,6 +225,7 @@ impl Served {
         let codex = self.homes(None).into_iter().filter(|home| home.agent == Agent::Codex);
         let settings = door::Settings {
             codex: codex.map(|home| home.folder).collect(),
+            joining: self.machine.joining,
             ..door::Settings::new(&self.machine.socket, welcome.clone())
         };
         self.welcome = Some(welcome);

@@ -26,8 +26,6 @@ const UNSENT: usize = 4 << 20;
 /// Maximum number of bytes in each such time.
 const MOST: usize = 64 << 20;
 const WHILE: Duration = Duration::from_secs(10);
-/// Within which time the daemon must take the connection.
-const HANDSHAKE: Duration = Duration::from_secs(2);
 /// Maximum number of messages that are taken at once.
 const AT_ONCE: usize = 200;
 
@@ -62,7 +60,7 @@ struct Wire {
 /// Why a connection is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Over {
-    /// The daemon has closed it.
+    /// The daemon has closed it, or did not take it in time.
     Closed,
     /// The daemon does not keep to the protocol, or sends too much.
     Wrong,
@@ -78,20 +76,21 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Connects to the daemon of a folder of Codex, and makes the first call, `initialize`.
-    pub(super) fn connect(folder: &Path, version: &str) -> Result<Client, Over> {
+    /// Connects to the daemon of a folder of Codex within that time, and makes the first call, `initialize`.
+    pub(super) fn connect(folder: &Path, version: &str, time: Duration) -> Result<Client, Over> {
         let stream = place::connect(folder).ok_or(Over::Closed)?;
         let mut config = WebSocketConfig::default();
         config.max_message_size = Some(LARGEST);
         config.max_frame_size = Some(LARGEST);
         config.max_write_buffer_size = UNSENT;
-        let end = Instant::now() + HANDSHAKE;
+        let end = Instant::now() + time;
         let fd = stream.try_clone().map_err(|_| Over::Closed)?;
         let mut shaken = client_with_config("ws://localhost/", Quiet::new(stream), Some(config));
         let socket = loop {
             match shaken {
                 Ok((socket, _)) => break socket,
                 Err(HandshakeError::Interrupted(half)) if wait(&fd, end) => shaken = half.handshake(),
+                Err(HandshakeError::Interrupted(_)) => return Err(Over::Closed),
                 Err(_) => return Err(Over::Wrong),
             }
         };

@@ -45,3 +45,56 @@ fn is_own(stream: &UnixStream) -> bool {
 fn is_own(_stream: &UnixStream) -> bool {
     true
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    /// Makes the socket of a folder unsafe.
+    type Spoil<'s> = &'s dyn Fn(&Path);
+
+    fn set_mode(path: &Path, mode: u32) {
+        fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn a_socket_that_others_could_have_made_is_not_used() {
+        let cases: [(&str, Spoil<'_>); 7] = [
+            ("", &|_| {}),
+            ("the folder of the link", &|home| set_mode(&home.join("app-server-control"), 0o755)),
+            ("the folder of the socket", &|home| set_mode(&home.join("run"), 0o770)),
+            ("the socket", &|home| set_mode(&home.join("run/5ha"), 0o666)),
+            ("a link to a link", &|home| {
+                symlink(home.join("run/5ha"), home.join("run/again")).unwrap();
+                fs::remove_file(home.join(SOCKET)).unwrap();
+                symlink(home.join("run/again"), home.join(SOCKET)).unwrap();
+            }),
+            ("a relative link", &|home| {
+                fs::remove_file(home.join(SOCKET)).unwrap();
+                symlink("../run/5ha", home.join(SOCKET)).unwrap();
+            }),
+            ("a link by another folder", &|home| {
+                fs::remove_file(home.join(SOCKET)).unwrap();
+                symlink(home.join("app-server-control/../run/5ha"), home.join(SOCKET)).unwrap();
+            }),
+        ];
+        let home = std::env::temp_dir().join(format!("todo-write-place-{}", std::process::id()));
+        for (what, spoil) in cases {
+            for folder in ["app-server-control", "run"] {
+                fs::create_dir_all(home.join(folder)).unwrap();
+                set_mode(&home.join(folder), 0o700);
+            }
+            let _listener = UnixListener::bind(home.join("run/5ha")).unwrap();
+            set_mode(&home.join("run/5ha"), 0o600);
+            symlink(home.join("run/5ha"), home.join(SOCKET)).unwrap();
+            spoil(&home);
+            assert_eq!(connect(&home).is_some(), what.is_empty(), "{what}");
+            fs::remove_dir_all(&home).unwrap();
+        }
+    }
+}
