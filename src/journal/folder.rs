@@ -253,6 +253,8 @@ pub(super) fn sync(file: &File) -> io::Result<()> {
 thread_local! {
     /// The number of calls of [`sync`] by this thread.
     pub(super) static SYNCED: std::cell::RefCell<usize> = const { std::cell::RefCell::new(0) };
+    /// A file at which another process looks until the first attempt of this thread to lock it failed.
+    static LOOK: std::cell::Cell<Option<File>> = const { std::cell::Cell::new(None) };
 }
 
 /// How often to try to lock a file that is needed. Another process may only look whether it is held,
@@ -267,6 +269,8 @@ pub(super) fn lock(options: &OpenOptions, path: &Path, mut tries: u32) -> io::Re
             Ok(()) => {}
             Err(TryLockError::WouldBlock) if tries > 1 => {
                 tries -= 1;
+                #[cfg(test)]
+                drop(LOOK.take());
                 std::thread::sleep(Duration::from_millis(1));
                 continue;
             }
@@ -290,4 +294,43 @@ fn is_at(file: &File, path: &Path) -> bool {
 #[cfg(not(unix))]
 fn is_at(_: &File, _: &Path) -> bool {
     true
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use serde_json::Map;
+
+    use super::*;
+    use crate::journal::store::{Storage, Store};
+
+    const KEY: &str = "a thread";
+
+    /// Whether a new store does something with a journal at which another process looks for a moment.
+    fn does_despite_a_look(name: &str, does: impl FnOnce(&mut Store) -> bool) -> bool {
+        let folder = std::env::temp_dir().join(format!("todo-write-look-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        let storage = Storage { folder: Some(folder.clone()), history_limit: 10, ..Storage::default() };
+        Store::new(storage.clone()).open(KEY, Map::new(), 1);
+        let look = File::open(files_of(&folder, KEY).next().unwrap()).unwrap();
+        look.lock_shared().unwrap();
+        LOOK.set(Some(look));
+        let is_done = does(&mut Store::new(storage));
+        assert!(LOOK.take().is_none(), "nothing was locked");
+        fs::remove_dir_all(folder).unwrap();
+        is_done
+    }
+
+    #[test]
+    fn a_journal_that_another_process_only_looks_at_is_opened() {
+        assert!(does_despite_a_look("open", |store| {
+            store.open(KEY, Map::new(), 2);
+            store.take_warnings().is_empty()
+        }));
+    }
+
+    #[test]
+    fn a_thread_at_which_another_process_only_looks_is_forgotten() {
+        assert!(does_despite_a_look("forget", |store| store.forget(KEY).is_ok()));
+    }
 }

@@ -193,36 +193,6 @@ fn an_agent_that_was_told_otherwise_than_by_a_result_is_not_told_again_after_a_r
     assert_eq!(open(&mut after).change(Thread::take_untold).len(), 1);
 }
 
-/// Whether a new store does something with a journal at which another process looks for a moment.
-fn does_despite_a_look(does: impl Fn(&mut Store) -> bool) -> bool {
-    let does_once = |_| {
-        let folder = Folder::new();
-        write(open(&mut store(folder.path())), &PLAN[..1], 1);
-        let mut again = store(folder.path());
-        let look = fs::File::open(file(folder.path())).unwrap();
-        look.try_lock_shared().unwrap();
-        let looking = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(1));
-            drop(look);
-        });
-        let is_done = does(&mut again);
-        looking.join().unwrap();
-        is_done
-    };
-    // A busy machine may let a look last longer than the store waits.
-    (0..20).any(does_once)
-}
-
-#[test]
-fn a_journal_that_another_process_only_looks_at_is_opened() {
-    assert!(does_despite_a_look(|store| open(store).list().len() == 1 && store.take_warnings().is_empty()));
-}
-
-#[test]
-fn a_thread_at_which_another_process_only_looks_is_forgotten() {
-    assert!(does_despite_a_look(|store| store.forget(KEY).is_ok()));
-}
-
 #[test]
 fn a_search_reads_the_journal_of_this_process_not_a_newer_one_of_another() {
     let folder = Folder::new();
