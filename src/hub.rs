@@ -616,15 +616,11 @@ impl Drop for Hub {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Instant;
+    use crate::wait::wait_until;
 
     /// Waits for a message that `find` accepts.
     fn wait(hub: &Hub, find: impl Fn(&Message) -> bool) {
-        let end = Instant::now() + Duration::from_secs(20);
-        while !hub.take().as_ref().is_some_and(&find) {
-            assert!(Instant::now() < end);
-            std::thread::yield_now();
-        }
+        wait_until("a message", || hub.take().as_ref().is_some_and(&find));
     }
 
     #[test]

@@ -65,4 +65,8 @@ pub mod protocol;
 pub mod text;
 pub mod thread;
 pub mod told;
+#[cfg(test)]
+#[path = "../test/rust/common/wait.rs"]
+#[allow(unreachable_pub, dead_code)]
+mod wait;
 mod wire;

@@ -400,7 +400,10 @@ mod tests {
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
     use tokio::net::UnixListener;
-    use tokio::time::sleep;
+    use tokio::sync::oneshot;
+
+    /// How long a test waits. Its only purpose is to end a hang.
+    const DEADLINE: Duration = Duration::from_secs(60);
 
     fn error(text: &str) -> Answer {
         Answer { text: text.to_owned(), ..Answer::default() }
@@ -411,7 +414,7 @@ mod tests {
         let emacs = Emacs::new(Some(Door("/nowhere/socket".into())), Role::Tool, false);
         let text = "Emacs does not answer; go on without the list, and tell the user to run \
                     M-x todo-write-mcp-mode in Emacs. [todo-write:no-emacs]";
-        assert_eq!(emacs.ask(Call::default(), Duration::from_secs(5)).await, error(text));
+        assert_eq!(emacs.ask(Call::default(), DEADLINE).await, error(text));
     }
 
     #[tokio::test(flavor = "current_thread")]
@@ -420,14 +423,14 @@ mod tests {
         let arguments = serde_json::value::to_raw_value(&"x".repeat(LARGEST)).ok();
         let call = Call { arguments, ..Call::default() };
         let text = "The list is larger than 1 MiB; send a shorter one.";
-        assert_eq!(emacs.ask(call, Duration::from_secs(5)).await, error(text));
+        assert_eq!(emacs.ask(call, DEADLINE).await, error(text));
     }
 
     #[tokio::test(flavor = "current_thread")]
     async fn a_name_of_a_hundred_bytes_is_refused_in_words() {
         let socket = format!("/tmp/{}", "x".repeat(95));
         let emacs = Emacs::new(Some(Door(socket.into())), Role::Tool, false);
-        let answer = emacs.ask(Call::default(), Duration::from_secs(5)).await;
+        let answer = emacs.ask(Call::default(), DEADLINE).await;
         assert!(answer.text.contains("100 bytes or longer"), "{}", answer.text);
     }
 
@@ -436,6 +439,13 @@ mod tests {
         let mut line = String::new();
         input.read_line(&mut line).await.unwrap();
         serde_json::from_str(&line).unwrap()
+    }
+
+    /// Answers the next call.
+    async fn answer(input: &mut BufReader<UnixStream>) {
+        let call = sent(input).await;
+        let answer = json!({"type": "answer", "call": call["call"], "ok": true, "text": "1/1"});
+        input.write_all(format!("{answer}\n").as_bytes()).await.unwrap();
     }
 
     /// A socket in a new folder, and who listens there.
@@ -465,13 +475,15 @@ mod tests {
             input.write_all(&welcome()).await.unwrap();
             input
         };
-        let asked = emacs.ask(Call::default(), Duration::from_secs(1));
-        let (_input, _) = tokio::join!(server, asked);
-        assert!(emacs.link.lock().await.connection.is_some());
+        let connected = async {
+            let mut link = emacs.link.lock().await;
+            timeout(DEADLINE, emacs.connect(&mut link, DEADLINE)).await.unwrap().unwrap();
+        };
+        let (_input, ()) = tokio::join!(server, connected);
         let (session, activity) = (String::new(), "waiting".to_owned());
         let reason = Some("x".repeat(LARGEST));
         let message = SessionActivity { session, subagent: None, activity, reason, title: None };
-        assert!(timeout(12 * LIMIT_BETWEEN, emacs.tell(message)).await.is_ok());
+        assert!(timeout(DEADLINE, emacs.tell(message)).await.is_ok());
         assert!(emacs.link.lock().await.connection.is_none());
     }
 
@@ -488,45 +500,55 @@ mod tests {
         };
         let doors = vec![hangs.clone(), refuses, right.clone()];
         let hello = Hello { id: "p".into(), ..Hello::default() };
-        let limit = Duration::from_secs(4);
-        let opened = timeout(limit, Connection::first(doors, &hello, limit / DOORS));
+        let patience = Duration::from_millis(10);
+        let opened = timeout(DEADLINE, Connection::first(doors, &hello, patience));
         let (opened, ()) = tokio::join!(opened, server);
         assert_eq!(opened.unwrap().ok().unwrap().0.door, right);
-        // A slow Emacs keeps all the time there is.
-        assert!(timeout(limit, Connection::first(vec![hangs], &hello, limit / DOORS)).await.is_err());
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_slow_emacs_keeps_all_the_time_there_is() {
+        let (door, listener) = listener("slow");
+        let server = async {
+            let mut input = BufReader::new(listener.accept().await.unwrap().0);
+            sent(&mut input).await;
+            input.write_all(&welcome()).await.unwrap();
+        };
+        let hello = Hello { id: "p".into(), ..Hello::default() };
+        // The patience is over before the answer.
+        let opened = timeout(DEADLINE, Connection::first(vec![door], &hello, Duration::ZERO));
+        let (opened, ()) = tokio::join!(opened, server);
+        assert!(opened.unwrap().is_ok());
     }
 
     #[tokio::test(flavor = "current_thread")]
     async fn a_call_that_emacs_did_not_answer_is_lost_although_the_link_is_wanted_meanwhile() {
         let (door, listener) = listener("lost");
         let emacs = Emacs::new(Some(door), Role::Tool, false);
+        let (close, closed) = oneshot::channel();
         let server = async {
-            let mut hellos = Vec::new();
-            for answers in [false, true] {
-                let mut input = BufReader::new(listener.accept().await.unwrap().0);
-                hellos.push(sent(&mut input).await);
-                input.write_all(&welcome()).await.unwrap();
-                let call = sent(&mut input).await;
-                if answers {
-                    let answer = json!({"type": "answer", "call": call["call"], "ok": true, "text": "1/1"});
-                    input.write_all(format!("{answer}\n").as_bytes()).await.unwrap();
-                    return (hellos, input);
-                }
-                sleep(Duration::from_millis(300)).await;
-            }
-            unreachable!()
+            let mut first = BufReader::new(listener.accept().await.unwrap().0);
+            let hello = sent(&mut first).await;
+            first.write_all(&welcome()).await.unwrap();
+            answer(&mut first).await;
+            closed.await.unwrap();
+            drop(first);
+            let mut second = BufReader::new(listener.accept().await.unwrap().0);
+            let hellos = [hello, sent(&mut second).await];
+            second.write_all(&welcome()).await.unwrap();
+            answer(&mut second).await;
+            (hellos, second)
         };
         let program = async {
-            let asked = emacs.ask(Call::default(), Duration::from_millis(200));
-            let kept = async {
-                sleep(Duration::from_millis(100)).await;
-                emacs.keep_up().await;
-            };
-            assert!(!tokio::join!(asked, kept).0.ok);
-            sleep(Duration::from_millis(300)).await;
-            assert_eq!(emacs.ask(Call::default(), Duration::from_secs(5)).await.text, "1/1");
+            assert!(emacs.ask(Call::default(), DEADLINE).await.ok);
+            // The answer to this one does not come.
+            let asked = emacs.ask(Call::default(), Duration::from_millis(1));
+            assert!(!tokio::join!(asked, emacs.keep_up()).0.ok);
+            close.send(()).unwrap();
+            assert!(emacs.ask(Call::default(), DEADLINE).await.ok);
         };
-        let ((hellos, _input), ()) = tokio::join!(server, program);
+        let ((hellos, _input), ()) =
+            timeout(DEADLINE, async { tokio::join!(server, program) }).await.unwrap();
         assert_eq!(hellos[0]["lost"], Value::Null);
         assert!(hellos[1]["lost"].is_u64(), "{}", hellos[1]);
     }

@@ -302,6 +302,7 @@ mod tests {
 
     use super::*;
     use crate::journal::store::{Storage, Store};
+    use crate::wait::{DEADLINE, receive};
 
     #[test]
     fn the_hub_rings_when_a_journal_is_open_that_a_function_asked_for() {
@@ -316,8 +317,8 @@ mod tests {
         });
         module.followed.hub = Some(Hub::new(Settings::default(), bell));
         assert_eq!(module.ready("a thread", &Map::new(), Duration::ZERO), store::Progress::UnderWay);
-        rung.recv_timeout(Duration::from_secs(20)).unwrap();
-        assert!(module.are_ready(&mut HashSet::from(["a thread".to_owned()]), PATIENCE));
+        receive("the bell", &rung);
+        assert!(module.are_ready(&mut HashSet::from(["a thread".to_owned()]), DEADLINE));
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

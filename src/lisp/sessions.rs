@@ -351,8 +351,6 @@ fn local_time(time: SystemTime) -> String {
 mod tests {
     use std::fs;
     use std::path::PathBuf;
-    use std::thread::sleep;
-    use std::time::Instant;
 
     use serde_json::Map;
 
@@ -361,6 +359,7 @@ mod tests {
     use crate::hub::Piece;
     use crate::hub::apply::Applier;
     use crate::journal::store::{Storage, Store};
+    use crate::wait::wait_until;
 
     const KEY: &str = "claude:s";
 
@@ -416,11 +415,7 @@ mod tests {
         assert!(module.store.is_resting(KEY) && module.followed.late.is_empty());
         processes(&mut module, &[], &["s"]);
         assert!(module.store.is_resting(KEY));
-        let end = Instant::now() + Duration::from_secs(20);
-        while module.follow_late().is_empty() {
-            assert!(Instant::now() < end);
-            sleep(Duration::from_millis(1));
-        }
+        wait_until("the journal", || !module.follow_late().is_empty());
         assert_eq!(module.store.seen(KEY).unwrap().unwrap().ending(), Some(Ending::Killed));
         fs::remove_dir_all(folder).unwrap();
     }

@@ -9,7 +9,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use todo_write::hub::door::{ConnectionId, Event, Settings as Door};
@@ -18,25 +18,10 @@ use todo_write::protocol::{Answer, Behavior, Decision, Hello, Message, Role, Wel
 use tungstenite::protocol::WebSocket;
 use tungstenite::{Error, Message as Frame};
 
-use crate::common::Folder;
+use crate::common::{Folder, NEVER, wait, wait_until};
 
 pub const THREAD: &str = "01a2-garden";
 const SOCKET: &str = "app-server-control/app-server-control.sock";
-
-/// Makes the socket of a folder unsafe.
-type Spoil<'s> = &'s dyn Fn(&Path);
-
-/// Waits for a value.
-fn wait<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + Duration::from_secs(30);
-    loop {
-        if let Some(found) = find() {
-            return found;
-        }
-        assert!(Instant::now() < end, "still waiting for {what}");
-        thread::sleep(Duration::from_millis(1));
-    }
-}
 
 fn folder(path: &Path, mode: u32) {
     fs::create_dir_all(path).unwrap();
@@ -185,10 +170,20 @@ impl Drop for Garden {
 
 impl Garden {
     fn new(state: State) -> Garden {
+        Garden::within(NEVER, NEVER, state)
+    }
+
+    /// One that has these times to accept a connection and say what a session waits for, and to say that a
+    /// question is answered.
+    fn within(joining: Duration, answering: Duration, state: State) -> Garden {
         let home = Folder::short();
         folder(home.path(), 0o700);
         let state = begin(home.path(), &home.path().join("run"), state);
-        let hub = open(home.path());
+        let mut hub = Hub::new(Settings::default(), Box::new(|| {}));
+        let socket: PathBuf = home.path().join("run/door");
+        let welcome = Welcome { version: "1.2.3".into(), ..Welcome::default() };
+        let codex = vec![home.path().to_owned()];
+        hub.open_door(Door { codex, joining, answering, ..Door::new(&socket, welcome) }).unwrap();
         Garden { home, state, hub }
     }
 
@@ -255,7 +250,7 @@ const HURRY: &str = "The user says: hurry";
 /// Lets the user have something to say to the thread, and gives these texts to what asks for them.
 fn tell(garden: &Garden, texts: &[(&str, &str)]) {
     garden.is_watched();
-    wait("the session", || garden.hub.codex_runs(THREAD).then_some(()));
+    wait_until("the session", || garden.hub.codex_runs(THREAD));
     garden.hub.codex_tell(THREAD, true);
     for (event, text) in texts {
         let (id, call, input) = garden.event("a call", |event| match event {
@@ -320,14 +315,6 @@ pub fn idle(home: &Path, run: &Path) -> (impl Fn(&str) -> Option<Value> + use<>,
     };
     let note = json!({"method": "thread/closed", "params": {"threadId": THREAD}});
     (received, move || ended.lock().unwrap().tell(&note, true))
-}
-
-fn open(codex: &Path) -> Hub {
-    let mut hub = Hub::new(Settings::default(), Box::new(|| {}));
-    let socket: PathBuf = codex.join("run/door");
-    let welcome = Welcome { version: "1.2.3".into(), ..Welcome::default() };
-    hub.open_door(Door { codex: vec![codex.to_owned()], ..Door::new(&socket, welcome) }).unwrap();
-    hub
 }
 
 fn accept(listener: &UnixListener, state: &Arc<Mutex<State>>) {
@@ -501,7 +488,8 @@ fn a_message_with_a_no_is_the_next_prompt_if_its_turn_is_not_known() {
 
 #[test]
 fn an_answer_that_the_daemon_does_not_take_is_given_in_the_terminal() {
-    let garden = Garden::new(State { pending: vec![command()], is_deaf: true, ..State::default() });
+    let state = State { pending: vec![command()], is_deaf: true, ..State::default() };
+    let garden = Garden::within(NEVER, Duration::from_millis(1), state);
     let (id, ..) = garden.question();
     garden.answer(id, decision(Behavior::Allow));
     garden.result();
@@ -552,20 +540,19 @@ fn a_session_for_which_there_is_no_room_is_joined_when_there_is() {
 
 #[test]
 fn a_daemon_that_takes_no_connection_is_not_waited_for_by_each_session() {
-    let garden = Garden::new(State::default());
+    let garden = Garden::within(Duration::from_secs(1), NEVER, State::default());
     garden.is_watched();
-    wait("the session", || garden.hub.codex_runs(THREAD).then_some(()));
+    wait_until("the session", || garden.hub.codex_runs(THREAD));
     garden.with(|state| {
         state.mute = Some(Vec::new());
-        for number in 10..20 {
+        // All together they would take longer than this test waits.
+        for number in 100..200 {
             state.tell(&waits(&format!("00-{number}"), json!(["waitingOnApproval"])), true);
         }
     });
     wait("a connection", || garden.with(|state| (!state.mute.as_ref()?.is_empty()).then_some(())));
     garden.hub.codex_tell(THREAD, true);
     garden.received("a look at the turn", |one| one["method"] == "thread/turns/list");
-    // The others have not been tried, which would take two seconds each.
-    assert!(garden.with(|state| state.mute.as_ref().unwrap().len()) < 5);
 }
 
 #[test]
@@ -689,10 +676,10 @@ fn edits_alone_wait_for_a_turn_that_others_begin() {
 fn a_session_that_the_daemon_does_not_run_is_told_nothing() {
     let garden = Garden::new(State::default());
     garden.is_watched();
-    wait("the session", || garden.hub.codex_runs(THREAD).then_some(()));
+    wait_until("the session", || garden.hub.codex_runs(THREAD));
     garden
         .with(|state| state.tell(&json!({"method": "thread/closed", "params": {"threadId": THREAD}}), true));
-    wait("its end", || (!garden.hub.codex_runs(THREAD)).then_some(()));
+    wait_until("its end", || !garden.hub.codex_runs(THREAD));
     garden.hub.codex_tell(THREAD, true);
     garden.hub.codex_tell("other", true);
     garden.with(State::tell_status);
@@ -778,12 +765,13 @@ fn what_has_another_shape_is_for_the_terminal() {
         change(),
         with(command(), "command", json!("x".repeat(1 << 20))),
         with(change(), "reason", json!("x".repeat(1 << 20))),
-        // No request follows: it is of another session.
-        with(command(), "threadId", json!("other")),
     ];
-    for request in cases {
+    // No request follows one of another session.
+    let other = with(command(), "threadId", json!("other"));
+    let cases = cases.into_iter().map(|request| (request, NEVER)).chain([(other, Duration::from_secs(1))]);
+    for (request, joining) in cases {
         let what: String = request.to_string().chars().take(400).collect();
-        let garden = Garden::asking(request);
+        let garden = Garden::within(joining, NEVER, State { pending: vec![request], ..State::default() });
         let (id, session, _, input) = garden.question();
         assert_eq!((input["elsewhere"].as_bool(), session.as_str()), (Some(true), THREAD), "{what}");
         garden.answer(id, decision(Behavior::Allow));
@@ -837,51 +825,6 @@ fn a_name_of_a_file_that_is_no_line_is_for_the_terminal() {
         let garden =
             Garden::new(State { pending: vec![change()], turns: changes(files), ..State::default() });
         assert_eq!(garden.question().3["elsewhere"], true, "{name:?}");
-    }
-}
-
-#[test]
-fn a_socket_that_others_could_have_made_is_not_used() {
-    let cases: [(&str, Spoil); 6] = [
-        ("the folder of the link", &|home| folder(&home.join("app-server-control"), 0o755)),
-        ("the folder of the socket", &|home| folder(&home.join("run"), 0o770)),
-        ("the socket", &|home| {
-            fs::set_permissions(home.join("run/5ha"), Permissions::from_mode(0o666)).unwrap();
-        }),
-        ("a link to a link", &|home| {
-            symlink(home.join("run/5ha"), home.join("run/again")).unwrap();
-            fs::remove_file(home.join(SOCKET)).unwrap();
-            symlink(home.join("run/again"), home.join(SOCKET)).unwrap();
-        }),
-        ("a relative link", &|home| {
-            fs::remove_file(home.join(SOCKET)).unwrap();
-            symlink("../run/5ha", home.join(SOCKET)).unwrap();
-        }),
-        ("a link by another folder", &|home| {
-            fs::remove_file(home.join(SOCKET)).unwrap();
-            symlink(home.join("app-server-control/../run/5ha"), home.join(SOCKET)).unwrap();
-        }),
-    ];
-    for (what, spoil) in cases {
-        let mut garden = Garden::asking(command());
-        garden.question();
-        garden.hub.close_door();
-        wait("the end of all", || {
-            garden.with(|state| state.clients.iter().all(|client| client.is_gone).then_some(()))
-        });
-        let count = garden.with(|state| state.clients.len());
-        spoil(garden.home.path());
-        folder(&garden.home.path().join("door"), 0o700);
-        let socket = garden.home.path().join("door/socket");
-        let settings = Door::new(&socket, Welcome { version: "1.2.3".into(), ..Welcome::default() });
-        let codex = vec![garden.home.path().to_owned()];
-        garden.hub.open_door(Door { codex, ..settings }).unwrap();
-        let end = Instant::now() + Duration::from_millis(100);
-        while Instant::now() < end {
-            assert!(garden.hub.take().is_none(), "{what}");
-            thread::sleep(Duration::from_millis(5));
-        }
-        assert_eq!(garden.with(|state| state.clients.len()), count, "{what}");
     }
 }
 

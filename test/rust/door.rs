@@ -5,28 +5,15 @@ use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::{Value, json};
 use todo_write::hub::door::{ConnectionId, Door, Event, Found, Settings, State};
 use todo_write::protocol::{Answer, LARGEST, Message, Welcome};
 
-use crate::common::Folder;
-
-/// Waits for a value.
-fn wait<T>(mut find: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + Duration::from_secs(30);
-    loop {
-        if let Some(found) = find() {
-            return found;
-        }
-        assert!(Instant::now() < end, "still waiting");
-        sleep(Duration::from_millis(1));
-    }
-}
+use crate::common::{DEADLINE, Folder, NEVER, wait, wait_until};
 
 /// A door in a folder of its own.
 struct Opened {
@@ -44,16 +31,16 @@ fn private() -> Folder {
 
 fn settings(socket: &Path, patience: Duration) -> Settings {
     let welcome = Welcome { version: "1.2.3".into(), process: Some(4711), ..Welcome::default() };
-    Settings { patience, ..Settings::new(socket, welcome) }
+    Settings { patience, finding: NEVER, ..Settings::new(socket, welcome) }
 }
 
 fn open_at(socket: &Path) -> Result<Door, String> {
-    Door::open(settings(socket, Duration::from_secs(10)), Box::new(|_, found| found(None)), Box::new(|| {}))
+    Door::open(settings(socket, NEVER), Box::new(|_, found| found(None)), Box::new(|| {}))
 }
 
 impl Opened {
     fn new() -> Opened {
-        Opened::with_patience(Duration::from_secs(10))
+        Opened::with_patience(NEVER)
     }
 
     fn with_patience(patience: Duration) -> Opened {
@@ -94,7 +81,15 @@ impl Opened {
 
     /// Waits for an event that `find` accepts; drops the others.
     fn wait<T>(&self, find: impl Fn(&Event) -> Option<T>) -> T {
-        wait(|| self.door.take().as_ref().and_then(&find))
+        wait("an event", || self.door.take().as_ref().and_then(&find))
+    }
+
+    fn wait_for_news(&self) {
+        wait_until("news", || self.door.has_news());
+    }
+
+    fn wait_for_end(&self, id: ConnectionId) {
+        wait_until("the end of a connection", || !self.door.is_live(id));
     }
 
     /// Waits for a call of a connection, and returns its number and arguments.
@@ -113,7 +108,7 @@ impl Opened {
 
     /// Waits until another program is welcome.
     fn wait_for_room(&self) {
-        wait(|| {
+        wait("room", || {
             let mut program = self.connect();
             let is_sent = program.write(format!("{}\n", hello(&["check"])).as_bytes()).is_ok();
             while self.door.take().is_some() {}
@@ -142,8 +137,8 @@ struct Program {
 impl Program {
     fn connect(socket: &Path) -> Program {
         let stream = UnixStream::connect(socket).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        stream.set_write_timeout(Some(Duration::from_secs(30))).unwrap();
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        stream.set_write_timeout(Some(DEADLINE)).unwrap();
         Program { input: BufReader::new(stream) }
     }
 
@@ -264,45 +259,46 @@ fn a_door_deletes_no_socket_that_another_process_made_since() {
 // Another Emacs
 
 #[test]
+#[ignore = "thorough: a race between threads"]
 fn no_process_meets_a_socket_that_is_not_private_yet() {
     let folder = private();
     let socket = folder.path().join("socket");
-    let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let watcher = scope.spawn(|| {
             let mut met = 0;
-            while !is_over.load(Ordering::SeqCst) {
+            while met < 1_000 {
                 let Ok(data) = fs::symlink_metadata(&socket) else { continue };
                 assert_eq!(data.mode() & 0o777, 0o700);
                 met += 1;
             }
-            met
         });
-        for _ in 0..300 {
+        while !watcher.is_finished() {
             drop(open_at(&socket).unwrap());
         }
-        is_over.store(true, Ordering::SeqCst);
-        assert!(watcher.join().unwrap() > 0);
     });
+}
+
+/// The next state that a door tells.
+fn told(door: &Door) -> State {
+    wait("a state", || match door.take() {
+        Some(Event::State(state)) => Some(state),
+        _ => None,
+    })
 }
 
 #[test]
 fn a_second_owner_is_a_client_of_the_first_and_takes_over_when_that_ends() {
     let first = Opened::new();
     let second = open_at(&first.socket()).unwrap();
-    let state = wait(|| match second.take() {
-        Some(Event::State(state)) => Some(state),
-        _ => None,
-    });
-    assert_eq!(state, State::Client(Some(4711)));
+    assert_eq!(told(&second), State::Client(Some(4711)));
     let third = open_at(&first.socket()).unwrap();
-    wait(|| (third.state() == State::Client(Some(4711))).then_some(()));
+    assert_eq!(told(&third), State::Client(Some(4711)));
     let Opened { folder, door, .. } = first;
     drop(door);
     // One of them takes over, and the other one is its client.
-    wait(|| {
+    wait_until("a new owner and its client", || {
         let states = [second.state(), third.state()];
-        (states.contains(&State::Open) && states.contains(&State::Client(Some(4711)))).then_some(())
+        states.contains(&State::Open) && states.contains(&State::Client(Some(4711)))
     });
     assert!(Program::connect(&folder.path().join("socket")).stream().peer_addr().is_ok());
 }
@@ -310,20 +306,21 @@ fn a_second_owner_is_a_client_of_the_first_and_takes_over_when_that_ends() {
 #[test]
 fn a_door_that_cannot_take_over_says_so_once_and_tries_again() {
     let first = Opened::new();
-    let patience = settings(&first.socket(), Duration::from_millis(20));
+    let patience = settings(&first.socket(), Duration::from_millis(1));
     let second = Door::open(patience, Box::new(|_, found| found(None)), Box::new(|| {})).unwrap();
-    let told = || match second.take() {
-        Some(Event::State(state)) => Some(state),
-        _ => None,
-    };
-    assert_eq!(wait(told), State::Client(Some(4711)));
+    assert_eq!(told(&second), State::Client(Some(4711)));
     let set_mode = |mode| fs::set_permissions(first.folder.path(), Permissions::from_mode(mode)).unwrap();
     set_mode(0o777);
     drop(first.door);
-    assert!(matches!(wait(told), State::Failed(_)));
-    sleep(Duration::from_millis(100));
+    let reason = told(&second);
+    assert!(matches!(reason, State::Failed(_)), "{reason:?}");
+    let socket = first.folder.path().join("socket");
+    fs::write(&socket, "").unwrap();
     set_mode(0o700);
-    assert_eq!(wait(told), State::Open);
+    let another = told(&second);
+    assert!(matches!(another, State::Failed(_)) && another != reason, "{another:?}");
+    fs::remove_file(socket).unwrap();
+    assert_eq!(told(&second), State::Open);
 }
 
 #[test]
@@ -332,13 +329,16 @@ fn an_owner_that_refuses_this_one_is_not_asked_again_at_once() {
     let socket = folder.path().join("socket");
     let first = UnixListener::bind(&socket).unwrap();
     fs::set_permissions(&socket, Permissions::from_mode(0o700)).unwrap();
-    let door = open_at(&socket).unwrap();
+    let patience = Duration::from_millis(300);
+    let finder = Box::new(|_: &Path, found: Found| found(None));
+    let door = Door::open(settings(&socket, patience), finder, Box::new(|| {})).unwrap();
     let mut stream = first.accept().unwrap().0;
+    let refused = Instant::now();
     stream.write_all(b"{\"type\":\"refused\",\"text\":\"no\"}\n").unwrap();
     drop(stream);
     first.set_nonblocking(true).unwrap();
-    sleep(Duration::from_millis(400));
-    assert_eq!(first.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
+    wait("another attempt", || first.accept().ok());
+    assert!(refused.elapsed() >= patience);
     assert_eq!(door.state(), State::Client(None));
 }
 
@@ -436,7 +436,7 @@ fn a_call_of_a_mebibyte_passes_and_a_longer_line_ends_its_connection() {
 
 #[test]
 fn a_connection_begins_with_a_hello_in_time_of_a_known_role_and_version() {
-    let opened = Opened::with_patience(Duration::from_millis(300));
+    let opened = Opened::new();
     for (line, words) in [
         (json!({"type": "call", "call": 1}), "hello"),
         (json!({"type": "bye"}), "hello"),
@@ -458,8 +458,8 @@ fn a_connection_begins_with_a_hello_in_time_of_a_known_role_and_version() {
     assert_eq!(phrase, "is not of the same version as todo-write");
     // That is said once, and no connection began.
     assert!(opened.door.take().is_none());
-    let mut mute = opened.connect();
-    assert!(mute.refusal().contains("without a hello"));
+    let opened = Opened::with_patience(Duration::from_millis(1));
+    assert!(opened.connect().refusal().contains("without a hello"));
 }
 
 #[test]
@@ -482,7 +482,7 @@ fn finding(time: Duration) -> (Opened, Arc<Mutex<Vec<Found>>>) {
         Some("/none") => found(None),
         _ => found(Some("/garden".into())),
     });
-    let usual = settings(&folder.path().join("socket"), Duration::from_secs(10));
+    let usual = settings(&folder.path().join("socket"), NEVER);
     let door = Door::open(Settings { finding: time, ..usual }, finder, Box::new(|| {})).unwrap();
     (Opened { folder, door, rings: Arc::default() }, kept)
 }
@@ -518,9 +518,9 @@ fn root(folder: &str, root: Option<&str>) -> (String, Option<String>) {
 
 #[test]
 fn a_greeting_waits_for_the_root_of_its_project_and_nobody_else_does() {
-    let (opened, kept) = finding(Duration::from_secs(3_600));
+    let (opened, kept) = finding(NEVER);
     let _hangs = opened.works_in("/hangs");
-    wait(|| (!kept.lock().unwrap().is_empty()).then_some(()));
+    wait_until("a look for a project", || !kept.lock().unwrap().is_empty());
     let _others = ["/none", "/garden/bed", "garden"].map(|folder| opened.works_in(folder));
     let found = opened.roots(3);
     assert_eq!(found, [root("/garden/bed", Some("/garden")), root("/none", None), root("garden", None)]);
@@ -532,14 +532,14 @@ fn a_greeting_waits_for_the_root_of_its_project_and_nobody_else_does() {
 
 #[test]
 fn a_program_that_left_while_its_project_was_looked_for_makes_no_call() {
-    let (opened, kept) = finding(Duration::from_secs(3_600));
+    let (opened, kept) = finding(NEVER);
     let mut program = opened.works_in("/hangs");
     assert_eq!(program.receive().unwrap()["type"], "welcome");
-    wait(|| (!kept.lock().unwrap().is_empty()).then_some(()));
+    wait_until("a look for a project", || !kept.lock().unwrap().is_empty());
     let is_live = || (1..10_000).any(|id| opened.door.is_live(id));
     assert!(is_live());
     drop(program);
-    wait(|| (!is_live()).then_some(()));
+    wait_until("its end", || !is_live());
     kept.lock().unwrap().drain(..).for_each(|found| found(None));
     assert_eq!(opened.roots(1), [root("/hangs", None)]);
     opened.wait(|event| match event {
@@ -583,6 +583,9 @@ fn a_program_of_several_roles_names_that_of_each_call() {
 
 // Time
 
+/// In milliseconds.
+const HOUR: u64 = 3_600_000;
+
 fn now() -> u64 {
     u64::try_from(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis()).unwrap()
 }
@@ -591,10 +594,8 @@ fn now() -> u64 {
 fn a_call_that_is_taken_too_late_is_dropped_and_the_connection_read_on() {
     let opened = Opened::new();
     let (mut program, id) = opened.hello("tool");
-    program.send(&json!({"type": "call", "call": 1, "until": now() + 50}));
-    wait(|| opened.door.has_news().then_some(()));
-    sleep(Duration::from_millis(60));
-    program.send(&json!({"type": "call", "call": 2, "until": now() + 60_000}));
+    program.send(&json!({"type": "call", "call": 1, "until": now() - 1}));
+    program.send(&json!({"type": "call", "call": 2, "until": now() + HOUR}));
     assert_eq!(opened.call(id).0, 2);
 }
 
@@ -602,7 +603,7 @@ fn a_call_that_is_taken_too_late_is_dropped_and_the_connection_read_on() {
 fn a_program_with_another_clock_is_not_late_and_its_times_are_by_this_clock() {
     let opened = Opened::new();
     let mut program = opened.connect();
-    let there = now() - 3_600_000;
+    let there = now() - 2 * HOUR;
     let mut greeting = hello(&["tool"]);
     greeting["now"] = there.into();
     greeting["lost"] = (there - 1_000).into();
@@ -611,8 +612,8 @@ fn a_program_with_another_clock_is_not_late_and_its_times_are_by_this_clock() {
         Event::Message(id, Message::Hello(hello)) => Some((*id, hello.lost.unwrap())),
         _ => None,
     });
-    assert!(now() - lost < 60_000);
-    program.send(&json!({"type": "call", "call": 1, "until": there + 60_000}));
+    assert!(now() - lost < HOUR);
+    program.send(&json!({"type": "call", "call": 1, "until": there + HOUR}));
     assert_eq!(opened.call(id).0, 1);
 }
 
@@ -643,12 +644,12 @@ fn a_program_that_leaves_takes_its_untaken_call_back_and_its_goodbye_arrives() {
     let opened = Opened::new();
     let (mut program, id) = opened.hello("tool");
     program.send(&json!({"type": "call", "call": 1}));
-    wait(|| opened.door.has_news().then_some(()));
+    opened.wait_for_news();
     program.send(&json!({"type": "bye", "killed": true}));
     drop(program);
-    wait(|| (!opened.door.is_live(id)).then_some(()));
+    opened.wait_for_end(id);
     let mut seen = Vec::new();
-    wait(|| {
+    wait("its end", || {
         match opened.door.take()? {
             Event::Message(of, Message::Bye(bye)) if of == id => seen.push(format!("bye {}", bye.killed)),
             Event::Closed(of) if of == id => return Some(()),
@@ -667,9 +668,9 @@ fn what_programs_took_back_takes_no_room() {
     for _ in 0..20 {
         let (mut program, id) = opened.hello("tool");
         program.send(&json!({"type": "call", "call": 1, "arguments": large}));
-        wait(|| opened.door.has_news().then_some(()));
+        opened.wait_for_news();
         drop(program);
-        wait(|| (!opened.door.is_live(id)).then_some(()));
+        opened.wait_for_end(id);
     }
     opened.assert_serves();
 }
@@ -682,7 +683,7 @@ fn a_program_that_leaves_during_its_call_is_not_live_and_needs_no_answer() {
     opened.call(id);
     assert!(opened.door.is_live(id));
     drop(program);
-    wait(|| (!opened.door.is_live(id)).then_some(()));
+    opened.wait_for_end(id);
     opened.wait(|event| matches!(event, Event::Closed(of) if *of == id).then_some(()));
     assert!(!opened.answer(id, 1, "news"));
 }
@@ -763,17 +764,15 @@ fn a_program_that_reads_nothing_is_left_and_nobody_waits_for_it() {
         if program.write(format!("{{\"type\":\"call\",\"call\":{calls}}}\n").as_bytes()).is_err() {
             break;
         }
-        let taken = wait(|| match opened.door.take() {
+        let taken = wait("a call", || match opened.door.take() {
             Some(Event::Message(_, Message::Call(call))) => Some(Some(call.call)),
             Some(Event::Closed(_)) => Some(None),
             _ => None,
         });
         let Some(call) = taken else { break };
-        let begun = Instant::now();
         opened.answer(id, call, &text);
-        assert!(begun.elapsed() < Duration::from_secs(5));
     }
-    wait(|| (!opened.door.is_live(id)).then_some(()));
+    opened.wait_for_end(id);
     opened.assert_serves();
 }
 
@@ -795,9 +794,9 @@ fn incomplete_lines_take_16_mib_at_most_and_small_ones_are_never_refused() {
         matches!(read, Err(error) if error.kind() == ErrorKind::WouldBlock)
     };
     // Each of them could be completed to a valid line.
-    wait(|| {
+    wait_until("few programs", || {
         let alive = programs.iter_mut().filter_map(|program| is_alive(program).then_some(())).count();
-        (10..=17).contains(&alive).then_some(())
+        (10..=17).contains(&alive)
     });
     small.0.send(&json!({"type": "call", "call": 1}));
     assert_eq!(opened.call(small.1).0, 1);
@@ -815,25 +814,28 @@ fn an_owner_that_takes_nothing_keeps_a_bounded_number_of_messages() {
         program.stream().set_nonblocking(true).unwrap();
     }
     let mut sent = vec![0; programs.len()];
-    let mut rounds = 0;
-    // Until nothing more fits into the sockets for a while.
-    while rounds < 100 {
-        rounds += 1;
+    let (mut others, mut full) = (Vec::new(), 0);
+    // The door reads what it can before it welcomes another program. If that makes no room, it reads no more.
+    while full < 3 {
+        full += 1;
         for (program, sent) in programs.iter_mut().zip(&mut sent) {
             let rest = &line.as_bytes()[*sent % line.len()..];
             if let Ok(count) = program.stream().write(rest) {
                 *sent += count;
-                rounds = 0;
+                full = 0;
             }
         }
-        sleep(Duration::from_millis(2));
+        if full > 0 {
+            let mut another = opened.connect();
+            another.send(&hello(&["check"]));
+            another.receive().unwrap();
+            others.push(another);
+        }
     }
     let sum: usize = sent.iter().sum();
     assert!(sum < 80 << 20, "{sum} bytes were read or wait in sockets");
-    let mut taken = 0;
-    while opened.door.take().is_some() {
-        taken += 1;
-    }
+    let all = std::iter::from_fn(|| opened.door.take());
+    let taken = all.filter(|event| matches!(event, Event::Message(_, Message::Activity(_)))).count();
     assert!(taken <= programs.len(), "{taken} messages waited");
 }
 
@@ -869,11 +871,12 @@ fn the_bell_rings_when_something_waits_for_the_first_time() {
     while opened.door.take().is_some() {}
     let before = opened.rings.load(Ordering::SeqCst);
     program.send(&json!({"type": "call", "call": 1}));
-    wait(|| (opened.rings.load(Ordering::SeqCst) > before).then_some(()));
+    wait_until("the bell", || opened.rings.load(Ordering::SeqCst) > before);
     assert_eq!(opened.call(id).0, 1);
 }
 
 #[test]
+#[ignore = "thorough: random input"]
 fn what_programs_send_at_random_ends_no_door() {
     let opened = Opened::new();
     let seeds = [

@@ -25,13 +25,14 @@ use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
 use todo_write::list::item::Status;
 
-use crate::common::Folder;
+use crate::common::process::{dead, living};
+use crate::common::{Folder, receive};
 
 /// Runs `work`, which must not block.
 fn without_waiting<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, is_done) = mpsc::channel();
     thread::spawn(move || done.send(work()));
-    is_done.recv_timeout(Duration::from_secs(30)).unwrap()
+    receive("work that must not block", &is_done)
 }
 
 fn fifo(path: PathBuf) -> PathBuf {
@@ -197,9 +198,10 @@ fn a_sparse_transcript_is_read_in_slices_and_mostly_skipped() {
 fn transcripts_are_listed_newest_first_without_pipes_and_without_names_that_are_no_text() {
     let folder = Folder::new();
     let path = |name: &str| folder.path().join(name);
+    let now = SystemTime::now();
     for (age, name) in [(30, "old.jsonl"), (10, "new.jsonl"), (20, "agent-x.jsonl"), (5, "other.txt")] {
         let file = File::create(write(path(name), "")).unwrap();
-        file.set_modified(SystemTime::now() - Duration::from_secs(age)).unwrap();
+        file.set_modified(now - Duration::from_secs(age)).unwrap();
     }
     fifo(path("pipe.jsonl"));
     symlink("/dev/zero", path("device.jsonl")).unwrap();
@@ -210,7 +212,7 @@ fn transcripts_are_listed_newest_first_without_pipes_and_without_names_that_are_
         let files = wanted.list(&folders).files;
         files.iter().map(|(_, path)| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect()
     };
-    let since = Some(SystemTime::now() - Duration::from_secs(15));
+    let since = Some(now - Duration::from_secs(15));
     assert_eq!(Wanted::default().list(&folders).unreadable, [raw]);
     assert_eq!(names(Wanted::default()), ["new", "old"]);
     assert_eq!(names(Wanted { limit: Some(1), ..Wanted::default() }), ["new"]);
@@ -289,12 +291,6 @@ impl Sessions {
     }
 }
 
-fn dead() -> u32 {
-    let mut child = Command::new("true").spawn().unwrap();
-    child.wait().unwrap();
-    child.id()
-}
-
 fn live(session: &str, status: &str) -> Option<Vec<(String, String)>> {
     Some(vec![(session.to_owned(), status.to_owned())])
 }
@@ -316,7 +312,7 @@ fn a_process_counts_while_it_lives_and_is_the_one_that_wrote_the_file() {
 #[test]
 fn a_process_that_dies_after_it_left_a_session_has_not_been_killed_in_that() {
     let mut sessions = Sessions::new();
-    let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+    let mut child = living();
     sessions.write(child.id(), r#"{"sessionId": "a", "status": "idle"}"#);
     assert_eq!(sessions.read(), live("a", "idle"));
     sessions.write(child.id(), r#"{"sessionId": "b", "status": "idle", "name": "b"}"#);

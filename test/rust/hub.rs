@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, id};
+use std::process::id;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use todo_write::agents::Agent;
@@ -20,8 +19,9 @@ use todo_write::hub::apply::Applier;
 use todo_write::hub::{Home, Hub, Message, Scope, Settings};
 use todo_write::journal::store::{Storage, Store};
 
-use crate::common::Folder;
+use crate::common::process::{dead, living};
 use crate::common::session::{line, list};
+use crate::common::{Folder, NEVER, wait, wait_until};
 
 const NOW: u64 = 4_000_000_000_000;
 
@@ -73,18 +73,19 @@ impl Homes {
 
     /// Waits for a message that `find` accepts; keeps the others.
     fn wait<T>(&mut self, mut find: impl FnMut(&Message) -> Option<T>) -> T {
-        let end = Instant::now() + Duration::from_secs(60);
         loop {
-            while let Some(message) = self.hub.take() {
-                let found = find(&message);
-                self.taken.push(message);
-                if let Some(found) = found {
-                    return found;
-                }
+            let message = wait("a message", || self.hub.take());
+            let found = find(&message);
+            self.taken.push(message);
+            if let Some(found) = found {
+                return found;
             }
-            assert!(Instant::now() < end, "still waiting; taken: {:?}", self.taken);
-            sleep(Duration::from_millis(2));
         }
+    }
+
+    /// Waits until a reader waits for room, while nothing is taken.
+    fn wait_until_full(&self) {
+        wait_until("a full queue", || self.hub.waiting_bytes() >= 1024 * 1024);
     }
 
     fn wait_until_ready(&mut self, session: u64) {
@@ -123,14 +124,15 @@ fn a_session_is_reported_to_its_end_and_then_as_it_grows() {
     homes.apply(id, &mut applier, &mut store);
     assert_eq!(contents(&mut store, "claude:s"), ["Bed 1"]);
     homes.write("s", &list("s", 2, "Bed 2"));
-    homes.wait(|message| matches!(message, Message::Events(..)).then_some(()));
-    homes.apply(id, &mut applier, &mut store);
-    assert_eq!(contents(&mut store, "claude:s"), ["Bed 2"]);
+    while contents(&mut store, "claude:s") != ["Bed 2"] {
+        homes.wait(|message| matches!(message, Message::Events(..)).then_some(()));
+        homes.apply(id, &mut applier, &mut store);
+    }
 }
 
 #[test]
 fn notifications_suffice_without_regular_looks() {
-    let mut homes = Homes::looking(Duration::from_secs(3_600));
+    let mut homes = Homes::looking(NEVER);
     let path = homes.write("s", &line("s", "user", 0, "Dig".into()));
     let id = homes.hub.follow(&path);
     homes.wait_until_ready(id);
@@ -140,7 +142,7 @@ fn notifications_suffice_without_regular_looks() {
 
 #[test]
 fn a_check_is_answered_after_all_that_the_file_had() {
-    let mut homes = Homes::looking(Duration::from_secs(3_600));
+    let mut homes = Homes::looking(NEVER);
     let path = homes.write("s", &line("s", "user", 0, "Dig".into()));
     let id = homes.hub.follow(&path);
     homes.wait_until_ready(id);
@@ -156,31 +158,25 @@ fn a_check_is_answered_after_all_that_the_file_had() {
 
 #[test]
 fn readers_wait_while_nobody_takes_what_they_have() {
-    let mut homes = Homes::new();
+    let homes = Homes::new();
     let text = "x".repeat(1_500);
     let lines: String =
         (1..20_000).map(|n| line("long", "assistant", n, json!([{"type": "text", "text": text}]))).collect();
     let path = homes.write("long", &lines);
     let id = homes.hub.follow(&path);
-    let waits = |homes: &Homes| {
-        let before = homes.hub.waiting_bytes();
-        sleep(Duration::from_millis(50));
-        before > 0 && before == homes.hub.waiting_bytes()
-    };
-    let end = Instant::now() + Duration::from_secs(20);
-    while !waits(&homes) {
-        assert!(Instant::now() < end);
-    }
-    assert!(homes.hub.waiting_bytes() < 2 * 1024 * 1024, "{}", homes.hub.waiting_bytes());
+    homes.wait_until_full();
     // One ring is enough until something is taken.
     assert_eq!(homes.rings.load(Ordering::SeqCst), 1);
-    // Another home's file system would go on; here, what waits ends with the session.
-    homes.wait_until_ready(id);
-    let events = homes.taken.iter().filter_map(|message| match message {
-        Message::Events(_, piece) => Some(piece.events.len()),
-        _ => None,
-    });
-    let counts: Vec<usize> = events.collect();
+    let mut counts = Vec::new();
+    loop {
+        let waiting = homes.hub.waiting_bytes();
+        assert!(waiting < 2 * 1024 * 1024, "{waiting}");
+        match wait("a message", || homes.hub.take()) {
+            Message::Events(_, piece) => counts.push(piece.events.len()),
+            Message::Ready { session, .. } if session == id => break,
+            _ => {}
+        }
+    }
     assert_eq!(counts.iter().sum::<usize>(), 19_999);
     assert!(counts.iter().all(|count| *count <= 16), "a piece is small");
 }
@@ -193,11 +189,7 @@ fn a_session_that_ends_while_its_reader_waits_holds_nothing() {
         (1..5_000).map(|n| line("a", "assistant", n, json!([{"type": "text", "text": text}]))).collect();
     let (a, b) = (homes.write("a", &lines), homes.write("b", &list("b", 1, "Bed 1")));
     let first = homes.hub.follow(&a);
-    let end = Instant::now() + Duration::from_secs(20);
-    while homes.hub.waiting_bytes() < 1024 * 1024 {
-        assert!(Instant::now() < end);
-        sleep(Duration::from_millis(1));
-    }
+    homes.wait_until_full();
     homes.hub.stop(first);
     let second = homes.hub.follow(&b);
     homes.wait_until_ready(second);
@@ -216,8 +208,10 @@ fn live_lines_go_before_the_history_of_others() {
     homes.wait_until_ready(live);
     homes.taken.clear();
     let old = homes.hub.follow(&old);
-    homes.wait(|message| matches!(message, Message::Events(id, _) if *id == old).then_some(()));
+    homes.wait_until_full();
     homes.write("live", &list("live", 2, "Bed 2"));
+    // Its reader is due from now on, and runs once the other one, which waits for room, ends its turn.
+    homes.hub.check(live);
     homes.wait(|message| matches!(message, Message::Events(id, _) if *id == live).then_some(()));
     let before = homes.taken.iter().filter(|message| matches!(message, Message::Events(id, _) if *id == old));
     assert!(before.count() < 200, "the live lines came before the end of the history");
@@ -247,7 +241,7 @@ fn a_process_is_told_of_with_its_end_and_whether_it_was_killed() {
     homes.hub.set_homes(vec![homes.home(None)]);
     let session = homes.hub.follow(&path);
     homes.wait_until_ready(session);
-    let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+    let mut child = living();
     let file = homes.folder.path().join(format!("sessions/{}.json", child.id()));
     fs::write(&file, r#"{"sessionId": "s", "status": "busy"}"#).unwrap();
     let pid = child.id();
@@ -271,9 +265,7 @@ fn a_process_is_told_of_with_its_end_and_whether_it_was_killed() {
 fn that_a_session_has_no_process_here_says_nothing_if_it_runs_in_a_container() {
     for (domain, is_told) in [("", true), (r#", "pidDomain": "linux:0:pid:[1]""#, false)] {
         let mut homes = Homes::new();
-        let mut child = Command::new("true").spawn().unwrap();
-        child.wait().unwrap();
-        let file = homes.folder.path().join(format!("sessions/{}.json", child.id()));
+        let file = homes.folder.path().join(format!("sessions/{}.json", dead()));
         fs::write(file, format!(r#"{{"sessionId": "s", "status": "busy"{domain}}}"#)).unwrap();
         let line = line("s", "user", 0, "Dig".into()).replacen('{', r#"{"entrypoint":"cli","#, 1);
         let path = homes.write("s", &line);
@@ -288,22 +280,21 @@ fn that_a_session_has_no_process_here_says_nothing_if_it_runs_in_a_container() {
 }
 
 #[test]
+#[ignore = "thorough: a race between threads"]
 fn a_search_that_is_asked_for_while_another_ends_is_answered() {
     let mut homes = Homes::new();
     for _ in 0..300 {
         homes.hub.search(None);
-        let end = Instant::now() + Duration::from_secs(20);
         // Asked again as early as can be.
-        while !matches!(homes.hub.take(), Some(Message::Homes(_))) {
-            assert!(Instant::now() < end);
-        }
+        homes.wait(|message| matches!(message, Message::Homes(_)).then_some(()));
+        homes.taken.clear();
     }
-    homes.taken.clear();
 }
 
 #[test]
+#[ignore = "thorough: a race between threads"]
 fn a_home_that_is_given_again_while_it_is_read_is_told_of_again() {
-    let mut homes = Homes::looking(Duration::from_secs(3_600));
+    let mut homes = Homes::looking(NEVER);
     let file = homes.folder.path().join(format!("sessions/{}.json", id()));
     fs::write(file, r#"{"sessionId": "s", "status": "busy"}"#).unwrap();
     for _ in 0..500 {
@@ -320,7 +311,7 @@ fn a_home_that_is_given_again_while_it_is_read_is_told_of_again() {
 
 #[test]
 fn a_session_that_was_followed_before_its_home_was_known_is_looked_at() {
-    let mut homes = Homes::looking(Duration::from_secs(3_600));
+    let mut homes = Homes::looking(NEVER);
     let path = homes.write("s", &line("s", "user", 0, "Dig".into()));
     let id = homes.hub.follow(&path);
     homes.wait_until_ready(id);
@@ -458,18 +449,13 @@ fn a_closed_hub_rings_no_more_and_its_threads_end() {
     let id = homes.hub.follow(&path);
     homes.wait_until_ready(id);
     homes.hub.close();
-    let end = Instant::now() + Duration::from_secs(20);
-    while homes.hub.is_alive() {
-        assert!(Instant::now() < end);
-        sleep(Duration::from_millis(2));
-    }
     let rings = homes.rings.load(Ordering::SeqCst);
     homes.write("s", &list("s", 2, "Bed 2"));
-    sleep(Duration::from_millis(50));
+    homes.hub.search(None);
+    wait_until("the end of its threads", || !homes.hub.is_alive());
     assert_eq!(homes.rings.load(Ordering::SeqCst), rings);
 }
 
-/// A call of a tool.
 #[test]
 fn a_session_that_was_recorded_before_is_recorded_piece_by_piece() {
     let mut homes = Homes::new();
@@ -492,6 +478,7 @@ fn a_session_that_was_recorded_before_is_recorded_piece_by_piece() {
     }
 }
 
+/// A call of a tool.
 fn tool_use(id: &str) -> Value {
     json!({"type": "tool_use", "id": id, "name": "Read", "input": {"file_path": "/garden/plan"}})
 }
@@ -543,11 +530,7 @@ fn a_file_that_is_truncated_while_its_history_is_read_is_recorded_once() {
     let filler = |n: usize| line("s", "assistant", n, json!([{"type": "text", "text": text}]));
     let path = homes.write("s", &(written(0..3) + &(10..5_000).map(filler).collect::<String>()));
     let id = homes.hub.follow(&path);
-    let end = Instant::now() + Duration::from_secs(20);
-    while homes.hub.waiting_bytes() < 1024 * 1024 {
-        assert!(Instant::now() < end);
-        sleep(Duration::from_millis(1));
-    }
+    homes.wait_until_full();
     fs::write(&path, written(0..3)).unwrap();
     homes.wait_until_ready(id);
     let (mut applier, mut store) = (Applier::new(Recorder::default()), store());

@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, test_kill_process};
 use serde_json::{Value, json};
@@ -14,7 +13,7 @@ use todo_write::agents::recorder::{Machine, Recorder};
 use todo_write::agents::{Agent, Event};
 use todo_write::file::Slice;
 use todo_write::hub::apply::Applier;
-use todo_write::hub::pipe::{self, Report};
+use todo_write::hub::pipe::Report;
 use todo_write::hub::{Connection, ConnectionState, Hub, Message, Piece, Scope, Settings, door, serve};
 use todo_write::journal::store::Store;
 use todo_write::list::input::Options;
@@ -22,7 +21,7 @@ use todo_write::protocol::{Answer, Message as Said, PROTOCOL, Role, Welcome};
 
 use crate::codex_daemon;
 use crate::common::session::list;
-use crate::common::{Folder, store};
+use crate::common::{DEADLINE, Folder, NEVER, store, wait, wait_until};
 
 const NOW: u64 = 4_000_000_000_000;
 /// Names the home of the machine that this program serves.
@@ -35,6 +34,7 @@ fn this_program_serves_as_a_machine() {
         version: "0.0.0".into(),
         homes: vec![(Agent::Claude, home.join(".claude")), (Agent::Codex, home.join(".codex"))],
         socket: home.join("run/socket"),
+        joining: NEVER,
         home,
         sandbox: Some("none".into()),
     };
@@ -75,7 +75,7 @@ impl There {
             environment: vec![("PATH".into(), std::env::var("PATH").unwrap())],
             id: "this Emacs".into(),
             name: "a test".into(),
-            silence: pipe::SILENCE,
+            silence: NEVER,
             homes: Vec::new(),
             scope: Scope { project: vec!["/garden".into()], is_all: true },
             door: None,
@@ -149,17 +149,24 @@ impl Here {
 
     /// Takes and applies messages until `find` accepts one that was not found before.
     fn wait<T>(&mut self, mut find: impl FnMut(&Message) -> Option<T>) -> T {
-        let end = Instant::now() + Duration::from_secs(30);
+        let mut looked_at = 0;
         loop {
-            if let Some(at) = self.taken.iter().position(|message| find(message).is_some()) {
-                return find(&self.taken.remove(at).unwrap()).unwrap();
+            for at in looked_at..self.taken.len() {
+                if let Some(found) = find(&self.taken[at]) {
+                    self.taken.remove(at);
+                    return found;
+                }
             }
-            match self.hub.take() {
-                Some(Message::Events(id, piece)) => self.apply(id, piece),
-                Some(message) => self.taken.push_back(message),
-                None => sleep(Duration::from_millis(2)),
-            }
-            assert!(Instant::now() < end, "still waiting; taken: {:?}", self.taken);
+            looked_at = self.taken.len();
+            self.take();
+        }
+    }
+
+    /// Takes the next message, and applies or keeps it.
+    fn take(&mut self) {
+        match wait("a message", || self.hub.take()) {
+            Message::Events(id, piece) => self.apply(id, piece),
+            message => self.taken.push_back(message),
         }
     }
 
@@ -179,14 +186,8 @@ impl Here {
 
     /// Waits until the list of a thread has this task alone.
     fn shows(&mut self, thread: &str, task: &str) {
-        let end = Instant::now() + Duration::from_secs(30);
         while self.tasks(thread) != [task] {
-            match self.hub.take() {
-                Some(Message::Events(id, piece)) => self.apply(id, piece),
-                Some(message) => self.taken.push_back(message),
-                None => sleep(Duration::from_millis(2)),
-            }
-            assert!(Instant::now() < end, "{thread} has {:?}", self.tasks(thread));
+            self.take();
         }
     }
 
@@ -355,11 +356,7 @@ fn a_machine_that_is_reached_in_another_way_has_no_process_of_the_first_one() {
     here.hub.connect(to).unwrap();
     assert!(here.lost("build").0.contains("another way"));
     here.connected("build");
-    let end = Instant::now() + Duration::from_secs(20);
-    while test_kill_process(first).is_ok() {
-        assert!(Instant::now() < end, "it still runs");
-        sleep(Duration::from_millis(10));
-    }
+    wait_until("its end", || test_kill_process(first).is_err());
 }
 
 #[test]
@@ -402,14 +399,9 @@ struct Program(std::io::BufReader<std::os::unix::net::UnixStream>);
 
 impl Program {
     fn connect(socket: &Path) -> Program {
-        let end = Instant::now() + Duration::from_secs(30);
-        loop {
-            if let Ok(stream) = std::os::unix::net::UnixStream::connect(socket) {
-                return Program(std::io::BufReader::new(stream));
-            }
-            assert!(Instant::now() < end, "no socket");
-            sleep(Duration::from_millis(2));
-        }
+        let stream = wait("a socket", || std::os::unix::net::UnixStream::connect(socket).ok());
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        Program(std::io::BufReader::new(stream))
     }
 
     fn say(&mut self, message: &Value) {
@@ -457,11 +449,7 @@ fn a_call_of_a_program_there_is_answered_from_here() {
         _ => None,
     });
     here.hub.disconnect("build");
-    let end = Instant::now() + Duration::from_secs(30);
-    while std::os::unix::net::UnixStream::connect(&socket).is_ok() {
-        assert!(Instant::now() < end, "the program outlives its connection");
-        sleep(Duration::from_millis(2));
-    }
+    wait_until("the end of the program", || std::os::unix::net::UnixStream::connect(&socket).is_err());
 }
 
 #[test]
@@ -480,11 +468,7 @@ fn a_question_of_codex_there_is_answered_here() {
     let decision = serde_json::from_value(json!({"behavior": "allow"})).unwrap();
     let answer = Answer { call: call.call, ok: true, text: String::new(), decision: Some(decision) };
     assert!(here.hub.answer_there("build", id, answer));
-    let end = Instant::now() + Duration::from_secs(30);
-    while answered() != Some(json!({"decision": "accept"})) {
-        assert!(Instant::now() < end, "{:?}", answered());
-        sleep(Duration::from_millis(2));
-    }
+    assert_eq!(wait("the answer", answered), json!({"decision": "accept"}));
 }
 
 #[test]
@@ -496,14 +480,7 @@ fn what_the_user_says_reaches_codex_there_while_its_daemon_runs_the_session() {
     here.hub.connect(to.clone()).unwrap();
     here.connected("build");
     let runs = |here: &Here| here.hub.codex_runs_there("build", codex_daemon::THREAD);
-    let wait = |what: &str, is_so: &dyn Fn() -> bool| {
-        let end = Instant::now() + Duration::from_secs(30);
-        while !is_so() {
-            assert!(Instant::now() < end, "{what}");
-            sleep(Duration::from_millis(2));
-        }
-    };
-    wait("it runs", &|| runs(&here));
+    wait_until("the session", || runs(&here));
     assert!(!here.hub.codex_runs_there("build", "other") && !here.hub.codex_runs(codex_daemon::THREAD));
     here.hub.codex_tell_there("build", codex_daemon::THREAD, true);
     let (id, call) = here.wait(|message| match message {
@@ -513,11 +490,10 @@ fn what_the_user_says_reaches_codex_there_while_its_daemon_runs_the_session() {
     assert_eq!((call.role, call.session.as_deref()), (Some(Role::Note), Some(codex_daemon::THREAD)));
     let answer = Answer { call: call.call, ok: true, text: "Hurry".into(), decision: None };
     assert!(here.hub.answer_there("build", id, answer));
-    wait("it was told", &|| received("thread/queue/add").is_some());
-    let told = received("thread/queue/add").unwrap();
+    let told = wait("the message", || received("thread/queue/add"));
     assert_eq!(told["params"]["input"][0]["text"], "Hurry");
     end();
-    wait("it has ended", &|| !runs(&here));
+    wait_until("its end", || !runs(&here));
 }
 
 /// Connects to a program that prints what `reports` makes of the number of a session that it was told to
@@ -603,6 +579,7 @@ fn a_machine_names_a_bounded_number_of_sessions_of_codex() {
 }
 
 #[test]
+#[ignore = "thorough: a flood"]
 fn a_machine_that_floods_fills_no_memory() {
     let (there, mut here) = (There::new("build"), Here::new());
     let mut to = there.connection("");
@@ -712,20 +689,18 @@ fn large_calls_of_a_machine_wait_there_and_another_one_goes_on() {
     let arguments = "x".repeat(LARGE);
     let calls = (0..20).flat_map(|id| [hello(id), call(id, 1, "tool", &arguments)]);
     forge(&mut here, &build, |_| calls.collect());
-    let (mut count, mut largest) = (0, 0);
-    let end = Instant::now() + Duration::from_secs(60);
+    wait_until("a call", || here.hub.waiting_bytes() >= LARGE);
+    let mut count = 0;
     while count < 20 {
-        largest = largest.max(here.hub.waiting_bytes());
-        match here.hub.take() {
-            Some(Message::Events(id, piece)) => here.apply(id, piece),
-            Some(Message::DoorThere(_, door::Event::Message(_, Said::Call(_)))) => count += 1,
-            Some(_) => {}
-            None => sleep(Duration::from_millis(2)),
+        let waiting = here.hub.waiting_bytes();
+        assert!(waiting < 3 * LARGE, "{waiting}");
+        match wait("a message", || here.hub.take()) {
+            Message::Events(id, piece) => here.apply(id, piece),
+            Message::DoorThere(_, door::Event::Message(_, Said::Call(_))) => count += 1,
+            _ => {}
         }
-        assert!(Instant::now() < end, "{count} calls came");
     }
     here.shows("test/claude:s", "Rake");
-    assert!((LARGE..3 * LARGE).contains(&largest), "{largest}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Folders of many files, and long threads.
 
 use std::fs::{self, File};
-use std::process::{Command, id};
+use std::process::id;
 use std::time::{Duration, SystemTime};
 
 use serde_json::json;
@@ -10,6 +10,7 @@ use todo_write::agents::follower::Follower;
 use todo_write::events::observation::{Details, Filter, Payload, Type};
 use todo_write::list::input::Options;
 
+use crate::common::process::living;
 use crate::common::{Folder, thread};
 
 fn folder_of(names: impl Iterator<Item = String>, text: &str) -> Folder {
@@ -35,7 +36,7 @@ fn a_new_process_is_found_among_thousands_of_dead_ones() {
     let mut processes = Processes::new(folder.path().to_owned());
     assert_eq!(processes.read().unwrap().len(), 1);
     assert!(processes.read().is_none());
-    let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+    let mut child = living();
     fs::write(folder.path().join(format!("{}.json", child.id())), r#"{"sessionId": "b"}"#).unwrap();
     assert_eq!(processes.read().unwrap().len(), 2);
     child.kill().unwrap();

@@ -1,14 +1,12 @@
 //! The memory of a long history, and of threads that are forgotten.
 //!
-//! These tests are a separate program and run one at a time, because the allocator counts for the whole
-//! process.
+//! These tests are a separate program, because its allocator counts for each thread what it uses.
 #![allow(missing_docs, unreachable_pub, unsafe_code)]
 
 mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::cell::Cell;
 
 use common::{Completed, Folder, InProgress, PLAN, Pending, plan, store, thread, write};
 use serde_json::{Map, json};
@@ -20,19 +18,21 @@ use todo_write::thread::{Edit, StreamEvent, WriteOptions};
 
 struct Counting;
 
-static IN_USE: AtomicUsize = AtomicUsize::new(0);
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+thread_local! {
+    /// What the harness allocates in its own thread, or another test in another one, does not count.
+    static IN_USE: Cell<isize> = const { Cell::new(0) };
+}
 
 // SAFETY: all calls go to the system allocator; only their sizes are counted.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        IN_USE.fetch_add(layout.size(), Ordering::Relaxed);
+        IN_USE.set(IN_USE.get() + layout.size().cast_signed());
         // SAFETY: the caller keeps the contract of the system allocator.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        IN_USE.fetch_sub(layout.size(), Ordering::Relaxed);
+        IN_USE.set(IN_USE.get() - layout.size().cast_signed());
         // SAFETY: the caller keeps the contract of the system allocator.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -44,13 +44,12 @@ static ALLOCATOR: Counting = Counting;
 const ITEMS: usize = 1_000;
 const REVISIONS: usize = 10_000;
 
-fn in_use() -> usize {
-    IN_USE.load(Ordering::Relaxed)
+fn in_use() -> isize {
+    IN_USE.get()
 }
 
 #[test]
 fn ten_thousand_revisions_of_a_thousand_items_take_at_most_64_mib() {
-    let _alone = ONE_AT_A_TIME.lock();
     let names: Vec<String> =
         (0..ITEMS).map(|n| format!("Convert module {n} of the old code base to the new interface")).collect();
     let mut tasks: Vec<(&str, Status)> = names.iter().map(|name| (name.as_str(), Pending)).collect();
@@ -68,11 +67,11 @@ fn ten_thousand_revisions_of_a_thousand_items_take_at_most_64_mib() {
     }
     let used = in_use() - before;
     assert_eq!(thread.revisions().last(), 1 + REVISIONS as u64);
-    let mib = |bytes: usize| bytes as f64 / f64::from(1 << 20);
+    let mib = |bytes: isize| bytes as f64 / f64::from(1 << 20);
     println!(
         "{REVISIONS} revisions of {ITEMS} items: {:.1} MiB, {} bytes a revision; the first list {:.1} MiB",
         mib(used),
-        (used - first) / REVISIONS,
+        (used - first) / REVISIONS.cast_signed(),
         mib(first)
     );
     assert!(used <= 64 << 20, "{:.1} MiB", mib(used));
@@ -108,7 +107,6 @@ fn use_one(store: &mut Store, key: &str) {
 
 #[test]
 fn forgetting_a_thread_frees_its_memory() {
-    let _alone = ONE_AT_A_TIME.lock();
     let folder = Folder::new();
     let mut store = store(folder.path());
     let mut use_all =
@@ -116,7 +114,6 @@ fn forgetting_a_thread_frees_its_memory() {
     use_all(0..10);
     let before = in_use();
     use_all(10..1_000);
-    // The thread that runs the tests allocates a few bytes meanwhile.
     let more = in_use().abs_diff(before);
     assert!(more < 990, "{more} bytes, one for each thread or more");
 }

@@ -15,9 +15,9 @@ mod work;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::SystemTime;
 
-use crate::common::{Completed, InProgress, Pending, contents, corpus_or_skip};
+use crate::common::{Completed, InProgress, NEVER, Pending, contents, corpus_or_skip, wait_until};
 use expected::expected;
 use followed::{Followed, NOW, fixture_path, list, rows};
 use serde_json::{Value, json};
@@ -532,18 +532,18 @@ fn a_subagents_file_is_found_although_its_folder_seems_unchanged() {
     let mut followed = Followed::new();
     followed.line(&assistant("m", json!({"type": "text", "text": "I send two"})));
     let folder = followed.file().with_extension("").join("subagents");
-    let now = SystemTime::now();
-    let deadline = Instant::now() + Duration::from_secs(20);
+    // Equal times of a folder prove nothing until they are old.
+    let time = SystemTime::now() + NEVER;
     for id in ["a1", "a2"] {
         for mut line in [todo(id, "Dig"), answer(id, false)] {
             line["isSidechain"] = true.into();
             line["agentId"] = id.into();
             followed.append_to_subagent(format!("agent-{id}.jsonl").as_ref(), format!("{line}\n").as_bytes());
         }
-        File::open(&folder).unwrap().set_modified(now).unwrap();
-        while followed.store.get(&format!("claude:s/{id}")).unwrap().is_none() {
+        File::open(&folder).unwrap().set_modified(time).unwrap();
+        wait_until(id, || {
             followed.read();
-            assert!(Instant::now() < deadline, "{id}");
-        }
+            followed.store.get(&format!("claude:s/{id}")).unwrap().is_some()
+        });
     }
 }

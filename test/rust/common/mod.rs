@@ -7,7 +7,9 @@ pub mod acts;
 pub mod folder;
 pub mod labels;
 pub mod laws;
+pub mod process;
 pub mod session;
+pub mod wait;
 #[cfg(test)]
 pub mod walk;
 
@@ -25,6 +27,7 @@ use todo_write::thread::{Outcome, Thread, WriteOptions};
 
 pub use folder::Folder;
 pub use todo_write::list::item::Status::{Completed, InProgress, Pending};
+pub use wait::{DEADLINE, NEVER, receive, wait, wait_until};
 
 /// The key of the thread in most tests.
 pub const KEY: &str = "a thread";
