@@ -1,13 +1,14 @@
 //! The journal file of a thread.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
 use super::folder::{
-    PATIENTLY, bad_file, create_folder, existing, files_of, is_later, is_plain, lock, sync, sync_names,
+    Locked, PATIENTLY, bad_file, create_folder, existing, files_of, is_later, is_plain, lock, sync,
+    sync_names,
 };
 use super::line::{Lines, encode};
 use super::percent::Percent;
@@ -36,7 +37,7 @@ const MOST_PENDING: usize = 8 * 1024 * 1024;
 #[derive(Debug)]
 pub struct Journal {
     /// None while the journal is closed.
-    file: Option<File>,
+    file: Option<Locked>,
     path: PathBuf,
     durability: Durability,
     /// The length of the valid records; any bytes after them come from a failed write.
@@ -64,7 +65,7 @@ impl Closed {
     ///
     /// # Errors
     /// The I/O error; see [`is_lost`] for one that another process opened or deleted.
-    pub(super) fn open(&self) -> io::Result<File> {
+    pub(super) fn open(&self) -> io::Result<Locked> {
         let file = lock(&for_appending(), &self.path, PATIENTLY)?;
         if file.metadata()?.len() != self.length {
             return Err(io::Error::new(io::ErrorKind::WouldBlock, "another Emacs has written to it"));
@@ -285,8 +286,8 @@ impl Journal {
 
     /// Writes to another file from now on.
     #[cfg(test)]
-    pub(super) fn replace_file(&mut self, file: File) {
-        self.file = Some(file);
+    pub(super) fn replace_file(&mut self, file: fs::File) {
+        self.file = Some(Locked(file));
     }
 
     /// Closes the file until the next write, which notices if another process opened or deleted it
@@ -298,7 +299,7 @@ impl Journal {
     }
 
     /// As [`Journal::close`]; returns the file, which stays locked until it is dropped.
-    pub(super) fn take_file(&mut self) -> Option<File> {
+    pub(super) fn take_file(&mut self) -> Option<Locked> {
         self.file.take()
     }
 
@@ -313,7 +314,7 @@ impl Journal {
     }
 
     /// The file, opened if it is closed.
-    fn file(&mut self) -> io::Result<&mut File> {
+    fn file(&mut self) -> io::Result<&mut Locked> {
         let file = match self.closed() {
             Some(closed) => Some(closed.open()?),
             None => self.file.take(),
@@ -327,7 +328,7 @@ impl Journal {
     }
 
     /// Takes a file that was opened again, unless it was opened otherwise meanwhile.
-    pub(super) fn put_file(&mut self, file: File) {
+    pub(super) fn put_file(&mut self, file: Locked) {
         self.file.get_or_insert(file);
     }
 

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -196,7 +197,14 @@ impl FileState {
 /// Whether a process holds this journal.
 pub fn is_held(path: &Path) -> bool {
     // A shared lock, so that processes which only look do not take each other for the holder.
-    File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    let Ok(file) = File::open(path) else { return false };
+    match file.try_lock_shared() {
+        Err(error) => matches!(error, TryLockError::WouldBlock),
+        Ok(()) => {
+            drop(Locked(file));
+            false
+        }
+    }
 }
 
 /// Deletes a journal and its file of damaged records, unless a process holds it. Returns whether it
@@ -257,12 +265,36 @@ thread_local! {
     static LOOK: std::cell::Cell<Option<File>> = const { std::cell::Cell::new(None) };
 }
 
-/// How often to try to lock a file that is needed. Another process may only look whether it is held,
-/// and a program that this process starts holds its open files for a moment.
+/// A file that is locked until the value is dropped. Closing it would not suffice: a program that this
+/// process is starting has the file, too, until it runs.
+#[derive(Debug)]
+pub(super) struct Locked(pub(super) File);
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
+    }
+}
+
+impl Deref for Locked {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        &self.0
+    }
+}
+
+impl DerefMut for Locked {
+    fn deref_mut(&mut self) -> &mut File {
+        &mut self.0
+    }
+}
+
+/// How often to try to lock a file that is needed: another process may only look whether it is held.
 pub(super) const PATIENTLY: u32 = 10;
 
-/// Opens a file and locks it until it is closed. Tries so many times, a millisecond apart.
-pub(super) fn lock(options: &OpenOptions, path: &Path, mut tries: u32) -> io::Result<File> {
+/// Opens a file and locks it. Tries so many times, a millisecond apart.
+pub(super) fn lock(options: &OpenOptions, path: &Path, mut tries: u32) -> io::Result<Locked> {
     loop {
         let file = options.open(path)?;
         match file.try_lock() {
@@ -278,6 +310,7 @@ pub(super) fn lock(options: &OpenOptions, path: &Path, mut tries: u32) -> io::Re
             Err(TryLockError::Error(error)) => return Err(error),
         }
         // The process that held the lock may have replaced or deleted the file.
+        let file = Locked(file);
         if is_at(&file, path) {
             return Ok(file);
         }
@@ -319,6 +352,19 @@ mod tests {
         assert!(LOOK.take().is_none(), "nothing was locked");
         fs::remove_dir_all(folder).unwrap();
         is_done
+    }
+
+    #[test]
+    fn a_file_is_free_once_it_is_dropped_although_a_program_that_starts_still_has_it() {
+        let path = std::env::temp_dir().join(format!("todo-write-locked-{}", std::process::id()));
+        let options = OpenOptions::new().create(true).append(true).clone();
+        let locked = lock(&options, &path, 1).unwrap();
+        // As between fork and exec.
+        let _of_a_program = locked.try_clone().unwrap();
+        assert_eq!(lock(&options, &path, 1).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        drop(locked);
+        assert!(lock(&options, &path, 1).is_ok());
+        fs::remove_file(path).unwrap();
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::folder;
+use super::folder::{self, Locked};
 use super::line::decode;
 use crate::error::Error;
 use crate::events::Millis;
@@ -67,7 +67,7 @@ pub struct Deletion {
     /// The journal of the thread in memory.
     pub(super) own: Option<PathBuf>,
     /// Its file, which is locked, if it was open.
-    pub(super) lock: Option<File>,
+    pub(super) lock: Option<Locked>,
 }
 
 impl Deletion {

@@ -1,13 +1,12 @@
 //! Opens the journal of a thread and replays it, on any thread of the process.
 
-use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use super::file::{self, OpenedJournal};
-use super::folder::Journals;
+use super::folder::{Journals, Locked};
 use super::percent::Percent;
 use super::saved::SavedThread;
 use super::snapshot::Snapshot;
@@ -49,7 +48,7 @@ pub(super) enum Found {
     /// A journal for the thread in memory.
     Journal(OpenedJournal),
     /// The file of its journal, which was closed, or the reason why it cannot be opened again.
-    File(io::Result<File>),
+    File(io::Result<Locked>),
     /// The error, the thread as far as its newest journal can be read, and a warning if it cannot.
     Failed(io::Error, Option<Box<SavedThread>>, Option<String>),
 }

@@ -1,11 +1,11 @@
 //! A thread in memory with its journal.
 
-use std::fs::File;
 use std::io;
 use std::ops::Deref;
 use std::path::Path;
 
 use super::file::{Closed, Durability, Journal, is_lost};
+use super::folder::Locked;
 use crate::events::Millis;
 use crate::fault::may_panic_here;
 use crate::thread::Thread;
@@ -225,7 +225,7 @@ impl SavedThread {
     }
 
     /// Closes the journal until the next write; returns its locked file if it was open.
-    pub(super) fn take_journal_file(&mut self) -> Option<File> {
+    pub(super) fn take_journal_file(&mut self) -> Option<Locked> {
         self.journal.as_mut().and_then(Journal::take_file)
     }
 
@@ -250,7 +250,7 @@ impl SavedThread {
     }
 
     /// Takes the file of a journal that was opened again.
-    pub(super) fn put_file(&mut self, file: io::Result<File>) {
+    pub(super) fn put_file(&mut self, file: io::Result<Locked>) {
         match (file, &mut self.journal) {
             (Ok(file), Some(journal)) => journal.put_file(file),
             (Err(error), Some(journal)) if is_lost(&error) && !journal.is_open() => self.journal = None,
