@@ -61,10 +61,8 @@ pub fn refused(problems: &[Problem]) -> String {
         let more = problems.len() - LISTED;
         lines.push(format!("And {more} more problem{}.", if more == 1 { "" } else { "s" }));
     }
-    if suggest_part(problems) {
-        lines.push(WHOLE_LIST.to_owned());
-    }
-    lines.join("\n")
+    let text = lines.join("\n");
+    if suggest_part(problems) { format!("{text} {WHOLE_LIST}") } else { text }
 }
 
 /// Why a write was refused, in a few words for the user: `status "blocked"`.
