@@ -477,7 +477,7 @@ is no such revision."
   "Return what changed from the list PREVIOUS to the list CURRENT.
 Both are vectors or lists of items, or nil for an empty list.  Items
 are plists, alists or hash tables.  They may have any fields, which are
-compared deeply, except timestamps.  If every item of both lists has an
+compared deeply, except `updatedTimestamp'.  If every item of both lists has an
 id, items are matched by id, otherwise by text.
 
 The value is a plist:
@@ -485,6 +485,8 @@ The value is a plist:
   :changes    vector of all changes, in the order of CURRENT, removals last
   :added :modified :removed :statusChanged :reordered
               vectors of the changes of that type
+  :warnings   a string for each item whose `dependencies' name an item
+              of PREVIOUS that is gone
 A change is a plist: :type (\"added\", \"modified\", \"removed\",
 \"status_changed\" or \"reordered\"), :itemId, :timestamp, and where they
 apply :item, :previousItem, :fields (names of the fields that differ),

@@ -16,8 +16,8 @@ use crate::list::untyped;
 fn diff<'e>(env: &'e Env, previous: Value<'e>, current: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let (previous, current) = (read::raw_with_symbols(previous)?, read::raw_with_symbols(current)?);
-        let changes = untyped::diff(&previous, &current)?;
-        shown::changes_by_kind(env, &changes, now())
+        let difference = untyped::diff(&previous, &current)?;
+        shown::changes_by_kind(env, &difference.changes, difference.warnings, now())
     })
 }
 

@@ -282,6 +282,7 @@ pub(super) struct ShownChanges {
     removed: Option<Vector<Vec<Object>>>,
     status_changed: Option<Vector<Vec<Object>>>,
     reordered: Option<Vector<Vec<Object>>>,
+    warnings: Vec<String>,
 }
 
 impl ShownChanges {
@@ -292,13 +293,15 @@ impl ShownChanges {
     ) -> Result<ShownChanges> {
         let changes = Vector(add_changes(objects, all, timestamp)?);
         let (added, modified, removed, status_changed, reordered) = Default::default();
-        Ok(ShownChanges { timestamp, changes, added, modified, removed, status_changed, reordered })
+        let warnings = Vec::new();
+        Ok(ShownChanges { timestamp, changes, added, modified, removed, status_changed, reordered, warnings })
     }
 
     /// The changes, and the same objects by kind.
     fn by_kind<T: ChangedItem>(
         objects: &mut Objects<'_>,
         all: &[Change<T>],
+        warnings: Vec<String>,
         timestamp: Millis,
     ) -> Result<ShownChanges> {
         let shown = ShownChanges::of(objects, all, timestamp)?;
@@ -312,19 +315,21 @@ impl ShownChanges {
             removed: of_kind(ChangeKind::Removed),
             status_changed: of_kind(ChangeKind::StatusChanged),
             reordered: of_kind(ChangeKind::Reordered),
+            warnings,
             ..shown
         })
     }
 }
 
-/// The plist of a set of changes, also by kind.
+/// The plist of a set of changes, also by kind, with warnings about them.
 pub(super) fn changes_by_kind<'e, T: ChangedItem>(
     env: &'e Env,
     all: &[Change<T>],
+    warnings: Vec<String>,
     timestamp: Millis,
 ) -> Result<Value<'e>> {
     let mut objects = Objects::new(env);
-    let shown = ShownChanges::by_kind(&mut objects, all, timestamp)?;
+    let shown = ShownChanges::by_kind(&mut objects, all, warnings, timestamp)?;
     objects.to_lisp(&Sparse(shown))
 }
 
@@ -447,7 +452,12 @@ fn shown_observation<'o>(
         Payload::PlanUpdate(Derived::Of(update)) => ShownContent::Plan {
             revision: update.revision,
             todo_list: Vector(items::shown(&update.todo_list)),
-            changes: Sparse(ShownChanges::by_kind(objects, &update.changes, observation.timestamp)?),
+            changes: Sparse(ShownChanges::by_kind(
+                objects,
+                &update.changes,
+                Vec::new(),
+                observation.timestamp,
+            )?),
         },
         Payload::ItemStatusChange(Derived::Of(change)) => ShownContent::Status {
             item: Sparse(ShownItem::from(&*change.item)),

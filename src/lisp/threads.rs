@@ -384,7 +384,7 @@ fn changes_between<'e>(env: &'e Env, thread: Key, a: Value<'e>, b: Value<'e>) ->
     border(env, || {
         let (a, b) = (read::whole_number("revision", a)?, read::whole_number("revision", b)?);
         let changes = with_thread(env, &thread, |thread| thread.changes_between(a, b))??;
-        shown::changes_by_kind(env, &changes, now())
+        shown::changes_by_kind(env, &changes, Vec::new(), now())
     })
 }
 

@@ -15,6 +15,7 @@ use crate::list::change::{self, Change, ChangeKind, Entry, FieldNames};
 use crate::list::identity::{Features, recognize};
 use crate::list::item::Status;
 use crate::list::raw::Raw;
+use crate::text::excerpt;
 
 /// An item with any fields, and the key that identifies it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -45,7 +46,7 @@ impl Entry for UntypedItem {
         let mine = self.fields.keys();
         let theirs = other.fields.keys().filter(|key| !self.fields.contains_key(*key));
         mine.chain(theirs)
-            .filter(|key| !matches!(key.as_str(), "id" | "addedBy" | "told" | "untold") && !is_timestamp(key))
+            .filter(|key| !matches!(key.as_str(), "id" | "addedBy" | "told" | "untold" | "updatedTimestamp"))
             .filter(|key| value(&self.fields, key) != value(&other.fields, key))
             .map(|key| Cow::Owned(key.clone()))
             .collect()
@@ -61,14 +62,16 @@ fn value<'m>(fields: &'m Map<String, Value>, key: &str) -> Option<&'m Value> {
     fields.get(key).filter(|value| !value.is_null())
 }
 
-/// Whether a field holds a timestamp, which the diff ignores.
-fn is_timestamp(key: &str) -> bool {
-    matches!(key, "timestamp" | "createdAt" | "updatedAt" | "startedAt" | "completedAt")
-        || key.ends_with("Timestamp")
-        || key.ends_with("_timestamp")
+/// The difference of two lists.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Difference {
+    /// See [`change::diff`].
+    pub changes: Vec<Change<UntypedItem>>,
+    /// A line about each item whose `dependencies` name an item that is gone.
+    pub warnings: Vec<String>,
 }
 
-/// The changes between two lists; null is an empty list.
+/// The difference of two lists; null is an empty list.
 ///
 /// If every item of both lists has an id, the ids identify the items. Otherwise [`recognize`]
 /// does.
@@ -83,16 +86,21 @@ fn is_timestamp(key: &str) -> bool {
 ///
 /// let before = Raw::parse(r#"[{"id": 1, "title": "Ship it"}]"#)?;
 /// let after = Raw::parse(r#"[{"id": 1, "title": "Ship it", "done": true}]"#)?;
-/// let changes = untyped::diff(&before, &after)?;
-/// assert_eq!(changes[0].fields, ["done"]);
+/// let difference = untyped::diff(&before, &after)?;
+/// assert_eq!(difference.changes[0].fields, ["done"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn diff(previous: &Raw<'_>, current: &Raw<'_>) -> Result<Vec<Change<UntypedItem>>, Error> {
+pub fn diff(previous: &Raw<'_>, current: &Raw<'_>) -> Result<Difference, Error> {
     let (previous, current) = (read("previous", previous)?, read("current", current)?);
+    let warnings = warnings(&previous, &current);
+    Ok(Difference { changes: changes(previous, current), warnings })
+}
+
+fn changes(previous: Vec<Map<String, Value>>, current: Vec<Map<String, Value>>) -> Vec<Change<UntypedItem>> {
     let by_id = has_ids(&previous) && has_ids(&current);
     let previous = keyed(previous);
     if by_id {
-        return Ok(change::diff(&previous, &keyed(current)));
+        return change::diff(&previous, &keyed(current));
     }
     let old: Vec<Features<'_>> = previous.iter().map(|item| features(&item.fields)).collect();
     let new: Vec<Features<'_>> = current.iter().map(features).collect();
@@ -104,7 +112,22 @@ pub fn diff(previous: &Raw<'_>, current: &Raw<'_>) -> Result<Vec<Change<UntypedI
     };
     let keys: Vec<String> = recognize(&old, &new).into_iter().map(key_of).collect();
     let current = keys.into_iter().zip(current).map(|(key, fields)| UntypedItem::new(key, fields));
-    Ok(change::diff(&previous, &current.collect::<Vec<_>>()))
+    change::diff(&previous, &current.collect::<Vec<_>>())
+}
+
+fn warnings(previous: &[Map<String, Value>], current: &[Map<String, Value>]) -> Vec<String> {
+    let kept: HashSet<Cow<'_, str>> = current.iter().filter_map(id).collect();
+    let gone: HashSet<Cow<'_, str>> =
+        previous.iter().filter_map(id).filter(|id| !kept.contains(id)).collect();
+    let dependencies = current.iter().flat_map(|item| {
+        let ids = item.get("dependencies").and_then(Value::as_array).into_iter().flatten();
+        ids.filter_map(id_text).map(move |id| (item, id))
+    });
+    let line = |(item, gone): (&Map<String, Value>, Cow<'_, str>)| {
+        let item = id(item).unwrap_or_else(|| features(item).content.into());
+        format!("\"{}\" depends on \"{}\", which is gone", excerpt(&item, 80), excerpt(&gone, 80))
+    };
+    dependencies.filter(|(_, id)| gone.contains(id)).map(line).collect()
 }
 
 /// The list after `changes`, which [`diff`] returned for `list` and another list.
@@ -170,7 +193,11 @@ fn wrong(path: impl Into<String>, raw: &Raw<'_>, expected: String) -> Error {
 }
 
 fn id(fields: &Map<String, Value>) -> Option<Cow<'_, str>> {
-    match fields.get("id")? {
+    fields.get("id").and_then(id_text)
+}
+
+fn id_text(id: &Value) -> Option<Cow<'_, str>> {
+    match id {
         Value::String(id) => Some(Cow::Borrowed(id)),
         Value::Number(id) => Some(Cow::Owned(id.to_string())),
         _ => None,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::record::RevisionRecord;
 use super::revision::{Operation, Stamp};
+use super::write::left_blockers;
 use super::{Outcome, Thread};
 use crate::error::Error;
 use crate::events::Millis;
@@ -129,7 +130,9 @@ impl Thread {
             sent: None,
             unanswered: false,
         };
-        let mut outcome = self.revise(list, made, &HashSet::new());
+        let notices = left_blockers(self.list(), &list);
+        let outcome = self.revise(list, made, &HashSet::new());
+        let mut outcome = Outcome { notices, ..outcome };
         outcome.result = report::summary(self.list());
         outcome
     }

@@ -13,6 +13,7 @@ use crate::list::input::Plan;
 use crate::list::item::{Author, Draft, Item, List, Status, is_same_list};
 use crate::list::merge::{Merged, merge};
 use crate::list::report::{accepted, edited, still_open};
+use crate::text::excerpt;
 
 /// How a write is taken.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,6 +42,7 @@ impl Thread {
         let (Merged { list, conflicts }, sent) = self.merged(theirs, &cancelled);
         let mut notices = plan.notices;
         notices.extend(forced_notice(forced.len()));
+        notices.extend(left_blockers(self.list(), &list));
         let resumed = self.state() == State::Paused;
         let untold = self.untold();
         self.resume_for_write(now);
@@ -241,6 +243,25 @@ fn item_for(draft: Draft, old: Option<Arc<Item>>, next_id: &mut u64) -> Arc<Item
         item.hint.clone_from(&old.hint);
     }
     Arc::new(item)
+}
+
+/// A notice about each item of `new` that waited for an item of `old` that left the list.
+pub(super) fn left_blockers(old: &[Arc<Item>], new: &[Arc<Item>]) -> Vec<String> {
+    if old.iter().all(|item| item.blocked_by.is_empty()) {
+        return Vec::new();
+    }
+    let before: HashMap<&str, &Arc<Item>> = old.iter().map(|item| (item.id.as_str(), item)).collect();
+    let now: HashSet<&str> = new.iter().map(|item| item.id.as_str()).collect();
+    let blockers = new.iter().flat_map(|item| {
+        let ids = before.get(item.id.as_str()).into_iter().flat_map(|old| &old.blocked_by);
+        ids.filter(|id| !now.contains(id.as_str())).map(move |id| (item, id.as_str()))
+    });
+    let line = |(item, id): (&Arc<Item>, &str)| {
+        let left = before.get(id)?;
+        let [item, left] = [item, left].map(|item| excerpt(&item.content, 80));
+        Some(format!("\"{item}\" waited for \"{left}\", which left the list"))
+    };
+    blockers.filter_map(line).collect()
 }
 
 fn forced_notice(count: usize) -> Option<String> {

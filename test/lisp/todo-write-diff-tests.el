@@ -98,6 +98,14 @@ The kinds are added, modified, removed, status changed, reordered."
     (seq-doseq (change (plist-get changes :changes))
       (should (= (plist-get change :timestamp) (plist-get changes :timestamp))))))
 
+(ert-deftest todo-write-diff-warns-of-dependencies-on-an-item-that-is-gone ()
+  (let ((kept (todo-write-diff-tests--item "b" "B" :dependencies ["a"])))
+    (should (equal '("\"b\" depends on \"a\", which is gone")
+                   (plist-get (todo-write-diff (vector (todo-write-diff-tests--item "a" "A") kept)
+                                               (vector kept))
+                              :warnings)))
+    (should-not (plist-get (todo-write-diff (vector kept) (vector kept)) :warnings))))
+
 (ert-deftest todo-write-diff-ignores-the-form-and-the-order-of-fields ()
   (let ((text "[{\"id\": \"1\", \"content\": \"A\", \"deps\": [1, 2], \"more\": {\"a\": 1, \"b\": null}}]"))
     (let ((forms (list (json-parse-string text)

@@ -203,7 +203,7 @@ fn the_pure_diff_leads_from_each_list_to_the_next() {
             .collect();
         for pair in lists.windows(2) {
             let [previous, current] = [&pair[0], &pair[1]].map(|text| Raw::parse(text).unwrap());
-            let changes = untyped::diff(&previous, &current).unwrap();
+            let changes = untyped::diff(&previous, &current).unwrap().changes;
             let changes = wire(&changes).to_string();
             let after = untyped::apply(&previous, &Raw::parse(&changes).unwrap()).unwrap();
             let after: Value = after.iter().map(|entry| Value::Object(entry.fields().clone())).collect();

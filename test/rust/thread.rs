@@ -18,6 +18,27 @@ fn set(id: &str, status: Status) -> Edit {
 }
 
 #[test]
+fn a_task_that_waited_for_one_that_left_the_list_is_named_in_a_notice_once() {
+    let task = |hint: &str, blocked_by: &[&str]| Draft {
+        hint: Some(hint.into()),
+        blocked_by: blocked_by.iter().map(|id| id.to_string()).collect(),
+        ..draft(hint, Pending)
+    };
+    let mut thread = thread();
+    let mut write = |drafts: Vec<Draft>| {
+        let plan = Plan { drafts, ..Plan::default() };
+        thread.write(plan, WriteOptions::default(), 1).notices
+    };
+    let none: [&str; 0] = [];
+    assert_eq!(write(vec![task("sift", &[]), task("bake", &["sift"]), task("eat", &["bake"])]), none);
+    let left = [r#""bake" waited for "sift", which left the list"#];
+    assert_eq!(write(vec![task("bake", &["sift"]), task("eat", &["bake"])]), left);
+    assert_eq!(write(vec![task("bake", &["sift"]), task("eat", &["bake"])]), none);
+    let outcome = thread.edit(Edit::Delete { id: "t2".into() }, 2).unwrap();
+    assert_eq!(outcome.notices, [r#""eat" waited for "bake", which left the list"#]);
+}
+
+#[test]
 fn the_state_follows_from_the_list_and_the_pause() {
     let cases: [(Tasks<'_>, State, State); 6] = [
         (&[], State::Empty, State::Empty),

@@ -5,15 +5,15 @@ use serde_json::{Value, json};
 use todo_write::error::Error;
 use todo_write::list::change::{Change, ChangeKind, Entry};
 use todo_write::list::raw::Raw;
-use todo_write::list::untyped::{self, UntypedItem};
+use todo_write::list::untyped::{self, Difference, UntypedItem};
 
-fn diffed(previous: &Value, current: &Value) -> Result<Vec<Change<UntypedItem>>, Error> {
+fn diffed(previous: &Value, current: &Value) -> Result<Difference, Error> {
     let (previous, current) = (previous.to_string(), current.to_string());
     untyped::diff(&Raw::parse(&previous).unwrap(), &Raw::parse(&current).unwrap())
 }
 
 fn diff(previous: &Value, current: &Value) -> Vec<Change<UntypedItem>> {
-    diffed(previous, current).unwrap()
+    diffed(previous, current).unwrap().changes
 }
 
 /// The changes as JSON.
@@ -59,9 +59,10 @@ fn each_edge_case_has_its_specified_result() {
     };
     let started = with(one(), "status", json!("in_progress"));
     let depends = with(two(), "dependencies", json!(["1"]));
-    let stamped = with(with(one(), "updatedTimestamp", json!(2)), "createdTimestamp", json!(1));
+    let updated = with(one(), "updatedTimestamp", json!(2));
+    let created = with(one(), "createdTimestamp", json!(1));
     type Expected<'a> = &'a [(&'a str, &'a str)];
-    let cases: [(&str, Value, Value, Expected<'_>); 12] = [
+    let cases: [(&str, Value, Value, Expected<'_>); 13] = [
         ("no previous state", Value::Null, json!([one(), two()]), &[("added", "1"), ("added", "2")]),
         ("empty previous state", json!([]), json!([one()]), &[("added", "1")]),
         ("no current state", json!([one(), two()]), Value::Null, &[("removed", "1"), ("removed", "2")]),
@@ -81,7 +82,8 @@ fn each_edge_case_has_its_specified_result() {
             &[("reordered", "1")],
         ),
         ("a dependency on a removed item", json!([one(), depends]), json!([depends]), &[("removed", "1")]),
-        ("timestamps only", json!([one()]), json!([stamped]), &[]),
+        ("the time of the update only", json!([one()]), json!([updated]), &[]),
+        ("the time of creation only", json!([one()]), json!([created]), &[("modified", "1")]),
         (
             "mixed changes",
             json!([one(), two(), task("3", "Task 3")]),
@@ -258,17 +260,30 @@ fn other_fields_are_compared_deeply_and_named() {
 }
 
 #[test]
-fn timestamps_are_ignored_among_other_changes() {
-    for key in
-        ["createdTimestamp", "updatedTimestamp", "timestamp", "createdAt", "updatedAt", "updated_timestamp"]
-    {
-        let (mut old, mut new) = (task("1", "A"), task("1", "B"));
-        (old[key], new[key]) = (json!(1), json!(2));
-        assert_eq!(*diff(&json!([old]), &json!([new]))[0].fields, ["description"], "{key}");
-        new["description"] = json!("A");
-        new["status"] = json!("completed");
-        assert_eq!(kinds(&diff(&json!([old]), &json!([new]))), [("status_changed", "1")], "{key}");
-    }
+fn the_time_of_the_update_is_ignored_among_other_changes() {
+    let (mut old, mut new) = (task("1", "A"), task("1", "B"));
+    (old["updatedTimestamp"], new["updatedTimestamp"]) = (json!(1), json!(2));
+    assert_eq!(*diff(&json!([old]), &json!([new]))[0].fields, ["description"]);
+    new["description"] = json!("A");
+    new["status"] = json!("completed");
+    assert_eq!(kinds(&diff(&json!([old]), &json!([new]))), [("status_changed", "1")]);
+    new["createdAt"] = json!(1);
+    assert_eq!(*diff(&json!([old]), &json!([new]))[0].fields, ["status", "createdAt"]);
+}
+
+#[test]
+fn an_item_that_depends_on_one_that_is_gone_is_named_in_a_warning() {
+    let with = |id: Value, dependencies: Value| json!({"id": id, "title": "T", "dependencies": dependencies});
+    let warnings = |previous: &Value, current: &Value| diffed(previous, current).unwrap().warnings;
+    let before = json!([task("a", "A"), with(json!(2), json!([])), with(json!("c"), json!(["a", 2, "x"]))]);
+    let after = json!([with(json!("c"), json!(["a", 2, "x"])), with(json!("d"), json!(["c"]))]);
+    assert_eq!(
+        warnings(&before, &after),
+        [r#""c" depends on "a", which is gone"#, r#""c" depends on "2", which is gone"#]
+    );
+    assert_eq!(warnings(&before, &before), [""; 0], "x was never there");
+    assert_eq!(warnings(&Value::Null, &after), [""; 0]);
+    assert_eq!(warnings(&after, &json!([with(json!("d"), json!("c"))])), [""; 0], "no list of ids");
 }
 
 #[test]

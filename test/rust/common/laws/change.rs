@@ -73,7 +73,7 @@ fn pure_functions_agree(before: &List, drafts: &[Draft]) {
     let before = serde_json::to_string(before).unwrap();
     let after = Value::from_iter(drafts.iter().map(entry)).to_string();
     let [before, after] = [&before, &after].map(|text| Raw::parse(text).unwrap());
-    let changes = untyped::diff(&before, &after).unwrap();
+    let changes = untyped::diff(&before, &after).unwrap().changes;
     let changes: Vec<Value> = changes
         .into_iter()
         .map(|change| {
