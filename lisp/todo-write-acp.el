@@ -217,7 +217,6 @@ An entry has only one text, which is used as the active form, too."
   (turns nil :documentation "Thread keys of the running turns, one for each prompt.")
   (asked nil :documentation "Open permission requests, a list of (ID . THREAD).")
   (answered nil :documentation "Ids of requests that were answered before they were seen.")
-  (forms nil :documentation "Open forms that are answered here, a list of (ID THREAD . CANCEL).")
   (plan nil :documentation "The last plan that is a text, (THREAD . TEXT), or nil.")
   (calls nil :documentation "Titles of tool calls that started subagents, by (THREAD . ID).")
   (work (make-hash-table :test #'equal)
@@ -303,10 +302,6 @@ Its plans stay and are paused for REASON, a string."
   "Functions called with a client and a request that it is about to send.
 A host whose clients are its own connects them here.")
 
-(defvar todo-write-acp-filter-functions nil
-  "Functions called with a client and a request that it is about to send.
-Each returns the request that is sent instead, or the same one.")
-
 (defun todo-write-acp-advise ()
   "Advise acp.el, which has no hooks, while this package needs to hear of it."
   (if (or todo-write-acp-send-functions (todo-write-acp-clients))
@@ -372,7 +367,6 @@ The adapters of Claude Code and Codex use the ids of their transcripts."
   (todo-write-core-for-host "ACP"
     (run-hook-with-args 'todo-write-acp-send-functions
                         (plist-get args :client) (plist-get args :request)))
-  (setq args (todo-write-acp--filter args))
   (let ((link (todo-write-acp--link (plist-get args :client)))
         (request (plist-get args :request)))
     (if (and link (not (plist-get args :sync))
@@ -381,14 +375,6 @@ The adapters of Claude Code and Codex use the ids of their transcripts."
                (todo-write-acp--session link (todo-write-json-get request "params"))
                send args)
       (apply send args))))
-
-(defun todo-write-acp--filter (args)
-  "Return ARGS of `acp-send-request' with the request that is to be sent."
-  (let ((client (plist-get args :client)) (request (plist-get args :request)))
-    (todo-write-core-for-host "ACP"
-      (dolist (function todo-write-acp-filter-functions)
-        (setq request (funcall function client request))))
-    (plist-put (copy-sequence args) :request request)))
 
 (cl-defun todo-write-acp--send-prompt (link thread send &rest args
                                        &key client request on-success on-failure
@@ -490,26 +476,18 @@ acp.el before version 0.13 does not call back in that case."
 
 (defun todo-write-acp--handle-request (client link request)
   "Let the user answer REQUEST, a message to LINK of CLIENT.
-Requests for other things than a permission or a form are ignored."
+Requests for other things than a permission are ignored."
   (let ((id (todo-write-json-get request "id")))
-    (cond ((not (and (todo-write-acp--link-buffer link)
-                     (member (todo-write-json-get request "method")
-                             '("session/request_permission" "elicitation/create")))))
-          ;; The client's own handler may have answered it already.
-          ((member id (todo-write-acp--link-answered link))
-           (setf (todo-write-acp--link-answered link)
-                 (delete id (todo-write-acp--link-answered link))))
-          (t
-           (let* ((params (todo-write-json-get request "params"))
-                  (thread (todo-write-acp--session link params)))
-             (if (equal "elicitation/create" (todo-write-json-get request "method"))
-                 (condition-case problem
-                     (todo-write-acp--ask-form client link thread id params)
-                   ;; Nobody else answers it.
-                   (error (todo-write-acp--refuse-form client id "The form cannot be shown")
-                          (signal (car problem) (cdr problem))))
-               (push (cons id thread) (todo-write-acp--link-asked link))
-               (todo-write-acp--ask client link thread id params)))))))
+    (when (and (todo-write-acp--link-buffer link)
+               (equal "session/request_permission" (todo-write-json-get request "method")))
+      (if (member id (todo-write-acp--link-answered link))
+          ;; The client's own handler has answered it already.
+          (setf (todo-write-acp--link-answered link)
+                (delete id (todo-write-acp--link-answered link)))
+        (let* ((params (todo-write-json-get request "params"))
+               (thread (todo-write-acp--session link params)))
+          (push (cons id thread) (todo-write-acp--link-asked link))
+          (todo-write-acp--ask client link thread id params))))))
 
 (defun todo-write-acp--ask (client link thread id params)
   "Make a request of THREAD from PARAMS of the permission request ID.
@@ -533,62 +511,10 @@ LINK is that of CLIENT."
                                    (when text
                                      (todo-write-host-draft-in thread text))))))))
 
-(defun todo-write-acp--ask-form (client link thread id params)
-  "Make a request of THREAD from the form in PARAMS of the request ID.
-LINK is that of CLIENT.  A form that cannot be shown is refused, and one
-whose request is withdrawn here is cancelled.  One that the client shows
-itself is answered there."
-  (let* ((fields (todo-write-acp-request-form params))
-         (buffer (todo-write-acp--link-buffer link))
-         (ours (todo-write-acp-request-offered-p client))
-         (message (todo-write-json-filled params "message")))
-    (cl-flet ((respond (result)
-                (acp-send-response :client client :response `((:request-id . ,id) ,result))))
-      (if (and ours (stringp fields))
-          (todo-write-acp--refuse-form client id fields)
-        (push (cons id thread) (todo-write-acp--link-asked link))
-        (todo-write-request
-         thread
-         :id (todo-write-acp--request-id id)
-         :kind 'question
-         :title (or message "A form")
-         :questions (and ours fields)
-         :options '((:label "No answer" :value decline :kind deny))
-         :visit (lambda () (pop-to-buffer buffer))
-         :answer
-         (and ours
-              (lambda (value _text)
-                (unless (buffer-live-p (todo-write-acp--link-buffer link))
-                  (signal 'todo-write-error '("The agent no longer waits for this")))
-                (respond (if (eq value 'decline) '(:result . ((action . "decline")))
-                           `(:result . ((action . "accept")
-                                        (content . ,(todo-write-acp-request-content
-                                                     fields value)))))))))
-        (when ours
-          (add-hook 'todo-write-events-functions #'todo-write-acp--on-event)
-          (push (cons id (cons thread (lambda () (respond '(:result . ((action . "cancel")))))))
-                (todo-write-acp--link-forms link)))))))
-
-(defun todo-write-acp--refuse-form (client id reason)
-  "Answer the form ID of CLIENT with an error, REASON, if it is answered here."
-  (when (todo-write-acp-request-offered-p client)
-    (acp-send-response
-     :client client
-     :response `((:request-id . ,id) (:error . ((code . -32602) (message . ,reason)))))))
-
-(defun todo-write-acp--on-event (thread what id)
-  "Cancel the form of THREAD whose request ID was withdrawn, if WHAT says that.
-If THREAD was forgotten, forget which plan it has.  For
-`todo-write-events-functions'."
-  (when (eq what 'forgotten) (remhash thread todo-write-acp--plans))
-  (when (and (eq what 'request) (not (todo-write-request-get thread id)))
-    (cl-loop for link being the hash-values of todo-write-acp--links do
-             (pcase-dolist ((and form `(,its ,of . ,cancel)) (todo-write-acp--link-forms link))
-               (when (and (equal thread of) (equal id (todo-write-acp--request-id its)))
-                 (setf (todo-write-acp--link-forms link)
-                       (delq form (todo-write-acp--link-forms link)))
-                 ;; The agent may have exited.
-                 (ignore-errors (funcall cancel)))))))
+(defun todo-write-acp--on-event (thread what _)
+  "Forget which plan THREAD has if WHAT says that THREAD was forgotten.
+For `todo-write-events-functions'."
+  (when (eq what 'forgotten) (remhash thread todo-write-acp--plans)))
 
 (defun todo-write-acp--request-id (id)
   "Return ID of a message as the id of a request."
@@ -611,7 +537,6 @@ LINK is that of CLIENT.  A host that shows a dialog of its own answers."
   (when-let* ((link (todo-write-acp--link client)))
     (let* ((id (todo-write-json-get response "request-id"))
            (asked (assoc id (todo-write-acp--link-asked link))))
-      (setf (alist-get id (todo-write-acp--link-forms link) nil t #'equal) nil)
       (if (not asked)
           (setf (todo-write-acp--link-answered link)
                 (seq-take (cons id (todo-write-acp--link-answered link)) 20))

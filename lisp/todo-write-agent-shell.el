@@ -16,16 +16,12 @@
 ;; events (`agent-shell-subscribe-to') do not pass on the client.  The requests of the
 ;; client do not differ: the mode connects it, see todo-write-acp, when it sends the
 ;; first request about a session.
-;;
-;; With `todo-write-agent-shell-forms', the agents may ask by forms, which become
-;; requests.  A version of agent-shell that shows forms itself keeps them.
 
 ;;; Code:
 
 (require 'cl-lib)
 (require 'seq)
 (require 'todo-write-acp)
-(require 'todo-write-acp-request)
 (require 'todo-write-host)
 (require 'todo-write-json)
 
@@ -33,15 +29,6 @@
 
 (defvar todo-write-agent-shell--responder nil
   "The user's own `agent-shell-permission-responder-function', or nil.")
-
-(defcustom todo-write-agent-shell-forms nil
-  "Whether agents in new shells may ask you by forms.
-Claude then has its tool AskUserQuestion, and other agents ask for texts,
-numbers and choices.  `\\[todo-write-answer]' shows what they ask.  This has no effect in a
-version of agent-shell that shows forms itself."
-  :group 'todo-write-hosts
-  :type 'boolean
-  :package-version '(todo-write . "0.3.0"))
 
 (declare-function agent-shell-insert "ext:agent-shell")
 (declare-function agent-shell-resume-session "ext:agent-shell")
@@ -58,19 +45,15 @@ In a shell, \\[todo-write-show] shows its own plan."
 (defun todo-write-agent-shell--switch-on ()
   "Connect the shells that are open, and those that are opened later."
   (add-hook 'todo-write-acp-send-functions #'todo-write-agent-shell--connect)
-  (add-hook 'todo-write-acp-filter-functions #'todo-write-agent-shell--offer)
   (todo-write-acp-advise)
   (todo-write-agent-shell--chain)
-  (advice-add 'agent-shell--on-request :before-while #'todo-write-agent-shell--own-p)
   (mapc #'todo-write-agent-shell--connect-open (todo-write-agent-shell--shells)))
 
 (defun todo-write-agent-shell--switch-off ()
   "Take away what `todo-write-agent-shell--switch-on' added."
   (remove-hook 'todo-write-acp-send-functions #'todo-write-agent-shell--connect)
-  (remove-hook 'todo-write-acp-filter-functions #'todo-write-agent-shell--offer)
   (todo-write-acp-advise)
   (todo-write-agent-shell--unchain)
-  (advice-remove 'agent-shell--on-request #'todo-write-agent-shell--own-p)
   (mapc #'todo-write-agent-shell--disconnect (todo-write-agent-shell--shells)))
 
 (defun todo-write-agent-shell--shells ()
@@ -191,24 +174,6 @@ By then, CLIENT has its own subscriptions.  For
 (defun todo-write-agent-shell--disconnect (shell)
   "Disconnect the clients of SHELL."
   (mapc #'todo-write-acp-disconnect (todo-write-acp-clients shell)))
-
-;;; Forms
-
-(defun todo-write-agent-shell--offer (client request)
-  "Return REQUEST of CLIENT with the offer of forms, if that is wanted there."
-  (if (and todo-write-agent-shell-forms
-           (equal "initialize" (todo-write-json-get request "method"))
-           (todo-write-agent-shell--p (todo-write-json-get client "context-buffer")))
-      (todo-write-acp-offer-forms client request)
-    request))
-
-(cl-defun todo-write-agent-shell--own-p (&key state acp-request request &allow-other-keys)
-  "Return nil if this package answers a request to the shell of STATE.
-ACP-REQUEST or, in older versions, REQUEST is the message.  agent-shell
-would refuse it as an unknown one."
-  (not (and (equal "elicitation/create"
-                   (todo-write-json-get (or acp-request request) "method"))
-            (todo-write-acp-request-offered-p (todo-write-json-get state "client")))))
 
 (provide 'todo-write-agent-shell)
 ;;; todo-write-agent-shell.el ends here

@@ -568,8 +568,6 @@ It may have been answered elsewhere while the user typed."
         (text (string-trim (read-string "Answer: "))))
     (when (string-empty-p text)
       (user-error "Nothing was answered"))
-    (when-let* ((problem (todo-write-request-problem question text)))
-      (user-error "%s" problem))
     (todo-write-answer-return buffer request)
     (todo-write-answer--answer question (if (plist-get question :multiple) (list text) text))))
 

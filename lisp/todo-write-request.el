@@ -52,9 +52,7 @@ REQUEST is a plist; the first three keys are required:
   :questions  for the kind `question', a list of plists: :question, a
             string; :header, a word or nil; :options, a list of plists
             :label and :description, or nil if the answer is a text;
-            :multiple, non-nil if several can be chosen; :check, nil or a
-            function that returns what is wrong with an answer that is
-            typed, a sentence, or nil
+            :multiple, non-nil if several can be chosen
   :answer   function of VALUE and TEXT that answers the agent, or nil if
             the user must answer elsewhere.  TEXT is the user's message
             or nil.  VALUE is that of the chosen option or, for questions,
@@ -331,27 +329,15 @@ or TEXT is no answer."
                                   value))))
           (t (todo-write-core-wrong "value" value "the value of an option, or answers")))))
 
-(defun todo-write-request-problem (question answer)
-  "Return what is wrong with ANSWER, a string, to QUESTION, or nil."
-  (and (plist-get question :check)
-       (not (seq-some (lambda (option) (equal answer (plist-get option :label)))
-                      (plist-get question :options)))
-       (funcall (plist-get question :check) answer)))
-
 (defun todo-write-request--answers-p (value questions)
   "Return non-nil if VALUE is an alist with an answer to each of QUESTIONS."
   (and (proper-list-p value)
        (seq-every-p
         (lambda (question)
           (pcase (assoc (plist-get question :question) (seq-filter #'consp value))
-            (`(,_ . ,(and answer (pred stringp)))
-             (not (todo-write-request-problem question answer)))
+            (`(,_ . ,(pred stringp)) t)
             (`(,_ . ,(and answer (pred consp)))
-             (and (plist-get question :multiple)
-                  (seq-every-p (lambda (one)
-                                 (and (stringp one)
-                                      (not (todo-write-request-problem question one))))
-                               answer)))))
+             (and (plist-get question :multiple) (seq-every-p #'stringp answer)))))
         questions)
        (= (length value) (length questions))))
 

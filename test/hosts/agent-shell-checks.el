@@ -133,40 +133,6 @@
         (with-current-buffer shell
           (should-not (agent-shell-jump-to-latest-permission-button-row)))))))
 
-(defvar todo-write-agent-shell-forms)
-
-(defun agent-shell-checks-question ()
-  "Return turns of a model that asks the user."
-  (list
-   (list '(:name "AskUserQuestion"
-           :arguments (:questions [(:question "Which can?" :header "Can" :multiSelect :false
-                                    :options [(:label "Green" :description "The green one")
-                                              (:label "Blue" :description "The blue one")])])))
-   "Thanks."))
-
-(ert-deftest agent-shell-a-form-becomes-a-request-whose-answer-arrives ()
-  (let ((agent-shell-checks-turns #'agent-shell-checks-question)
-        (todo-write-agent-shell-forms t))
-    (agent-shell-checks-with nil
-      (let* ((shell (agent-shell-checks-asked))
-             (thread (agent-shell-helper-thread shell))
-             (request (car (todo-write-requests thread))))
-        (should (equal '(question "Which can?")
-                       (list (plist-get request :kind)
-                             (plist-get (car (plist-get request :questions)) :question))))
-        (should (todo-write-answer-request thread (plist-get request :id)
-                                           '(("Which can?" . "Blue"))))
-        (agent-shell-helper-wait shell nil)
-        (should-not (todo-write-requests thread))
-        (should (seq-find
-                 (lambda (file)
-                   (with-temp-buffer
-                     (insert-file-contents file)
-                     (search-forward "\\\"Which can?\\\"=\\\"Blue\\\"" nil t)))
-                 (directory-files-recursively
-                  (expand-file-name "home/.claude/projects" agent-shell-helper-folder)
-                  "\\.jsonl\\'")))))))
-
 (ert-deftest agent-shell-answered-there-is-no-question-here ()
   (agent-shell-checks-with nil
     (let* ((shell (agent-shell-checks-asked))

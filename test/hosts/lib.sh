@@ -67,11 +67,6 @@ fetch_agent_shell() { # VERSION
     fetch_lisp "$folder/shell-maker" xenodium/shell-maker "${commits[2]}"
 }
 
-# Fetches acp.el as fetch_agent_shell 0.74.3 does.
-fetch_acp_el() {
-  fetch_lisp agent-shell-0.74.3/acp.el xenodium/acp.el 4d7d58dc39870e9390e94617e13d7ada175d7945
-}
-
 fetch_agents() {
   fetch_npm agents @anthropic-ai/claude-code@2.1.332 @openai/codex@0.171.0 \
     @google/gemini-cli@0.61.0 opencode-ai@1.18.33 @github/copilot@1.0.102 node@22.23.3

@@ -299,9 +299,7 @@ What acp.el would do is done by replaying a record."
                           (push (list todo-write-acp-tests--id (plist-get args :on-success)
                                       (plist-get args :on-failure))
                                 todo-write-acp-tests--callbacks)))
-                       ((symbol-function 'shell-maker-busy) (lambda () t))
-                       ((symbol-function 'agent-shell--update-header-and-mode-line)
-                        #'ignore))
+                       ((symbol-function 'shell-maker-busy) (lambda () t)))
                (let ((,client (list (cons :context-buffer (current-buffer))
                                     (cons :process process))))
                  (unwind-protect (progn ,@body)
@@ -459,126 +457,6 @@ What acp.el would do is done by replaying a record."
      (todo-write-acp-connect ,client nil "s")
      (apply #'todo-write-acp-tests--ask ,call)
      ,@body))
-
-;;;; Forms
-
-(defmacro todo-write-acp-tests--with-form (client sent params &rest body)
-  "Run BODY while the agent of CLIENT, which offers forms, asks by PARAMS.
-SENT is bound to the responses so far, newest first."
-  (declare (indent 3) (debug t))
-  `(todo-write-acp-tests--with-client ,client
-     (let (,sent)
-       (cl-letf (((symbol-function 'acp-send-response)
-                  (lambda (&rest arguments) (push (plist-get arguments :response) ,sent))))
-         (todo-write-acp-offer-forms ,client '((:method . "initialize") (:params (version . 1))))
-         (todo-write-acp-connect ,client nil "s")
-         (dolist (handler (alist-get 'request todo-write-acp-tests--handlers))
-           (funcall handler `((method . "elicitation/create") (id . 9)
-                              (params (sessionId . "s") ,@,params))))
-         ,@body))))
-
-(defconst todo-write-acp-tests--form
-  '((mode . "form") (message . "Which colour?")
-    (requestedSchema (properties (colour (type . "string") (enum . ["Red" "Blue"])))))
-  "Params of a form with one field.")
-
-(ert-deftest todo-write-acp-a-form-is-a-question-and-nothing-is-sent-before-its-answer ()
-  (todo-write-acp-tests--with-form client sent todo-write-acp-tests--form
-    (let ((request (car (todo-write-requests "acp:s"))))
-      (should (equal '(question "Which colour?")
-                     (list (plist-get request :kind) (plist-get request :title))))
-      (should (eq 'waiting (car (todo-write-activity "acp:s"))))
-      (should-not sent)
-      (should-error (todo-write-answer-request "acp:s" "acp-9" '(("Which colour?" . "Green")))
-                    :type 'todo-write-input-error)
-      (should-not sent)
-      (should (todo-write-answer-request "acp:s" "acp-9" '(("Which colour?" . "Blue"))))
-      (should (equal "[{\"action\":\"accept\",\"content\":{\"colour\":\"Blue\"}}]"
-                     (json-serialize (vconcat (mapcar (lambda (response)
-                                                        (alist-get :result response))
-                                                      sent)))))
-      (should (equal 9 (alist-get :request-id (car sent)))))))
-
-(ert-deftest todo-write-acp-a-form-without-an-answer-is-declined ()
-  (todo-write-acp-tests--with-form client sent todo-write-acp-tests--form
-    (todo-write-answer-request "acp:s" "acp-9" 'decline)
-    (should (equal '(((:request-id . 9) (:result (action . "decline")))) sent))))
-
-(ert-deftest todo-write-acp-a-form-at-an-address-is-refused ()
-  (todo-write-acp-tests--with-form client sent '((mode . "url") (url . "http://x") (message . "Go"))
-    (should-not (todo-write-requests))
-    (should (equal -32602 (alist-get 'code (alist-get :error (car sent)))))))
-
-(ert-deftest todo-write-acp-a-form-ends-with-its-client ()
-  (todo-write-acp-tests--with-form client sent todo-write-acp-tests--form
-    (todo-write-acp-disconnect client)
-    (should-not (todo-write-requests))
-    ;; The agent does not wait for it.
-    (should (equal '(((:request-id . 9) (:result (action . "cancel")))) sent))))
-
-(ert-deftest todo-write-acp-a-form-that-is-withdrawn-is-cancelled-once ()
-  (todo-write-acp-tests--with-form client sent todo-write-acp-tests--form
-    (todo-write-withdraw "acp:s" "acp-9")
-    (todo-write-withdraw "acp:s" "acp-9")
-    (should (equal '(((:request-id . 9) (:result (action . "cancel")))) sent)))
-  (todo-write-acp-tests--with-form client sent todo-write-acp-tests--form
-    ;; The turn has ended, and with it the question.
-    (todo-write-set-activity "acp:s" nil)
-    (should-not (todo-write-requests))
-    (should (equal '(((:request-id . 9) (:result (action . "cancel")))) sent))))
-
-(ert-deftest todo-write-acp-a-malformed-form-is-refused ()
-  (dolist (schema '(((required . t) (properties (a (type . "string"))))
-                    ((properties . 7))))
-    (todo-write-acp-tests--with-client client
-      (let (sent)
-        (cl-letf (((symbol-function 'acp-send-response)
-                   (lambda (&rest arguments) (push (plist-get arguments :response) sent))))
-          (todo-write-acp-offer-forms client '((:method . "initialize") (:params (version . 1))))
-          (todo-write-acp-connect client nil "s")
-          (dolist (handler (alist-get 'request todo-write-acp-tests--handlers))
-            (let ((debug-on-error nil) (warning-minimum-log-level :emergency))
-              (funcall handler `((method . "elicitation/create") (id . 9)
-                                 (params (sessionId . "s") (requestedSchema . ,schema))))))
-          (should-not (todo-write-requests))
-          (should (equal '(9 -32602)
-                         (list (alist-get :request-id (car sent))
-                               (alist-get 'code (alist-get :error (car sent)))))))))))
-
-(ert-deftest todo-write-acp-a-form-that-the-client-shows-is-answered-there ()
-  (todo-write-acp-tests--with-client client
-    (todo-write-acp-connect client nil "s")
-    (dolist (handler (alist-get 'request todo-write-acp-tests--handlers))
-      (funcall handler `((method . "elicitation/create") (id . 9)
-                         (params (sessionId . "s") ,@todo-write-acp-tests--form))))
-    (let ((request (car (todo-write-requests "acp:s"))))
-      (should (equal "Which colour?" (plist-get request :title)))
-      (should-not (plist-get request :answer)))
-    (acp-send-response :client client :response '((:request-id . 9) (:result . nil)))
-    (should-not (todo-write-requests))))
-
-(ert-deftest todo-write-agent-shell-offers-forms-only-if-that-is-wanted ()
-  (dolist (wanted '(nil t))
-    (todo-write-acp-tests--with-client client
-      (let ((todo-write-agent-shell-forms wanted)
-            sent called)
-        (cl-letf (((symbol-function 'acp-send-request)
-                   (lambda (&rest arguments) (push (plist-get arguments :request) sent)))
-                  ((symbol-function 'agent-shell--on-request)
-                   (lambda (&rest arguments) (push arguments called))))
-          (todo-write-agent-shell-mode)
-          (acp-send-request :client client
-                            :request '((:method . "initialize")
-                                       (:params (clientCapabilities (fs)))))
-          (should (eq wanted (and (string-search "elicitation" (format "%S" sent)) t)))
-          ;; agent-shell would refuse it.
-          (agent-shell--on-request :state `((:client . ,client))
-                                   :acp-request '((method . "elicitation/create")))
-          (should (eq wanted (null called)))
-          (agent-shell--on-request :state `((:client . ,client))
-                                   :acp-request '((method . "fs/read_text_file")))
-          (should called)
-          (todo-write-agent-shell-mode -1))))))
 
 (ert-deftest todo-write-acp-shows-a-plan-that-is-a-text-once ()
   (todo-write-acp-tests--with-client client
