@@ -47,15 +47,6 @@ Agents tell it at each step, so only what a user would notice is recorded."
         (todo-write-observe thread "STATE_UPDATE" nil
                             :cost (list :amount (float amount) :currency currency))))))
 
-(defun todo-write-acp-work-plan (thread text)
-  "Record TEXT, a plan in Markdown, in THREAD.
-It is no list of tasks.  Anything else than a text is ignored."
-  (when (todo-write-json-filled text)
-    (todo-write-observe
-     thread "MESSAGE"
-     (list :text (concat "The plan:\n\n"
-                         (todo-write-core-plain (truncate-string-to-width text 20000)))))))
-
 (defun todo-write-acp-work-update (calls thread update)
   "Record the tool call that UPDATE reports in THREAD when it has ended.
 CALLS is a hash table from ids of calls to what is known of them, an

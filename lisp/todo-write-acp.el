@@ -217,7 +217,6 @@ An entry has only one text, which is used as the active form, too."
   (turns nil :documentation "Thread keys of the running turns, one for each prompt.")
   (asked nil :documentation "Open permission requests, a list of (ID . THREAD).")
   (answered nil :documentation "Ids of requests that were answered before they were seen.")
-  (plan nil :documentation "The last plan that is a text, (THREAD . TEXT), or nil.")
   (calls nil :documentation "Titles of tool calls that started subagents, by (THREAD . ID).")
   (work (make-hash-table :test #'equal)
         :documentation "What is known of the tool calls of turns, by thread and by id."))
@@ -555,16 +554,9 @@ has both texts."
            (update (todo-write-json-get params "update"))
            (thread (todo-write-acp--session link params)))
       (unless (todo-write-acp--followed-p thread)
-        (cond ((equal (todo-write-json-get update "sessionUpdate") "session_info_update")
-               (todo-write-acp--set-title thread (todo-write-json-get update "title")))
-              ((and (equal (todo-write-json-get update "sessionUpdate") "plan_update")
-                    (equal "markdown" (todo-write-json-get update "plan" "type")))
-               (let ((plan (cons thread (todo-write-json-get update "plan" "content"))))
-                 ;; Agents repeat it.
-                 (unless (equal plan (todo-write-acp--link-plan link))
-                   (setf (todo-write-acp--link-plan link) plan)
-                   (todo-write-acp-work-plan thread (cdr plan)))))
-              (t (todo-write-acp--update link thread update)))))))
+        (if (equal (todo-write-json-get update "sessionUpdate") "session_info_update")
+            (todo-write-acp--set-title thread (todo-write-json-get update "title"))
+          (todo-write-acp--update link thread update))))))
 
 (defun todo-write-acp--set-title (thread title)
   "Make TITLE the title of THREAD, unless it has that title."
