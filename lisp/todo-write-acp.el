@@ -11,8 +11,8 @@
 ;; acp.el client, and tracks its turns and permission requests.
 ;;
 ;; Two versions of the protocol are supported: the update `plan' with its entries
-;; (https://agentclientprotocol.com/protocol/v1/agent-plan) and `plan_update'
-;; with plans that have ids (https://agentclientprotocol.com/protocol/v2/agent-plan).
+;; (https://agentclientprotocol.com/protocol/v1/agent-plan) and `plan_update', whose plan
+;; has them (https://agentclientprotocol.com/protocol/v2/agent-plan).
 ;; For opencode, which sends no plan, the arguments of its tool `todowrite' are used.
 
 ;;; Code:
@@ -35,11 +35,6 @@
 
 ;;; Plans
 
-(defvar todo-write-acp--plans (make-hash-table :test #'equal)
-  "Plan ids, by thread key.
-A thread holds the first plan of its session.  Other plans of the
-session have child threads.")
-
 ;;;###autoload
 (defun todo-write-from-acp-plan (thread update &optional source)
   "Write the plan in UPDATE, an ACP session update, to THREAD.
@@ -51,10 +46,9 @@ default is \"acp\".
 
 Return an outcome, see `todo-write', or nil if UPDATE has no plan.
 Cancelled entries are left out.  The text that a known task has only
-while it is in progress becomes its active form.  A second plan of the
-session is written to a child thread, whose key is THREAD, a slash and
-the plan's id.  The list of a subagent is written to a child thread with
-the id of the tool call that started it.
+while it is in progress becomes its active form.  The list of a subagent
+is written to a child thread, whose key is THREAD, a slash and the id of
+the tool call that started it.
 
 Signal `todo-write-input-error' if THREAD is not a string or UPDATE is
 not one of these."
@@ -66,9 +60,11 @@ not one of these."
   "Write the plan in UPDATE of the session of THREAD, from SOURCE.
 Return (KEY . OUTCOME), where KEY is the thread written to, or nil if
 UPDATE has no plan."
-  (when-let* ((plan (todo-write-acp--plan update))
-              (key (todo-write-acp--thread thread plan)))
-    (let ((entries (todo-write-json-get plan "entries")))
+  (when-let* ((plan (todo-write-acp--plan update)))
+    (let* ((entries (todo-write-json-get plan "entries"))
+           (call (todo-write-json-get plan "_meta" "claudeCode" "parentToolUseId"))
+           (key (if (stringp call) (todo-write-acp--subagent-thread thread call entries)
+                  thread)))
       ;; Copilot sends an empty plan whatever its list is.
       (unless (and (equal entries [])
                    (not (todo-write-acp--written-p key source)))
@@ -88,8 +84,7 @@ A removed plan becomes a plan without entries."
                    (todo-write-json-get update "update"))))
     (cond ((vectorp update) (list :entries update))
           (inner (todo-write-acp--plan inner))
-          ((equal kind "plan_removed")
-           (list :planId (todo-write-json-get update "planId") :entries []))
+          ((equal kind "plan_removed") (list :entries []))
           ((equal kind "plan_update")
            (todo-write-acp--plan (todo-write-json-get update "plan")))
           ((equal kind "plan") update)
@@ -101,29 +96,13 @@ A removed plan becomes a plan without entries."
           ((member (todo-write-json-get update "type") '(nil "items"))
            (and (todo-write-json-get update "entries") update)))))
 
-(defun todo-write-acp--thread (thread plan)
-  "Return the key of the thread for PLAN in the session of THREAD."
-  (let ((call (todo-write-json-get plan "_meta" "claudeCode" "parentToolUseId"))
-        (id (todo-write-json-get plan "planId"))
-        (own (gethash thread todo-write-acp--plans)))
-    (cond ((stringp call) (todo-write-acp--subagent-thread thread call plan))
-          ((not (stringp id)) thread)
-          ((not own)
-           (puthash thread id todo-write-acp--plans)
-           (add-hook 'todo-write-events-functions #'todo-write-acp--on-event)
-           thread)
-          ((equal own id) thread)
-          (t (todo-write-begin (format "%s/%s" thread id) :parent thread)))))
-
-(defun todo-write-acp--subagent-thread (thread call plan)
-  "Return the key of the thread for PLAN of the subagent that CALL started.
+(defun todo-write-acp--subagent-thread (thread call entries)
+  "Return the key of the thread for ENTRIES of the subagent that CALL started.
 Each agent has its own list with Claude's TodoWrite.  With its Task tools,
 all agents of a session share the list of THREAD."
   (let ((key (format "%s/%s" thread call)))
     (cond ((todo-write-revisions key) key)
-          ((todo-write-acp--same-list-p (todo-write-items thread)
-                                        (todo-write-json-get plan "entries"))
-           thread)
+          ((todo-write-acp--same-list-p (todo-write-items thread) entries) thread)
           (t (todo-write-begin
               key :parent thread
               :parent-item (plist-get (plist-get (todo-write-summary thread) :current)
@@ -509,11 +488,6 @@ LINK is that of CLIENT."
                                    (todo-write-acp--respond client link id option)
                                    (when text
                                      (todo-write-host-draft-in thread text))))))))
-
-(defun todo-write-acp--on-event (thread what _)
-  "Forget which plan THREAD has if WHAT says that THREAD was forgotten.
-For `todo-write-events-functions'."
-  (when (eq what 'forgotten) (remhash thread todo-write-acp--plans)))
 
 (defun todo-write-acp--request-id (id)
   "Return ID of a message as the id of a request."

@@ -88,7 +88,6 @@
       (dolist (text (list update (todo-write-acp-tests--notification update)))
         (ert-info ((format "%s: %s" name text))
           (todo-write-with-store
-            (clrhash todo-write-acp--plans)
             (let* ((thread (format "acp-%s" (random)))
                    (outcome (todo-write-from-acp-plan thread (funcall decode text))))
               (should (plist-get outcome :ok))
@@ -115,29 +114,13 @@
     (should (plist-get (todo-write-from-acp-plan "acp-empty" []) :ok))
     (should-not (todo-write-test-contents "acp-empty"))))
 
-(ert-deftest todo-write-acp-a-forgotten-session-has-no-plan-any-more ()
-  (todo-write-with-store
-    (clrhash todo-write-acp--plans)
-    (dolist (id '("plan-1" "plan-2"))
-      (todo-write-from-acp-plan
-       "acp-s" `((sessionUpdate . "plan_update")
-                 (plan (type . "items") (planId . ,id)
-                       (entries . [((content . "One") (status . "pending"))]))))
-      (should (equal '("One") (todo-write-test-contents "acp-s")))
-      (todo-write-forget "acp-s")
-      (should (zerop (hash-table-count todo-write-acp--plans))))))
-
-(ert-deftest todo-write-acp-writes-a-second-plan-to-its-own-thread ()
+(ert-deftest todo-write-acp-each-plan-of-a-session-is-its-one-list ()
   (todo-write-with-store
     (let ((one "[{\"content\": \"One\", \"priority\": \"low\", \"status\": \"pending\"}]"))
-      (dolist (update (list (todo-write-acp-tests--v2 nil "a")
-                            (todo-write-acp-tests--v2 one "b")
-                            (todo-write-acp-tests--v2 nil "a")))
+      (dolist (update (list (todo-write-acp-tests--v2 nil "a") (todo-write-acp-tests--v2 one "b")))
         (todo-write-from-acp-plan "acp-two" (todo-write-acp-tests--decode update)))
-      (should (equal (todo-write-test-contents "acp-two") '("Read" "Write" "Send")))
-      (should (equal (todo-write-test-contents "acp-two/b") '("One")))
-      (should (equal (mapcar #'car (todo-write-children "acp-two")) '("acp-two/b")))
-      (should (= (length (todo-write-revisions "acp-two")) 1)))))
+      (should (equal (todo-write-test-contents "acp-two") '("One")))
+      (should-not (todo-write-children "acp-two")))))
 
 (ert-deftest todo-write-acp-clears-the-list-of-a-removed-plan ()
   (todo-write-with-store
