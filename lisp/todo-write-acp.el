@@ -67,14 +67,10 @@ UPDATE has no plan."
                   thread)))
       ;; Copilot sends an empty plan whatever its list is.
       (unless (and (equal entries [])
-                   (not (todo-write-acp--written-p key source)))
+                   (not (seq-some (lambda (revision) (equal source (plist-get revision :source)))
+                                  (todo-write-revisions key))))
         (cons key (todo-write key (list :todos (todo-write-acp--todos key entries))
                               source t))))))
-
-(defun todo-write-acp--written-p (key source)
-  "Return non-nil if SOURCE has written a list of the thread KEY."
-  (seq-some (lambda (revision) (equal source (plist-get revision :source)))
-            (todo-write-revisions key)))
 
 (defun todo-write-acp--plan (update)
   "Return the object in UPDATE that has the entries, or nil.
@@ -121,14 +117,21 @@ all agents of a session share the list of THREAD."
 
 (defun todo-write-acp--todos (key entries)
   "Return ENTRIES of a plan as todos for the thread KEY.
+An entry has only one text, which is used as the active form, too.
 Anything but a list of objects is returned unchanged: the store refuses it."
   (if (and (or (vectorp entries) (and (consp entries) (proper-list-p entries)))
            (seq-every-p (lambda (entry) (or (consp entry) (hash-table-p entry))) entries))
       (todo-write-acp--with-known-texts
        (todo-write-items key)
        (cl-loop for entry in (append entries nil)
-                unless (equal (todo-write-json-get entry "status") "cancelled")
-                collect (todo-write-acp--todo entry)))
+                ;; Codex says step.
+                for content = (or (todo-write-json-get entry "content")
+                                  (todo-write-json-get entry "step"))
+                for status = (todo-write-json-get entry "status")
+                for priority = (todo-write-json-get entry "priority")
+                unless (equal status "cancelled")
+                collect `( :content ,content :status ,status :activeForm ,content
+                           ,@(and priority (list :priority priority)))))
     entries))
 
 (defun todo-write-acp--with-known-texts (items todos)
@@ -173,18 +176,6 @@ new one.  PROPERTY with VALUE completes the todo that has TEXT."
         ('("in_progress" "completed")
          (list text :activeForm (plist-get previous :activeForm)))))))
 
-(defun todo-write-acp--todo (entry)
-  "Return ENTRY as a todo for `todo-write'.
-An entry has only one text, which is used as the active form, too."
-  (let ((content (or (todo-write-json-get entry "content")
-                     ;; Codex uses this name.
-                     (todo-write-json-get entry "step")))
-        (priority (todo-write-json-get entry "priority")))
-    (append (list :content content
-                  :status (todo-write-json-get entry "status")
-                  :activeForm content)
-            (and priority (list :priority priority)))))
-
 ;;; Clients of acp.el
 
 (cl-defstruct (todo-write-acp--link (:copier nil))
@@ -196,7 +187,6 @@ An entry has only one text, which is used as the active form, too."
   (turns nil :documentation "Thread keys of the running turns, one for each prompt.")
   (asked nil :documentation "Open permission requests, a list of (ID . THREAD).")
   (answered nil :documentation "Ids of requests that were answered before they were seen.")
-  (calls nil :documentation "Titles of tool calls that started subagents, by (THREAD . ID).")
   (work (make-hash-table :test #'equal)
         :documentation "What is known of the tool calls of turns, by thread and by id."))
 
@@ -261,20 +251,17 @@ Its plans stay and are paused for REASON, a string."
     (setf (todo-write-acp--link-buffer link) nil)
     (todo-write-acp-advise)))
 
-(defun todo-write-acp--pid (thread)
-  "Return the process id of the agent that has a turn of THREAD, or nil."
-  (cl-loop for link being the hash-values of todo-write-acp--links
-           for process = (todo-write-acp--link-process link)
-           when (and (process-live-p process)
-                     (member thread (todo-write-acp--link-turns link)))
-           return (process-id process)))
-
 (todo-write-host-define "ACP"
   :findings (lambda ()
               (list (if (locate-library "acp")
                         '(ok "ACP: acp.el is installed; todo-write-acp-connect connects a client")
                       '(absent "acp.el for ACP"))))
-  :pid #'todo-write-acp--pid)
+  :pid (lambda (thread)
+         (cl-loop for link being the hash-values of todo-write-acp--links
+                  for process = (todo-write-acp--link-process link)
+                  when (and (process-live-p process)
+                            (member thread (todo-write-acp--link-turns link)))
+                  return (process-id process))))
 
 (defvar todo-write-acp-send-functions nil
   "Functions called with a client and a request that it is about to send.
@@ -364,7 +351,9 @@ are its callbacks."
     (todo-write-acp--attach link thread)
     (push thread (todo-write-acp--link-turns link))
     (todo-write-set-activity thread 'working)
-    (todo-write-acp--record-prompt thread request)
+    (unless (todo-write-acp--followed-p thread)
+      (when-let* ((text (todo-write-acp--prompt request)))
+        (todo-write-observe thread "INTENT" text)))
     (todo-write-acp--watch-process link (todo-write-json-get client "process")))
   (condition-case problem
       (apply send
@@ -376,7 +365,10 @@ are its callbacks."
                  (todo-write-core-for-host "ACP"
                    (unless (todo-write-acp--followed-p thread)
                      (todo-write-acp-work-turn-ended thread response)))
-                 (todo-write-acp--end-turn link thread (todo-write-acp--stop-reason response))))
+                 (let ((reason (todo-write-json-get response "stopReason")))
+                   (todo-write-acp--end-turn
+                    link thread (and (stringp reason) (not (equal reason "end_turn"))
+                                     (todo-write-text-reason (string-replace "_" " " reason)))))))
              ;; acp.el checks the arity of this function.
              :on-failure
              (lambda (problem message)
@@ -396,22 +388,14 @@ are its callbacks."
   "Return non-nil if the transcript of THREAD is followed, which tells more."
   (todo-write-core-call todo-write-dyn--hub-follows-p thread))
 
-(defun todo-write-acp--record-prompt (thread request)
-  "Record the text in REQUEST, a prompt of THREAD, if it has any."
+(defun todo-write-acp--prompt (request)
+  "Return the text in REQUEST, a prompt, or nil if it has none."
   (let* ((blocks (todo-write-json-get request "params" "prompt"))
          (texts (mapcar (lambda (block) (todo-write-json-get block "text"))
                         (and (not (stringp blocks)) (sequencep blocks) blocks)))
          (text (todo-write-text-trim (string-join (seq-filter #'stringp texts) "\n"))))
-    (unless (or (string-empty-p text) (todo-write-acp--followed-p thread))
-      (todo-write-observe thread "INTENT"
-                          (todo-write-core-plain (truncate-string-to-width text 8000))))))
-
-(defun todo-write-acp--stop-reason (response)
-  "Return the stop reason in RESPONSE as a line, or nil for a normal end."
-  (let ((reason (todo-write-json-get response "stopReason")))
-    (and (stringp reason)
-         (not (equal reason "end_turn"))
-         (todo-write-text-reason (string-replace "_" " " reason)))))
+    (unless (string-empty-p text)
+      (todo-write-core-plain (truncate-string-to-width text 8000)))))
 
 (defun todo-write-acp--end-turns (link reason &optional failed)
   "End all turns of LINK for REASON.
@@ -428,9 +412,7 @@ a prompt can be sent before the response to the previous one."
           (cl-delete thread (todo-write-acp--link-turns link) :test #'equal :count 1))
     (unless (member thread (todo-write-acp--link-turns link))
       (setf (todo-write-acp--link-asked link)
-            (cl-delete thread (todo-write-acp--link-asked link) :key #'cdr :test #'equal)
-            (todo-write-acp--link-calls link)
-            (cl-delete thread (todo-write-acp--link-calls link) :key #'caar :test #'equal))
+            (cl-delete thread (todo-write-acp--link-asked link) :key #'cdr :test #'equal))
       (remhash thread (todo-write-acp--link-work link))
       (todo-write-core-for-host "ACP"
         (pcase-dolist (`(,child . ,_) (todo-write-children thread))
@@ -471,7 +453,6 @@ Requests for other things than a permission are ignored."
   "Make a request of THREAD from PARAMS of the permission request ID.
 LINK is that of CLIENT."
   (let* ((call (todo-write-acp-work-asked (todo-write-acp--work link thread) params))
-         (title (todo-write-json-filled call "title"))
          (buffer (todo-write-acp--link-buffer link))
          (about (todo-write-acp-request-permission call))
          ;; The protocol has no message with a no.  The answer ends the turn.
@@ -479,11 +460,11 @@ LINK is that of CLIENT."
     (apply #'todo-write-request
            thread
            :id (todo-write-acp--request-id id)
-           :title (or title "permission")
+           :title (or (todo-write-json-filled call "title") "permission")
            :visit (lambda () (pop-to-buffer buffer))
            (append about
-                   (list :options (todo-write-acp-request-options (todo-write-json-get params "options")
-                                                           draft)
+                   (list :options (todo-write-acp-request-options
+                                   (todo-write-json-get params "options") draft)
                          :answer (lambda (option text)
                                    (todo-write-acp--respond client link id option)
                                    (when text
@@ -542,16 +523,20 @@ has both texts."
   "Write the plan in UPDATE to THREAD of LINK; warn if it is refused.
 The protocol has no way to report that to the agent."
   (pcase (todo-write-acp--write thread update "acp")
-    ('nil (todo-write-acp--follow-subagent link thread update)
-          ;; A session that is loaded repeats its calls before the first prompt.
-          (when (or (member thread (todo-write-acp--link-turns link))
+    ;; A session that is loaded repeats its calls before the first prompt.
+    ('nil (when (or (member thread (todo-write-acp--link-turns link))
                     (todo-write-revisions thread))
+            (todo-write-acp--end-subagent thread update)
             (todo-write-acp-work-context thread update)
             (todo-write-acp-work-update (todo-write-acp--work link thread) thread update)))
     ((and `(,key . ,outcome) (guard (plist-get outcome :ok)))
      (todo-write-acp--attach link thread)
      (unless (equal key thread)
-       (todo-write-acp--note-child link thread key)))
+       (let ((call (gethash (substring key (1+ (length thread)))
+                            (todo-write-acp--work link thread))))
+         (todo-write-acp--set-title key (and (consp call) (cdr (assoc "title" call)))))
+       (when (member thread (todo-write-acp--link-turns link))
+         (todo-write-set-activity key 'working))))
     (`(,_ . ,outcome)
      (display-warning 'todo-write
                       (concat "The agent's plan: " (plist-get outcome :result))))))
@@ -563,29 +548,14 @@ LINK is that of THREAD."
     (or (gethash thread work)
         (puthash thread (make-hash-table :test #'equal) work))))
 
-(defun todo-write-acp--follow-subagent (link thread update)
-  "Record the title or the end of a subagent of THREAD according to UPDATE.
-LINK is that of THREAD."
+(defun todo-write-acp--end-subagent (thread update)
+  "End the turn of a subagent of THREAD if UPDATE says that its call ended."
   (let ((id (todo-write-json-get update "toolCallId")))
     (when (and (stringp id)
-               (member (todo-write-json-get update "_meta" "claudeCode" "toolName")
-                       '("Agent" "Task")))
-      (when-let* ((title (todo-write-json-get update "title")))
-        (setf (alist-get (cons thread id) (todo-write-acp--link-calls link) nil nil #'equal)
-              title))
-      (when (member (todo-write-json-get update "status") '("completed" "failed"))
-        (let ((child (format "%s/%s" thread id)))
-          (when (assoc child (todo-write-children thread))
-            (todo-write-end-turn child)))))))
-
-(defun todo-write-acp--note-child (link thread child)
-  "Set title and activity of CHILD, the thread of a subagent of THREAD.
-LINK is that of THREAD."
-  (todo-write-acp--set-title child (alist-get (cons thread (substring child (1+ (length thread))))
-                                              (todo-write-acp--link-calls link)
-                                              nil nil #'equal))
-  (when (member thread (todo-write-acp--link-turns link))
-    (todo-write-set-activity child 'working)))
+               (member (todo-write-json-get update "status") '("completed" "failed")))
+      (let ((child (format "%s/%s" thread id)))
+        (when (assoc child (todo-write-children thread))
+          (todo-write-end-turn child))))))
 
 (provide 'todo-write-acp)
 ;;; todo-write-acp.el ends here

@@ -735,9 +735,7 @@ What acp.el would do is done by replaying a record."
       (should (equal '(:command "make") (plist-get (plist-get call :content) :input))))
     (should (equal "Look around" (plist-get (todo-write-summary "acp:r/a") :title)))
     (todo-write-acp-tests--replay client '(response 2 "end_turn"))
-    (let ((link (todo-write-acp--link client)))
-      (should-not (todo-write-acp--link-calls link))
-      (should (= 0 (hash-table-count (todo-write-acp--link-work link)))))))
+    (should (= 0 (hash-table-count (todo-write-acp--link-work (todo-write-acp--link client)))))))
 
 (ert-deftest todo-write-acp-warns-of-a-refused-plan ()
   (todo-write-acp-tests--with-client client
