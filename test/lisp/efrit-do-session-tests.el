@@ -126,46 +126,6 @@ An event is a plist, as in JSON."
       ;; It makes no further call.
       (should-not (todo-write-note--channel (plist-get outcome :thread))))))
 
-(ert-deftest efrit-do-run-returns-status-result-and-every-tool-result ()
-  (efrit-do-session-tests--with-sessions
-    (let ((outcome (efrit-do-session-tests--run efrit-do-session-tests--work)))
-      (should (eq (plist-get outcome :status) 'done))
-      (should (equal (plist-get outcome :message) "Swept and dusted."))
-      (should-not (plist-get outcome :reason))
-      (should (equal (mapcar (lambda (result) (plist-get result :name))
-                             (plist-get outcome :tool-results))
-                     '("todo_write" "count" "todo_write" "todo_write"
-                       "session_complete")))
-      (should (eq (todo-write-state (plist-get outcome :thread)) 'done)))))
-
-(ert-deftest efrit-do-result-has-the-output-of-each-tool ()
-  ;; Other agents return only "executed successfully".
-  (efrit-do-session-tests--with-sessions
-    (let ((result (plist-get (efrit-do-session-tests--run
-                              '(((:tool "count") (:tool "count"))))
-                             :result)))
-      (should (string-search "run 1" result))
-      (should (string-search "run 2" result))
-      (should-not (string-search "successfully" result)))))
-
-(ert-deftest efrit-do-result-says-so-when-nothing-happened ()
-  (efrit-do-session-tests--with-sessions
-    (should (equal (plist-get (efrit-do-session-tests--run nil) :result)
-                   "The agent said nothing and ran no tool."))))
-
-(ert-deftest efrit-do-completion-message-replaces-neither-results-nor-text ()
-  ;; In other agents, the message of session_complete replaces the results.
-  (efrit-do-session-tests--with-sessions
-    (let ((outcome (efrit-do-session-tests--run
-                    '(((:text "I counted.") (:tool "count"))
-                      ((:text "Once.")
-                       (:tool "session_complete"
-                        :input (:message "Counting is over.")))))))
-      (dolist (part '("Once." "Counting is over." "run 1"))
-        (should (string-search part (plist-get outcome :result))))
-      (should (equal (plist-get (car (plist-get outcome :tool-results)) :content)
-                     "run 1")))))
-
 (ert-deftest efrit-do-runs-the-other-tools-of-the-turn-that-completes ()
   (efrit-do-session-tests--with-sessions
     (let ((outcome (efrit-do-session-tests--run
@@ -174,17 +134,6 @@ An event is a plist, as in JSON."
                       ((:tool "count"))))))
       (should (eq (plist-get outcome :status) 'done))
       (should (= ran 1)))))
-
-(ert-deftest efrit-do-distinguishes-failed-calls-from-successful-ones ()
-  (efrit-do-session-tests--with-sessions
-    (let ((outcome (efrit-do-session-tests--run
-                    '(((:tool "fail" :input (:why "no luck")))
-                      ((:tool "count"))))))
-      (should (equal (mapcar (lambda (result) (and (plist-get result :is-error) t))
-                             (plist-get outcome :tool-results))
-                     '(t nil)))
-      (should (string-search "[fail, failed] Error: no luck"
-                             (plist-get outcome :result))))))
 
 (ert-deftest efrit-do-pauses-the-list-of-an-agent-that-stops-early ()
   (efrit-do-session-tests--with-sessions
@@ -228,19 +177,6 @@ An event is a plist, as in JSON."
           '("login.js (proposed)" "login.test.js (proposed)"))))
 
 ;;; Records
-
-(ert-deftest efrit-do-records-a-session-from-intent-to-final-response ()
-  (efrit-do-session-tests--with-sessions
-    (let* ((outcome (efrit-do-session-tests--run
-                     '(((:thinking "Hm.") (:text "Now.") (:tool "count"))
-                       ((:text "Done.")))))
-           (thread (plist-get outcome :thread)))
-      (should (equal (efrit-do-session-tests--types thread)
-                     '("INTENT" "TITLE" "LLM_STREAM_START" "THOUGHTS"
-                       "LLM_STREAM_END" "TOOL_CALL" "TOOL_EXECUTION"
-                       "LLM_STREAM_START" "LLM_STREAM_END" "SYNTHESIS"
-                       "FINAL_RESPONSE")))
-      (should (equal (plist-get (todo-write-summary thread) :title) "Tidy up")))))
 
 (ert-deftest efrit-do-records-call-and-result-under-one-id ()
   (efrit-do-session-tests--with-sessions
@@ -288,26 +224,6 @@ An event is a plist, as in JSON."
       (should (equal (mapcar (lambda (each) (plist-get each :content)) answers)
                      '("The room is clean.\n\nSwept and dusted."))))))
 
-(ert-deftest efrit-do-records-thoughts-in-all-three-phases ()
-  (efrit-do-session-tests--with-sessions
-    (let* ((thread (plist-get (efrit-do-session-tests--run
-                               efrit-do-session-tests--work)
-                              :thread))
-           (dust (todo-write-test-id thread "Dust")))
-      (should
-       (equal (mapcar (lambda (thought)
-                        (let ((metadata (plist-get thought :metadata)))
-                          (list (plist-get metadata :phase)
-                                (plist-get metadata :tokenType)
-                                (plist-get metadata :stepDescription)
-                                (plist-get thought :parentId))))
-                      (efrit-do-session-tests--of-type thread "THOUGHTS"))
-              `(("planning" "PLANNING_LLM_THINKING" nil nil)
-                ("execution" "EXECUTION_LLM_THINKING" "Sweep"
-                 ,(todo-write-test-id thread "Sweep"))
-                ("execution" "EXECUTION_LLM_THINKING" "Dust" ,dust)
-                ("synthesis" "SYNTHESIS_LLM_THINKING" nil nil)))))))
-
 (ert-deftest efrit-do-gives-all-of-one-run-the-same-trace ()
   (efrit-do-session-tests--with-sessions
     (let ((thread (plist-get (efrit-do-session-tests--run
@@ -316,22 +232,6 @@ An event is a plist, as in JSON."
       (should (= 1 (length (delete-dups
                             (mapcar (lambda (each) (plist-get each :traceId))
                                     (todo-write-observations thread)))))))))
-
-(ert-deftest efrit-do-streams-thoughts-and-text-word-by-word ()
-  (efrit-do-session-tests--with-sessions
-    (let (heard)
-      (todo-write-subscribe
-       (lambda (event)
-         (when (equal (plist-get event :type) "TOKEN")
-           (push (cons (plist-get event :tokenType) (plist-get event :data))
-                 heard)))
-       :kind 'stream)
-      (efrit-do-session-tests--run '(((:thinking "One two.") (:text "Three four."))))
-      (should (equal (nreverse heard)
-                     '(("PLANNING_LLM_THINKING" . "One ")
-                       ("PLANNING_LLM_THINKING" . "two.")
-                       ("PLANNING_LLM_RESPONSE" . "Three ")
-                       ("PLANNING_LLM_RESPONSE" . "four.")))))))
 
 ;;; The circuit breaker
 
@@ -388,15 +288,6 @@ Go on for a while, to see whether anything happens after its end."
           (efrit-do-session-tests--check-stopped outcome why)
           (should (= ran times))
           (should (= (efrit-do-session-tests--requests outcome) asked)))))))
-
-(ert-deftest efrit-do-runs-no-tool-of-the-turn-in-which-it-stops ()
-  (efrit-do-session-tests--with-sessions
-    (let* ((efrit-do-max-calls 3)
-           (outcome (efrit-do-session-tests--loop
-                     '(:tool "count" :input (:n 1)) '(:tool "count" :input (:n 2))
-                     '(:tool "count" :input (:n 3)) '(:tool "count" :input (:n 4)))))
-      (efrit-do-session-tests--check-stopped outcome "3 tool calls")
-      (should (= ran 2)))))
 
 (ert-deftest efrit-do-counts-identical-calls-and-equal-errors ()
   (pcase-dolist (`(,what ,identical ,errors ,status . ,calls)
@@ -670,15 +561,6 @@ ANSWER names a function that answers with its argument, as the user would later.
   (efrit-do-session-tests--with-sessions
     (should-error (efrit-do-run "x" :thread "a" :script "/no/such/file"))
     (should (eq (car (todo-write-activity "a")) 'failed))))
-
-;;; The prompt
-
-(ert-deftest efrit-do-asks-for-a-plan-on-several-steps-and-not-on-one-action ()
-  ;; Without these lines, the model makes no plan.
-  (should (string-match-p "Plan with todo_write .*three or more"
-                          efrit-do-system-prompt))
-  (should (string-search "Do not plan a single action" efrit-do-system-prompt))
-  (should (<= (length (split-string efrit-do-system-prompt "\n")) 8)))
 
 ;;; Scripts
 

@@ -48,18 +48,6 @@
 
 ;;; The registry
 
-(ert-deftest efrit-do-has-one-todo-tool-and-its-own-five ()
-  (should (equal (efrit-do-tool-names)
-                 '("todo_write" "session_complete" "eval_sexp" "shell_exec"
-                   "buffer_create" "read_file"))))
-
-(ert-deftest efrit-do-has-none-of-the-eight-old-todo-tools ()
-  (efrit-do-tests--with-tools
-    (dolist (name '("todo_add" "todo_update" "todo_show" "todo_analyze"
-                    "todo_status" "todo_next" "todo_execute_next"
-                    "todo_complete_check"))
-      (should (string-search "todo_write" (efrit-do-tests--error name nil))))))
-
 (ert-deftest efrit-do-names-its-tools-when-one-is-unknown ()
   (efrit-do-tests--with-tools
     (let ((text (efrit-do-tests--error "fly" '(:to "moon"))))

@@ -300,15 +300,6 @@ Each string of NOTICES is part of the respective notice."
         (ert-info ("No task in progress is not reported")
           (should-not (plist-get (todo-write-test-write "a" "A") :notices)))))))
 
-(ert-deftest todo-write-keep-completed-forces-and-marks-reopened-items ()
-  (todo-write-with-store
-    (todo-write-test-write "a" '("A" "completed") "B")
-    (let* ((todo-write-keep-completed t)
-           (outcome (todo-write-test-write "a" '("A" "pending") '("B" "in_progress"))))
-      (should (equal (plist-get outcome :forced) '("t1")))
-      (should (equal (mapcar #'cadr (todo-write-test-rows "a")) '("completed" "in_progress"))))
-    (should-not (plist-get (todo-write-test-write "a" "A" "B") :forced))))
-
 (ert-deftest todo-write-refuses-a-task-of-characters-that-rows-show-as-escapes ()
   (todo-write-with-store
     (let ((accepted nil))

@@ -22,26 +22,6 @@
 
 ;;; Another Emacs
 
-(ert-deftest todo-write-a-list-outlives-its-emacs ()
-  (todo-write-with-store
-    (todo-write-test-child
-     '(todo-write "a" '(:todos [(:content "漢 One" :status "completed" :activeForm "F")
-                                (:content "Two" :status "pending" :activeForm "G")]) "host")
-     '(todo-write-edit "a" 'rename "t2" "Zwei")
-     '(todo-write-observe "a" "INTENT" "Count")
-     '(prin1 t))
-    (should (equal (todo-write-test-rows "a")
-                   '(("漢 One" "completed" "F") ("Zwei" "pending" "Zwei"))))
-    (should (equal (mapcar (lambda (revision) (plist-get revision :author))
-                           (todo-write-revisions "a"))
-                   '("agent" "user")))
-    (should (equal (todo-write-test-contents "a" 1) '("漢 One" "Two")))
-    (should (equal (plist-get (aref (todo-write-observations "a" :type "INTENT") 0) :content)
-                   "Count"))
-    (ert-info ("New ids continue after the old ones")
-      (todo-write-edit "a" 'add "Three")
-      (should (equal (todo-write-test-id "a" "Three") "t3")))))
-
 ;; Version 0.1.0 wrote it.  Journals of 0.2 are in test/rust/transcript/recorded.rs.
 (ert-deftest todo-write-a-journal-of-the-first-version-is-taken-over ()
   (todo-write-with-store

@@ -37,13 +37,6 @@
   (and todo-write-mode-line-string
        (string-remove-suffix " " (substring-no-properties todo-write-mode-line-string))))
 
-(ert-deftest todo-write-mode-line-shows-count-and-current-task ()
-  (todo-write-mode-line-tests--with
-    (should-not todo-write-mode-line-string)
-    (todo-write "a" (todo-write-test-todos
-                     '("Read" "completed") '("Convert" "in_progress" "Converting") "Test"))
-    (should (equal (todo-write-mode-line-tests--text) "[1/3 Converting]"))))
-
 (ert-deftest todo-write-mode-line-isolates-text-from-right-to-left ()
   (todo-write-mode-line-tests--with
     (todo-write "a" (todo-write-test-todos '("קריאה" "completed") '("המרה" "in_progress" "ממיר 2 קבצים")))

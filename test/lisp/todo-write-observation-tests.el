@@ -39,18 +39,6 @@
 
 ;;; Records
 
-(ert-deftest todo-write-a-plan-update-carries-the-list-and-the-changes ()
-  (todo-write-observation-tests--with
-    (todo-write-test-write "a" "One")
-    (let* ((outcome (todo-write-test-write "a" '("One" "completed") "Two"))
-           (content (plist-get (todo-write-observation-tests--last :type "PLAN_UPDATE")
-                               :content)))
-      (should (equal (plist-get content :todoList) (todo-write-items "a")))
-      (dolist (key '(:timestamp :changes))
-        (should (equal (plist-get (plist-get content :changes) key)
-                       (plist-get (plist-get outcome :changes) key))))
-      (should (equal (plist-get content :revision) 2)))))
-
 (ert-deftest todo-write-neither-a-refusal-nor-the-same-list-is-a-plan-update ()
   (todo-write-observation-tests--with
     (todo-write-test-write "a" "One")
@@ -121,23 +109,6 @@
     (todo-write-subscribe #'todo-write-observation-tests--hear)
     (todo-write-observe "a" "INTENT" "Later")
     (should (equal (todo-write-observation-tests--types) '("INTENT")))))
-
-(ert-deftest todo-write-an-observation-is-saved-before-subscribers-get-it ()
-  (todo-write-observation-tests--with
-    (let (found)
-      (todo-write-subscribe
-       (lambda (event)
-         (with-temp-buffer
-           (insert-file-contents
-            (car (directory-files todo-write-directory t "\\.jsonl\\'")))
-           (goto-char (point-max))
-           (forward-line -1)
-           (push (cons (plist-get event :type)
-                       (and (search-forward "Only here" nil t) t))
-                 found))))
-      (todo-write-test-write "a" "Only here")
-      (todo-write-observe "a" "INTENT" "And Only here")
-      (should (equal (nreverse found) '(("PLAN_UPDATE" . t) ("INTENT" . t)))))))
 
 (ert-deftest todo-write-a-filter-passes-matching-events-only ()
   (pcase-dolist (`(,filter . ,types)

@@ -43,28 +43,6 @@
 
 ;;; Events
 
-(ert-deftest todo-write-a-token-event-has-all-known-context ()
-  (todo-write-stream-tests--hearing heard '(:kind stream)
-    (todo-write-test-write "a" '("Read" "completed") '("Ship" "in_progress"))
-    (dotimes (_ 3)
-      (let ((event (todo-write-stream "a" :type "TOKEN" :data "Hm" :thinking t
-                                      :trace-id "request" :session-id "session")))
-        (should (eq event (car heard)))
-        (should (equal (todo-write-stream-tests--event event)
-                       '(:data "Hm" :type "TOKEN" :tokenType "LLM_THINKING"
-                         :phase "execution" :stepId "t2" :stepDescription "Ship"
-                         :threadId "a" :traceId "request" :sessionId "session")))))
-    (should (= (length heard) 3))))
-
-(ert-deftest todo-write-an-event-other-than-a-token-has-any-data-and-no-token-type ()
-  (todo-write-with-store
-    (pcase-dolist (`(,type ,data) '(("METADATA" (:tokens 3)) (ERROR "Broken") ("END" nil)))
-      (dotimes (_ 2)
-        (should (equal (todo-write-stream-tests--event
-                        (todo-write-stream "a" :type type :data data))
-                       `(:data ,data :type ,(format "%s" type) :phase "planning"
-                         :threadId "a")))))))
-
 (ert-deftest todo-write-a-token-heard-after-the-list-changed-is-of-the-new-step ()
   (todo-write-with-store
     (cl-flet ((think ()
@@ -101,29 +79,6 @@
                         :tokenType :traceId :sessionId)
                        (list token-type trace (and session (format "%s" session)))))))))
 
-(ert-deftest todo-write-the-host-may-tell-the-step-of-execution ()
-  (todo-write-with-store
-    (todo-write-test-write "a" '("Read" "in_progress") "Ship")
-    (pcase-dolist (`(,told ,id ,description)
-                   '((nil "t1" "Read")
-                     ((:step-id "t2") "t2" "Ship")
-                     ((:step-id "7" :step-description "Pack") "7" "Pack")
-                     ((:step-id "7") "7" nil)
-                     ((:step-description "Read all") "t1" "Read all")
-                     ((:step-id "t2" :call-context "PLANNING_THOUGHTS") nil nil)))
-      (ert-info ((format "%S" told))
-        (dotimes (_ 2)
-          (should (equal (todo-write-stream-tests--value
-                          (apply #'todo-write-stream "a" :type "TOKEN" :data "x" :thinking t told)
-                          :stepId :stepDescription)
-                         (list id description))))))
-    (todo-write-stream "a" :type "END")
-    (should (equal '("t2" "Ship")
-                   (todo-write-stream-tests--value
-                    (plist-get (aref (todo-write-observations "a" :step "t2" :type "THOUGHTS") 0)
-                               :metadata)
-                    :stepId :stepDescription)))))
-
 (ert-deftest todo-write-streams-of-several-threads-do-not-mix ()
   (todo-write-stream-tests--hearing heard '(:thread "b")
     (dotimes (n 3)
@@ -133,24 +88,6 @@
     (todo-write-stream "a" :type "END")
     (should (equal (todo-write-stream-tests--thoughts) '("a0a1a2")))
     (should-not (todo-write-stream-tests--thoughts "b"))))
-
-(ert-deftest todo-write-subscribers-hear-only-the-tokens-that-they-want ()
-  (pcase-dolist (`(,filter . ,data)
-                 '(((:kind observation))
-                   ((:kind stream) "plan" "do" "say" nil)
-                   ((:token-type "EXECUTION_LLM_THINKING") "do")
-                   ((:phase synthesis :type TOKEN) "say")
-                   ((:kind stream :type "END") nil)))
-    (ert-info ((format "%S" filter) :prefix "Filter: ")
-      (todo-write-stream-tests--hearing heard filter
-        (todo-write-stream "a" :type "TOKEN" :data "plan" :call-context "PLANNING_THOUGHTS")
-        (todo-write-stream "a" :type "TOKEN" :data "do" :thinking t
-                           :call-context "EXECUTION_THOUGHTS")
-        (todo-write-stream "a" :type "TOKEN" :data "say" :call-context "SYNTHESIS_THOUGHTS")
-        (todo-write-stream "a" :type "END")
-        (should (equal (mapcar (lambda (event) (plist-get event :data))
-                               (seq-remove (lambda (event) (plist-get event :content)) heard))
-                       (reverse data)))))))
 
 ;;; Calls
 
@@ -205,18 +142,6 @@
           (should (equal (pop heard) '("a" change nil)))
           (should (equal (plist-get (pop heard) :content) '(:text "One long thought")))
           (should-not heard))))))
-
-(ert-deftest todo-write-thoughts-end-with-the-step ()
-  (todo-write-with-store
-    (todo-write-test-write "a" '("Read" "in_progress") "Ship")
-    (todo-write-stream-tests--think "How to read?")
-    (todo-write-test-write "a" '("Read" "completed") '("Ship" "in_progress"))
-    (todo-write-stream-tests--think "How to ship?")
-    (todo-write-stream "a" :type "END")
-    (should (equal (todo-write-stream-tests--thoughts) '("How to read?" "How to ship?")))
-    (should (equal (plist-get (aref (todo-write-observations "a" :step "t1" :type "THOUGHTS") 0)
-                              :content)
-                   '(:text "How to read?")))))
 
 (ert-deftest todo-write-thoughts-without-end-are-recorded-in-parts ()
   (todo-write-stream-tests--hearing heard '(:type "THOUGHTS")

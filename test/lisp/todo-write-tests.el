@@ -38,22 +38,6 @@
       (should-not (plist-get outcome :notices))
       (should-not (plist-get outcome :errors)))))
 
-(ert-deftest todo-write-a-refused-write-says-where-what-and-what-is-allowed ()
-  (todo-write-with-store
-    (todo-write-test-write "a" "Kept")
-    (let* ((outcome (todo-write "a" '(:todos [(:content "X" :status "blocked"
-                                               :activeForm "Xing")])))
-           (problem (car (plist-get outcome :errors))))
-      (should-not (plist-get outcome :ok))
-      (should (equal (plist-get outcome :revision) 1))
-      (should-not (plist-get outcome :changes))
-      (should (equal (todo-write-tests--keys problem) '(:path :received :expected)))
-      (should (equal (plist-get problem :path) "todos[0].status"))
-      (should (equal (plist-get problem :received) "\"blocked\""))
-      (should (string-search "in_progress" (plist-get problem :expected)))
-      (should (string-search "todos[0].status" (plist-get outcome :result)))
-      (should (equal (todo-write-test-contents "a") '("Kept"))))))
-
 (ert-deftest todo-write-an-item-is-a-plist-of-strings ()
   (todo-write-with-store
     (todo-write "a" "{\"todos\": [{\"content\": \"One\", \"status\": \"in_progress\",
@@ -156,16 +140,6 @@
 
 ;;; State
 
-(ert-deftest todo-write-a-pause-has-a-reason-until-it-ends ()
-  (todo-write-with-store
-    (todo-write-test-write "a" '("One" "in_progress"))
-    (should (eq (todo-write-pause "a" "lunch") 'paused))
-    (should (equal (plist-get (todo-write-summary "a") :reason) "lunch"))
-    (should-not (plist-get (todo-write-times "a" "t1") :running))
-    (should (eq (todo-write-resume "a") 'active))
-    (should-not (plist-get (todo-write-summary "a") :reason))
-    (should (plist-get (todo-write-times "a" "t1") :running))))
-
 (ert-deftest todo-write-listeners-hear-of-a-state-only-when-it-changes ()
   (todo-write-with-store
     (let ((heard nil))
@@ -211,38 +185,6 @@
     (should (= (plist-get (todo-write-summary "nobody") :total) 0))
     (should-not (todo-write-threads))
     (should-not (directory-files todo-write-directory nil "jsonl"))))
-
-(ert-deftest todo-write-revisions-tell-who-did-what ()
-  (todo-write-with-store
-    (todo-write "a" (todo-write-test-todos "One") "host")
-    (todo-write-edit "a" 'add "Two")
-    (todo-write-undo "a")
-    (let ((revisions (todo-write-revisions "a")))
-      (should (equal (mapcar (lambda (revision)
-                               (mapcar (lambda (key) (plist-get revision key))
-                                       '(:revision :author :source :operation :restores)))
-                             revisions)
-                     '((1 "agent" "host" "write" nil)
-                       (2 "user" nil "add" nil)
-                       (3 "user" nil "undo" 1))))
-      (should (cl-every (lambda (revision) (natnump (plist-get revision :timestamp)))
-                        revisions)))))
-
-(ert-deftest todo-write-changes-between-folds-any-span-into-one-set ()
-  (todo-write-with-store
-    (todo-write-test-write "a" "One" "Two")
-    (todo-write-test-write "a" '("One" "in_progress") "Two")
-    (todo-write-test-write "a" '("One" "completed") "Two" "Three")
-    (should (equal (todo-write-test-types (todo-write-changes-between "a" 1 3))
-                   '("status_changed" "added")))
-    (should (equal (todo-write-test-types (todo-write-changes-between "a" 0 3))
-                   '("added" "added" "added")))
-    (should (equal (todo-write-test-types (todo-write-changes-between "a" 3 1))
-                   '("status_changed" "removed")))
-    (should-not (todo-write-test-types (todo-write-changes-between "a" 2 2)))
-    (should-error (todo-write-changes-between "a" 0 4) :type 'todo-write-input-error)
-    (should (equal (todo-write-test-contents "a" 1) '("One" "Two")))
-    (should-error (todo-write-items "a" 4) :type 'todo-write-input-error)))
 
 (ert-deftest todo-write-the-previous-id-is-that-of-the-row-above ()
   (todo-write-with-store

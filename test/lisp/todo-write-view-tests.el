@@ -45,15 +45,6 @@ Another buffer is current then, which must not change."
 
 ;;; Appearance of rows
 
-(ert-deftest todo-write-view-shows-each-status-by-its-shape ()
-  (todo-write-test-with-view
-    (todo-write-test-write "a"
-                           '("Read the code" "completed")
-                           '("Change the code" "in_progress" "Changing the code")
-                           "Test the code")
-    (should (equal (todo-write-view-tests--rows)
-                   '(" ✓ Read the code" " ● Changing the code" " ○ Test the code")))))
-
 (defun todo-write-view-tests--look (&optional without-times)
   "Return each character of the current buffer with its face, display and item.
 Leave out times if WITHOUT-TIMES is non-nil."

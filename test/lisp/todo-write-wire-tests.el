@@ -5,8 +5,7 @@
 
 ;;; Commentary:
 
-;; The tool's schema, the JSON of results, and wrong arguments of all public
-;; functions.
+;; The JSON of results, and wrong arguments of all public functions.
 
 ;;; Code:
 
@@ -17,43 +16,6 @@
 (require 'todo-write-test-helper)
 (require 'todo-write-torture-helper)
 
-;;; The schema
-
-(ert-deftest todo-write-the-tool-schema-is-the-shape-models-are-trained-on ()
-  (let* ((schema (json-parse-string (json-serialize (todo-write-tool-schema))
-                                    :object-type 'alist))
-         (input (alist-get 'input_schema schema))
-         (todos (map-nested-elt input '(properties todos)))
-         (task (alist-get 'items todos)))
-    (should (equal (mapcar #'car schema) '(name description input_schema)))
-    (should (equal (alist-get 'name schema) "todo_write"))
-    (should (equal (alist-get 'required input) ["todos"]))
-    (should (equal (mapcar #'car (alist-get 'properties input)) '(todos)))
-    (should (equal (alist-get 'type todos) "array"))
-    (should (equal (alist-get 'type task) "object"))
-    (should (equal (mapcar #'car (alist-get 'properties task))
-                   '(content status activeForm)))
-    (should (equal (alist-get 'required task) ["content" "status" "activeForm"]))
-    (should (equal (map-nested-elt task '(properties status enum))
-                   ["pending" "in_progress" "completed"]))
-    (dolist (key '(content status activeForm))
-      (should (equal (map-nested-elt task (list 'properties key 'type)) "string")))))
-
-(ert-deftest todo-write-the-tool-tells-the-model-when-to-use-it-and-to-pass-all-tasks ()
-  (let ((schema (todo-write-tool-schema)))
-    (should (equal (split-string (alist-get 'description schema) "\n" t)
-                   '("Update the task list. ALWAYS pass the COMPLETE todo list."
-                     "Use this when:"
-                     "- Breaking down a complex task into steps"
-                     "- Starting work on a task (mark as in_progress)"
-                     "- Completing a task (mark as completed)"
-                     "- Adding new discovered work"
-                     "DO NOT use for simple single-step tasks like opening files.")))
-    (should (equal (mapcar (lambda (field) (alist-get 'description (cdr field)))
-                           (map-nested-elt schema '(input_schema properties todos items properties)))
-                   '("Task in imperative form (e.g., 'Run tests')" "Current status"
-                     "Task in present continuous (e.g., 'Running tests')")))))
-
 ;;; Wire JSON
 
 (defun todo-write-wire-tests--read (value)
@@ -63,12 +25,6 @@
 (defun todo-write-wire-tests--keys (object)
   "Return the keys of OBJECT, an alist, sorted, as strings."
   (sort (mapcar (lambda (pair) (symbol-name (car pair))) object) #'string<))
-
-(defun todo-write-wire-tests--change-keys (type changes)
-  "Return the keys of the first change of TYPE in CHANGES, an alist."
-  (todo-write-wire-tests--keys
-   (seq-find (lambda (change) (equal (alist-get 'type change) type))
-             (alist-get 'changes changes))))
 
 (ert-deftest todo-write-an-outcome-has-its-names-on-the-wire ()
   (todo-write-with-store
@@ -85,31 +41,6 @@
       (should (eq (alist-get 'ok wire) :false))
       (should (equal (todo-write-wire-tests--keys (aref (alist-get 'errors wire) 0))
                      '("expected" "path" "received"))))))
-
-(ert-deftest todo-write-changes-have-camel-case-names-on-the-wire ()
-  (let ((wire (todo-write-wire-tests--read
-               (todo-write-diff
-                '[(:id "a" :content "A" :status "pending")
-                  (:id "b" :content "B" :status "pending")
-                  (:id "c" :content "C" :status "pending")
-                  (:id "d" :content "D" :status "pending")]
-                '[(:id "n" :content "N" :status "pending")
-                  (:id "b" :content "B" :status "completed")
-                  (:id "a" :content "A2" :status "pending")
-                  (:id "c" :content "C" :status "pending")]))))
-    (should (equal (todo-write-wire-tests--keys wire)
-                   '("added" "changes" "modified" "removed" "reordered"
-                     "statusChanged" "timestamp")))
-    (should (equal (todo-write-wire-tests--change-keys "added" wire)
-                   '("item" "itemId" "position" "timestamp" "type")))
-    (should (equal (todo-write-wire-tests--change-keys "modified" wire)
-                   '("fields" "item" "itemId" "position" "previousItem" "timestamp" "type")))
-    (should (equal (todo-write-wire-tests--change-keys "status_changed" wire)
-                   '("item" "itemId" "position" "previousItem" "timestamp" "type")))
-    (should (equal (todo-write-wire-tests--change-keys "reordered" wire)
-                   '("itemId" "position" "previousPosition" "timestamp" "type")))
-    (should (equal (todo-write-wire-tests--change-keys "removed" wire)
-                   '("itemId" "previousItem" "previousPosition" "timestamp" "type")))))
 
 (ert-deftest todo-write-an-observation-has-camel-case-names-on-the-wire ()
   (todo-write-with-store

@@ -1,9 +1,8 @@
-//! The diff of two lists: kinds, fields, positions, the fewest moves, the wire form.
+//! The diff of two lists: kinds, fields, positions, the fewest moves.
 
 use std::sync::Arc;
 
 use crate::common::{Completed, InProgress, Pending, item, letters};
-use serde_json::json;
 use todo_write::list::change::{Change, ChangeKind, apply, diff};
 use todo_write::list::item::{Item, Priority};
 
@@ -140,49 +139,6 @@ fn the_number_of_moves_is_minimal_for_every_order_of_a_small_list() {
         let kept: Vec<usize> = order.chars().filter_map(place).collect();
         assert_eq!(moves, kept.len() - longest_increasing(&kept), "{order}");
     }
-}
-
-#[test]
-fn each_kind_has_exactly_its_keys_on_the_wire() {
-    let old = vec![
-        item("t1", "Status", Pending),
-        item("t2", "Text", Pending),
-        item("t3", "Gone", Completed),
-        item("t4", "Back", Pending),
-        item("t5", "First", Pending),
-    ];
-    let first = |item: &mut Item| item.priority = Some(Priority::High);
-    let new = vec![
-        item("t5", "First", Pending),
-        with(&old[0], |item| item.status = InProgress),
-        with(&old[1], |item| item.content = "Words".into()),
-        old[3].clone(),
-        with(&item("t6", "New", Pending), first),
-    ];
-    let entry = |content: &str, id: &str, status: &str, form: &str| json!({"id": id, "content": content, "status": status, "activeForm": form});
-    let mut added = entry("New", "t6", "pending", "On: New");
-    added["priority"] = json!("high");
-    assert_eq!(
-        serde_json::to_value(diff(&old, &new)).unwrap(),
-        json!([
-            {"type": "reordered", "itemId": "t5", "position": 0, "previousPosition": 4},
-            {
-                "type": "status_changed", "itemId": "t1", "position": 1,
-                "item": entry("Status", "t1", "in_progress", "On: Status"),
-                "previousItem": entry("Status", "t1", "pending", "On: Status"),
-            },
-            {
-                "type": "modified", "itemId": "t2", "position": 2, "fields": ["content"],
-                "item": entry("Words", "t2", "pending", "On: Text"),
-                "previousItem": entry("Text", "t2", "pending", "On: Text"),
-            },
-            {"type": "added", "itemId": "t6", "position": 4, "item": added},
-            {
-                "type": "removed", "itemId": "t3", "previousPosition": 2,
-                "previousItem": entry("Gone", "t3", "completed", "On: Gone"),
-            },
-        ])
-    );
 }
 
 #[test]
