@@ -496,6 +496,24 @@ The example ends by showing a buffer."
               (should (equal (shown) "")))
           (remove-hook 'todo-write-agent-functions 'my-hear-agent))))))
 
+(ert-deftest todo-write-manual-example-of-the-front-page-works ()
+  (todo-write-with-store
+    (with-temp-buffer
+      (insert-file-contents (expand-file-name "README.org" (getenv "TODO_WRITE_ROOT")))
+      (re-search-forward "^\\* From Lisp\n#\\+begin_src emacs-lisp\n")
+      (let ((text (buffer-substring (point) (progn (re-search-forward "^#\\+end_src")
+                                                   (match-beginning 0))))
+            heard)
+        (cl-letf (((symbol-function 'my-show-changes) (lambda (event) (push event heard)))
+                  ((symbol-function 'my-show-thought) (lambda (event) (push event heard))))
+          (let ((value (car (last (todo-write-manual-evaluate text)))))
+            (should (string-match "; => \\(.*\\)" text))
+            (should (equal value (read (match-string 1 text)))))
+          (todo-write-stream "chat" :type "TOKEN" :data "Which ones?" :thinking t)
+          (todo-write-stream "chat" :type "END"))
+        (should (equal (mapcar (lambda (event) (plist-get event :type)) heard)
+                       '("THOUGHTS" "PLAN_UPDATE")))))))
+
 (ert-deftest todo-write-manual-examples-evaluate ()
   (let ((blocks 0))
     (todo-write-manual-with
