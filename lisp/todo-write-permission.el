@@ -14,10 +14,6 @@
 ;; answered or the session has ended, and the request is withdrawn.  A request that is
 ;; withdrawn here ends the hook without an answer, and the dialog stays.
 ;;
-;; No dialog stands for what auto mode refuses.  If the user has chosen to be asked
-;; nevertheless and lets the call through, the agent is told that it may repeat it, and
-;; the hook that runs before each call gets a "yes" for that call, once.
-;;
 ;; Codex needs no hook: a thread of the hub passes on what its daemon asks, in the same
 ;; form; see `todo-write-socket-codex-folders'.  The hook of Gemini CLI only tells that a
 ;; dialog stands.  Other programs, such as the plugin for opencode, have readers of their
@@ -36,24 +32,13 @@
 (require 'todo-write-socket)
 (require 'todo-write-text)
 
-(defcustom todo-write-permission-ask-refused nil
-  "Whether you are asked about what Claude Code's auto mode has refused.
-If non-nil, a refused call becomes a request for ten seconds, in which
-the agent waits.  Yes tells the agent that it may repeat the call, and
-lets that one call through.  Other answers, and none, leave it refused."
-  :group 'todo-write-hosts
-  :type 'boolean
-  :package-version '(todo-write . "0.3.0"))
-
 (cl-defstruct (todo-write-permission--call (:constructor todo-write-permission--make-call)
                                            (:copier nil))
   "A hook that waits for an answer.
 CONNECTION is its connection, MESSAGE its call.  THREAD and ID are those of
 the request.  SUBAGENT is the id of the subagent that asks, or nil.  INPUT is
-\(TOOL . INPUT) if the hook cannot detect an answer in the terminal, else nil.
-REFUSED identifies the call if auto mode has refused it, and is nil for a
-dialog; see `todo-write-permission--key'."
-  connection message thread id subagent input refused)
+\(TOOL . INPUT) if the hook cannot detect an answer in the terminal, else nil."
+  connection message thread id subagent input)
 
 (defvar todo-write-permission--calls nil
   "The hooks that wait for an answer.")
@@ -69,14 +54,6 @@ JSON, or nil if the user is not to be asked.  It is as for
 `todo-write-permission--request'.  If SEVERAL is non-nil, several such
 questions of an agent may be open at once, and its program cancels those
 that were answered there.")
-
-(defvar todo-write-permission-repeat-seconds 120
-  "How long an agent may take to repeat a call that the user let through.")
-
-(defvar todo-write-permission--let-through nil
-  "Refused calls that the user let through, a list of (KEY . TIME).
-KEY is as in `todo-write-permission--key', and TIME when that ends, in
-seconds since the epoch.")
 
 ;;; Messages
 
@@ -104,14 +81,9 @@ See `todo-write-socket--roles'."
                      (todo-write-program-thread program message)))
          (event (if (hash-table-p input) (todo-write-json-get input "hook_event_name")
                   (error "The question is not an object"))))
-    (cl-flet ((key () (todo-write-permission--key thread (plist-get message :subagent) input)))
-      (cond ((equal event "PreToolUse")
-             (todo-write-permission--pass connection message (key)))
-            ((not (equal event "PermissionDenied"))
-             (todo-write-permission--ask connection message program thread input nil))
-            (todo-write-permission-ask-refused
-             (todo-write-permission--ask connection message program thread input (key)))
-            (t (todo-write-permission--ask-nothing connection message))))))
+    (if (or (equal event "PermissionRequest") (assoc event todo-write-permission-readers))
+        (todo-write-permission--ask connection message program thread input)
+      (todo-write-permission--ask-nothing connection message))))
 
 (defun todo-write-permission--ask-nothing (connection message)
   "Answer MESSAGE of CONNECTION: the user does not want to be asked that."
@@ -134,30 +106,22 @@ outside of containers."
                               (todo-write-program-hello-string served :client)))
              return (caar (seq-sort-by #'cdr #'> (todo-write-program-sessions served))))))
 
-(defun todo-write-permission--key (thread subagent input)
-  "Return what identifies the call of INPUT, a hook's, of SUBAGENT of THREAD."
-  (list thread subagent (todo-write-json-get input "tool_name")
-        (todo-write-request-json (todo-write-json-get input "tool_input"))))
-
-(defun todo-write-permission--ask (connection message program thread input refused)
+(defun todo-write-permission--ask (connection message program thread input)
   "Make a request of MESSAGE of CONNECTION, which is of PROGRAM.
-INPUT is its decoded input, of the agent of THREAD, and REFUSED as in
-`todo-write-permission--call'."
+INPUT is its decoded input, of the agent of THREAD."
   (pcase-let* ((`(,reader ,several) (cdr (assoc (todo-write-json-get input "hook_event_name")
                                                 todo-write-permission-readers)))
                (request (if reader (funcall reader input)
                           (todo-write-permission--request
                            input (todo-write-program-project program)
-                           (null (todo-write-socket-connection-remote connection))
-                           (and refused (todo-write-json-string input "reason")))))
+                           (null (todo-write-socket-connection-remote connection)))))
                (call (todo-write-permission--make-call
                       ;; The question itself is in the request.
                       :connection connection :message (list :call (plist-get message :call))
                       :thread thread
                       ;; A hook may call again on the same connection.
                       :id (symbol-name (gensym "permission-"))
-                      :subagent (plist-get message :subagent)
-                      :refused refused)))
+                      :subagent (plist-get message :subagent))))
     (if (null request)
         (todo-write-permission--ask-nothing connection message)
       (todo-write-permission--begin thread program)
@@ -165,7 +129,7 @@ INPUT is its decoded input, of the agent of THREAD, and REFUSED as in
         (todo-write-permission--supersede call))
       (push call todo-write-permission--calls)
       (add-hook 'todo-write-events-functions #'todo-write-permission--on-event)
-      (unless (or reader refused (equal "process" (plist-get message :source)))
+      (unless (or reader (equal "process" (plist-get message :source)))
         (todo-write-permission--await call input))
       (todo-write-request-add
        thread
@@ -194,15 +158,13 @@ PROGRAM asks for its agent."
 (defun todo-write-permission--supersede (call)
   "Withdraw the request for an earlier dialog of CALL's agent.
 Its dialogs come one after the other, so the terminal has answered it."
-  (cl-flet ((dialog-p (call) (not (or (todo-write-permission--call-subagent call)
-                                      (todo-write-permission--call-refused call)))))
-    (when (dialog-p call)
-      (dolist (other todo-write-permission--calls)
-        (when (and (equal (todo-write-permission--call-thread other)
-                          (todo-write-permission--call-thread call))
-                   (dialog-p other))
-          (todo-write-withdraw (todo-write-permission--call-thread other)
-                               (todo-write-permission--call-id other)))))))
+  (unless (todo-write-permission--call-subagent call)
+    (dolist (other todo-write-permission--calls)
+      (when (and (equal (todo-write-permission--call-thread other)
+                        (todo-write-permission--call-thread call))
+                 (not (todo-write-permission--call-subagent other)))
+        (todo-write-withdraw (todo-write-permission--call-thread other)
+                             (todo-write-permission--call-id other))))))
 
 (defun todo-write-permission--on-event (thread what id)
   "End the hook whose request ID of THREAD was withdrawn.
@@ -229,12 +191,10 @@ WHAT is as in `todo-write-events-functions'."
   "Have the hooks of THREAD's agent report its calls as long as that is needed."
   ;; Another subagent of the same thread may still wait.
   (setq todo-write-note-waiting
-        (append (mapcar #'todo-write-permission--call-thread
-                        (seq-filter #'todo-write-permission--call-input
-                                    todo-write-permission--calls))
-                (mapcar #'caar todo-write-permission--let-through)))
+        (mapcar #'todo-write-permission--call-thread
+                (seq-filter #'todo-write-permission--call-input todo-write-permission--calls)))
   (funcall (if todo-write-note-waiting #'add-hook #'remove-hook)
-           'todo-write-note-said-functions #'todo-write-permission--on-said)
+           'todo-write-note-said-functions #'todo-write-permission--withdraw-answered)
   (todo-write-note-update thread))
 
 (defun todo-write-permission--await (call input)
@@ -243,16 +203,6 @@ The hook of CALL cannot detect that.  INPUT is its input."
   (setf (todo-write-permission--call-input call)
         (cons (todo-write-json-get input "tool_name") (todo-write-json-get input "tool_input")))
   (todo-write-permission--watch (todo-write-permission--call-thread call)))
-
-(defun todo-write-permission--on-said (thread event)
-  "Take from EVENT of the hook `note' what ends for the agent of THREAD.
-The end of its turn ends what was let through."
-  (todo-write-permission--withdraw-answered thread event)
-  (when (equal "Stop" (todo-write-json-get event "event"))
-    (setq todo-write-permission--let-through
-          (seq-remove (lambda (passed) (equal thread (caar passed)))
-                      todo-write-permission--let-through))
-    (todo-write-permission--watch thread)))
 
 (defun todo-write-permission--withdraw-answered (thread event)
   "Withdraw the requests of THREAD that its agent no longer waits for.
@@ -280,12 +230,6 @@ TEXT is a message with a no, or the edited plan that a yes approves."
     (todo-write-permission--forget call)
     (unless (todo-write-socket-live-p connection)
       (signal 'todo-write-error '("The agent no longer waits for this")))
-    (when-let* ((key (todo-write-permission--call-refused call))
-                ((equal "allow" (plist-get value :behavior))))
-      (push (cons key (+ (float-time) todo-write-permission-repeat-seconds))
-            todo-write-permission--let-through)
-      ;; The hook before the next call asks only if it finds the file.
-      (todo-write-permission--watch (car key)))
     (todo-write-socket-answer
      connection (todo-write-permission--call-message call) t "Answered."
      (cond ((consp (car value))
@@ -298,18 +242,6 @@ TEXT is a message with a no, or the edited plan that a yes approves."
            (text (append value (list :message (todo-write-socket-unicode text))))
            (t value)))))
 
-(defun todo-write-permission--pass (connection message key)
-  "Allow the call KEY, which an agent is about to make, if it was let through.
-MESSAGE of CONNECTION asks.  It is allowed once."
-  (let* ((now (float-time))
-         (valid (seq-filter (lambda (passed) (< now (cdr passed)))
-                            todo-write-permission--let-through))
-         (passed (assoc key valid)))
-    (setq todo-write-permission--let-through (delq passed valid))
-    (todo-write-permission--watch (car key))
-    (todo-write-socket-answer connection message t ""
-                              (list :behavior (if passed "allow" "deny")))))
-
 (defun todo-write-permission--answers (value join)
   "Return VALUE, an alist of questions and answers, as an object for the hook.
 JOIN makes one value of a list of answers."
@@ -321,35 +253,18 @@ JOIN makes one value of a list of answers."
 
 ;;; What is asked
 
-(defun todo-write-permission--request (input project local refusal)
+(defun todo-write-permission--request (input project local)
   "Return the request that the hook's INPUT asks, a plist.
 It is as for `todo-write-request', with `:answerable', which is nil if
 only the terminal can answer.  PROJECT is the root of the project; unless
-LOCAL is nil, files in it can be read.  REFUSAL is the reason for which
-auto mode has refused the call, or nil for a dialog."
-  (let* ((tool (todo-write-json-string input "tool_name"))
-         (given (todo-write-json-get input "tool_input"))
-         (request (pcase (and (not refusal) tool)
-                    ("AskUserQuestion" (todo-write-permission-question given "multiSelect"))
-                    ("ExitPlanMode" (todo-write-permission--plan given))
-                    (_ (todo-write-permission--permission
-                        tool given (todo-write-json-get input "permission_suggestions")
-                        project local)))))
-    (if refusal (todo-write-permission--refused request refusal) request)))
-
-(defun todo-write-permission--refused (request reason)
-  "Return REQUEST for a call that auto mode has refused for REASON."
-  (let* ((shell (eq 'shell (plist-get request :format)))
-         (words (concat (if shell "\n# " "\n") "Auto mode refused it: "
-                        (todo-write-text-line reason 500)))
-         (detail (plist-get request :detail)))
-    `( :title ,(concat "auto mode refused: "
-                       (string-remove-prefix (if shell "Bash: " "") (plist-get request :title)))
-       :detail ,(if (functionp detail) (lambda () (concat (funcall detail) words))
-                  (concat detail words))
-       :options ((:label "Yes, let this one call through" :value (:behavior "allow") :kind allow)
-                 (:label "No" :value (:behavior "deny") :kind deny))
-       ,@request)))
+LOCAL is nil, files in it can be read."
+  (let ((tool (todo-write-json-string input "tool_name"))
+        (given (todo-write-json-get input "tool_input")))
+    (pcase tool
+      ("AskUserQuestion" (todo-write-permission-question given "multiSelect"))
+      ("ExitPlanMode" (todo-write-permission--plan given))
+      (_ (todo-write-permission--permission
+          tool given (todo-write-json-get input "permission_suggestions") project local)))))
 
 (defun todo-write-permission-question (given multiple)
   "Return the request for GIVEN, the input of AskUserQuestion.

@@ -1,5 +1,4 @@
-//! The hooks of Claude Code by which the user may answer it in Emacs: `PermissionRequest`, for which a
-//! dialog stands, and `PermissionDenied`, after a refusal of auto mode, with `PreToolUse`.
+//! The hook `PermissionRequest` of Claude Code, by which the user may answer a dialog in Emacs.
 //!
 //! Claude Code 2.1 shows its dialog while this program runs, and the first answer counts. So whatever
 //! goes wrong, this program prints nothing and exits with 0: the dialog stays. It passes the hook's
@@ -7,10 +6,6 @@
 //! answered, which Claude Code tells no hook: its process file is no longer `waiting` then, or its
 //! status has changed since this program began. When this program leaves, the connection closes, and
 //! Emacs withdraws the request.
-//!
-//! For a refusal of auto mode no dialog stands; Claude Code waits for this program alone, and not for long.
-//! If the user lets the call through, the agent may repeat it, and Emacs allows that call once, by
-//! `PreToolUse`. Since this runs before each tool call, it asks only while Emacs has left the file in `told`.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -30,36 +25,11 @@ use crate::session::{Agent, CLAUDE, claude_folder};
 const REACH: Duration = Duration::from_secs(2);
 /// How long the user may take. Claude Code kills hooks after the time in its settings, 570 s.
 const LIMIT: Duration = Duration::from_secs(540);
-/// How long the user may take where Claude Code waits for this program alone: before it shows the dialog of
-/// a subagent's request, and after a refusal of auto mode.
-const AWAITED_LIMIT: Duration = Duration::from_secs(10);
-/// How long Emacs may take to say whether it allows a call that the user has let through.
-const CALL_LIMIT: Duration = Duration::from_secs(2);
+/// How long the user may take for a subagent's request: Claude Code shows its dialog only afterwards.
+const SUBAGENT_LIMIT: Duration = Duration::from_secs(10);
 /// What may follow a plan: edits are asked for, accepted, or checked by Claude Code itself.
 const MODES: [&str; 3] = ["default", "acceptEdits", "auto"];
 const PAUSE: Duration = Duration::from_millis(100);
-
-/// What the hook is run for.
-#[derive(Clone, Copy, PartialEq)]
-enum Event {
-    /// A dialog stands.
-    Request,
-    /// Auto mode has refused a call.
-    Denied,
-    /// A call is about to be made.
-    Call,
-}
-
-impl Event {
-    fn of(input: &Value) -> Option<Event> {
-        match input["hook_event_name"].as_str()? {
-            "PermissionRequest" => Some(Event::Request),
-            "PermissionDenied" => Some(Event::Denied),
-            "PreToolUse" => Some(Event::Call),
-            _ => None,
-        }
-    }
-}
 
 /// Asks the user of Emacs what the hook's input asks, and prints the answer.
 pub async fn run(door: Option<Door>) {
@@ -72,13 +42,12 @@ pub async fn run(door: Option<Door>) {
 }
 
 async fn answer(door: Option<Door>, input: &Value, began: SystemTime) -> Option<Value> {
-    let event = Event::of(input)?;
-    let session = input["session_id"].as_str();
-    let emacs = Emacs::new(door, Role::Permission, false);
-    let has_no_news = |session: &str| emacs.doors().iter().all(|door| door.has_news(session) == Some(false));
-    if event == Event::Call && session.is_none_or(has_no_news) {
+    // An older plugin runs this for other events, too.
+    if input["hook_event_name"] != "PermissionRequest" {
         return None;
     }
+    let session = input["session_id"].as_str();
+    let emacs = Emacs::new(door, Role::Permission, false);
     let agent = claude_folder().and_then(|folder| Agent::find(&folder));
     if !has_dialog(input, agent.as_ref()) {
         return None;
@@ -88,12 +57,8 @@ async fn answer(door: Option<Door>, input: &Value, began: SystemTime) -> Option<
         hello.project = input["cwd"].as_str().map(str::to_owned);
     });
     let subagent = input["agent_id"].as_str();
-    let is_awaited = subagent.is_some() || event != Event::Request;
-    let limit = match event {
-        Event::Call => CALL_LIMIT,
-        _ if is_awaited => AWAITED_LIMIT,
-        _ => LIMIT,
-    };
+    let is_awaited = subagent.is_some();
+    let limit = if is_awaited { SUBAGENT_LIMIT } else { LIMIT };
     let call = Call {
         session: session.map(str::to_owned),
         // Without the process file, Emacs asks the other hooks when the terminal has answered.
@@ -103,23 +68,11 @@ async fn answer(door: Option<Door>, input: &Value, began: SystemTime) -> Option<
         ..Call::default()
     };
     tokio::select! {
-        answer = emacs.ask_user(call, REACH, limit) => output(event, input, answer?.decision.as_ref()?),
+        answer = emacs.ask_user(call, REACH, limit) => {
+            let decision = decision(input, answer?.decision.as_ref()?)?;
+            Some(json!({"hookEventName": "PermissionRequest", "decision": decision}))
+        }
         _ = settled(agent, is_awaited, began) => None,
-    }
-}
-
-/// What Claude Code takes as the answer to EVENT with INPUT that CHOICE of the user of Emacs means.
-fn output(event: Event, input: &Value, choice: &Decision) -> Option<Value> {
-    let name = &input["hook_event_name"];
-    match event {
-        Event::Request => Some(json!({"hookEventName": name, "decision": decision(input, choice)?})),
-        _ if choice.behavior != Behavior::Allow => None,
-        Event::Denied => Some(json!({"hookEventName": name, "retry": true})),
-        Event::Call => Some(json!({
-            "hookEventName": name,
-            "permissionDecision": "allow",
-            "permissionDecisionReason": "The user let this call through.",
-        })),
     }
 }
 
@@ -155,7 +108,7 @@ async fn settled(agent: Option<Agent>, is_awaited: bool, began: SystemTime) {
         if agent.is_gone() {
             return;
         }
-        // The dialogs of the main agent say nothing about a call for which none stands.
+        // The dialogs of the main agent say nothing about the request of a subagent.
         if is_awaited {
             continue;
         }
@@ -265,22 +218,6 @@ mod tests {
             decided.to_string(),
             r#"{"behavior":"allow","updatedPermissions":[{"type":"addRules","rules":[{"ruleContent":"npm test *","toolName":"Bash","new":[1,{"b":2,"a":1}]}],"behavior":"allow","destination":"localSettings"}]}"#
         );
-    }
-
-    #[test]
-    fn a_refused_call_is_tried_again_and_allowed_only_if_the_user_lets_it_through() {
-        let yes = serde_json::from_str(r#"{"behavior": "allow"}"#).unwrap();
-        let no = serde_json::from_str(r#"{"behavior": "deny", "message": "No"}"#).unwrap();
-        for (name, key, value) in
-            [("PermissionDenied", "retry", json!(true)), ("PreToolUse", "permissionDecision", json!("allow"))]
-        {
-            let mut input = command();
-            input["hook_event_name"] = json!(name);
-            let event = Event::of(&input).unwrap();
-            let output = super::output(event, &input, &yes).unwrap();
-            assert_eq!((&output["hookEventName"], &output[key]), (&json!(name), &value));
-            assert_eq!(super::output(event, &input, &no), None);
-        }
     }
 
     #[test]

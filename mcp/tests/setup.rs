@@ -464,8 +464,6 @@ fn the_plugin_is_written_installed_updated_and_removed() {
     let hooks = home.json("to do/claude/todo-write/hooks/hooks.json");
     for (event, name) in [
         ("PermissionRequest", "permission"),
-        ("PermissionDenied", "permission"),
-        ("PreToolUse", "permission"),
         ("PostToolUse", "note"),
         ("Stop", "note"),
     ] {

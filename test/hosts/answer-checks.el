@@ -30,9 +30,7 @@
               `[(:hooks [(:type "command" :timeout ,timeout
                           :command ,(format "%s %s --socket %s" program name
                                             todo-write-socket))])]))
-    `(:hooks (:PermissionRequest ,(hook 570 "permission")
-              :PermissionDenied ,(hook 15 "permission")
-              :PreToolUse ,(hook 5 "permission")))))
+    `(:hooks (:PermissionRequest ,(hook 570 "permission")))))
 
 (defun answer-checks--setup (&rest options)
   "Run the program's setup of the plugin with OPTIONS, and return its page."

@@ -251,24 +251,6 @@ ID is that of an item, or (turn . N)."
      (answer-checks--exists "three")
      (should (equal '("Bash: touch three") answer-checks--asked)))))
 
-(ert-deftest today-checks-a-refusal-of-auto-mode-is-let-through-once-if-the-user-wants-that ()
-  (let ((todo-write-permission-ask-refused t))
-    (today-checks--auto
-     (list (today-checks--safe "touch one" :verdict "Outside the task.")
-           ;; It tries again at once, and is allowed once.
-           (today-checks--safe "touch one" :verdict "Outside the task.")
-           (today-checks--safe "touch two")
-           (today-checks--safe "touch one" :verdict "Outside the task.")
-           '(:text "All is done."))
-     (lambda ()
-       (hosts-answer (answer-checks--request "auto mode refused: touch one") 'allow)
-       (answer-checks--exists "two")
-       (should (file-exists-p (answer-checks--file "one")))
-       (hosts-answer (answer-checks--request "auto mode refused: touch one") 'deny)
-       (claude-checks-wait-for "All is done.")
-       (should (equal '("auto mode refused: touch one" "auto mode refused: touch one")
-                      answer-checks--asked))))))
-
 (ert-deftest today-checks-auto-mode-that-cannot-check-needs-you-for-a-command ()
   (today-checks--auto
    ;; Few commands need no check.

@@ -525,7 +525,7 @@ MORE are further fields."
                       (let ((hook (todo-write-socket-test-hello :role "permission" :id "hook-1")))
                         (todo-write-socket-test-send
                          hook `(:type "call" :call 1 :session "s1" :source "process"
-                                :arguments (:tool_name "Bash"
+                                :arguments (:hook_event_name "PermissionRequest" :tool_name "Bash"
                                             :tool_input (:command ,(format "echo %s" host)))))
                         hook)))
                   '("one" "two"))))

@@ -50,7 +50,8 @@ Call the function THEN, if it is non-nil, while the request is open."
                                             :project todo-write-large-tests--folder))
         (line (json-serialize
                `(:type "call" :call 1 :session "s1" :source "process"
-                       :arguments (:tool_name ,tool :tool_input ,input ,@fields)))))
+                       :arguments (:hook_event_name "PermissionRequest" :tool_name ,tool
+                                   :tool_input ,input ,@fields)))))
     (should (< (length line) (ash 1 20)))
     (let ((next 0))
       (todo-write-user-type-until

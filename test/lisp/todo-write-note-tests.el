@@ -272,7 +272,8 @@ And test it"
   (let ((hook (todo-write-socket-test-hello :role "permission" :id command)))
     (todo-write-socket-test-send
      hook (list :type "call" :call 1 :session "s1" :source "environment"
-                :arguments (list :tool_name "Bash" :tool_input (list :command command))))
+                :arguments (list :hook_event_name "PermissionRequest" :tool_name "Bash"
+                                 :tool_input (list :command command))))
     (todo-write-test-wait (lambda () (todo-write-requests "claude:s1")))
     hook))
 

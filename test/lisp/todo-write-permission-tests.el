@@ -43,7 +43,8 @@ FIELDS are further ones of the hook's input, :subagent and :source."
                     :source ,(or (plist-get fields :source) "process"))
                   (and (plist-get fields :subagent)
                        (list :subagent (plist-get fields :subagent)))
-                  (list :arguments (append (list :tool_name tool :tool_input input) fields))))
+                  (list :arguments (append (list :tool_name tool :tool_input input) fields
+                                           '(:hook_event_name "PermissionRequest")))))
     (todo-write-test-wait
      (lambda () (not (eq before (todo-write-permission-tests--request)))))
     hook))
@@ -83,7 +84,8 @@ FIELDS are further ones of the hook's input, :subagent and :source."
   "Let HOOK ask with the NUMBER of a call, for a session of that number."
   (todo-write-socket-test-send
    hook `(:type "call" :call ,number :session ,(format "n%d" number) :source "process"
-          :arguments (:tool_name "Bash" :tool_input (:command ,(make-string 1000 ?x))))))
+          :arguments (:hook_event_name "PermissionRequest" :tool_name "Bash"
+                      :tool_input (:command ,(make-string 1000 ?x))))))
 
 (ert-deftest todo-write-permission-a-machine-has-at-most-20-open-requests ()
   (todo-write-permission-tests--with
@@ -418,7 +420,8 @@ FIELDS are further ones of the hook's input, :subagent and :source."
                          :role "permission" :id (format "hook-%s" pid) fields)))
         (todo-write-socket-test-send
          hook '(:type "call" :call 1 :session "s1" :source "process"
-                :arguments (:tool_name "Bash" :tool_input (:command "make"))))
+                :arguments (:hook_event_name "PermissionRequest" :tool_name "Bash"
+                            :tool_input (:command "make"))))
         (todo-write-test-wait #'todo-write-requests)
         (should (equal pid (plist-get (todo-write-activity-get "claude:s1") :process)))
         (delete-process hook)
@@ -479,75 +482,19 @@ FIELDS are further ones of the hook's input, :subagent and :source."
     (todo-write-withdraw "claude:s1" (plist-get (todo-write-permission-tests--request) :id))
     (should-not todo-write-note-waiting)))
 
-;;; What auto mode refuses
-
-(defun todo-write-permission-tests--hook (event command)
-  "Send what the hook for EVENT asks about COMMAND; return its connection."
-  (let ((hook (todo-write-socket-test-hello
-               :role "permission" :id (format "hook-%s" (random t))
-               :project todo-write-permission-tests--folder)))
-    (todo-write-socket-test-send
-     hook `(:type "call" :call 1 :session "s1" :source "process"
-            :arguments (:hook_event_name ,event :tool_name "Bash" :tool_input (:command ,command)
-                        :reason "Outside\nthe task.")))
-    hook))
-
-(defun todo-write-permission-tests--refuse (command value)
-  "Let auto mode refuse COMMAND, and answer the request by VALUE."
-  (let ((hook (todo-write-permission-tests--hook "PermissionDenied" command)))
-    (todo-write-test-wait #'todo-write-requests)
-    (should (equal value (todo-write-permission-tests--answer hook value)))))
-
-(defun todo-write-permission-tests--passes-p (command)
-  "Return non-nil if the hook before COMMAND allows it."
-  (let ((answer (todo-write-socket-test-read
-                 (todo-write-permission-tests--hook "PreToolUse" command))))
-    (should (plist-get answer :ok))
-    (equal '(:behavior "allow") (plist-get answer :decision))))
-
-(ert-deftest todo-write-permission-a-refused-call-is-asked-about-only-if-the-user-wants-that ()
+(ert-deftest todo-write-permission-only-what-a-dialog-asks-is-a-request ()
   (todo-write-permission-tests--with
-    (let ((answer (todo-write-socket-test-read
-                   (todo-write-permission-tests--hook "PermissionDenied" "npm test"))))
-      (should-not (plist-get answer :ok))
-      (should-not (todo-write-requests)))
-    (let* ((todo-write-permission-ask-refused t)
-           (hook (todo-write-permission-tests--hook "PermissionDenied" "npm test")))
-      (todo-write-test-wait #'todo-write-requests)
-      (let ((request (todo-write-permission-tests--request)))
-        (should (equal '("auto mode refused: npm test"
-                         "npm test\n# Auto mode refused it: Outside the task.")
-                       (list (plist-get request :title) (todo-write-request-detail request))))
-        (should (equal '("Yes, let this one call through" "No")
-                       (todo-write-permission-tests--labels))))
-      (delete-process hook)
-      (todo-write-test-wait (lambda () (not (todo-write-requests))))
-      (should-not (todo-write-permission-tests--passes-p "npm test")))))
-
-(ert-deftest todo-write-permission-exactly-the-call-that-was-let-through-passes-once ()
-  (todo-write-permission-tests--with
-    (let ((todo-write-permission-ask-refused t)
-          (file (expand-file-name "told/s1" (file-name-directory todo-write-socket))))
-      (todo-write-permission-tests--refuse "rm one" '(:behavior "deny"))
-      (should-not (todo-write-permission-tests--passes-p "rm one"))
-      (todo-write-permission-tests--refuse "npm test" '(:behavior "allow"))
-      ;; The hook asks only if it finds this.
-      (should (file-exists-p file))
-      (should-not (todo-write-permission-tests--passes-p "npm test; rm one"))
-      (should (todo-write-permission-tests--passes-p "npm test"))
-      (should-not (todo-write-permission-tests--passes-p "npm test"))
-      (should-not (file-exists-p file))
-      ;; It does not outlast the turn, nor its time.
-      (todo-write-permission-tests--refuse "npm test" '(:behavior "allow"))
-      (let ((note (todo-write-socket-test-hello :role "note" :id "note")))
-        (todo-write-socket-test-send note '(:type "call" :call 1 :session "s1"
-                                            :arguments (:event "Stop")))
-        (todo-write-socket-test-read note))
-      (should-not (todo-write-permission-tests--passes-p "npm test"))
-      (let ((todo-write-permission-repeat-seconds -1))
-        (todo-write-permission-tests--refuse "npm test" '(:behavior "allow")))
-      (should-not (todo-write-permission-tests--passes-p "npm test"))
-      (should-not todo-write-permission--let-through))))
+    ;; The hooks of an older plugin.
+    (dolist (event '("PermissionDenied" "PreToolUse"))
+      (let ((hook (todo-write-socket-test-hello :role "permission" :id event)))
+        (todo-write-socket-test-send
+         hook `(:type "call" :call 1 :session "s1" :source "process"
+                :arguments (:hook_event_name ,event :tool_name "Bash"
+                            :tool_input (:command "npm test"))))
+        (let ((answer (todo-write-socket-test-read hook)))
+          (should-not (plist-get answer :ok))
+          (should-not (plist-get answer :decision)))
+        (should-not (todo-write-requests))))))
 
 (ert-deftest todo-write-permission-a-question-that-cannot-be-read-gets-no-decision ()
   (todo-write-permission-tests--with
@@ -753,7 +700,7 @@ FIELDS are further ones of its input."
                (reader (cadr (assoc (gethash "hook_event_name" input)
                                     todo-write-permission-readers)))
                (request (if reader (funcall reader input)
-                          (todo-write-permission--request input "/" t nil))))
+                          (todo-write-permission--request input "/" t))))
           (should (functionp (plist-get request :detail))))))))
 
 (provide 'todo-write-permission-tests)

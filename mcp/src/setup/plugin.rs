@@ -144,8 +144,6 @@ pub fn hooks(server: &[String]) -> Vec<Edit> {
     let hook = |name: &str, timeout: u32| json!([{"hooks": [{"type": "command", "timeout": timeout, "command": command(server, name)}]}]);
     vec![
         Edit::is(&["hooks", "PermissionRequest"], hook("permission", 570)),
-        Edit::is(&["hooks", "PermissionDenied"], hook("permission", 15)),
-        Edit::is(&["hooks", "PreToolUse"], hook("permission", 5)),
         Edit::is(&["hooks", "PostToolUse"], hook("note", 5)),
         Edit::is(&["hooks", "Stop"], hook("note", 5)),
     ]
