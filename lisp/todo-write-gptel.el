@@ -10,9 +10,9 @@
 ;;     (todo-write-gptel-mode)
 ;;
 ;; gptel may be loaded before or after this.  Each chat can have a plan.
-;; `M-x todo-write-show' shows it, and so does the chat itself, with
+;; `M-x todo-write-show' shows it, and the chat itself has a line of it, with
 ;;
-;;     (setq todo-write-gptel-in-chat 'folded)
+;;     (setq todo-write-gptel-in-chat t)
 ;;
 ;; The work of each task is recorded: what tools ran and how they ended, what files
 ;; they changed, and the tokens that gptel reports.
@@ -32,7 +32,6 @@
 
 (defvar gptel--known-tools)
 (defvar gptel-confirm-tool-calls)
-(defvar gptel-mode)
 (defvar gptel-tools)
 (declare-function gptel-fsm-handlers "ext:gptel-request")
 (declare-function gptel-fsm-info "ext:gptel-request")
@@ -44,13 +43,10 @@
 (declare-function gptel-tool-name "ext:gptel-request")
 
 (defcustom todo-write-gptel-in-chat nil
-  "Whether a chat shows its plan where the agent last wrote it.
-The plan is not part of the chat's text: it is neither sent to the model
-nor saved.  A click on it or `todo-write-gptel-toggle' folds and unfolds
-it."
-  :type '(choice (const :tag "No" nil)
-                 (const :tag "Folded to a line" folded)
-                 (const :tag "Unfolded" open))
+  "Whether a chat has a line of its plan where the agent last wrote it.
+The line is not part of the chat's text: it is neither sent to the model
+nor saved.  A click on it shows the plan."
+  :type 'boolean
   :group 'todo-write-hosts
   :package-version '(todo-write . "0.2.0"))
 
@@ -171,9 +167,8 @@ The text of a refusal tells the model what is wrong."
     (todo-write-gptel--record-prompt)
     (todo-write-gptel--note-tokens)
     (let ((outcome (todo-write thread (list :todos todos) "gptel")))
-      (when (plist-get outcome :ok)
-        (todo-write-gptel--move-plan)
-        (todo-write-gptel--redraw))
+      (when (and todo-write-gptel-in-chat (plist-get outcome :ok))
+        (todo-write-gptel--move-plan))
       (plist-get outcome :result))))
 
 ;;; The thread of a chat
@@ -410,68 +405,40 @@ with a capital letter by convention."
 (defvar-local todo-write-gptel--overlay nil
   "The overlay that shows the plan in this chat, or nil.")
 
-(defvar-local todo-write-gptel--unfolded nil
-  "Non-nil if the plan in this chat is unfolded.")
-
-(defvar todo-write-gptel--plan-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map [mouse-1] #'todo-write-gptel-toggle)
-    map)
-  "Keymap of the plan in a chat.")
-
 (defun todo-write-gptel--move-plan ()
   "Move the plan in this chat to the end of the model's answer so far."
-  (when todo-write-gptel-in-chat
-    (let* ((info (and todo-write-gptel--request
-                      (gptel-fsm-info todo-write-gptel--request)))
-           (position (or (plist-get info :tracking-marker)
-                         (plist-get info :position)
-                         (point-max))))
-      (if (overlayp todo-write-gptel--overlay)
-          (move-overlay todo-write-gptel--overlay position position (current-buffer))
-        (setq todo-write-gptel--unfolded (eq todo-write-gptel-in-chat 'open)
-              todo-write-gptel--overlay (make-overlay position position))))))
+  (let* ((info (and todo-write-gptel--request (gptel-fsm-info todo-write-gptel--request)))
+         (position (or (plist-get info :tracking-marker) (plist-get info :position)
+                       (point-max))))
+    (unless todo-write-gptel--overlay
+      (setq todo-write-gptel--overlay (make-overlay position position)))
+    (move-overlay todo-write-gptel--overlay position position)
+    (todo-write-gptel--redraw)))
 
 (defun todo-write-gptel--redraw ()
   "Redraw the plan in this chat, if it is shown there."
-  (when (overlayp todo-write-gptel--overlay)
-    (overlay-put
-     todo-write-gptel--overlay 'before-string
-     (propertize (todo-write-gptel--string
-                  (save-excursion
-                    (goto-char (overlay-start todo-write-gptel--overlay))
-                    (bolp)))
-                 'mouse-face 'highlight
-                 'keymap todo-write-gptel--plan-map))))
+  (when-let* ((overlay todo-write-gptel--overlay))
+    (let ((summary (todo-write-summary todo-write-gptel-thread))
+          (bol (save-excursion (goto-char (overlay-start overlay)) (bolp))))
+      (overlay-put overlay 'before-string
+                   (propertize
+                    (todo-write-row-string
+                      (unless bol (insert "\n"))
+                      (todo-write-row-insert-header summary 72 (plist-get summary :reason))
+                      (insert "\n"))
+                    'mouse-face 'highlight
+                    'keymap '(keymap (mouse-1 . todo-write-gptel--show)))))))
 
-(defun todo-write-gptel--string (bol)
-  "Return the plan of this chat as lines; non-nil BOL means to begin a line."
-  (let* ((summary (todo-write-summary todo-write-gptel-thread))
-         (paused (eq (plist-get summary :state) 'paused))
-         (width 72)
-         (items (and todo-write-gptel--unfolded
-                     (todo-write-items todo-write-gptel-thread))))
-    (todo-write-row-string
-      (unless bol (insert "\n"))
-      (todo-write-row-insert-header summary width (plist-get summary :reason))
-      (insert "\n")
-      (seq-doseq (item items)
-        (todo-write-row-insert item (todo-write-row-kind item paused) nil width)))))
-
-(defun todo-write-gptel-toggle ()
-  "Fold or unfold the plan in this chat.
-Signal a `user-error' if it is not shown there."
-  ;; A click selects its window first.
-  (interactive "@" gptel-mode)
-  (unless (overlayp todo-write-gptel--overlay)
-    (user-error "There is no plan in this chat; see `todo-write-gptel-in-chat'"))
-  (setq todo-write-gptel--unfolded (not todo-write-gptel--unfolded))
-  (todo-write-gptel--redraw))
+(defun todo-write-gptel--show ()
+  "Show the plan of the chat that was clicked on."
+  (declare (completion ignore))
+  (interactive "@")
+  (todo-write-show nil t))
 
 (defun todo-write-gptel--leave-chat ()
   "Take the plan out of this chat, which keeps its key."
   (remove-hook 'kill-buffer-hook #'todo-write-gptel--buffer-killed t)
-  (when (overlayp todo-write-gptel--overlay)
+  (when todo-write-gptel--overlay
     (delete-overlay todo-write-gptel--overlay))
   (setq todo-write-gptel--overlay nil
         todo-write-gptel--request nil)

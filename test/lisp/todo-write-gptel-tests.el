@@ -72,9 +72,21 @@
             (should (equal (buffer-local-value 'todo-write-view-thread buffer) thread))
           (kill-buffer buffer))))))
 
-(ert-deftest todo-write-gptel-has-nothing-to-unfold-before-there-is-a-plan ()
-  (with-temp-buffer
-    (should-error (todo-write-gptel-toggle) :type 'user-error)))
+(ert-deftest todo-write-gptel-a-click-on-the-line-in-the-chat-shows-its-plan ()
+  (todo-write-gptel-tests--in-chat
+    (let ((todo-write-gptel-in-chat t))
+      (todo-write-gptel--write (todo-write-gptel-tests--todos "Of this chat"))
+      (todo-write-test-write "another" "Of another")
+      (require 'todo-write-view)
+      (save-window-excursion
+        (switch-to-buffer (current-buffer))
+        (let ((thread todo-write-gptel-thread)
+              (line (overlay-get (car (overlays-in (point-min) (point-max))) 'before-string)))
+          (should (string-match-p "0/1" line))
+          (command-execute (lookup-key (get-text-property 1 'keymap line) [mouse-1]))
+          (unwind-protect
+              (should (equal (buffer-local-value 'todo-write-view-thread (window-buffer)) thread))
+            (kill-buffer (window-buffer))))))))
 
 (ert-deftest todo-write-gptel-a-message-to-the-agent-is-a-draft-in-its-chat ()
   (todo-write-gptel-tests--in-chat
