@@ -1,4 +1,4 @@
-;;; todo-write-mode-line.el --- The plan in mode lines and the tab bar  -*- lexical-binding: t; -*-
+;;; todo-write-mode-line.el --- The plan in mode lines  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 
@@ -14,7 +14,8 @@
 ;; mouse-1 opens the plan, hovering shows its tasks.  +2 says that two other agents
 ;; work, ✓1 that another one is done and unseen.  An agent that needs you takes the
 ;; plan's place, as in [! login: permission to run npm test]; mouse-1 goes there.
-;; `todo-write-tab-bar-mode' shows in the tab bar what the mode line shows.
+;; The text is in `global-mode-string', which the tab bar can show, too; see
+;; `tab-bar-format-global'.
 ;;
 ;; The texts are made when a plan changes or a buffer of another project is selected;
 ;; redisplay only reads a variable.  A spinner precedes them while the agent works;
@@ -34,11 +35,6 @@
 (require 'todo-write-text)
 (require 'todo-write-view)
 (require 'todo-write-view-draw)
-
-(defvar tab-bar-format)
-(defvar todo-write-tab-bar-mode)
-
-;;; Mode line
 
 (defcustom todo-write-mode-line-width 40
   "Maximum width of the plan in the mode line, in columns."
@@ -66,11 +62,8 @@ inert.")
 ;; Without this mark the mode line would drop the mouse and help properties.
 (put 'todo-write-mode-line-string 'risky-local-variable t)
 
-(defvar todo-write-mode-line--tab-bar-text nil
-  "What the tab bar shows, or nil.")
-
 (defvar todo-write-mode-line--thread nil
-  "Key of the thread that the mode line and the tab bar show.")
+  "Key of the thread that the mode line shows.")
 
 (defvar todo-write-mode-line--agents nil
   "Alist of threads and their agents, plists as in `todo-write-agents'.
@@ -79,10 +72,6 @@ It is counted after each write, which must not allocate.")
 (defvar todo-write-mode-line--place nil
   "The plan and the folder of the buffer for which that thread was chosen.
 A cons, as from `todo-write-mode-line--selected'.")
-
-(defconst todo-write-mode-line--entry
-  '(todo-write-mode-line-mode ("" todo-write-mode-line-string))
-  "What the mode adds to `mode-line-misc-info'.")
 
 (defvar todo-write-mode-line--map
   (let ((map (make-sparse-keymap)))
@@ -100,18 +89,15 @@ A cons, as from `todo-write-mode-line--selected'.")
   "Show in the mode line the agent that needs you, else the project's plan."
   :global t
   :group 'todo-write-attention
-  (setq-default mode-line-misc-info
-                (append (remove todo-write-mode-line--entry
-                                (default-value 'mode-line-misc-info))
-                        (and todo-write-mode-line-mode
-                             (list todo-write-mode-line--entry))))
-  (todo-write-mode-line--watch))
-
-(defun todo-write-mode-line--watch ()
-  "Keep the text up to date while the mode line or the tab bar shows it."
-  (let ((on (or todo-write-mode-line-mode todo-write-tab-bar-mode)))
-    (when on
-      (todo-write-module-prepare))
+  (when todo-write-mode-line-mode
+    (todo-write-module-prepare))
+  (let ((others (remq 'todo-write-mode-line-string (ensure-list global-mode-string))))
+    (setq global-mode-string
+          (if todo-write-mode-line-mode
+              ;; A symbol at the beginning would be a condition.
+              (append (or others '("")) '(todo-write-mode-line-string))
+            others)))
+  (let ((on todo-write-mode-line-mode))
     (pcase-dolist (`(,hook . ,function)
                    '((todo-write-events-functions . todo-write-mode-line--on-event)
                      (todo-write-agent-functions . todo-write-mode-line--on-agent)
@@ -121,8 +107,7 @@ A cons, as from `todo-write-mode-line--selected'.")
       (funcall (if on #'add-hook #'remove-hook) hook function))
     (todo-write-hands-watch 'mode-line on)
     (setq-default todo-write-mode-line-string nil)
-    (setq todo-write-mode-line--tab-bar-text nil
-          todo-write-mode-line--agents
+    (setq todo-write-mode-line--agents
           (and on (mapcar (lambda (agent) (cons (plist-get agent :thread) agent))
                           (todo-write-agents))))
     (todo-write-mode-line--update)
@@ -217,7 +202,7 @@ of any agent.  Agents that have ended come last."
             here))))
 
 (defun todo-write-mode-line--update (&optional thread outcome)
-  "Update the mode line and the tab bar, and redraw them if the text changed.
+  "Update the mode lines, and redraw them if the text changed.
 OUTCOME is that of the change of THREAD, if the caller has it."
   (setq todo-write-mode-line--place (todo-write-mode-line--selected)
         todo-write-mode-line--thread (todo-write-mode-line--choose))
@@ -227,11 +212,7 @@ OUTCOME is that of the change of THREAD, if the caller has it."
                (changed (not (equal text (default-value 'todo-write-mode-line-string)))))
     ;; Comparing the text suffices: the properties follow from it.
     (when changed
-      (setq-default todo-write-mode-line-string (todo-write-mode-line--dress text needed))
-      (setq todo-write-mode-line--tab-bar-text
-            (and text todo-write-tab-bar-mode
-                 (apply #'propertize (concat " " text)
-                        (and needed '(face todo-write-attention))))))
+      (setq-default todo-write-mode-line-string (todo-write-mode-line--dress text needed)))
     (dolist (buffer (todo-write-view-draw-live-buffers))
       (with-current-buffer buffer
         (when (todo-write-mode-line--update-plan thread summary)
@@ -244,7 +225,7 @@ OUTCOME is that of the change of THREAD, if the caller has it."
 THREAD and SUMMARY are as for `todo-write-mode-line--make'."
   (if (or (null todo-write-view-thread)
           (equal todo-write-view-thread todo-write-mode-line--thread)
-          (not (or todo-write-mode-line-mode todo-write-tab-bar-mode)))
+          (not todo-write-mode-line-mode))
       (when (local-variable-p 'todo-write-mode-line-string)
         (kill-local-variable 'todo-write-mode-line-string)
         t)
@@ -258,7 +239,7 @@ THREAD and SUMMARY are as for `todo-write-mode-line--make'."
 (defun todo-write-mode-line--make (shown thread summary)
   "Return (TEXT . NEEDED) about the plan SHOWN; see `todo-write-mode-line--text'.
 SUMMARY is that of THREAD, or nil."
-  (when (or todo-write-mode-line-mode todo-write-tab-bar-mode)
+  (when todo-write-mode-line-mode
     (todo-write-mode-line--text shown (- todo-write-mode-line-width 2)
                                 (and (equal shown thread) summary))))
 
@@ -364,30 +345,8 @@ add, which do not count for WIDTH."
   (let ((window (posn-window (event-start event))))
     (if-let* ((agent (car (todo-write-mode-line--needed))))
         (todo-write-attention-attend agent)
-      ;; A tab bar belongs to a frame.
-      (with-selected-window (if (windowp window) window (selected-window))
+      (with-selected-window window
         (todo-write-show (todo-write-mode-line--thread-in window))))))
-
-;;; Tab bar
-
-;;;###autoload
-(define-minor-mode todo-write-tab-bar-mode
-  "Show in the tab bar the agent that needs you, else the project's plan."
-  :global t
-  :group 'todo-write-attention
-  (require 'tab-bar)
-  (setq tab-bar-format (remq 'todo-write-tab-bar tab-bar-format))
-  (when todo-write-tab-bar-mode
-    (setq tab-bar-format (append tab-bar-format '(todo-write-tab-bar)))
-    (unless (bound-and-true-p tab-bar-mode)
-      (message "The tab bar is off; M-x tab-bar-mode shows it")))
-  (todo-write-mode-line--watch))
-
-(defun todo-write-tab-bar ()
-  "Return the item of the tab bar, for `tab-bar-format'."
-  (when todo-write-mode-line--tab-bar-text
-    `((todo-write menu-item ,todo-write-mode-line--tab-bar-text todo-write-mode-line-show
-                  :help "Go to the agent that needs you, or show the plan"))))
 
 (provide 'todo-write-mode-line)
 ;;; todo-write-mode-line.el ends here

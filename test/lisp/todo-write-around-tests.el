@@ -16,7 +16,6 @@
 (require 'bookmark)
 (require 'desktop)
 (require 'imenu)
-(require 'tab-bar)
 (require 'transient)
 (require 'todo-write-bookmark)
 (require 'todo-write-view-test-helper)
@@ -430,31 +429,6 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
                (todo-write-forget "a")
                (should-not todo-write-mode-line-string))
       (todo-write-mode-line-mode -1))))
-
-(ert-deftest todo-write-tab-bar-shows-its-plan-when-clicked ()
-  (todo-write-test-with-shapes
-    (save-window-excursion
-      (unwind-protect
-          (progn
-            (todo-write-tab-bar-mode 1)
-            (todo-write-test-write "one" "One")
-            (todo-write-test-write "other" "Two")
-            (todo-write-mode-line-show `(mouse-1 (,(selected-frame) tab-bar (0 . 0) 0)))
-            (with-current-buffer todo-write-view-buffer-name
-              (should (equal todo-write-view-thread "other"))))
-        (todo-write-tab-bar-mode -1)))))
-
-(ert-deftest todo-write-tab-bar-shows-the-plan-and-takes-it-away ()
-  (todo-write-test-with-shapes
-    (let ((before tab-bar-format))
-      (unwind-protect
-          (progn (todo-write-tab-bar-mode 1)
-                 (todo-write-test-write "a" '("One" "in_progress" "Going"))
-                 (should (memq 'todo-write-tab-bar tab-bar-format))
-                 (should (equal " [0/1 Going] " (nth 2 (car (todo-write-tab-bar))))))
-        (todo-write-tab-bar-mode -1))
-      (should (equal tab-bar-format before))
-      (should-not (todo-write-tab-bar)))))
 
 ;;; Plans that appear by themselves
 

@@ -672,25 +672,6 @@ transitions, (KEY . STATE), newest first."
         (todo-write-withdraw "a" "1")
         (when (get-buffer "*todo-write-request*") (kill-buffer "*todo-write-request*"))))))
 
-(ert-deftest todo-write-tab-bar-shows-a-plan-that-the-mode-line-shows-already ()
-  (todo-write-attention-tests--with-mode-line
-    (unwind-protect
-        (progn (todo-write-test-write "a" '("One" "in_progress" "Going"))
-               (todo-write-tab-bar-mode 1)
-               (should (equal " [0/1 Going] " (nth 2 (car (todo-write-tab-bar)))))
-               (todo-write-tab-bar-mode -1)
-               (should-not (todo-write-tab-bar))
-               (should (equal "[0/1 Going]" (todo-write-attention-tests--mode-line))))
-      (todo-write-tab-bar-mode -1))))
-
-(ert-deftest todo-write-tab-bar-says-who-needs-you ()
-  (todo-write-attention-tests--with
-    (unwind-protect
-        (progn (todo-write-tab-bar-mode 1)
-               (todo-write-set-activity "a" 'waiting "permission")
-               (should (equal " [! a: permission] " (nth 2 (car (todo-write-tab-bar))))))
-      (todo-write-tab-bar-mode -1))))
-
 ;;; Notifications
 
 (defmacro todo-write-attention-tests--with-notes (&rest body)

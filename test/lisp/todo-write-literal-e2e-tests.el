@@ -48,7 +48,8 @@
                      (format-mode-line header-line-format))
               (todo-write-withdraw test-key "1"))))
     ("The tab bar"
-     (nth 2 (assq 'todo-write (tab-bar-make-keymap-1)))
+     (mapconcat (lambda (item) (if (eq 'global (car-safe item)) (nth 2 item) ""))
+                (tab-bar-make-keymap-1) "")
      t)
     ("The title of a frame that shows a buffer of an agent"
      (progn (switch-to-buffer
@@ -85,7 +86,7 @@ Non-nil SHOWS means that the hostile text is in it.")
       '(defvar test-key (todo-write-literal-make "one"))
       '(todo-write-mode-line-mode)
       '(tab-bar-mode)
-      '(todo-write-tab-bar-mode)
+      '(add-to-list 'tab-bar-format 'tab-bar-format-global t)
       '(todo-write-set-activity test-key 'working)
       t)
      (pcase-dolist (`(,name ,form ,shows) todo-write-literal-e2e-tests--lines)

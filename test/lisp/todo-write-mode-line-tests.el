@@ -177,8 +177,7 @@
 (ert-deftest todo-write-mode-line-is-not-computed-by-redisplay ()
   (todo-write-mode-line-tests--with
     (todo-write "a" (todo-write-test-todos "One"))
-    (should (equal (cdr (assq 'todo-write-mode-line-mode mode-line-misc-info))
-                   '(("" todo-write-mode-line-string))))
+    (should (memq 'todo-write-mode-line-string global-mode-string))
     (should (get 'todo-write-mode-line-string 'risky-local-variable))
     (let ((string todo-write-mode-line-string))
       (format-mode-line mode-line-format)
@@ -219,23 +218,17 @@
           (mapc #'kill-buffer todo-write-view-draw-buffers))))))
 
 (ert-deftest todo-write-mode-line-off-leaves-nothing-behind ()
-  (let ((before (copy-tree (default-value 'mode-line-misc-info))))
-    (todo-write-mode-line-tests--with
-      (todo-write-mode-line-mode 1)
-      (should (= (length (default-value 'mode-line-misc-info)) (1+ (length before)))))
-    (should (equal (default-value 'mode-line-misc-info) before))
-    (should-not todo-write-mode-line-string)
-    (should-not (memq #'todo-write-mode-line--on-event todo-write-events-functions))))
-
-(ert-deftest todo-write-tab-bar-mode-says-that-the-tab-bar-is-off ()
-  (todo-write-with-store
-    (let ((tab-bar-format nil) said)
-      (unwind-protect
-          (cl-letf (((symbol-function 'message)
-                     (lambda (format &rest args) (setq said (apply #'format format args)))))
-            (todo-write-tab-bar-mode 1))
-        (todo-write-tab-bar-mode -1))
-      (should (string-search "tab-bar-mode" said)))))
+  (pcase-dolist (`(,before ,on ,after) '((nil ("" todo-write-mode-line-string) (""))
+                                         ("mine" ("mine" todo-write-mode-line-string) ("mine"))
+                                         (("" mine) ("" mine todo-write-mode-line-string)
+                                          ("" mine))))
+    (let ((global-mode-string before))
+      (todo-write-mode-line-tests--with
+        (todo-write-mode-line-mode 1)
+        (should (equal global-mode-string on)))
+      (should (equal global-mode-string after))
+      (should-not todo-write-mode-line-string)
+      (should-not (memq #'todo-write-mode-line--on-event todo-write-events-functions)))))
 
 (ert-deftest todo-write-mode-line-takes-what-is-no-key-for-no-plan ()
   (todo-write-mode-line-tests--with

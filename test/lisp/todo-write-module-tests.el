@@ -27,7 +27,7 @@
 
 (ert-deftest todo-write-module-is-loaded-by-each-mode-that-is-switched-on ()
   (pcase-dolist (`(,library ,mode)
-                 '((mode-line todo-write-mode-line-mode) (mode-line todo-write-tab-bar-mode)
+                 '((mode-line todo-write-mode-line-mode)
                    (notify todo-write-notify-mode)
                    (auto-show todo-write-auto-show-mode) (follow todo-write-follow-mode)
                    (agent-shell todo-write-agent-shell-mode) (eca todo-write-eca-mode)
@@ -86,7 +86,8 @@ It records the depth of the deepest minibuffer."
 (ert-deftest todo-write-module-missing-shows-one-message-with-a-button ()
   (todo-write-module-tests--as-user
     ;; As in the init file, no command runs.
-    (todo-write-user-eval '(progn (todo-write-mode-line-mode) (todo-write-tab-bar-mode) nil))
+    (todo-write-user-eval '(progn (require 'todo-write-notify)
+                                  (todo-write-mode-line-mode) (todo-write-notify-mode) nil))
     (todo-write-test-wait
      (lambda () (todo-write-user-eval '(and (get-buffer-window "*Warnings*") t))))
     (todo-write-user-eval
