@@ -13,6 +13,7 @@
 (require 'efrit-do)
 (require 'todo-write-detail)
 (require 'todo-write-menu)
+(require 'todo-write-mode-line)
 (require 'todo-write-page)
 (require 'todo-write-row)
 
@@ -273,10 +274,13 @@ An action function for `display-buffer'."
   (let ((window (get-buffer-window nil t)))
     (when (and efrit-do-show-todos window (not efrit-do-view--planned))
       (setq efrit-do-view--planned t)
-      (todo-write-show (efrit-do-session-thread efrit-do-buffer-session) nil
-                       `((display-buffer-reuse-window display-buffer-in-direction)
-                         (direction . above) (window . ,window)
-                         (window-height . ,(/ (window-total-height window) 2)))))))
+      ;; All windows beside it give room to the plan, not only this one.
+      (let ((window-combination-resize t)
+            (window-combination-limit nil))
+        (todo-write-show (efrit-do-session-thread efrit-do-buffer-session) nil
+                         `((display-buffer-reuse-window display-buffer-in-direction)
+                           (direction . above) (window . ,window)
+                           (window-height . 0.4)))))))
 
 (defun efrit-do-view--update-header (&rest _)
   "Show the status of the session in the header line.
@@ -356,7 +360,8 @@ That is a new one if another session is running in *efrit-do*."
     buffer))
 
 (defun efrit-do-view-show (session)
-  "Show SESSION in a window."
+  "Show SESSION in a window, and its plan in mode lines."
+  (todo-write-mode-line-by-default t)
   (when-let* ((window (display-buffer (efrit-do-view-open session))))
     (with-current-buffer (window-buffer window)
       (set-window-point window (point-max)))))

@@ -84,11 +84,15 @@ A cons, as from `todo-write-mode-line--selected'.")
           `(face todo-write-mode-line mouse-face mode-line-highlight
             help-echo todo-write-mode-line--help local-map ,todo-write-mode-line--map))
 
+(defvar todo-write-mode-line--chosen nil
+  "Non-nil once the user has turned the mode on or off.")
+
 ;;;###autoload
 (define-minor-mode todo-write-mode-line-mode
   "Show in the mode line the agent that needs you, else the project's plan."
   :global t
   :group 'todo-write-attention
+  (setq todo-write-mode-line--chosen t)
   (when todo-write-mode-line-mode
     (todo-write-module-prepare))
   (let ((others (remq 'todo-write-mode-line-string (ensure-list global-mode-string))))
@@ -112,6 +116,12 @@ A cons, as from `todo-write-mode-line--selected'.")
                           (todo-write-agents))))
     (todo-write-mode-line--update)
     (todo-write-mode-line-redraw)))
+
+(defun todo-write-mode-line-by-default (on)
+  "Turn the mode on if ON is non-nil, else off, unless the user has chosen."
+  (unless (or todo-write-mode-line--chosen (eq on todo-write-mode-line-mode))
+    (let ((todo-write-mode-line--chosen t))
+      (todo-write-mode-line-mode (if on 1 -1)))))
 
 (defun todo-write-mode-line-redraw ()
   "Redisplay all mode lines, header lines and tab bars."

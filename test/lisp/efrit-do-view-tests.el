@@ -11,6 +11,7 @@
 
 (require 'ert)
 (require 'todo-write-test-helper)
+(require 'efrit-do)
 (require 'efrit-do-view)
 (require 'efrit-do-replay)
 
@@ -311,6 +312,51 @@
           (should (efrit-do-session-running-p session))
           (efrit-do-cancel session)))
       (kill-buffer "*efrit-do*"))))
+
+(ert-deftest efrit-do-shows-the-indicator-unless-the-user-has-turned-it-off ()
+  (todo-write-with-store
+    (let ((inhibit-message t)
+          (efrit-do-sessions nil))
+      (unwind-protect
+          (dolist (choice '(nil t))
+            (let ((todo-write-mode-line--chosen choice))
+              (save-window-excursion
+                (efrit-do-cancel (efrit-do "Do something")))
+              (should (eq todo-write-mode-line-mode (not choice)))
+              (todo-write-mode-line-mode -1)))
+        (kill-buffer "*efrit-do*")))))
+
+(ert-deftest efrit-do-gives-the-plan-two-fifths-of-the-frame-and-shares-the-rest ()
+  (todo-write-with-store
+    (pcase-let ((`(,frame ,others ,height ,start)
+                 (todo-write-test-child
+                  '(require 'efrit-do-view)
+                  '(require 'efrit-do-replay)
+                  `(setq todo-write-directory ,todo-write-directory)
+                  '(let* ((tasks (vconcat (mapcar (lambda (n)
+                                                    (list :content (format "Task %d" n)
+                                                          :status (if (= n 8) "in_progress" "completed")
+                                                          :activeForm "Doing it"))
+                                                  (number-sequence 1 8))))
+                          (turns (vector (vector (list :tool "todo_write"
+                                                       :input (list :todos tasks)))))
+                          (session (efrit-do-session-begin
+                                    "Do it" 'replay
+                                    (list :script (json-parse-string
+                                                   (json-serialize (list :speed 0 :turns turns)))))))
+                     (efrit-do-view-show session)
+                     (efrit-do-session-start session)
+                     (while (efrit-do-session-running-p session)
+                       (accept-process-output nil 0.01))
+                     (let ((plan (get-buffer-window "*efrit-todos*")))
+                       (prin1 (list (window-total-height (frame-root-window))
+                                    (mapcar #'window-total-height (remq plan (window-list)))
+                                    (window-total-height plan)
+                                    (window-start plan))))))))
+      (should (= 1 start))
+      (should (<= (abs (- height (* 0.4 frame))) 1))
+      (should (= 2 (length others)))
+      (should (<= (abs (apply #'- others)) 1)))))
 
 (provide 'efrit-do-view-tests)
 ;;; efrit-do-view-tests.el ends here
