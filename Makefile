@@ -171,6 +171,8 @@ install: build ## copy both packages to PREFIX, or to ~/.emacs.d/site-lisp
 	@echo
 	@echo '  (load "$(SITELISP)/todo-write/todo-write-autoloads" nil t)'
 	@echo '  (load "$(SITELISP)/efrit-do/efrit-do-autoloads" nil t)'
+	@echo
+	@echo 'Where Efrit is installed, M-x efrit-do stays its command: (todo-write-efrit-mode 1) shows its plans.'
 
 .PHONY: package
 package: build ## make dist/*.tar for package-install-file; MODULE=1 adds the module, RELEASE=folder lists its files

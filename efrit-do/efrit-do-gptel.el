@@ -15,7 +15,7 @@
 
 ;;; Code:
 
-(require 'efrit-do)
+(require 'efrit-do-run)
 
 (defvar gptel-backend)
 (defvar gptel-confirm-tool-calls)

@@ -16,18 +16,6 @@
 (require 'todo-write-request)
 (require 'todo-write-row)
 
-;; Upstream Efrit has a command and a feature of the same name.  Check before
-;; anything below redefines one of its functions.
-(when (and (or (featurep 'efrit-do)
-               (and (fboundp 'efrit-do)
-                    (not (autoloadp (symbol-function 'efrit-do)))))
-           (not (fboundp 'efrit-do-execute-tool)))
-  (signal 'todo-write-error
-          (list (format "The command `efrit-do' belongs to another package already%s; \
-to give that agent this list, turn on `todo-write-efrit-mode' instead"
-                        (let ((file (symbol-file 'efrit-do)))
-                          (if file (format " (%s)" file) ""))))))
-
 (defgroup efrit-do nil
   "An agent that works in Emacs and shows its plan."
   :group 'todo-write
@@ -38,8 +26,8 @@ to give that agent this list, turn on `todo-write-efrit-mode' instead"
 (progn
   (custom-add-load 'todo-write 'efrit-do-tools)
   (put 'efrit-do 'custom-loads
-       '(efrit-do-builtin efrit-do-gptel efrit-do-replay efrit-do-session efrit-do-tools
-         efrit-do-view)))
+       '(efrit-do-builtin efrit-do-gptel efrit-do-replay efrit-do-run efrit-do-session
+         efrit-do-tools efrit-do-view)))
 
 (defcustom efrit-do-time-limit 60
   "Seconds after which a shell command or an asynchronous tool is stopped.

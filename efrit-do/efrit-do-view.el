@@ -10,7 +10,7 @@
 
 ;;; Code:
 
-(require 'efrit-do)
+(require 'efrit-do-run)
 (require 'todo-write-detail)
 (require 'todo-write-menu)
 (require 'todo-write-mode-line)

@@ -395,21 +395,72 @@
 
 (ert-deftest efrit-do-does-not-load-over-another-efrit-do ()
   (dolist (taken '((provide 'efrit-do)
-                   (progn (defun efrit-do (command) command)
-                          (defun efrit-do-cancel () 'theirs))))
+                   (defun efrit-do (command) command)))
     (should
      (equal (todo-write-test-child
              taken
              '(prin1 (list (condition-case problem
-                               (progn (load "efrit-do-tools" nil t) 'loaded)
+                               (progn (load "efrit-do" nil t) 'loaded)
                              (todo-write-error
-                              (and (string-search "todo-write-efrit-mode"
-                                                  (cadr problem))
+                              (and (string-search "todo-write-efrit-mode" (cadr problem))
                                    'refused)))
-                           (fboundp 'efrit-do-register-tool)
-                           (and (fboundp 'efrit-do-cancel)
-                                (efrit-do-cancel)))))
-            (list 'refused nil (and (eq (car taken) 'progn) 'theirs))))))
+                           (and (fboundp 'efrit-do) (efrit-do "x"))
+                           (fboundp 'efrit-do-run))))
+            (list 'refused (and (eq (car taken) 'defun) "x") t)))))
+
+(defun efrit-do-tests--beside-efrit (&rest forms)
+  "Return the value of the last of FORMS, where a small Efrit can be found.
+Evaluate them in another Emacs; `autoloads' has the name of our autoloads."
+  (let ((ours (make-temp-file "efrit-do" t))
+        (theirs (make-temp-file "efrit" t)))
+    (unwind-protect
+        (cl-flet ((file (name &rest contents)
+                    (with-temp-file (expand-file-name name theirs)
+                      (dolist (form contents) (prin1 form (current-buffer))))))
+          (dolist (file (directory-files (file-name-directory (locate-library "efrit-do-run"))
+                                         t "\\`efrit-do.*\\.el\\'"))
+            (copy-file file (file-name-as-directory ours)))
+          (copy-directory (expand-file-name "demo" (file-name-directory
+                                                    (locate-library "efrit-do-run")))
+                          (file-name-as-directory ours))
+          (file "efrit.el" '(autoload 'efrit-do "efrit-do" nil t) '(provide 'efrit))
+          (file "efrit-do-dispatch.el" '(provide 'efrit-do-dispatch))
+          (file "efrit-do.el" '(defun efrit-do (command) (interactive "s") (list 'theirs command))
+                '(provide 'efrit-do))
+          (todo-write-test-child
+           '(require 'package)
+           `(package-generate-autoloads "efrit-do" ,ours)
+           `(setq load-path (cons ,theirs (seq-remove (lambda (folder)
+                                                        (file-exists-p
+                                                         (expand-file-name "efrit-do.el" folder)))
+                                                      load-path)))
+           `(setq autoloads ,(expand-file-name "efrit-do-autoloads" ours))
+           `(prin1 (progn ,@forms))))
+      (delete-directory ours t)
+      (delete-directory theirs t))))
+
+(ert-deftest efrit-do-leaves-its-name-to-efrit-where-that-can-be-found ()
+  (should (equal '(theirs "x")
+                 (efrit-do-tests--beside-efrit
+                  '(require 'efrit) '(load autoloads nil t) '(efrit-do "x"))))
+  (should (equal '(nil t t)
+                 (efrit-do-tests--beside-efrit
+                  '(load autoloads nil t)
+                  '(mapcar #'fboundp '(efrit-do efrit-do-demo efrit-do-run))))))
+
+(ert-deftest efrit-do-run-and-the-demonstration-work-beside-efrit ()
+  (should
+   (equal '(done running (theirs "x"))
+          (efrit-do-tests--beside-efrit
+           '(require 'efrit) '(load autoloads nil t) '(efrit-do "x")
+           '(list (plist-get (efrit-do-run "Tidy up" :backend 'replay :speed 0
+                                           :script (json-parse-string
+                                                    "{\"turns\":[[{\"text\":\"Done.\"}]]}"))
+                             :status)
+                  (let ((session (efrit-do-demo)))
+                    (prog1 (efrit-do-session-status session)
+                      (efrit-do-cancel session)))
+                  (efrit-do "x"))))))
 
 (ert-deftest efrit-do-loads-twice-and-over-its-own-autoload ()
   (should (equal (todo-write-test-child

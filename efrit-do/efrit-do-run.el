@@ -1,0 +1,186 @@
+;;; efrit-do-run.el --- Run, stop and continue an agent -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; All of this package but its command `efrit-do'.  Upstream Efrit has a library and a
+;; command of that name, beside which this works, too.
+
+;;; Code:
+
+(require 'efrit-do-tools)
+(require 'efrit-do-session)
+
+(declare-function efrit-do-view-show "efrit-do-view")
+
+(defcustom efrit-do-backend 'auto
+  "The backend that runs the agent.
+`gptel' uses gptel's model, and `replay' plays the script
+`efrit-do-replay-script'.  `auto' means `gptel' if gptel is loaded and has a
+backend and a model, otherwise `replay'."
+  :type '(choice (const :tag "A model if gptel is set up, else a script" auto)
+                 (const :tag "A script" replay)
+                 (const :tag "A model, by gptel" gptel)
+                 (symbol :tag "Another backend"))
+  :group 'efrit-do
+  :package-version '(efrit-do . "0.2.0"))
+
+(defcustom efrit-do-system-prompt
+  "You work inside the user's Emacs, with tools.  Do what is asked, nothing more.
+Plan with todo_write when the work takes three or more steps, or when several
+things are asked: send the whole list each time, keep one task in_progress, and
+mark it completed as soon as it is done, not later.
+Do not plan a single action, such as opening a file or answering a question:
+just do it.
+When all is done, call session_complete and say what you did and found."
+  "System prompt for the model."
+  :type 'string
+  :group 'efrit-do
+  :package-version '(efrit-do . "0.2.0"))
+
+(defvar efrit-do-history nil
+  "Commands given to `efrit-do'.")
+
+;;;###autoload (autoload 'efrit-do-execute-tool "efrit-do-run")
+;;;###autoload (autoload 'efrit-do-tool-names "efrit-do-run")
+;;;###autoload (autoload 'efrit-do-register-tool "efrit-do-run")
+
+(defvar gptel-backend)
+(defvar gptel-model)
+
+(defun efrit-do-run--backend (backend)
+  "Return the backend that BACKEND, a value of `efrit-do-backend', stands for."
+  (cond ((not (eq backend 'auto)) backend)
+        ((and (featurep 'gptel) gptel-backend gptel-model) 'gptel)
+        (t 'replay)))
+
+(defun efrit-do-run-demo-p ()
+  "Return non-nil if no model gets the user's commands, only the demonstration."
+  (and (eq (efrit-do-run--backend efrit-do-backend) 'replay)
+       (not (bound-and-true-p efrit-do-replay-script))))
+
+(defun efrit-do-run--begin (command options)
+  "Make a session for COMMAND with OPTIONS, see `efrit-do-run'."
+  (let ((backend (efrit-do-run--backend (or (plist-get options :backend) efrit-do-backend))))
+    (require (intern (format "efrit-do-%s" backend)) nil t)
+    (efrit-do-session-begin command backend options)))
+
+(defun efrit-do-run-and-show (command)
+  "Let an agent work on COMMAND in the background, and show its work.
+Return the session."
+  (require 'efrit-do-view)
+  (let ((session (efrit-do-run--begin command nil)))
+    (efrit-do-view-show session)
+    (prog1 (efrit-do-session-start session)
+      (when (efrit-do-run-demo-p)
+        (message "Add a task with + while it works")))))
+
+;;;###autoload
+(defun efrit-do-demo ()
+  "Watch a scripted agent at work, without a model; return its session.
+It takes up each task that you add to its plan."
+  (interactive)
+  (require 'efrit-do-replay)
+  (defvar efrit-do-replay-script)
+  (let ((efrit-do-backend 'replay)
+        (efrit-do-replay-script nil))
+    (efrit-do-run-and-show "Refactor the login function")))
+
+;;;###autoload
+(defun efrit-do-run (command &rest options)
+  "Let an agent work on COMMAND, wait for it, and return the outcome.
+The outcome is a plist:
+`:status'        `done', `stopped' (by the circuit breaker), `cancelled' or
+                 `failed';
+`:result'        the agent's answer and the output of each tool, as text;
+`:tool-results'  a list of plists `:id' `:name' `:input' `:content' `:is-error';
+`:message'       the agent's message in `session_complete', or nil;
+`:reason'        why the session ended unless it is done, a string;
+`:thread'        the key of its list.
+
+OPTIONS are keywords and values: `:backend' (default `efrit-do-backend'),
+`:thread' (key of the list; the default is the plan that an earlier Emacs left
+unfinished in this project, else a new one), `:directory', `:timeout' (seconds
+after which the session ends as failed), and for the backend `replay' `:script'
+and `:speed'.
+Emacs waits, so that tools that need the user's consent are refused.  A quit
+cancels the session.  Signal `todo-write-error' if it cannot start."
+  (let* ((options `(:unattended t . ,options))
+         (session (efrit-do-session-start (efrit-do-run--begin command options)))
+         (timeout (plist-get options :timeout))
+         (end (and timeout (+ (float-time) timeout))))
+    (condition-case nil
+        (while (efrit-do-session-running-p session)
+          (accept-process-output nil 0.005)
+          (when (and end (> (float-time) end))
+            (efrit-do-session-end
+             session 'failed (format "not done within %s seconds" timeout))))
+      (quit (efrit-do-cancel session)))
+    ;; If it is continued, Emacs does not wait.
+    (setf (efrit-do-session-options session)
+          (plist-put (efrit-do-session-options session) :unattended nil))
+    (efrit-do-session-outcome session)))
+
+;;; Interrupting
+
+(defvar-local efrit-do-buffer-session nil
+  "The session shown in this buffer.")
+
+(defun efrit-do-run--session-with (predicate)
+  "Return this buffer's session or the newest one that satisfies PREDICATE."
+  (or (and efrit-do-buffer-session
+           (funcall predicate efrit-do-buffer-session)
+           efrit-do-buffer-session)
+      (seq-find predicate efrit-do-sessions)))
+
+;;;###autoload
+(defun efrit-do-cancel (&optional session)
+  "Stop SESSION, by default that of this buffer or the newest running one.
+Abort its request, run no further tool, and pause its list.
+`efrit-do-continue' continues it.  Signal a `user-error' if none is running."
+  (interactive)
+  (let ((session (or session
+                     (efrit-do-run--session-with #'efrit-do-session-running-p))))
+    (unless session
+      (user-error "No agent is running"))
+    (efrit-do-session-end session 'cancelled "cancelled by the user")
+    (when (called-interactively-p 'interactive)
+      (message "Stopped; M-x efrit-do-continue to continue"))))
+
+;;;###autoload
+(defun efrit-do-continue (&optional session)
+  "Continue SESSION, by default that of this buffer or the newest stopped one.
+Reset the circuit breaker, and return the session.  Signal a `user-error' if
+none can be continued."
+  (interactive)
+  (let ((session (or session (efrit-do-run--session-with #'efrit-do-session-resumable-p))))
+    (unless (and session (efrit-do-session-resumable-p session))
+      (user-error "No stopped session to continue"))
+    (when (efrit-do-session-busy session)
+      (user-error "A tool of this session is still running"))
+    (let ((reason (efrit-do-session-reason session))
+          (calls (efrit-do-session-calls session)))
+      (setf (efrit-do-session-status session) 'running
+            (efrit-do-session-reason session) nil
+            (efrit-do-session-calls session) nil
+            (efrit-do-session-requests session) 0
+            (efrit-do-session-past session) (efrit-do-session-results session))
+      (cl-incf (efrit-do-session-trace session))
+      (efrit-do-session-end-on-error session
+        (todo-write-set-activity (efrit-do-session-thread session) 'working)
+        (efrit-do-session-record session "AGENT_RESUMED" reason)
+        (unless calls
+          (efrit-do-backend-continue (efrit-do-session-backend session) session))
+        ;; The model needs a result for each of its calls.
+        (pcase-dolist (`(,_ ,_ ,then ,outcome) calls)
+          (funcall then
+                   (or outcome
+                       (list :content (format "Not run: %s.  The user has \
+continued the session." reason)
+                             :is-error t))))))
+    session))
+
+(provide 'efrit-do-run)
+;;; efrit-do-run.el ends here
