@@ -16,6 +16,7 @@
     (todo-write-answer-plan todo-write-answer-comment todo-write-answer-edit)
     (todo-write-comment todo-write-comment)
     (todo-write-connect todo-write-connect)
+    (todo-write-efrit todo-write-efrit-mode)
     (todo-write-follow todo-write-follow)
     (todo-write-history todo-write-history)
     (todo-write-list todo-write-list)

@@ -233,15 +233,18 @@ CATEGORY is a symbol with the text properties of its line."
          (work todo-write-view-rows--work)
          (agent (and todo-write-view-thread (todo-write-view-rows--agent-line)))
          (title todo-write-view-rows--title)
+         (apart (equal "*todo-write*" (buffer-name)))
          (drawn todo-write-view-rows-header))
     ;; Every write comes here, so this makes no list to compare.
-    (if (and drawn (equal width (nth 1 drawn)) (equal work (nth 2 drawn))
+    (if (and drawn (not apart) (equal width (nth 1 drawn)) (equal work (nth 2 drawn))
              (equal agent (nth 3 drawn)) (equal title (nth 4 drawn))
              (todo-write-row-update-header summary (car drawn)))
         (setcar drawn summary)
       ;; The newline after it stays, since the rows begin there.
       (goto-char (point-min))
       (delete-region (point) (+ (point) todo-write-place-header-length))
+      (when apart
+        (insert (todo-write-welcome-efrit) "\n"))
       (todo-write-row-insert-header summary width nil work title)
       (when-let* ((goal (plist-get summary :goal)))
         (insert "\n" (todo-write-text-truncate
@@ -318,7 +321,8 @@ read, return how much of it is."
 
 (defun todo-write-view-rows--newest-message (thread)
   "Return what the agent of THREAD said last as a line, or nil."
-  (let* ((found (todo-write-observations thread :type "MESSAGE" :limit 1))
+  (let* ((found (todo-write-observations
+                 thread :types '("MESSAGE" "FINAL_RESPONSE") :limit 1))
          (content (and (> (length found) 0) (plist-get (aref found 0) :content)))
          (text (if (consp content) (plist-get content :text) content)))
     (when (todo-write-json-filled text)

@@ -37,8 +37,25 @@
 (require 'todo-write-view-rows)
 (require 'todo-write-visit)
 
-(defconst todo-write-view-buffer-name "*efrit-todos*"
-  "Name of the buffer that shows a plan live.")
+(defvar todo-write-view-buffer-name "*efrit-todos*"
+  "Name of the buffer that shows a plan live.
+It is *todo-write* where *efrit-todos* is Efrit's; see `todo-write-view-rename'.")
+
+(defun todo-write-view-rename (&rest _)
+  "Leave the name *efrit-todos* to Efrit where that is loaded and our mode is off."
+  (let ((old todo-write-view-buffer-name)
+        (new (if (and (or (featurep 'efrit) (fboundp 'efrit-todos-mode))
+                      (not (bound-and-true-p todo-write-efrit-mode)))
+                 "*todo-write*"
+               "*efrit-todos*")))
+    (when (and (member old '("*todo-write*" "*efrit-todos*")) (not (equal old new)))
+      (setq todo-write-view-buffer-name new)
+      (when-let* ((ours (get-buffer old))
+                  ((memq ours (todo-write-view-draw-live-buffers))))
+        (when (get-buffer new) (kill-buffer new))
+        (with-current-buffer ours
+          (rename-buffer new)
+          (todo-write-view-draw-all))))))
 
 ;;; The mode
 
@@ -106,6 +123,7 @@ and \\[todo-write-menu] shows all keys.
                 #'todo-write-view-move-undisplayed)
   (cl-pushnew (current-buffer) todo-write-view-draw-buffers)
   (add-hook 'todo-write-events-functions #'todo-write-view--on-event)
+  (add-hook 'after-load-functions #'todo-write-view-rename)
   (todo-write-hands-watch 'view t)
   ;; Deleting the narrowest window changes the size of no other one.
   (add-hook 'window-configuration-change-hook #'todo-write-view--fit nil t)
@@ -131,6 +149,7 @@ and \\[todo-write-menu] shows all keys.
   (mapc #'delete-overlay todo-write-view-rows-flashes)
   (unless (todo-write-view-draw-live-buffers)
     (remove-hook 'todo-write-events-functions #'todo-write-view--on-event)
+    (remove-hook 'after-load-functions #'todo-write-view-rename)
     (todo-write-hands-watch 'view nil)
     (cancel-function-timers #'todo-write-redraw))
   (todo-write-view-draw-set-timer))
@@ -240,6 +259,7 @@ passed to `display-buffer'."
   (interactive (list (and current-prefix-arg (todo-write-read-thread "Show the plan of: "))
                      t))
   (todo-write-core-configure)
+  (todo-write-view-rename)
   (let* ((thread (or thread todo-write-view-thread (todo-write-here-default-thread)))
          ;; It signals for what is no key, before a buffer has it.
          (_ (and thread (todo-write-summary thread)))

@@ -15,7 +15,8 @@
 (require 'todo-write-page)
 (require 'todo-write-row)
 
-(declare-function efrit-do-demo "ext:efrit-do")
+(declare-function efrit-do "ext:efrit-do")
+(declare-function efrit-do-demo "ext:efrit-do-run")
 
 (define-button-type 'todo-write-welcome :supertype 'todo-write-button)
 
@@ -26,8 +27,19 @@
                'face 'todo-write-detail)
    (todo-write-welcome--button "Give an agent the tool" #'todo-write-mcp-setup)
    (todo-write-welcome--button "Follow a session of Claude Code or Codex" #'todo-write-follow)
+   (when (locate-library "efrit")
+     (if (bound-and-true-p todo-write-efrit-mode)
+         (todo-write-welcome--button "Give Efrit a command" #'efrit-do)
+       (todo-write-welcome--button "Show the plans of Efrit here" #'todo-write-efrit-mode)))
    (when (fboundp 'efrit-do-demo)
      (todo-write-welcome--button "See a demonstration" #'efrit-do-demo))))
+
+(defun todo-write-welcome-efrit ()
+  "Return the first line of a plan beside Efrit's own: how to join them."
+  (todo-write-row-button (propertize " *efrit-todos* is Efrit's; show its plans here, too"
+                                     'face 'link)
+                         'todo-write-welcome "RET, mouse-1: M-x todo-write-efrit-mode"
+                         'action (lambda (_) (call-interactively #'todo-write-efrit-mode))))
 
 (defun todo-write-welcome--button (label command)
   "Return a line with LABEL as a button that calls COMMAND interactively."

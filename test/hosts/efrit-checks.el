@@ -106,13 +106,13 @@
          (todo-write-efrit-mode 1)
          (require 'efrit-do)
          (todo-write-efrit-mode -1)
-         (list (file-in-directory-p (symbol-file 'efrit-do) (getenv "EFRIT"))
+         (list (file-in-directory-p (symbol-file 'efrit-do 'defun) (getenv "EFRIT"))
                (equal load-path path)))))
     '(t t))))
 
 (ert-deftest the-mode-refuses-to-share-emacs-with-the-efrit-do-of-todo-write ()
   (should (string-search
-           "same name"
+           "restart Emacs"
            (efrit-checks-run
             '((require 'efrit-do)
               (require 'todo-write-efrit)
@@ -147,24 +147,15 @@
 
 ;;; The store behind Efrit
 
-(ert-deftest efrits-own-list-holds-equal-items-and-follows-the-users-edits ()
+(ert-deftest efrits-own-list-holds-what-its-agent-sent ()
   (should
    (equal
     (efrit-checks-with-mode
-     '((require 'efrit-ui-todos)
-       (defun own ()
-         (mapcar (lambda (item) (list (efrit-do-todo-item-content item)
-                                      (efrit-do-todo-item-status item)))
-                 efrit-do--current-todos))
-       (call "todos" (todos '("One" "completed") '("Two" "in_progress") '("Three" "pending")))
-       (let ((first (own)))
-         (todo-write-edit (todo-write-current-thread) 'add "Four")
-         (efrit-todos-clear-completed)
-         (list first (own) (efrit-do--handle-format-todo-list (object))))))
-    '((("One" completed) ("Two" in-progress) ("Three" todo))
-      (("Two" in-progress) ("Three" todo) ("Four" todo))
-      "\n[Formatted TODO list]\n⟳ [MEDIUM] Two (t2)\n☐ [MEDIUM] Three (t3)\n\
-☐ [MEDIUM] Four (t4)"))))
+     '((call "todos" (todos '("One" "completed") '("Two" "in_progress") '("Three" "pending")))
+       (mapcar (lambda (item) (list (efrit-do-todo-item-content item)
+                                    (efrit-do-todo-item-status item)))
+               efrit-do--current-todos)))
+    '(("One" completed) ("Two" in-progress) ("Three" todo)))))
 
 (ert-deftest each-session-has-a-thread-of-its-own ()
   (should
@@ -174,7 +165,7 @@
          (efrit-session-set-active (efrit-session-create id (concat "Session " id)))
          (call "todos" (todos (list (concat "Of " id) "pending"))))
        (mapcar (lambda (thread)
-                 (list thread (plist-get (todo-write-summary thread) :title)
+                 (list thread (todo-write-plan-name thread nil)
                        (contents thread)))
                '("efrit:a" "efrit:b"))))
     '(("efrit:a" "Session a" ("Of a")) ("efrit:b" "Session b" ("Of b"))))))
@@ -216,7 +207,7 @@
         (call "todos" (todos '("Two" "blocked")) "n" n))
       (string-search "Error loop" efrit-do--circuit-breaker-tripped)))))
 
-(ert-deftest the-mode-replaces-efrits-displays ()
+(ert-deftest the-mode-replaces-efrits-displays-and-its-indicator ()
   (should
    (equal
     (efrit-checks-with-mode
@@ -224,26 +215,57 @@
        (call "todos" (todos '("One" "in_progress")))
        (efrit-todos-refresh)
        (efrit-todos-show)
-       (efrit-do--handle-todo-write (object "todos" (todos '("Two" "in_progress"))))
-       (list (buffer-local-value 'major-mode (get-buffer "*efrit-todos*"))
-             efrit-modeline--current-task
-             (efrit-modeline-construct))))
-    '(todo-write-view-mode nil nil))))
+       (let ((on (list (buffer-local-value 'major-mode (get-buffer "*efrit-todos*"))
+                       (efrit-modeline-construct)
+                       todo-write-mode-line-mode
+                       (substring-no-properties
+                        (default-value 'todo-write-mode-line-string)))))
+         (todo-write-efrit-mode -1)
+         (list on todo-write-mode-line-mode
+               (substring-no-properties (efrit-modeline-construct))))))
+    '((todo-write-view-mode nil t "[0/1 Doing: One] ") nil "[Efrit: One]"))))
 
-(ert-deftest lisp-that-calls-efrits-tool-writes-to-our-list ()
+(ert-deftest the-doctor-finds-no-problem-before-and-after-all-of-efrit-is-loaded ()
   (should
    (equal
-    (efrit-checks-with-mode
-     '((require 'efrit-agent)
-       (let ((shown 0))
-         (advice-add 'efrit-do--handle-todo-write :after
-                     (lambda (&rest _) (setq shown (1+ shown))))
-         (list (efrit-do--handle-todo-write
-                (object "todos" (todos '("One" "in_progress") '("Two" "pending"))))
-               (contents (todo-write-current-thread))
-               shown))))
-    '("\n[2 total.  Current task: One]\n0/2 tasks completed. Current: Doing: One."
-      ("One" "Two") 1))))
+    (efrit-checks-run
+     (butlast efrit-checks-load) efrit-checks-mode
+     '((defun problems ()
+         (seq-filter (lambda (finding) (eq 'problem (car finding)))
+                     (todo-write-efrit--findings)))
+       (let ((before (problems)))
+         (mapc #'require '(efrit-do efrit-executor efrit-ui-todos efrit-repl-loop
+                           efrit-tool-confirm-action))
+         (list before (problems)
+               (seq-remove #'featurep (mapcar #'car todo-write-efrit--advice))))))
+    '(nil nil nil))))
+
+(ert-deftest without-the-mode-each-package-has-a-buffer-of-its-own ()
+  (should
+   (equal
+    (efrit-checks-run
+     efrit-checks-load
+     '((require 'todo-write-view)
+       (require 'efrit-ui-todos)
+       (defun first-line (name)
+         (with-current-buffer name
+           (goto-char (point-min))
+           (list major-mode (buffer-substring-no-properties (point) (line-end-position)))))
+       (todo-write "login" '(:todos [(:content "Ours" :status "in_progress" :activeForm "Ours")]))
+       (call "todos" (todos '("Theirs" "pending")))
+       (efrit-todos-show)
+       (todo-write-show "login")
+       (todo-write "login" '(:todos [(:content "Ours" :status "completed" :activeForm "Ours")]))
+       (call "todos" (todos '("Theirs" "completed")))
+       (let ((apart (list (first-line "*efrit-todos*") (first-line "*todo-write*"))))
+         (with-current-buffer "*todo-write*"
+           (goto-char (point-min))
+           (push-button))
+         (list apart todo-write-efrit-mode (get-buffer "*todo-write*")
+               (car (first-line "*efrit-todos*"))))))
+    '(((efrit-todos-mode "Efrit Tasks")
+       (todo-write-view-mode " *efrit-todos* is Efrit's; show its plans here, too"))
+      t nil todo-write-view-mode))))
 
 (ert-deftest efrits-tools-tell-the-work-of-the-task ()
   (should
@@ -270,7 +292,7 @@
                            (todo-write-observations thread :type "TOOL_EXECUTION"))))))))
     '((("f" 3 1))
       (:run 1 :failed 0 :refused 1 :background 0 :unknown 1)
-      ("ok" "ok" "unknown" "refused" "failed")))))
+      ("ok" "ok" "ok" "unknown" "refused" "failed")))))
 
 ;;; Efrit's own tests
 
@@ -339,6 +361,34 @@ the session ended."
     (should (string-match-p "Rake the leaves" text))
     (should (string-match-p "Water 100% of the beds" text))
     (should (= completed 2))))
+
+(ert-deftest a-whole-session-is-recorded-with-its-phases ()
+  (should
+   (equal
+    (apply #'efrit-checks-session "Tidy the garden"
+           '((mapcar (lambda (one)
+                       (let ((content (plist-get one :content)))
+                         (list (plist-get one :type)
+                               (plist-get (plist-get one :metadata) :phase)
+                               (or (plist-get content :text) content))))
+                     (todo-write-observations
+                      (todo-write-current-thread)
+                      :types '("INTENT" "THOUGHTS" "MESSAGE" "FINAL_RESPONSE")))))
+    '(("INTENT" "planning" "Tidy the garden")
+      ("THOUGHTS" "planning" "Leaves come first.")
+      ("MESSAGE" "planning" "First a plan.")
+      ("MESSAGE" "execution" "Now the beds.")
+      ("FINAL_RESPONSE" "synthesis" "The garden is tidy.")))))
+
+(ert-deftest a-foreground-session-is-recorded-too ()
+  (should
+   (equal
+    (efrit-checks-with-model
+     '((efrit-do-sync "Say hello")
+       (mapcar (lambda (one) (list (plist-get one :type)
+                               (plist-get (plist-get one :metadata) :phase)))
+               (todo-write-observations (car (todo-write-threads))))))
+    '(("INTENT" "planning") ("MESSAGE" "planning")))))
 
 (ert-deftest a-quit-pauses-the-plan ()
   (pcase-let ((`(,ended ,errors ,state ,_ (,_ ,text) ,_)
