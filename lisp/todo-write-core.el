@@ -126,11 +126,11 @@ absolute, relative to the project, or with \"~\".  Another one matches the
 name of the file or of such a folder.  `*' and `?' match no slash, `**'
 does.
 
-Of a command that names such a file, only the output is not recorded,
-unless it writes to that file; of other calls that name one, only the
-tool, the outcome and the numbers of lines are recorded.  Names are looked
-for in the arguments that are paths or commands, not in texts and messages.
-Output of a command that does not name the file is not recognized."
+Of a command that names such a file, the output is not recorded; of
+another call that names one, only the tool, the outcome and the numbers of
+lines are.  Names are looked for in arguments that are paths, and in the
+words of commands that have a slash or a period.  What a command writes to
+such a file, and the output of one that does not name it, is recorded."
   :type '(repeat string)
   :group 'todo-write
   :package-version '(todo-write . "0.2.0"))

@@ -1,6 +1,5 @@
 //! Small rules about text: one line, blank, excerpt.
 
-pub mod command;
 pub mod globs;
 pub mod lines;
 pub mod path;

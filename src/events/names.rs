@@ -1,12 +1,10 @@
 //! The names of files in the arguments of a tool call.
 //!
 //! Only fields for paths and for commands have names. The texts that a call writes, and what it tells, are not
-//! searched: a program may mention `process.env`, a task "credentials".
-
-use std::borrow::Cow;
+//! searched: a program may mention `process.env`, a task "credentials". No shell is parsed: each word of a
+//! command that has a slash or a period may be a name.
 
 use crate::list::raw::Raw;
-use crate::text::command::{self, Name};
 
 /// Ends of the keys of arguments that are names of files or folders, in lower case and without `_`.
 const PATHS: [&str; 15] = [
@@ -26,37 +24,43 @@ const PATHS: [&str; 15] = [
     "workdir",
     "root",
 ];
-/// Keys of arguments that are commands.
-const COMMANDS: [&str; 3] = ["command", "cmd", "commands"];
-/// Keys of arguments that are programs, which may run commands.
-const PROGRAMS: [&str; 3] = ["script", "code", "input"];
-/// The beginning of a patch in the form of Codex, and of its lines that name files.
+/// Keys of arguments that are commands, or programs that may run commands.
+const COMMANDS: [&str; 6] = ["command", "cmd", "commands", "script", "code", "input"];
+/// The beginning and the end of a patch in the form of Codex, and of its lines that name files.
 const PATCH: &str = "*** Begin Patch";
+const PATCH_END: &str = "*** End Patch";
 const PATCHED: [&str; 4] = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
 
-/// The names of files that a call is given, and whether it may hold their contents. A text is a program, a
-/// list a command.
-pub(crate) fn names(input: &Raw<'_>) -> Vec<Name> {
+/// What may be the name of a file.
+pub(crate) struct Name<'a> {
+    /// The name without quotes.
+    pub text: &'a str,
+    /// Whether it is a word of a command. The call of another name may hold the file's contents.
+    pub is_word: bool,
+}
+
+/// The names of files that a call is given. A text is a command.
+pub(crate) fn names<'a>(input: &'a Raw<'_>) -> Vec<Name<'a>> {
     let mut found = Vec::new();
     match input {
-        Raw::Text(text) => add_program(text, &mut found),
-        Raw::List(_) => add_command(input, &mut found),
+        Raw::Text(_) | Raw::List(_) => add_command(input, &mut found),
         _ => add_fields(input, &mut found),
     }
     found
 }
 
-fn add_fields(input: &Raw<'_>, found: &mut Vec<Name>) {
+fn add_fields<'a>(input: &'a Raw<'_>, found: &mut Vec<Name<'a>>) {
     match input {
         Raw::List(values) => values.iter().for_each(|value| add_fields(value, found)),
         Raw::Object(fields) => {
             for (key, value) in fields {
                 let folded = key.to_lowercase().replace(['_', '-'], "");
-                match value {
-                    _ if COMMANDS.contains(&folded.as_str()) => add_command(value, found),
-                    Raw::Text(text) if PROGRAMS.contains(&folded.as_str()) => add_program(text, found),
-                    _ if PATHS.iter().any(|end| folded.ends_with(end)) => add_paths(value, found),
-                    _ => add_fields(value, found),
+                if COMMANDS.contains(&folded.as_str()) {
+                    add_command(value, found);
+                } else if PATHS.iter().any(|end| folded.ends_with(end)) {
+                    add_paths(value, found);
+                } else {
+                    add_fields(value, found);
                 }
             }
         }
@@ -64,44 +68,35 @@ fn add_fields(input: &Raw<'_>, found: &mut Vec<Name>) {
     }
 }
 
-fn add_paths(value: &Raw<'_>, found: &mut Vec<Name>) {
+fn add_paths<'a>(value: &'a Raw<'_>, found: &mut Vec<Name<'a>>) {
     match value {
-        Raw::Text(path) => found.push(Name { text: path.to_string(), is_written: true }),
+        Raw::Text(text) => found.push(Name { text, is_word: false }),
         Raw::List(values) => values.iter().for_each(|value| add_paths(value, found)),
         other => add_fields(other, found),
     }
 }
 
-fn add_command(value: &Raw<'_>, found: &mut Vec<Name>) {
+fn add_command<'a>(value: &'a Raw<'_>, found: &mut Vec<Name<'a>>) {
     match value {
         Raw::Text(text) => {
-            add_patched(text, found);
-            found.extend(command::names(text, false));
+            let (before, rest) = text.split_once(PATCH).unwrap_or((text, ""));
+            let (patch, after) = rest.split_once(PATCH_END).unwrap_or((rest, ""));
+            // In a script, line feeds may be escaped.
+            let lines = patch.split("\\n").flat_map(str::lines);
+            let patched = lines.filter_map(|line| PATCHED.iter().find_map(|head| line.strip_prefix(head)));
+            found.extend(patched.map(|name| Name { text: name.trim(), is_word: false }));
+            found.extend([before, after].into_iter().flat_map(words));
         }
-        Raw::List(words) => {
-            let text = |word: &Raw<'_>| match word {
-                Raw::Text(text) => Some(Cow::into_owned(text.clone())),
-                _ => None,
-            };
-            let words: Vec<String> = words.iter().filter_map(text).collect();
-            words.iter().for_each(|word| add_patched(word, found));
-            found.extend(command::names_of_words(words.iter().map(String::as_str)));
-        }
+        Raw::List(words) => words.iter().for_each(|word| add_command(word, found)),
         other => add_fields(other, found),
     }
 }
 
-fn add_program(text: &str, found: &mut Vec<Name>) {
-    add_patched(text, found);
-    if !text.starts_with(PATCH) {
-        found.extend(command::names(text, true));
-    }
-}
-
-/// Adds the files of a patch, which holds their contents.
-fn add_patched(text: &str, found: &mut Vec<Name>) {
-    if text.contains(PATCH) {
-        let names = text.lines().filter_map(|line| PATCHED.iter().find_map(|head| line.strip_prefix(head)));
-        found.extend(names.map(|name| Name { text: name.trim().to_owned(), is_written: true }));
-    }
+/// The words of a command that have a slash or a period; quoted texts, too, since a name may have blanks.
+fn words(command: &str) -> impl Iterator<Item = Name<'_>> {
+    let quotes = ['\'', '"', '`'];
+    let is_end = move |c: char| c.is_whitespace() || quotes.contains(&c) || "\\;&|()<>[]".contains(c);
+    let words = command.split(is_end).map(|word| word.trim_matches(['{', '}']));
+    let words = words.chain(command.split(quotes).filter(|text| text.contains(' ')));
+    words.filter(|word| word.contains(['/', '.'])).map(|text| Name { text, is_word: true })
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::events::git::GitOperation;
-use crate::events::names::names;
+use crate::events::names::{Name, names};
 use crate::events::patch::{ChangedFile, FileChange, complete};
 use crate::events::payload::{FileEntry, Metadata, Payload, Texts, Type};
 use crate::list::raw::Raw;
@@ -119,10 +119,12 @@ impl Policy {
         let hidden = hidden.or_else(|| self.hidden_in(project, payload, metadata));
         if is_call && (is_excluded || hidden.is_some()) {
             metadata.hidden = Some(true);
-            metadata.git.iter_mut().flatten().for_each(GitOperation::hide);
             metadata.refusal.iter_mut().for_each(|refusal| refusal.reason = None);
-            let keeps_input = hidden.as_ref().is_some_and(|hidden| hidden.keeps_input);
-            if is_excluded || !keeps_input || payload.kind() == Type::ToolExecution {
+            let keeps_input = !is_excluded && hidden.as_ref().is_some_and(|hidden| hidden.keeps_input);
+            if !keeps_input {
+                metadata.git.iter_mut().flatten().for_each(GitOperation::hide);
+            }
+            if !keeps_input || payload.kind() == Type::ToolExecution {
                 payload.hide();
             }
             metadata.excluded = hidden.and_then(|hidden| hidden.name);
@@ -170,17 +172,14 @@ impl Policy {
             return None;
         }
         let folder = on_its_machine(project);
-        let names = names(input).into_iter().filter(|name| {
+        let is_excluded = |name: &Name<'_>| {
             // A part of a word may be the name, as in `--file=NAME`, `HOST:NAME` and `@NAME`.
             let mut parts = name.text.split(['=', ':', ',', '@']).filter(|part| !part.is_empty());
-            self.excludes(folder, &name.text) || parts.any(|part| self.excludes(folder, part))
-        });
-        let mut hidden: Option<Hidden> = None;
-        for name in names {
-            let hidden = hidden.get_or_insert_with(|| Hidden::new(project, &name.text, true));
-            hidden.keeps_input &= !name.is_written;
-        }
-        hidden
+            self.excludes(folder, name.text) || parts.any(|part| self.excludes(folder, part))
+        };
+        // A path decides more than a word.
+        let name = names(input).into_iter().filter(is_excluded).min_by_key(|name| name.is_word)?;
+        Some(Hidden::new(project, name.text, name.is_word))
     }
 
     /// Whether the user excludes a project, by its name here or on its machine.
@@ -210,8 +209,7 @@ pub struct Hidden {
     /// The name as the call has it, relative to the project if it is below that, in at most 80 characters.
     /// None if it is not known.
     pub name: Option<String>,
-    /// Whether the call's input is recorded, so that only its result is not: it is a command that does not
-    /// write to that file.
+    /// Whether the call's input is recorded, so that only its result is not: it is a command.
     pub keeps_input: bool,
 }
 
@@ -229,9 +227,13 @@ mod tests {
     #[test]
     fn only_the_names_in_a_patch_exclude_it() {
         let policy = Policy { excluded: vec!["*.env".into()], ..Policy::default() };
+        let is_hidden = |text: &str| policy.hidden("/p/", &Raw::Text(text.into())).is_some();
         for (file, expected) in [("src/settings.js", false), ("prod.env", true)] {
             let patch = format!("*** Begin Patch\n*** Update File: {file}\n+process.env\n*** End Patch");
-            assert_eq!(policy.hidden("/p/", &Raw::Text(patch.into())).is_some(), expected, "{file}");
+            assert_eq!(is_hidden(&patch), expected, "{file}");
+            let script = format!("apply_patch(\"{}\")", patch.replace('\n', "\\n"));
+            assert_eq!(is_hidden(&script), expected, "{script}");
+            assert!(is_hidden(&format!("{patch}; cat .env")));
         }
     }
 }

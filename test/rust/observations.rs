@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::common::{Completed, InProgress, Pending, plan, thread, write};
 use serde_json::{Map, json};
 use todo_write::error::Problem;
+use todo_write::events::git::{GitKind, GitOperation};
 use todo_write::events::observation::{Details, Filter, Metadata, Observation, Payload, Phase, Type};
 use todo_write::events::payload::{Derived, PlanUpdate, StatusChange};
 use todo_write::events::policy::Policy;
@@ -325,4 +326,21 @@ fn a_call_about_an_excluded_file_keeps_only_its_id_and_its_name() {
     let input = json!({"file_path": "/p/other"});
     let call = kept(Type::ToolCall, json!({"name": "Write", "input": input}), &mut thread);
     assert_eq!(call.0["input"], input);
+}
+
+#[test]
+fn a_commit_whose_message_names_an_excluded_file_keeps_its_title() {
+    let policy = Policy { excluded: vec![".env".into()], ..Policy::default() };
+    let title_of = |input: serde_json::Value| {
+        let mut commit = GitOperation::new(GitKind::Commit);
+        commit.title = Some("Read .env".into());
+        let metadata = Metadata { git: Some(vec![commit]), ..Metadata::default() };
+        let details = Details { metadata, ..Details::default() };
+        let payload = Payload::new(Type::ToolCall, json!({"name": "Bash", "input": input}));
+        let observed = thread().observe_allowed(&policy, payload, details, 5);
+        assert_eq!(observed.metadata.hidden, Some(true));
+        observed.metadata.git.as_ref().unwrap()[0].title.clone()
+    };
+    assert_eq!(title_of(json!({"command": "git commit -m 'Read .env'"})).as_deref(), Some("Read .env"));
+    assert_eq!(title_of(json!({"path": "/p/.env"})), None);
 }

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use proptest::prelude::*;
 use todo_write::events::patch::{FileChange, complete};
 use todo_write::journal::search::Query;
-use todo_write::text::command::{names, names_of_words};
 use todo_write::text::path::{is_inside, normal};
 use todo_write::text::{excerpt, is_blank, one_line};
 
@@ -97,17 +96,6 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_names_in_any_command_are_found_without_a_panic(
-        command in "([a-c./~=:-]|[ \n\t'\"`\\\\$(){}<>;&|#é]|EOF|<<|\\$\\(|cat |git |-m ){0,60}",
-    ) {
-        for code in [false, true] {
-            let found = names(&command, code);
-            prop_assert!(found.iter().all(|name| name.text.len() <= command.len()));
-        }
-        prop_assert!(names_of_words(command.split(' ')).len() <= command.len());
-    }
-
-    #[test]
     fn a_line_has_no_control_character_and_is_its_own_line(
         text in "(\u{1b}|[\\[\\]P;0-9mK\\\\ (]|[\u{80}-\u{9f}]|\u{7}|\n|[ae\u{301}\u{e9}]){0,40}",
     ) {
@@ -142,14 +130,4 @@ proptest! {
         }
         prop_assert_eq!(left, (0, 0));
     }
-}
-
-/// Each would take minutes if its time grew with the square of its length.
-#[test]
-fn the_names_in_a_long_command_are_found_in_time() {
-    for part in ["<<E\n", "$(", "\"$(", "${", "'", "a=b ", "`", "#", "(", "\\", "bash -c 'a b' ", "{a,"] {
-        assert!(names(&part.repeat(100_000), true).len() <= part.len() * 100_000, "{part}");
-    }
-    let long = "p".repeat(1_000_000) + &" a".repeat(500_000);
-    assert_eq!(names(&long, false).len(), 500_001);
 }

@@ -415,7 +415,6 @@ fn recorded(excluded: &[&str], calls: &[(&str, Value)]) -> Vec<(bool, bool)> {
 fn only_paths_and_commands_name_excluded_files() {
     let shell = |command: &str| ("Bash", json!({ "command": command }));
     let long = format!("{}; cat .env", "make ".repeat(100));
-    let message = "cat <<'EOF'\nAdd .env and credentials\n\"quoted\" (in part\nEOF\n";
     let (all, no_output, none) = ((true, true), (true, false), (false, false));
     let calls = [
         (shell(&long), no_output),
@@ -430,24 +429,20 @@ fn only_paths_and_commands_name_excluded_files() {
         (shell("ssh host \"cat .env\""), no_output),
         (shell("python3 -c \"print(open('.env').read())\""), no_output),
         (shell("ssh -i ~/.ssh/id_rsa host uptime"), no_output),
-        (shell("echo KEY=1 > .env"), none),
-        (shell("echo KEY=1 | tee -a .env"), none),
-        (shell("cat <<EOF >> .env\nKEY=1\nEOF"), none),
+        (shell("cat '/p/My Files/key'"), no_output),
+        (shell("cat {a,.env}"), no_output),
+        (shell("cat ./credentials"), no_output),
+        (shell("echo KEY=1 > .env"), no_output),
         (shell("apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: .env\n+KEY=1\nEOF"), none),
         (("Read", json!({"file_path": "/p/.env"})), none),
         (("Write", json!({"file_path": "/p/.env", "content": "x"})), none),
         (("Grep", json!({"pattern": "KEY", "glob": "*.env"})), none),
         (("Other", json!({"more": [[[[{"paths": ["a", ".env"]}]]]]})), none),
-        // Prose.
+        // In a command, prose is not told from names.
+        (shell("git commit -m 'Store credentials in .env'"), no_output),
         (shell("cat .environment"), all),
-        (shell("git commit -m 'Store credentials in .env'"), all),
-        (shell(&format!("git commit -m \"$({message})\"")), all),
-        (shell(&format!("gh pr create --title credentials --body \"$({message})\"")), all),
-        (shell("git commit -F - <<EOF\ncredentials\nEOF"), all),
         (shell("git commit --message=credentials"), all),
-        (shell("echo credentials .env"), all),
         (shell("grep -rn credentials src"), all),
-        (shell("ls # .env"), all),
         (("Edit", json!({"file_path": "/p/a.js", "old_string": ".env", "new_string": "credentials"})), all),
         (("MultiEdit", json!({"file_path": "/p/a.js", "edits": [{"new_string": ".env"}]})), all),
         (("Task", json!({"prompt": "Move the settings out of .env", "description": "credentials"})), all),
@@ -455,7 +450,7 @@ fn only_paths_and_commands_name_excluded_files() {
         (("WebFetch", json!({"url": "https://example.org/credentials", "prompt": ".env"})), all),
     ];
     let (inputs, expected): (Vec<_>, Vec<_>) = calls.into_iter().unzip();
-    let found = recorded(&[".env", "*.env", "credentials", ".ssh"], &inputs);
+    let found = recorded(&[".env", "*.env", "credentials", ".ssh", "/p/My Files"], &inputs);
     for ((input, expected), found) in inputs.iter().zip(expected).zip(found) {
         assert_eq!(found, expected, "{input:?}");
     }
