@@ -115,8 +115,10 @@ enum CallKind {
     EmacsList(PlanResult),
     /// A script that runs commands.
     Commands,
-    /// A command, by its text.
-    Command(String),
+    /// A command, which may make commits.
+    Command {
+        may_commit: bool,
+    },
     /// The agent ends its goal in this state.
     Goal(GoalState),
     Other,
@@ -388,10 +390,8 @@ impl CodexReader {
         let is_command = call.as_ref().map_or_else(|| id.starts_with(IN_SCRIPT), |call| is_shell(&call.name));
         effect.files.iter_mut().for_each(|file| file.change.by_command = is_command);
         let command = line.payload.item.as_ref().and_then(|item| item.command.as_ref());
-        if effect.outcome == Some(CallOutcome::Ok)
-            && let Some(command) = command
-        {
-            effect.git = git::operations(&shell_text(command), &content);
+        if effect.outcome == Some(CallOutcome::Ok) && command.is_some_and(may_commit) {
+            effect.git = git::commits(&content);
         }
         if effect.outcome == Some(CallOutcome::Refused) {
             effect.refusal = Some(Refusal { by: RefusedBy::User, reason: None });
@@ -538,7 +538,7 @@ impl CodexReader {
             "exec" if script.contains("exec_command(") => CallKind::Commands,
             _ if is_shell(name) => {
                 let command = ["cmd", "command"].iter().find_map(|key| parsed.get(key));
-                CallKind::Command(command.map(shell_text).unwrap_or_default())
+                CallKind::Command { may_commit: command.is_some_and(may_commit) }
             }
             _ => CallKind::Other,
         });
@@ -580,10 +580,10 @@ impl CodexReader {
         let mut effect = effect.unwrap_or_default();
         // The log does not tell a denial in the terminal from an interruption: both abort the call.
         self.is_denied = effect.outcome == Some(CallOutcome::Refused) && !content.contains(ABORTED);
-        if let (Some(CallOutcome::Ok), Some(CallKind::Command(command))) =
+        if let (Some(CallOutcome::Ok), Some(CallKind::Command { may_commit: true })) =
             (effect.outcome, call.as_ref().map(|call| &call.effect))
         {
-            effect.git = git::operations(command, &content);
+            effect.git = git::commits(&content);
         }
         if !self.is_own {
             effect = Effect::default();
@@ -663,15 +663,15 @@ fn changed_files<'a>(changes: impl Iterator<Item = (Cow<'a, str>, PatchedFile<'a
     files
 }
 
-/// The text of a command, which may be a list of words: a shell, its options and a script.
-fn shell_text(command: &Raw<'_>) -> String {
-    let text = |raw: &Raw<'_>| match raw {
-        Raw::Text(text) => Some(Excerpt::<8_000>::of(text).0),
-        _ => None,
-    };
+/// Whether a command may make commits. It may be a list of words: a shell, its options and a script.
+fn may_commit(command: &Raw<'_>) -> bool {
     match command {
-        Raw::List(words) => words.iter().filter_map(text).collect::<Vec<_>>().join(" "),
-        command => text(command).unwrap_or_default(),
+        Raw::Text(text) => git::may_commit(text),
+        Raw::List(words) => {
+            let texts = words.iter().map(|word| if let Raw::Text(text) = word { text.as_ref() } else { "" });
+            git::may_commit(&texts.collect::<Vec<_>>().join(" "))
+        }
+        _ => false,
     }
 }
 

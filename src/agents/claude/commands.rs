@@ -13,46 +13,24 @@ use crate::agents::Effect;
 use crate::agents::field::Excerpt;
 use crate::events::git::{self, GitKind, GitOperation};
 use crate::events::patch::{ChangedFile, FileChange};
-use crate::list::raw::Raw;
 
 /// Maximum number of files of a command.
 const MOST_FILES_OF_COMMAND: usize = 100;
 /// Maximum number of bytes of all hunks of a command.
 const LARGEST: usize = 1024 * 1024;
 
-/// A call of a shell.
-#[derive(Debug)]
-pub(super) struct Command {
-    /// Its text, if it may be about Git.
-    text: Option<Box<str>>,
-}
-
-impl Command {
-    /// Reads the arguments of a call.
-    pub(super) fn read(input: &Raw<'_>) -> Command {
-        let text = match input.get("command") {
-            Some(Raw::Text(text)) if text.contains("git") || text.contains("gh ") => {
-                Some(Excerpt::<8_000>::of(text).0.into())
-            }
-            _ => None,
-        };
-        Command { text }
+/// Adds what the result of a successful command tells to its effect.
+pub(super) fn add_effect(may_commit: bool, effect: &mut Effect, fields: &ToolUseResult<'_>, content: &str) {
+    if let Some(diff) = &fields.bash_edit_diff {
+        diff.add_to(effect);
     }
-
-    /// Adds what the result of a successful command tells to its effect.
-    pub(super) fn add_to(&self, effect: &mut Effect, fields: &ToolUseResult<'_>, content: &str) {
-        if let Some(diff) = &fields.bash_edit_diff {
-            diff.add_to(effect);
-        }
-        if let Some(text) = &self.text {
-            // The text for the model may be cut.
-            let stdout =
-                fields.stdout.and_then(|raw| serde_json::from_str::<Excerpt<65_536>>(raw.get()).ok());
-            effect.git = git::operations(text, stdout.as_ref().map_or(content, |stdout| &stdout.0));
-        }
-        if let Some(told) = &fields.git_operation {
-            told.add_to(&mut effect.git);
-        }
+    if may_commit {
+        // The text for the model may be cut.
+        let stdout = fields.stdout.and_then(|raw| serde_json::from_str::<Excerpt<65_536>>(raw.get()).ok());
+        effect.git = git::commits(stdout.as_ref().map_or(content, |stdout| &stdout.0));
+    }
+    if let Some(told) = &fields.git_operation {
+        told.add_to(&mut effect.git);
     }
 }
 
@@ -93,7 +71,7 @@ struct GitFields<'a> {
 type Word = Excerpt<40>;
 
 impl GitResult<'_> {
-    /// Adds the operations to those that are known by what the command printed, which has more.
+    /// Adds the operations to the commits that are known by what the command printed, which has their titles.
     fn add_to(&self, known: &mut Vec<GitOperation>) {
         let word = |text: &Option<Cow<'_, str>>| text.as_ref().map(|text| Word::of(text).0);
         if let Some(fields) = &self.commit
@@ -107,7 +85,6 @@ impl GitResult<'_> {
             known[place].action = word(&fields.kind).filter(|kind| kind != "committed");
         }
         if let Some(branch) = self.push.as_ref().and_then(|fields| fields.branch.as_ref()) {
-            known.retain(|one| one.kind != GitKind::Push);
             known.push(GitOperation::of_branch(GitKind::Push, branch));
         }
         if let Some(fields) = &self.branch
@@ -118,7 +95,6 @@ impl GitResult<'_> {
             known.push(GitOperation::of_branch(kind, branch));
         }
         if let Some(fields) = &self.pr {
-            known.retain(|one| one.kind != GitKind::PullRequest);
             let told = fields.url.as_ref().and_then(|url| GitOperation::pull_request(url));
             let told = told.unwrap_or_else(|| GitOperation {
                 number: fields.number,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::commands::Command;
+use super::commands;
 use super::edits::FileEdit;
 use super::line::ToolUseResult;
 use super::outcomes::{exit_code, outcome, refusal};
@@ -14,6 +14,7 @@ use crate::agents::calls::result;
 use crate::agents::events::push_bounded;
 use crate::agents::field::shortened;
 use crate::agents::{Effect, EventKind, PlanResult, Source};
+use crate::events::git;
 use crate::events::work::CallOutcome;
 use crate::list::input;
 use crate::list::raw::Raw;
@@ -44,13 +45,16 @@ enum Tool {
     ReadTasks,
     Subagent,
     Edit(FileEdit),
-    Shell(Command),
+    /// A command, which may make commits.
+    Shell {
+        may_commit: bool,
+    },
     Other,
 }
 
 impl ToolCall {
     fn changes_list(&self) -> bool {
-        !matches!(self.tool, Tool::Subagent | Tool::Edit(_) | Tool::Shell(_) | Tool::Other)
+        !matches!(self.tool, Tool::Subagent | Tool::Edit(_) | Tool::Shell { .. } | Tool::Other)
     }
 }
 
@@ -83,7 +87,11 @@ impl ClaudeReader {
                 Tool::Subagent
             }
             _ if name.starts_with("mcp__") && name.ends_with("__todo_write") => Tool::EmacsList(list()),
-            "Bash" | "PowerShell" => Tool::Shell(Command::read(input)),
+            "Bash" | "PowerShell" => {
+                let may_commit =
+                    matches!(input.get("command"), Some(Raw::Text(text)) if git::may_commit(text));
+                Tool::Shell { may_commit }
+            }
             _ => FileEdit::read(name, input).map_or(Tool::Other, Tool::Edit),
         };
         let is_list = matches!(tool, Tool::List(_) | Tool::EmacsList(_));
@@ -106,16 +114,16 @@ impl ClaudeReader {
         let fields = fields.map(|fields| ToolUseResult::read(fields, &mut spare)).unwrap_or_default();
         let details = TaskResult { text: &content, fields: &fields, time: origin.time };
         let is_error = answer.is_error || call.is_some() && details.is_refusal();
-        let command = match call.as_ref().map(|call| &call.effect.tool) {
-            Some(Tool::Shell(command)) => Some(command),
+        let may_commit = match call.as_ref().map(|call| &call.effect.tool) {
+            Some(Tool::Shell { may_commit }) => Some(*may_commit),
             _ => None,
         };
-        let outcome = outcome(&content, &fields, is_error, origin, command.is_some());
+        let outcome = outcome(&content, &fields, is_error, origin, may_commit.is_some());
         let mut effect = Effect { outcome: Some(outcome), ..Effect::default() };
-        if let Some(command) = command {
+        if let Some(may_commit) = may_commit {
             effect.exit_code = exit_code(&content, &fields, outcome);
             if outcome == CallOutcome::Ok {
-                command.add_to(&mut effect, &fields, &content);
+                commands::add_effect(may_commit, &mut effect, &fields, &content);
             }
         }
         if outcome == CallOutcome::Refused {
@@ -196,7 +204,7 @@ impl ClaudeReader {
             | Tool::EmacsList(_)
             | Tool::Subagent
             | Tool::Edit(_)
-            | Tool::Shell(_)
+            | Tool::Shell { .. }
             | Tool::Other => false,
         };
         // Reading the tasks does not make them the plan again.

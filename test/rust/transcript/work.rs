@@ -284,7 +284,7 @@ fn a_command_of_claude_code_tells_commits_pushes_and_pull_requests() {
         ),
         ("git push", "", json!({"push": {"branch": "main"}}), vec!["push main"]),
         ("git merge a", "", json!({"branch": {"ref": "a", "action": "merged"}}), vec!["merge a"]),
-        ("gh pr create", url, json!({}), vec!["pullRequest created https://github.com/o/r/pull/42"]),
+        ("git push; gh pr create", url, json!({}), vec![]),
         (
             "gh pr merge",
             "",
@@ -297,7 +297,7 @@ fn a_command_of_claude_code_tells_commits_pushes_and_pull_requests() {
             json!({"pr": {"number": 42, "url": "file:///etc", "action": "edited"}}),
             vec!["pullRequest edited"],
         ),
-        ("ls", "[main 5dbce40] Second thing", json!({"commit": {"sha": "--help"}, "push": 1}), vec![]),
+        ("cat log", "[main 5dbce40] Second thing", json!({"commit": {"sha": "--help"}, "push": 1}), vec![]),
     ] {
         let mut session = at_work();
         session.call(
