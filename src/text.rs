@@ -139,6 +139,15 @@ pub fn excerpt(text: &str, limit: usize) -> String {
     format!("{}…", &line[..cut.unwrap_or(line.len())])
 }
 
+/// At most `most` bytes of a text, with an ellipsis if it was cut.
+pub fn beginning(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let end = (0..=most).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
+    format!("{}…", &text[..end])
+}
+
 /// The 64-bit FNV-1a hash. It names files and detects damage; it does not withstand attacks.
 pub fn fnv1a(bytes: &[u8]) -> u64 {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::events::Millis;
 use crate::list::raw::Raw;
-use crate::text::excerpt;
+use crate::text::{beginning, excerpt};
 
 /// The beginning of a text, at most `BYTES` long. The texts of an array of blocks are joined by
 /// line feeds.
@@ -20,12 +20,7 @@ pub struct Excerpt<const BYTES: usize = 8_000>(pub String);
 impl<const BYTES: usize> Excerpt<BYTES> {
     /// The excerpt of a text.
     pub fn of(text: &str) -> Self {
-        let mut end = text.len().min(BYTES);
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        let more = if end < text.len() { "…" } else { "" };
-        Excerpt(format!("{}{more}", &text[..end]))
+        Excerpt(beginning(text, BYTES))
     }
 }
 

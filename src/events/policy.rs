@@ -10,9 +10,9 @@ use crate::events::names::{Name, names};
 use crate::events::patch::{ChangedFile, FileChange, complete};
 use crate::events::payload::{FileEntry, Metadata, Payload, Texts, Type};
 use crate::list::raw::Raw;
-use crate::text::excerpt;
 use crate::text::globs::matches;
 use crate::text::path::{at_home, is_inside, normal, on_its_machine};
+use crate::text::{beginning, excerpt};
 
 /// The size of a journal in bytes above which contents are abridged.
 pub const MOST_JOURNALED: u64 = 64 * 1024 * 1024;
@@ -57,17 +57,13 @@ struct ReportedFile<'a> {
 
 /// Drops patches and the ends of texts. All numbers stay.
 pub(crate) fn abridge(payload: &mut Payload, metadata: &mut Metadata) {
-    payload.each_text_mut(&mut shorten);
+    payload.each_text_mut(&mut |text| {
+        if text.len() > FEW {
+            *text = beginning(text, FEW);
+        }
+    });
     for file in metadata.files.iter_mut().flatten() {
         file.patch = None;
-    }
-}
-
-fn shorten(text: &mut String) {
-    if text.len() > FEW {
-        let end = (0..=FEW).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
-        text.truncate(end);
-        text.push('…');
     }
 }
 

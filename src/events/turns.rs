@@ -17,6 +17,7 @@ use super::git::{GitKind, GitOperation};
 use super::observation::{Observation, Payload, Type};
 use crate::list::change::{Change, ChangeKind};
 use crate::list::item::{Item, Status};
+use crate::text::beginning;
 use crate::wire::wire_names;
 
 /// The longest prompt that is kept, in bytes, and the longest once those of a thread exceed
@@ -301,15 +302,6 @@ impl Turns {
 /// Whether observations of this type are no part of the agent's work on a prompt.
 fn is_aside(kind: Type) -> bool {
     matches!(kind, Type::Title | Type::StateUpdate)
-}
-
-/// At most `most` bytes of a text, with an ellipsis if it was cut.
-fn beginning(text: &str, most: usize) -> String {
-    if text.len() <= most {
-        return text.to_owned();
-    }
-    let end = (0..=most).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
-    format!("{}…", &text[..end])
 }
 
 #[cfg(test)]
