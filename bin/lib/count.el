@@ -13,6 +13,9 @@
 (require 'seq)
 (require 'subr-x)
 
+;; The compiled files may be older than the sources.
+(setq load-prefer-newer t)
+
 (defvar todo-write-mode-line-string)
 (declare-function todo-write "todo-write")
 (declare-function todo-write-mode-line-mode "todo-write-mode-line")
