@@ -43,7 +43,7 @@
   (dolist (folder '("lisp" "efrit-do"))
     (dolist (file (directory-files folder t "\\.el\\'"))
       (unless (string-suffix-p "-autoloads.el" file)
-        (load (file-name-sans-extension file) nil t))))
+        (require (intern (file-name-base file))))))
   (let ((commands nil) (options 0) (plain 0))
     (mapatoms
      (lambda (symbol)
