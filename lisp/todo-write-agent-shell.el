@@ -54,7 +54,8 @@ In a shell, \\[todo-write-show] shows its own plan."
   (remove-hook 'todo-write-acp-send-functions #'todo-write-agent-shell--connect)
   (todo-write-acp-advise)
   (todo-write-agent-shell--unchain)
-  (mapc #'todo-write-agent-shell--disconnect (todo-write-agent-shell--shells)))
+  (mapc #'todo-write-acp-disconnect
+        (mapcan #'todo-write-acp-clients (todo-write-agent-shell--shells))))
 
 (defun todo-write-agent-shell--shells ()
   "Return the live shells."
@@ -67,7 +68,10 @@ In a shell, \\[todo-write-show] shows its own plan."
   :installed (lambda () (locate-library "agent-shell"))
   :answer #'todo-write-agent-shell--answer
   :draft #'todo-write-agent-shell--draft
-  :resume #'todo-write-agent-shell--resume)
+  ;; agent-shell may ask for the agent.
+  :resume (lambda (session)
+            (require 'agent-shell)
+            (agent-shell-resume-session session)))
 
 (defvar agent-shell-permission-responder-function)
 
@@ -142,11 +146,6 @@ end of the turn; `agent-shell-insert' would refuse it before."
             (funcall queue text))
           (cons 'queued shell))))))
 
-(defun todo-write-agent-shell--resume (session)
-  "Resume SESSION in a new shell; agent-shell may ask for the agent."
-  (require 'agent-shell)
-  (agent-shell-resume-session session))
-
 (defun todo-write-agent-shell--p (buffer)
   "Return non-nil if BUFFER is a live shell."
   (and (buffer-live-p buffer)
@@ -170,10 +169,6 @@ By then, CLIENT has its own subscriptions.  For
           (session (todo-write-json-get agent-shell--state "session" "id")))
       (when (and client session)
         (todo-write-acp-connect client shell session "agent-shell")))))
-
-(defun todo-write-agent-shell--disconnect (shell)
-  "Disconnect the clients of SHELL."
-  (mapc #'todo-write-acp-disconnect (todo-write-acp-clients shell)))
 
 (provide 'todo-write-agent-shell)
 ;;; todo-write-agent-shell.el ends here

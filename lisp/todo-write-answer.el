@@ -77,12 +77,9 @@ The values are lists (COMMENTS EDITED ANSWERS).")
 (defun todo-write-answer--note-end ()
   "Note whether the end of the request was on the screen."
   (unless todo-write-answer--end-seen
-    (setq todo-write-answer--end-seen (todo-write-answer--end-visible-p))))
-
-(defun todo-write-answer--end-visible-p ()
-  "Return non-nil if the end of the current buffer is on the screen."
-  (seq-some (lambda (window) (pos-visible-in-window-p (point-max) window))
-            (get-buffer-window-list nil nil 'visible)))
+    (setq todo-write-answer--end-seen
+          (seq-some (lambda (window) (pos-visible-in-window-p (point-max) window))
+                    (get-buffer-window-list nil nil 'visible)))))
 
 (defun todo-write-answer--check (&optional deny)
   "Signal a `user-error' unless the key of this command may answer.

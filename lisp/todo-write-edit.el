@@ -123,7 +123,9 @@ outside, at the end."
          ;; The agent can write while the text is read.
          (after (and id (todo-write-edit--position thread id)))
          (position (cond (after (1+ after))
-                         ((and (not id) (todo-write-edit--in-header-p))
+                         ((and (not id)
+                               ;; Above all rows.
+                               (<= (point) (+ (point-min) todo-write-place-header-length)))
                           (todo-write-edit--next-position thread))))
          (outcome (todo-write-edit--do #'todo-write-edit thread 'add text position)))
     (when-let* ((added (seq-find (lambda (change) (equal (plist-get change :type) "added"))
@@ -131,10 +133,6 @@ outside, at the end."
       (when (equal thread todo-write-view-thread)
         (todo-write-view-move-goto (plist-get added :itemId)))
       (todo-write-edit--say "Added"))))
-
-(defun todo-write-edit--in-header-p ()
-  "Return non-nil if point is above all rows."
-  (<= (point) (+ (point-min) todo-write-place-header-length)))
 
 (defun todo-write-edit--next-position (thread)
   "Return the position in the list of THREAD of what the agent does next."

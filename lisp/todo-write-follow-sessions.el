@@ -170,14 +170,11 @@ ID is a number, or the id of its session.
 Its `:state' is `alive' or `suspended'."
   (gethash (cons machine id) todo-write-follow-sessions--processes))
 
-(defun todo-write-follow-sessions--session (thread)
-  "Return the id of THREAD's session of Claude Code."
-  (string-remove-prefix "claude:" (todo-write-machines-bare-key thread)))
-
 (defun todo-write-follow-sessions-process-of (thread)
   "Return the plist of the live process of THREAD's session, or nil."
   (todo-write-follow-sessions--live (todo-write-machines-of-thread thread)
-                                    (todo-write-follow-sessions--session thread)))
+                                    (string-remove-prefix
+                                     "claude:" (todo-write-machines-bare-key thread))))
 
 (defun todo-write-follow-sessions-process-in (file)
   "Return the plist of the live process of the session in FILE, or nil."

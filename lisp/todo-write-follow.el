@@ -396,7 +396,10 @@ There are none while nothing is followed, unless ALL is non-nil."
          ('progress (todo-write-follow--receive-progress
                      session (plist-get message :thread) (plist-get message :percent)))
          ('ready (todo-write-follow--receive-ready session))
-         ('moved (todo-write-follow--go-along session (plist-get message :file)))
+         ;; As after /cd.
+         ('moved (todo-write-follow--remove session t)
+                 (todo-write-follow--begin (plist-get message :file)
+                                           (todo-write-follow--session-automatic session)))
          ('unreadable (todo-write-follow--lose-file session (plist-get message :reason)))
          ('failed (todo-write-follow--lose-file
                    session "its reader failed; please report this")))))))
@@ -556,11 +559,6 @@ A new hub had not known it when they were begun."
   (when-let* ((thread (and (cl-shiftf (todo-write-follow--session-show session) nil)
                            (todo-write-follow--session-thread session))))
     (todo-write-show thread t)))
-
-(defun todo-write-follow--go-along (session moved)
-  "Follow the transcript of SESSION to its new file MOVED, as after /cd."
-  (todo-write-follow--remove session t)
-  (todo-write-follow--begin moved (todo-write-follow--session-automatic session)))
 
 ;;; Newer sessions
 

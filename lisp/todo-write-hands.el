@@ -61,13 +61,9 @@
 
 ;;; Who edits a file
 
-(defun todo-write-hands--file (thread path)
-  "Return PATH of THREAD's agent with the prefix of its machine."
-  (concat (todo-write-machines-prefix (todo-write-machines-of-thread thread)) path))
-
 (defun todo-write-hands--buffer (thread path)
   "Return the buffer with unsaved edits that visits PATH of THREAD's agent, or nil."
-  (let ((name (todo-write-hands--file thread path)))
+  (let ((name (concat (todo-write-machines-prefix (todo-write-machines-of-thread thread)) path)))
     (seq-find (lambda (buffer)
                 (and (buffer-modified-p buffer)
                      (when-let* ((file (buffer-file-name buffer)))

@@ -337,11 +337,6 @@ New tasks are counted; other changes show the task."
               (todo-write-detail-mark type))
             " " (todo-write-text-plain (or (plist-get item :content) "")))))
 
-(defun todo-write-history--revision-at-point ()
-  "Return the number of the revision at point, or t on the line for more."
-  (or (tabulated-list-get-id)
-      (user-error "No revision here; n and p move between them")))
-
 (defun todo-write-history-next (&optional count)
   "Move to the next revision in the index; with COUNT, that many on."
   (interactive "p" todo-write-history-index-mode)
@@ -363,7 +358,9 @@ New tasks are counted; other changes show the task."
 (defun todo-write-history-visit ()
   "Show the revision at point and what it changed."
   (interactive nil todo-write-history-index-mode)
-  (let ((number (todo-write-history--revision-at-point)))
+  (let ((number (or (tabulated-list-get-id)
+                    (user-error "No revision here; n and p move between them"))))
+    ;; On the line for more, it is t.
     (if (numberp number)
         (todo-write-history--open todo-write-view-thread number)
       (setq todo-write-history--all t)

@@ -31,7 +31,9 @@ default NEW; otherwise signal a `user-error' if there is no thread."
                   (or (todo-write-list-cells-known-agents)
                       (unless new (todo-write-here-signal-none)))))
          (input (progn
-                  (todo-write-list-read--offer-actions)
+                  (when (boundp 'embark-keymap-alist)
+                    (add-to-list 'embark-keymap-alist
+                                 '(todo-write-plan . todo-write-list-plan-map)))
                   (completing-read
                    prompt
                    (todo-write-text-completion-table
@@ -135,11 +137,6 @@ The value is as for `affixation-function'.  A narrow frame cuts them."
   "Keymap of Embark for plans in completion.")
 
 (defvar embark-keymap-alist)
-
-(defun todo-write-list-read--offer-actions ()
-  "Give Embark, if it is loaded, the keymap of plans in completion."
-  (when (boundp 'embark-keymap-alist)
-    (add-to-list 'embark-keymap-alist '(todo-write-plan . todo-write-list-plan-map))))
 
 (defun todo-write-switch (thread)
   "Show the plan of THREAD, a key that is read with completion.

@@ -114,7 +114,8 @@ See `todo-write-socket--roles'."
                 (todo-write-follow-sessions-add-home 'codex (plist-get hello :codexFolder))
                 (run-hooks 'todo-write-follow-sessions-homes-hook))
               (when-let* ((lost (plist-get hello :lost)))
-                (todo-write-mcp--note-lost lost)))
+                (push lost todo-write-mcp--lost)
+                (todo-write-events-soon 2 #'todo-write-mcp--report-lost)))
       ((guard (null program))
        (when (eq type 'call)
          (todo-write-socket-answer connection message nil "This program has said goodbye.")))
@@ -130,11 +131,6 @@ See `todo-write-socket--roles'."
               (todo-write-mcp--end-program program "session ended" 'session-ended)))
       ('closed (when (eq connection (todo-write-program-connection program))
                  (todo-write-mcp--break program))))))
-
-(defun todo-write-mcp--note-lost (time)
-  "Tell the user soon that an agent could not reach this Emacs since TIME."
-  (push time todo-write-mcp--lost)
-  (todo-write-events-soon 2 #'todo-write-mcp--report-lost))
 
 (defun todo-write-mcp--report-lost ()
   "Report to the user how many agents could not reach this Emacs."

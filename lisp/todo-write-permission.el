@@ -130,7 +130,11 @@ INPUT is its decoded input, of the agent of THREAD."
       (push call todo-write-permission--calls)
       (add-hook 'todo-write-events-functions #'todo-write-permission--on-event)
       (unless (or reader (equal "process" (plist-get message :source)))
-        (todo-write-permission--await call input))
+        ;; Only the hook `note' can tell that the terminal has answered.
+        (setf (todo-write-permission--call-input call)
+              (cons (todo-write-json-get input "tool_name")
+                    (todo-write-json-get input "tool_input")))
+        (todo-write-permission--watch thread))
       (todo-write-request-add
        thread
        `( :id ,(todo-write-permission--call-id call)
@@ -138,15 +142,12 @@ INPUT is its decoded input, of the agent of THREAD."
           :answer ,(and (plist-get request :answerable)
                         (lambda (value text)
                           (todo-write-permission--answer call value text)))
-          :title ,(concat (todo-write-permission--subagent input) (plist-get request :title))
+          :title ,(concat (and (todo-write-json-get input "agent_id")
+                               (concat "subagent " (todo-write-json-string input "agent_type") ": "))
+                          (plist-get request :title))
           ,@request)
        ;; Nothing may say when the turn ends.
        nil))))
-
-(defun todo-write-permission--subagent (input)
-  "Return which subagent asks in INPUT, the beginning of a title, or nil."
-  (and (todo-write-json-get input "agent_id")
-       (concat "subagent " (todo-write-json-string input "agent_type") ": ")))
 
 (defun todo-write-permission--begin (thread program)
   "Set the project and title of THREAD if they are unknown.
@@ -196,13 +197,6 @@ WHAT is as in `todo-write-events-functions'."
   (funcall (if todo-write-note-waiting #'add-hook #'remove-hook)
            'todo-write-note-said-functions #'todo-write-permission--withdraw-answered)
   (todo-write-note-update thread))
-
-(defun todo-write-permission--await (call input)
-  "Have the hook `note' of CALL's agent report when the terminal has answered.
-The hook of CALL cannot detect that.  INPUT is its input."
-  (setf (todo-write-permission--call-input call)
-        (cons (todo-write-json-get input "tool_name") (todo-write-json-get input "tool_input")))
-  (todo-write-permission--watch (todo-write-permission--call-thread call)))
 
 (defun todo-write-permission--withdraw-answered (thread event)
   "Withdraw the requests of THREAD that its agent no longer waits for.

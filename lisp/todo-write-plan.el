@@ -122,15 +122,11 @@ The value is a list (ADDED REMOVED . MODELS): numbers of lines, and the
 names of models."
   (todo-write-core-call todo-write-dyn--header-work thread))
 
-(defun todo-write-plan--first-prompt (thread)
-  "Return the first line of the first prompt of THREAD, or nil."
-  (todo-write-core-call todo-write-dyn--first-prompt thread))
-
 (defun todo-write-plan-title (thread)
   "Return what names THREAD, which has no title: its first prompt or its folder.
 The value is a line, or nil if neither is known, or if its host chose a
 key that reads as a name: those of sessions have a colon."
-  (let ((prompt (todo-write-plan--first-prompt thread))
+  (let ((prompt (todo-write-core-call todo-write-dyn--first-prompt thread))
         (project (plist-get (todo-write-core-call todo-write-dyn--about thread) :project))
         ;; The folder may be remote.
         file-name-handler-alist)
