@@ -143,7 +143,7 @@ INPUT is its decoded input, of the agent of THREAD."
                         (lambda (value text)
                           (todo-write-permission--answer call value text)))
           :title ,(concat (and (todo-write-json-get input "agent_id")
-                               (concat "subagent " (todo-write-json-string input "agent_type") ": "))
+                               (format "subagent %s: " (todo-write-json-string input "agent_type")))
                           (plist-get request :title))
           ,@request)
        ;; Nothing may say when the turn ends.
