@@ -18,7 +18,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
 (require 'seq)
 (eval-when-compile (require 'subr-x))
 
@@ -73,13 +72,6 @@ the installed file, and BUILT the name of cargo's file.")
 
 (defvar compilation-environment)
 (defvar compilation-scroll-output)
-(defvar url-http-content-length)
-(defvar url-http-end-of-headers)
-(defvar url-http-response-status)
-(defvar url-asynchronous)
-(defvar url-max-redirections)
-(defvar url-mime-encoding-string)
-(defvar url-request-noninteractive)
 
 (defun todo-write-module--error (format &rest args)
   "Signal `todo-write-error' with a message from FORMAT and ARGS."
@@ -346,101 +338,21 @@ Its SHA-256 must be the one listed in the package."
                    (todo-write-module--error "This package lists no %s to download for %s"
                                              name (todo-write-module--machine)))))
     (message "Downloading %s" address)
-    (let ((bytes (todo-write-module--retrieve address)))
-      (unless (equal sum (secure-hash 'sha256 bytes))
+    (with-temp-buffer
+      (set-buffer-multibyte nil)
+      (condition-case err
+          (let ((coding-system-for-read 'no-conversion))
+            (url-insert-file-contents address))
+        (error (todo-write-module--error "%s cannot be downloaded: %s" address
+                                         (error-message-string err))))
+      (unless (equal sum (secure-hash 'sha256 (current-buffer)))
         (todo-write-module--error
          "%s is not the file that this package lists: its SHA-256 is wrong" address))
       (todo-write-module--install
-       name
-       (lambda (new)
-         (let ((coding-system-for-write 'no-conversion))
-           (write-region bytes nil new nil 'silent))
-         (set-file-modes new (default-file-modes))
-         (let ((version (todo-write-module-file-version new)))
-           (unless (equal version todo-write-version)
-             (todo-write-module--error "%s is version %s, the Lisp files are %s"
-                                       address (or version "unknown") todo-write-version))))))))
-
-(defconst todo-write-module--most-bytes (* 64 1024 1024)
-  "Maximum size of a downloaded file.")
-
-(defvar todo-write-module-seconds 300
-  "Maximum number of seconds for a download.")
-
-(defun todo-write-module--retrieve (address)
-  "Return the bytes at ADDRESS, or signal `todo-write-error'.
-Follow redirects, but only to addresses of https, and ask nothing."
-  (require 'url-http)
-  (condition-case err
-      (let ((inhibit-interaction t)
-            (url-request-noninteractive t)
-            (url-asynchronous nil)
-            (url-mime-encoding-string "identity")
-            ;; The library would follow a redirect to any scheme, even mailto.
-            (url-max-redirections 0)
-            (until (time-add nil todo-write-module-seconds)) (hops 6) bytes)
-        ;; The library would ask for a user name, or fail at 407 in its filter.
-        (cl-letf (((symbol-function 'url-http-handle-authentication) #'ignore))
-          (while (not bytes)
-            (when (< (cl-decf hops) 0)
-              (error "It redirects too often"))
-            (unless (string-match-p "\\`https://[^/]" address)
-              (error "%s is not an address of https" address))
-            (pcase (todo-write-module--request address until)
-              (`(redirect . ,new) (setq address new))
-              (answer (setq bytes answer)))))
-        bytes)
-    (error (todo-write-module--error "%s cannot be downloaded: %s" address
-                                     (error-message-string err)))))
-
-(defun todo-write-module--request (address until)
-  "Return the bytes at ADDRESS, or (redirect . ADDRESS) if they are elsewhere.
-Signal an error if the time UNTIL has come before all bytes."
-  (let* (ended
-         (buffer (url-retrieve address (lambda (status) (setq ended (list status))) nil t t))
-         (process (get-buffer-process buffer)))
-    (unwind-protect
-        (with-current-buffer buffer
-          (while (not (or ended (not (process-live-p process))))
-            (accept-process-output process 0.1)
-            (todo-write-module--check-answer until))
-          ;; The library's callback comes after the end of the process.
-          (while (and (not ended) (accept-process-output nil 0.1)))
-          (pcase (plist-get (car ended) :error)
-            (`(error http-redirect-limit ,new) (cons 'redirect new))
-            (_ (todo-write-module--check-answer until)
-               (todo-write-module--answer))))
-      (when (process-live-p process)
-        ;; The library would try again without an answer, and wait for the connection.
-        (set-process-sentinel process #'ignore)
-        (delete-process process))
-      (when (buffer-live-p buffer)
-        (let (kill-buffer-query-functions)
-          (kill-buffer buffer))))))
-
-(defun todo-write-module--check-answer (until)
-  "Signal an error if the answer in this buffer is refused, too late or too large.
-UNTIL is the time at which it is too late."
-  (let ((status (bound-and-true-p url-http-response-status)))
-    (cond
-     ;; The library waits for a user name after some of these.
-     ((and status (>= status 400)) (error "The server answered %s" status))
-     ((time-less-p until nil) (error "It took too long"))
-     ((< todo-write-module--most-bytes
-         (max (buffer-size) (or (bound-and-true-p url-http-content-length) 0)))
-      (error "It is larger than %d MiB" (/ todo-write-module--most-bytes 1024 1024))))))
-
-(defun todo-write-module--answer ()
-  "Return the bytes of the HTTP answer in this buffer, or signal an error."
-  (pcase (bound-and-true-p url-http-response-status)
-    ('nil (error "No answer; is there a network?"))
-    (200)
-    (status (error "The server answered %s" status)))
-  (let ((bytes (buffer-substring-no-properties
-                (min (point-max) (1+ url-http-end-of-headers)) (point-max))))
-    (unless (eql (length bytes) (or url-http-content-length (length bytes)))
-      (error "It ended after %d of %d bytes" (length bytes) url-http-content-length))
-    bytes))
+       name (lambda (new)
+              (let ((coding-system-for-write 'no-conversion))
+                (write-region nil nil new nil 'silent))
+              (set-file-modes new (default-file-modes)))))))
 
 ;;; Building
 
