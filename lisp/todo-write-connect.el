@@ -319,17 +319,14 @@ MISSING is non-nil if the program was not found there."
                 (funcall say (concat ".  The program todo-write-mcp is missing there.  " what))))
       (if (todo-write-machines-get name :command)
           (say "Check the :command of the machine in `todo-write-machines'.")
-        (todo-write-mcp-setup-copy-line
-         prefix
-         (lambda (line)
-           (say (if line
-                    (format "If it is a machine of this kind, this line in a shell copies it there:
+        (say (if-let* ((line (todo-write-mcp-setup-copy-line prefix)))
+                 (format "If it is a machine of this kind, this line in a shell copies it there:
 
   %s
 
 Otherwise, M-x todo-write-mcp-setup in %s shows what to do."
-                            line prefix)
-                  (format "M-x todo-write-mcp-setup in %s shows what to do." prefix)))))))))
+                         line prefix)
+               (format "M-x todo-write-mcp-setup in %s shows what to do." prefix)))))))
 
 (defun todo-write-connect--set-timer (link timer)
   "Let TIMER, or none if nil, take LINK up again."

@@ -25,7 +25,6 @@
 (require 'todo-write-note)
 (require 'todo-write-opencode)           ; For its questions.
 (require 'todo-write-permission)         ; For its role.
-(require 'todo-write-plugin)
 (require 'todo-write-program)
 (require 'todo-write-machines)
 (require 'todo-write-socket)
@@ -89,9 +88,7 @@ that ends."
 (todo-write-host-define "MCP"
   :mode 'todo-write-mcp-mode :feature 'todo-write-dyn
   :switch-on #'todo-write-mcp--switch-on :switch-off #'todo-write-mcp--switch-off
-  :findings (lambda ()
-              (delq nil `(,(todo-write-mcp-setup-finding) ,@(todo-write-mcp-setup-agent-findings)
-                          ,(todo-write-plugin-finding)))))
+  :findings #'todo-write-mcp-setup-findings)
 
 ;;; Messages
 

@@ -29,7 +29,7 @@
 (require 'todo-write-here)
 (require 'todo-write-host)
 (require 'todo-write-plan)
-(require 'todo-write-plugin)
+(require 'todo-write-mcp-setup)
 (require 'todo-write-program)
 (require 'todo-write-machines)
 (require 'todo-write-socket)
@@ -260,7 +260,7 @@ The value is `turn', `step', `result', `hook' or `draft'."
         ((and (todo-write-socket-reached-p (todo-write-machines-of-thread thread))
               (if-let* ((machine (todo-write-machines-of-thread thread)))
                   (member machine todo-write-note--hook-machines)
-                (and (todo-write-note--session thread) (todo-write-plugin-installed-p))))
+                (and (todo-write-note--session thread) (todo-write-mcp-setup-plugin-p))))
          'hook)
         ((todo-write-host-draft-in thread nil) 'draft)
         ;; A host in Lisp.

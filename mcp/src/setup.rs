@@ -1,86 +1,38 @@
-//! `todo-write-mcp setup AGENT`: shows how an agent gets the tool, and does it where the user says so.
+//! `todo-write-mcp setup`: which agents are here and what each gets; with the name of one, gives it the
+//! tool, or takes it away.
 //!
-//! The page that it prints has a section for each thing to do. It is made again from what the files say
-//! after anything was done, so it never claims more than they have.
+//! An agent is set up by its own command. This program writes no settings of other programs; what its
+//! command cannot do is printed for the user to paste. It reads settings to tell who has the tool.
 
-mod agents;
+mod claude;
 mod file;
-mod json;
-mod machine;
 mod opencode;
-mod page;
-mod plugin;
-mod run;
+mod ways;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::slice::from_ref;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
-use agents::{Agent, Context, NAMES, Settings, Way};
-use machine::Machine;
-use opencode::Present;
-use page::Page;
-use plugin::Plugin;
-use serde_json::json;
+use serde_json::{Value, json};
+use ways::{Context, Way};
 
 /// The arguments, for readers.
 pub const USAGE: &str = "\
-Usage: todo-write-mcp setup AGENT [--remove] [--run] [--write] [OPTION...]
-       todo-write-mcp setup --machine [OPTION...] -- WORD...
-       todo-write-mcp setup --list
+Usage: todo-write-mcp setup [--json]
+       todo-write-mcp setup AGENT [--remove] [OPTION...]
 
-Shows how AGENT gets the tool todo_write, or with --remove how to take it away.
-With --machine, shows how this program gets to another machine, on which the command
-WORD... runs a line for a shell, such as ssh -l me build.
-  --run          run the agent's own commands
-  --write        write the agent's settings; the old ones are kept as FILE~
-  --print        do nothing (the default)
-  --edits        let Claude Code tell what its commands change
-  --no-edits     remember that you do not want that
-  --diff         print only what would change in the settings
-  --project DIR  for the agents of one project
-  --folder DIR   let agents start a copy of this program in DIR; default: this file
+Shows which agents are here, and what each would get. With AGENT, gives it the tool
+todo_write, by the agent's own command where it has one.
+  --remove       take it away
+  --folder DIR   let the agent start a copy of this program in DIR; default: this file
   --socket FILE  the socket of Emacs; default: the usual one
-  --json         print a JSON object, for Emacs
-  --state        print only whether AGENT has the tool, or the plugin and its program, in JSON
-  --system KIND  what uname -sm prints on the machine; default: what it prints here
-  --sources DIR  the sources of this program, for a machine of another kind
-  --list         print the names of the agents
+  --json         print a list of JSON objects, for Emacs
 ";
-
-/// What the user asks for.
-#[derive(Default)]
-struct Options {
-    agent: Option<String>,
-    remove: bool,
-    run: bool,
-    write: bool,
-    edits: bool,
-    no_edits: bool,
-    diff: bool,
-    json: bool,
-    state: bool,
-    list: bool,
-    help: bool,
-    machine: Option<Machine>,
-    project: Option<PathBuf>,
-    folder: Option<PathBuf>,
-    socket: Option<OsString>,
-}
-
-/// What was done now, in words.
-#[derive(Default)]
-struct Done {
-    run: Option<Result<String, String>>,
-    written: Option<Result<String, String>>,
-    extra: Option<Result<String, String>>,
-    file: Option<Result<String, String>>,
-}
 
 /// Does what ARGUMENTS say, and returns the status of the program.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> i32 {
-    match parse(arguments).and_then(act) {
-        Ok(status) => status,
+    match act(arguments) {
+        Ok(()) => 0,
         Err(why) => {
             eprintln!("todo-write-mcp setup: {why}");
             1
@@ -88,40 +40,99 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> i32 {
     }
 }
 
-fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, String> {
-    let mut options = Options::default();
+fn act(mut arguments: impl Iterator<Item = OsString>) -> Result<(), String> {
+    let (mut agent, mut remove, mut as_json, mut folder, mut socket) = (None, false, false, None, None);
     while let Some(argument) = arguments.next() {
-        let text = argument.to_string_lossy().into_owned();
-        let mut value = || arguments.next().ok_or_else(|| format!("{text} lacks its value\n\n{USAGE}"));
-        match text.as_str() {
-            "--print" => {
-                (options.run, options.write, options.edits, options.no_edits) = (false, false, false, false);
+        let argument = text_of(argument)?;
+        let mut value = || arguments.next().ok_or_else(|| format!("{argument} lacks its value\n\n{USAGE}"));
+        match argument.as_str() {
+            "--remove" => remove = true,
+            "--json" => as_json = true,
+            "--folder" => folder = Some(absolute(value()?)?),
+            "--socket" => socket = Some(text_of(value()?)?),
+            "--help" => {
+                print!("{USAGE}");
+                return Ok(());
             }
-            "--edits" => options.edits = true,
-            "--no-edits" => options.no_edits = true,
-            "--remove" => options.remove = true,
-            "--run" => options.run = true,
-            "--write" => options.write = true,
-            "--diff" => options.diff = true,
-            "--json" => options.json = true,
-            "--state" => options.state = true,
-            "--list" => options.list = true,
-            "--machine" => drop(options.machine.get_or_insert_default()),
-            "--system" => options.machine.get_or_insert_default().system = Some(text_of(value()?)?),
-            "--sources" => options.machine.get_or_insert_default().sources = Some(absolute(value()?)?),
-            "--" if options.machine.is_some() => {
-                let way = arguments.by_ref().map(text_of).collect::<Result<_, _>>()?;
-                options.machine.get_or_insert_default().way = way;
-            }
-            "--project" => options.project = Some(absolute(value()?)?),
-            "--folder" => options.folder = Some(absolute(value()?)?),
-            "--socket" => options.socket = Some(value()?),
-            "--help" => options.help = true,
-            _ if !text.starts_with('-') && options.agent.is_none() => options.agent = Some(text),
-            _ => return Err(format!("{text} is not known\n\n{USAGE}")),
+            _ if !argument.starts_with('-') && agent.is_none() => agent = Some(argument),
+            _ => return Err(format!("{argument} is not known\n\n{USAGE}")),
         }
     }
-    Ok(options)
+    let own = std::env::current_exe().map_err(|error| format!("this program is unknown: {error}"))?;
+    let program = folder.as_ref().map_or(own.clone(), |folder| folder.join("todo-write-mcp"));
+    let mut server = vec![text_of(program.clone().into_os_string())?];
+    server.extend(socket.into_iter().flat_map(|file| ["--socket".to_owned(), file]));
+    let context = Context::new(server, folder);
+    let ways = ways::all(&context);
+    let Some(agent) = agent else {
+        return if as_json {
+            println!("{}", Value::from_iter(ways.iter().map(as_value)));
+            Ok(())
+        } else {
+            ways.iter().for_each(|way| println!("{}", described(way)));
+            Ok(())
+        };
+    };
+    let find = |id: &str| ways.iter().find(|way| way.id == id);
+    let way = find(&agent).ok_or_else(|| {
+        let ids: Vec<_> = ways.iter().map(|way| way.id).collect();
+        format!("{agent} is none of {}", ids.join(", "))
+    })?;
+    if remove {
+        take(way)?;
+    } else {
+        if program != own {
+            file::copy(&own, &program)?;
+        }
+        // Some agents refuse to add what they have. Claude Code must not have the tool twice.
+        let present = ways.iter().filter(|other| other.installed.is_some() && other.agent == way.agent);
+        present.for_each(|other| drop(take(other)));
+        way.files.as_ref().map_or(Ok(()), |files| files.write())?;
+        way.add.iter().try_for_each(|command| run_command(command))?;
+    }
+    println!("{}", if remove { way.removed() } else { way.done() });
+    Ok(())
+}
+
+/// Takes away what WAY gave.
+fn take(way: &Way) -> Result<(), String> {
+    // One that fails, such as for a plugin that is gone, does not keep the others.
+    let results: Vec<_> = way.remove.iter().map(|command| run_command(command)).collect();
+    way.files.as_ref().map_or(Ok(()), |files| files.delete())?;
+    results.into_iter().collect()
+}
+
+/// Runs COMMAND, which prints for the user.
+fn run_command(command: &[String]) -> Result<(), String> {
+    let line = line(command);
+    println!("$ {line}");
+    match Command::new(&command[0]).args(&command[1..]).stdin(Stdio::null()).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`{line}' failed: {status}")),
+        Err(error) => Err(format!("`{line}' did not run: {error}")),
+    }
+}
+
+fn as_value(way: &Way) -> Value {
+    json!({
+        "id": way.id,
+        "agent": way.agent,
+        "here": way.is_here,
+        "installed": way.installed,
+        "gives": way.gives,
+        "by": way.by(),
+    })
+}
+
+/// WAY for a reader.
+fn described(way: &Way) -> String {
+    let state = match &way.installed {
+        Some(_) => "has it",
+        None if way.is_here => "does not have it",
+        None => "is not installed here",
+    };
+    let by: String = way.by().iter().map(|line| format!("\n  {line}")).collect();
+    format!("{}: {} {state}\n{}{by}\n", way.id, way.agent, way.gives)
 }
 
 fn absolute(name: OsString) -> Result<PathBuf, String> {
@@ -133,117 +144,9 @@ fn text_of(name: OsString) -> Result<String, String> {
     name.into_string().map_err(|name| format!("{} is not UTF-8", PathBuf::from(name).display()))
 }
 
-fn act(options: Options) -> Result<i32, String> {
-    if options.help {
-        print!("{USAGE}");
-        return Ok(0);
-    }
-    if options.list {
-        NAMES.iter().for_each(|(id, label, _)| println!("{id}\t{label}"));
-        return Ok(0);
-    }
-    if let Some(machine) = &options.machine {
-        return show_machine(machine, options.json);
-    }
-    let name = options.agent.as_deref().ok_or(USAGE)?;
-    let (id, label, has_projects) = NAMES
-        .iter()
-        .find(|(id, label, _)| name.eq_ignore_ascii_case(id) || name.eq_ignore_ascii_case(label))
-        .ok_or_else(|| format!("{name} is not an agent that --list names"))?;
-    if let Some(project) = &options.project {
-        if !has_projects {
-            return Err(format!("{label} has no settings of a project for this; leave out --project"));
-        }
-        if !project.is_dir() {
-            return Err(format!("{} is not a folder", project.display()));
-        }
-    }
-    let context = context(&options)?;
-    if options.state {
-        let state = agents::agent(id, label, &context)
-            .state()
-            .ok_or_else(|| format!("the settings of {label} are not read; leave out --state"))?;
-        println!("{state}");
-        return Ok(0);
-    }
-    let mut done = Done::default();
-    // The commands may write the same file, so they come first.
-    if options.run {
-        done.run = run_way(&agents::agent(id, label, &context), &context, options.remove);
-    }
-    if options.write {
-        let agent = agents::agent(id, label, &context);
-        done.written = agent.settings.as_ref().and_then(|settings| write(settings, &context, options.remove));
-        done.file = agent.file.and_then(|plugin| write_file(&plugin, &context, options.remove));
-    }
-    if options.edits || options.no_edits {
-        let Some(extra) = agents::agent(id, label, &context).extra else {
-            return Err(format!("{label} has no such setting here; leave out --edits and --no-edits"));
-        };
-        done.extra = if options.edits {
-            let _ = std::fs::remove_file(&extra.declined);
-            write(&extra.settings, &context, options.remove)
-        } else {
-            file::write(&extra.declined, "")
-                .err()
-                .map(|why| Err(format!("{} {why}.", context.shown(&extra.declined))))
-        };
-    }
-    let page = Page::new(&agents::agent(id, label, &context), &context, options.remove, done);
-    if options.json {
-        println!("{}", page.to_json());
-    } else if options.diff {
-        print!("{}", page.diff);
-    } else {
-        print!("{}", page.to_text());
-    }
-    Ok(page.has_failed.into())
-}
-
-/// Prints how this program gets to MACHINE, and returns the status of the program.
-fn show_machine(machine: &Machine, as_json: bool) -> Result<i32, String> {
-    if machine.way.is_empty() {
-        return Err(format!("--machine lacks -- and the command that runs a line there\n\n{USAGE}"));
-    }
-    let own = std::env::current_exe().map_err(|error| format!("this program is unknown: {error}"))?;
-    let (lines, note) = machine.lines(&own);
-    if as_json {
-        println!("{}", json!({"lines": lines, "note": note}));
-    } else {
-        println!("{}", format!("{lines}\n\n{note}").trim());
-    }
-    Ok(0)
-}
-
-fn context(options: &Options) -> Result<Context, String> {
-    let own = std::env::current_exe().map_err(|error| format!("this program is unknown: {error}"))?;
-    let program = match &options.folder {
-        None => own,
-        Some(folder) => {
-            let copy = folder.join("todo-write-mcp");
-            file::copy(&own, &copy)?;
-            copy
-        }
-    };
-    let mut server = vec![text_of(program.into_os_string())?];
-    if let Some(socket) = &options.socket {
-        server.extend(["--socket".to_owned(), text_of(socket.clone())?]);
-    }
-    let variables = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
-    let mut context = Context {
-        variables: variables.collect(),
-        server,
-        project: options.project.clone(),
-        plugin: PathBuf::new(),
-        folder: None,
-    };
-    let folder = options.folder.clone().unwrap_or_else(|| {
-        let data = context.folder("XDG_DATA_HOME");
-        data.unwrap_or_else(|| context.home().join(".local/share")).join("todo-write")
-    });
-    context.plugin = folder.join("claude");
-    context.folder = options.folder.clone();
-    Ok(context)
+/// COMMAND as a line for a shell.
+fn line(command: &[String]) -> String {
+    command.iter().map(|word| shell(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// WORD as a shell reads it.
@@ -253,86 +156,4 @@ fn shell(word: &str) -> String {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', r"'\''"))
-}
-
-/// COMMANDS as lines for a shell.
-fn lines(commands: &[Vec<String>]) -> String {
-    let line = |command: &Vec<String>| command.iter().map(|word| shell(word)).collect::<Vec<_>>().join(" ");
-    commands.iter().map(line).collect::<Vec<_>>().join("\n")
-}
-
-/// Runs the commands of AGENT; none if it has no commands. Returns what they print.
-fn run_way(agent: &Agent, context: &Context, remove: bool) -> Option<Result<String, String>> {
-    let folder = context.working_folder();
-    match &agent.way {
-        Way::Commands(way) if remove => Some(run::all(from_ref(&way.remove), &folder)),
-        Way::Commands(way) => {
-            // Some agents refuse to add what they have.
-            if way.entry.is_some() {
-                let _ = run::all(from_ref(&way.remove), &folder);
-            }
-            Some(run::all(from_ref(&way.add), &folder))
-        }
-        Way::Plugin(plugin) if remove => {
-            Some(run::all(&Plugin::remove(), &folder).and_then(|output| plugin.delete().map(|()| output)))
-        }
-        Way::Plugin(plugin) => Some(install(plugin, context, &folder)),
-        Way::Settings | Way::Paste { .. } => None,
-    }
-}
-
-/// Installs the plugin in place of an earlier one, and of the tool without a plugin.
-fn install(plugin: &Plugin, context: &Context, folder: &Path) -> Result<String, String> {
-    if let Way::Commands(way) = agents::agent("claude", "", context).way
-        && way.entry.is_some()
-    {
-        let _ = run::all(from_ref(&way.remove), folder);
-    }
-    if plugin.is_enabled {
-        let _ = run::all(&Plugin::remove(), folder);
-    }
-    plugin.write()?;
-    run::all(&plugin.install(), folder)
-}
-
-/// The text of the settings of AGENT, and what becomes of it. The error is a sentence.
-fn changed(settings: &Settings, context: &Context, remove: bool) -> Result<(String, String), String> {
-    let change = || {
-        let old = file::read(&settings.file)?.unwrap_or_default();
-        let new = if remove { json::undo } else { json::apply }(&old, &settings.edits)?;
-        Ok((old, new))
-    };
-    change().map_err(|why: String| format!("{} {why}.", context.shown(&settings.file)))
-}
-
-/// Writes or deletes the file of PLUGIN; none if that changes nothing.
-fn write_file(plugin: &opencode::Plugin, context: &Context, remove: bool) -> Option<Result<String, String>> {
-    let name = context.shown(&plugin.file);
-    let done = match (&plugin.present, remove) {
-        (Present::Foreign(_), _)
-        | (Present::Nothing, true)
-        | (Present::Current | Present::Newer(_), false) => {
-            return None;
-        }
-        (_, true) => plugin.delete().map(|()| format!("{name} is deleted.")),
-        (_, false) => plugin.write().map(|backup| {
-            let kept = backup.map(|file| format!(" The old file is {}.", context.shown(&file)));
-            format!("{name} is written.{}", kept.unwrap_or_default())
-        }),
-    };
-    Some(done.map_err(|why| format!("{name} {why}.")))
-}
-
-/// Writes SETTINGS; none if that changes nothing.
-fn write(settings: &Settings, context: &Context, remove: bool) -> Option<Result<String, String>> {
-    let name = context.shown(&settings.file);
-    let written = changed(settings, context, remove).and_then(|(old, new)| {
-        if old == new || (remove && old.trim().is_empty()) {
-            return Ok(None);
-        }
-        let backup = file::write(&settings.file, &new).map_err(|why| format!("{name} {why}."))?;
-        let kept = backup.map(|file| format!(" The old file is {}.", context.shown(&file)));
-        Ok(Some(format!("{name} is written.{}", kept.unwrap_or_default())))
-    });
-    written.transpose()
 }

@@ -18,7 +18,7 @@
 (require 'todo-write-answer-plan)
 (require 'todo-write-mcp-helper)
 (require 'todo-write-permission)
-(require 'todo-write-plugin)
+(require 'todo-write-mcp-setup)
 (require 'todo-write-review)
 (require 'todo-write-socket-helper)
 
@@ -37,7 +37,7 @@
   (let ((process-environment claude-checks-environment)
         (program (todo-write-mcp-helper-program)))
     (with-temp-buffer
-      (unless (eql 0 (apply #'call-process program nil t nil "setup" "claude-plugin" "--run"
+      (unless (eql 0 (apply #'call-process program nil t nil "setup" "claude"
                             "--socket" todo-write-socket
                             "--folder" (expand-file-name "bin" claude-checks-home) options))
         (ert-fail (buffer-string)))
@@ -47,8 +47,8 @@
   "Install the plugin in Claude Code as `todo-write-mcp-setup' does."
   (claude-checks-stop)
   (setenv "CLAUDE_CONFIG_DIR" (expand-file-name ".claude" claude-checks-home))
-  (should (string-search "It is installed." (answer-checks--setup)))
-  (should (todo-write-plugin-installed-p)))
+  (should (string-search "Claude Code has the tool todo_write." (answer-checks--setup)))
+  (should (todo-write-mcp-setup-plugin-p)))
 
 (defun answer-checks--note (_thread what id)
   "Note the title of the request ID if WHAT says that it is new."
@@ -662,8 +662,8 @@ It would begin PID again."
       (:plugin t)
     (hosts-answer (answer-checks--request "touch one") 'deny)
     (claude-checks-turn-ends)
-    (should (string-search "It is not installed." (answer-checks--setup "--remove")))
-    (should-not (todo-write-plugin-installed-p))))
+    (should (string-search "Claude Code no longer has it." (answer-checks--setup "--remove")))
+    (should-not (todo-write-mcp-setup-plugin-p))))
 
 (provide 'answer-checks)
 ;;; answer-checks.el ends here

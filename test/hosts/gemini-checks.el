@@ -5,8 +5,7 @@
 
 ;;; Commentary:
 
-;; Gemini CLI runs in a terminal with the settings that `todo-write-mcp setup gemini'
-;; writes.  It asks for permissions; Emacs must say so as long as its dialog stands, and
+;; Gemini CLI runs in a terminal with a hook that tells when it asks.  It asks for permissions; Emacs must say so as long as its dialog stands, and
 ;; no longer.  gemini.sh runs this.
 
 ;;; Code:
@@ -21,23 +20,23 @@
 (defvar gemini-checks-process nil "The terminal of Gemini CLI.")
 
 (defun gemini-checks--set-up (home tool)
-  "Let the program write the settings in HOME; with TOOL, add the MCP server."
-  (let ((file (expand-file-name ".gemini/settings.json" home))
-        (process-environment (cons (concat "HOME=" home) process-environment)))
+  "Write the settings in HOME with the hook; with TOOL, add the MCP server."
+  (let ((file (expand-file-name ".gemini/settings.json" home)))
     (make-directory (file-name-directory file) t)
     (write-region
      (json-serialize
       (append hosts-gemini-settings
+              `(:hooks (:Notification
+                        [(:matcher "ToolPermission"
+                          :hooks [(:type "command" :name "todo-write" :timeout 5000
+                                   :command ,(format "%s waiting --socket %s"
+                                                     (todo-write-mcp-helper-program)
+                                                     todo-write-socket))])]))
               (and tool
                    `(:mcpServers (:todo-write (:command ,(todo-write-mcp-helper-program)
                                                :args ["--socket" ,todo-write-socket]
                                                :trust t))))))
-     nil file nil 'silent)
-    (with-temp-buffer
-      (unless (eql 0 (call-process (todo-write-mcp-helper-program) nil t nil
-                                   "setup" "gemini" "--write" "--socket" todo-write-socket))
-        (ert-fail (buffer-string))))
-    (should (string-search "waiting" (with-temp-buffer (insert-file-contents file) (buffer-string))))))
+     nil file nil 'silent)))
 
 (defun gemini-checks--call (turns tool function)
   "Call FUNCTION while Gemini CLI works by TURNS, with the MCP server if TOOL is non-nil."

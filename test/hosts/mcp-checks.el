@@ -66,16 +66,14 @@ HOME is its home, ENVIRONMENT a list of its further variables."
 
 (defun mcp-checks-setup (agent home folder server &rest options)
   "Set AGENT up in HOME for SERVER, by the program's setup with OPTIONS.
-FOLDER is the project.  Return the page."
+FOLDER is the project.  Return the output."
   (let ((result (mcp-checks-agent home folder
-                                  :command `(,(car server) "setup" ,agent "--run" "--write"
-                                             ,@(cdr server) ,@options))))
+                                  :command `(,(car server) "setup" ,agent ,@(cdr server) ,@options))))
     (should (equal (cons 0 (cdr result)) result))
     (cadr result)))
 
 (ert-deftest mcp-checks-the-setup-is-repeated-changed-and-taken-back ()
-  (dolist (agent '("Claude Code" "Codex" "Gemini CLI" "opencode" "Copilot CLI"
-                   "Claude Code, with answers: the plugin"))
+  (dolist (agent '("claude" "claude-tool" "codex" "gemini" "opencode" "copilot"))
     (let* ((home (make-temp-file "home" t))
            (folder (file-name-as-directory (make-temp-file "garden" t)))
            (setup (lambda (socket &rest options)
@@ -84,8 +82,8 @@ FOLDER is the project.  Return the page."
       (unwind-protect
           (ert-info (agent)
             (dolist (socket '("/run/a" "/run/a" "/run/b"))
-              (should (string-search "Nothing is left to do." (funcall setup socket))))
-            (should (string-search "has nothing of this." (funcall setup "/run/b" "--remove"))))
+              (should (string-search "has the tool todo_write." (funcall setup socket))))
+            (should (string-search "no longer has it." (funcall setup "/run/b" "--remove"))))
         (delete-directory home t)
         (delete-directory folder t)))))
 
@@ -178,7 +176,7 @@ restart."
 
 (ert-deftest mcp-checks-claude-code ()
   (mcp-checks
-   "Claude Code" "mcp__todo-write__todo_write" :thread "\\`claude:[-0-9a-f]\\{36\\}\\'"
+   "claude-tool" "mcp__todo-write__todo_write" :thread "\\`claude:[-0-9a-f]\\{36\\}\\'"
    :command (lambda (_ _) `("claude" "-p" "Plan the garden" "--model" ,hosts-claude-model
                             "--permission-mode" "default"
                             "--allowedTools" "mcp__todo-write__todo_write"))
@@ -186,7 +184,7 @@ restart."
 
 (ert-deftest mcp-checks-codex ()
   (mcp-checks
-   "Codex" '("todo_write" . "mcp__todo_write") :thread "\\`codex:[-0-9a-f]\\{36\\}\\'"
+   "codex" '("todo_write" . "mcp__todo_write") :thread "\\`codex:[-0-9a-f]\\{36\\}\\'"
    :model #'mcp-checks-responses
    :prepare #'mcp-checks-codex-approves
    :command (lambda (_ url)
@@ -200,7 +198,7 @@ restart."
 
 (ert-deftest mcp-checks-codex-subagents ()
   (mcp-checks
-   "Codex" nil :thread "\\`codex:[-0-9a-f]\\{36\\}\\'"
+   "codex" nil :thread "\\`codex:[-0-9a-f]\\{36\\}\\'"
    :prepare #'mcp-checks-codex-approves
    :before #'ignore
    :model
@@ -246,7 +244,7 @@ restart."
   ;; This agent validates arguments itself and does not send the bad list.
   (let ((mcp-checks-refusal "must be equal to one of the allowed values"))
     (mcp-checks
-     "Gemini CLI" "mcp_todo-write_todo_write" :thread "\\`mcp:gemini-cli-mcp-client:"
+     "gemini" "mcp_todo-write_todo_write" :thread "\\`mcp:gemini-cli-mcp-client:"
      :prepare #'mcp-checks-gemini-settings
      :command (lambda (_ _) '("gemini" "-m" "gemini-2.5-pro" "-p" "Plan the garden"))
      :environment (lambda (_ url) (hosts-gemini-environment url)))))
@@ -259,7 +257,7 @@ restart."
 
 (ert-deftest mcp-checks-copilot-cli ()
   (mcp-checks
-   "Copilot CLI" "todo-write-todo_write" :thread "\\`mcp:copilot-cli:[-0-9a-f]\\{36\\}\\'"
+   "copilot" "todo-write-todo_write" :thread "\\`mcp:copilot-cli:[-0-9a-f]\\{36\\}\\'"
    :command (lambda (_ _)
               '("copilot" "--disable-client-telemetry" "--no-auto-update" "--no-remote"
                 "--no-remote-export" "--allow-tool=todo-write" "-p" "Plan the garden"))

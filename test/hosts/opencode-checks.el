@@ -6,7 +6,7 @@
 ;;; Commentary:
 
 ;; opencode runs in a terminal with the plugin that `todo-write-mcp setup opencode'
-;; installs for its project, and its model keeps todos and calls tools that need a
+;; installs, and its model keeps todos and calls tools that need a
 ;; permission.  The user answers in this Emacs or in the terminal; Emacs and opencode
 ;; come and go.  Nothing may run that the user did not allow, and whenever Emacs does
 ;; not answer, the terminal must.  opencode.sh runs this.
@@ -64,17 +64,15 @@ request that fails."
 
 ;;; opencode
 
-(defun opencode-checks--setup (&rest options)
-  "Run the program's setup for opencode with OPTIONS, and return its page."
+(defun opencode-checks--setup ()
+  "Run the program's setup for opencode."
   (let ((process-environment (hosts-environment opencode-checks--home)))
     (with-temp-buffer
-      (unless (eql 0 (apply #'call-process (todo-write-mcp-helper-program) nil t nil
-                            "setup" "opencode" "--run" "--write" "--socket"
-                            (if machine-helper-name (machine-helper-socket)
-                              todo-write-socket)
-                            "--project" (directory-file-name opencode-checks--folder) options))
-        (ert-fail (buffer-string)))
-      (buffer-string))))
+      (unless (eql 0 (call-process (todo-write-mcp-helper-program) nil t nil
+                                   "setup" "opencode" "--socket"
+                                   (if machine-helper-name (machine-helper-socket)
+                                     todo-write-socket)))
+        (ert-fail (buffer-string))))))
 
 (defun opencode-checks--start (&rest arguments)
   "Start opencode with ARGUMENTS in a terminal, in place of an earlier one."
@@ -103,39 +101,39 @@ request that fails."
 
 (defvar opencode-checks--subagent nil "Steps of subagents whose prompts have the word SUBAGENT.")
 
-(cl-defmacro opencode-checks-with (steps (&key (emacs t) (plugin t) mcp subagent) &rest body)
+(cl-defmacro opencode-checks-with (steps (&key (emacs t) mcp subagent) &rest body)
   "Evaluate BODY while opencode works by STEPS, with the plugin.
-EMACS is nil if this Emacs has no socket, PLUGIN nil if there is no
-plugin, and MCP non-nil if opencode has no plan tool but todo_write.
+EMACS is nil if this Emacs has no socket, and MCP non-nil if opencode
+has no plan tool but todo_write.
 SUBAGENT is as `opencode-checks--subagent'."
   (declare (indent 2) (debug t))
   `(let ((opencode-checks--subagent ,subagent))
-     (opencode-checks--call ,steps (lambda () ,@body) ,emacs ,plugin ,mcp)))
+     (opencode-checks--call ,steps (lambda () ,@body) ,emacs ,mcp)))
 
 (defun opencode-checks--leave-own-tool ()
-  "Take out of the settings of the project what the setup has of tools."
+  "Let the settings of the project keep the plan tool, without todo_write."
   (let* ((file (expand-file-name "opencode.json" opencode-checks--folder))
          (settings (with-temp-buffer
                      (insert-file-contents file)
                      (json-parse-buffer))))
-    (remhash "mcp" settings)
-    (remhash "tools" settings)
+    (puthash "mcp" '(:todo-write (:type "local" :command ["true"] :enabled :false)) settings)
+    (puthash "tools" '(:todowrite t) settings)
     (write-region (json-serialize settings) nil file nil 'silent)))
 
-(defun opencode-checks--call (steps function emacs plugin mcp)
+(defun opencode-checks--call (steps function emacs mcp)
   "Call FUNCTION while opencode works by STEPS.
-EMACS, PLUGIN and MCP are as in `opencode-checks-with'."
+EMACS and MCP are as in `opencode-checks-with'."
   (unless opencode-checks--home
     (setq opencode-checks--home (make-temp-file "home" t)))
   (if (null machine-helper-name)
-      (opencode-checks--work steps function emacs plugin mcp)
+      (opencode-checks--work steps function emacs mcp)
     (machine-helper-call
      opencode-checks--home
-     (lambda () (opencode-checks--work steps function emacs plugin mcp)))))
+     (lambda () (opencode-checks--work steps function emacs mcp)))))
 
-(defun opencode-checks--work (steps function emacs plugin mcp)
+(defun opencode-checks--work (steps function emacs mcp)
   "Call FUNCTION while opencode works by STEPS, perhaps on the machine.
-EMACS, PLUGIN and MCP are as in `opencode-checks-with'."
+EMACS and MCP are as in `opencode-checks-with'."
   (let* ((todo-write-socket (todo-write-socket-test-file))
          (todo-write-permission--calls nil)
          (todo-write-program-all (make-hash-table :test #'equal))
@@ -145,9 +143,8 @@ EMACS, PLUGIN and MCP are as in `opencode-checks-with'."
     (call-process "git" nil nil nil "init" "--quiet" opencode-checks--folder)
     (write-region "{\"permission\": {\"bash\": \"ask\", \"edit\": \"ask\"}}" nil
                   (expand-file-name "opencode.json" opencode-checks--folder) nil 'silent)
-    (when plugin
-      (opencode-checks--setup)
-      (unless mcp (opencode-checks--leave-own-tool)))
+    (opencode-checks--setup)
+    (unless mcp (opencode-checks--leave-own-tool))
     (add-hook 'todo-write-events-functions #'opencode-checks--note)
     (todo-write-with-store
       (todo-write-with-mock port

@@ -16,7 +16,6 @@
 (require 'remote-helper)
 (require 'todo-write-attention)
 (require 'todo-write-mcp-helper)
-(require 'todo-write-mcp-setup)
 (require 'todo-write-permission)
 (require 'todo-write-visit)
 
@@ -73,13 +72,12 @@ WHAT says in words what both tell."
 ;;; The host
 
 (defun remote-checks--hooks ()
-  "Return the settings of Claude Code that the setup shows."
+  "Return settings of Claude Code with the hooks of the plugin."
   (with-temp-buffer
-    (call-process (remote-file ".todo-write/bin/todo-write-mcp") nil t nil "setup" "claude-plugin")
+    (insert-file-contents (todo-write-mcp-helper-file "mcp/plugin/todo-write/hooks/hooks.json"))
+    (while (search-forward "${CLAUDE_PLUGIN_ROOT}/" nil t)
+      (replace-match (remote-file ".todo-write/bin/") t t))
     (goto-char (point-min))
-    (re-search-forward "^Without the plugin")
-    (re-search-forward "^{")
-    (backward-char)
     (json-parse-buffer :object-type 'plist)))
 
 (defun remote-checks--with-claude (steps subagent function)

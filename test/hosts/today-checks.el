@@ -56,7 +56,6 @@ program."
                                 (todo-write-observations thread :types '("MESSAGE"))))))
       #'claude-checks-written)
      (funcall function (hosts-thread "claude")))
-   ;; The setting that the setup offers.
    :settings '(:bashEditDiffEnabled t)))
 
 (defun today-checks--calls (thread)

@@ -5,9 +5,9 @@
 
 ;;; Commentary:
 
-;; These tests check the dialogue of `todo-write-mcp-setup', with the genuine program,
-;; and what the doctor reports of it.  mcp/tests/setup.rs checks what the program does
-;; with each agent's settings; test/hosts/mcp.sh uses them with genuine agents.
+;; These tests check the page of `todo-write-mcp-setup', with the genuine program, and
+;; what the doctor reports of it.  mcp/tests/setup.rs checks what the program does for
+;; each agent; test/hosts/mcp.sh sets genuine agents up.
 
 ;;; Code:
 
@@ -18,118 +18,58 @@
 (require 'todo-write-setup-helper)
 (require 'tramp)
 
-(ert-deftest todo-write-mcp-setup-shows-and-copies-the-instructions ()
-  (todo-write-with-setup
-    (let ((agents (todo-write-mcp-setup--agents)))
-      (should (member "Claude Code" agents))
-      (dolist (agent agents)
-        (setq kill-ring nil)
-        (let ((text (todo-write-setup-test-run agent)))
-          (should (string-search (car (split-string (car kill-ring) "\n")) text))
-          (should (string-search todo-write-socket (car kill-ring)))
-          (should (eq (todo-write-socket-state) 'open))
-          (should (string-match-p "plan tool" text))
-          (should (string-search "Plan work of three or more steps" text)))))
-    ;; Nothing was written.
-    (should-not (directory-files home nil "\\`[^.]"))))
-
-(ert-deftest todo-write-mcp-setup-stays-at-the-top-and-asks-below-what-it-is-about ()
+(ert-deftest todo-write-mcp-setup-shows-which-agents-are-here-and-what-each-would-get ()
   (todo-write-with-setup
     (todo-write-setup-test-write "bin/claude" todo-write-setup-test-claude #o755)
-    (let ((text (todo-write-setup-test-run "Claude Code")))
-      (with-current-buffer "*todo-write MCP*"
-        (should (bobp))
-        (should (= (point-min) (window-start (get-buffer-window)))))
-      (should (equal '("Run `claude mcp add'" "Write ~/.claude/settings.json"
-                       "Switch it on in ~/.claude/settings.json" "Do not offer it again")
-                     (todo-write-setup-test-buttons)))
-      (should (< (string-search "  claude mcp add" text) (string-search "[Run" text)
-                 (string-search "+  \"permissions\"" text) (string-search "[Write" text)
-                 (string-search "Not done yet" text))))
+    (let ((text (todo-write-setup-test-run)))
+      (should (string-match-p "^Claude Code\nthe plugin: .*\n\n  write .*\n  claude plugin marketplace add "
+                              text))
+      (should (string-search (concat "  claude mcp add --scope user todo-write -- " todo-write-mcp-program
+                                     " --socket " todo-write-socket "\n")
+                             text))
+      (should (string-match-p "^Codex: not installed here$" text))
+      (should (string-search "\"mcpServers\"" text)))
+    (should (equal '("Set it up" "Set it up") (todo-write-setup-test-buttons)))
+    (should (eq (todo-write-socket-state) 'open))
     (with-current-buffer "*todo-write MCP*"
+      (should (bobp))
       (should (eq 'forward-button (key-binding (kbd "TAB"))))
-      (goto-char (point-min))
       (forward-button 1)
-      (should (eq 'push-button (key-binding (kbd "RET")))))))
-
-(ert-deftest todo-write-mcp-setup-runs-the-agents-own-command-if-its-button-is-pressed ()
-  (todo-write-with-setup
-    (todo-write-setup-test-write "bin/claude" todo-write-setup-test-claude #o755)
-    (todo-write-setup-test-run "Claude Code")
+      (should (eq 'push-button (key-binding (kbd "RET")))))
+    ;; Nothing was done.
     (should (equal "" (todo-write-setup-test-read "log")))
-    (let ((text (todo-write-setup-test-press "Run"))
-          (copied kill-ring))
-      (should (equal (format "claude mcp add --scope user todo-write -- %s --socket %s\n"
-                             todo-write-mcp-program todo-write-socket)
-                     (todo-write-setup-test-read "log")))
-      (should (string-search "It has the tool.\n\nDone it." text))
-      ;; Point stays where it was pressed, and nothing is copied again.
-      (with-current-buffer "*todo-write MCP*"
-        (should (looking-at "Give Claude Code the tool")))
-      (should (eq copied kill-ring))
-      (should (string-search "Not done yet\n\n- write the settings into ~/.claude/settings.json" text)))
-    (should (string-search "Done\n\nNothing is left to do." (todo-write-setup-test-press "Write")))
-    ;; What the user may decline is not left to do.
-    (should (equal '("Switch it on in ~/.claude/settings.json" "Do not offer it again")
-                   (todo-write-setup-test-buttons)))))
+    (should (equal '("bin") (directory-files home nil "\\`[^.]")))))
 
-(ert-deftest todo-write-mcp-setup-remembers-that-changes-of-commands-are-not-wanted ()
-  (todo-write-with-setup
-    (should (string-search "bashEditDiffEnabled" (todo-write-setup-test-run "Claude Code")))
-    (should (string-search "You did not want it." (todo-write-setup-test-press "Do not")))
-    (should (equal "" (todo-write-setup-test-read ".claude/settings.json")))
-    (should (string-search "You did not want it." (todo-write-setup-test-run "Claude Code")))
-    (should-not (member "Do not offer it again" (todo-write-setup-test-buttons)))
-    (should (string-search "It is on." (todo-write-setup-test-press "Switch it on")))
-    (should (string-search "\"bashEditDiffEnabled\": true"
-                           (todo-write-setup-test-read ".claude/settings.json")))))
-
-(ert-deftest todo-write-mcp-setup-takes-the-tool-away-if-the-button-is-pressed ()
+(ert-deftest todo-write-mcp-setup-sets-an-agent-up-and-takes-it-back-if-its-buttons-are-pressed ()
   (todo-write-with-setup
     (todo-write-setup-test-write "bin/claude" todo-write-setup-test-claude #o755)
-    (todo-write-setup-test-run "Claude Code")
-    (todo-write-setup-test-press "Run")
-    (todo-write-mcp-mode -1)
-    (todo-write-setup-test-run "Claude Code" t)
-    (should-not todo-write-mcp-mode)
-    (should (equal "claude mcp remove --scope user todo-write" (car kill-ring)))
-    (should (string-search "Done\n\nClaude Code has nothing of this."
-                           (todo-write-setup-test-press "Run")))
-    (should (string-suffix-p "\nclaude mcp remove --scope user todo-write\n"
-                             (todo-write-setup-test-read "log")))))
+    (todo-write-setup-test-run)
+    (should-not (todo-write-mcp-setup-plugin-p))
+    (let ((text (todo-write-setup-test-press "Claude Code" "Set it up")))
+      (should (string-match-p "^Claude Code: has it\n" text))
+      (should (string-search "$ claude plugin install todo-write@todo-write\nDone it.\n" text))
+      (should (string-search "mcp__plugin_todo-write_todo-write__todo_write" text)))
+    (should (todo-write-mcp-setup-plugin-p))
+    (should (equal '("Set it up again" "Take it away" "Set it up") (todo-write-setup-test-buttons)))
+    (let ((text (todo-write-setup-test-press "Claude Code" "Take it away")))
+      (should (string-match-p "^Claude Code\n" text))
+      (should (string-search "Claude Code no longer has it." text)))
+    (should-not (todo-write-mcp-setup-plugin-p))
+    (should-not (file-exists-p (concat home ".local/share/todo-write/claude")))))
 
-(ert-deftest todo-write-mcp-setup-writes-settings-if-told-and-keeps-a-backup ()
+(ert-deftest todo-write-mcp-setup-says-what-a-command-that-fails-says ()
   (todo-write-with-setup
-    (let ((file ".claude/settings.json"))
-      (todo-write-setup-test-write file "{\"a\": 1}")
-      (todo-write-setup-test-run "Claude Code")
-      (should (equal "{\"a\": 1}" (todo-write-setup-test-read file)))
-      (let ((text (todo-write-setup-test-press "Write")))
-        (should (string-search "~/.claude/settings.json is written. The old file is ~/.claude/settings.json~."
-                               text))
-        (should (string-search "Not done yet\n\n- run `claude mcp add'" text)))
-      (should (string-search "mcp__todo-write__todo_write" (todo-write-setup-test-read file)))
-      (should (equal "{\"a\": 1}" (todo-write-setup-test-read (concat file "~")))))))
-
-(ert-deftest todo-write-mcp-setup-says-what-a-program-that-fails-says ()
-  (todo-write-with-setup
-    (should (string-search "nothing-like-it is not an agent"
-                           (todo-write-setup-test-run "nothing-like-it")))
-    (todo-write-setup-test-write ".cursor/mcp.json" "{} // mine")
-    (should (string-search "is not plain JSON at line 1" (todo-write-setup-test-run "Cursor")))
     (todo-write-setup-test-write "bin/codex" "#!/bin/sh\necho No such thing.\nexit 3\n" #o755)
-    (todo-write-setup-test-run "Codex")
-    (should (string-search "No such thing.\ncodex mcp add" (todo-write-setup-test-press "Run")))))
+    (todo-write-setup-test-run)
+    (let ((text (todo-write-setup-test-press "Codex" "Set it up")))
+      (should (string-search "\nNo such thing.\n" text))
+      (should (string-match-p "`codex mcp add .*' failed: exit status: 3" text)))))
 
 (ert-deftest todo-write-mcp-setup-names-a-program-that-is-older ()
   (todo-write-with-setup
-    ;; It ignores what it does not know, and waits for calls.
-    (todo-write-setup-test-write "old" "#!/bin/sh\ncat >/dev/null\n" #o755)
+    (todo-write-setup-test-write "old" "#!/bin/sh\necho what\n" #o755)
     (let ((todo-write-mcp-program "~/old"))
-      (should (string-search "It may be older than this package" (todo-write-setup-test-run "Codex")))
-      (should (string-match-p "older than this package"
-                              (cadr (should-error (todo-write-mcp-setup--agents)
-                                                  :type 'user-error)))))))
+      (should (string-search "old is older than this package" (todo-write-setup-test-run))))))
 
 (ert-deftest todo-write-mcp-setup-only-a-line-that-switches-the-mode-on-keeps-it-on ()
   (let* ((file (make-temp-file "init" nil ".el"))
@@ -152,102 +92,86 @@
   (todo-write-with-setup
     (todo-write-setup-test-write
      "evil" "#!/bin/sh
-echo '{\"copy\": \"x\", \"open\": [], \"closing\": \"a\\u202eb\", \"sections\": [
-  {\"title\": \"c\\u001bd\", \"text\": \"e\\u0007f\", \"option\": \"--evil\", \"label\": \"g\"}]}' | tr -d '\\n'\n" #o755)
+echo '[{\"id\": \"x\", \"agent\": \"a\\u202eb\", \"here\": true, \"installed\": null,
+  \"gives\": \"c\\u001bd\", \"by\": [\"e\\u0007f\"]}]'\n" #o755)
     (let* ((todo-write-mcp-program "~/evil")
-           (text (todo-write-setup-test-run "Codex")))
+           (text (todo-write-setup-test-run)))
       (dolist (part '("a\\u202eb" "c\\u001bd" "e\\u0007f"))
-        (should (string-search part text)))
-      (should-not (todo-write-setup-test-buttons)))))
+        (should (string-search part text))))))
 
 ;;; Another machine
 
-(defmacro todo-write-mcp-setup-tests--on (prefix &rest body)
-  "Evaluate BODY with the genuine program, where PREFIX leads to a machine.
-Emacs 28 gets the methods of containers from packages."
-  (declare (indent 1) (debug t))
-  `(todo-write-with-setup
-     (let ((todo-write-machines '(("build" :prefix ,prefix)))
-           (tramp-methods (append '(("docker") ("dockercp") ("podman")) tramp-methods)))
-       ,@body)))
-
-(defun todo-write-mcp-setup-tests--there (prefix)
-  "Return what the setup shows about the machine where PREFIX leads, a string.
-This machine stands for it."
-  (let ((exec-path (append '("/usr/bin" "/bin") exec-path))) ; For `uname'.
-    (mapconcat (lambda (section) (string-join section "\n"))
-               (todo-write-mcp-setup--sections-there prefix) "\n")))
-
-(ert-deftest todo-write-mcp-setup-a-machine-of-this-kind-gets-this-program ()
-  (todo-write-mcp-setup-tests--on "/ssh:me@build#2222:"
-    (let ((text (todo-write-mcp-setup-tests--there "/ssh:me@build#2222:")))
-      (should (string-search "(todo-write-connect \"build\")" text))
-      (should (string-match-p "^ssh -l me -p 2222 -- build 'umask " text))
-      (should (string-search (concat "<" todo-write-mcp-program) text))
-      (should-not (string-search "cargo" text)))
-    ;; One without a name is named by its prefix.
-    (should (string-search "(todo-write-connect \"/ssh:other:\")"
-                           (todo-write-mcp-setup-tests--there "/ssh:other:")))))
-
-(ert-deftest todo-write-mcp-setup-a-machine-of-another-kind-builds-the-program ()
-  (todo-write-mcp-setup-tests--on "/dockercp:root@dev:"
-    (let* (;; Compiled files may have no sources beside them.
-           (todo-write-module-lisp (expand-file-name "lisp/" (getenv "TODO_WRITE_ROOT")))
-           (lines (apply #'todo-write-mcp-setup-ask
-                         (todo-write-mcp-setup--lines "/dockercp:root@dev:"
-                                                      "Plan9 mips\n\nrm -rf ~\u202e"))))
-      (should (string-match-p "^docker exec -i -u root dev sh -c 'cargo install --path "
-                              (plist-get lines :lines)))
-      (should (string-match-p "^tar -C .* -cf - Cargo.toml Cargo.lock src mcp | docker exec"
-                              (plist-get lines :lines)))
-      (should (string-search "of the kind Plan9 mips" (plist-get lines :note)))
-      ;; The machine puts nothing into the lines for the shell.
-      (should-not (string-match-p "rm -rf" (plist-get lines :lines)))
-      (should-not (string-match-p "^rm" (plist-get lines :note))))))
+(ert-deftest todo-write-mcp-setup-acts-on-the-machine-of-the-current-folder ()
+  (todo-write-with-setup
+    (todo-write-mcp-mode -1)
+    (let ((tramp-methods (cons '("mock" (tramp-login-program "sh") (tramp-login-args (("-i")))
+                                 (tramp-remote-shell "/bin/sh") (tramp-remote-shell-args ("-c"))
+                                 (tramp-connection-timeout 60))
+                               tramp-methods))
+          (tramp-remote-path (cons (concat home "bin") tramp-remote-path))
+          ;; TRAMP passes on what is not in the environment of Emacs.
+          (process-environment (remove "PATH=/usr/bin:/bin" process-environment))
+          (default-directory (concat "/mock:localhost:" home)))
+      (unwind-protect
+          (progn
+            (todo-write-setup-test-write "bin/codex" "#!/bin/sh\necho \"$@\" >>~/log\n" #o755)
+            (make-directory (concat home ".todo-write/bin") t)
+            (copy-file todo-write-mcp-program (concat home ".todo-write/bin/todo-write-mcp"))
+            (should (string-match-p "^Codex\n" (todo-write-setup-test-run)))
+            (todo-write-setup-test-press "Codex" "Set it up")
+            (should (equal (format "mcp add todo-write -- %s.todo-write/bin/todo-write-mcp\n" home)
+                           (todo-write-setup-test-read "log")))
+            ;; What agents there call is not decided here.
+            (should-not todo-write-mcp-mode)
+            (should-not (string-search "This Emacs" (todo-write-setup-test-page))))
+        (tramp-cleanup-all-connections)))))
 
 (ert-deftest todo-write-mcp-setup-each-method-of-a-machine-has-its-command ()
-  (pcase-dolist (`(,prefix ,command) '(("/podman:dev:" "podman exec -i dev sh -c ")
-                                       ("/rsync:dev:" "ssh -- dev ")))
-    (todo-write-mcp-setup-tests--on "/ssh:build:"
-      (let (lines)
-        (todo-write-mcp-setup-copy-line prefix (lambda (line) (push line lines)))
-        (should-not lines)
-        (todo-write-test-wait (lambda () lines))
-        (should (string-prefix-p command (car lines)))
+  (todo-write-with-setup
+    (let ((tramp-methods (append '(("docker") ("dockercp") ("podman")) tramp-methods)))
+      (pcase-dolist (`(,prefix ,command) '(("/ssh:me@build#2222:" "ssh -l me -p 2222 -- build '")
+                                           ("/dockercp:root@dev:" "docker exec -i -u root dev sh -c '")
+                                           ("/podman:dev:" "podman exec -i dev sh -c '")
+                                           ("/rsync:dev:" "ssh -- dev '")))
+        (let ((line (todo-write-mcp-setup-copy-line prefix)))
+          (should (string-prefix-p command line))
+          (should (string-suffix-p (concat "' <" todo-write-mcp-program) line)))
         (let ((todo-write-mcp-program "~/nothing"))
-          (todo-write-mcp-setup-copy-line prefix (lambda (line) (push line lines)))
-          (should (equal '(nil t) (mapcar #'stringp lines))))))))
+          (should-not (todo-write-mcp-setup-copy-line prefix)))))))
 
 (ert-deftest todo-write-mcp-setup-does-one-thing-at-a-time ()
   (todo-write-with-setup
-    (todo-write-setup-test-write "slow" "#!/bin/sh\nwhile test ! -e ~/go; do sleep 0.05; done\n" #o755)
-    (let ((todo-write-mcp-program "~/slow"))
-      (todo-write-mcp-setup "Codex")
-      (should-error (todo-write-mcp-setup "Codex") :type 'user-error)
-      (with-current-buffer "*todo-write MCP*"
-        (should-error (revert-buffer) :type 'user-error))
-      (todo-write-setup-test-write "go" "")
-      (todo-write-setup-test-page))))
+    (todo-write-setup-test-write
+     "bin/codex" "#!/bin/sh\nwhile test ! -e ~/go; do sleep 0.05; done\n" #o755)
+    (todo-write-setup-test-run)
+    (with-current-buffer "*todo-write MCP*"
+      (goto-char (point-min))
+      (search-forward "[Set it up]")
+      (push-button (match-beginning 0))
+      (should-error (push-button (match-beginning 0)) :type 'user-error))
+    (should-error (todo-write-mcp-setup) :type 'user-error)
+    (todo-write-setup-test-write "go" "")
+    (todo-write-setup-test-page)))
 
 (ert-deftest todo-write-mcp-setup-copies-the-program-to-a-folder-that-stays ()
   (todo-write-with-setup
     (let* ((genuine todo-write-mcp-program)
            (todo-write-mcp-program nil)
            (todo-write-module-directory (concat home "package-1.0"))
-           (program (concat home "package-1.0/todo-write-mcp")))
+           (stable (concat user-emacs-directory "todo-write-bin/todo-write-mcp")))
       (make-directory todo-write-module-directory)
-      (copy-file genuine program)
-      (todo-write-setup-test-run "Codex")
-      (let ((stable (car (todo-write-mcp-setup-server))))
-        (should (equal stable (concat user-emacs-directory "todo-write-bin/todo-write-mcp")))
+      (copy-file genuine (concat home "package-1.0/todo-write-mcp"))
+      (todo-write-setup-test-write "bin/codex" "#!/bin/sh\necho \"$@\" >>~/log\n" #o755)
+      (todo-write-setup-test-run)
+      ;; The second time, as after an upgrade.
+      (dolist (present '(nil "an older program"))
+        (when present (write-region present nil stable nil 'silent))
+        (todo-write-setup-test-press "Codex" "Set it up")
         (should (file-executable-p stable))
-        (should (string-search stable (car kill-ring)))
-        ;; An upgrade replaces it.
-        (write-region "an older program" nil stable nil 'silent)
-        (todo-write-setup-test-run "Codex")
-        (should (equal todo-write-version (todo-write-module-file-version stable)))
-        (should (equal '("todo-write-mcp")
-                       (directory-files (file-name-directory stable) nil "[^.]")))))))
+        (should (string-search (concat "-- " stable) (todo-write-setup-test-read "log")))
+        (should (equal todo-write-version (todo-write-module-file-version stable))))
+      (should (equal '("todo-write-mcp")
+                     (directory-files (file-name-directory stable) nil "[^.]"))))))
 
 (ert-deftest todo-write-mcp-setup-asks-before-it-gets-the-program ()
   (let ((todo-write-mcp-program nil) (exec-path nil) (todo-write-module-directory "/nowhere/")
@@ -256,12 +180,12 @@ This machine stands for it."
               ((symbol-function 'y-or-n-p) (lambda (question) (push question asked) nil))
               ((symbol-function 'todo-write-module--ways)
                (lambda (_name) '((build . "Build it now, with cargo")))))
-      (should-error (todo-write-mcp-setup "Codex") :type 'todo-write-error)
+      (should-error (todo-write-mcp-setup) :type 'todo-write-error)
       (should (equal asked '("The program todo-write-mcp is missing.  Build it now, with cargo? "))))))
 
 (ert-deftest todo-write-mcp-setup-names-a-program-that-cannot-be-run ()
   (let ((todo-write-mcp-program "/nowhere/todo-write-mcp"))
-    (should-error (todo-write-mcp-setup "Codex") :type 'user-error)))
+    (should-error (todo-write-mcp-setup) :type 'user-error)))
 
 (ert-deftest todo-write-mcp-setup-the-doctor-names-what-is-missing ()
   (let ((todo-write-mcp-program "/nowhere/todo-write-mcp"))
@@ -272,30 +196,22 @@ This machine stands for it."
 
 (ert-deftest todo-write-mcp-setup-the-doctor-says-which-installed-agents-have-the-tool ()
   (todo-write-with-setup
-    (let* ((home (file-name-as-directory (make-temp-file "todo-write-home" t)))
-           (exec-path (list home))
-           (process-environment (append (list (concat "HOME=" home) "CODEX_HOME" "CLAUDE_CONFIG_DIR")
-                                        process-environment)))
-      (unwind-protect
-          (progn
-            (dolist (command '("codex" "goose" "gemini"))
-              (copy-file "/bin/true" (concat home command)))
-            (make-directory (concat home ".codex"))
-            (write-region "[mcp_servers.todo-write]\n" nil (concat home ".codex/config.toml") nil 'silent)
-            (should (equal '((ok "Codex: has the tool todo_write")
-                             (note "Gemini CLI: installed, but without the tool todo_write"
-                                   "M-x todo-write-mcp-setup RET Gemini CLI")
-                             (note "Goose: installed; look whether it has the tool todo_write"
-                                   "M-x todo-write-mcp-setup RET Goose"))
-                           (todo-write-mcp-setup-agent-findings))))
-        (delete-directory home t)))))
-
-(ert-deftest todo-write-mcp-setup-names-the-socket-only-if-the-user-changed-it ()
-  (todo-write-with-setup
-    (should (equal (todo-write-mcp-setup-server)
-                   (list todo-write-mcp-program "--socket" todo-write-socket)))
-    (let ((todo-write-socket nil))
-      (should (equal (todo-write-mcp-setup-server) (list todo-write-mcp-program))))))
+    (dolist (command '("claude" "codex" "gemini" "copilot"))
+      (todo-write-setup-test-write (concat "bin/" command) todo-write-setup-test-claude #o755))
+    (todo-write-setup-test-run)
+    (todo-write-setup-test-press "Claude Code" "Set it up")
+    (todo-write-setup-test-write ".codex/config.toml" "[mcp_servers.todo-write]\n")
+    (todo-write-setup-test-write "old" "todo-write-mcp version 0.0.9;")
+    (todo-write-setup-test-write
+     ".copilot/mcp-config.json"
+     (format "{\"mcpServers\": {\"todo-write\": {\"command\": \"%sold\"}}}" home))
+    (let ((findings (cdr (todo-write-mcp-setup-findings))))
+      (should (equal '((ok "Claude Code: has the tool todo_write")
+                       (problem "Codex: its todo-write-mcp is missing" "M-x todo-write-mcp-setup")
+                       (note "Gemini CLI: without the tool todo_write" "M-x todo-write-mcp-setup")
+                       (problem "Copilot CLI: its todo-write-mcp is version 0.0.9"
+                                "M-x todo-write-mcp-setup"))
+                     findings)))))
 
 (ert-deftest todo-write-mcp-setup-the-doctor-says-that-a-program-must-be-set-up-again ()
   (todo-write-with-setup
@@ -310,11 +226,10 @@ This machine stands for it."
     (let ((warnings (todo-write-test-warnings
                       (should (string-match-p
                                "no agent could reach this Emacs"
-                               (cadr (should-error (todo-write-mcp-setup "Claude Code")
+                               (cadr (should-error (todo-write-mcp-setup)
                                                    :type 'user-error)))))))
       (should (string-match-p "must be yours alone" (car warnings))))
     (should-not todo-write-mcp-mode)
-    (should-not kill-ring)
     (should-not (get-buffer "*todo-write MCP*"))))
 
 ;;; Later sessions
@@ -346,20 +261,17 @@ This machine stands for it."
   (todo-write-with-setup
     (todo-write-mcp-setup-tests--with-init-file
       (should-not (todo-write-mcp-setup-tests--on-later-p file))
-      (let ((text (todo-write-setup-test-run "Claude Code")))
-        (should (string-search "\n\n  (todo-write-mcp-mode)\n" text))
-        (should (string-search "- keep `todo-write-mcp-mode' on in later sessions" text)))
-      (should (equal "Keep it on in later sessions" (car (last (todo-write-setup-test-buttons)))))
-      (let ((text (todo-write-setup-test-press "Keep it on")))
-        (should (string-search "is on, as in later sessions" text))
-        (should-not (string-search "[Keep" text)))
+      (should (string-search "put (todo-write-mcp-mode) into your init file"
+                             (todo-write-setup-test-run)))
+      (todo-write-setup-test-press "This Emacs" "Keep it on in later sessions")
+      (should-not (todo-write-setup-test-buttons))
       (should (todo-write-mcp-setup-tests--on-later-p file)))))
 
 (ert-deftest todo-write-mcp-setup-does-not-ask-if-the-init-file-has-the-mode ()
   (todo-write-with-setup
     (todo-write-mcp-setup-tests--with-init-file
       (write-region "(todo-write-mcp-mode)\n" nil file nil 'silent)
-      (todo-write-setup-test-run "Codex")
+      (todo-write-setup-test-run)
       (should-not (todo-write-setup-test-buttons)))))
 
 (ert-deftest todo-write-mcp-setup-the-doctor-says-that-the-mode-is-on-for-this-session-only ()

@@ -161,7 +161,7 @@ mv told real; ln -s %s told; rm told; mv real told; done" (shell-quote-argument 
 
 (ert-deftest todo-write-tell-comes-by-the-plugin ()
   (todo-write-note-tests--with
-    (cl-letf (((symbol-function 'todo-write-plugin-installed-p) (lambda () t)))
+    (cl-letf (((symbol-function 'todo-write-mcp-setup-plugin-p) (lambda () t)))
       (should (string-match-p "after its next tool call.*; it is not working now"
                               (todo-write-tell "claude:s1" "Use make check")))
       (should (equal "The user says: Use make check"
@@ -170,7 +170,7 @@ mv told real; ln -s %s told; rm told; mv real told; done" (shell-quote-argument 
 
 (ert-deftest todo-write-tell-says-that-it-cannot ()
   (todo-write-note-tests--with
-    (cl-letf (((symbol-function 'todo-write-plugin-installed-p) #'ignore))
+    (cl-letf (((symbol-function 'todo-write-mcp-setup-plugin-p) #'ignore))
       (should-error (todo-write-tell "claude:s1" "Hello") :type 'user-error)
       (should-error (todo-write-tell "codex:s1" "Hello") :type 'user-error)
       (should-not (todo-write-note--take "claude:s1")))))
@@ -194,7 +194,7 @@ mv told real; ln -s %s told; rm told; mv real told; done" (shell-quote-argument 
 
 (ert-deftest todo-write-tell-comments-are-kept-until-they-are-told-once-as-one-message ()
   (todo-write-note-tests--with
-    (cl-letf (((symbol-function 'todo-write-plugin-installed-p) (lambda () t)))
+    (cl-letf (((symbol-function 'todo-write-mcp-setup-plugin-p) (lambda () t)))
       (let ((about '(:path "/src/a.js" :line 12 :quote "-old\n+new")))
         (todo-write-tell "claude:s1" "Keep \"old\".\nIt is public." about)
         (todo-write-tell "claude:s1" "And test it" '(:path "/src/b.js")))
@@ -242,7 +242,7 @@ And test it"
 
 (ert-deftest todo-write-tell-comments-are-copied-if-no-message-reaches-the-agent ()
   (todo-write-note-tests--with
-    (cl-letf (((symbol-function 'todo-write-plugin-installed-p) #'ignore))
+    (cl-letf (((symbol-function 'todo-write-mcp-setup-plugin-p) #'ignore))
       (todo-write-tell "claude:s1" "One" '(:path "/a"))
       (todo-write-tell "claude:s1" "Two" '(:path "/b"))
       (should (equal "The user comments on /a:\nOne\nThe user comments on /b:\nTwo"
@@ -256,7 +256,7 @@ And test it"
 
 (ert-deftest todo-write-tell-comments-are-copied-until-the-users-next-prompt ()
   (todo-write-note-tests--with
-    (cl-letf (((symbol-function 'todo-write-plugin-installed-p) #'ignore)
+    (cl-letf (((symbol-function 'todo-write-mcp-setup-plugin-p) #'ignore)
               ((symbol-function 'todo-write-turns)
                (lambda (_) `((:prompt "One" :began ,(1+ (plist-get (car (todo-write-plan-comments
                                                                           "claude:s1"))

@@ -70,16 +70,17 @@ echo Done it.
     (todo-write-test-wait (lambda () (null mode-line-process)))
     (buffer-string)))
 
-(defun todo-write-setup-test-run (agent &optional remove)
-  "Set AGENT up, or REMOVE it, and return the page."
-  (todo-write-mcp-setup agent remove)
+(defun todo-write-setup-test-run ()
+  "Show the page of the setup, and return it."
+  (todo-write-mcp-setup)
   (todo-write-setup-test-page))
 
-(defun todo-write-setup-test-press (label)
-  "Press the button LABEL, and return the page."
+(defun todo-write-setup-test-press (agent label)
+  "Press the button LABEL of the first entry of AGENT, and return the page."
   (with-current-buffer "*todo-write MCP*"
     (goto-char (point-min))
-    (search-forward (format "[%s" label))
+    (re-search-forward (concat "^" agent))
+    (search-forward (format "[%s]" label))
     (push-button (match-beginning 0)))
   (todo-write-setup-test-page))
 
@@ -88,7 +89,7 @@ echo Done it.
   (with-current-buffer "*todo-write MCP*"
     (save-excursion
       (goto-char (point-min))
-      (cl-loop while (re-search-forward "^\\[\\(.*\\)\\]$" nil t)
+      (cl-loop while (re-search-forward "\\[\\([^]\n]*\\)\\]" nil t)
                when (button-at (match-beginning 0)) collect (match-string 1)))))
 
 (provide 'todo-write-setup-helper)

@@ -12,6 +12,8 @@ import { createConnection } from "node:net";
 const VERSION = "@VERSION@";
 // The file of the socket; if it is empty, the usual ones are tried.
 const SOCKET = "@SOCKET@";
+// The command of the MCP server with the tool todo_write.
+const SERVER = "@SERVER@";
 
 const PROTOCOL = 2;
 // Bounds: of a line in bytes, of what Emacs has not read, of sessions, of open questions and those that Emacs shows
@@ -543,6 +545,11 @@ export const TodoWrite = async ({ client, directory }) => {
     // Events are taken in their order.
     let queue = Promise.resolve();
     return {
+      // opencode takes what this adds as if its settings had it; those that have it win.
+      config: quietly((config) => {
+        config.mcp = { "todo-write": { type: "local", command: SERVER, enabled: true }, ...config.mcp };
+        config.tools = { todowrite: false, ...config.tools };
+      }),
       event: async ({ event }) => {
         if (!EVENTS.has(event?.type)) return;
         queue = queue.then(quietly(() => reporter.event(event)));

@@ -1,0 +1,313 @@
+//! The agents, who has the tool, and how each gets it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::{claude, line, opencode};
+
+/// What an agent must know to use the tool.
+const INSTRUCTIONS: &str = "\
+Plan work of three or more steps with the tool todo_write, and update its list as you finish tasks.
+The user can edit that list: follow the edits that the tool's result reports.";
+
+/// What agents are set up for.
+pub struct Context {
+    variables: BTreeMap<String, OsString>,
+    /// The command of the MCP server.
+    server: Vec<String>,
+    /// The folder with the copy of this program that agents start, if it was given.
+    folder: Option<PathBuf>,
+}
+
+impl Context {
+    /// The context of this process, for the MCP server SERVER; FOLDER has the copy of its program.
+    pub fn new(server: Vec<String>, folder: Option<PathBuf>) -> Context {
+        let variables =
+            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+        Context { variables: variables.collect(), server, folder }
+    }
+
+    /// The absolute folder that the environment's NAME has.
+    fn folder(&self, name: &str) -> Option<PathBuf> {
+        self.variables.get(name).map(PathBuf::from).filter(|folder| folder.is_absolute())
+    }
+
+    /// The folder that the environment's NAME has, else DEFAULT in the user's home.
+    fn folder_or(&self, name: &str, default: &str) -> PathBuf {
+        self.folder(name).unwrap_or_else(|| self.home().join(default))
+    }
+
+    fn home(&self) -> PathBuf {
+        self.folder("HOME").unwrap_or_else(|| PathBuf::from("/"))
+    }
+
+    fn has_program(&self, name: &str) -> bool {
+        use std::os::unix::fs::PermissionsExt;
+        let path = self.variables.get("PATH").cloned().unwrap_or_default();
+        std::env::split_paths(&path).any(|folder| {
+            let data = fs::metadata(folder.join(name));
+            data.is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+        })
+    }
+
+    /// WORDS, followed by the command of the server.
+    fn with_server(&self, words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).chain(self.server.iter().cloned()).collect()
+    }
+}
+
+/// A way to give an agent the tool.
+pub struct Way {
+    /// Its name in commands.
+    pub id: &'static str,
+    /// The name of the agent.
+    pub agent: &'static str,
+    /// Whether the agent's command is in the PATH.
+    pub is_here: bool,
+    /// The program of the MCP server that the agent has by this way.
+    pub installed: Option<String>,
+    /// What it gives the agent, for a reader.
+    pub gives: String,
+    /// The agent's commands that give it the tool.
+    pub add: Vec<Vec<String>>,
+    /// The agent's commands that take it away.
+    pub remove: Vec<Vec<String>>,
+    /// Files that are written before.
+    pub files: Option<Files>,
+    /// What the user can do besides, paragraphs.
+    rest: Vec<String>,
+}
+
+/// Files of ours that an agent reads.
+pub enum Files {
+    Claude(claude::Plugin),
+    Opencode(opencode::Plugin),
+}
+
+impl Files {
+    /// Writes them.
+    pub fn write(&self) -> Result<(), String> {
+        match self {
+            Files::Claude(plugin) => plugin.write(),
+            Files::Opencode(plugin) => plugin.write(),
+        }
+    }
+
+    /// Deletes them.
+    pub fn delete(&self) -> Result<(), String> {
+        match self {
+            Files::Claude(plugin) => plugin.delete(),
+            Files::Opencode(plugin) => plugin.delete(),
+        }
+    }
+}
+
+impl Way {
+    /// What is done to give the tool, lines for a reader.
+    pub fn by(&self) -> Vec<String> {
+        let files = self.files.as_ref().map(|files| match files {
+            Files::Claude(plugin) => format!("write {}", plugin.folder.display()),
+            Files::Opencode(plugin) => format!("write {}", plugin.file.display()),
+        });
+        files.into_iter().chain(self.add.iter().map(|command| line(command))).collect()
+    }
+
+    /// What to say once it is done.
+    pub fn done(&self) -> String {
+        if self.by().is_empty() {
+            return self.gives.clone();
+        }
+        let start = format!("{} has the tool todo_write. Start it again if it runs.", self.agent);
+        let rest = self.rest.iter().map(String::as_str);
+        [start.as_str()].into_iter().chain(rest).collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// What to say once it is taken back.
+    pub fn removed(&self) -> String {
+        format!("{} no longer has it. What you put into its settings yourself is still there.", self.agent)
+    }
+}
+
+/// All ways, the best one of an agent first.
+pub fn all(context: &Context) -> Vec<Way> {
+    let mut ways = Vec::from(claude(context));
+    ways.extend([codex(context), gemini(context), opencode(context), copilot(context), other(context)]);
+    ways
+}
+
+/// A way for AGENT, which PROGRAM starts, with nothing to do so far. Any other agent has no program.
+fn way(context: &Context, id: &'static str, agent: &'static str, program: &'static str) -> Way {
+    let is_here = program.is_empty() || context.has_program(program);
+    let gives = "the tool todo_write, whose list you see and edit in Emacs".to_owned();
+    let (add, remove, files, rest) = (Vec::new(), Vec::new(), None, Vec::new());
+    Way { id, agent, is_here, installed: None, gives, add, remove, files, rest }
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// The bytes of FILE, if it can be read. Claude Code keeps much besides in one file.
+fn read(file: &Path) -> Option<Vec<u8>> {
+    todo_write::file::read(file, 64 << 20).ok()
+}
+
+/// The value at PATH in FILE, JSON; none if it is missing or not plain JSON.
+fn value(file: &Path, path: &[&str]) -> Option<Value> {
+    let mut value: Value = serde_json::from_slice(&read(file)?).ok()?;
+    path.iter().try_for_each(|key| Some(value = value.get_mut(key)?.take()))?;
+    Some(value)
+}
+
+/// The program of the server in FILE, JSON with `mcpServers`.
+fn server_in(file: &Path) -> Option<String> {
+    value(file, &["mcpServers", "todo-write", "command"])?.as_str().map(str::to_owned)
+}
+
+fn instructions(file: &str) -> String {
+    format!("So that it plans with the tool, put this into {file}:\n\n{INSTRUCTIONS}")
+}
+
+/// What Claude Code's user can do besides; TOOL is the name of the tool.
+fn claude_settings(tool: &str) -> Vec<String> {
+    let rules = json!({"permissions": {
+        "allow": [tool], "deny": ["TodoWrite", "TaskCreate", "TaskUpdate", "TaskGet", "TaskList"]
+    }});
+    let settings = format!(
+        "Claude Code asks before the first call. To allow all calls, and to switch off the plan tools that \
+         older models have, put this into its settings.json:\n\n{rules:#}"
+    );
+    vec![settings, instructions("CLAUDE.md")]
+}
+
+fn claude(context: &Context) -> [Way; 2] {
+    let home = context.folder_or("CLAUDE_CONFIG_DIR", ".claude");
+    let data = context.folder_or("XDG_DATA_HOME", ".local/share").join("todo-write");
+    let plugin = claude::Plugin {
+        folder: context.folder.clone().unwrap_or(data).join("claude"),
+        options: context.server[1..].to_vec(),
+    };
+    let name = "todo-write@todo-write";
+    let folder = plugin.folder.display().to_string();
+    let settings = home.join("settings.json");
+    let is_enabled = value(&settings, &["enabledPlugins", name]) == Some(Value::Bool(true));
+    let marketplace = value(&settings, &["extraKnownMarketplaces", "todo-write", "source", "path"]);
+    let program = |folder: &str| Path::new(folder).join(claude::PROGRAM).display().to_string();
+    let whole = Way {
+        installed: is_enabled
+            .then(|| marketplace.as_ref().and_then(Value::as_str).map(program).unwrap_or_default()),
+        gives: "the plugin: the tool todo_write, whose list you see and edit in Emacs; you can answer its \
+                dialogs in Emacs, and it hears of your edits"
+            .to_owned(),
+        add: vec![
+            words(&["claude", "plugin", "marketplace", "add", &folder]),
+            words(&["claude", "plugin", "install", name]),
+        ],
+        remove: vec![
+            words(&["claude", "plugin", "uninstall", name]),
+            words(&["claude", "plugin", "marketplace", "remove", "todo-write"]),
+        ],
+        files: Some(Files::Claude(plugin)),
+        rest: claude_settings("mcp__plugin_todo-write_todo-write__todo_write"),
+        ..way(context, "claude", "Claude Code", "claude")
+    };
+    let tool = Way {
+        installed: server_in(&context.folder_or("CLAUDE_CONFIG_DIR", "").join(".claude.json")),
+        gives: "the tool todo_write alone".to_owned(),
+        add: vec![context.with_server(&["claude", "mcp", "add", "--scope", "user", "todo-write", "--"])],
+        remove: vec![words(&["claude", "mcp", "remove", "--scope", "user", "todo-write"])],
+        rest: claude_settings("mcp__todo-write__todo_write"),
+        ..way(context, "claude-tool", "Claude Code", "claude")
+    };
+    [whole, tool]
+}
+
+fn codex(context: &Context) -> Way {
+    let file = context.folder_or("CODEX_HOME", ".codex").join("config.toml");
+    let text = read(&file).and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
+    let mut lines = text.lines().map(str::trim);
+    let entry =
+        lines.find(|line| matches!(*line, "[mcp_servers.todo-write]" | "[mcp_servers.\"todo-write\"]"));
+    let command = lines
+        .take_while(|line| !line.starts_with('['))
+        .find_map(|line| line.strip_prefix("command")?.trim_start().strip_prefix('='));
+    let program = command.and_then(|literal| serde_json::from_str(literal.trim()).ok());
+    Way {
+        installed: entry.map(|_| program.unwrap_or_default()),
+        add: vec![context.with_server(&["codex", "mcp", "add", "todo-write", "--"])],
+        remove: vec![words(&["codex", "mcp", "remove", "todo-write"])],
+        rest: vec![
+            "Codex asks before each call. To allow all calls, put this into its config.toml, below \
+             [mcp_servers.todo-write]:\n\ndefault_tools_approval_mode = \"approve\""
+                .to_owned(),
+            "Its own plan tool is off, unless config.toml has [tools.update_plan] with enabled = true."
+                .to_owned(),
+            instructions("AGENTS.md"),
+        ],
+        ..way(context, "codex", "Codex", "codex")
+    }
+}
+
+fn gemini(context: &Context) -> Way {
+    Way {
+        installed: server_in(&context.home().join(".gemini/settings.json")),
+        add: vec![context.with_server(&["gemini", "mcp", "add", "--scope", "user", "--trust", "todo-write"])],
+        remove: vec![words(&["gemini", "mcp", "remove", "--scope", "user", "todo-write"])],
+        rest: vec![
+            "To switch off its own plan tool, put this into ~/.gemini/settings.json:\n\n{\"useWriteTodos\": false}"
+                .to_owned(),
+            instructions("GEMINI.md"),
+        ],
+        ..way(context, "gemini", "Gemini CLI", "gemini")
+    }
+}
+
+fn opencode(context: &Context) -> Way {
+    let file = context.folder_or("XDG_CONFIG_HOME", ".config").join("opencode/plugin/todo-write.js");
+    Way {
+        installed: opencode::Plugin::is_ours(&file).then(|| context.server[0].clone()),
+        gives:
+            "a plugin: the tool todo_write in place of its own, whose list you see and edit in Emacs; you \
+                can answer its dialogs in Emacs, and it hears of your edits"
+                .to_owned(),
+        files: Some(Files::Opencode(opencode::Plugin { file, server: context.server.clone() })),
+        rest: vec![
+            "To keep its own plan tool, put this into opencode.json:\n\n{\"tools\": {\"todowrite\": true}}"
+                .to_owned(),
+            instructions("AGENTS.md"),
+        ],
+        ..way(context, "opencode", "opencode", "opencode")
+    }
+}
+
+fn copilot(context: &Context) -> Way {
+    Way {
+        installed: server_in(&context.folder_or("COPILOT_HOME", ".copilot").join("mcp-config.json")),
+        add: vec![context.with_server(&["copilot", "mcp", "add", "todo-write", "--"])],
+        remove: vec![words(&["copilot", "mcp", "remove", "todo-write"])],
+        rest: vec![
+            "Copilot asks before the first call. To allow all calls, start it with --allow-tool=todo-write."
+                .to_owned(),
+            "It has no plan tool that could be switched off.".to_owned(),
+            instructions("AGENTS.md"),
+        ],
+        ..way(context, "copilot", "Copilot CLI", "copilot")
+    }
+}
+
+fn other(context: &Context) -> Way {
+    let [program, arguments] = [json!(context.server[0]), json!(context.server[1..])];
+    let server = json!({"mcpServers": {"todo-write": {"command": program, "args": arguments}}});
+    Way {
+        gives: format!(
+            "Most read a server of MCP from their settings in this form:\n\n{server:#}\n\n{}\n\n\
+             If the agent has a plan tool of its own, switch it off.",
+            instructions("AGENTS.md")
+        ),
+        ..way(context, "other", "Any other agent", "")
+    }
+}
