@@ -364,53 +364,41 @@ Emacs started from a desktop may lack the folder of rustup in its path."
                        (list (expand-file-name "bin" (or (getenv "CARGO_HOME") "~/.cargo"))))
                exec-suffixes #'file-executable-p))
 
-(defun todo-write-module--cargo-version (cargo)
-  "Return the version of CARGO, a file name, or else its first line of output."
-  (let* ((default-directory temporary-file-directory)
-         (line (or (car (process-lines-ignore-status cargo "--version")) "")))
-    (if (string-match "\\`cargo \\([0-9]+\\.[0-9]+\\(?:\\.[0-9]+\\)?\\)" line)
-        (match-string 1 line)
-      line)))
-
-(defun todo-write-module--rust-needed (sources)
-  "Return the oldest version of Rust that builds SOURCES, a folder."
-  (with-temp-buffer
-    (insert-file-contents (expand-file-name "Cargo.toml" sources))
-    (re-search-forward "^rust-version = \"\\([0-9.]+\\)\"")
-    (match-string 1)))
-
 (defun todo-write-module--build-problem ()
-  "Return why cargo cannot build here, part of a sentence, or nil."
-  (let* ((sources (todo-write-module-sources))
-         (cargo (and sources (todo-write-module--cargo)))
-         (needed (and cargo (todo-write-module--rust-needed sources)))
-         (version (and cargo (todo-write-module--cargo-version cargo))))
-    (cond
-     ((not sources)
-      "its Rust sources are not beside the Lisp files")
-     ((not cargo)
-      "cargo is missing; get Rust from https://rustup.rs")
-     ((not (string-match-p "\\`[0-9]" version))
-      (format "%s says %S" (abbreviate-file-name cargo) version))
-     ((version< version needed)
-      (format "Rust is %s and must be %s or later; see https://rustup.rs"
-              version needed))
-     ((not (file-writable-p (todo-write-module-folder)))
-      (format "%s cannot be written; set todo-write-module-directory"
-              (abbreviate-file-name (todo-write-module-folder)))))))
+  "Return why cargo cannot build here, part of a sentence, or nil.
+Cargo itself says if Rust is too old."
+  (cond
+   ((not (todo-write-module-sources))
+    "its Rust sources are not beside the Lisp files")
+   ((not (todo-write-module--cargo))
+    "cargo is missing; get Rust from https://rustup.rs")
+   ((not (file-writable-p (todo-write-module-folder)))
+    (format "%s cannot be written; set todo-write-module-directory"
+            (abbreviate-file-name (todo-write-module-folder))))))
 
 (defun todo-write-module--build (name)
   "Build NAME with cargo and install it, or signal `todo-write-error'."
   (when-let ((problem (todo-write-module--build-problem)))
     (todo-write-module--error "%s cannot be built: %s" name problem))
   (let ((process (or (todo-write-module--process name) (todo-write-module--start name))))
-    (todo-write-module--wait process)
+    (with-local-quit
+      (while (process-live-p process)
+        (accept-process-output process 0.2)
+        (let ((message-log-max nil))
+          (message "Building %s; see %s" name (todo-write-module--buffer name)))
+        (redisplay)))
     (when (process-live-p process)
       (todo-write-module--error "%s is still being built; try again later" name))
     (unless (eql 0 (process-exit-status process))
       (todo-write-module--error
        "%s could not be built (%s); see the buffer %s" name
-       (todo-write-module--first-error process) (todo-write-module--buffer name)))
+       (with-current-buffer (process-buffer process)
+         (save-excursion
+           (goto-char (point-min))
+           (if (re-search-forward "^error.*" nil t)
+               (match-string-no-properties 0)
+             (format "status %s" (process-exit-status process)))))
+       (todo-write-module--buffer name)))
     (todo-write-module--install
      name (lambda (new)
             (copy-file (concat (todo-write-module--target name) "release/"
@@ -442,31 +430,6 @@ Emacs started from a desktop may lack the folder of rustup in its path."
      (compilation-start
       (concat (shell-quote-argument cargo) " build --release --locked")
       nil (lambda (_mode) (todo-write-module--buffer name))))))
-
-(defun todo-write-module--wait (process)
-  "Wait until PROCESS, a build, ends; meanwhile show its last line."
-  (with-local-quit
-    (while (process-live-p process)
-      (accept-process-output process 0.2)
-      (let ((message-log-max nil))
-        (message "Building: %s"
-                 (with-current-buffer (process-buffer process)
-                   (save-excursion
-                     (goto-char (point-max))
-                     (skip-chars-backward "\n")
-                     (string-trim (buffer-substring-no-properties
-                                   (line-beginning-position) (point)))))))
-      (redisplay))
-    (message "Building: ended")))
-
-(defun todo-write-module--first-error (process)
-  "Return the first error line of PROCESS, or its exit status."
-  (with-current-buffer (process-buffer process)
-    (save-excursion
-      (goto-char (point-min))
-      (if (re-search-forward "^error.*" nil t)
-          (match-string-no-properties 0)
-        (format "status %s" (process-exit-status process))))))
 
 (provide 'todo-write-module)
 ;;; todo-write-module.el ends here

@@ -223,31 +223,6 @@ It records the depth of the deepest minibuffer."
               '(setq exec-path nil)
               '(todo-write-state "a"))))))
 
-(ert-deftest todo-write-module-with-a-broken-cargo-says-what-it-says ()
-  (todo-write-copy-with
-    (todo-write-copy-put-sources)
-    (let ((cargo (concat todo-write-copy-folder "cargo")))
-      (with-temp-file cargo
-        (insert "#!/bin/sh\necho 'error: no toolchain' >&2\nexit 1\n"))
-      (set-file-modes cargo #o700))
-    (should (string-match-p
-             "cargo says .*error: no toolchain"
-             (todo-write-copy-emacs
-              `(push ,todo-write-copy-folder exec-path)
-              '(todo-write-state "a"))))))
-
-(ert-deftest todo-write-module-with-old-rust-says-which-is-needed ()
-  (todo-write-copy-with
-    (todo-write-copy-put-sources)
-    (let ((toml (concat todo-write-copy-folder "Cargo.toml")))
-      (with-temp-file toml
-        (insert-file-contents toml)
-        (re-search-forward "^rust-version = \"\\([^\"]+\\)\"")
-        (replace-match "999.0" t t nil 1)))
-    (should (string-match-p
-             "Rust is [0-9.]+ and must be 999.0 or later"
-             (todo-write-copy-emacs '(todo-write-state "a"))))))
-
 (ert-deftest todo-write-module-of-another-version-is-not-loaded ()
   (todo-write-copy-with
     (let ((file (todo-write-copy-put-module todo-write-copy-folder "9.9.9")))
