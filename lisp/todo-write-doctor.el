@@ -16,7 +16,6 @@
 (require 'todo-write-connect)
 (require 'todo-write-host)
 (require 'todo-write-machines)
-(require 'todo-write-menu)
 (require 'todo-write-text)
 ;; The hosts, so that all are known.
 (require 'todo-write-acp)
@@ -157,18 +156,6 @@ its name.  REMEDY is a sentence, nil or left out."
 
 ;;; Showing
 
-(define-derived-mode todo-write-doctor-mode special-mode "Todo-Doctor"
-  "Major mode of the report of `todo-write-doctor'."
-  :interactive nil
-  (todo-write-menu-begin-mode)
-  (setq-local revert-buffer-function (lambda (&rest _) (todo-write-doctor)))
-  (setq-local truncate-lines nil word-wrap t))
-
-(todo-write-menu-define 'todo-write-doctor-mode todo-write-doctor-mode-map "Doctor"
-  '(("Report"
-     ("w" "Copy for a bug report" todo-write-doctor-copy)
-     ("g" "Check again" revert-buffer))))
-
 (defun todo-write-doctor--text ()
   "Return the report, an Org list."
   (let* ((findings (todo-write-doctor--findings))
@@ -189,28 +176,21 @@ its name.  REMEDY is a sentence, nil or left out."
                  group "")))
       findings ""))))
 
-(defun todo-write-doctor-copy ()
-  "Copy the report, for a bug report."
-  (interactive nil todo-write-doctor-mode)
-  (todo-write-menu-require 'todo-write-doctor-mode)
-  (kill-new (buffer-string))
-  (message "Copied, for a bug report"))
-
 ;;;###autoload
 (defun todo-write-doctor ()
   "Check what todo-write needs, and show each problem with its remedy.
-This changes nothing.  In the buffer, \\<todo-write-doctor-mode-map>\\[todo-write-doctor-copy] \
-copies the report and
-\\[revert-buffer] checks again."
+This changes nothing, and the report can be put into a bug report.  In
+the buffer, \\<special-mode-map>\\[revert-buffer] checks again."
   (interactive)
-  (let ((buffer (get-buffer-create "*todo-write doctor*")))
-    (with-current-buffer buffer
-      (todo-write-doctor-mode)
-      (let ((inhibit-read-only t))
-        (erase-buffer)
-        (insert (todo-write-doctor--text))
-        (goto-char (point-min))))
-    (pop-to-buffer buffer)))
+  (with-current-buffer (get-buffer-create "*todo-write doctor*")
+    (special-mode)
+    (setq-local revert-buffer-function (lambda (&rest _) (todo-write-doctor))
+                truncate-lines nil word-wrap t)
+    (let ((inhibit-read-only t))
+      (erase-buffer)
+      (insert (todo-write-doctor--text))
+      (goto-char (point-min)))
+    (pop-to-buffer (current-buffer))))
 
 (provide 'todo-write-doctor)
 ;;; todo-write-doctor.el ends here

@@ -15,7 +15,7 @@
 
 (defconst evil-checks-modes
   '(todo-write-view-mode todo-write-history-mode todo-write-timeline-mode
-    todo-write-list-mode todo-write-log-mode todo-write-doctor-mode efrit-do-view-mode)
+    todo-write-list-mode todo-write-log-mode efrit-do-view-mode)
   "The modes of our buffers.")
 
 (defun evil-checks-states (before after &rest forms)

@@ -101,7 +101,7 @@
 
 (ert-deftest todo-write-menu-shows-the-keys-of-every-buffer ()
   (dolist (mode '(todo-write-view-mode todo-write-history-mode todo-write-timeline-mode
-                  todo-write-list-mode todo-write-log-mode todo-write-doctor-mode
+                  todo-write-list-mode todo-write-log-mode
                   efrit-do-view-mode))
     (with-temp-buffer
       (funcall mode)
@@ -120,7 +120,7 @@
 
 (defconst todo-write-menu-tests--modes
   '(todo-write-view-mode todo-write-history-mode todo-write-timeline-mode
-    todo-write-list-mode todo-write-log-mode todo-write-doctor-mode efrit-do-view-mode)
+    todo-write-list-mode todo-write-log-mode efrit-do-view-mode)
   "The modes of our buffers.")
 
 ;; Transient wraps what is too wide, and cuts off what is too high, without a sign.
@@ -169,7 +169,7 @@
                        ("k" todo-write-edit-delete todo-write-list-forget)
                        ("R" todo-write-edit-restore)
                        ("u" todo-write-edit-undo)
-                       ("w" todo-write-copy todo-write-doctor-copy)
+                       ("w" todo-write-copy)
                        ("X")
                        ("s" todo-write-switch)
                        ("L")
@@ -189,9 +189,8 @@
             (when (string-match-p "\\`\\(?:todo-write\\|efrit-do\\)" (format "%s" command))
               (should (memq command commands)))))))))
 
-;; The doctor shows no plan.
 (ert-deftest todo-write-keys-of-plans-are-in-every-buffer-of-a-plan ()
-  (dolist (mode (remq 'todo-write-doctor-mode todo-write-menu-tests--modes))
+  (dolist (mode todo-write-menu-tests--modes)
     (with-temp-buffer
       (funcall mode)
       (pcase-dolist (`(,key . ,command)

@@ -13,7 +13,6 @@
 (require 'ert)
 (require 'todo-write-copy-helper)
 
-(defvar todo-write-doctor-mode-map)
 (declare-function todo-write-doctor "todo-write-doctor")
 (declare-function todo-write-doctor--text "todo-write-doctor")
 (declare-function todo-write-doctor--failures "todo-write-doctor")
@@ -135,18 +134,6 @@ They are evaluated with a copy of the package.")
                                          '(todo-write-doctor)
                                          '(featurep 'todo-write-dyn)))
       (should (equal (directory-files-recursively todo-write-copy-folder "") before)))))
-
-(ert-deftest todo-write-doctor-is-copied-by-a-key ()
-  (require 'todo-write-doctor)
-  (save-window-excursion
-    (todo-write-doctor)
-    (unwind-protect
-        (let ((kill-ring nil) (interprogram-cut-function nil))
-          (should buffer-read-only)
-          (call-interactively (key-binding "w"))
-          (should (string-prefix-p "todo-write " (current-kill 0)))
-          (should (equal (current-kill 0) (buffer-string))))
-      (kill-buffer))))
 
 (ert-deftest todo-write-doctor-counts-what-fails-in-the-calls-of-other-packages ()
   (require 'todo-write-doctor)
