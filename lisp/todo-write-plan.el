@@ -156,14 +156,15 @@ and PATH are as in `todo-write-patch'."
 (defun todo-write-plan-review-files (thread &optional id path entry all limit)
   "Return the new changes of THREAD, file by file, as a plist.
 ID and PATH are as in `todo-write-new'; ENTRY, the id of an observation,
-limits them to its changes.  If ALL is non-nil, reviewed changes are
-among them.  LIMIT is the maximum number of files.  The keys are :newest,
-a number for `todo-write-plan-newer', :more, the number of files beyond
-LIMIT, and :files, a list of plists:
+limits them to its changes.  Of their files, all that is new up to the
+last of them is there.  If ALL is non-nil, so are those that were reviewed.
+LIMIT is the maximum number of files.  The keys are :newest, a number for
+`todo-write-plan-newer', :more, the number of files beyond LIMIT, and
+:files, a list of plists:
   :path     the absolute name
   :patch    the net difference, \"\" if all cancels out
   :reason   why that is not one difference, a string, or nil
-  :changes  those that are new, for `todo-write-plan-mark'
+  :until    the number of the last observation with a new change, or nil
   :items    the ids of the items in progress at any of them"
   (let ((todo-write-core-wait-words "Comparing files"))
     (todo-write-core-call todo-write-dyn--review-files thread id path entry all limit)))
@@ -173,18 +174,18 @@ LIMIT, and :files, a list of plists:
 ID and PATH are as in `todo-write-new'."
   (todo-write-core-call todo-write-dyn--review-newer thread id path newest))
 
-(defun todo-write-plan-mark (thread changes reviewed)
-  "Mark CHANGES of THREAD as reviewed if REVIEWED is non-nil, else as new.
-Return those that were not.  CHANGES is a list as from
-`todo-write-plan-review-files'."
+(defun todo-write-plan-mark (thread files raises)
+  "Mark FILES of THREAD as reviewed, and return what undoes that.
+FILES and the value are lists of (PATH . UNTIL), the absolute name of a
+file and the number of an observation, or 0 if nothing of it is reviewed.
+If RAISES is non-nil, files that are reviewed further stay so."
   (todo-write-core-configure)
   (let* ((inhibit-quit t)
          ;; Without any, a thread that is not known would be begun.
-         (marked (and changes
-                      (todo-write-core-call todo-write-dyn--mark-each thread changes reviewed))))
-    (when marked
+         (former (and files (todo-write-core-call todo-write-dyn--mark-files thread files raises))))
+    (when former
       (todo-write-events-dispatch thread 'change))
-    marked))
+    former))
 
 (defun todo-write-plan-unseen (thread)
   "Return what of the agent's changes of THREAD was not reviewed, or nil.

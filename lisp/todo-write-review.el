@@ -44,10 +44,10 @@ names them in words."
 
 (cl-defstruct (todo-write-review--file (:constructor todo-write-review--make-file) (:copier nil))
   "A file in a review.
-PATH is its absolute name, CHANGES are those that are new, for
-`todo-write-plan-mark', and OVERLAY is on its text.  MARKED non-nil means
-that they were marked as reviewed."
-  path changes overlay marked)
+PATH is its absolute name, UNTIL the number of the last observation with a
+new change, or nil, and OVERLAY is on its text.  MARKED non-nil means that
+it was marked as reviewed up to that."
+  path until overlay marked)
 
 (defvar-local todo-write-review--shown nil
   "The `todo-write-review--scope' of this buffer.")
@@ -62,7 +62,8 @@ that they were marked as reviewed."
   "The newest change when this buffer was drawn; see `todo-write-plan-newer'.")
 
 (defvar-local todo-write-review--undo nil
-  "What `u' marks as new again, a list of (PATHS . CHANGES), newest first.")
+  "What `u' marks as new again, newest first.
+Each is a cons of names of files and an argument of `todo-write-plan-mark'.")
 
 ;;; The mode
 
@@ -220,10 +221,10 @@ Return it as a `todo-write-review--file'."
                  (todo-write-text-line (todo-write-sums-relative path project)))
        patch))
     (put-text-property start (point) 'todo-write-comment-items (plist-get file :items))
-    (let ((made (todo-write-review--make-file :path path :changes (plist-get file :changes)
+    (let ((made (todo-write-review--make-file :path path :until (plist-get file :until)
                                               :overlay (make-overlay start (point)))))
       (overlay-put (todo-write-review--file-overlay made) 'todo-write-review-file made)
-      (unless (plist-get file :changes)
+      (unless (plist-get file :until)
         (todo-write-review--show-mark made t))
       made)))
 
@@ -254,17 +255,21 @@ Return it as a `todo-write-review--file'."
 
 (defun todo-write-review-mark (&optional all)
   "Mark the changes of the file at point as reviewed, and go to the next file.
-With a prefix argument ALL, mark those of all files.  Only what this
-buffer shows is marked, not what the agent has changed since."
+With a prefix argument ALL, mark those of all files.  What the agent has
+changed after what this buffer shows stays new."
   (interactive "P" todo-write-review-mode)
   (todo-write-menu-require 'todo-write-review-mode)
   (let* ((files (if all todo-write-review--files (list (todo-write-review--file-at-point))))
-         (changes (todo-write-plan-mark
-                   todo-write-view-thread
-                   (apply #'append (mapcar #'todo-write-review--file-changes files)) t))
+         (new (seq-filter #'todo-write-review--file-until files))
+         (former (todo-write-plan-mark
+                  todo-write-view-thread
+                  (mapcar (lambda (file) (cons (todo-write-review--file-path file)
+                                               (todo-write-review--file-until file)))
+                          new)
+                  t))
          (unmarked (seq-remove #'todo-write-review--file-marked files)))
-    (when changes
-      (push (cons (mapcar #'todo-write-review--file-path (or unmarked files)) changes)
+    (when former
+      (push (cons (mapcar #'todo-write-review--file-path (or unmarked files)) former)
             todo-write-review--undo))
     (dolist (file files)
       (todo-write-review--show-mark file t))
@@ -294,9 +299,9 @@ buffer shows is marked, not what the agent has changed since."
   "Undo the last `todo-write-review-mark': what it marked is new again."
   (interactive nil todo-write-review-mode)
   (todo-write-menu-require 'todo-write-review-mode)
-  (pcase-let ((`(,paths . ,changes) (or (pop todo-write-review--undo)
+  (pcase-let ((`(,paths . ,former) (or (pop todo-write-review--undo)
                                         (user-error "Nothing was marked here"))))
-    (todo-write-plan-mark todo-write-view-thread changes nil)
+    (todo-write-plan-mark todo-write-view-thread former nil)
     (let ((files (seq-filter (lambda (file) (member (todo-write-review--file-path file) paths))
                              todo-write-review--files)))
       ;; They may have been drawn again without them.

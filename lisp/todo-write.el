@@ -420,8 +420,8 @@ name.  See `todo-write-record-patches'."
 ID is as in `todo-write-work', and PATH limits the value to one file, by
 its absolute name.  The value is a plist as from `todo-write-work', of
 which only :files, :added, :removed and :edits count, or nil if nothing
-is new.  A change, one file in one event, is new until
-`todo-write-mark-reviewed'."
+is new.  A change, one file in one event, is new until its file is
+reviewed up to that event or a later one."
   (todo-write-core-call todo-write-dyn--new-work thread id path))
 
 (defun todo-write-review-patch (thread &optional id path)
@@ -437,14 +437,15 @@ nothing is new, or if all of it cancels out.  Signal
              (plist-get (todo-write-plan-review-files thread id path) :files) ""))
 
 (defun todo-write-mark-reviewed (thread &optional id path)
-  "Mark the new changes of THREAD as reviewed; return their number.
-ID and PATH are as in `todo-write-new'.  `todo-write-mark-new' takes it
-back."
+  "Mark the files of the new changes of THREAD as reviewed.
+ID and PATH are as in `todo-write-new'.  Each file is reviewed up to the
+last change that is meant.  Return the number of the new changes."
   (todo-write--mark thread id path t))
 
 (defun todo-write-mark-new (thread &optional id path)
   "Mark the reviewed changes of THREAD as new again; return their number.
-ID and PATH are as in `todo-write-new'."
+ID and PATH are as in `todo-write-new'.  Later changes of their files are
+new again, too."
   (todo-write--mark thread id path nil))
 
 (defun todo-write--mark (thread id path reviewed)

@@ -25,7 +25,7 @@ use serde_json::{Map, Value};
 use crate::error::{Error, Problem};
 use crate::events::Millis;
 use crate::events::comments::Comments;
-use crate::events::marks::{ChangeId, Review, Scope, Unseen};
+use crate::events::marks::{Marks, Review, Scope, Unseen};
 use crate::events::observation::Observations;
 use crate::events::session::Session;
 use crate::events::turns::{Turn, Turns};
@@ -432,21 +432,27 @@ impl Thread {
         self.review.unseen()
     }
 
-    /// Marks some changes as reviewed, or as new again. Returns those that were not marked so.
-    pub(crate) fn mark_each(&mut self, changes: &[ChangeId], reviewed: bool, now: Millis) -> Vec<ChangeId> {
-        let marking = self.review.marking_each(changes, reviewed);
-        let changes = marking.changes.clone();
-        if !changes.is_empty() {
-            self.make(Record::Review { timestamp: now, marking });
+    /// Marks files as reviewed up to an observation each. If `raises`, none that are reviewed further. Returns
+    /// the former marks of those that changed.
+    pub(crate) fn mark_files(&mut self, mut files: Marks, raises: bool, now: Millis) -> Marks {
+        let review = &self.review;
+        files.retain(|path, until| {
+            let former = review.until(path);
+            if raises { *until > former } else { *until != former }
+        });
+        let former: Marks = files.keys().map(|path| (path.clone(), review.until(path))).collect();
+        if !files.is_empty() {
+            self.make(Record::Review { timestamp: now, files });
         }
-        changes
+        former
     }
 
-    /// Marks changes as reviewed, or as new again. Returns the number of those that were not marked so.
+    /// Marks changes as reviewed, or as new again: each file up to, or from, those. Returns the number of those
+    /// that were not marked so.
     pub(crate) fn mark(&mut self, of: Scope<'_>, reviewed: bool, now: Millis) -> usize {
-        let (marking, count) = self.review.marking(of, reviewed);
+        let (files, count) = self.review.marking(of, reviewed);
         if count > 0 {
-            self.make(Record::Review { timestamp: now, marking });
+            self.make(Record::Review { timestamp: now, files });
         }
         count
     }

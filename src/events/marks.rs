@@ -1,11 +1,9 @@
-//! Marks: which changes of an agent are new since the user last looked.
+//! Marks: what of an agent's changes is new since the user last looked.
 //!
-//! A change is one file in one event. It is new until it is marked as reviewed.
+//! A change is one file in one event. A file is reviewed up to an event: its later changes are new.
 
 use std::borrow::Borrow;
-use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
-
-use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use crate::events::Millis;
 use crate::events::observation::Observation;
@@ -18,51 +16,8 @@ const MOST_CHANGES: usize = 100_000;
 /// Names a change: the number of its observation, and the place of the file among its files, from 0.
 pub type ChangeId = (u64, u64);
 
-/// Which changes were reviewed: all up to a number but for some, and some after it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Marks {
-    /// The number of an observation, or 0.
-    pub until: u64,
-    /// Those up to that number that were not reviewed.
-    pub but: BTreeSet<ChangeId>,
-    /// Those after it that were.
-    pub also: BTreeSet<ChangeId>,
-}
-
-impl Marks {
-    fn has(&self, id: ChangeId) -> bool {
-        if id.0 <= self.until { !self.but.contains(&id) } else { self.also.contains(&id) }
-    }
-
-    fn set(&mut self, id: ChangeId, is_reviewed: bool) {
-        let (exceptions, is_exception) =
-            if id.0 <= self.until { (&mut self.but, !is_reviewed) } else { (&mut self.also, is_reviewed) };
-        if is_exception {
-            exceptions.insert(id)
-        } else {
-            exceptions.remove(&id)
-        };
-    }
-
-    /// Whether all counters are below a limit.
-    pub(crate) fn is_below(&self, limit: u64) -> bool {
-        self.until < limit && self.but.iter().chain(&self.also).all(|(number, _)| *number < limit)
-    }
-}
-
-/// Marks of changes, as a record has them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Marking {
-    /// Whether they are reviewed from now on, or new again.
-    pub reviewed: bool,
-    /// The changes; empty for all up to `until`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<ChangeId>,
-    /// The number of the newest observation of all changes, if all are marked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub until: Option<u64>,
-}
+/// The names of files, each with the number of the observation up to which it is reviewed, or 0.
+pub type Marks = BTreeMap<String, u64>;
 
 /// A change of a thread, without its patch.
 #[derive(Clone, Debug)]
@@ -122,13 +77,22 @@ impl Review {
         self.changes.range(from..to.max(from)).filter(move |change| of.has(change))
     }
 
-    fn fresh<'r>(&'r self, of: Scope<'r>) -> impl Iterator<Item = &'r Known> {
-        self.known(of).filter(move |change| !self.marks.has(change.id))
-    }
-
     /// The changes, oldest first, and whether they are new.
     pub(crate) fn changes<'r>(&'r self, of: Scope<'r>) -> impl Iterator<Item = (&'r Known, bool)> {
-        self.known(of).map(|change| (change, !self.marks.has(change.id)))
+        self.known(of).map(|change| (change, self.is_new(change)))
+    }
+
+    fn fresh<'r>(&'r self, of: Scope<'r>) -> impl Iterator<Item = &'r Known> {
+        self.known(of).filter(|change| self.is_new(change))
+    }
+
+    fn is_new(&self, change: &Known) -> bool {
+        change.id.0 > self.until(&change.file.path)
+    }
+
+    /// The number up to which a file is reviewed.
+    pub(crate) fn until(&self, path: &str) -> u64 {
+        self.marks.get(path).copied().unwrap_or_default()
     }
 
     /// The number of the newest observation of a change, or 0.
@@ -155,17 +119,14 @@ impl Review {
     /// Counts the change at a place as unseen, or no longer, if it is new.
     fn count(&mut self, place: usize, counts: bool) {
         let Some(change) = self.changes.get(place) else { return };
-        if change.timestamp >= self.since && !self.marks.has(change.id) {
+        if change.timestamp >= self.since && self.is_new(change) {
             self.unseen.count(change, counts);
         }
     }
 
     fn recount(&mut self) {
         self.unseen = Unseen::default();
-        let is_reviewed = |change: &Known| self.marks.but.is_empty() && change.id.0 <= self.marks.until;
-        for place in self.changes.partition_point(is_reviewed)..self.changes.len() {
-            self.count(place, true);
-        }
+        (0..self.changes.len()).for_each(|place| self.count(place, true));
     }
 
     /// What is new, if anything is.
@@ -173,42 +134,43 @@ impl Review {
         Some(Work::of_files(self.fresh(of).map(|change| &change.file))).filter(|work| work.edits > 0)
     }
 
-    /// The marks by which changes are reviewed, or new again, and the number of those changes.
-    pub(crate) fn marking(&self, of: Scope<'_>, reviewed: bool) -> (Marking, usize) {
-        let changes = self.known(of).filter(|change| self.marks.has(change.id) != reviewed);
-        let changes: Vec<ChangeId> = changes.map(|change| change.id).collect();
-        let count = changes.len();
-        if of.is_whole() {
-            return (Marking { reviewed, changes: Vec::new(), until: Some(self.newest()) }, count);
+    /// What a review of changes shows, oldest first, and whether it is new: of the files that have new ones, all
+    /// that is new up to the last change. With `all`, also those that were reviewed, and their files.
+    pub(crate) fn shown<'r>(&'r self, of: Scope<'r>, all: bool) -> impl Iterator<Item = (&'r Known, bool)> {
+        let meant = self.changes(of).filter(|(_, is_new)| all || *is_new);
+        let paths: HashSet<&str> = meant.map(|(change, _)| change.file.path.as_str()).collect();
+        let of_files = self.changes(Scope { numbers: (0, self.last(of)), ..Scope::WHOLE });
+        of_files.filter(move |(change, is_new)| {
+            paths.contains(change.file.path.as_str()) && (*is_new || all && of.has(change))
+        })
+    }
+
+    fn last(&self, of: Scope<'_>) -> u64 {
+        self.known(of).map(|change| change.id.0).max().unwrap_or_default()
+    }
+
+    /// The marks by which the files of changes are reviewed up to the last of these, or each file is new again from
+    /// the first one on, and the number of the changes that were not so.
+    pub(crate) fn marking(&self, of: Scope<'_>, reviewed: bool) -> (Marks, usize) {
+        let (mut marks, mut count) = (Marks::new(), 0);
+        let last = self.last(of);
+        for change in self.known(of).filter(|change| self.is_new(change) == reviewed) {
+            let until = if reviewed { last } else { change.id.0.saturating_sub(1) };
+            marks.entry(change.file.path.clone()).or_insert(until);
+            count += 1;
         }
-        (Marking { reviewed, changes, until: None }, count)
+        (marks, count)
     }
 
-    /// Those of some changes that are known and not marked so, as marks.
-    pub(crate) fn marking_each(&self, changes: &[ChangeId], reviewed: bool) -> Marking {
-        let wanted: HashSet<ChangeId> = changes.iter().copied().collect();
-        let is_to_mark =
-            |change: &&Known| wanted.contains(&change.id) && self.marks.has(change.id) != reviewed;
-        let changes = self.changes.iter().filter(is_to_mark).map(|change| change.id).collect();
-        Marking { reviewed, changes, until: None }
-    }
-
-    /// Marks changes.
-    pub(crate) fn mark(&mut self, marking: &Marking) {
-        match marking.until {
-            Some(until) => {
-                let until = if marking.reviewed { until } else { 0 };
-                self.restore(&Marks { until, ..Marks::default() });
-            }
-            None => marking.changes.iter().for_each(|id| self.mark_one(*id, marking.reviewed)),
-        }
-    }
-
-    fn mark_one(&mut self, id: ChangeId, reviewed: bool) {
-        let place = self.changes.binary_search_by_key(&id, |change| change.id).unwrap_or(usize::MAX);
-        self.count(place, false);
-        self.marks.set(id, reviewed);
-        self.count(place, true);
+    /// Marks files.
+    pub(crate) fn mark(&mut self, marks: &Marks) {
+        let is_marked = |change: &Known| marks.contains_key(&change.file.path);
+        let places = (0..self.changes.len()).filter(|place| is_marked(&self.changes[*place]));
+        let places: Vec<usize> = places.collect();
+        places.iter().for_each(|place| self.count(*place, false));
+        self.marks.extend(marks.clone());
+        self.marks.retain(|_, until| *until > 0);
+        places.iter().for_each(|place| self.count(*place, true));
     }
 
     /// All marks.
@@ -276,14 +238,11 @@ impl Scope<'_> {
         Scope { part: Part::Whole, turn: None, path: None, numbers: (0, u64::MAX) };
 
     fn has(&self, change: &Known) -> bool {
-        self.part.has(&change.items)
+        let (first, last) = self.numbers;
+        (first..=last).contains(&change.id.0)
+            && self.part.has(&change.items)
             && self.turn.is_none_or(|turn| turn == change.turn)
             && self.path.is_none_or(|path| path == change.file.path)
-    }
-
-    fn is_whole(&self) -> bool {
-        let Scope { part, turn, path, numbers } = *self;
-        part == Part::Whole && turn.is_none() && path.is_none() && numbers == Scope::WHOLE.numbers
     }
 }
 
@@ -307,7 +266,9 @@ mod tests {
             turn: usize,
         },
         Mark {
-            marking: Marking,
+            item: Option<String>,
+            numbers: (u64, u64),
+            reviewed: bool,
         },
         Restore(Marks),
         Since(Millis),
@@ -317,25 +278,16 @@ mod tests {
         numbers.iter().map(|number| format!("/{number}")).collect()
     }
 
-    fn an_id() -> impl Strategy<Value = ChangeId> {
-        (0..30_u64, 0..3_u64)
-    }
-
     fn an_act() -> impl Strategy<Value = Act> {
         let few = || prop::collection::vec(0..4_u8, 0..3);
-        let ids = || prop::collection::vec(an_id(), 0..6);
-        let marking = (any::<bool>(), ids(), prop::option::weighted(0.2, 0..30_u64));
-        let marks = (0..30_u64, ids(), ids()).prop_map(|(until, but, also)| Marks {
-            until,
-            but: but.into_iter().filter(|id| id.0 <= until).collect(),
-            also: also.into_iter().filter(|id| id.0 > until).collect(),
-        });
+        let item = prop::option::of((0..4_u8).prop_map(|item| format!("/{item}")));
+        let marks =
+            prop::collection::btree_map((0..4_u8).prop_map(|file| format!("/{file}")), 0..30_u64, 0..4);
         prop_oneof![
             8 => (0..30_u64, few(), few(), 0..9_u64, 0..3_usize)
                 .prop_map(|(number, files, items, time, turn)| Act::Change { number, files, items, time, turn }),
-            4 => marking.prop_map(|(reviewed, changes, until)| {
-                Act::Mark { marking: Marking { reviewed, changes, until } }
-            }),
+            4 => (item, (0..30_u64, 0..30_u64), any::<bool>())
+                .prop_map(|(item, numbers, reviewed)| Act::Mark { item, numbers, reviewed }),
             1 => marks.prop_map(Act::Restore),
             1 => (0..9_u64).prop_map(Act::Since),
         ]
@@ -362,7 +314,19 @@ mod tests {
                 };
                 review.add(&observation, turn);
             }
-            Act::Mark { marking } => review.mark(&marking),
+            Act::Mark { item, numbers, reviewed } => {
+                let part = item.as_deref().map_or(Part::Whole, Part::Item);
+                let of = Scope { part, numbers, ..Scope::WHOLE };
+                let names = |changes: Vec<&Known>| changes.iter().map(|change| change.id).collect::<Vec<_>>();
+                let mut new = names(review.fresh(Scope::WHOLE).collect());
+                let shown = names(review.shown(of, false).map(|(change, _)| change).collect());
+                review.mark(&review.marking(of, reviewed).0);
+                assert!(review.changes(of).all(|(_, is_new)| is_new != reviewed));
+                if reviewed {
+                    new.retain(|id| !shown.contains(id));
+                    assert_eq!(names(review.fresh(Scope::WHOLE).collect()), new, "what was shown is marked");
+                }
+            }
             Act::Restore(marks) => review.restore(&marks),
             Act::Since(time) => review.count_since(time),
         }

@@ -16,7 +16,7 @@ use super::{border, elsewhere, now, ser, with_module};
 use crate::error::Error;
 use crate::events::Millis;
 use crate::events::comments::Telling;
-use crate::events::marks::{ChangeId, Known, Scope, Unseen};
+use crate::events::marks::{ChangeId, Known, Marks, Scope, Unseen};
 use crate::events::observation::Observation;
 use crate::events::review::{FileChanged, LARGEST_FILE, Net, NotComposed, net};
 use crate::events::work::Part;
@@ -67,23 +67,24 @@ fn mark_changes<'e>(
     })
 }
 
-/// Mark CHANGES of THREAD as reviewed if REVIEWED is non-nil, else as new; return those that were not.
+/// Mark FILES of THREAD as reviewed up to an observation each; return the former marks of those that changed.
 ///
-/// CHANGES is a list of the `:changes` of `todo-write-dyn--review-files'.
+/// FILES and the value are lists of conses, the name of a file and the number of an observation, or 0. If RAISES
+/// is non-nil, files that are reviewed further stay so.
 #[defun]
-fn mark_each<'e>(env: &'e Env, thread: Key, changes: Value<'e>, reviewed: Value<'e>) -> Result<Value<'e>> {
+fn mark_files<'e>(env: &'e Env, thread: Key, files: Value<'e>, raises: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        let reviewed = reviewed.is_not_nil();
-        let number = |value| read::whole_number::<u64>("change", value);
-        let changes: Vec<ChangeId> = read::elements("changes", changes)?
-            .into_iter()
-            .map(|change| Ok((number(env.call(car, [change])?)?, number(env.call(cdr, [change])?)?)))
-            .collect::<Result<_>>()?;
+        let mut marks = Marks::new();
+        for file in read::elements("files", files)? {
+            let path = read::text("path", env.call(car, [file])?)?;
+            marks.insert(path, read::whole_number("observation", env.call(cdr, [file])?)?);
+        }
+        let raises = raises.is_not_nil();
         elsewhere::open(env, &thread, &serde_json::Map::new())?;
-        let marked = with_module(|module| {
-            module.open(&thread).change(|thread| thread.mark_each(&changes, reviewed, now()))
+        let former = with_module(|module| {
+            module.open(&thread).change(|thread| thread.mark_files(marks, raises, now()))
         });
-        ser::to_lisp(env, &marked)
+        ser::to_lisp(env, &former.into_iter().collect::<Vec<_>>())
     })
 }
 
@@ -181,16 +182,17 @@ fn review_newer<'e>(
     })
 }
 
-/// Return the changes of THREAD, file by file.
+/// Return the new changes of THREAD, file by file, up to the last one that is meant.
 ///
 /// ID and PATH are as in `todo-write-new'. ENTRY is the id of an observation, whose changes are meant then, or
-/// nil. If ALL is non-nil, reviewed changes are among them, else they are not. LIMIT is the maximum number of
-/// files, or nil.
+/// nil. If ALL is non-nil, reviewed ones of those meant are among them. LIMIT is the maximum number of files, or
+/// nil.
 ///
 /// The value is a plist: `:newest`, the number of the observation with the newest change of THREAD, `:more`,
 /// the number of files beyond LIMIT, and `:files`, a list of plists: `:path`; `:patch`, the net difference,
-/// empty if all cancels out; `:reason`, why that is not one difference, a string or nil; `:changes`, those that
-/// are new, a list of conses; and `:items`, the ids of the items in progress at all of them.
+/// empty if all cancels out; `:reason`, why that is not one difference, a string or nil; `:until`, the number of
+/// the last observation with one that is new, or nil; and `:items`, the ids of the items in progress at all of
+/// them.
 #[defun]
 fn review_files<'e>(
     env: &'e Env,
@@ -213,9 +215,7 @@ fn review_files<'e>(
         let mut chosen = Chosen { limit: limit.unwrap_or(usize::MAX), ..Chosen::default() };
         let (newest, project) = with_thread(env, &thread, |thread| {
             let review = thread.review();
-            for (change, is_new) in review.changes(of).filter(|(_, is_new)| all || *is_new) {
-                chosen.add(change, is_new);
-            }
+            review.shown(of, all).for_each(|(change, is_new)| chosen.add(change, is_new));
             (review.newest(), thread.project().to_owned())
         })?;
         let more = chosen.places.len() - chosen.files.len();
@@ -236,7 +236,7 @@ struct ShownFile {
     path: String,
     patch: String,
     reason: Option<&'static str>,
-    changes: Vec<ChangeId>,
+    until: Option<u64>,
     items: Vec<String>,
 }
 
@@ -255,8 +255,8 @@ struct Chosen {
 #[derive(Default)]
 struct ChosenFile {
     path: String,
-    /// Those changes that are new.
-    new: Vec<ChangeId>,
+    /// The number of the last observation with a new change.
+    until: Option<u64>,
     /// The ids of the items in progress at the changes.
     items: BTreeSet<String>,
 }
@@ -272,7 +272,7 @@ impl Chosen {
         self.wanted.insert(change.id);
         file.items.extend(change.items.iter().cloned());
         if is_new {
-            file.new.push(change.id);
+            file.until = Some(change.id.0);
         }
     }
 }
@@ -294,13 +294,13 @@ fn net_files(env: &Env, thread: &Key, chosen: Chosen, project: &str) -> Result<V
         let work = net_each(files, project.to_owned(), (nets.len(), count));
         nets.extend(elsewhere::ask_at(env, &root, &progress, work)?);
     }
-    let shown = files.into_iter().enumerate().map(|(place, ChosenFile { path, new, items })| {
+    let shown = files.into_iter().enumerate().map(|(place, ChosenFile { path, until, items })| {
         let (reason, patch) = match nets.remove(&place).unwrap_or(Net::Nothing) {
             Net::Nothing => (None, String::new()),
             Net::Difference(patch) => (None, patch),
             Net::Patches(reason, patch) => (Some(reason.as_str()), patch),
         };
-        ShownFile { path, patch, reason, changes: new, items: items.into_iter().collect() }
+        ShownFile { path, patch, reason, until, items: items.into_iter().collect() }
     });
     Ok(shown.collect())
 }

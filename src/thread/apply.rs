@@ -48,7 +48,7 @@ impl Thread {
                 self.reading.pass(position.read);
                 self.keep_position(position);
             }
-            Record::Review { marking, .. } => self.review.mark(marking),
+            Record::Review { files, .. } => self.review.mark(files),
             Record::Call(call) => self.reading.push(call.clone()),
             Record::Observation(observation) => self.keep_observation(Arc::clone(observation)),
         }
@@ -180,7 +180,7 @@ impl Thread {
         full.positions.iter().for_each(|position| self.keep_position(position));
         self.reading.restore(full.read, &full.ahead);
         self.observations.skip_to(full.observations);
-        self.review.restore(&full.marks);
+        self.review.restore(&full.reviewed);
     }
 
     /// The record of the whole state.
@@ -200,7 +200,7 @@ impl Thread {
             positions: self.positions.clone(),
             read: self.reading.revision(),
             ahead: self.reading.ahead().iter().cloned().collect(),
-            marks: self.review.marks().clone(),
+            reviewed: self.review.marks().clone(),
         })
     }
 
@@ -291,7 +291,7 @@ fn first_free_id<'i>(items: impl Iterator<Item = &'i Arc<Item>>) -> u64 {
 mod tests {
     use super::*;
     use crate::events::comments::{Comment, Telling};
-    use crate::events::marks::{Marking, Scope};
+    use crate::events::marks::{Marks, Scope};
     use crate::events::observation::{Details, Metadata, Payload};
     use crate::events::payload::{Content, FileEntry, Text, ToolResult};
     use crate::list::input::{Options, read_text};
@@ -329,9 +329,10 @@ mod tests {
         }
         assert_eq!(thread.review().changes(Scope::WHOLE).count(), 2);
         assert_eq!(thread.unseen().files.keys().collect::<Vec<_>>(), ["/new"]);
-        let changes: Vec<_> = thread.review().changes(Scope::WHOLE).map(|(change, _)| change.id).collect();
-        assert_eq!(thread.mark_each(&changes, true, 200), changes);
-        assert_eq!(thread.mark_each(&changes, true, 200), []);
+        let newest = thread.review().newest();
+        let marks = |until| Marks::from([("/new".to_owned(), until)]);
+        assert_eq!(thread.mark_files(marks(newest), true, 200), marks(0));
+        assert_eq!(thread.mark_files(marks(newest - 1), true, 200), Marks::new());
         assert!(thread.unseen().files.is_empty());
     }
 
@@ -418,8 +419,8 @@ mod tests {
         assert!(!thread.take_untold().is_empty());
         thread.observe(Payload::Message(Text::of("Done")), Details::default(), 40);
         thread.apply(&Record::Position(PositionRecord { ahead: 2, ..position(None, 10) }));
-        let marking = Marking { reviewed: true, changes: Vec::new(), until: Some(7) };
-        thread.apply(&Record::Review { timestamp: 50, marking });
+        let files = Marks::from([("/a".to_owned(), 7)]);
+        thread.apply(&Record::Review { timestamp: 50, files });
         thread
     }
 

@@ -19,7 +19,7 @@ use super::calls::StoredCall;
 use super::clock::Clock;
 use super::revision::Stamp;
 use crate::events::Millis;
-use crate::events::marks::{Marking, Marks};
+use crate::events::marks::Marks;
 use crate::events::observation::Observation;
 use crate::list::change::Change;
 use crate::list::item::{Item, List};
@@ -88,9 +88,9 @@ pub enum Record {
     Review {
         /// When.
         timestamp: Millis,
-        /// Which.
-        #[serde(flatten)]
-        marking: Marking,
+        /// Up to which observation each file is reviewed.
+        #[serde(default)]
+        files: Marks,
     },
     /// An observation that does not follow from a revision.
     Observation(Arc<Observation>),
@@ -198,13 +198,9 @@ pub struct FullRecord {
     /// The calls whose lines are not recorded yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ahead: Vec<StoredCall>,
-    /// Which changes of files were reviewed.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub marks: Marks,
-}
-
-fn is_default(marks: &Marks) -> bool {
-    *marks == Marks::default()
+    /// Up to which observation files are reviewed.
+    #[serde(default, skip_serializing_if = "Marks::is_empty")]
+    pub reviewed: Marks,
 }
 
 fn is_false(flag: &bool) -> bool {
@@ -258,14 +254,11 @@ impl Record {
         let highest = match self {
             Record::Thread { timestamp, .. } | Record::State { timestamp, .. } => *timestamp,
             Record::Revision(made) => made.number.max(made.stamp.timestamp).max(made.next_id).max(made.known),
-            Record::Review { timestamp, marking } => {
-                let numbers = marking.changes.iter().map(|(number, _)| *number);
-                numbers.chain(marking.until).fold(*timestamp, u64::max)
-            }
-            Record::Full(full) if !full.marks.is_below(COUNTER_LIMIT) => COUNTER_LIMIT,
+            Record::Review { timestamp, files } => files.values().copied().fold(*timestamp, u64::max),
             Record::Full(full) => {
                 let counts = full.number.max(full.next_id).max(full.known).max(full.observations);
-                counts.max(full.timestamp).max(full.read)
+                let counts = counts.max(full.timestamp).max(full.read);
+                full.reviewed.values().copied().fold(counts, u64::max)
             }
             Record::Known { number, .. } => *number,
             Record::Position(position) => {

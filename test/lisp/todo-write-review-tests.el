@@ -103,13 +103,14 @@
     (todo-write-review-tests--edit "g" nil)
     (should (equal '(("g") 0 1 1) (todo-write-review-tests--new)))
     (should (= 1 (todo-write-mark-new "a" "t1")))
-    (should (equal '(("f" "g") 1 1 2) (todo-write-review-tests--new)))
+    (ert-info ("What followed in the file is new again, too")
+      (should (equal '(("f" "g") 2 1 3) (todo-write-review-tests--new))))
     (ert-info ("The journal has the marks")
       (should (equal (list (todo-write-new "a") 2)
                      (todo-write-test-child
                       '(prin1 (list (todo-write-new "a")
                                     (plist-get (todo-write-plan-unseen "a") :files)))))))
-    (should (= 2 (todo-write-mark-new "a")))
+    (should (= 1 (todo-write-mark-new "a")))
     (should (equal '(("f" "g") 3 1 4) (todo-write-review-tests--new)))))
 
 (defconst todo-write-review-tests--known
@@ -298,6 +299,20 @@ Its task One changed the file f, and Two, which is in progress, g and h."
     (should (equal '("g" "h") (todo-write-review-tests--shown)))
     (todo-write-review-tests--type "u")
     (should (equal '(("f" "g" "h") 4 2 4) (todo-write-review-tests--new)))))
+
+(ert-deftest todo-write-review-of-a-task-has-all-that-is-new-of-its-files-up-to-its-end ()
+  (todo-write-review-tests--with-plan
+    (todo-write-review-tests--edit "f" "one\n2\nthree\n")
+    (todo-write-test-write "a" '("One" "completed") '("Two" "completed"))
+    (todo-write-review-tests--edit "f" "one\n2\nthree\nfour\n")
+    (todo-write-view-move-goto (todo-write-test-id "a" "Two"))
+    (should (equal '("f" "g" "h") (todo-write-review-tests--review "v")))
+    (should (string-search "-two\n+2\n+three\n four\n" (buffer-string)))
+    (todo-write-review-tests--type "r")
+    (should-not (todo-write-new "a" "t1"))
+    (should (equal '(("f") 1 0 1) (todo-write-review-tests--new 'outside)))
+    (todo-write-review-tests--type "u")
+    (should (equal '(("f") 1 1 1) (todo-write-review-tests--new "t1")))))
 
 (ert-deftest todo-write-review-of-very-many-files-shows-some-at-a-time ()
   (todo-write-review-tests--with-plan
