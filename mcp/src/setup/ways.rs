@@ -158,9 +158,8 @@ fn read(file: &Path) -> Option<Vec<u8>> {
 
 /// The value at PATH in FILE, JSON; none if it is missing or not plain JSON.
 fn value(file: &Path, path: &[&str]) -> Option<Value> {
-    let mut value: Value = serde_json::from_slice(&read(file)?).ok()?;
-    path.iter().try_for_each(|key| Some(value = value.get_mut(key)?.take()))?;
-    Some(value)
+    let settings: Value = serde_json::from_slice(&read(file)?).ok()?;
+    path.iter().try_fold(settings, |mut value, key| Some(value.get_mut(key)?.take()))
 }
 
 /// The program of the server in FILE, JSON with `mcpServers`.
