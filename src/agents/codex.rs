@@ -28,7 +28,7 @@ use crate::events::patch::{ChangedFile, FileChange};
 use crate::events::payload::{Refusal, RefusedBy};
 use crate::events::policy::Policy;
 use crate::events::session::{Context, Goal, GoalState};
-use crate::events::work::{CallOutcome, Tokens, Usage};
+use crate::events::work::{CallOutcome, Tokens, Usage, is_shell};
 use crate::list::input::{self, Options};
 use crate::list::item::Status;
 use crate::list::raw::Raw;
@@ -122,13 +122,6 @@ enum CallKind {
     /// The agent ends its goal in this state.
     Goal(GoalState),
     Other,
-}
-
-/// The tools that run commands.
-const SHELLS: [&str; 5] = ["exec_command", "shell", "shell_command", "local_shell", "container.exec"];
-
-fn is_shell(tool: &str) -> bool {
-    SHELLS.contains(&tool)
 }
 
 /// The tool that sends out a subagent.

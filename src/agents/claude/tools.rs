@@ -15,7 +15,7 @@ use crate::agents::events::push_bounded;
 use crate::agents::field::shortened;
 use crate::agents::{Effect, EventKind, PlanResult, Source};
 use crate::events::git;
-use crate::events::work::CallOutcome;
+use crate::events::work::{CallOutcome, is_shell};
 use crate::list::input;
 use crate::list::raw::Raw;
 use crate::text::excerpt;
@@ -232,9 +232,4 @@ impl ClaudeReader {
             self.apply(origin, call.effect.tool, result);
         }
     }
-}
-
-/// Whether a tool runs commands.
-fn is_shell(name: &str) -> bool {
-    matches!(name, "Bash" | "PowerShell")
 }

@@ -8,11 +8,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::CodexReader;
 use super::line::{CompletedItem, RolloutLine};
-use super::{CodexReader, is_shell};
 use crate::agents::events::{Events, push_bounded};
 use crate::agents::field::Excerpt;
 use crate::agents::{Agent, Event, EventKind, Source, SubagentCall};
+use crate::events::work::is_shell;
 use crate::list::input::Options;
 use crate::list::raw::Raw;
 use crate::text::{excerpt, one_line};
