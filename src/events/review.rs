@@ -108,7 +108,7 @@ pub fn take_back(now: Option<&str>, changes: &[FileChanged]) -> Result<Option<St
     for change in changes.iter().rev() {
         if change.stays {
             let (hunks, _) = whole_hunks(change.patch.as_deref().unwrap_or_default());
-            before.later.push(hunks.iter().filter_map(|hunk| Hunk::parse(hunk.text)).collect());
+            before.later.push(hunks.iter().filter_map(Hunk::parse).collect());
             continue;
         }
         before.take_back(change)?;
@@ -140,7 +140,7 @@ impl<'t> Before<'t> {
         let (whole, left_out) = whole_hunks(patch);
         let sum = |count: fn(&WholeHunk<'_>) -> u64| whole.iter().map(count).sum::<u64>();
         let lines = [sum(|hunk| hunk.added), sum(|hunk| hunk.removed)];
-        let hunks: Vec<Hunk<'t>> = whole.iter().filter_map(|hunk| Hunk::parse(hunk.text)).collect();
+        let hunks: Vec<Hunk<'t>> = whole.iter().filter_map(Hunk::parse).collect();
         if hunks.is_empty() && left_out == 0 {
             return if is_empty_file && self.lines.is_empty() {
                 Ok(())
@@ -248,18 +248,14 @@ fn is_same(line: &str, wanted: Line<'_>) -> bool {
 }
 
 impl<'p> Hunk<'p> {
-    /// Reads a hunk whose lines match its header.
-    fn parse(text: &'p str) -> Option<Hunk<'p>> {
-        let mut rows = text.split_terminator('\n');
-        let header = rows.next()?;
-        let (old, new) = header.strip_prefix("@@ -")?.split_once(" @@")?.0.split_once(" +")?;
-        let place = |range: &str| -> Option<usize> {
-            let (start, count) = range.split_once(',').unwrap_or((range, "1"));
-            let start: usize = start.parse().ok().filter(|start| *start < LARGEST_FILE)?;
-            // An empty range names the line before it.
-            if count == "0" { Some(start) } else { start.checked_sub(1) }
-        };
-        let mut hunk = Hunk { old_place: place(old)?, place: place(new)?, ..Hunk::default() };
+    /// Reads the lines of a hunk.
+    fn parse(hunk: &WholeHunk<'p>) -> Option<Hunk<'p>> {
+        let [old_place, place] = hunk.places;
+        if old_place.max(place) >= LARGEST_FILE {
+            return None;
+        }
+        let rows = hunk.text.split_terminator('\n').skip(1);
+        let mut hunk = Hunk { old_place, place, ..Hunk::default() };
         let mut last = ' ';
         for row in rows {
             let (sign, text) = row.split_at_checked(1).unwrap_or((" ", ""));

@@ -89,6 +89,8 @@ pub(crate) struct WholeHunk<'t> {
     pub added: u64,
     /// The number of lines removed.
     pub removed: u64,
+    /// The places of its first line in the old text and in the new one, from 0.
+    pub places: [usize; 2],
 }
 
 /// The hunks of a unified difference, and the number of those left out because their lines do not match
@@ -112,7 +114,8 @@ pub(crate) fn whole_hunks(text: &str) -> (Vec<WholeHunk<'_>>, usize) {
 
 fn whole_hunk(text: &str) -> Option<WholeHunk<'_>> {
     let mut lines = text.split_terminator('\n');
-    let (mut old, mut new) = counts(lines.next()?)?;
+    let [(old_place, mut old), (new_place, mut new)] = ranges(lines.next()?)?;
+    let places = [old_place, new_place];
     let (mut added, mut removed) = (0, 0);
     for line in lines {
         match line.as_bytes().first() {
@@ -124,17 +127,19 @@ fn whole_hunk(text: &str) -> Option<WholeHunk<'_>> {
             Some(_) => return None,
         }
     }
-    (old == 0 && new == 0).then_some(WholeHunk { text, added, removed })
+    (old == 0 && new == 0).then_some(WholeHunk { text, added, removed, places })
 }
 
-/// The numbers of old and new lines in `@@ -1,2 +3,4 @@`.
-fn counts(header: &str) -> Option<(u64, u64)> {
+/// The places of the first old and new line, from 0, and their numbers in `@@ -1,2 +3,4 @@`.
+fn ranges(header: &str) -> Option<[(usize, u64); 2]> {
     let (old, new) = header.strip_prefix("@@ -")?.split_once(" @@")?.0.split_once(" +")?;
-    let count = |range: &str| match range.split_once(',') {
-        Some((start, count)) => start.parse::<u64>().and(count.parse()).ok(),
-        None => range.parse::<u64>().ok().map(|_| 1),
+    let range = |range: &str| -> Option<(usize, u64)> {
+        let (start, count) = range.split_once(',').unwrap_or((range, "1"));
+        let (start, count): (usize, u64) = (start.parse().ok()?, count.parse().ok()?);
+        // An empty range names the line before it.
+        Some((start.saturating_sub(usize::from(count > 0)), count))
     };
-    Some((count(old)?, count(new)?))
+    Some([range(old)?, range(new)?])
 }
 
 #[cfg(test)]
