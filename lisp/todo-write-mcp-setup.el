@@ -183,34 +183,36 @@ another machine, show the agents there."
                                               (cdr todo-write-mcp-setup--command))))
         (unless ways
           (insert (format "%s is older than this package.\n" (car todo-write-mcp-setup--command))))
-        (mapc #'todo-write-mcp-setup--insert-way ways)))
+        (pcase-dolist (`(,agent . ,ways) (todo-write-mcp-setup--by-agent ways))
+          (let ((here (plist-get (car ways) :here)))
+            (insert (propertize (todo-write-text-plain agent) 'face 'bold)
+                    (if here "\n" ": not installed here\n\n"))
+            (when here (mapc #'todo-write-mcp-setup--insert-way ways))))))
     (unless remote (todo-write-mcp-setup--insert-later))
     (goto-char (point-min))
     (forward-line (1- line))))
 
+(defun todo-write-mcp-setup--by-agent (ways)
+  "Return WAYS by their agents, a list of (AGENT . WAYS)."
+  (seq-group-by (lambda (way) (plist-get way :agent)) ways))
+
 (defun todo-write-mcp-setup--insert-way (way)
   "Insert WAY, its state, and buttons that do it."
-  (let ((id (plist-get way :id)) (by (plist-get way :by)))
-    (insert (propertize (todo-write-text-plain (plist-get way :agent)) 'face 'bold)
-            (cond ((plist-get way :installed) ": has it")
-                  ((plist-get way :here) "")
-                  (t ": not installed here"))
-            "\n" (todo-write-text-plain-lines (plist-get way :gives)) "\n")
-    (when (and by (plist-get way :here))
-      (unless (plist-get way :installed)
-        (insert "\n" (mapconcat (lambda (line) (concat "  " (todo-write-text-plain line))) by "\n")
-                "\n"))
-      (insert "\n")
-      (todo-write-mcp-setup--button (if (plist-get way :installed) "Set it up again" "Set it up")
-                                    #'todo-write-mcp-setup--run id)
-      (when (plist-get way :installed)
-        (insert " ")
-        (todo-write-mcp-setup--button "Take it away" #'todo-write-mcp-setup--run id "--remove"))
-      (insert "\n"))
+  (let ((id (plist-get way :id)) (by (plist-get way :by)) (installed (plist-get way :installed)))
+    (insert (todo-write-text-plain-lines (plist-get way :gives)) "\n\n")
+    (cond (installed (insert "It has this.\n\n"))
+          (by (dolist (line by) (insert "  " (todo-write-text-plain line) "\n"))
+              (insert "\n")))
+    (todo-write-mcp-setup--button
+     (cond (installed "Set it up again") (by "Set it up") (t "Show the text"))
+     #'todo-write-mcp-setup--run id)
+    (when installed
+      (insert " ")
+      (todo-write-mcp-setup--button "Take it away" #'todo-write-mcp-setup--run id "--remove"))
+    (insert "\n\n")
     (when (equal id (car todo-write-mcp-setup--said))
-      (insert "\n" (todo-write-text-plain-lines (string-trim (cdr todo-write-mcp-setup--said)))
-              "\n"))
-    (insert "\n")))
+      (insert (todo-write-text-plain-lines (string-trim (cdr todo-write-mcp-setup--said)))
+              "\n\n"))))
 
 (defun todo-write-mcp-setup--button (label function &rest arguments)
   "Insert a button LABEL that calls FUNCTION with ARGUMENTS."
@@ -293,10 +295,9 @@ Return the line that the program prints."
              remedy))
       (t (todo-write-mcp-setup--finding-of-call program remedy)))
      (mapcar (lambda (agent) (todo-write-mcp-setup--finding-of-agent (cdr agent) remedy))
-             (seq-group-by (lambda (way) (plist-get way :agent))
-                           (seq-filter (lambda (way)
-                                         (and (plist-get way :here) (plist-get way :by)))
-                                       (todo-write-mcp-setup--ways-here)))))))
+             (todo-write-mcp-setup--by-agent
+              (seq-filter (lambda (way) (and (plist-get way :here) (plist-get way :by)))
+                          (todo-write-mcp-setup--ways-here)))))))
 
 (defun todo-write-mcp-setup--finding-of-call (program remedy)
   "Return the doctor's finding about a call through PROGRAM, with REMEDY."

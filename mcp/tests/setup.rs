@@ -130,7 +130,7 @@ fn it_shows_which_agents_are_here_and_what_each_would_get_and_does_nothing() {
         &format!("  claude mcp add --scope user todo-write -- {PROGRAM} --socket /run/s\n"),
         "codex: Codex is not installed here\n",
         "  write ",
-        "\"mcpServers\"",
+        "text for its settings",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -339,11 +339,14 @@ fn a_file_of_another_author_in_the_place_of_opencodes_plugin_is_left_alone() {
 #[test]
 fn any_other_agent_gets_text_to_paste() {
     let home = Home::new();
-    let output = home.setup(&["other", "--socket", "/run/s"]);
+    let folder = home.file("bin").display().to_string();
+    let output = home.setup(&["other", "--folder", &folder, "--socket", "/run/s"]);
     let start = output.text.find('{').unwrap();
     let end = output.text.rfind('}').unwrap();
+    let program = home.file("bin/todo-write-mcp");
     let settings: Value = serde_json::from_str(&output.text[start..=end]).unwrap();
-    let server = json!({"command": PROGRAM, "args": ["--socket", "/run/s"]});
+    let server = json!({"command": program, "args": ["--socket", "/run/s"]});
+    assert_eq!(fs::read(program).unwrap(), fs::read(PROGRAM).unwrap());
     assert_eq!(settings, json!({"mcpServers": {"todo-write": server}}));
     assert!(output.text.contains("with the tool todo_write, and update"));
 }

@@ -28,8 +28,8 @@
                                      " --socket " todo-write-socket "\n")
                              text))
       (should (string-match-p "^Codex: not installed here$" text))
-      (should (string-search "\"mcpServers\"" text)))
-    (should (equal '("Set it up" "Set it up") (todo-write-setup-test-buttons)))
+      (should (string-search "text for its settings" text)))
+    (should (equal '("Set it up" "Set it up" "Show the text") (todo-write-setup-test-buttons)))
     (should (eq (todo-write-socket-state) 'open))
     (with-current-buffer "*todo-write MCP*"
       (should (bobp))
@@ -46,13 +46,14 @@
     (todo-write-setup-test-run)
     (should-not (todo-write-mcp-setup-plugin-p))
     (let ((text (todo-write-setup-test-press "Claude Code" "Set it up")))
-      (should (string-match-p "^Claude Code: has it\n" text))
+      (should (string-match-p "^the plugin: .*\n\nIt has this\\.$" text))
       (should (string-search "$ claude plugin install todo-write@todo-write\nDone it.\n" text))
       (should (string-search "mcp__plugin_todo-write_todo-write__todo_write" text)))
     (should (todo-write-mcp-setup-plugin-p))
-    (should (equal '("Set it up again" "Take it away" "Set it up") (todo-write-setup-test-buttons)))
+    (should (equal '("Set it up again" "Take it away" "Set it up" "Show the text")
+                   (todo-write-setup-test-buttons)))
     (let ((text (todo-write-setup-test-press "Claude Code" "Take it away")))
-      (should (string-match-p "^Claude Code\n" text))
+      (should-not (string-search "It has this." text))
       (should (string-search "Claude Code no longer has it." text)))
     (should-not (todo-write-mcp-setup-plugin-p))
     (should-not (file-exists-p (concat home ".local/share/todo-write/claude")))))
@@ -170,6 +171,9 @@ echo '[{\"id\": \"x\", \"agent\": \"a\\u202eb\", \"here\": true, \"installed\": 
         (should (file-executable-p stable))
         (should (string-search (concat "-- " stable) (todo-write-setup-test-read "log")))
         (should (equal todo-write-version (todo-write-module-file-version stable))))
+      (delete-file stable)
+      (should (string-search (concat "\"command\": \"" stable)
+                             (todo-write-setup-test-press "Any other agent" "Show the text")))
       (should (equal '("todo-write-mcp")
                      (directory-files (file-name-directory stable) nil "[^.]"))))))
 
@@ -264,7 +268,7 @@ echo '[{\"id\": \"x\", \"agent\": \"a\\u202eb\", \"here\": true, \"installed\": 
       (should (string-search "put (todo-write-mcp-mode) into your init file"
                              (todo-write-setup-test-run)))
       (todo-write-setup-test-press "This Emacs" "Keep it on in later sessions")
-      (should-not (todo-write-setup-test-buttons))
+      (should-not (member "Keep it on in later sessions" (todo-write-setup-test-buttons)))
       (should (todo-write-mcp-setup-tests--on-later-p file)))))
 
 (ert-deftest todo-write-mcp-setup-does-not-ask-if-the-init-file-has-the-mode ()
@@ -272,7 +276,7 @@ echo '[{\"id\": \"x\", \"agent\": \"a\\u202eb\", \"here\": true, \"installed\": 
     (todo-write-mcp-setup-tests--with-init-file
       (write-region "(todo-write-mcp-mode)\n" nil file nil 'silent)
       (todo-write-setup-test-run)
-      (should-not (todo-write-setup-test-buttons)))))
+      (should (equal '("Show the text") (todo-write-setup-test-buttons))))))
 
 (ert-deftest todo-write-mcp-setup-the-doctor-says-that-the-mode-is-on-for-this-session-only ()
   (todo-write-with-setup

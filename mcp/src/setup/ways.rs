@@ -118,12 +118,9 @@ impl Way {
 
     /// What to say once it is done.
     pub fn done(&self) -> String {
-        if self.by().is_empty() {
-            return self.gives.clone();
-        }
         let start = format!("{} has the tool todo_write. Start it again if it runs.", self.agent);
-        let rest = self.rest.iter().map(String::as_str);
-        [start.as_str()].into_iter().chain(rest).collect::<Vec<_>>().join("\n\n")
+        let start = (!self.by().is_empty()).then_some(start);
+        start.into_iter().chain(self.rest.iter().cloned()).collect::<Vec<_>>().join("\n\n")
     }
 
     /// What to say once it is taken back.
@@ -301,12 +298,14 @@ fn copilot(context: &Context) -> Way {
 fn other(context: &Context) -> Way {
     let [program, arguments] = [json!(context.server[0]), json!(context.server[1..])];
     let server = json!({"mcpServers": {"todo-write": {"command": program, "args": arguments}}});
+    let text = format!("Most agents read a server of MCP from their settings in this form:\n\n{server:#}");
     Way {
-        gives: format!(
-            "Most read a server of MCP from their settings in this form:\n\n{server:#}\n\n{}\n\n\
-             If the agent has a plan tool of its own, switch it off.",
-            instructions("AGENTS.md")
-        ),
+        gives: "text for its settings, to paste".to_owned(),
+        rest: vec![
+            text,
+            "If the agent has a plan tool of its own, switch it off.".to_owned(),
+            instructions("AGENTS.md"),
+        ],
         ..way(context, "other", "Any other agent", "")
     }
 }
