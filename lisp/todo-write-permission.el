@@ -15,8 +15,7 @@
 ;; withdrawn here ends the hook without an answer, and the dialog stays.
 ;;
 ;; Codex needs no hook: a thread of the hub passes on what its daemon asks, in the same
-;; form; see `todo-write-socket-codex-folders'.  The hook of Gemini CLI only tells that a
-;; dialog stands.  Other programs, such as the plugin for opencode, have readers of their
+;; form; see `todo-write-socket-codex-folders'.  Other programs, such as the plugin for opencode, have readers of their
 ;; own; see `todo-write-permission-readers'.
 
 ;;; Code:
@@ -44,16 +43,14 @@ the request.  SUBAGENT is the id of the subagent that asks, or nil.  INPUT is
   "The hooks that wait for an answer.")
 
 (defvar todo-write-permission-readers
-  '(("CodexRequest" todo-write-permission--codex t)
-    ("Notification" todo-write-permission--notice))
+  '(("CodexRequest" todo-write-permission--codex))
   "Functions for the questions of other agents than Claude Code.
-The value is a list of (EVENT FUNCTION SEVERAL).  EVENT is the name of an
-event, and FUNCTION returns the request of the event's input, decoded
-JSON, or nil if the user is not to be asked.  It is as for
-`todo-write-request', with `:answerable'; see
-`todo-write-permission--request'.  If SEVERAL is non-nil, several such
-questions of an agent may be open at once, and its program cancels those
-that were answered there.")
+The value is a list of (EVENT FUNCTION).  EVENT is the name of an event,
+and FUNCTION returns the request of the event's input, decoded JSON, or
+nil if the user is not to be asked.  It is as for `todo-write-request',
+with `:answerable'; see
+`todo-write-permission--request'.  Several such questions of an agent may
+be open at once, and its program cancels those that were answered there.")
 
 ;;; Messages
 
@@ -77,8 +74,7 @@ See `todo-write-socket--roles'."
   (let* ((program (todo-write-program-of connection))
          (input (json-parse-string (or (plist-get message :arguments) "null")
                                    :null-object nil :false-object nil))
-         (thread (or (todo-write-permission--served program input)
-                     (todo-write-program-thread program message)))
+         (thread (todo-write-program-thread program message))
          (event (if (hash-table-p input) (todo-write-json-get input "hook_event_name")
                   (error "The question is not an object"))))
     (if (or (equal event "PermissionRequest") (assoc event todo-write-permission-readers))
@@ -89,43 +85,26 @@ See `todo-write-socket--roles'."
   "Answer MESSAGE of CONNECTION: the user does not want to be asked that."
   (todo-write-socket-answer connection message nil "The user is not asked."))
 
-(defun todo-write-permission--served (program input)
-  "Return the thread served by the MCP server that INPUT of PROGRAM names, or nil.
-Both are of one agent, whose session the server does not know.  Only the
-hook of Gemini CLI finds that out, and ids of processes mean the same only
-outside of containers."
-  (when-let* (((equal "Notification" (todo-write-json-get input "hook_event_name")))
-              ((not (plist-get (todo-write-program-hello program) :elsewhere)))
-              (process (todo-write-json-get input "server")))
-    (cl-loop for served being the hash-values of todo-write-program-all
-             when (and (eql process (plist-get (todo-write-program-hello served) :process))
-                       (not (plist-get (todo-write-program-hello served) :elsewhere))
-                       (equal (todo-write-program-remote program)
-                              (todo-write-program-remote served))
-                       (equal (todo-write-program-hello-string program :client)
-                              (todo-write-program-hello-string served :client)))
-             return (caar (seq-sort-by #'cdr #'> (todo-write-program-sessions served))))))
-
 (defun todo-write-permission--ask (connection message program thread input)
   "Make a request of MESSAGE of CONNECTION, which is of PROGRAM.
 INPUT is its decoded input, of the agent of THREAD."
-  (pcase-let* ((`(,reader ,several) (cdr (assoc (todo-write-json-get input "hook_event_name")
-                                                todo-write-permission-readers)))
-               (request (if reader (funcall reader input)
-                          (todo-write-permission--request
-                           input (todo-write-program-project program)
-                           (null (todo-write-socket-connection-remote connection)))))
-               (call (todo-write-permission--make-call
-                      ;; The question itself is in the request.
-                      :connection connection :message (list :call (plist-get message :call))
-                      :thread thread
-                      ;; A hook may call again on the same connection.
-                      :id (symbol-name (gensym "permission-"))
-                      :subagent (plist-get message :subagent))))
+  (let* ((reader (cadr (assoc (todo-write-json-get input "hook_event_name")
+                              todo-write-permission-readers)))
+         (request (if reader (funcall reader input)
+                    (todo-write-permission--request
+                     input (todo-write-program-project program)
+                     (null (todo-write-socket-connection-remote connection)))))
+         (call (todo-write-permission--make-call
+                ;; The question itself is in the request.
+                :connection connection :message (list :call (plist-get message :call))
+                :thread thread
+                ;; A hook may call again on the same connection.
+                :id (symbol-name (gensym "permission-"))
+                :subagent (plist-get message :subagent))))
     (if (null request)
         (todo-write-permission--ask-nothing connection message)
       (todo-write-permission--begin thread program)
-      (unless several
+      (unless reader
         (todo-write-permission--supersede call))
       (push call todo-write-permission--calls)
       (add-hook 'todo-write-events-functions #'todo-write-permission--on-event)
@@ -325,30 +304,6 @@ FORMAT is that of its detail."
   (cond ((null what) tool)
         ((eq format 'shell) (concat tool ": " (todo-write-text-command what 200)))
         (t (concat tool ": " (todo-write-text-line what 200)))))
-
-(defun todo-write-permission--notice (input)
-  "Return the request for INPUT of a hook that only tells of a dialog.
-The terminal answers it."
-  (let* ((details (todo-write-json-get input "details"))
-         (large (todo-write-json-get input "isTooLarge"))
-         (command (todo-write-json-filled details "command"))
-         (diff (if large "This is too large to be shown here."
-                 (todo-write-json-filled details "fileDiff")))
-         (file (or (todo-write-json-filled details "filePath")
-                   (todo-write-json-filled details "fileName"))))
-    (pcase-let ((`(,tool ,what ,format ,detail)
-                 (cond (command (list "Shell" command 'shell command))
-                       ((and diff file) (list "Edit" file (if large 'text 'diff) diff))
-                       (t (list (todo-write-text-line
-                                 (or (todo-write-json-filled details "title")
-                                     (todo-write-json-filled input "message")
-                                     "A permission")
-                                 200)
-                                nil nil
-                                (lambda ()
-                                  (string-trim-left (todo-write-request-fields details "\n"))))))))
-      (list :kind 'permission :title (todo-write-permission--title tool what format)
-            :detail detail :format format))))
 
 (defun todo-write-permission--permission (tool given suggestions project local)
   "Return the request to use TOOL with the input GIVEN.

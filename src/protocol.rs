@@ -49,7 +49,7 @@ pub enum Message {
 pub enum Role {
     /// Its calls are those of `todo_write`.
     Tool,
-    /// Its calls are questions to the user, of Claude Code, Codex or opencode; those of Gemini CLI are only shown.
+    /// Its calls are questions to the user, of Claude Code, Codex or opencode.
     Permission,
     /// Its calls ask what to tell the agent.
     Note,

@@ -2,8 +2,6 @@
 //! keeps the list.
 
 #[cfg(unix)]
-mod copilot;
-#[cfg(unix)]
 mod door;
 #[cfg(unix)]
 mod emacs;
@@ -25,15 +23,13 @@ mod session;
 mod setup;
 #[cfg(unix)]
 mod transport;
-#[cfg(unix)]
-mod waiting;
 
 // Emacs searches this file for the version, which ends at the semicolon.
 const USAGE: &str = concat!(
     "todo-write-mcp version ",
     env!("CARGO_PKG_VERSION"),
     "; an MCP server with the tool todo_write. A running Emacs keeps the list.
-Usage: todo-write-mcp [permission|note|waiting] [--check] [--socket FILE]
+Usage: todo-write-mcp [permission|note] [--check] [--socket FILE]
        todo-write-mcp serve
        todo-write-mcp setup AGENT
 
@@ -41,8 +37,7 @@ The socket of Emacs is by default todo-write/socket in /run/user/UID, else in
 /tmp/todo-write-UID; M-x todo-write-mcp-mode opens it.
 --check tests whether Emacs answers.
 With permission or note, it is a hook of Claude Code: the user may answer its dialogs in Emacs,
-or the agent hears what the user did there. With waiting, it is a hook of Gemini CLI: Emacs hears
-that it asks something.
+or the agent hears what the user did there.
 serve is what M-x todo-write-connect in an Emacs on another machine runs here.
 setup gives an agent the tool; setup --help tells more.
 "

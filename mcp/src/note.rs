@@ -21,7 +21,7 @@ const LIMIT: Duration = Duration::from_millis(200);
 
 /// Prints what Emacs has to say to the session that the hook's input names.
 pub async fn run(door: Option<Door>) {
-    let Some(input) = hook::input(hook::LARGEST).await else { return };
+    let Some(input) = hook::input().await else { return };
     let end = Instant::now() + LIMIT;
     let event = input["hook_event_name"].as_str().unwrap_or_default();
     if let Ok(Some(text)) = timeout(LIMIT, text(door, &input, end)).await

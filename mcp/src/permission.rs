@@ -34,7 +34,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Asks the user of Emacs what the hook's input asks, and prints the answer.
 pub async fn run(door: Option<Door>) {
     let began = SystemTime::now();
-    if let Some(input) = hook::input(hook::LARGEST).await
+    if let Some(input) = hook::input().await
         && let Some(output) = answer(door, &input, began).await
     {
         let _ = writeln!(std::io::stdout(), "{}", json!({"hookSpecificOutput": output}));

@@ -13,23 +13,20 @@ use crate::emacs::Emacs;
 use crate::server::{LIMIT, Server};
 use crate::setup;
 use crate::transport;
-use crate::{note, permission, waiting};
+use crate::{note, permission};
 
 /// Runs the program with the arguments of this process.
 #[tokio::main(flavor = "current_thread")]
 pub async fn run() {
-    let (mut door, mut check, mut stays, mut outdated) = (None, false, false, false);
+    let (mut door, mut check, mut outdated) = (None, false, false);
     let mut arguments = std::env::args_os().skip(1).peekable();
     if arguments.next_if(|argument| argument == "setup").is_some() {
         exit(setup::run(arguments))
     }
-    let hook =
-        arguments.next_if(|argument| ["permission", "note", "waiting"].iter().any(|name| argument == name));
+    let hook = arguments.next_if(|argument| ["permission", "note"].iter().any(|name| argument == name));
     while let Some(argument) = arguments.next() {
         match argument.to_str() {
             Some("--check") => check = true,
-            // The hook itself passes this on.
-            Some("--stay") if hook.as_ref().is_some_and(|hook| hook == "waiting") => stays = true,
             Some("--socket") => match arguments.next() {
                 Some(file) => door = Some(Door(file.into())),
                 None => refuse("--socket FILE lacks its value"),
@@ -44,7 +41,6 @@ pub async fn run() {
         tokio::select! {
             _ = permission::run(door.clone()), if hook == "permission" => {}
             _ = note::run(door.clone()), if hook == "note" => {}
-            _ = waiting::run(door.clone(), stays), if hook == "waiting" => {}
             _ = signal() => {}
         }
         exit(0)

@@ -15,7 +15,6 @@ use todo_write::protocol::{Call, SessionActivity};
 use tokio::sync::{Mutex, OnceCell};
 use tokio::time::{sleep, timeout};
 
-use crate::copilot::{COPILOT, Copilot};
 use crate::emacs::Emacs;
 use crate::session::{Agent, CLAUDE, Subagent, claude_folder, subagent};
 
@@ -34,7 +33,7 @@ const ROOTS_LIMIT: Duration = Duration::from_secs(1);
 /// Environment variables with the ids of sessions, by client. Other clients ignore them, because an
 /// agent started by another one inherits its environment.
 const SESSION_VARIABLES: [(&str, &str); 2] =
-    [(CLAUDE, "CLAUDE_CODE_SESSION_ID"), (COPILOT, "COPILOT_AGENT_SESSION_ID")];
+    [(CLAUDE, "CLAUDE_CODE_SESSION_ID"), ("copilot-cli", "COPILOT_AGENT_SESSION_ID")];
 
 /// Where Claude Code says in a call's metadata which id the call has in the transcript. The others do not.
 const CALL_ID: &str = "claudecode/toolUseId";
@@ -47,8 +46,6 @@ pub struct Server {
     emacs: Emacs,
     is_introduced: OnceCell<()>,
     claude: Mutex<Claude>,
-    /// The session of Copilot that called last, and what was last told of it.
-    copilot: Mutex<Option<(Copilot, Option<SessionActivity>)>>,
     /// Whether a call came since the activity was last told. Then the next poll tells it again, also if it
     /// is the same: Emacs takes the agent of a call to be working, but the turn may be over since.
     has_called: AtomicBool,
@@ -81,7 +78,6 @@ impl Server {
             emacs,
             is_introduced: OnceCell::new(),
             claude: Mutex::default(),
-            copilot: Mutex::default(),
             has_called: AtomicBool::default(),
         }
     }
@@ -129,11 +125,6 @@ impl Server {
         };
         let answer = self.emacs.ask(call, LIMIT.saturating_sub(start.elapsed())).await;
         self.has_called.store(true, Ordering::Relaxed);
-        if let Some(session) = &served
-            && client == COPILOT
-        {
-            self.follow_copilot(session).await;
-        }
         if let Some(session) = served {
             let activity = "serving".to_owned();
             let serving = SessionActivity { session, subagent: None, activity, reason: None, title: None };
@@ -194,32 +185,8 @@ impl Server {
         }
     }
 
-    /// Reads the events of SESSION of Copilot from now on.
-    async fn follow_copilot(&self, session: &str) {
-        let mut copilot = self.copilot.lock().await;
-        if copilot.as_ref().is_none_or(|(known, _)| known.session() != session) {
-            *copilot = Copilot::new(session).map(|copilot| (copilot, None));
-        }
-    }
-
-    /// Tells Emacs what Copilot does, if that changed since the last time.
-    async fn tell_copilot(&self) {
-        let mut copilot = self.copilot.lock().await;
-        let Some((copilot, last)) = copilot.as_mut() else { return };
-        if self.has_called.swap(false, Ordering::Relaxed) {
-            *last = None;
-        }
-        let activity = copilot.state();
-        if last.as_ref() != Some(&activity) {
-            *last = Some(activity.clone());
-            self.emacs.tell(activity.clone()).await;
-            self.emacs.remember(activity).await;
-        }
-    }
-
     /// Tells Emacs what the agent and its subagents do, if that changed since the last time.
     async fn tell_activity(&self) {
-        self.tell_copilot().await;
         let mut claude = self.claude.lock().await;
         if claude.agent.is_none() {
             return;

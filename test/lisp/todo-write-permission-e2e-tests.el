@@ -249,45 +249,6 @@ Return the decision that the hook prints."
       (should-not (todo-write-permission-e2e--titles emacs))
       (delete-process (todo-write-permission-e2e--ask emacs)))))
 
-;;; Gemini CLI
-
-(ert-deftest todo-write-permission-e2e-an-edit-of-a-large-file-is-told ()
-  (todo-write-permission-e2e-with-emacs emacs
-    (pcase-dolist (`(,size . ,detail) '((100 . "+++") (2000000 . "This is too large")))
-      (let* ((transcript (make-temp-file "transcript"))
-             (text (make-string size ?+))
-             (socket (todo-write-mcp-emacs-socket emacs))
-             (program (list (todo-write-mcp-helper-program) "waiting" "--socket" socket)))
-        (todo-write-test-wait
-         (lambda ()
-           ;; As above, the hook's child may give Emacs up.
-           (unless (seq-some (lambda (process)
-                               (let ((command (alist-get 'args (process-attributes process))))
-                                 (and command (string-search "--stay" command)
-                                      (string-search socket command))))
-                             (list-system-processes))
-             (let ((hook (make-process :name "hook" :buffer (generate-new-buffer " *hook*")
-                                       :noquery t :connection-type 'pipe :coding 'binary
-                                       :sentinel #'ignore :command program)))
-               (process-send-string
-                hook (json-serialize
-                      `( :hook_event_name "Notification" :notification_type "ToolPermission"
-                         :session_id "g1" :cwd ,temporary-file-directory
-                         :transcript_path ,transcript :message "It asks"
-                         :details ( :type "edit" :filePath "/a.txt" :fileDiff ,text
-                                    :originalContent ,(make-string 1500000 ?x)))))
-               (process-send-eof hook)
-               (should (equal "" (todo-write-permission-e2e--end hook)))))
-           (todo-write-permission-e2e--titles emacs)))
-        (should (equal '("Edit: /a.txt") (todo-write-permission-e2e--titles emacs)))
-        (should (string-prefix-p detail (todo-write-mcp-emacs-eval
-                                         emacs '(substring-no-properties
-                                                 (todo-write-request-detail
-                                                  (car (todo-write-requests)))))))
-        ;; The agent goes on.
-        (write-region "x" nil transcript t 'silent)
-        (todo-write-test-wait (lambda () (null (todo-write-permission-e2e--titles emacs))))))))
-
 ;;; Without an answer
 
 (ert-deftest todo-write-permission-e2e-without-an-emacs-the-dialog-is-alone ()

@@ -599,82 +599,6 @@ FIELDS are further ones of the question.  Return the connection."
        (:type "codexPrefix" :words ,(make-vector 60 "a")) (:type "codexFiles" :files 7) (:type "x")])
     (should (equal '("Yes" "No" "No, and stop the turn") (todo-write-permission-tests--labels)))))
 
-;;; Hooks that only tell
-
-(defun todo-write-permission-tests--notice (details &rest fields)
-  "Let a hook of Gemini CLI tell of a dialog with DETAILS; return its connection.
-FIELDS are further ones of its input."
-  (let ((hook (todo-write-socket-test-hello
-               :role "permission" :id (format "hook-%s" (random t)) :client "gemini-cli-mcp-client"
-               :project todo-write-permission-tests--folder))
-        (before (todo-write-permission-tests--request)))
-    (todo-write-socket-test-send
-     hook (list :type "call" :call 1 :session "g1" :source "process"
-                ;; The first of two fields counts.
-                :arguments (append fields (list :hook_event_name "Notification"
-                                                :message "Tool needs you" :details details))))
-    (todo-write-test-wait
-     (lambda () (not (eq before (todo-write-permission-tests--request)))))
-    hook))
-
-(ert-deftest todo-write-permission-what-a-hook-only-tells-is-answered-there ()
-  (pcase-dolist (`(,details ,title ,detail ,format)
-                 '(((:type "exec" :title "Confirm" :command "npm\ntest")
-                    "Shell: npm ⏎ test" "npm\ntest" shell)
-                   ((:type "edit" :filePath "/a" :fileDiff "-x\n+y") "Edit: /a" "-x\n+y" diff)
-                   ((:type "mcp" :title "Confirm MCP" :serverName "s" :toolName "t")
-                    "Confirm MCP" "type: mcp\ntitle: Confirm MCP\nserverName: s\ntoolName: t" nil)
-                   ((:command 7) "Tool needs you" "command: 7" nil)))
-    (todo-write-permission-tests--with
-      (let ((hook (todo-write-permission-tests--notice details))
-            (request (todo-write-permission-tests--request)))
-        (should (equal "mcp:gemini-cli-mcp-client:g1" (plist-get request :thread)))
-        (should (equal (list title detail format)
-                       (list (plist-get request :title) (todo-write-request-detail request)
-                             (plist-get request :format))))
-        (should-not (plist-get request :answer))
-        (should (eq 'waiting (car (todo-write-activity (plist-get request :thread)))))
-        (delete-process hook)
-        (todo-write-test-wait (lambda () (null (todo-write-requests))))
-        (should-not (todo-write-activity (plist-get request :thread)))))))
-
-(ert-deftest todo-write-permission-an-edit-that-is-too-large-is-told-without-it ()
-  (todo-write-permission-tests--with
-    (todo-write-permission-tests--notice '(:type "edit" :filePath "/a") :isTooLarge t)
-    (let ((request (todo-write-permission-tests--request)))
-      (should (equal '("Edit: /a" "This is too large to be shown here." text)
-                     (mapcar (lambda (key) (plist-get request key)) '(:title :detail :format)))))))
-
-(ert-deftest todo-write-permission-a-hook-that-tells-is-of-the-plan-of-its-agent ()
-  (todo-write-permission-tests--with
-    (let ((server (todo-write-socket-test-hello :id "server" :client "gemini-cli-mcp-client"
-                                                :process 4242)))
-      (todo-write-socket-test-write server nil "Rake")
-      (let ((plan (car (todo-write-threads))))
-        (todo-write-permission-tests--notice '(:command "ls") :server 4242)
-        (should (equal plan (plist-get (todo-write-permission-tests--request) :thread)))
-        ;; Its dialogs come one after the other.
-        (todo-write-permission-tests--notice '(:command "rm") :server 4242)
-        (should (equal '("Shell: rm") (mapcar (lambda (request) (plist-get request :title))
-                                              (todo-write-requests))))
-        (todo-write-permission-tests--notice '(:command "pwd") :server 4243)
-        (should-not (equal plan (plist-get (todo-write-permission-tests--request) :thread)))
-        ;; Its number means another process in a container, and nothing to another hook.
-        (dolist (inside (list (lambda ()
-                                (maphash (lambda (_ program)
-                                           (plist-put (todo-write-program-hello program) :elsewhere t))
-                                         todo-write-program-all)
-                                (todo-write-permission-tests--notice '(:command "cd") :server 4242))
-                              (lambda ()
-                                (maphash (lambda (_ program)
-                                           (plist-put (todo-write-program-hello program) :elsewhere nil))
-                                         todo-write-program-all)
-                                (todo-write-permission-tests--notice
-                                 '(:command "cd") :server 4242
-                                 :hook_event_name "PermissionRequest" :tool_name "Bash"))))
-          (funcall inside)
-          (should-not (equal plan (plist-get (todo-write-permission-tests--request) :thread))))))))
-
 ;;; Large ones
 
 (ert-deftest todo-write-permission-what-a-call-is-about-is-made-when-it-is-looked-at ()
@@ -689,7 +613,6 @@ FIELDS are further ones of its input."
                         :tool_input (:command "ls" :note ,large))
                        (:hook_event_name "CodexRequest" :tool_name "Change"
                         :tool_input (:file_path "/a" :diff "+a" :note ,large))
-                       (:hook_event_name "Notification" :details (:note ,large))
                        (:hook_event_name "permission.asked" :permission "bash" :patterns ["ls"]
                         :input (:command "ls" :note ,large))
                        (:hook_event_name "permission.asked" :permission "read" :patterns ["a"]
