@@ -12,9 +12,6 @@
 ;; `M-x todo-write-tell' gives a working agent a message in the same ways, and so do the
 ;; comments of a review.  The plan keeps them until the agent was told.
 ;;
-;; Codex needs no hook: a thread of the hub asks for what its session is to be told, as
-;; soon as it can take it, and says so: into the turn that runs, or as the next prompt.
-;;
 ;; The hook runs after each tool call, so on this machine it asks this Emacs only while an
 ;; empty file for its session is in the folder "told" beside the socket.
 
@@ -150,17 +147,6 @@ main agents."
                   (todo-write-note--in-agent-p thread)))
          (match-string 1 key))))
 
-(defun todo-write-note--codex-session (thread)
-  "Return the id of the session of THREAD if a daemon of Codex runs it, or nil."
-  (let ((machine (todo-write-machines-of-thread thread))
-        (key (todo-write-machines-bare-key thread))
-        case-fold-search)
-    (and (string-match "\\`codex:\\([^/]+\\)\\'" key)
-         (let ((session (match-string 1 key)))
-           (and (todo-write-socket-reached-p machine)
-                (todo-write-core-call todo-write-dyn--codex-runs-p machine session)
-                session)))))
-
 (defun todo-write-note--in-agent-p (thread)
   "Return non-nil if a program that lives in the agent serves THREAD."
   (save-match-data
@@ -169,12 +155,6 @@ main agents."
 
 (defun todo-write-note-update (thread)
   "Let the hook of THREAD's agent ask this Emacs while there is something to say."
-  (when-let* ((session (todo-write-note--codex-session thread)))
-    (todo-write-core-call todo-write-dyn--codex-tell (todo-write-machines-of-thread thread) session
-      (or (todo-write-note--untold thread)
-          ;; Edits alone begin no turn.
-          (and (eq 'working (car (todo-write-activity thread)))
-               (todo-write-core-call todo-write-dyn--untold-edits thread)))))
   (when-let* ((session (and (todo-write-socket-reached-p (todo-write-machines-of-thread thread))
                             (todo-write-note--session thread))))
     (let ((machine (todo-write-machines-of-thread thread))
@@ -237,23 +217,18 @@ See `todo-write-socket--roles'."
         (cl-pushnew remote todo-write-note--hook-machines :test #'equal))
       (when (member thread todo-write-note-waiting)
         (run-hook-with-args 'todo-write-note-said-functions thread input))
-      (if (and (equal "Idle" (todo-write-json-get input "event"))
-               (null (todo-write-note--untold thread)))
-          ;; Its turn has ended meanwhile, and edits alone begin none.
-          (todo-write-socket-answer connection message t "")
-        (todo-write-note--deliver
-         thread (lambda (text)
-                  ;; If the hook has exited before, the text is delivered the next time.
-                  (todo-write-socket-answer connection message t (or text "")))))
+      (todo-write-note--deliver
+       thread (lambda (text)
+                ;; If the hook has exited before, the text is delivered the next time.
+                (todo-write-socket-answer connection message t (or text ""))))
       (todo-write-note-update thread))))
 
 ;;; The user's command
 
 (defun todo-write-note--channel (thread)
   "Return how a message reaches the agent of THREAD, or nil.
-The value is `turn', `step', `result', `hook' or `draft'."
-  (cond ((todo-write-note--codex-session thread) 'turn)
-        ((todo-write-note--in-agent-p thread) 'step)
+The value is `step', `result', `hook' or `draft'."
+  (cond ((todo-write-note--in-agent-p thread) 'step)
         ((or (todo-write-program-serving thread)
              (run-hook-with-args-until-success 'todo-write-note-result-functions thread))
          'result)
@@ -276,12 +251,11 @@ The value is `turn', `step', `result', `hook' or `draft'."
   "Give the agent of THREAD the MESSAGE.
 It arrives with the next result of `todo_write', or by the plugin for
 Claude Code after its next tool call or at the end of its turn; several
-arrive as one.  Codex in a terminal gets it before its next step or, if it
-is idle, as the next prompt; opencode with its plugin gets it before its
-next step, or with your next prompt.  In a chat of gptel or a shell of
-agent-shell, it becomes a draft at the end; while the agent works, gptel's
-gets it with the next result, and agent-shell queues it.  The plan keeps
-it until then, also across sessions of Emacs.
+arrive as one.  opencode with its plugin gets it before its next step, or
+with your next prompt.  In a chat of gptel or a shell of agent-shell, it
+becomes a draft at the end; while the agent works, gptel's gets it with the
+next result, and agent-shell queues it.  The plan keeps it until then, also
+across sessions of Emacs.
 
 ABOUT is nil or a plist that says which changed lines MESSAGE is about:
 :path :line :quote :items, as `todo-write-comment' tells them.  If no
@@ -303,10 +277,6 @@ those that were copied since your last prompt, so that one paste has all."
              about))
     (todo-write-note-update thread)
     (pcase channel
-      ('turn
-       (message "The agent gets the message %s"
-                (if (eq 'working (car (todo-write-activity thread))) "before its next step"
-                  "now, as a prompt if it is idle")))
       ('step (message "The agent gets the message at its next step, or with your next prompt"))
       ((or 'result 'hook)
        (message "The agent gets the message %s%s"

@@ -285,8 +285,9 @@ A plan without its text can be approved only in the terminal."
                      (:label "Keep planning" :value (:behavior "deny") :kind deny :text t))
           :answerable plan)))
 
-(defun todo-write-permission-to-use (tool call always &rest more)
-  "Return the request to use TOOL, with the options ALWAYS and MORE.
+(defun todo-write-permission-to-use (tool call always &rest refusals)
+  "Return the request to use TOOL, with the options ALWAYS and REFUSALS.
+Without REFUSALS, it is a no, with which a message may go along.
 CALL is (WHAT FORMAT DETAIL): what it is used for, a string or nil, and
 what a request has of it."
   (pcase-let ((`(,what ,format ,detail) call))
@@ -294,8 +295,8 @@ what a request has of it."
        :title ,(todo-write-permission--title tool what format) :detail ,detail :format ,format
        :options ((:label "Yes" :value (:behavior "allow") :kind allow)
                  ,@always
-                 (:label "No" :value (:behavior "deny") :kind deny :text t)
-                 ,@more)
+                 ,@(or refusals
+                       '((:label "No" :value (:behavior "deny") :kind deny :text t))))
        :answerable t)))
 
 (defun todo-write-permission--title (tool what format)
@@ -348,6 +349,8 @@ Return nil if Codex is left to its terminal."
                  (concat (todo-write-json-string given "diff")
                          (todo-write-request-fields given "\n" "diff" "file_path")))))
        (todo-write-permission--always (todo-write-json-get input "permission_suggestions"))
+       ;; The daemon takes no message with a no.
+       '(:label "No" :value (:behavior "deny") :kind deny)
        '(:label "No, and stop the turn" :value (:behavior "deny" :interrupt t) :kind other))))))
 
 (defun todo-write-permission--codex-words (suggestion)

@@ -38,7 +38,7 @@ mod state;
 mod watch;
 mod workers;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -294,18 +294,6 @@ impl Hub {
         self.shared.lock().tell_machine(machine, &pipe::Command::Tell(session.to_owned(), has_news));
     }
 
-    /// Whether what the user says reaches a session of Codex on a machine.
-    #[cfg(unix)]
-    pub fn codex_runs_there(&self, machine: &str, session: &str) -> bool {
-        self.shared.lock().connections.get(machine).is_some_and(|connected| connected.runs(session))
-    }
-
-    /// [`Hub::codex_tell`] on a machine.
-    #[cfg(unix)]
-    pub fn codex_tell_there(&self, machine: &str, session: &str, has_news: bool) {
-        self.shared.lock().tell_machine(machine, &pipe::Command::TellCodex(session.to_owned(), has_news));
-    }
-
     /// Tells the programs on a machine that report sessions that there is something to say to the agent of
     /// this one.
     #[cfg(unix)]
@@ -479,26 +467,6 @@ impl Hub {
         self.door = None;
         #[cfg(unix)]
         self.codex.clear();
-    }
-
-    /// Whether what the user says reaches a session of Codex.
-    pub fn codex_runs(&self, session: &str) -> bool {
-        #[cfg(unix)]
-        return self.codex.iter().any(|codex| codex.runs(session));
-        #[cfg(not(unix))]
-        return false;
-    }
-
-    /// The sessions of Codex that what the user says reaches. The bell rings when they change.
-    #[cfg(unix)]
-    pub fn codex_sessions(&self) -> BTreeSet<String> {
-        self.codex.iter().flat_map(codex::Codex::sessions).collect()
-    }
-
-    /// Notes whether there is something to say to a session of Codex. A call of the role `note` asks for it.
-    pub fn codex_tell(&self, session: &str, has_news: bool) {
-        #[cfg(unix)]
-        self.codex.iter().for_each(|codex| codex.tell(session, has_news));
     }
 
     /// The socket, if it was opened.

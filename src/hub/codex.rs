@@ -6,8 +6,6 @@
 //! when the session no longer waits. The request goes to the door as that of a hook does, and the user's
 //! answer back to the daemon. The first answer counts; the daemon says when another client has answered.
 //!
-//! What the user says to a session goes there without joining: into the turn that runs, or as the next prompt.
-//!
 //! Nothing here answers by itself, begins a daemon, or changes a session. What a request asks is passed on
 //! only if its shape is known and nothing is hidden; else the user is told to answer in the terminal.
 
@@ -15,12 +13,10 @@ mod client;
 mod guest;
 mod place;
 mod question;
-mod telling;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -31,11 +27,10 @@ use serde_json::{Map, Value, json};
 
 use super::door::{Entrance, QUESTIONS};
 use super::quiet::{self, Waker, Wakes};
-use crate::protocol::{Answer, Role};
+use crate::protocol::Answer;
 use client::{Client, Over, RequestId, Said};
 use guest::{Guest, Outcome};
 use question::{Change, Question};
-use telling::Telling;
 
 /// The time between two looks for a daemon.
 const LOOK: Duration = Duration::from_secs(2);
@@ -48,8 +43,8 @@ const REQUESTS: usize = 8;
 /// Maximum number of questions of a daemon in each such time.
 const ASKED: usize = 120;
 const WHILE: Duration = Duration::from_secs(60);
-/// Maximum number of sessions that are known, and of those for which there is something to say.
-pub(super) const KNOWN: usize = 1_000;
+/// Maximum number of sessions that wait.
+const KNOWN: usize = 1_000;
 /// Maximum size in bytes of a request.
 const LARGEST: usize = 1 << 20;
 /// Maximum number of characters of an id.
@@ -62,84 +57,21 @@ const TOO_LARGE: &str = "Codex asks in its terminal about something that is too 
 #[derive(Debug)]
 pub(super) struct Codex {
     waker: Waker,
-    desk: Arc<Mutex<Desk>>,
-}
-
-/// What the owner of the hub and the thread know of each other.
-#[derive(Debug, Default)]
-struct Desk {
-    /// The sessions that the daemon runs.
-    sessions: BTreeSet<String>,
-    /// Those for which the owner has something to say.
-    news: BTreeSet<String>,
-    /// Whether the sessions have changed since the owner was rung for.
-    has_changed: bool,
-}
-
-impl Desk {
-    fn begin(&mut self, session: &str) {
-        if self.sessions.len() < KNOWN {
-            self.has_changed |= self.sessions.insert(session.to_owned());
-        }
-    }
-
-    fn end(&mut self, session: &str) {
-        self.has_changed |= self.sessions.remove(session);
-    }
-
-    fn end_all(&mut self) {
-        self.has_changed |= !std::mem::take(&mut self.sessions).is_empty();
-    }
 }
 
 impl Codex {
     /// Starts the thread; `None` if this system gives none.
     pub(super) fn start(folder: &Path, entrance: Entrance) -> Option<Codex> {
         let (waker, wakes) = quiet::waker().ok()?;
-        let desk = Arc::new(Mutex::default());
-        let mut server = Server {
-            folder: folder.to_owned(),
-            entrance,
-            wakes,
-            desk: Arc::clone(&desk),
-            watch: None,
-            telling: Telling::default(),
-            retry: Instant::now(),
-        };
+        let mut server =
+            Server { folder: folder.to_owned(), entrance, wakes, watch: None, retry: Instant::now() };
         let work = move || {
             // Without it, questions are answered in the terminal.
             let _ = catch_unwind(AssertUnwindSafe(move || server.run()));
         };
         thread::Builder::new().name("todo-write-codex".into()).spawn(work).ok()?;
-        Some(Codex { waker, desk })
+        Some(Codex { waker })
     }
-
-    /// Whether the daemon runs a session.
-    pub(super) fn runs(&self, session: &str) -> bool {
-        lock(&self.desk).sessions.contains(session)
-    }
-
-    /// The sessions that the daemon runs.
-    pub(super) fn sessions(&self) -> BTreeSet<String> {
-        lock(&self.desk).sessions.clone()
-    }
-
-    /// Notes whether there is something to say to a session. It is asked for when that session can take it.
-    pub(super) fn tell(&self, session: &str, has_news: bool) {
-        let mut desk = lock(&self.desk);
-        if !has_news {
-            desk.news.remove(session);
-        } else if desk.news.len() < KNOWN {
-            desk.news.insert(session.to_owned());
-        }
-        drop(desk);
-        self.waker.wake();
-    }
-}
-
-/// A poisoned lock is safe: nothing that may panic runs while it is held.
-fn lock(desk: &Mutex<Desk>) -> MutexGuard<'_, Desk> {
-    desk.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for Codex {
@@ -152,9 +84,7 @@ struct Server {
     folder: PathBuf,
     entrance: Entrance,
     wakes: Wakes,
-    desk: Arc<Mutex<Desk>>,
     watch: Option<Watch>,
-    telling: Telling,
     /// When a daemon is looked for next.
     retry: Instant,
 }
@@ -176,7 +106,6 @@ enum Call {
     Initialize,
     Sessions,
     State,
-    Telling(telling::Call),
 }
 
 /// A session that waits for the user.
@@ -213,7 +142,6 @@ struct Facts {
 struct Request {
     /// Absent for one that is not known.
     id: Option<RequestId>,
-    turn: Option<String>,
     params: Map<String, Value>,
     /// What it asks, once that is known.
     question: Option<Question>,
@@ -222,8 +150,6 @@ struct Request {
     was_asked: bool,
     /// When the daemon was given the answer.
     answered: Option<Instant>,
-    /// What the user says to a refusal.
-    message: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -274,7 +200,6 @@ struct Resolved {
 #[serde(rename_all = "camelCase")]
 struct About {
     thread_id: String,
-    turn_id: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -320,7 +245,7 @@ fn parse<'v, T: Deserialize<'v>>(value: &'v RawValue) -> Result<T, Over> {
     serde_json::from_str(value.get()).map_err(|_| Over::Wrong)
 }
 
-pub(super) fn is_id(id: &str) -> bool {
+fn is_id(id: &str) -> bool {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     !id.is_empty() && id.len() <= ID && id.chars().all(is_allowed)
 }
@@ -338,14 +263,10 @@ impl Server {
             }
             self.wait();
             self.wakes.take();
-            self.telling.listen(&self.entrance);
             if let Some(watch) = &mut self.watch
-                && let Err(over) = watch.advance(&self.folder, &self.entrance, &self.desk, &mut self.telling)
+                && let Err(over) = watch.advance(&self.folder, &self.entrance)
             {
                 self.end(later(over));
-            }
-            if std::mem::take(&mut lock(&self.desk).has_changed) {
-                self.entrance.ring();
             }
         }
     }
@@ -353,8 +274,6 @@ impl Server {
     /// Ends the connection, with which the questions are withdrawn.
     fn end(&mut self, retry: Instant) {
         if self.watch.take().is_some() {
-            lock(&self.desk).end_all();
-            self.telling.interrupt();
             self.retry = retry;
         }
     }
@@ -364,7 +283,6 @@ impl Server {
         let mut fds = vec![PollFd::new(&self.wakes, PollFlags::IN)];
         let mut has_more = false;
         let mut end = LOOK;
-        fds.extend(self.telling.guests().map(Guest::poll));
         if let Some(watch) = &self.watch {
             fds.push(PollFd::new(&watch.client, PollFlags::IN));
             if let Some(time) = watch.next_join() {
@@ -414,22 +332,16 @@ impl Watch {
     }
 
     /// Does what can be done.
-    fn advance(
-        &mut self,
-        folder: &Path,
-        entrance: &Entrance,
-        desk: &Mutex<Desk>,
-        telling: &mut Telling,
-    ) -> Result<(), Over> {
+    fn advance(&mut self, folder: &Path, entrance: &Entrance) -> Result<(), Over> {
         self.client.flush()?;
         for said in self.client.take()? {
             match said {
                 Said::Result(call, result) => {
                     if let Some(call) = self.calls.remove(&call) {
-                        self.take(call, result, entrance, desk, telling)?;
+                        self.take(call, result)?;
                     }
                 }
-                Said::Note(method, params) => self.note(&method, &params, desk, telling)?,
+                Said::Note(method, params) => self.note(&method, &params)?,
                 // Those of subagents; a connection that has joined is told them, too.
                 Said::Request(..) => {}
             }
@@ -445,18 +357,7 @@ impl Watch {
         }
         for (id, session) in self.waiting.iter_mut().filter(|(_, session)| session.is_begun) {
             self.count += session.advance(id, entrance);
-            // The connection of the session may close before it has taken more than the answer.
-            for request in &mut session.requests {
-                if let Some(text) = request.message.take() {
-                    telling.say(id, text, request.turn.clone(), true);
-                }
-            }
         }
-        telling.call(desk, |method, params, call| {
-            let number = self.client.call(method, params)?;
-            self.calls.insert(number, Call::Telling(call));
-            Ok(())
-        })?;
         if self.since.elapsed() >= WHILE {
             (self.count, self.since) = (0, Instant::now());
         }
@@ -469,16 +370,8 @@ impl Watch {
         (begun < self.waiting.len() && begun < QUESTIONS).then_some(self.join)
     }
 
-    fn take(
-        &mut self,
-        call: Call,
-        result: Option<Box<RawValue>>,
-        entrance: &Entrance,
-        desk: &Mutex<Desk>,
-        telling: &mut Telling,
-    ) -> Result<(), Over> {
+    fn take(&mut self, call: Call, result: Option<Box<RawValue>>) -> Result<(), Over> {
         match call {
-            Call::Telling(call) => telling.take(call, result.as_deref(), entrance)?,
             Call::Initialize => {
                 result.ok_or(Over::Wrong)?;
                 self.client.initialized()?;
@@ -497,29 +390,22 @@ impl Watch {
             Call::State => {
                 if let Some(result) = result {
                     let Read { thread: State { id, status } } = parse(&result)?;
-                    self.set(id, &status, desk, telling);
+                    self.set(id, &status);
                 }
             }
         }
         Ok(())
     }
 
-    fn note(
-        &mut self,
-        method: &str,
-        params: &RawValue,
-        desk: &Mutex<Desk>,
-        telling: &mut Telling,
-    ) -> Result<(), Over> {
+    fn note(&mut self, method: &str, params: &RawValue) -> Result<(), Over> {
         match method {
             "thread/status/changed" => {
                 let Changed { thread_id, status } = parse(params)?;
-                self.set(thread_id, &status, desk, telling);
+                self.set(thread_id, &status);
             }
             "thread/closed" => {
                 let Closed { thread_id } = parse(params)?;
                 self.waiting.remove(&thread_id);
-                lock(desk).end(&thread_id);
             }
             _ => {}
         }
@@ -527,17 +413,7 @@ impl Watch {
     }
 
     /// Notes the state of a session. The threads by which Codex finds titles never wait.
-    fn set(&mut self, id: String, status: &Status, desk: &Mutex<Desk>, telling: &mut Telling) {
-        let mut known = lock(desk);
-        if !matches!(status.r#type.as_str(), "active" | "idle") {
-            known.end(&id);
-        } else if is_id(&id) {
-            known.begin(&id);
-        }
-        drop(known);
-        if status.r#type == "active" {
-            telling.wake(&id);
-        }
+    fn set(&mut self, id: String, status: &Status) {
         if !status.waits() {
             self.waiting.remove(&id);
         } else if is_id(&id) && self.waiting.len() < KNOWN && !self.waiting.contains_key(&id) {
@@ -675,7 +551,7 @@ impl Session {
         method: &str,
         params: &RawValue,
     ) -> Result<(), Over> {
-        let Ok(About { thread_id, turn_id }) = parse(params) else { return Ok(()) };
+        let Ok(About { thread_id }) = parse(params) else { return Ok(()) };
         let is_known = self.requests.iter().any(|known| known.id.as_ref() == Some(&request));
         if thread_id != id || is_known || self.requests.len() >= REQUESTS {
             return Ok(());
@@ -701,7 +577,7 @@ impl Session {
         let params = if question.is_none() { params } else { Map::new() };
         // What was said for want of a request is no longer true.
         self.requests.retain(|known| known.id.is_some());
-        self.requests.push(Request { id: Some(request), turn: turn_id, params, question, ..Request::new() });
+        self.requests.push(Request { id: Some(request), params, question, ..Request::new() });
         Ok(())
     }
 }
@@ -722,13 +598,11 @@ impl Request {
     fn new() -> Request {
         Request {
             id: None,
-            turn: None,
             params: Map::new(),
             question: None,
             guest: None,
             was_asked: false,
             answered: None,
-            message: None,
         }
     }
 
@@ -754,7 +628,7 @@ impl Request {
                 question.arguments(subagent)
             });
             self.guest = arguments.and_then(|arguments| {
-                Guest::ask(entrance, Role::Permission, &facts.session, facts.folder.as_deref(), arguments)
+                Guest::ask(entrance, &facts.session, facts.folder.as_deref(), arguments)
             });
         }
         let Some(guest) = &mut self.guest else { return is_new };
@@ -767,9 +641,6 @@ impl Request {
             && client.answer(id, result).is_ok()
         {
             self.answered = Some(Instant::now());
-            if !decision.interrupt {
-                self.message.clone_from(&decision.message);
-            }
         }
         if !matches!(outcome, Outcome::Open) {
             self.guest = None;

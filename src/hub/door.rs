@@ -172,11 +172,6 @@ impl Entrance {
         Some(own)
     }
 
-    /// Rings the owner's bell.
-    pub(super) fn ring(&self) {
-        (self.shared.bell)();
-    }
-
     /// Whether programs reach the door.
     pub(super) fn is_open(&self) -> bool {
         self.shared.lock().state == State::Open

@@ -5,7 +5,7 @@
 //! and waits for all of them at once. The process has a group of its own, so that `C-g` in a terminal, which signals
 //! the group of Emacs, does not end it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -22,7 +22,6 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use super::bound::{bound, line};
-use super::codex::{KNOWN, is_id};
 use super::limits::Limits;
 use super::pipe::{self, Command, Report};
 use super::quiet::{Waker, Wakes, send_quietly, waker};
@@ -47,8 +46,6 @@ pub(super) struct Connected {
     /// None if the connection was lost.
     outbox: Option<Arc<Outbox>>,
     sessions: BTreeMap<SessionId, Remote>,
-    /// The sessions of Codex there that what the user says reaches.
-    runs: BTreeSet<String>,
     /// What this connection has said.
     limits: Limits,
 }
@@ -141,19 +138,6 @@ impl Connected {
         self.sessions.contains_key(&id)
     }
 
-    /// Whether what the user says reaches a session of Codex there.
-    pub(super) fn runs(&self, session: &str) -> bool {
-        self.is_connected() && self.runs.contains(session)
-    }
-
-    fn note_runs(&mut self, session: String, runs: bool) {
-        if !runs {
-            self.runs.remove(&session);
-        } else if is_id(&session) && self.runs.len() < KNOWN {
-            self.runs.insert(session);
-        }
-    }
-
     pub(super) fn is_connected(&self) -> bool {
         self.outbox.is_some()
     }
@@ -215,19 +199,16 @@ impl Shared {
             machine: to.machine.clone(),
             outbox: None,
             sessions: BTreeMap::new(),
-            runs: BTreeSet::new(),
             limits: Limits::default(),
         });
         connected.machine = to.machine;
         connected.limits = Limits::default();
-        connected.runs.clear();
         let first = [
             Command::Hello { id: to.id, name: to.name },
             Command::Set((*settings).clone()),
             Command::Homes(to.homes, to.scope),
             // It also passes on what Codex asks in those folders.
             Command::Door(to.door),
-            Command::Runs,
             Command::Search,
         ];
         first.iter().for_each(|command| outbox.add(command));
@@ -372,14 +353,6 @@ impl Talk {
                 let mut hub = self.shared.lock();
                 if self.is_current(&hub) {
                     hub.queue.push(Message::Connection(self.name.to_string(), state), false);
-                }
-            }
-            Report::Runs(session, runs) => {
-                let mut hub = self.shared.lock();
-                if self.is_current(&hub)
-                    && let Some(connected) = hub.connections.get_mut(&*self.name)
-                {
-                    connected.note_runs(session, runs);
                 }
             }
             Report::Hub(message) => self.pass(message, text.len())?,

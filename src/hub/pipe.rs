@@ -64,10 +64,6 @@ pub enum Command {
     Answer(ConnectionId, Answer),
     /// Makes or deletes the file that lets the hook `note` of a session ask.
     Tell(String, bool),
-    /// Wants [`Report::Runs`] of each session of Codex to which something can be said.
-    Runs,
-    /// Notes whether there is something to say to a session of Codex, as [`Hub::codex_tell`](super::Hub::codex_tell).
-    TellCodex(String, bool),
     /// Tells the programs that report sessions that there is something to say to the agent of this one.
     Ring(String),
     /// Wants the [`Message::Choices`] of this round: the newest sessions in each folder.
@@ -88,8 +84,6 @@ pub enum Report {
     Refused(String),
     /// It lives.
     Pulse,
-    /// Whether what the user says reaches a session of Codex there. None does before it was told.
-    Runs(String, bool),
     /// What the program's hub reports. Numbers of sessions and rounds are those of the commands, and files are
     /// named as on the program's machine.
     Hub(Message),

@@ -1,7 +1,6 @@
 //! The hub of a machine, with two streams in place of the queue of Emacs. `todo-write-mcp serve` is this
 //! function.
 
-use std::collections::BTreeSet;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
@@ -82,7 +81,7 @@ pub fn serve(
     });
     let hub = Hub::new(Settings::default(), bell);
     let served =
-        Served { hub, machine, given: Vec::new(), found: Vec::new(), scope: None, welcome: None, runs: None };
+        Served { hub, machine, given: Vec::new(), found: Vec::new(), scope: None, welcome: None };
     served.run(&receiver, &mut output)
 }
 
@@ -161,8 +160,6 @@ struct Served {
     scope: Option<Scope>,
     /// What programs were told of the Emacs when the socket was opened.
     welcome: Option<Welcome>,
-    /// The sessions of Codex that the Emacs knows to run, if it wants to know.
-    runs: Option<BTreeSet<String>>,
 }
 
 impl Served {
@@ -181,7 +178,6 @@ impl Served {
                 self.pass(message, output)?;
                 continue;
             }
-            self.report_runs(output)?;
             if output.last.elapsed() >= pipe::PULSE {
                 output.report(Report::Pulse)?;
             }
@@ -199,17 +195,6 @@ impl Served {
             Some(state) => output.report(Report::Hub(Message::Door(door::Event::State(state)))),
             None => Ok(()),
         }
-    }
-
-    /// Reports which sessions of Codex have begun and ended to run.
-    fn report_runs(&mut self, output: &mut Output<impl Write>) -> Result<(), String> {
-        let Some(told) = &mut self.runs else { return Ok(()) };
-        let now = self.hub.codex_sessions();
-        for session in told.symmetric_difference(&now) {
-            output.report(Report::Runs(session.clone(), now.contains(session)))?;
-        }
-        *told = now;
-        Ok(())
     }
 
     /// Opens the socket, or closes it; returns what programs reach then.
@@ -264,8 +249,6 @@ impl Served {
                     door.tell(&session, has_news);
                 }
             }
-            Command::Runs => self.runs = Some(BTreeSet::new()),
-            Command::TellCodex(session, has_news) => self.hub.codex_tell(&session, has_news),
             Command::Ring(session) => {
                 if let Some(door) = self.hub.door() {
                     door.ring(&session);

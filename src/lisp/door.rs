@@ -183,45 +183,6 @@ fn with_door<T>(work: impl FnOnce(&Door) -> T) -> Option<T> {
     with_hub(|hub| hub.door().map(work)).flatten()
 }
 
-/// Return non-nil if what the user says reaches SESSION of Codex on MACHINE.
-///
-/// SESSION is an id, and MACHINE nil for this one.
-#[defun]
-fn codex_runs_p<'e>(env: &'e Env, machine: Value<'e>, session: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
-        let machine = read::optional("machine", machine, read::text)?;
-        let session = read::text("session", session)?;
-        Ok(match machine {
-            None => with_hub(|hub| hub.codex_runs(&session)),
-            #[cfg(unix)]
-            Some(machine) => with_hub(|hub| hub.codex_runs_there(&machine, &session)),
-            #[cfg(not(unix))]
-            Some(_) => None,
-        }
-        .unwrap_or(false))
-    })
-}
-
-/// Have it asked what to say to SESSION of Codex on MACHINE if ON is non-nil.
-///
-/// SESSION is an id, and MACHINE nil for this one.  That is a call of the role `note', as soon as the session
-/// can take it.
-#[defun]
-fn codex_tell<'e>(env: &'e Env, machine: Value<'e>, session: Value<'e>, on: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
-        let machine = read::optional("machine", machine, read::text)?;
-        let (session, on) = (read::text("session", session)?, on.is_not_nil());
-        match machine {
-            None => with_hub(|hub| hub.codex_tell(&session, on)),
-            #[cfg(unix)]
-            Some(machine) => with_hub(|hub| hub.codex_tell_there(&machine, &session, on)),
-            #[cfg(not(unix))]
-            Some(_) => None,
-        };
-        Ok(())
-    })
-}
-
 fn decision_of(what: &str, value: Value<'_>) -> Result<Decision> {
     let text = read::text(what, value)?;
     let invalid = |error: serde_json::Error| Problem::new(what, error.to_string(), "a decision");

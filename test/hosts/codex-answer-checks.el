@@ -15,9 +15,7 @@
 (require 'codex-checks)
 (require 'machine-helper)
 (require 'term)
-(require 'todo-write-follow)
 (require 'todo-write-mcp)
-(require 'todo-write-note)
 (require 'todo-write-permission)
 
 (defvar codex-answer--model "gpt-5.5" "The model that Codex uses.")
@@ -209,16 +207,6 @@ On a busy machine, Codex misses a key right after it has drawn its dialog."
                               (expand-file-name ".codex/rules/default.rules" codex-checks-home))
                              (buffer-string))))))
 
-(ert-deftest codex-answer-deny-with-a-message ()
-  (codex-answer-with (list (codex-answer--command "touch one")
-                           (codex-checks-gate "one")
-                           (list :text "I may not."))
-    (hosts-answer (codex-answer--request "\\`Command: .*touch one") 'deny "Use make check")
-    (codex-checks-says "Use make check")
-    (write-region "" nil (expand-file-name "one.gate" codex-checks-folder) nil 'silent)
-    (codex-answer--says "I may not\\.")
-    (should-not (codex-answer--exists-p "one"))))
-
 (ert-deftest codex-answer-stop-the-turn ()
   (codex-answer-with (list (codex-answer--command "touch one") (list :text "Never said."))
     (hosts-answer (codex-answer--request "\\`Command: .*touch one") 'other)
@@ -392,49 +380,6 @@ On a busy machine, Codex misses a key right after it has drawn its dialog."
         (hosts-answer request 'allow))
       (codex-answer--says "It came back\\.")
       (should (codex-answer--exists-p "one")))))
-
-;; What the user says.
-
-(machine-helper-here-and-there codex-answer-tell-it-while-it-works-and-when-it-is-idle
-  (codex-answer-with (list (codex-checks-update '("Rake" . "in_progress"))
-                           (codex-checks-gate "one")
-                           (codex-checks-gate "two")
-                           (list :text "All raked.")
-                           (list :text "I hurry."))
-    (let ((todo-write-follow-agents
-           (unless machine-helper-name
-             `((codex . ,(expand-file-name ".codex" codex-checks-home)))))
-          (default-directory codex-checks-folder)
-          thread)
-      (unless machine-helper-name (todo-write-follow-mode))
-      (codex-answer--wait "its plan" (lambda ()
-                                       (setq thread (codex-answer--thread))
-                                       (and thread (todo-write-items thread))))
-      (codex-answer--wait "its daemon"
-                          (lambda () (eq 'turn (todo-write-note--channel thread))))
-      (todo-write-tell thread "use a rake")
-      (todo-write-edit thread 'add "Sweep")
-      (codex-answer--wait "it to be told"
-                          (lambda ()
-                            (and (seq-find (lambda (item) (plist-get item :addedBy))
-                                           (todo-write-items thread))
-                                 (not (seq-find (lambda (item) (plist-get item :untold))
-                                                (todo-write-items thread)))
-                                 (seq-every-p (lambda (comment) (plist-get comment :told))
-                                              (todo-write-plan-comments thread)))))
-      ;; What the hub has taken, the daemon has a step later.
-      (write-region "" nil (expand-file-name "one.gate" codex-checks-folder) nil 'silent)
-      (codex-checks-says "two\\.gate")
-      (write-region "" nil (expand-file-name "two.gate" codex-checks-folder) nil 'silent)
-      (codex-checks-says "The user says: use a rake")
-      (codex-checks-says "The user edited your task list.*Sweep")
-      (codex-answer--says "All raked\\.")
-      (codex-answer--wait "the end of its turn"
-                          (lambda () (not (eq 'working (car (todo-write-activity thread))))))
-      (todo-write-tell thread "hurry up")
-      (codex-checks-says "The user says: hurry up")
-      (codex-answer--says "I hurry\\.")
-      (should-not (todo-write-requests)))))
 
 (provide 'codex-answer-checks)
 ;;; codex-answer-checks.el ends here

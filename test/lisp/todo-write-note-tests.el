@@ -292,43 +292,5 @@ And test it"
     (todo-write-note-tests--hook "Stop")
     (should-not (todo-write-requests "claude:s1"))))
 
-;;; Codex
-
-(defun todo-write-note-tests--codex (event)
-  "Ask as a thread of the hub for EVENT of the session s1; return the text."
-  (let ((guest (todo-write-socket-test-hello :role "note" :id (format "note-%s" (random t)))))
-    (cdr (todo-write-socket-test-call guest (list :session "s1" :arguments (list :event event))))))
-
-(ert-deftest todo-write-note-edits-alone-begin-no-turn-of-codex ()
-  (todo-write-note-tests--with
-    (todo-write-edit "claude:s1" 'add "Weed")
-    (should (equal "" (todo-write-note-tests--codex "Idle")))
-    (should (string-search "added \"Weed\"" (todo-write-note-tests--codex "Working")))
-    (todo-write-edit "claude:s1" 'add "Sweep")
-    (todo-write-plan-comment "claude:s1" "Hurry")
-    (should (string-match-p "added \"Sweep\".*\n.*says: Hurry" (todo-write-note-tests--codex "Idle")))))
-
-(ert-deftest todo-write-note-codex-is-asked-for-edits-while-it-works-and-for-messages-always ()
-  (todo-write-note-tests--with
-    (todo-write "codex:s2" (todo-write-test-todos "Rake") "codex" t)
-    (let (told)
-      (cl-letf (((symbol-function 'todo-write-dyn--codex-runs-p)
-                 (lambda (machine session) (and (null machine) (equal session "s2"))))
-                ((symbol-function 'todo-write-dyn--codex-tell)
-                 (lambda (_machine _session on) (setq told (and on t)))))
-        (cl-flet ((told () (todo-write-note-update "codex:s2") told))
-          (should-not (told))
-          (todo-write-set-activity "codex:s2" 'working)
-          (todo-write-edit "codex:s2" 'add "Weed")
-          (should (told))
-          (todo-write-end-turn "codex:s2")
-          (should-not (told))
-          (todo-write-tell "codex:s2" "Hurry")
-          (should (told)))
-        (should (eq 'turn (todo-write-note--channel "codex:s2")))
-        ;; Subagents are told nothing, nor are sessions that the daemon does not run.
-        (should-not (todo-write-note--codex-session "codex:s2/a"))
-        (should-not (todo-write-note--codex-session "codex:s3"))))))
-
 (provide 'todo-write-note-tests)
 ;;; todo-write-note-tests.el ends here

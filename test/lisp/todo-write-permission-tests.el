@@ -534,15 +534,16 @@ FIELDS are further ones of the question.  Return the connection."
                      (todo-write-permission-tests--answer
                       hook '(:behavior "allow" :suggestion 0)))))))
 
-(ert-deftest todo-write-permission-a-turn-of-codex-is-stopped-or-goes-on-with-a-message ()
+(ert-deftest todo-write-permission-a-no-to-codex-takes-no-message-and-may-stop-the-turn ()
   (todo-write-permission-tests--with
     (let ((hook (todo-write-permission-tests--codex "Command" '(:command "npm test"))))
       (should (equal '(:behavior "deny" :interrupt t)
                      (todo-write-permission-tests--answer
                       hook '(:behavior "deny" :interrupt t)))))
     (let ((hook (todo-write-permission-tests--codex "Command" '(:command "npm test"))))
-      (should (equal '(:behavior "deny" :message "Use make")
-                     (todo-write-permission-tests--answer hook '(:behavior "deny") "Use make"))))))
+      (should-error (todo-write-permission-tests--answer hook '(:behavior "deny") "Use make"))
+      (should (equal '(:behavior "deny")
+                     (todo-write-permission-tests--answer hook '(:behavior "deny")))))))
 
 (ert-deftest todo-write-permission-a-change-of-codex-is-shown-as-a-diff ()
   (todo-write-permission-tests--with

@@ -14,11 +14,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use todo_write::hub::door::{ConnectionId, Event, Settings as Door};
 use todo_write::hub::{Hub, Message as News, Settings};
-use todo_write::protocol::{Answer, Behavior, Decision, Hello, Message, Role, Welcome};
+use todo_write::protocol::{Answer, Behavior, Decision, Hello, Message, Welcome};
 use tungstenite::protocol::WebSocket;
 use tungstenite::{Error, Message as Frame};
 
-use crate::common::{Folder, NEVER, wait, wait_until};
+use crate::common::{Folder, NEVER, wait};
 
 pub const THREAD: &str = "01a2-garden";
 const SOCKET: &str = "app-server-control/app-server-control.sock";
@@ -36,15 +36,8 @@ struct State {
     /// The history of the thread.
     turns: Value,
     parent: Option<String>,
-    /// The turn that runs, and whether it has ended when a message for it comes.
-    turn: Option<&'static str>,
-    is_late: bool,
-    /// How often a method gets an error.
-    refused: BTreeMap<&'static str, u32>,
     /// Results in place of the usual ones.
     shapes: BTreeMap<&'static str, Value>,
-    /// The method at whose next call the connection ends.
-    cut: Option<&'static str>,
     /// Whether it takes no answers.
     is_deaf: bool,
     /// Connections that are not taken, if none is.
@@ -97,13 +90,6 @@ impl State {
 
     fn take(&mut self, number: usize, message: Value) {
         let id = message["id"].clone();
-        if self.cut.is_some_and(|method| message["method"] == method) {
-            self.cut = None;
-            self.clients[number].is_gone = true;
-            return self.received.push(message);
-        }
-        let refused = message["method"].as_str().and_then(|method| self.refused.get_mut(method));
-        let is_refused = refused.is_some_and(|count| std::mem::replace(count, count.saturating_sub(1)) > 0);
         let params = &message["params"];
         let thread = json!({
             "id": THREAD, "sessionId": self.parent.as_deref().unwrap_or(THREAD), "parentThreadId": self.parent,
@@ -111,24 +97,10 @@ impl State {
             "turns": if params["excludeTurns"] == false { self.turns.clone() } else { json!([]) },
         });
         let result = match message["method"].as_str() {
-            Some(_) if is_refused => Value::Null,
             Some(method) if self.shapes.contains_key(method) => self.shapes[method].clone(),
             Some("initialize") => json!({"userAgent": "codex-tui/0.171.0 (x)", "codexHome": "/x"}),
             Some("thread/loaded/list") => json!({"data": [THREAD], "nextCursor": null}),
             Some("thread/read" | "thread/resume") => json!({"thread": thread, "model": "x"}),
-            Some("thread/turns/list") => {
-                let newest = match self.turn {
-                    Some(turn) => json!({"id": turn, "status": "inProgress", "items": []}),
-                    None => json!({"id": "turn-0", "status": "completed", "items": []}),
-                };
-                json!({"data": [newest], "nextCursor": null})
-            }
-            Some("turn/steer") if self.is_late => {
-                self.turn = None;
-                Value::Null
-            }
-            Some("turn/steer") => json!({"turnId": params["expectedTurnId"]}),
-            Some("thread/queue/add") => json!({"queuedSubmission": {"id": "q"}}),
             Some(_) => Value::Null,
             None => {
                 self.received.push(message);
@@ -245,41 +217,6 @@ impl Garden {
     }
 }
 
-const HURRY: &str = "The user says: hurry";
-
-/// Lets the user have something to say to the thread, and gives these texts to what asks for them.
-fn tell(garden: &Garden, texts: &[(&str, &str)]) {
-    garden.is_watched();
-    wait_until("the session", || garden.hub.codex_runs(THREAD));
-    garden.hub.codex_tell(THREAD, true);
-    for (event, text) in texts {
-        let (id, call, input) = garden.event("a call", |event| match event {
-            Event::Message(id, Message::Call(call)) => {
-                Some((*id, call.call, call.arguments.as_ref().unwrap().get().to_owned()))
-            }
-            _ => None,
-        });
-        assert_eq!(serde_json::from_str::<Value>(&input).unwrap(), json!({"event": event}));
-        garden.hub.codex_tell(THREAD, false);
-        let answer = Answer { call, ok: true, text: (*text).to_owned(), decision: None };
-        assert!(garden.hub.door().unwrap().answer(id, answer));
-    }
-}
-
-/// Lets the user say something to the thread; returns the parameters of the message of that method and number
-/// by which the daemon hears of it.
-fn told(state: State, method: &str, number: usize) -> Value {
-    let garden = Garden::new(state);
-    tell(&garden, &[("Idle", HURRY)]);
-    let message = wait("the message", || {
-        garden.with(|state| state.received.iter().filter(|one| one["method"] == method).nth(number).cloned())
-    });
-    let input = json!([{"type": "text", "text": HURRY, "text_elements": []}]);
-    assert_eq!((&message["params"]["threadId"], &message["params"]["input"]), (&json!(THREAD), &input));
-    assert!(garden.with(|state| state.clients.iter().all(|client| !client.is_joined)));
-    message["params"].clone()
-}
-
 /// Begins a daemon of the folder `home`, whose socket is in the folder `run`.
 fn begin(home: &Path, run: &Path, state: State) -> Arc<Mutex<State>> {
     folder(&home.join("app-server-control"), 0o700);
@@ -303,18 +240,6 @@ pub fn ask(home: &Path, run: &Path) -> impl Fn() -> Option<Value> + use<> {
         let result = state.received.iter().find(|one| one["method"].is_null());
         result.map(|one| one["result"].clone())
     }
-}
-
-/// Begins a daemon whose thread is idle; returns what tells which message of a method it got, and what ends
-/// the thread.
-pub fn idle(home: &Path, run: &Path) -> (impl Fn(&str) -> Option<Value> + use<>, impl FnOnce() + use<>) {
-    let state = begin(home, run, State::default());
-    let ended = Arc::clone(&state);
-    let received = move |method: &str| {
-        state.lock().unwrap().received.iter().find(|one| one["method"] == method).cloned()
-    };
-    let note = json!({"method": "thread/closed", "params": {"threadId": THREAD}});
-    (received, move || ended.lock().unwrap().tell(&note, true))
 }
 
 fn accept(listener: &UnixListener, state: &Arc<Mutex<State>>) {
@@ -457,33 +382,15 @@ fn always_gives_the_amendment_as_it_was_shown() {
 }
 
 #[test]
-fn a_no_declines_with_its_message_or_stops_the_turn() {
+fn a_no_declines_or_stops_the_turn() {
     let garden = Garden::asking(command());
     let (id, ..) = garden.question();
-    let message = Some("Use make check".to_owned());
-    garden.answer(id, Decision { message, ..decision(Behavior::Deny) });
+    garden.answer(id, decision(Behavior::Deny));
     assert_eq!(garden.result(), json!({"decision": "decline"}));
-    let steer = garden.received("the message", |one| one["method"] == "turn/steer");
-    assert_eq!(
-        steer["params"],
-        json!({"threadId": THREAD, "expectedTurnId": "turn-1",
-               "input": [{"type": "text", "text": "Use make check", "text_elements": []}]})
-    );
     let garden = Garden::asking(command());
     let (id, ..) = garden.question();
     garden.answer(id, Decision { interrupt: true, ..decision(Behavior::Deny) });
     assert_eq!(garden.result(), json!({"decision": "cancel"}));
-}
-
-#[test]
-fn a_message_with_a_no_is_the_next_prompt_if_its_turn_is_not_known() {
-    let garden = Garden::asking(with(command(), "turnId", Value::Null));
-    let (id, ..) = garden.question();
-    let message = Some("Use make check".to_owned());
-    garden.answer(id, Decision { message, ..decision(Behavior::Deny) });
-    assert_eq!(garden.result(), json!({"decision": "decline"}));
-    let queue = garden.received("the message", |one| one["method"] == "thread/queue/add");
-    assert_eq!(queue["params"]["input"][0]["text"], "Use make check");
 }
 
 #[test]
@@ -513,46 +420,41 @@ fn a_session_for_which_there_is_no_room_is_joined_when_there_is() {
         for number in 10..30 {
             state.tell(&waits(&format!("00-{number}"), json!(["waitingOnApproval"])), true);
         }
+        state.pending.push(command());
+        state.tell_status();
     });
-    let call = || {
-        garden.event("a question", |event| match event {
-            Event::Message(_, Message::Call(call)) if call.role == Some(Role::Permission) => {
-                Some((call.session.clone().unwrap(), call.arguments.as_ref().unwrap().get().to_owned()))
+    // The session and input of the next question, or `None` if one ends before.
+    let next = || {
+        garden.event("a question, or its end", |event| match event {
+            Event::Message(_, Message::Call(call)) => {
+                let input = call.arguments.as_ref().unwrap().get().to_owned();
+                Some(Some((call.session.clone().unwrap(), input)))
             }
+            Event::Closed(_) => Some(None),
             _ => None,
         })
     };
     for _ in 0..20 {
-        assert!(call().0.starts_with("00-"));
+        assert!(next().unwrap().0.starts_with("00-"));
     }
-    garden.with(|state| {
-        state.pending.push(command());
-        state.tell_status();
-    });
-    garden.hub.codex_tell(THREAD, true);
-    // It was heard of by now.
-    garden.received("a look at the turn", |one| one["method"] == "thread/turns/list");
-    assert_eq!(garden.with(|state| state.clients.len()), 21);
     garden.with(|state| state.tell(&waits("00-10", json!([])), true));
-    let (session, input) = call();
+    assert_eq!(next(), None);
+    let (session, input) = next().unwrap();
     assert!(session == THREAD && input.contains("npm test"));
 }
 
 #[test]
 fn a_daemon_that_takes_no_connection_is_not_waited_for_by_each_session() {
-    let garden = Garden::within(Duration::from_secs(1), NEVER, State::default());
+    let garden = Garden::within(Duration::from_secs(4), NEVER, State::default());
     garden.is_watched();
-    wait_until("the session", || garden.hub.codex_runs(THREAD));
     garden.with(|state| {
         state.mute = Some(Vec::new());
-        // All together they would take longer than this test waits.
+        // All that are joined together would take longer than this test waits.
         for number in 100..200 {
             state.tell(&waits(&format!("00-{number}"), json!(["waitingOnApproval"])), true);
         }
     });
-    wait("a connection", || garden.with(|state| (!state.mute.as_ref()?.is_empty()).then_some(())));
-    garden.hub.codex_tell(THREAD, true);
-    garden.received("a look at the turn", |one| one["method"] == "thread/turns/list");
+    assert_eq!(garden.question().3["elsewhere"], true);
 }
 
 #[test]
@@ -607,85 +509,6 @@ fn a_question_ends_with_its_session_its_daemon_and_the_door() {
     wait("the end of all", || {
         garden.with(|state| state.clients.iter().all(|client| client.is_gone).then_some(()))
     });
-}
-
-#[test]
-fn what_the_user_says_goes_into_the_turn_that_runs_or_begins_the_next() {
-    let running = |is_late| State { turn: Some("turn-9"), is_late, ..State::default() };
-    let (steer, queue) = ("turn/steer", "thread/queue/add");
-    assert_eq!(told(running(false), steer, 0)["expectedTurnId"], "turn-9");
-    assert!(told(running(true), queue, 0)["clientUserMessageId"].is_string());
-    assert_eq!(told(State::default(), queue, 0)["clientUserMessageId"].as_str().unwrap().len(), 36);
-}
-
-#[test]
-fn what_the_user_says_is_offered_again_after_an_error_or_the_end_of_the_connection() {
-    let queue = "thread/queue/add";
-    let running = || State { turn: Some("turn-9"), ..State::default() };
-    let refused = BTreeMap::from([(queue, 1)]);
-    told(State { refused, ..State::default() }, queue, 1);
-    told(State { cut: Some(queue), ..State::default() }, queue, 1);
-    told(State { cut: Some("turn/steer"), ..running() }, "turn/steer", 1);
-}
-
-#[test]
-fn the_user_hears_of_what_codex_does_not_take() {
-    let queue = "thread/queue/add";
-    let garden = Garden::new(State { refused: BTreeMap::from([(queue, 9)]), ..State::default() });
-    tell(&garden, &[("Idle", HURRY)]);
-    let (_, session, _, input) = garden.question();
-    assert_eq!((input["elsewhere"].as_bool(), session.as_str()), (Some(true), THREAD));
-    assert!(input["tool_input"]["question"].as_str().unwrap().ends_with(HURRY));
-    let is_it = |one: &&Value| one["method"] == queue;
-    assert_eq!(garden.with(|state| state.received.iter().filter(is_it).count()), 3);
-}
-
-#[test]
-fn emacs_keeps_what_it_has_while_the_turn_is_not_known() {
-    let list = "thread/turns/list";
-    let garden = Garden::new(State { refused: BTreeMap::from([(list, 1)]), ..State::default() });
-    tell(&garden, &[("Idle", HURRY)]);
-    let is_it = |one: &&Value| one["method"] == list;
-    assert_eq!(garden.with(|state| state.received.iter().filter(is_it).count()), 2);
-}
-
-#[test]
-fn edits_alone_wait_for_a_turn_that_others_begin() {
-    let garden = Garden::new(State { turn: Some("turn-9"), is_late: true, ..State::default() });
-    tell(&garden, &[("Idle", ""), ("Working", "Edits")]);
-    let lists =
-        |state: &mut State| state.received.iter().filter(|one| one["method"] == "thread/turns/list").count();
-    wait("a look for another turn", || garden.with(|state| (lists(state) == 2).then_some(())));
-    garden.with(|state| {
-        (state.turn, state.is_late) = (Some("turn-10"), false);
-        state.tell_status();
-    });
-    let steer = garden.received("the edits", |one| one["params"]["expectedTurnId"] == "turn-10");
-    assert_eq!(steer["params"]["input"][0]["text"], "Edits");
-    assert!(garden.with(|state| state.received.iter().all(|one| one["method"] != "thread/queue/add")));
-    // Those that a message follows go along.
-    let garden = Garden::new(State { turn: Some("turn-9"), is_late: true, ..State::default() });
-    tell(&garden, &[("Idle", ""), ("Working", "Edits")]);
-    wait("a look for another turn", || garden.with(|state| (lists(state) == 2).then_some(())));
-    tell(&garden, &[("Idle", HURRY)]);
-    let queue = garden.received("the message", |one| one["method"] == "thread/queue/add");
-    assert_eq!(queue["params"]["input"][0]["text"], format!("Edits\n{HURRY}"));
-}
-
-#[test]
-fn a_session_that_the_daemon_does_not_run_is_told_nothing() {
-    let garden = Garden::new(State::default());
-    garden.is_watched();
-    wait_until("the session", || garden.hub.codex_runs(THREAD));
-    garden
-        .with(|state| state.tell(&json!({"method": "thread/closed", "params": {"threadId": THREAD}}), true));
-    wait_until("its end", || !garden.hub.codex_runs(THREAD));
-    garden.hub.codex_tell(THREAD, true);
-    garden.hub.codex_tell("other", true);
-    garden.with(State::tell_status);
-    // It is heard of again, and told then.
-    garden.received("a look at the turn", |one| one["method"] == "thread/turns/list");
-    assert!(garden.with(|state| state.received.iter().all(|one| one["params"]["threadId"] != "other")));
 }
 
 #[test]

@@ -17,7 +17,7 @@ use todo_write::hub::pipe::Report;
 use todo_write::hub::{Connection, ConnectionState, Hub, Message, Piece, Scope, Settings, door, serve};
 use todo_write::journal::store::Store;
 use todo_write::list::input::Options;
-use todo_write::protocol::{Answer, Message as Said, PROTOCOL, Role, Welcome};
+use todo_write::protocol::{Answer, Message as Said, PROTOCOL, Welcome};
 
 use crate::codex_daemon;
 use crate::common::session::list;
@@ -471,31 +471,6 @@ fn a_question_of_codex_there_is_answered_here() {
     assert_eq!(wait("the answer", answered), json!({"decision": "accept"}));
 }
 
-#[test]
-fn what_the_user_says_reaches_codex_there_while_its_daemon_runs_the_session() {
-    let (there, mut here, run) = (There::new("build"), Here::new(), Folder::short());
-    let (received, end) = codex_daemon::idle(&there.home.path().join(".codex"), run.path());
-    let mut to = there.connection("");
-    to.door = Some(Welcome { protocol: PROTOCOL, version: "1".into(), emacs: None, process: None });
-    here.hub.connect(to.clone()).unwrap();
-    here.connected("build");
-    let runs = |here: &Here| here.hub.codex_runs_there("build", codex_daemon::THREAD);
-    wait_until("the session", || runs(&here));
-    assert!(!here.hub.codex_runs_there("build", "other") && !here.hub.codex_runs(codex_daemon::THREAD));
-    here.hub.codex_tell_there("build", codex_daemon::THREAD, true);
-    let (id, call) = here.wait(|message| match message {
-        Message::DoorThere(_, door::Event::Message(id, Said::Call(call))) => Some((*id, call.clone())),
-        _ => None,
-    });
-    assert_eq!((call.role, call.session.as_deref()), (Some(Role::Note), Some(codex_daemon::THREAD)));
-    let answer = Answer { call: call.call, ok: true, text: "Hurry".into(), decision: None };
-    assert!(here.hub.answer_there("build", id, answer));
-    let told = wait("the message", || received("thread/queue/add"));
-    assert_eq!(told["params"]["input"][0]["text"], "Hurry");
-    end();
-    wait_until("its end", || !runs(&here));
-}
-
 /// Connects to a program that prints what `reports` makes of the number of a session that it was told to
 /// follow; returns that.
 fn forge(here: &mut Here, there: &There, reports: impl FnOnce(u64) -> Vec<Value>) -> u64 {
@@ -558,24 +533,6 @@ fn a_machine_reaches_no_session_or_file_that_is_not_its_own() {
     assert!(said.contains(&format!("Moved({own}, \"/ssh:build:/:/ssh:test:/etc/passwd\")")), "{said}");
     assert!(!said.contains("Failed") && !said.contains("forged") && !said.contains("CODEX_HOME"), "{said}");
     assert_eq!(here.store.loaded().count(), 1);
-}
-
-#[test]
-fn a_machine_names_a_bounded_number_of_sessions_of_codex() {
-    let (there, mut here) = (There::new("build"), Here::new());
-    let runs = |session: &str, runs: bool| json!({"Runs": [session, runs]});
-    let own = forge(&mut here, &there, |own| {
-        let bad = ["../s", "", "a b", &"x".repeat(300)].map(|session| runs(session, true));
-        let many = (0..1_100).map(|number| runs(&format!("s{number}"), true));
-        let ready = json!({"Hub": {"Ready": {"session": own, "has_processes": false}}});
-        bad.into_iter().chain(many).chain([runs("s0", false), ready]).collect()
-    });
-    here.ready(own);
-    let is = |session: &str| here.hub.codex_runs_there("build", session);
-    assert!(!is("../s") && !is("") && !is("a b") && !is(&"x".repeat(300)));
-    assert!(!is("s0") && is("s1") && is("s999") && !is("s1000"));
-    here.hub.disconnect("build");
-    assert!(!here.hub.codex_runs_there("build", "s1"));
 }
 
 #[test]

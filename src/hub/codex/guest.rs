@@ -31,17 +31,16 @@ pub(super) enum Outcome {
 }
 
 impl Guest {
-    /// Asks in that role on behalf of a session of Codex, which works in `folder`.
+    /// Asks on behalf of a session of Codex, which works in `folder`.
     pub(super) fn ask(
         entrance: &Entrance,
-        role: Role,
         session: &str,
         folder: Option<&str>,
         arguments: Box<RawValue>,
     ) -> Option<Guest> {
         let hello = Hello {
             protocol: PROTOCOL,
-            roles: vec![role],
+            roles: vec![Role::Permission],
             id: format!("codex-{session}"),
             version: Some(entrance.version.clone()),
             client: Some("codex-mcp-client".to_owned()),
