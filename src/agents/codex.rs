@@ -1,11 +1,10 @@
 //! The Codex CLI's transcripts, called rollouts: `sessions/Y/M/D/rollout-TIME-ID.jsonl`.
 //!
 //! A session begins with a line `session_meta`. Resuming repeats this line; a fork repeats all
-//! lines of its session. Plans are arguments of `update_plan`, which the model calls as a function
-//! or, in code mode, from a script. Events mark the beginning and the end of turns.
+//! lines of its session. Plans are arguments of `update_plan`, which the model calls as a function;
+//! those of scripts in code mode are not read. Events mark the beginning and the end of turns.
 
 pub mod line;
-mod script;
 pub(crate) mod subagent;
 
 use std::borrow::Cow;
@@ -38,7 +37,7 @@ use line::{PatchedFile, Payload, RolloutLine, ThreadGoal, TokenCounts, goal_stat
 use subagent::{Subagent, Subagents};
 
 /// Reported once in a session whose plan cannot be read.
-const COMPUTED: &str = "A script computed the plan; only plans written out in the script can be read.";
+const UNREAD: &str = "A script sets the plan; plans in scripts are not read.";
 
 /// In the output of a call that the user interrupted.
 const ABORTED: &str = "aborted by user";
@@ -79,8 +78,8 @@ pub struct CodexReader {
     error: Option<String>,
     /// Whether the last call of this turn was denied.
     is_denied: bool,
-    /// Whether [`COMPUTED`] was recorded.
-    is_computed: bool,
+    /// Whether [`UNREAD`] was recorded.
+    is_unread: bool,
     /// Whether the lines are the session's own: a fork repeats its parent's first.
     is_own: bool,
     /// The subagent whose lines they are, and those that were sent out.
@@ -109,10 +108,10 @@ pub struct CodexReader {
 enum CallKind {
     /// A plan, if the output accepts it.
     Plan(PlanResult),
-    /// A plan in a script, unless the script fails.
-    Script(PlanResult),
     /// A list sent to an Emacs.
     EmacsList(PlanResult),
+    /// A script that sends a list to an Emacs.
+    EmacsScript,
     /// A script that runs commands.
     Commands,
     /// A command, which may make commits.
@@ -175,7 +174,7 @@ impl CodexReader {
             prompts: VecDeque::new(),
             error: None,
             is_denied: false,
-            is_computed: false,
+            is_unread: false,
             is_own: true,
             subagent: None,
             subagents: Subagents::default(),
@@ -506,7 +505,7 @@ impl CodexReader {
         let parsed: Raw<'_> = serde_json::from_str(arguments).unwrap_or(Raw::Null);
         let effect = match name {
             "update_plan" => plan(&parsed, &self.options).map(CallKind::Plan),
-            "exec" => self.script(line, script),
+            "exec" if script.contains("todo_write(") => Some(CallKind::EmacsScript),
             "update_goal" => parsed.get("status").and_then(|status| match status {
                 Raw::Text(status) => Some(CallKind::Goal(goal_state(status)?.0)),
                 _ => None,
@@ -517,6 +516,10 @@ impl CodexReader {
         if name == SPAWN {
             self.note_spawn(id, &parsed);
         }
+        if name == "exec" && script.contains("update_plan(") && !std::mem::replace(&mut self.is_unread, true)
+        {
+            self.emit(line, EventKind::Unread(UNREAD.into()));
+        }
         let text = Raw::Text(if script.is_empty() { arguments } else { script }.into());
         let (whole, input) = match &parsed {
             Raw::Null => (&text, json!({ "input": shortened(&text) })),
@@ -524,9 +527,7 @@ impl CodexReader {
         };
         let is_list = matches!(&effect, Some(CallKind::Plan(_) | CallKind::EmacsList(_)));
         let input = (!is_list).then(|| input.to_string());
-        // A script with a list may also run commands.
-        let may_hide = !is_list || name == "exec";
-        let hidden = self.policy.hidden(self.folder(), whole).filter(|_| may_hide);
+        let hidden = self.policy.hidden(self.folder(), whole).filter(|_| !is_list);
         let effect = effect.unwrap_or_else(|| match name {
             "exec" if script.contains("exec_command(") => CallKind::Commands,
             _ if is_shell(name) => {
@@ -543,22 +544,6 @@ impl CodexReader {
     /// The folder of the session.
     fn folder(&self) -> &str {
         self.session.as_ref().map_or("", |session| &session.folder)
-    }
-
-    fn script(&mut self, line: &RolloutLine<'_>, script: &str) -> Option<CallKind> {
-        let Some(arguments) = script::list(script, "update_plan", "plan") else {
-            let arguments = script::list(script, "todo_write", "todos")??;
-            return Some(CallKind::EmacsList(input::read(&arguments, &self.options)));
-        };
-        match arguments {
-            Some(arguments) => plan(&arguments, &self.options).map(CallKind::Script),
-            None => {
-                if !std::mem::replace(&mut self.is_computed, true) {
-                    self.emit(line, EventKind::Unread(COMPUTED.into()));
-                }
-                None
-            }
-        }
     }
 
     fn output(&mut self, line: &RolloutLine<'_>, id: &str) {
@@ -585,9 +570,6 @@ impl CodexReader {
         let (called, id) = call.as_ref().map(|call| (call.time, call.id.clone())).unwrap_or_default();
         let list = match call.map(|call| call.effect) {
             Some(CallKind::Plan(plan)) if !is_error => Some(EventKind::List(plan)),
-            Some(CallKind::Script(plan)) if content.starts_with("Script completed") => {
-                Some(EventKind::List(plan))
-            }
             // A refusal is a text.
             Some(CallKind::Goal(state)) if content.starts_with('{') => {
                 self.goals.with_state(state).into_iter().for_each(|goal| self.set_goal(line, goal));
@@ -597,6 +579,8 @@ impl CodexReader {
                 let list = Some(plan).filter(|_| !content.contains(REFUSED));
                 Some(EventKind::EmacsCall { id, called, list })
             }
+            // Its list, which Emacs has if it took the call, stands at this line.
+            Some(CallKind::EmacsScript) => Some(EventKind::EmacsCall { id, called, list: None }),
             _ => None,
         };
         if let Some(list) = list {

@@ -184,7 +184,7 @@ Call FUNCTION meanwhile."
                    (cons "MOCK_KEY=test-key" (hosts-environment codex-home))
                    "codex"
                    ;; The first two are for `codex exec'.
-                   `(,@(nthcdr 2 (hosts-codex-arguments url "gpt-6.1-sol"))
+                   `(,@(nthcdr 2 (hosts-codex-arguments url "gpt-5.5"))
                      "-c" "tools.update_plan.enabled=true"
                      "-c" ,(format "projects={%S={trust_level=\"trusted\"}}"
                                    (directory-file-name claude-checks-folder))
@@ -206,11 +206,8 @@ Call FUNCTION meanwhile."
          (list (claude-checks-gate "end"))
          "The garden is watered.")
    nil
-   (list '(:name "exec"
-           :input "await tools.update_plan({plan: [{step: 'Dig', status: 'in_progress'}]});")
-         (list :name "exec"
-               :input (format "text(await tools.exec_command({cmd: '%s', yield_time_ms: 60000}));"
-                              (hosts-gate-command "codex")))
+   (list (codex-checks-update '("Dig" . "in_progress"))
+         (codex-checks-call "exec_command" :cmd (hosts-gate-command "codex") :yield_time_ms 60000)
          (list :text "The pond is dug."))
    (lambda ()
      (let ((ret (lambda () (todo-write-user-type "\r")))

@@ -127,24 +127,17 @@
      (codex-checks-shows "the end" 'paused nil
                          '("Rake" . "completed") '("Water" . "in_progress")))))
 
-(ert-deftest codex-checks-plans-by-javascript ()
-  (let ((gate (lambda (name)
-                (format "text(await tools.exec_command({cmd: '%s', yield_time_ms: 30000}));"
-                        (hosts-gate-command name)))))
-    (codex-checks-run
-     "gpt-6.1-sol"
-     (list (list :name "exec" :input "const r = await tools.update_plan({explanation: 'A start', plan: [{step: 'Rake', status: 'in_progress'}, {step: \"Water\", status: 'pending'}]}); text(r);")
-           (list :name "exec" :input (funcall gate "one"))
-           ;; A computed plan cannot be read from the source text.
-           (list :name "exec" :input "const steps = ['Rake', 'Water'];
-await tools.update_plan({plan: steps.map(step => ({step, status: 'completed'}))});")
-           (list :name "exec" :input (funcall gate "two"))
-           (list :name "exec" :input "await tools.update_plan({plan: [{step: 'Rake', status: 'completed'}, {step: 'Water', status: 'completed'}]});")
-           (list :text "The garden is planned."))
-     (lambda ()
-       (codex-checks-pass "one" 'active 'working '("Rake" . "in_progress") '("Water" . "pending"))
-       (codex-checks-pass "two" 'active 'working '("Rake" . "in_progress") '("Water" . "pending"))
-       (codex-checks-shows "the end" 'done nil '("Rake" . "completed") '("Water" . "completed"))))))
+(ert-deftest codex-checks-a-plan-in-a-script-is-not-read-and-that-is-said ()
+  (codex-checks-run
+   "gpt-6.1-sol"
+   (list (list :name "exec" :input "await tools.update_plan({plan: [{step: 'Rake', status: 'completed'}]});")
+         (list :text "The garden is planned."))
+   (lambda ()
+     (todo-write-test-wait
+      (lambda ()
+        (when-let* ((thread (hosts-thread "codex")))
+          (< 0 (length (todo-write-observations thread :type "ERROR"))))))
+     (should-not (todo-write-items (hosts-thread "codex"))))))
 
 (ert-deftest codex-checks-a-session-resumed-and-forked ()
   (let (hosts-earlier-threads)

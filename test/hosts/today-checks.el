@@ -160,8 +160,7 @@ ID is that of an item, or (turn . N)."
         hosts-earlier-threads)
     (codex-checks-run
      "gpt-6.1-sol"
-     (list (list :name "exec" :input "await tools.update_plan({plan: [{step: 'Rake', status: 'in_progress'}]});")
-           (list :name "exec"
+     (list (list :name "exec"
                  :input (format "text(JSON.stringify(await tools.apply_patch(%s)));"
                                 (json-serialize
                                  (funcall patch "*** Update File: a.txt" "@@" " one" "-two" "+TWO"
@@ -173,7 +172,6 @@ ID is that of an item, or (turn . N)."
                                          (funcall patch "*** Update File: a.txt" "@@" "-one" "+ONE")
                                          "EOF\n"))))
            (list :name "exec" :input "text(JSON.stringify(await tools.exec_command({cmd: \"git add -A && git commit -m 'Second thing'\"})));")
-           (list :name "exec" :input "await tools.update_plan({plan: [{step: 'Rake', status: 'completed'}]});")
            (list :text "All is done."))
      (lambda ()
        ;; This one began without the repository.
@@ -185,9 +183,11 @@ ID is that of an item, or (turn . N)."
          (today-checks--repository '("a.txt" . "one\ntwo\n\tthree\n")))
        (codex-checks-start "Plan the garden")
        (todo-write-follow-mode)
-       (codex-checks-shows "the end" 'done nil '("Rake" . "completed"))
+       (codex-checks-says "All is done")
+       (todo-write-test-wait
+        (lambda () (not (eq 'working (car (todo-write-activity (hosts-thread "codex")))))))
        (let* ((thread (hosts-thread "codex"))
-              (work (todo-write-work thread "t1")))
+              (work (todo-write-work thread '(turn . 1))))
          (should (equal '(("a.txt" 2 2 2 t) ("new.txt" 1 0 1 t))
                         (sort (mapcar (lambda (file)
                                         (cons (file-name-nondirectory (plist-get file :path))
@@ -196,7 +196,7 @@ ID is that of an item, or (turn . N)."
                                       (plist-get work :files))
                               (lambda (a b) (string< (car a) (car b))))))
          (should (string-match-p "\\`committed [0-9a-f]+ Second thing\\'"
-                                 (car (today-checks--said thread "t1")))))))))
+                                 (car (today-checks--said thread '(turn . 1))))))))))
 
 ;;; Auto mode
 
@@ -292,29 +292,6 @@ It must stand below the task that sent it out."
            (should (= 1 (plist-get (plist-get (todo-write-work thread "t1") :commands) :run)))
            (should (= 1 (plist-get (plist-get (todo-write-work child) :commands) :run)))
            (should (= 1 (length (todo-write-turns thread))))))))))
-
-(ert-deftest today-checks-codex-sends-out-a-subagent ()
-  (cl-flet ((plan (&rest steps)
-              (list :name "exec"
-                    :input (format "await tools.update_plan({plan: %s});"
-                                   (json-serialize
-                                    (vconcat (mapcar (lambda (step)
-                                                       (list :step (car step) :status (cdr step)))
-                                                     steps)))))))
-    (today-checks--subagent
-     "gpt-6.1-sol"
-     (list (plan '("Count" . "in_progress") '("Sell" . "pending"))
-           '(:name "spawn_agent" :namespace "collaboration"
-             :arguments (:task_name "count_books" :message "SUBAGENT: count the books"))
-           '(:name "wait_agent" :namespace "collaboration" :arguments (:timeout_ms 60000))
-           '(:text "It was sent out.")
-           '(:text "It came back."))
-     ;; It has the history of the agent that sent it out, with an output.
-     (list '(:text "Never said.")
-           (plan '("Look" . "completed") '("Add up" . "in_progress"))
-           '(:name "exec" :input "text(JSON.stringify(await tools.exec_command({cmd: 'true'})));")
-           (plan '("Look" . "completed") '("Add up" . "completed"))
-           '(:text "Three books.")))))
 
 (ert-deftest today-checks-codex-sends-out-a-subagent-by-the-older-tool ()
   (today-checks--subagent

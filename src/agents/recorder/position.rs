@@ -84,7 +84,14 @@ const REPEATED: [&str; 3] = ["claude", "codex", "acp"];
 pub(super) fn is_stored(thread: &mut Thread, event: &Event) -> bool {
     let EventKind::EmacsCall { id, list, .. } = &event.kind else { return false };
     let plan = list.as_ref().and_then(|list| list.as_ref().ok());
-    thread.pass_call(id, plan) || list.is_none()
+    if thread.pass_call(id, plan) {
+        return true;
+    }
+    // Its list is not told, so only its time says which call it was.
+    if let (None, Some(time)) = (list, event.time) {
+        thread.pass_calls_before(time);
+    }
+    list.is_none()
 }
 
 /// Whether an event is a list that the agent replaced by one that it sent to this Emacs.

@@ -3,17 +3,17 @@
 use std::fs;
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use todo_write::agents::Agent;
 use todo_write::agents::describe::describe;
 use todo_write::agents::field::millis;
-use todo_write::events::observation::Type;
+use todo_write::events::observation::{Filter, Type};
 use todo_write::list::item::Status;
-use todo_write::thread::State;
 use todo_write::thread::activity::Ending;
+use todo_write::thread::{CallName, State, WriteOptions};
 
 use super::followed::{Followed, NOW, list};
-use crate::common::{Completed, InProgress, Pending, corpus_or_skip};
+use crate::common::{Completed, InProgress, Pending, corpus_or_skip, plan};
 
 const THREAD: &str = "codex:r";
 
@@ -121,7 +121,7 @@ fn what_prints_an_excluded_file_is_hidden_wherever_it_is_named() {
 }
 
 #[test]
-fn a_session_with_both_forms_of_plans_ends_in_the_last_plan() {
+fn a_session_ends_in_the_last_plan_that_codex_accepted() {
     let id = "01a2c0de-0000-7000-8000-000000000001";
     let mut followed = Followed::of(&format!("rollout-2026-04-02T07-00-00-{id}.jsonl"));
     followed.read();
@@ -152,23 +152,38 @@ fn a_plan_counts_when_codex_accepts_it() {
 }
 
 #[test]
-fn a_literal_plan_in_a_script_is_read_and_a_computed_one_reported_once() {
+fn a_plan_in_a_script_is_not_read_which_is_reported_once() {
     let mut rollout = Rollout::new();
-    rollout.script(
-        "const r = await tools.update_plan({plan: [{step: 'Rake', status: 'in_progress'}]});",
-        "Script completed",
-    );
-    let computed = "await tools.update_plan({plan: steps.map(step => ({step, status: 'pending'}))});";
-    rollout.script(computed, "Script completed").script(computed, "Script completed");
-    rollout
-        .script("await tools.update_plan({plan: [{step: 'Rake', status: 'completed'}]});", "Script failed");
-    rollout.script(
-        "try { await tools.update_plan({plan: [{step: 'Rake', status: 'blocked'}]}) } catch {}",
-        "Script completed",
-    );
+    rollout.update(&[("Rake", "in_progress")], "Plan updated");
+    let script = "await tools.update_plan({plan: [{step: 'Rake', status: 'completed'}]});";
+    rollout.script(script, "Script completed").script(script, "Script completed");
     let mut followed = rollout.followed();
     assert_eq!(followed.rows(THREAD), list(&[("Rake", InProgress)]));
     assert_eq!(followed.observed(THREAD, Type::Error).len(), 1);
+}
+
+#[test]
+fn the_list_that_a_script_sends_to_emacs_stands_at_its_line() {
+    let mut rollout = Rollout::new();
+    let mut followed = Followed::new();
+    for (tasks, text) in [
+        ([("Rake", InProgress), ("Water", Pending)], "I rake."),
+        ([("Rake", Completed), ("Water", InProgress)], "I water."),
+    ] {
+        rollout.script("text(await tools.mcp__plans__todo_write({todos}))", "Script completed");
+        rollout.event("agent_message", json!({ "message": text }));
+        // Emacs gets the call before its output is written.
+        let output = millis(rollout.0[rollout.0.len() - 2]["timestamp"].as_str().unwrap()).unwrap();
+        let thread = followed.store.open(THREAD, Map::new(), output - 500);
+        let options = WriteOptions { call: Some(CallName::Unknown), ..WriteOptions::default() };
+        thread.change(|thread| thread.write(plan(&tasks), options, output - 500));
+    }
+    rollout.0.iter().for_each(|line| followed.line(line));
+    followed.read();
+    let thread = followed.store.get(THREAD).unwrap().unwrap();
+    let said = thread.observed(&Filter { kind: Some(Type::Message), ..Filter::default() });
+    let tasks: Vec<_> = said.iter().map(|one| one.parent_id.as_deref()).collect();
+    assert_eq!(tasks, [Some("t1"), Some("t2")]);
 }
 
 #[test]
@@ -298,9 +313,6 @@ fn lists_sent_to_another_emacs_or_none_are_read_unless_refused() {
     assert_eq!(rollout.rows(), []);
     call(&mut rollout, "b", "Emacs does not answer; go on without the list.");
     assert_eq!(rollout.rows(), list(&[("Rake", Pending)]));
-    let script = "text(await tools.mcp__plans__todo_write({todos: [{content: 'Hoe', status: 'pending', activeForm: 'Hoeing'}]}))";
-    rollout.script(script, "Script completed\n0/1 tasks completed.");
-    assert_eq!(rollout.rows(), list(&[("Hoe", Pending)]));
 }
 
 #[test]
