@@ -331,12 +331,6 @@ their own."
 A write must not fail because of the folder's name."
   (todo-write-core-plain (todo-write-core-project-root)))
 
-(defun todo-write-core-sandbox ()
-  "Return the folder that keeps tests apart from this machine, or nil.
-The usual socket lies in it, and only processes that have the same
-TODO_WRITE_SANDBOX in their environment are seen."
-  (getenv "TODO_WRITE_SANDBOX"))
-
 (defun todo-write-core-agent-folder (agent)
   "Return the folder of settings and sessions of AGENT, `claude' or `codex'.
 The environment of this Emacs may name another one than the usual."

@@ -37,27 +37,11 @@ usual ones there; see `todo-write-connect'."
 The keys are (MACHINE . PID) and (MACHINE . SESSION); MACHINE is nil for
 this one.")
 
-(defvar todo-write-follow-sessions--found nil
-  "Folders that running agents use beside `todo-write-follow-agents'.
-A list of (AGENT . FOLDER).  Each search finds all of them.")
-
 (defvar todo-write-follow-sessions--told nil
-  "Folders that programs of agents have told, as those that were found.")
+  "Folders that programs of agents have told, a list of (AGENT . FOLDER).")
 
 (defvar todo-write-follow-sessions-homes-hook nil
   "Hook, run when a running agent has said which folders it uses.")
-
-(defun todo-write-follow-sessions-note-homes (homes)
-  "Note HOMES, (VARIABLE . FOLDER) of this user's running agents.
-Return non-nil if they are news."
-  (let* ((known (mapcar (lambda (home) (directory-file-name (expand-file-name (cdr home))))
-                        (todo-write-follow-sessions-given-homes)))
-         (found (cl-loop for (name . folder) in homes
-                         unless (member (directory-file-name folder) known)
-                         collect (cons (if (equal name "CODEX_HOME") 'codex 'claude) folder))))
-    (unless (equal found todo-write-follow-sessions--found)
-      (setq todo-write-follow-sessions--found found)
-      t)))
 
 (defun todo-write-follow-sessions-add-home (agent folder)
   "Note that a running AGENT, a symbol, says that it uses FOLDER.
@@ -76,10 +60,9 @@ The hub finds out whether FOLDER is there, since Emacs would wait for it."
   (seq-remove (lambda (home) (file-remote-p (cdr home))) todo-write-follow-agents))
 
 (defun todo-write-follow-sessions-homes ()
-  "Return the agents and their folders here, given, found and told.
+  "Return the agents and their folders here, given and told.
 The elements are (AGENT . FOLDER)."
-  (seq-uniq (append (todo-write-follow-sessions-given-homes) todo-write-follow-sessions--found
-                    todo-write-follow-sessions--told)))
+  (seq-uniq (append (todo-write-follow-sessions-given-homes) todo-write-follow-sessions--told)))
 
 ;;; Transcripts
 

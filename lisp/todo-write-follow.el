@@ -128,9 +128,6 @@ if it cannot be reached."
                                              (todo-write-follow-sessions-homes) ", ")))))
     (todo-write-follow-sessions-complete "Follow session: " choices)))
 
-(defvar todo-write-follow--homes nil
-  "Non-nil once the folders of running agents were looked for.")
-
 (defvar todo-write-follow--searched nil
   "Non-nil once the mode's folders were searched.")
 
@@ -146,12 +143,11 @@ PROJECT is the root of the current project.  MACHINE is the name of the
 machine to ask, which is connected, or nil for this one."
   (todo-write-follow-connect)
   (unwind-protect
-      (let ((todo-write-follow--homes nil))
+      (progn
         (unless machine
-          ;; Their processes are read, too, and the folders of running agents.
+          ;; Their processes are read, too.
           (todo-write-follow--send-homes t)
-          (todo-write-core-call todo-write-dyn--hub-search (todo-write-core-sandbox))
-          (todo-write-hub-wait (lambda () todo-write-follow--homes)))
+          (todo-write-core-call todo-write-dyn--hub-search))
         (setq todo-write-follow--round
               (list (if machine
                         (todo-write-core-call todo-write-dyn--hub-choose-there
@@ -385,7 +381,6 @@ There are none while nothing is followed, unless ALL is non-nil."
                                               (plist-get message :skipped)))
     ('choices (when (eql (plist-get message :round) (car todo-write-follow--round))
                 (setcdr todo-write-follow--round (list (plist-get message :choices)))))
-    ('homes (todo-write-follow--receive-homes (plist-get message :homes)))
     ('stuck (todo-write-follow-sessions-say-stuck (plist-get message :root)
                                                   (plist-get message :over)))
     ('broken (todo-write-follow-sessions-say-broken (plist-get message :root)))
@@ -415,12 +410,6 @@ Tell those who show it after `todo-write-follow-patience'."
   (when (and thread (> (- (float-time) (todo-write-follow--session-begun session))
                        todo-write-follow-patience))
     (todo-write-activity-note-reading thread percent)))
-
-(defun todo-write-follow--receive-homes (homes)
-  "Handle HOMES, the folders of running agents by the variables that name them."
-  (setq todo-write-follow--homes t)
-  (when (todo-write-follow-sessions-note-homes homes)
-    (todo-write-follow--send-homes)))
 
 (defun todo-write-follow--lose-file (session reason)
   "End following SESSION, whose transcript cannot be read for REASON.
@@ -500,9 +489,9 @@ An error with one of them is reported, and does not stop the others."
                                                 (todo-write-core-error-text err)))))))
 
 (defun todo-write-follow--search-again ()
-  "Search for running agents and their sessions now."
+  "Search for sessions now."
   (when (todo-write-hub-live-p)
-    (todo-write-core-call todo-write-dyn--hub-search (todo-write-core-sandbox))))
+    (todo-write-core-call todo-write-dyn--hub-search)))
 
 ;;; Sessions of another machine
 

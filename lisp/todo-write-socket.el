@@ -100,7 +100,8 @@ open yet.")
   (let ((file-name-handler-alist nil)
         (run (format "/run/user/%d" (user-uid))))
     (cond (todo-write-socket (expand-file-name todo-write-socket))
-          ((todo-write-core-sandbox) (concat (todo-write-core-sandbox) "/socket"))
+          ;; Tests are kept apart from this machine.
+          ((getenv "TODO_WRITE_SANDBOX") (concat (getenv "TODO_WRITE_SANDBOX") "/socket"))
           ((let ((attributes (file-attributes run 'integer)))
              (and (eq t (file-attribute-type attributes))
                   (eql (file-attribute-user-id attributes) (user-uid))
@@ -175,7 +176,8 @@ MACHINE is nil for this one."
                 (todo-write-socket--pass connection message)))
       ('state (todo-write-socket--show-state message))
       ('outdated (todo-write-socket--note-outdated
-                  (concat (and machine (format "on %s " machine)) (plist-get message :text))))
+                  (concat (and machine (format "on %s " machine))
+                          "is not of the same version as todo-write")))
       (type
        (when-let* ((connection (todo-write-socket--find machine id)))
          (if (eq type 'closed)

@@ -61,7 +61,7 @@ pub use search::{Choice, Found};
 
 use processes::ProcessesTask;
 use roots::{Key, Work};
-use search::{ChooseTask, HomesTask, SearchTask};
+use search::{ChooseTask, SearchTask};
 use session::SessionTask;
 use state::Followed;
 use workers::Shared;
@@ -162,8 +162,6 @@ pub enum Message {
     Found(Vec<Found>, Vec<PathBuf>),
     /// The answer to [`Hub::choose`].
     Choices(u64, Vec<Choice>),
-    /// Folders that running agents were told to use, by the variables that name them.
-    Homes(Vec<(String, PathBuf)>),
     /// A root has not answered for ten seconds, or answers again.
     Stuck(PathBuf, bool),
     /// What read a root failed, which is a defect. Its sessions are read on.
@@ -397,9 +395,8 @@ impl Hub {
         }
     }
 
-    /// Searches again, also for the folders that the environments of running agents name. Only agents
-    /// count that run in `sandbox`, as tests do; `None` for none.
-    pub fn search(&self, sandbox: Option<String>) {
+    /// Searches again.
+    pub fn search(&self) {
         let mut state = self.shared.lock();
         let searched: Vec<PathBuf> = state.found.keys().cloned().collect();
         if searched.is_empty() {
@@ -410,8 +407,6 @@ impl Hub {
         }
         #[cfg(unix)]
         state.tell_machines(&pipe::Command::Search);
-        let task = || Work::Homes(Box::new(HomesTask { sandbox }));
-        self.shared.add_or_look(&mut state, Path::new("/proc"), Key::Homes, task);
     }
 
     /// Describes the newest sessions in `homes`, each by its own scope; see [`Message::Choices`].

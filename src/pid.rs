@@ -1,14 +1,9 @@
 //! The processes of this machine.
 
-use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::file;
-
-/// The environment variable that keeps tests apart from this machine: only processes with the same value
-/// are seen. It names a folder, in which the usual socket lies.
-const SANDBOX: &str = "TODO_WRITE_SANDBOX";
 
 /// The state of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,39 +35,6 @@ pub(crate) fn state(id: u32, start: Option<&str>) -> ProcessState {
         (None | Some(&("Z" | "X")), _) => ProcessState::Dead,
         _ => ProcessState::Alive,
     }
-}
-
-/// The environment variables among `names` that name an existing folder in this user's processes, with
-/// their values. Only processes whose [`SANDBOX`] is `sandbox` count. Nothing else is kept of their
-/// environments.
-pub(crate) fn folders_named_by(names: &[String], sandbox: Option<&str>) -> BTreeSet<(String, PathBuf)> {
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let is_number = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
-    let numbered = processes.filter(|entry| entry.file_name().to_str().is_some_and(is_number));
-    // The system refuses to show the environments of other users' processes, except to root.
-    let environments =
-        numbered.filter(is_ours).filter_map(|entry| fs::read(entry.path().join("environ")).ok());
-    let folders = environments.flat_map(|environment| {
-        let variables =
-            environment.split(|byte| *byte == 0).filter_map(|variable| str::from_utf8(variable).ok());
-        let named: Vec<_> = variables.filter_map(|variable| variable.split_once('=')).collect();
-        let own = named.iter().find(|(name, _)| *name == SANDBOX).map(|(_, value)| *value);
-        let is_wanted = |name: &str| own == sandbox && names.iter().any(|wanted| wanted == name);
-        let wanted = named.iter().filter(|(name, _)| is_wanted(name));
-        wanted.map(|(name, value)| ((*name).to_owned(), PathBuf::from(value))).collect::<Vec<_>>()
-    });
-    folders.filter(|(_, folder)| folder.is_absolute() && folder.is_dir()).collect()
-}
-
-#[cfg(unix)]
-fn is_ours(process: &fs::DirEntry) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    process.metadata().is_ok_and(|data| data.uid() == rustix::process::geteuid().as_raw())
-}
-
-#[cfg(not(unix))]
-fn is_ours(_process: &fs::DirEntry) -> bool {
-    false
 }
 
 /// Whether `domain`, which ends in the name of a namespace of process ids, names another one than this

@@ -10,8 +10,6 @@ use todo_write::agents::Agent;
 use todo_write::hub::door;
 use todo_write::hub::serve::{Machine, serve};
 
-/// The environment variable that keeps tests apart from this machine.
-const SANDBOX: &str = "TODO_WRITE_SANDBOX";
 /// How long the program that serves the same Emacs by an earlier connection has to end.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Maximum size of the file that tells who is served.
@@ -34,7 +32,6 @@ pub fn run() -> i32 {
         socket: socket.clone(),
         joining: door::JOINING,
         home,
-        sandbox: std::env::var(SANDBOX).ok(),
     };
     // The lock lives as long as the process.
     let mut lock = None;

@@ -67,7 +67,7 @@ pub(super) fn bound(
         Message::Stuck(root, is_stuck) => Message::Stuck(file(root)?, is_stuck),
         Message::Broken(root) => Message::Broken(file(root)?),
         Message::Door(event) => Message::DoorThere(machine.name.clone(), event_of(machine, event)),
-        Message::Homes(_) | Message::DoorThere(..) | Message::Connection(..) => return None,
+        Message::DoorThere(..) | Message::Connection(..) => return None,
     })
 }
 

@@ -56,7 +56,7 @@ pub enum Command {
     Stop(SessionId),
     /// Wants [`Message::Ready`] of a session.
     Check(SessionId),
-    /// Searches for sessions and for the folders of running agents.
+    /// Searches for sessions.
     Search,
     /// Opens the socket there for agents' programs, who are told this of Emacs, or closes it.
     Door(Option<Welcome>),

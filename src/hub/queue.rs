@@ -266,7 +266,7 @@ impl Queue {
 fn is_replaced(old: &Message, new: &Message) -> bool {
     match (old, new) {
         (Message::Processes { home: old, .. }, Message::Processes { home: new, .. }) => old == new,
-        (Message::Found(..), Message::Found(..)) | (Message::Homes(_), Message::Homes(_)) => true,
+        (Message::Found(..), Message::Found(..)) => true,
         _ => false,
     }
 }

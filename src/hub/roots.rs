@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::SessionId;
 use super::job::Job;
 use super::processes::ProcessesTask;
-use super::search::{ChooseTask, HomesTask, SearchTask};
+use super::search::{ChooseTask, SearchTask};
 use super::session::SessionTask;
 use super::watch::Watches;
 
@@ -25,7 +25,6 @@ pub(super) enum Key {
     Search,
     Choose(u64, PathBuf),
     Project(PathBuf),
-    Homes,
     Job(u64),
 }
 
@@ -36,7 +35,6 @@ pub(super) enum Work {
     Search(Box<SearchTask>),
     Choose(Box<ChooseTask>),
     Project(PathBuf),
-    Homes(Box<HomesTask>),
     Job(Job),
 }
 

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use super::Message;
 use super::home::{Home, escape};
 use super::roots::{Key, Next};
 use super::watch::Watches;
@@ -16,7 +15,6 @@ use crate::agents::claude::process_files::Process;
 use crate::agents::describe::{Description, describe};
 use crate::agents::listing::Wanted;
 use crate::file::FileStamp;
-use crate::pid;
 
 /// Maximum number of sessions of a search in one project, and of those that are offered.
 const MOST_SESSIONS: usize = 300;
@@ -229,23 +227,6 @@ impl ChooseTask {
             choices.append(&mut self.choices);
         }
         state.end_rounds();
-        Next::Over
-    }
-}
-
-/// Finds the folders that running agents were told to use. Only two variables of their environments are
-/// read.
-#[derive(Debug)]
-pub(super) struct HomesTask {
-    /// See [`super::Hub::search`].
-    pub(super) sandbox: Option<String>,
-}
-
-impl HomesTask {
-    pub(super) fn run(&mut self, shared: &Shared) -> Next {
-        let names = ["CLAUDE_CONFIG_DIR".to_owned(), "CODEX_HOME".to_owned()];
-        let homes = pid::folders_named_by(&names, self.sandbox.as_deref()).into_iter().collect();
-        shared.lock().queue.push(Message::Homes(homes), false);
         Next::Over
     }
 }

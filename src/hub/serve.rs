@@ -31,8 +31,6 @@ pub struct Machine {
     pub joining: Duration,
     /// The user's home, for folders that begin with `~/`.
     pub home: PathBuf,
-    /// See [`Hub::search`].
-    pub sandbox: Option<String>,
 }
 
 /// What the loop waits for.
@@ -80,8 +78,7 @@ pub fn serve(
         let _ = bell.try_send(Input::Bell);
     });
     let hub = Hub::new(Settings::default(), bell);
-    let served =
-        Served { hub, machine, given: Vec::new(), found: Vec::new(), scope: None, welcome: None };
+    let served = Served { hub, machine, given: Vec::new(), scope: None, welcome: None };
     served.run(&receiver, &mut output)
 }
 
@@ -155,8 +152,6 @@ struct Served {
     machine: Machine,
     /// The folders in place of the usual ones.
     given: Vec<(Agent, PathBuf)>,
-    /// Further folders that running agents use.
-    found: Vec<(Agent, PathBuf)>,
     scope: Option<Scope>,
     /// What programs were told of the Emacs when the socket was opened.
     welcome: Option<Welcome>,
@@ -237,7 +232,7 @@ impl Served {
             Command::Follow(session, file) => self.hub.follow_as(session, &file),
             Command::Stop(session) => self.hub.stop(session),
             Command::Check(session) => self.hub.check(session),
-            Command::Search => self.hub.search(self.machine.sandbox.clone()),
+            Command::Search => self.hub.search(),
             Command::Door(welcome) => return self.open(welcome),
             Command::Answer(connection, answer) => {
                 if let Some(door) = self.hub.door() {
@@ -265,15 +260,11 @@ impl Served {
             let folder = folder.components().collect();
             Home { agent: *agent, folder, scope: scope.clone() }
         };
-        usual.iter().chain(&self.found).take(HOMES).map(home).collect()
+        usual.iter().take(HOMES).map(home).collect()
     }
 
     fn pass(&mut self, message: Message, output: &mut Output<impl Write>) -> Result<(), String> {
         let message = match message {
-            Message::Homes(named) => {
-                self.note(named);
-                return Ok(());
-            }
             // Names that are no text are shown as nearly as they can be.
             Message::Found(mut found, unnamed) => {
                 let is_text = |path: &Path| path.to_str().is_some();
@@ -292,21 +283,5 @@ impl Served {
             message => message,
         };
         output.report(Report::Hub(message))
-    }
-
-    /// Notes folders of running agents, by the variables that name them.
-    fn note(&mut self, named: Vec<(String, PathBuf)>) {
-        let known = if self.given.is_empty() { &self.machine.homes } else { &self.given };
-        let is_known = |folder: &PathBuf| known.iter().any(|(_, known)| known == folder);
-        let agent = |name: &str| if name == "CODEX_HOME" { Agent::Codex } else { Agent::Claude };
-        let found: Vec<(Agent, PathBuf)> = named
-            .into_iter()
-            .filter(|(_, folder)| !is_known(folder))
-            .map(|(name, folder)| (agent(&name), folder))
-            .collect();
-        if found != self.found {
-            self.found = found;
-            self.hub.set_homes(self.homes(self.scope.clone()));
-        }
     }
 }

@@ -166,7 +166,6 @@ impl State {
                 }
                 self.end_rounds();
             }
-            Key::Homes => self.queue.push(Message::Homes(Vec::new()), false),
             Key::Project(folder) => self.projects.remember(folder, None),
             Key::Processes => {}
             // What it owned is dropped, which its caller notices.

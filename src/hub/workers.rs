@@ -206,7 +206,6 @@ impl Shared {
             Work::Processes(task) => task.run(self, watches),
             Work::Search(task) => task.run(self, root, watches),
             Work::Choose(task) => task.run(self, root),
-            Work::Homes(task) => task.run(self),
             Work::Job(job) => {
                 if job.run() {
                     Next::At(Instant::now())
@@ -243,7 +242,6 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::hub::search::HomesTask;
 
     fn state(shared: &Shared) -> MutexGuard<'_, State> {
         let mut state = shared.lock();
@@ -259,8 +257,8 @@ mod tests {
         let home = PathBuf::from("/home");
         state.found.insert(home.clone(), None);
         state.rounds.insert(1, (HashMap::from([(home.clone(), false)]), Vec::new()));
-        for key in [Key::Homes, Key::Search, Key::Choose(1, home.clone())] {
-            let work = Work::Homes(Box::new(HomesTask { sandbox: None }));
+        for key in [Key::Search, Key::Choose(1, home.clone())] {
+            let work = Work::Project(home.clone());
             shared.add(&mut state, home.clone(), key.clone(), work);
             state.roots.begin(&home, &key, Instant::now());
             let watches = Watches::new(&home, &shared);
@@ -268,7 +266,6 @@ mod tests {
             assert!(!state.roots.has(&home, &key));
             let answer = state.queue.take();
             let is_answer = match key {
-                Key::Homes => matches!(answer, Some(Message::Homes(_))),
                 Key::Search => matches!(answer, Some(Message::Found(..))),
                 _ => matches!(answer, Some(Message::Choices(1, _))),
             };

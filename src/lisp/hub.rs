@@ -273,14 +273,11 @@ fn hub_check<'e>(env: &'e Env, session: Value<'e>) -> Result<Value<'e>> {
     })
 }
 
-/// Search for sessions, and for the folders of running agents.
-///
-/// Only agents in SANDBOX count: a string, as from `todo-write-core-sandbox', or nil.
+/// Search for sessions.
 #[defun]
-fn hub_search<'e>(env: &'e Env, sandbox: Value<'e>) -> Result<Value<'e>> {
+fn hub_search(env: &Env) -> Result<Value<'_>> {
     border(env, || {
-        let sandbox = read::optional("sandbox", sandbox, read::text)?;
-        with_hub(|hub| hub.search(sandbox));
+        with_hub(|hub| hub.search());
         Ok(())
     })
 }
@@ -321,7 +318,6 @@ fn hub_choose<'e>(env: &'e Env, homes: Value<'e>) -> Result<Value<'e>> {
 ///   first; see `todo-write-transcript-describe'.
 /// - `connection': that to `:machine' was made, to a program of `:version' with a `:note' for the user or
 ///   nil, or it was lost for `:reason', a string; `:missing' if the program was not found there.
-/// - `homes': `:homes' are (VARIABLE . FOLDER) of running agents.
 /// - `stuck': the folder `:root' has not answered for ten seconds, or does again if `:over'.
 /// - `broken': what read the folder `:root' failed, which is a defect; `:root' is "" if a message was
 ///   lost.

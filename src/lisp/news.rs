@@ -1,6 +1,6 @@
 //! What the hub tells, as `todo-write-dyn--hub-take' returns it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
 use emacs::{Env, Result, Value};
@@ -70,9 +70,6 @@ enum News {
     Choices {
         round: u64,
         choices: Vec<ShownChoice>,
-    },
-    Homes {
-        homes: Vec<(String, PathBuf)>,
     },
     Stuck {
         root: String,
@@ -176,9 +173,6 @@ fn of_message(message: Message, changes: Vec<Changed>) -> News {
         },
         Message::Choices(round, choices) => {
             News::Choices { round, choices: choices.into_iter().map(ShownChoice::from).collect() }
-        }
-        Message::Homes(homes) => {
-            News::Homes { homes: homes.into_iter().filter(|(_, folder)| folder.to_str().is_some()).collect() }
         }
         Message::Stuck(root, is_stuck) => News::Stuck { root: name(&root), over: !is_stuck },
         Message::Broken(root) => News::Broken { root: name(&root) },

@@ -26,7 +26,7 @@
 No network can be reached with it."
   (list (concat "HOME=" home) (concat "PATH=" hosts-bin ":/usr/local/bin:/usr/bin:/bin")
         (concat "TMPDIR=" temporary-file-directory)
-        (concat "TODO_WRITE_SANDBOX=" (todo-write-core-sandbox))
+        (concat "TODO_WRITE_SANDBOX=" (getenv "TODO_WRITE_SANDBOX"))
         "TERM=xterm-256color" "LANG=C.UTF-8" "SHELL=/bin/bash" "DO_NOT_TRACK=1"
         "HTTP_PROXY=http://127.0.0.1:9" "HTTPS_PROXY=http://127.0.0.1:9"
         "NO_PROXY=127.0.0.1" "no_proxy=127.0.0.1"))

@@ -65,7 +65,6 @@ Agents in that home are agents there: this Emacs reads none of its folders."
          (todo-write-machines-known nil)
          (todo-write-machines-reconnect nil)
          (todo-write-follow-agents nil)
-         (todo-write-follow-sessions--found nil)
          (todo-write-socket-codex-folders (list (expand-file-name "none" machine-helper-run))))
     (unwind-protect (funcall function)
       (dolist (link todo-write-machines-links)

@@ -123,26 +123,6 @@
 
 ;;; Folders of settings that Emacs does not know
 
-(ert-deftest projects-checks-the-folder-of-a-running-claude-code-is-found ()
-  (claude-checks-run
-   seams-checks-one
-   (lambda ()
-     (todo-write-follow-mode -1)
-     (let* ((folder (expand-file-name "elsewhere" claude-checks-home))
-            (claude-checks-environment
-             (cons (concat "CLAUDE_CONFIG_DIR=" folder) claude-checks-environment))
-            (tasks (lambda () (file-expand-wildcards (concat folder "/tasks/*/[0-9]*.json")))))
-       (copy-directory (expand-file-name ".claude" claude-checks-home) folder)
-       (claude-checks-start "-p" "Plan the garden")
-       (claude-checks-wait "its plan" (lambda () (<= 2 (length (funcall tasks)))))
-       (todo-write-follow-mode)
-       (claude-checks-wait
-        "its display" (lambda () (and (equal '(active working) (claude-checks-state))
-                                      (equal seams-checks-rows (claude-checks-rows)))))
-       (claude-checks-open "one")
-       (claude-checks-ends)
-       (claude-checks-wait "its end" (lambda () (equal '(paused) (claude-checks-state))))))))
-
 (ert-deftest projects-checks-a-program-tells-its-agents-folder ()
   (mcp-seams-with-claude
       (list (list (claude-checks-todo-write '("Rake" "in_progress")))
@@ -160,26 +140,6 @@
        "thoughts and calls of its transcript"
        (lambda () (and (hosts-thread "claude")
                        (todo-write-observations (hosts-thread "claude") :type "TOOL_CALL")))))))
-
-(ert-deftest projects-checks-the-folder-of-a-running-codex-is-found ()
-  (codex-checks-run
-   "gpt-5.5"
-   (list (codex-checks-update '("Rake" . "in_progress") '("Water" . "pending"))
-         (codex-checks-gate "one")
-         (list :text "The garden is planned."))
-   (lambda ()
-     (codex-checks-stop)
-     (todo-write-follow-mode -1)
-     (let* ((folder (expand-file-name "elsewhere" codex-checks-home))
-            (codex-checks-environment (list (concat "CODEX_HOME=" folder))))
-       (make-directory folder)
-       (codex-checks-start "Plan the pond")
-       (todo-write-test-wait
-        (lambda () (directory-files-recursively folder "\\`rollout-.*\\.jsonl\\'")))
-       (todo-write-follow-mode)
-       (codex-checks-shows "the gate" 'active 'working
-                           '("Rake" . "in_progress") '("Water" . "pending"))
-       (should (equal "Plan the pond" (projects-checks--title (hosts-thread "codex"))))))))
 
 (ert-deftest projects-checks-codex-has-its-sessions-title-by-todo-write ()
   (let ((todo-write-socket (todo-write-socket-test-file)))

@@ -131,8 +131,7 @@ The PATH there has no ~/.todo-write/bin, and its login shell is talkative."
          (tramp-persistency-file-name nil)
          (todo-write-machines '(("build")))
          (todo-write-machines-known nil)
-         (todo-write-follow-agents nil)
-         (todo-write-follow-sessions--found nil))
+         (todo-write-follow-agents nil))
     (unwind-protect
         (progn
           (remote--prepare)

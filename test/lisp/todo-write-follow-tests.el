@@ -46,8 +46,7 @@
                                       projects))
             (default-directory project)
             (todo-write-follow-interval 0.05)
-            (todo-write-follow-quiet nil)
-            (todo-write-follow-sessions--found nil))
+            (todo-write-follow-quiet nil))
        (make-directory folder t)
        (unwind-protect (progn ,@body)
          (todo-write-follow-stop)
@@ -652,62 +651,16 @@ its state, ending and reason."
 
 ;;; Folders
 
-(ert-deftest todo-write-follow-tests-folders-of-running-agents-are-found ()
-  (todo-write-follow-tests--with
-    (let* ((other (make-temp-file "other" t))
-           (process-environment (cons (concat "CLAUDE_CONFIG_DIR=" other) process-environment))
-           (child (start-process "child" nil "sleep" "1000000")))
-      (set-process-query-on-exit-flag child nil)
-      (unwind-protect
-          (progn
-            ;; It has the variable once it runs the program.
-            (todo-write-follow-tests--start-mode)
-            (todo-write-test-wait
-             (lambda ()
-               (todo-write-follow--search-again)
-               (member (cons 'claude other) (todo-write-follow-sessions-homes))))
-            ;; Another search does not find what only a program has told.
-            (let ((told (cons 'codex (make-temp-file "told" t))))
-              (todo-write-follow-sessions-add-home (car told) (cdr told))
-              (todo-write-follow-sessions-note-homes nil)
-              (should-not (member (cons 'claude other) (todo-write-follow-sessions-homes)))
-              (should (member told (todo-write-follow-sessions-homes)))))
-        (delete-process child)))))
-
-(ert-deftest todo-write-follow-tests-agents-that-no-test-began-are-not-seen ()
-  (todo-write-follow-tests--with
-    (let* ((other (make-temp-file "other" t))
-           ;; As an agent of the user, or of another run of the tests.
-           (child (lambda (sandbox)
-                    (let ((process-environment `(,(concat "CLAUDE_CONFIG_DIR=" other) ,sandbox
-                                                 ,@process-environment)))
-                      (make-process :name "child" :command '("cat") :noquery t
-                                    :connection-type 'pipe
-                                    :buffer (generate-new-buffer " *child*" t)))))
-           (children (mapcar child '("TODO_WRITE_SANDBOX" "TODO_WRITE_SANDBOX=/elsewhere"))))
-      (unwind-protect
-          (progn
-            ;; They have the variables once they run the program.
-            (dolist (process children)
-              (process-send-string process "x\n")
-              (todo-write-test-wait (lambda () (< 1 (buffer-size (process-buffer process))))))
-            (let ((todo-write-follow--homes nil))
-              (todo-write-follow-mode)
-              (todo-write-test-wait (lambda () todo-write-follow--homes)))
-            (should-not (rassoc other (todo-write-follow-sessions-homes))))
-        (dolist (process children)
-          (kill-buffer (process-buffer process)))))))
-
 (ert-deftest todo-write-follow-tests-the-search-for-agents-asks-no-other-machine ()
   (let* (asked
-         (todo-write-follow-sessions--found nil)
+         (todo-write-follow-sessions--told nil)
          (todo-write-follow-agents '((claude . "/elsewhere:~/.claude")))
          (file-name-handler-alist
           (cons (cons "\\`/elsewhere:" (lambda (operation &rest _)
                                          (if (eq operation 'file-remote-p) "/elsewhere:"
                                            (push operation asked) "/")))
                 file-name-handler-alist)))
-    (todo-write-follow-sessions-note-homes '(("CODEX_HOME" . "/here")))
+    (todo-write-follow-sessions-add-home 'codex "/here")
     (todo-write-follow-sessions-searched (todo-write-follow-sessions-homes))
     (should-not asked)))
 

@@ -283,10 +283,11 @@ fn that_a_session_has_no_process_here_says_nothing_if_it_runs_in_a_container() {
 #[ignore = "thorough: a race between threads"]
 fn a_search_that_is_asked_for_while_another_ends_is_answered() {
     let mut homes = Homes::new();
+    homes.hub.set_homes(vec![homes.home(of_project(Path::new("/garden")))]);
     for _ in 0..300 {
-        homes.hub.search(None);
+        homes.hub.search();
         // Asked again as early as can be.
-        homes.wait(|message| matches!(message, Message::Homes(_)).then_some(()));
+        homes.wait(|message| matches!(message, Message::Found(..)).then_some(()));
         homes.taken.clear();
     }
 }
@@ -338,7 +339,7 @@ fn of_project(root: &Path) -> Option<Scope> {
 fn new_sessions_of_a_project_are_found_and_those_of_others_are_told_apart() {
     let mut homes = Homes::new();
     homes.hub.set_homes(vec![homes.home(of_project(Path::new("/garden")))]);
-    homes.hub.search(None);
+    homes.hub.search();
     homes.wait(|message| matches!(message, Message::Found(..)).then_some(()));
     homes.write("new", &line("new", "user", 0, "Dig".into()));
     let elsewhere = homes.folder.path().join("projects/-garden-shed");
@@ -362,7 +363,7 @@ fn a_session_of_a_project_whose_folder_is_named_alike_is_of_another_project() {
     {
         let mut homes = Homes::new();
         homes.hub.set_homes(vec![homes.home(of_project(Path::new(project)))]);
-        homes.hub.search(None);
+        homes.hub.search();
         let folder = homes.folder.path().join("projects").join(name);
         fs::create_dir_all(&folder).unwrap();
         for (session, cwd) in [("own", project), ("other", other)] {
@@ -451,7 +452,7 @@ fn a_closed_hub_rings_no_more_and_its_threads_end() {
     homes.hub.close();
     let rings = homes.rings.load(Ordering::SeqCst);
     homes.write("s", &list("s", 2, "Bed 2"));
-    homes.hub.search(None);
+    homes.hub.search();
     wait_until("the end of its threads", || !homes.hub.is_alive());
     assert_eq!(homes.rings.load(Ordering::SeqCst), rings);
 }
