@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::folder::{
-    Locked, PATIENTLY, bad_file, create_folder, existing, files_of, is_later, is_plain, lock, sync,
-    sync_names,
+    Locked, PATIENTLY, bad_file, create_folder, existing, files_of, is_of_other_version, is_plain, lock,
+    sync, sync_names,
 };
 use super::line::{Lines, encode};
 use super::percent::Percent;
@@ -88,7 +88,7 @@ pub struct OpenedJournal {
 /// Opens the journal of a thread, or creates it.
 ///
 /// A thread has several journals if two processes had it open at the same time. This opens the
-/// newest that no process holds, or creates another if all are held or of later versions.
+/// newest that no process holds, or creates another if all are held or of other versions.
 ///
 /// # Errors
 /// `AlreadyExists` if the journal is that of another thread, whose key has the same hash; those of
@@ -147,8 +147,8 @@ fn open_free(
     by_age.sort_by_key(|path| std::cmp::Reverse(modified(path)));
     for path in by_age {
         match Journal::at(&path, durability) {
-            Ok(_) if is_later(&path) => warnings.push(format!(
-                "a later version of todo-write wrote the journal {}; this Emacs writes its own",
+            Ok(_) if is_of_other_version(&path) => warnings.push(format!(
+                "another version of todo-write wrote the journal {}; this Emacs writes its own",
                 path.display()
             )),
             Ok(journal) => {
@@ -394,17 +394,8 @@ impl Journal {
         lines.records.iter().for_each(|(record, length)| self.count(record, *length as u64));
         let damage = if lines.bad.is_empty() { None } else { Some(self.set_aside(&lines.bad)?) };
         let mut records = lines.into_records();
-        // What an earlier version recorded is nothing new.
-        let last = records.iter().filter_map(Record::timestamp).max().unwrap_or(0);
-        let is_old = match records.first_mut() {
-            Some(Record::Thread { format, timestamp, .. }) if *format < FORMAT => {
-                (*format, *timestamp) = (FORMAT, last + 1);
-                true
-            }
-            _ => false,
-        };
-        if damage.is_some() || is_old {
-            warnings.extend(damage);
+        if let Some(damage) = damage {
+            warnings.push(damage);
             self.rewrite(&mut records)?;
         }
         Ok(OpenedJournal { journal: self, records, warnings })

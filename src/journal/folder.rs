@@ -119,13 +119,13 @@ impl Journals {
         }
     }
 
-    /// Reads the newest journal without locking or repairing it. Those of later versions are read only
+    /// Reads the newest journal without locking or repairing it. Those of other versions are read only
     /// if there is no other.
     ///
     /// # Errors
     /// As [`read_file`].
     pub(super) fn read_newest(&self, done: &Percent) -> Result<Vec<Record>, Error> {
-        let newest = self.files.iter().max_by_key(|file| (!is_later(&file.path), file.modified));
+        let newest = self.files.iter().max_by_key(|file| (!is_of_other_version(&file.path), file.modified));
         newest.map_or(Ok(Vec::new()), |file| read_file(&file.path, done))
     }
 }
@@ -134,7 +134,7 @@ impl Journals {
 /// meanwhile.
 ///
 /// # Errors
-/// [`Error::Journal`] if it cannot be read, or is one of a later version.
+/// [`Error::Journal`] if it cannot be read, or is one of another version.
 pub(super) fn read_file(path: &Path, done: &Percent) -> Result<Vec<Record>, Error> {
     let failed = |reason| Error::Journal { file: path.display().to_string(), reason };
     let bytes = match fs::read(path) {
@@ -142,8 +142,8 @@ pub(super) fn read_file(path: &Path, done: &Percent) -> Result<Vec<Record>, Erro
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(failed(error)),
     };
-    if is_later_format(&bytes) {
-        return Err(failed(io::Error::other("a later version of todo-write wrote it")));
+    if has_other_format(&bytes) {
+        return Err(failed(io::Error::other("another version of todo-write wrote it")));
     }
     Ok(Lines::of(&bytes, done).into_records())
 }
@@ -169,17 +169,17 @@ pub(super) fn last_time(file: &mut File) -> Option<Millis> {
 /// The number of bytes at the end of a journal that are searched for its last record.
 const LONGEST_END: u64 = 8 * 1024 * 1024;
 
-/// Whether a journal has a format that this version does not know.
-pub(super) fn is_later(path: &Path) -> bool {
+/// Whether a journal has another format than this version's.
+pub(super) fn is_of_other_version(path: &Path) -> bool {
     let mut line = Vec::new();
     let read = File::open(path).and_then(|file| BufReader::new(file).read_until(b'\n', &mut line));
-    read.is_ok() && is_later_format(&line)
+    read.is_ok() && has_other_format(&line)
 }
 
-/// Whether a journal that begins with these bytes has a format that this version does not know.
-fn is_later_format(bytes: &[u8]) -> bool {
+/// Whether a journal that begins with these bytes has another format than this version's.
+fn has_other_format(bytes: &[u8]) -> bool {
     let line = bytes.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
-    format_of(line).is_some_and(|format| format > FORMAT.into())
+    format_of(line).is_some_and(|format| format != u64::from(FORMAT))
 }
 
 impl FileState {

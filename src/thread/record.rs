@@ -33,7 +33,7 @@ pub(crate) type Changes = Vec<Change<Arc<Item>>>;
 pub enum Record {
     /// The first record of a journal.
     Thread {
-        /// The version of the format, [`FORMAT`] at most: a journal of a later version is neither read nor
+        /// The version of the format, [`FORMAT`]: a journal of another version is neither read nor
         /// written.
         format: u32,
         /// The thread's key, which the host chose. A journal of another key is not this thread's.
@@ -227,8 +227,7 @@ fn serialize_changes_if_any<S: Serializer>(changes: &Option<Changes>, to: S) -> 
     }
 }
 
-/// The version of the format in which journals keep records. Version 1 has no positions; opening a journal of
-/// it makes it one of this version, which todo-write 0.2 leaves alone.
+/// The version of the format in which journals keep records.
 pub const FORMAT: u32 = 2;
 
 /// The limit of all counters. A higher number is damage; adding to it might overflow.

@@ -22,28 +22,6 @@
 
 ;;; Another Emacs
 
-;; Version 0.1.0 wrote it.  Journals of 0.2 are in test/rust/transcript/recorded.rs.
-(ert-deftest todo-write-a-journal-of-the-first-version-is-taken-over ()
-  (todo-write-with-store
-    (let* ((name "garden-7e37c8d96ac99934.jsonl")
-           (file (expand-file-name name todo-write-directory)))
-      (copy-file (expand-file-name (concat "test/fixtures/journals-0.1/" name)
-                                   (getenv "TODO_WRITE_ROOT"))
-                 file)
-      (should (equal (mapcar #'butlast (todo-write-test-rows "garden"))
-                     '(("Dig" "completed") ("Plant" "in_progress") ("Water the beds" "pending")
-                       ("Pay the seeds" "pending"))))
-      (should (equal (mapcar (lambda (revision) (plist-get revision :operation))
-                             (todo-write-revisions "garden"))
-                     '("write" "rename" "add" "write" "undo")))
-      (should (equal "The garden" (plist-get (todo-write-summary "garden") :title)))
-      (todo-write-edit "garden" 'status "t2" 'completed)
-      (should (equal '("garden-7e37c8d96ac99934.jsonl") (todo-write-journal-tests--files)))
-      (with-temp-buffer
-        (insert-file-contents file)
-        (should (search-forward "\"format\":2" (line-end-position) t))
-        (should (search-forward "Pay the seeds" nil t))))))
-
 ;; Opening a journal would pause the plan in it, and cut off the unfinished line.
 (ert-deftest todo-write-looking-at-a-plan-on-disk-changes-nothing ()
   (todo-write-with-store

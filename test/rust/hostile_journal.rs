@@ -119,9 +119,8 @@ fn ids_stay_unique_after_a_journal_with_wrong_ids() {
         vec![added(1, 1, &[("t1", item("t1", "One")), ("t2", item("t1", "Two"))])],
         vec![full(1, 7, &[item("t7", "One")])],
     ];
-    // A journal of format 1 is upgraded, which mends it.
-    for (records, format) in journals.iter().flat_map(|records| [(records, 1), (records, FORMAT)]) {
-        let folder = with_format(format, records);
+    for records in journals {
+        let folder = with_records(&records);
         let mut store = store(folder.path());
         let thread = open(&mut store);
         assert_unique(thread);
@@ -271,7 +270,7 @@ fn a_journal_of_a_later_version_is_left_alone() {
             .change(|thread| thread.edit(Edit::Add { content: content.into(), position: None }, 2))
             .unwrap();
         let warning = format!(
-            "a later version of todo-write wrote the journal {}; this Emacs writes its own",
+            "another version of todo-write wrote the journal {}; this Emacs writes its own",
             path.display()
         );
         assert_eq!(store.take_warnings(), if count == 1 { vec![warning] } else { Vec::new() });
@@ -286,7 +285,7 @@ fn a_plan_that_only_a_later_version_can_read_is_an_error_with_its_name() {
     let folder = with_format(LATER, &[added(1, 2, &[("t1", item("t1", "Later"))])]);
     let mut store = store(folder.path());
     let expected =
-        format!("journal {}: a later version of todo-write wrote it", file(folder.path()).display());
+        format!("journal {}: another version of todo-write wrote it", file(folder.path()).display());
     assert_eq!(store.get(KEY).unwrap_err().to_string(), expected);
     assert_eq!(store.search(KEY, Query::of("later").unwrap(), 9).unwrap_err().to_string(), expected);
     // Its own journal can be read although the other one is newer.

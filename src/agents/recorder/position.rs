@@ -44,9 +44,9 @@ fn end_of(event: &Event) -> u64 {
     event.place.as_ref().map_or(0, |place| place.end)
 }
 
-/// How far a transcript with the events `ours` was recorded in a thread that knows no position of it: by
-/// todo-write 0.2, from another file with the same lines, or by an ACP client that shows the lists of the
-/// same session. The furthest recorded line tells.
+/// How far a transcript with the events `ours` was recorded in a thread that knows no position of it: from
+/// another file with the same lines, or by an ACP client that shows the lists of the same session. The
+/// furthest recorded line tells.
 fn before_positions(thread: &Thread, position: &PositionRecord, ours: &[(usize, &Event)]) -> Before {
     let lines = ours.iter().filter(|(_, event)| !event.uuid.is_empty());
     let ends: HashMap<(&str, Option<Millis>), u64> =

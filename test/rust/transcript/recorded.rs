@@ -410,9 +410,9 @@ fn a_fork_of_every_recorded_session_is_recorded_once_and_counts_no_work_of_that_
     println!("{forks} forks: went on, restarted, two at once, crashed, moved, copied: {happened:?}");
 }
 
-/// What the journals of todo-write 0.2 in `test/fixtures/journals` have, which it made of the fixtures of
+/// What the journals of todo-write 0.3 in `test/fixtures/journals` have, which it made of the fixtures of
 /// transcripts.
-fn known_to_0_2(folder: &Folder) -> BTreeMap<String, Known> {
+fn known_to_0_3(folder: &Folder) -> BTreeMap<String, Known> {
     fs::create_dir_all(folder.path()).unwrap();
     for entry in fs::read_dir(fixture_path("../journals")).unwrap() {
         let path = entry.unwrap().path();
@@ -429,9 +429,9 @@ fn observations(store: &mut Store) -> usize {
 }
 
 #[test]
-fn journals_of_0_2_have_the_lists_of_their_transcripts_which_add_nothing_to_them() {
+fn journals_of_0_3_have_the_lists_of_their_transcripts_which_add_nothing_to_them() {
     let (folder, fresh) = (Folder::new(), Folder::new());
-    let old = known_to_0_2(&folder);
+    let old = known_to_0_3(&folder);
     let file = |name: &str| fixture_path(name);
     let mut now = Emacs::start(fresh.path(), &file(FIXTURES[0]));
     for name in FIXTURES {

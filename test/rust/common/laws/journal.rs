@@ -24,14 +24,13 @@ pub fn holds(data: &[u8]) {
     fs::create_dir(folder.path()).unwrap();
     let path = files_of(folder.path(), KEY).next().unwrap();
     fs::write(&path, &bytes).unwrap();
-    if is_later(&bytes) {
+    if is_of_other_version(&bytes) {
         return stays_untouched(&path, &bytes);
     }
-    let is_old = is_earlier(&bytes);
-    let whole = records(&bytes, is_old);
-    keeps_whole_records(folder.path(), &whole, is_old);
+    let whole = records(&bytes);
+    keeps_whole_records(folder.path(), &whole);
     can_be_continued(folder.path());
-    let left = records(&fs::read(&path).unwrap(), is_old);
+    let left = records(&fs::read(&path).unwrap());
     assert!(whole.iter().all(|record| left.contains(record)));
 }
 
@@ -51,22 +50,16 @@ fn sealed(lines: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Whether the first line is whole and names a format that this version does not know.
-fn is_later(bytes: &[u8]) -> bool {
+/// Whether the first line is whole and names another format than this version's.
+fn is_of_other_version(bytes: &[u8]) -> bool {
     let line = bytes.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
     let Some((json, _)) = line.split_at_checked(line.len().saturating_sub(27)) else { return false };
     let unsealed = [json, b"}\n"].concat();
     let fields = serde_json::from_slice::<Value>(&unsealed).unwrap_or_default();
-    sealed(&unsealed) == line && fields["format"].as_u64() > Some(FORMAT.into())
+    sealed(&unsealed) == line && fields["format"].as_u64().is_some_and(|format| format != u64::from(FORMAT))
 }
 
-/// Whether the first record is the header of an earlier format, whose time opening changes.
-fn is_earlier(bytes: &[u8]) -> bool {
-    let first = bytes.split_inclusive(|byte| *byte == b'\n').find_map(decode);
-    matches!(first, Some(Record::Thread { format, .. }) if format < FORMAT)
-}
-
-/// This version neither reads nor writes the journal of a later one, and begins its own.
+/// This version neither reads nor writes the journal of another one, and begins its own.
 fn stays_untouched(path: &Path, bytes: &[u8]) {
     let folder = path.parent().unwrap();
     let opened = journal::open(folder, KEY, &Map::new(), 5, Durability::Process).unwrap();
@@ -75,7 +68,7 @@ fn stays_untouched(path: &Path, bytes: &[u8]) {
 }
 
 /// The whole records: those that follow a position count together or not at all.
-fn records(bytes: &[u8], is_old: bool) -> Vec<Record> {
+fn records(bytes: &[u8]) -> Vec<Record> {
     let lines = bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n"));
     let lines: Vec<Option<Record>> = lines.map(decode).collect();
     let (mut records, mut rest) = (Vec::new(), lines.as_slice());
@@ -86,27 +79,21 @@ fn records(bytes: &[u8], is_old: bool) -> Vec<Record> {
         };
         let count = usize::try_from(followers).unwrap_or(usize::MAX).saturating_add(1);
         let Some((batch, behind)) = rest.split_at_checked(count) else { break };
-        records.extend(batch.iter().flatten().cloned().map(|record| kept(record, is_old)));
+        records.extend(batch.iter().flatten().cloned().map(kept));
         rest = behind;
     }
     records
 }
 
-/// A record without what opening a journal may change: its format, the time in the header of an earlier one,
-/// and numbers of records that follow.
-fn kept(record: Record, is_old: bool) -> Record {
+/// A record without what opening a journal may change: numbers of records that follow.
+fn kept(record: Record) -> Record {
     match record {
-        Record::Thread { thread, timestamp, about, .. } => {
-            let timestamp = if is_old { 0 } else { timestamp };
-            Record::Thread { format: 0, thread, timestamp, about }
-        }
         Record::Position(position) => Record::Position(PositionRecord { records: 0, ..position }),
         other => other,
     }
 }
 
-fn keeps_whole_records(folder: &Path, whole: &[Record], is_old: bool) {
-    let kept = |record| kept(record, is_old);
+fn keeps_whole_records(folder: &Path, whole: &[Record]) {
     let again = || journal::open(folder, KEY, &Map::new(), 5, Durability::Process);
     match again() {
         Ok(opened) => {
