@@ -31,7 +31,6 @@
 (require 'todo-write-text)
 (require 'todo-write-socket)
 
-(defvar todo-write-remotes)
 
 (defcustom todo-write-machines-reconnect nil
   "Non-nil takes a connection to a machine up again if it is lost.
@@ -64,7 +63,6 @@ Nothing of the user's is in it.")
   "Return the name of MACHINE, which is one or the name of a remote file.
 If that machine has no name in `todo-write-machines', it is made of the
 user and host.  Signal a `user-error' for anything else."
-  (todo-write-connect--take-old)
   (cond ((and (todo-write-machines-name-p machine) (todo-write-machines-prefix machine))
          machine)
         ((todo-write-machines-of machine))
@@ -84,26 +82,8 @@ user and host.  Signal a `user-error' for anything else."
            name))
         (t (user-error "%s is neither in `todo-write-machines' nor a remote folder" machine))))
 
-(defun todo-write-connect--take-old ()
-  "Take machines from an option of an earlier version, and say what to do."
-  (when (and (bound-and-true-p todo-write-remotes) (null todo-write-machines))
-    (setq todo-write-machines
-          (mapcar (pcase-lambda (`(,name . ,plist))
-                    (cons name (when-let* ((prefix (plist-get plist :prefix)))
-                                 (list :prefix prefix))))
-                  todo-write-remotes))
-    (display-warning
-     'todo-write
-     (format "`todo-write-remotes' is no longer used.  Put this into your init file in its place:
-
-  (setq todo-write-machines '%S)
-
-Forwarded sockets and ports are gone, too: take them out of ~/.ssh/config, \
-and M-x todo-write-connect" todo-write-machines))))
-
 (defun todo-write-connect--read ()
   "Return the current folder, if it is on another machine, or read a machine."
-  (todo-write-connect--take-old)
   (or (file-remote-p default-directory)
       (let ((names (mapcar #'car (todo-write-machines-all))))
         (completing-read "Connect to machine (name, or prefix as in /ssh:HOST:): "
@@ -223,10 +203,6 @@ current folder, or else read one."
     (unless (eq 'lost (todo-write-machines-link-state link))
       (setf (todo-write-machines-link-state link) 'connecting)))
   (todo-write-connect--send-all))
-
-;; What connected in version 0.2, perhaps in an init file.
-;;;###autoload
-(define-obsolete-function-alias 'todo-write-follow-remote #'todo-write-connect "0.3.0")
 
 ;;;###autoload
 (defun todo-write-disconnect (machine)

@@ -260,11 +260,6 @@ displayed in its place.  AT-START means that the beginning was truncated."
       (format "%d s" (/ milliseconds 1000))
     (todo-write-text-time milliseconds)))
 
-;; The names of 0.2, which the manual promised.
-(define-obsolete-function-alias 'todo-write-row-plain #'todo-write-text-plain "0.3.0")
-(define-obsolete-function-alias 'todo-write-row-plain-lines #'todo-write-text-plain-lines "0.3.0")
-(define-obsolete-function-alias 'todo-write-row-line #'todo-write-text-line "0.3.0")
-
 ;;; Markdown
 
 (defun todo-write-text-markdown (text)

@@ -109,8 +109,6 @@ pub struct Hello {
     pub now: Option<u64>,
     /// The time of the first call that did not reach Emacs since the last connection.
     pub lost: Option<u64>,
-    /// Whether the program was started with options of an earlier version.
-    pub outdated: bool,
     /// The folder of Claude Code, if it is not the usual one.
     pub claude_folder: Option<String>,
     /// The folder of Codex, if it is not the usual one.

@@ -83,7 +83,7 @@ struct Link {
 
 impl Emacs {
     /// The Emacs that listens at DOOR, or at a usual one, told of this program's ROLE.
-    pub fn new(door: Option<Door>, role: Role, outdated: bool) -> Self {
+    pub fn new(door: Option<Door>, role: Role) -> Self {
         let hello = Hello {
             protocol: PROTOCOL,
             roles: vec![role],
@@ -96,18 +96,11 @@ impl Emacs {
                 .ok()
                 .and_then(|domain| Some(domain.to_str()?.to_owned())),
             started: Some(milliseconds(SystemTime::now())),
-            outdated,
             claude_folder: std::env::var("CLAUDE_CONFIG_DIR").ok(),
             codex_folder: std::env::var("CODEX_HOME").ok(),
             ..Hello::default()
         };
-        let notes = outdated.then(|| {
-            "todo-write-mcp was set up by an earlier version: tell the user to run \
-             M-x todo-write-mcp-setup in Emacs again."
-                .to_owned()
-        });
-        let link = Link { notes: notes.into_iter().collect(), ..Link::default() };
-        Emacs { door, hello: hello.into(), link: link.into() }
+        Emacs { door, hello: hello.into(), link: Link::default().into() }
     }
 
     /// Changes what Emacs is told when a connection begins.
@@ -411,7 +404,7 @@ mod tests {
 
     #[tokio::test(flavor = "current_thread")]
     async fn without_an_emacs_a_call_says_what_to_do() {
-        let emacs = Emacs::new(Some(Door("/nowhere/socket".into())), Role::Tool, false);
+        let emacs = Emacs::new(Some(Door("/nowhere/socket".into())), Role::Tool);
         let text = "Emacs does not answer; go on without the list, and tell the user to run \
                     M-x todo-write-mcp-mode in Emacs. [todo-write:no-emacs]";
         assert_eq!(emacs.ask(Call::default(), DEADLINE).await, error(text));
@@ -419,7 +412,7 @@ mod tests {
 
     #[tokio::test(flavor = "current_thread")]
     async fn a_call_of_more_than_a_mebibyte_is_refused() {
-        let emacs = Emacs::new(Some(Door("/nowhere/socket".into())), Role::Tool, false);
+        let emacs = Emacs::new(Some(Door("/nowhere/socket".into())), Role::Tool);
         let arguments = serde_json::value::to_raw_value(&"x".repeat(LARGEST)).ok();
         let call = Call { arguments, ..Call::default() };
         let text = "The list is larger than 1 MiB; send a shorter one.";
@@ -429,7 +422,7 @@ mod tests {
     #[tokio::test(flavor = "current_thread")]
     async fn a_name_of_a_hundred_bytes_is_refused_in_words() {
         let socket = format!("/tmp/{}", "x".repeat(95));
-        let emacs = Emacs::new(Some(Door(socket.into())), Role::Tool, false);
+        let emacs = Emacs::new(Some(Door(socket.into())), Role::Tool);
         let answer = emacs.ask(Call::default(), DEADLINE).await;
         assert!(answer.text.contains("100 bytes or longer"), "{}", answer.text);
     }
@@ -468,7 +461,7 @@ mod tests {
     #[tokio::test(flavor = "current_thread")]
     async fn a_message_that_emacs_does_not_take_ends_the_connection() {
         let (door, listener) = listener("full");
-        let emacs = Emacs::new(Some(door), Role::Tool, false);
+        let emacs = Emacs::new(Some(door), Role::Tool);
         let server = async {
             let mut input = BufReader::new(listener.accept().await.unwrap().0);
             sent(&mut input).await;
@@ -524,7 +517,7 @@ mod tests {
     #[tokio::test(flavor = "current_thread")]
     async fn a_call_that_emacs_did_not_answer_is_lost_although_the_link_is_wanted_meanwhile() {
         let (door, listener) = listener("lost");
-        let emacs = Emacs::new(Some(door), Role::Tool, false);
+        let emacs = Emacs::new(Some(door), Role::Tool);
         let (close, closed) = oneshot::channel();
         let server = async {
             let mut first = BufReader::new(listener.accept().await.unwrap().0);

@@ -37,7 +37,7 @@ async fn text(door: Option<Door>, input: &Value, end: Instant) -> Option<String>
         return None;
     }
     let session = input["session_id"].as_str()?;
-    let emacs = Emacs::new(door, Role::Note, false);
+    let emacs = Emacs::new(door, Role::Note);
     if emacs.doors().iter().all(|door| door.has_news(session) == Some(false)) {
         return None;
     }

@@ -47,7 +47,7 @@ async fn answer(door: Option<Door>, input: &Value, began: SystemTime) -> Option<
         return None;
     }
     let session = input["session_id"].as_str();
-    let emacs = Emacs::new(door, Role::Permission, false);
+    let emacs = Emacs::new(door, Role::Permission);
     let agent = claude_folder().and_then(|folder| Agent::find(&folder));
     if !has_dialog(input, agent.as_ref()) {
         return None;

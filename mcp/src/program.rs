@@ -18,7 +18,7 @@ use crate::{note, permission};
 /// Runs the program with the arguments of this process.
 #[tokio::main(flavor = "current_thread")]
 pub async fn run() {
-    let (mut door, mut check, mut outdated) = (None, false, false);
+    let (mut door, mut check) = (None, false);
     let mut arguments = std::env::args_os().skip(1).peekable();
     if arguments.next_if(|argument| argument == "setup").is_some() {
         exit(setup::run(arguments))
@@ -33,8 +33,7 @@ pub async fn run() {
             },
             Some("--help") => return print!("{USAGE}"),
             Some("--version") => return println!("todo-write-mcp {}", env!("CARGO_PKG_VERSION")),
-            // Earlier versions passed other options to emacsclient, or named a port.
-            _ => outdated = true,
+            _ => refuse(&format!("{} is no option", argument.display())),
         }
     }
     if let Some(hook) = hook {
@@ -46,11 +45,11 @@ pub async fn run() {
         exit(0)
     }
     if check {
-        let answer = Emacs::new(door, Role::Check, outdated).check(LIMIT).await;
+        let answer = Emacs::new(door, Role::Check).check(LIMIT).await;
         println!("{}", answer.text);
         exit((!answer.ok).into());
     }
-    let emacs = Emacs::new(door, Role::Tool, outdated);
+    let emacs = Emacs::new(door, Role::Tool);
     let server = Arc::new(Server::new(emacs));
     tokio::select! {
         _ = serve(server.clone()) => {}

@@ -96,29 +96,10 @@ pub enum Event {
     Message(ConnectionId, Message),
     /// A connection that began with `hello` has closed. Its open calls are taken back.
     Closed(ConnectionId),
-    /// Programs must be set up again. Each reason is said once.
-    Outdated(Outdated),
+    /// Programs are of another version, and must be set up again. This is said once.
+    Outdated,
     /// The state of the door changed by itself.
     State(State),
-}
-
-/// Why a program must be set up again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Outdated {
-    /// Its version is another one.
-    Version,
-    /// It has options of an earlier version.
-    Options,
-}
-
-impl Outdated {
-    /// What it is, in a phrase after its name.
-    pub fn phrase(self) -> &'static str {
-        match self {
-            Outdated::Version => "is not of the same version as todo-write",
-            Outdated::Options => "was set up by an earlier version",
-        }
-    }
 }
 
 /// Who programs reach.

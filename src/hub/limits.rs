@@ -114,7 +114,7 @@ impl Limits {
         match event {
             door::Event::Message(id, message) => self.count_said(*id, message),
             door::Event::Closed(id) => Ok(self.programs.remove(id).is_some()),
-            door::Event::Outdated(_) => self.count_problem().map(|()| true),
+            door::Event::Outdated => self.count_problem().map(|()| true),
             door::Event::State(state) => {
                 let is_new = self.door.as_ref() != Some(state);
                 self.door = Some(state.clone());

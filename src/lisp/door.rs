@@ -73,7 +73,7 @@ fn door_state(env: &Env) -> Result<Value<'_>> {
 ///   strings, everything else a string, a number or t.  In place of `:pidDomain', `:elsewhere' is t if the
 ///   process id is that of another container.
 /// - `closed': that connection has closed.
-/// - `outdated': a program must be set up again; `:text' is a phrase about it.
+/// - `outdated': a program is of another version, and must be set up again.
 /// - `state': it changed by itself; `:state', `:process' and `:text' are as for `todo-write-dyn--door-state'.
 ///
 /// `:machine' is the name of the machine where it happened, absent for this one; connections are numbered on
@@ -239,7 +239,6 @@ enum ShownEvent {
     },
     Outdated {
         machine: Option<String>,
-        text: &'static str,
     },
     State {
         machine: Option<String>,
@@ -253,7 +252,7 @@ impl ShownEvent {
         match event {
             Event::Message(connection, message) => ShownEvent::said(machine, connection, message),
             Event::Closed(connection) => ShownEvent::Closed { machine, connection },
-            Event::Outdated(reason) => ShownEvent::Outdated { machine, text: reason.phrase() },
+            Event::Outdated => ShownEvent::Outdated { machine },
             Event::State(state) => ShownEvent::State { machine, state: state.into() },
         }
     }

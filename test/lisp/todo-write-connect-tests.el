@@ -53,7 +53,6 @@ exec sh -c \"$3\"
           (todo-write-machines-known nil)
           (todo-write-machines-reconnect nil)
           (todo-write-follow-agents nil)
-          (todo-write-follow-sessions--found nil)
           (todo-write-follow-quiet 600)
           (todo-write-follow-interval 0.2)
           (todo-write-permission--calls nil)
@@ -674,20 +673,6 @@ MORE are further fields."
     (should (equal "bob-two" (todo-write-connect--name "/ssh:bob@two:")))
     (dolist (wrong '("/ssh:build:" "nobody" "/home/me" ""))
       (should-error (todo-write-connect--name wrong) :type 'user-error))))
-
-(ert-deftest todo-write-connect-an-option-of-an-earlier-version-is-read-and-said ()
-  (let ((todo-write-machines nil) warnings)
-    (cl-letf (((symbol-function 'display-warning)
-               (lambda (_type text &rest _) (push text warnings))))
-      (cl-progv '(todo-write-remotes) '((("build" :prefix "/ssh:me@build:" :port 8000 :token "x")
-                                         ("old" :socket "s")))
-        (should (equal "build" (todo-write-connect--name "/ssh:me@build:/x")))
-        (should (equal "old" (todo-write-connect--name "old")))))
-    ;; What began it in an init file.
-    (should (eq (indirect-function 'todo-write-connect) (indirect-function 'todo-write-follow-remote)))
-    (should (equal 1 (length warnings)))
-    (should (string-search "(setq todo-write-machines '((\"build\" :prefix \"/ssh:me@build:\") (\"old\")))"
-                           (car warnings)))))
 
 (ert-deftest todo-write-connect-each-method-has-its-command ()
   (require 'tramp)

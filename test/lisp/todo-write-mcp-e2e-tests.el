@@ -370,18 +370,6 @@ It asks for VERSION of the protocol and has CAPABILITIES."
           (call-process "chown" nil nil nil "0" file)))
       (should-not (todo-write-mcp-emacs-threads emacs)))))
 
-(ert-deftest todo-write-mcp-e2e-old-options-are-ignored-and-said ()
-  (todo-write-mcp-e2e-with-emacs emacs
-    (let ((client (todo-write-mcp-raw-start emacs "--socket-name" "/nowhere/server"
-                                            "--server-file" "x" "--emacsclient" "/bin/false")))
-      (todo-write-mcp-e2e--initialize client)
-      (should (string-match-p "M-x todo-write-mcp-setup"
-                              (cdr (todo-write-mcp-e2e--bare-call client))))
-      (should-not (string-match-p "setup" (cdr (todo-write-mcp-e2e--bare-call client))))
-      (should (equal '("was set up by an earlier version")
-                     (todo-write-mcp-emacs-eval emacs 'todo-write-socket-outdated-programs)))
-      (todo-write-mcp-end client))))
-
 (defun todo-write-mcp-e2e--files-with (text folder)
   "Return the files below FOLDER that have TEXT, but for journals."
   (with-temp-buffer

@@ -219,8 +219,8 @@ echo '[{\"id\": \"x\", \"agent\": \"a\\u202eb\", \"here\": true, \"installed\": 
 
 (ert-deftest todo-write-mcp-setup-the-doctor-says-that-a-program-must-be-set-up-again ()
   (todo-write-with-setup
-    (let ((todo-write-socket-outdated-programs '("was set up by an earlier version")))
-      (should (string-match-p "set up by an earlier version\n.*todo-write-mcp-setup"
+    (let ((todo-write-socket-outdated-programs '("is not of the same version as todo-write")))
+      (should (string-match-p "same version as todo-write\n.*todo-write-mcp-setup"
                               (todo-write-doctor--text))))))
 
 (ert-deftest todo-write-mcp-setup-ends-where-the-socket-is-refused ()

@@ -451,11 +451,7 @@ fn a_connection_begins_with_a_hello_in_time_of_a_known_role_and_version() {
         let text = program.refusal();
         assert!(text.contains(words), "{text}");
     }
-    let phrase = opened.wait(|event| match event {
-        Event::Outdated(reason) => Some(reason.phrase()),
-        _ => None,
-    });
-    assert_eq!(phrase, "is not of the same version as todo-write");
+    opened.wait(|event| matches!(event, Event::Outdated).then_some(()));
     // That is said once, and no connection began.
     assert!(opened.door.take().is_none());
     let opened = Opened::with_patience(Duration::from_millis(1));

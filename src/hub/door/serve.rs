@@ -1,6 +1,6 @@
 //! The thread of a door.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read};
 use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -16,8 +16,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::connection::{Connection, Next, STALL};
 use super::place::{self, Entered, enter};
 use super::{
-    CONNECTIONS, ConnectionId, Event, Finder, Order, Outdated, QUESTIONS, QUESTIONS_OF_ONE, Settings, Shared,
-    State,
+    CONNECTIONS, ConnectionId, Event, Finder, Order, QUESTIONS, QUESTIONS_OF_ONE, Settings, Shared, State,
 };
 use crate::events::millis_of;
 use crate::hub::quiet::{self, Waker, Wakes, send_quietly};
@@ -52,7 +51,7 @@ pub(super) fn start(shared: Arc<Shared>, settings: Settings, finder: Finder) -> 
         place: Place::Waiting(Instant::now()),
         is_paused_until: None,
         connections: BTreeMap::new(),
-        outdated: BTreeSet::new(),
+        is_said_outdated: false,
     };
     server.settle(entered, false);
     let work = move || {
@@ -76,7 +75,7 @@ struct Server {
     is_paused_until: Option<Instant>,
     connections: BTreeMap<ConnectionId, Connection>,
     /// What was said about programs.
-    outdated: BTreeSet<Outdated>,
+    is_said_outdated: bool,
 }
 
 /// What this process does at the socket.
@@ -469,11 +468,11 @@ impl Server {
     fn welcome(&mut self, id: ConnectionId, mut hello: Hello, size: usize) {
         let Some(connection) = self.connections.get_mut(&id) else { return };
         if hello.protocol != PROTOCOL {
-            connection.refuse(&format!(
-                "This todo-write-mcp {}; tell the user to run M-x todo-write-mcp-setup in Emacs again.",
-                Outdated::Version.phrase()
-            ));
-            return self.say_outdated(Outdated::Version);
+            connection.refuse(
+                "This todo-write-mcp is not of the same version as todo-write; tell the user to run \
+                 M-x todo-write-mcp-setup in Emacs again.",
+            );
+            return self.say_outdated();
         }
         if hello.roles.is_empty() || hello.roles.contains(&Role::Unknown) {
             return connection.refuse("This Emacs does not know that role.");
@@ -486,10 +485,7 @@ impl Server {
         connection.send(&Reply::Welcome(welcome));
         self.shared.lock().live.insert(id);
         if hello.version.as_deref() != Some(self.settings.welcome.version.as_str()) {
-            self.say_outdated(Outdated::Version);
-        }
-        if hello.outdated {
-            self.say_outdated(Outdated::Options);
+            self.say_outdated();
         }
         hello.root = None;
         self.find(id, Box::new(hello), size);
@@ -519,9 +515,9 @@ impl Server {
         self.pass(id, Message::Hello(hello), size);
     }
 
-    fn say_outdated(&mut self, reason: Outdated) {
-        if self.outdated.insert(reason) {
-            self.shared.push(Event::Outdated(reason), 0);
+    fn say_outdated(&mut self) {
+        if !std::mem::replace(&mut self.is_said_outdated, true) {
+            self.shared.push(Event::Outdated, 0);
         }
     }
 
