@@ -32,6 +32,7 @@
 
 (defun todo-write-edit-tests--to (content)
   "Move point into the row of CONTENT."
+  (todo-write-redraw)
   (goto-char (point-min))
   (search-forward content)
   (backward-char))

@@ -17,10 +17,14 @@
 ;; Some tests call functions of the module directly.
 (todo-write-module-load)
 
+(defvar todo-write-mode-line--chosen)
+
 (defmacro todo-write-with-store (&rest body)
   "Evaluate BODY with an empty store whose journals are in a new folder."
   (declare (indent 0) (debug t))
   `(let* ((todo-write-directory (make-temp-file "todo-write-test" t))
+          ;; As if the user had: a command that shows it would show it in later tests, too.
+          (todo-write-mode-line--chosen t)
           (todo-write-events--subscribers nil))
      (unwind-protect (progn ,@body)
        (todo-write-test-close)
