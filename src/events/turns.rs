@@ -214,8 +214,7 @@ impl Turns {
     }
 
     fn begin(&mut self, prompt: Option<String>, first: u64, time: Millis) {
-        // A session that goes on had not ended.
-        let before = self.ended_before.take().filter(|ending| *ending != Ending::SessionEnded);
+        let before = self.ended_before.take();
         if let Some(turn) = self.turns.last_mut() {
             turn.ending = turn.ending.or(before).filter(|ending| *ending != Ending::SessionEnded);
         }
@@ -290,7 +289,11 @@ impl Turns {
         if ending == turn.ending {
             return;
         }
-        self.ended_before = turn.ending.filter(|_| ending.is_none());
+        if ending.is_none() {
+            // A session that seemed to have ended, and goes on, had not; its turn may have ended before.
+            let ended = turn.ending.filter(|ending| *ending != Ending::SessionEnded);
+            self.ended_before = ended.or(self.ended_before);
+        }
         turn.ending = ending;
         // When a session ended is known only later.
         if matches!(ending, Some(Ending::EndOfTurn | Ending::Denied | Ending::Error)) {
@@ -347,6 +350,17 @@ mod tests {
             turns.add(&Observation { payload, ..prompt(2, String::new()) }, Vec::new());
             assert_eq!(turns.all()[0].said.as_deref(), Some("Raked."));
         }
+    }
+
+    #[test]
+    fn a_turn_that_ended_stays_so_if_its_session_seems_to_end_before_the_next_prompt() {
+        let mut turns = Turns::default();
+        turns.add(&prompt(1, "Rake".into()), Vec::new());
+        for ending in [Some(Ending::EndOfTurn), None, Some(Ending::SessionEnded), None] {
+            turns.set_ending(ending, 2);
+        }
+        turns.add(&prompt(3, "Weed".into()), Vec::new());
+        assert_eq!(turns.all()[0].ending, Some(Ending::EndOfTurn));
     }
 
     #[test]

@@ -102,6 +102,8 @@ fn sessions() -> Vec<PathBuf> {
         corpus_or_skip("transcripts/codex").into_iter().flat_map(|folder| fs::read_dir(folder).unwrap());
     let mut files = transcripts();
     files.extend(codex.map(|entry| entry.unwrap().path()));
+    // The cuts are drawn by chance in this order.
+    files.sort();
     files
 }
 
