@@ -40,13 +40,10 @@
 (declare-function gptel-tool-description "ext:gptel-request")
 (declare-function gptel-tool-function "ext:gptel-request")
 
-(defcustom efrit-do-gptel-retry-delay 5
+(defvar efrit-do-gptel-retry-delay 5
   "Seconds until a failed request is sent again, once.
 Requests are retried if the provider is busy (HTTP status 429, 503 or 529)
-or the connection is lost.  Nil means never."
-  :type '(choice number (const :tag "Never" nil))
-  :group 'efrit-do
-  :package-version '(efrit-do . "0.2.0"))
+or the connection is lost.")
 
 (defcustom efrit-do-gptel-tools nil
   "Names of tools made with `gptel-make-tool' that the agent may call too.
@@ -273,7 +270,7 @@ Both are done later, because gptel is still handling the failure."
     (run-at-time
      0 nil
      (lambda ()
-       (if (not (and delay (or cut busy) (efrit-do-session-running-p session)
+       (if (not (and (or cut busy) (efrit-do-session-running-p session)
                      (not (efrit-do-gptel--state-retried state))))
            (efrit-do-session-end session 'failed cause)
          (setf (efrit-do-gptel--state-retried state) t

@@ -22,11 +22,8 @@
 
 (require 'efrit-do-builtin)
 
-(defcustom efrit-do-end-functions nil
-  "Abnormal hook called with a session after it has ended in any way."
-  :type 'hook
-  :group 'efrit-do
-  :package-version '(efrit-do . "0.2.0"))
+(defvar efrit-do-end-functions nil
+  "Abnormal hook called with a session after it has ended in any way.")
 
 ;;; Sessions
 

@@ -29,17 +29,13 @@
        '(efrit-do-builtin efrit-do-gptel efrit-do-replay efrit-do-run efrit-do-session
          efrit-do-tools efrit-do-view)))
 
-(defcustom efrit-do-time-limit 60
+(defvar efrit-do-time-limit 60
   "Seconds after which a shell command or an asynchronous tool is stopped.
-\\[keyboard-quit] stops other tools."
-  :type '(number :tag "Seconds")
-  :package-version '(efrit-do . "0.2.0"))
+\\[keyboard-quit] stops other tools.")
 
-(defcustom efrit-do-output-limit 20000
+(defvar efrit-do-output-limit 20000
   "Maximum length of a tool's result, in characters.
-The middle of a longer result is replaced by the number of characters left out."
-  :type 'natnum
-  :package-version '(efrit-do . "0.2.0"))
+The middle of a longer result is replaced by the number of characters left out.")
 
 (cl-defstruct (efrit-do-tool (:constructor efrit-do-tools--make) (:copier nil))
   "A tool that the agent may call."

@@ -30,13 +30,10 @@
 (require 'todo-write-machines)
 (require 'todo-write-text)
 
-(defcustom todo-write-follow-interval 2
+(defvar todo-write-follow-interval 2
   "Seconds between looks at the transcripts that are followed.
 Changes that the system reports show at once.  Some file systems report
-none, such as those of other machines."
-  :type 'number
-  :group 'todo-write-hosts
-  :package-version '(todo-write . "0.2.0"))
+none, such as those of other machines.")
 
 (defcustom todo-write-follow-quiet 600
   "Seconds of silence after which a session is paused, or nil for never.

@@ -24,12 +24,9 @@
 (require 'todo-write-story)
 (require 'todo-write-view-rows)
 
-(defcustom todo-write-flash-seconds 1.0
+(defvar todo-write-flash-seconds 1.0
   "Minimum time in seconds that changed rows are highlighted; 0 for never.
-The highlight ends when the times are updated next."
-  :type 'number
-  :group 'todo-write-view
-  :package-version '(todo-write . "0.2.0"))
+The highlight ends when the times are updated next.")
 
 (defcustom todo-write-view-fold-completed 'auto
   "When successive completed tasks collapse to a count."
