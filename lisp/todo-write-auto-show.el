@@ -19,16 +19,7 @@
 
 (require 'todo-write)
 (require 'todo-write-commands)
-(require 'todo-write-here)
 (require 'todo-write-view)
-
-(defcustom todo-write-auto-show 'any
-  "Plans that `todo-write-auto-show-mode' shows."
-  :type '(choice (const :tag "All" any)
-                 (const :tag "Those of the project of the selected buffer" project)
-                 (function :tag "Those whose key satisfies a function"))
-  :group 'todo-write-view
-  :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-auto-show-action
   '((display-buffer-reuse-window display-buffer-at-bottom)
@@ -78,10 +69,6 @@ For `todo-write-events-functions'."
   (let* ((buffer (get-buffer todo-write-view-buffer-name))
          (showing (and buffer (buffer-local-value 'todo-write-view-thread buffer))))
     (and (not (plist-get (todo-write-about thread) :parent))
-         (pcase todo-write-auto-show
-           ('any t)
-           ('project (todo-write-here-of-project-p thread))
-           (function (funcall function thread)))
          ;; A visible plan stays until it is done.
          (or (null showing) (equal showing thread)
              (not (get-buffer-window buffer 'visible))

@@ -5,9 +5,8 @@
 
 ;;; Commentary:
 
-;; The properties of a task below its open row, from the functions in
-;; `todo-write-detail-functions', and its changes.  What the agent did for it is in
-;; todo-write-story.el.
+;; The properties of a task below its open row, and its changes.  What the agent did for it
+;; is in todo-write-story.el.
 
 ;;; Code:
 
@@ -15,17 +14,6 @@
 (require 'todo-write)
 (require 'todo-write-row)
 (require 'todo-write-text)
-
-(defcustom todo-write-detail-functions '(todo-write-detail-item)
-  "Functions that return the lines below an open row, in this order.
-Each is called with THREAD and ITEM (a plist) and returns a list of
-strings, one for each paragraph, or nil.  The text property
-`todo-write-hang' of a paragraph is the number of columns by which its
-further lines are indented.  A paragraph with the property
-`todo-write-cut' is truncated to one line."
-  :type 'hook
-  :group 'todo-write-view
-  :package-version '(todo-write . "0.2.0"))
 
 (defface todo-write-thought '((t :inherit (italic todo-write-detail)))
   "Face of the agent's thoughts."
@@ -55,26 +43,11 @@ further lines are indented.  A paragraph with the property
           ;; The shape takes three columns; all else gives way to the text.
           (and (<= (todo-write-text-width text) (- width 3)) text)))
     (with-temp-buffer
-      (dolist (function todo-write-detail-functions)
-        (dolist (paragraph (condition-case-unless-debug err
-                               (let ((paragraphs (funcall function thread item)))
-                                 (unless (seq-every-p #'stringp paragraphs)
-                                   (signal 'wrong-type-argument
-                                           (list 'list-of-strings-p paragraphs)))
-                                 paragraphs)
-                             (error (list (format-message "`%s' failed: %s" function
-                                                          (error-message-string err))))))
-          (todo-write-detail--insert paragraph (max 15 width))))
+      (dolist (paragraph (todo-write-detail--item thread item))
+        (todo-write-detail-insert-filled paragraph (max 15 width) 5 5))
       ;; Appended faces do not override existing ones.
       (add-face-text-property (point-min) (point-max) 'todo-write-detail t)
       (buffer-string))))
-
-(defun todo-write-detail--insert (paragraph width)
-  "Insert PARAGRAPH, filled to WIDTH and indented."
-  (when (text-property-any 0 (length paragraph) 'todo-write-cut t paragraph)
-    (setq paragraph (todo-write-text-truncate paragraph (- width 5))))
-  (todo-write-detail-insert-filled
-   paragraph width 5 (+ 5 (or (get-text-property 0 'todo-write-hang paragraph) 0))))
 
 (defun todo-write-detail-insert-filled (line width column hang &optional as-it-is)
   "Insert LINE at COLUMN, broken into lines of WIDTH columns, and a newline.
@@ -106,7 +79,7 @@ breaks them at any character, as is best for code."
 
 ;;; The task
 
-(defun todo-write-detail-item (thread item)
+(defun todo-write-detail--item (thread item)
   "Return the properties of ITEM of THREAD, a list of strings.
 These are its text, unless the row shows it, its priority, its owner and
 its blockers."

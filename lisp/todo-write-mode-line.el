@@ -45,12 +45,6 @@
 (defconst todo-write-mode-line-help-lines 20
   "Maximum number of tasks in the tooltip of the mode line.")
 
-(defcustom todo-write-mode-line-review nil
-  "Non-nil shows how many files are to be reviewed, as in 3 new."
-  :type 'boolean
-  :group 'todo-write-attention
-  :package-version '(todo-write . "0.3.0"))
-
 (defface todo-write-mode-line '((t :inherit mode-line-emphasis))
   "Face of the plan in the mode line."
   :group 'todo-write-faces)
@@ -146,9 +140,7 @@ For `todo-write-agent-functions'."
                 (known (setcdr known new) todo-write-mode-line--agents)
                 (t (nconc todo-write-mode-line--agents (list (cons thread new)))))))
   ;; Other changes are also changes of its thread.
-  (when (or (todo-write-agent-transition-p old new)
-            (and todo-write-mode-line-review
-                 (not (eql (plist-get old :new) (plist-get new :new)))))
+  (when (todo-write-agent-transition-p old new)
     (unless (todo-write-events-draw-later #'todo-write-mode-line--update)
       (todo-write-mode-line--update))))
 
@@ -168,14 +160,6 @@ the agent of THREAD, a key; UNSEEN leaves out those that stopped, too."
                    (cl-incf unseen)))
         ('working (unless (equal key thread) (cl-incf working)))))
     (list first needed working unseen)))
-
-(defun todo-write-mode-line--new ()
-  "Return how many files are to be reviewed, as in \" 3 new\", or an empty string."
-  (let ((files 0))
-    (when todo-write-mode-line-review
-      (pcase-dolist (`(,_ . ,agent) todo-write-mode-line--agents)
-        (cl-incf files (or (plist-get agent :new) 0))))
-    (if (> files 0) (format " %d new" files) "")))
 
 (defun todo-write-mode-line--needed ()
   "Return the agents that need the user, the one that has waited longest first."
@@ -282,7 +266,6 @@ files to review if an option asks for it.  SUMMARY is as for
       (let* ((done (if (> unseen 0)
                        (format " %s%d" (todo-write-text-shape 'completed) unseen)
                      ""))
-             (done (concat done (todo-write-mode-line--new)))
              (marks (if (> working 0) (concat (format " +%d" working) done) done))
              (after (if (equal marks "") "] " (concat marks "] ")))
              (words (todo-write-mode-line--words thread (- width (length marks)) summary

@@ -502,16 +502,13 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
       (todo-write-test-write "a" "One")
       (should-not (todo-write-around-tests--window)))))
 
-(ert-deftest todo-write-auto-show-shows-only-wanted-plans-and-no-subagents ()
+(ert-deftest todo-write-auto-show-shows-no-plans-of-subagents ()
   (todo-write-around-tests--with-auto-show
-    (let ((todo-write-auto-show (lambda (key) (member key '("b" "c")))))
-      (todo-write-test-write "a" "One")
-      (should-not (todo-write-around-tests--window))
-      (todo-write-begin "b" :parent "a")
-      (todo-write-test-write "b" "Two")
-      (should-not (todo-write-around-tests--window))
-      (todo-write-test-write "c" "Three")
-      (should (todo-write-around-tests--window)))))
+    (todo-write-begin "b" :parent "a")
+    (todo-write-test-write "b" "Two")
+    (should-not (todo-write-around-tests--window))
+    (todo-write-test-write "c" "Three")
+    (should (todo-write-around-tests--window))))
 
 (provide 'todo-write-around-tests)
 ;;; todo-write-around-tests.el ends here

@@ -132,20 +132,9 @@
                  (should (< (cl-incf moves) 100))
                  (apply move args))))
       (with-temp-buffer
-        (todo-write-detail--insert (propertize "Some words of a plugin" 'todo-write-hang 30) 15)
+        (todo-write-detail-insert-filled "Some words of an agent" 15 5 35)
         (should (equal (split-string (buffer-string))
-                       '("Some" "words" "of" "a" "plugin")))))))
-
-(ert-deftest todo-write-detail-says-so-where-a-function-of-the-users-fails ()
-  (todo-write-test-with-view
-    (let ((debug-on-error nil)
-          (todo-write-detail-functions (list (lambda (&rest _) "no list")
-                                             (lambda (&rest _) (error "Oops"))
-                                             #'todo-write-detail-item)))
-      (todo-write-test-write "a" "One")
-      (todo-write-test-open "One")
-      (should (string-match-p "failed: Wrong type argument:\\(?:.\\|\n\\)*failed: Oops
-     added" (todo-write-test-text))))))
+                       '("Some" "words" "of" "an" "agent")))))))
 
 (ert-deftest todo-write-view-is-whole-again-after-a-row-could-not-be-drawn ()
   (todo-write-test-with-view

@@ -59,17 +59,6 @@
                (should (equal (todo-write-mode-line-tests--text) "[0/1]")))
       (todo-write-mode-line-mode -1))))
 
-(ert-deftest todo-write-mode-line-shows-what-is-to-be-reviewed-if-an-option-asks ()
-  (dolist (todo-write-mode-line-review '(nil t))
-    (todo-write-mode-line-tests--with
-      (todo-write "a" (todo-write-test-todos "One"))
-      (todo-write-observe "a" "TOOL_EXECUTION" nil :outcome 'ok
-                          :files '((:path "/a" :newText "1\n") (:path "/b" :newText "1\n")))
-      (should (equal (todo-write-mode-line-tests--text)
-                     (if todo-write-mode-line-review "[0/1 2 new]" "[0/1]")))
-      (todo-write-mark-reviewed "a")
-      (should (equal (todo-write-mode-line-tests--text) "[0/1]")))))
-
 (ert-deftest todo-write-mode-line-shows-the-effect-of-a-listener ()
   (todo-write-mode-line-tests--with
     (let ((pause (lambda (thread what _)

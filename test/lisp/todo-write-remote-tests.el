@@ -157,8 +157,7 @@ Return what asked the host."
 (ert-deftest todo-write-remote-no-write-of-an-agent-asks-the-host-of-the-current-folder ()
   (mapc #'require '(todo-write-auto-show todo-write-list todo-write-mode-line todo-write-notify))
   (let ((modes '(todo-write-auto-show-mode todo-write-mode-line-mode
-                 todo-write-notify-mode))
-        (todo-write-auto-show 'project))
+                 todo-write-notify-mode)))
     (todo-write-remote-tests--with
       (unwind-protect
           (progn

@@ -49,7 +49,6 @@
            (todo-write-user-eval
             '(require 'todo-write-mode-line)
             '(require 'todo-write-follow)
-            '(setq todo-write-mode-line-review t)
             '(todo-write-mode-line-mode)
             `(progn (switch-to-buffer (todo-write-show (todo-write-follow ,file)))
                     (delete-other-windows)
@@ -58,7 +57,7 @@
              (ert-info ((symbol-name line))
                (todo-write-screen-append file line)
                (mapc #'todo-write-screen-e2e--wait shown)))
-           (todo-write-screen-e2e--wait "\\[.*0/2.* 1 new\\]")))
+           (todo-write-screen-e2e--wait "\\[.*0/2.*\\]")))
       (todo-write-screen-e2e--tmux "kill-server")
       (delete-file file))))
 

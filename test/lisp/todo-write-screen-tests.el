@@ -75,21 +75,14 @@ Nothing but what Emacs does by itself may draw it."
 
 (ert-deftest todo-write-screen-what-is-new-of-a-followed-session-is-counted-everywhere ()
   (todo-write-screen-tests--with
-    (let ((todo-write-mode-line-review t)
-          (agent (lambda () (car (todo-write-agents)))))
-      (todo-write-mode-line-mode)
+    (let ((agent (lambda () (car (todo-write-agents)))))
       (todo-write-list)
-      (unwind-protect
-          (progn
-            (todo-write-screen-append file 'edit 'edited)
-            (todo-write-test-wait (lambda () (eql 1 (plist-get (funcall agent) :new))))
-            (todo-write-test-wait
-             (lambda () (string-search "1 new" (or (default-value 'todo-write-mode-line-string) ""))))
-            (todo-write-screen-append file 'end)
-            (todo-write-screen-tests--wait "1 file to review" todo-write-list--buffer)
-            (todo-write-test-wait (lambda () (null (plist-get (funcall agent) :activity))))
-            (should (eql 1 (plist-get (funcall agent) :new))))
-        (todo-write-mode-line-mode -1)))))
+      (todo-write-screen-append file 'edit 'edited)
+      (todo-write-test-wait (lambda () (eql 1 (plist-get (funcall agent) :new))))
+      (todo-write-screen-append file 'end)
+      (todo-write-screen-tests--wait "1 file to review" todo-write-list--buffer)
+      (todo-write-test-wait (lambda () (null (plist-get (funcall agent) :activity))))
+      (should (eql 1 (plist-get (funcall agent) :new))))))
 
 (ert-deftest todo-write-screen-an-edit-of-a-file-with-unsaved-edits-is-said ()
   (todo-write-screen-tests--with

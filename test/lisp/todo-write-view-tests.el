@@ -649,16 +649,6 @@ Leave out times if WITHOUT-TIMES is non-nil."
     (todo-write-test-press "RET")
     (should (equal "a/sub" todo-write-view-thread))))
 
-(ert-deftest todo-write-view-details-are-open-to-extension ()
-  (todo-write-test-with-view
-    (todo-write-test-write "a" "One")
-    (let ((todo-write-detail-functions
-           (list (lambda (thread item)
-                   (list (format "%s in %s" (plist-get item :content) thread))))))
-      (todo-write-view-move-goto (todo-write-test-id "a" "One"))
-      (todo-write-test-press "RET")
-      (should (string-match-p "^     One in a\n" (buffer-string))))))
-
 (ert-deftest todo-write-view-is-read-only-and-keeps-no-undo ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "One")
