@@ -169,35 +169,19 @@ BACKEND returns one if its text does not answer the command."
 
 ;;; The circuit breaker
 
-(defcustom efrit-do-max-calls 200
-  "Maximum number of tool calls of a session.
-The next call is not run and ends the session.  Nil means no limit."
-  :type '(choice natnum (const :tag "No limit" nil))
+(defcustom efrit-do-limits
+  '(:calls 200 :requests 100 :identical-calls 3 :same-errors 3)
+  "Limits at which a session ends; one that is nil or missing does not apply.
+`:calls' is the maximum number of tool calls, and `:requests' that of
+requests to the model.  `:identical-calls' is the maximum number of calls
+in a row that have the same tool and the same input, and `:same-errors'
+the number of identical errors in a row; successful calls of other tools
+in between do not count.  After a limit no call is run and no request is
+sent."
+  :type '(plist :options ((:calls natnum) (:requests natnum)
+                          (:identical-calls natnum) (:same-errors natnum)))
   :group 'efrit-do
-  :package-version '(efrit-do . "0.2.0"))
-
-(defcustom efrit-do-max-requests 100
-  "Maximum number of requests of a session to the model.
-The next request is not sent and ends the session.  Nil means no limit."
-  :type '(choice natnum (const :tag "No limit" nil))
-  :group 'efrit-do
-  :package-version '(efrit-do . "0.2.0"))
-
-(defcustom efrit-do-max-identical-calls 3
-  "Maximum number of identical tool calls in a row.
-Identical calls have the same tool and the same input.  The next call is not
-run and ends the session.  Nil means no limit."
-  :type '(choice natnum (const :tag "No limit" nil))
-  :group 'efrit-do
-  :package-version '(efrit-do . "0.2.0"))
-
-(defcustom efrit-do-max-same-errors 3
-  "Number of identical errors in a row that ends a session.
-The model is not asked again.  Successful calls of other tools in between do
-not count.  Nil means no limit."
-  :type '(choice natnum (const :tag "No limit" nil))
-  :group 'efrit-do
-  :package-version '(efrit-do . "0.2.0"))
+  :package-version '(efrit-do . "0.3.0"))
 
 (defun efrit-do-session--recent (session)
   "Return the results of SESSION since it was started or continued, newest first."
@@ -222,44 +206,47 @@ The order of the arguments does not count."
 
 (defun efrit-do-session--request-limit (session)
   "Return the reason if SESSION must not send another request, or nil."
-  (when (and efrit-do-max-requests
-             (>= (efrit-do-session-requests session) efrit-do-max-requests))
-    (format "the agent sent %s, the limit of a session (`efrit-do-max-requests')"
-            (todo-write-text-count efrit-do-max-requests "request"))))
+  (let ((limit (plist-get efrit-do-limits :requests)))
+    (when (and limit (>= (efrit-do-session-requests session) limit))
+      (format "the agent sent %s, the limit of a session (`efrit-do-limits')"
+              (todo-write-text-count limit "request")))))
 
 (defun efrit-do-session--call-limit (session name input)
   "Return the reason if SESSION must not call NAME with INPUT, or nil."
   (let ((recent (efrit-do-session--recent session))
-        (key (efrit-do-session--call-key name input)))
+        (key (efrit-do-session--call-key name input))
+        (calls (plist-get efrit-do-limits :calls))
+        (identical (plist-get efrit-do-limits :identical-calls)))
     (cond
-     ((and efrit-do-max-calls (>= (length recent) efrit-do-max-calls))
-      (format "the agent made %s, the limit of a session (`efrit-do-max-calls')"
-              (todo-write-text-count efrit-do-max-calls "tool call")))
-     ((and efrit-do-max-identical-calls
+     ((and calls (>= (length recent) calls))
+      (format "the agent made %s, the limit of a session (`efrit-do-limits')"
+              (todo-write-text-count calls "tool call")))
+     ((and identical
            (>= (cl-loop for result in recent
                         while (equal key (efrit-do-session--call-key
                                           (plist-get result :name)
                                           (plist-get result :input)))
                         count t)
-               efrit-do-max-identical-calls))
+               identical))
       (format "the agent called %s %d times in a row with the same input \
-(`efrit-do-max-identical-calls')" name efrit-do-max-identical-calls)))))
+(`efrit-do-limits')" name identical)))))
 
 (defun efrit-do-session--error-limit (session)
   "Return the reason to end SESSION after its newest result, or nil."
   (let* ((recent (efrit-do-session--recent session))
          (name (plist-get (car recent) :name))
          (key (efrit-do-session--error-key (car recent)))
-         (errors (and key efrit-do-max-same-errors
+         (limit (plist-get efrit-do-limits :same-errors))
+         (errors (and key limit
                       (cl-loop for result in recent
                                for other = (efrit-do-session--error-key result)
                                ;; Successes of other tools do not count.
                                while (if other (equal other key)
                                        (not (equal name (plist-get result :name))))
                                count other))))
-    (when (and errors (>= errors efrit-do-max-same-errors))
+    (when (and errors (>= errors limit))
       (format "%s failed %d times in a row with the same error: %s \
-(`efrit-do-max-same-errors')" name errors (todo-write-text-line (cdr key) 200)))))
+(`efrit-do-limits')" name errors (todo-write-text-line (cdr key) 200)))))
 
 ;;; Reports of backends
 

@@ -19,12 +19,6 @@
 
 (autoload 'todo-write-show "todo-write-view" nil t)
 
-(defcustom efrit-do-show-todos t
-  "Non-nil shows the buffer *efrit-todos* with the first plan of a session."
-  :type 'boolean
-  :group 'efrit-do
-  :package-version '(efrit-do . "0.2.0"))
-
 (defconst efrit-do-view-limit 4000
   "Maximum length of a tool's result in *efrit-do*, in characters.")
 
@@ -272,7 +266,7 @@ An action function for `display-buffer'."
 (defun efrit-do-view--plan ()
   "Show the first plan of the session, by default above this buffer."
   (let ((window (get-buffer-window nil t)))
-    (when (and efrit-do-show-todos window (not efrit-do-view--planned))
+    (when (and window (not efrit-do-view--planned))
       (setq efrit-do-view--planned t)
       ;; All windows beside it give room to the plan, not only this one.
       (let ((window-combination-resize t)

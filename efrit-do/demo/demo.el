@@ -119,8 +119,7 @@ part of the repository: TODO_WRITE_CORPUS names their folder"))
 (defun efrit-do-demo-live ()
   "Play in this frame."
   (efrit-do-demo--use-temporary-store)
-  (setq inhibit-startup-screen t
-        efrit-do-show-todos nil)
+  (setq inhibit-startup-screen t)
   (todo-write-mode-line-mode 1)
   (let* ((number (efrit-do-demo--variable "SESSION"))
          (session (unless number (efrit-do-demo--begin)))

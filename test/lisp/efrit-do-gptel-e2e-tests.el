@@ -228,15 +228,14 @@ REASON is a regexp, or nil for none.  Return the outcome, and with `:types' what
 
 (ert-deftest efrit-do-gptel-sends-nothing-after-the-breaker-tripped ()
   (dolist (provider '(anthropic openai gemini))
-    (let* ((efrit-do-max-identical-calls 3)
+    (let* ((efrit-do-limits '(:identical-calls 3))
            (outcome (efrit-do-e2e--fault provider "run in circles" 'stopped
                                          "3 times in a row" 4)))
       (should (= 3 (length (plist-get outcome :tool-results)))))))
 
 (ert-deftest efrit-do-gptel-counts-the-requests-of-gptel ()
   (dolist (provider '(anthropic openai gemini))
-    (let ((efrit-do-max-identical-calls nil)
-          (efrit-do-max-requests 5))
+    (let ((efrit-do-limits '(:requests 5)))
       (efrit-do-e2e--fault provider "run in circles" 'stopped "5 requests" 5))))
 
 (ert-deftest efrit-do-gptel-counts-calls-of-tools-that-do-not-exist ()
@@ -272,7 +271,7 @@ REASON is a regexp, or nil for none.  Return the outcome, and with `:types' what
     (efrit-do-e2e--call-with-server
      "faults"
      (lambda (port)
-       (let* ((efrit-do-max-identical-calls 2)
+       (let* ((efrit-do-limits '(:identical-calls 2))
               (outcome (efrit-do-e2e--run provider port "run in circles"))
               (session (car efrit-do-sessions)))
          (should (eq (plist-get outcome :status) 'stopped))

@@ -282,8 +282,8 @@ Go on for a while, to see whether anything happens after its end."
                    ((50 nil 3 5) (:tool "count") "5 requests" 4 5)))
     (ert-info (why :prefix "Stopped: ")
       (efrit-do-session-tests--with-sessions
-        (let* ((efrit-do-max-calls calls) (efrit-do-max-identical-calls identical)
-               (efrit-do-max-same-errors errors) (efrit-do-max-requests requests)
+        (let* ((efrit-do-limits (list :calls calls :identical-calls identical
+                                      :same-errors errors :requests requests))
                (outcome (efrit-do-session-tests--loop turn)))
           (efrit-do-session-tests--check-stopped outcome why)
           (should (= ran times))
@@ -308,15 +308,14 @@ Go on for a while, to see whether anything happens after its end."
                     (:tool "eval_sexp" :input (:expr "(error \"a\")")))))
     (ert-info (what)
       (efrit-do-session-tests--with-sessions
-        (let ((efrit-do-max-identical-calls identical) (efrit-do-max-same-errors errors))
+        (let ((efrit-do-limits (list :identical-calls identical :same-errors errors)))
           (should (eq status (efrit-do-session-tests--status (mapcar #'list calls))))))))
   (kill-buffer "x")
   (kill-buffer "x<2>"))
 
 (ert-deftest efrit-do-continues-if-there-are-no-limits ()
   (efrit-do-session-tests--with-sessions
-    (let ((efrit-do-max-calls nil) (efrit-do-max-requests nil)
-          (efrit-do-max-identical-calls nil) (efrit-do-max-same-errors nil))
+    (let ((efrit-do-limits nil))
       (should (eq 'done (plist-get (efrit-do-session-tests--run
                                     (make-list 250 '((:tool "count"))))
                                    :status)))
@@ -457,7 +456,7 @@ ANSWER names a function that answers with its argument, as the user would later.
 
 (ert-deftest efrit-do-continue-lets-the-breaker-count-from-zero ()
   (efrit-do-session-tests--with-sessions
-    (let ((efrit-do-max-calls 2))
+    (let ((efrit-do-limits '(:calls 2)))
       (should (eq 'stopped (plist-get (efrit-do-session-tests--run
                                        '(((:tool "count" :input (:n 1)))
                                          ((:tool "count" :input (:n 2)))
@@ -471,7 +470,7 @@ ANSWER names a function that answers with its argument, as the user would later.
 
 (ert-deftest efrit-do-numbers-calls-on-after-it-continues ()
   (efrit-do-session-tests--with-sessions
-    (let* ((efrit-do-max-calls 1)
+    (let* ((efrit-do-limits '(:calls 1))
            (thread (plist-get (efrit-do-session-tests--run
                                '(((:tool "count" :input (:n 1)))
                                  ((:tool "count" :input (:n 2)))
@@ -529,7 +528,7 @@ ANSWER names a function that answers with its argument, as the user would later.
 (ert-deftest efrit-do-is-working-until-the-session-ends ()
   (efrit-do-session-tests--with-sessions
     (let* ((said nil)
-           (efrit-do-max-calls 1)
+           (efrit-do-limits '(:calls 1))
            (listener (lambda (_thread what data)
                        (when (eq what 'activity) (push (car data) said)))))
       (pcase-dolist
@@ -592,7 +591,7 @@ ANSWER names a function that answers with its argument, as the user would later.
 
 (ert-deftest efrit-do-repeats-a-script-with-loop ()
   (efrit-do-session-tests--with-sessions
-    (let ((efrit-do-max-identical-calls 3))
+    (let ((efrit-do-limits '(:identical-calls 3)))
       (should (eq 'stopped
                   (plist-get (efrit-do-run
                               "x" :script (efrit-do-session-tests--script

@@ -125,7 +125,7 @@
         (should (= (point) position))))))
 
 (ert-deftest efrit-do-view-says-why-a-session-stopped-and-how-to-continue ()
-  (let ((efrit-do-max-calls 1))
+  (let ((efrit-do-limits '(:calls 1)))
     (efrit-do-view-tests--with-session efrit-do-view-tests--turns
       (let ((last (car (last (efrit-do-view-tests--visible)))))
         (should (string-prefix-p "■ Stopped: the agent made 1 tool call," last))
@@ -134,7 +134,7 @@
       (should (string-search "c continue" header-line-format)))))
 
 (ert-deftest efrit-do-view-continues-in-the-same-buffer ()
-  (let ((efrit-do-max-calls 1))
+  (let ((efrit-do-limits '(:calls 1)))
     (efrit-do-view-tests--with-session
         '(((:tool "eval_sexp" :input (:expr "1")))
           ((:tool "eval_sexp" :input (:expr "2")) )
