@@ -137,7 +137,7 @@
       (lambda ()
         (when-let* ((thread (hosts-thread "codex")))
           (< 0 (length (todo-write-observations thread :type "ERROR"))))))
-     (should-not (todo-write-items (hosts-thread "codex"))))))
+     (should (seq-empty-p (todo-write-items (hosts-thread "codex")))))))
 
 (ert-deftest codex-checks-a-session-resumed-and-forked ()
   (let (hosts-earlier-threads)

@@ -183,6 +183,7 @@ ID is that of an item, or (turn . N)."
          (today-checks--repository '("a.txt" . "one\ntwo\n\tthree\n")))
        (codex-checks-start "Plan the garden")
        (todo-write-follow-mode)
+       (todo-write-test-wait (lambda () (hosts-thread "codex")))
        (codex-checks-says "All is done")
        (todo-write-test-wait
         (lambda () (not (eq 'working (car (todo-write-activity (hosts-thread "codex")))))))
