@@ -54,8 +54,7 @@
 (todo-write-menu-define 'efrit-do-view-mode efrit-do-view-mode-map "Efrit-Do"
   `(("Agent"
      ("C-c C-k" "Stop" efrit-do-cancel)
-     ("c" "Continue" efrit-do-continue)
-     ("P" "Its plan" efrit-do-view-todos))
+     ("c" "Continue" efrit-do-continue))
     ("Parts"
      ("TAB" "Open or fold" efrit-do-view-toggle)
      ("<backtab>" "Open or fold all" efrit-do-view-toggle-all)
@@ -402,11 +401,6 @@ Signal a `user-error' if there is neither."
   "Go to the previous part; with COUNT, that many back."
   (interactive "p" efrit-do-view-mode)
   (efrit-do-view-next (- (or count 1))))
-
-(defun efrit-do-view-todos ()
-  "Show the plan of this buffer's session."
-  (interactive nil efrit-do-view-mode)
-  (todo-write-show (efrit-do-session-thread efrit-do-buffer-session)))
 
 (provide 'efrit-do-view)
 ;;; efrit-do-view.el ends here

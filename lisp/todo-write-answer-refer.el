@@ -55,9 +55,7 @@ If that is a buffer of this Emacs, name the key that goes there, too."
    (if-let* ((place (todo-write-attention-place agent))) (concat ", in " place) "")
    (substitute-command-keys
     (cond ((not (todo-write-attention-reachable-p (plist-get agent :thread))) "")
-          ((derived-mode-p 'todo-write-list-mode)
-           "; \\<todo-write-list-mode-map>\\[todo-write-list-visit] goes there")
-          ((derived-mode-p 'todo-write-view-mode)
+          ((derived-mode-p 'todo-write-list-mode 'todo-write-view-mode)
            "; \\<todo-write-view-mode-map>\\[todo-write-view-visit-agent] goes there")
           ((eq 'waiting (todo-write-agent-state agent))
            "; \\[todo-write-next-waiting] goes there")

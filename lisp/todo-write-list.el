@@ -77,8 +77,7 @@ session for another one."
 (todo-write-menu-define 'todo-write-list-mode todo-write-list-mode-map "Agents"
   `(("Agent"
      ("RET" "Show its plan" todo-write-list-show)
-     ("o" "Go to its buffer" todo-write-list-visit)
-     ("C-o" "Look, stay here" todo-write-list-look)
+     ("o" "Go to its buffer" todo-write-view-visit-agent)
      ("v" "Review what is new" todo-write-review)
      ("=" "Show its diff" todo-write-show-diff)
      ("S" "Tell the agent…" todo-write-tell)
@@ -449,21 +448,6 @@ Long is more than `todo-write-list-hours'."
   (todo-write-menu-require 'todo-write-list-mode)
   (setq todo-write-list--unfolded (not todo-write-list--unfolded))
   (todo-write-list--print))
-
-(defun todo-write-list-visit ()
-  "Go to the buffer of the agent at point."
-  (interactive nil todo-write-list-mode)
-  (todo-write-attention-visit (todo-write-list--agent)))
-
-(defun todo-write-list-look ()
-  "Display the buffer of the agent at point, else its plan; stay here."
-  (interactive nil todo-write-list-mode)
-  (let ((thread (plist-get (todo-write-list--agent) :thread)))
-    (if-let* ((buffer (todo-write-agent-buffer thread)))
-        (display-buffer buffer '(nil (inhibit-same-window . t)))
-      (todo-write-restore thread)
-      (todo-write-show thread))
-    (todo-write-agent-see thread)))
 
 (defun todo-write-list--threads-here ()
   "Return the keys of the agents in the active region, else of that at point."

@@ -194,20 +194,24 @@ PART is the id of a task, or (turn . N).  Return nil if it is not shown."
     (_ (user-error "This plan's agent works for no other"))))
 
 (defun todo-write-view-visit-agent ()
-  "Go to the buffer in which you talk to the agent of this plan.
+  "Go to the buffer in which you talk to the agent of this plan or at point.
 Else show its tmux pane, or say where the agent runs."
-  (interactive nil todo-write-view-mode)
-  (todo-write-attention-visit-agent-of
-   (or todo-write-view-thread (user-error "There is no plan here yet"))))
+  (interactive nil todo-write-view-mode todo-write-list-mode)
+  (todo-write-attention-visit-agent-of (todo-write-view-move--thread)))
+
+(defun todo-write-view-move--thread ()
+  "Return the key of this plan, or of the agent at point in the overview.
+Signal a `user-error' if there is none."
+  (or (todo-write-here-thread-here)
+      (user-error (if (derived-mode-p 'todo-write-list-mode) "No agent here"
+                    "There is no plan here yet"))))
 
 (defun todo-write-view-information ()
   "Say what is known of the session of this plan, or of the agent at point.
 That is its models, tokens, how full its context is, and what its program
 says that it cost."
   (interactive nil todo-write-view-mode todo-write-list-mode)
-  (let* ((thread (or (todo-write-here-thread-here)
-                     (user-error (if (derived-mode-p 'todo-write-list-mode) "No agent here"
-                                   "There is no plan here yet"))))
+  (let* ((thread (todo-write-view-move--thread))
          (summary (todo-write-summary thread))
          (work (todo-write-work thread))
          (parts (delq nil (list (and (plist-get work :models)

@@ -309,9 +309,7 @@ passed to `display-buffer'."
       (todo-write-place-note window))))
 
 (defun todo-write-view-refresh (&rest _)
-  "Draw the whole buffer again."
-  (interactive nil todo-write-view-mode)
-  (todo-write-menu-require 'todo-write-view-mode)
+  "Draw the whole buffer again; for `revert-buffer'."
   (todo-write-text-forget-shapes)
   ;; Folds contain shapes, too.
   (todo-write-fold-clear)

@@ -215,7 +215,7 @@ A button may ask for more, or need the program for agents, which is not here."
     (soak--call (soak-one-of [todo-write-view-next
                               todo-write-view-previous todo-write-view-to-current
                               todo-write-view-visit todo-write-view-toggle-fold
-                              todo-write-view-refresh scroll-up scroll-down beginning-of-buffer
+                              revert-buffer scroll-up scroll-down beginning-of-buffer
                               end-of-buffer todo-write-edit-cycle-status
                               todo-write-edit-move-up todo-write-edit-move-down
                               todo-write-edit-delete todo-write-edit-undo]))
