@@ -218,8 +218,8 @@ A line below them shows all others.")
  'todo-write-history-index-mode todo-write-history-index-mode-map "Index"
  `(("Revision"
     ("RET" "Show it" todo-write-history-visit)
-    ("n" "Next" todo-write-history-next)
-    ("p" "Previous" todo-write-history-previous)
+    ("n" "Next" next-line)
+    ("p" "Previous" previous-line)
     ("g" "Refresh" revert-buffer))
    . ,todo-write-menu-common))
 
@@ -337,29 +337,11 @@ New tasks are counted; other changes show the task."
               (todo-write-detail-mark type))
             " " (todo-write-text-plain (or (plist-get item :content) "")))))
 
-(defun todo-write-history-next (&optional count)
-  "Move to the next revision in the index; with COUNT, that many on."
-  (interactive "p" todo-write-history-index-mode)
-  (let ((step (if (< (or count 1) 0) -1 1))
-        (from (point)))
-    (dotimes (_ (abs (or count 1)))
-      (while (and (= 0 (forward-line step)) (not (eobp)) (not (bobp))
-                  (not (tabulated-list-get-id))))
-      (unless (and (tabulated-list-get-id) (/= (point) from))
-        (goto-char from)
-        (user-error (if (> step 0) "No earlier revision" "No later revision")))
-      (setq from (point)))))
-
-(defun todo-write-history-previous (&optional count)
-  "Move to the previous revision in the index; with COUNT, that many back."
-  (interactive "p" todo-write-history-index-mode)
-  (todo-write-history-next (- (or count 1))))
-
 (defun todo-write-history-visit ()
   "Show the revision at point and what it changed."
   (interactive nil todo-write-history-index-mode)
   (let ((number (or (tabulated-list-get-id)
-                    (user-error "No revision here; n and p move between them"))))
+                    (user-error "No revision here"))))
     ;; On the line for more, it is t.
     (if (numberp number)
         (todo-write-history--open todo-write-view-thread number)
