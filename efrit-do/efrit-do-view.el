@@ -57,7 +57,6 @@
      ("c" "Continue" efrit-do-continue))
     ("Parts"
      ("TAB" "Open or fold" efrit-do-view-toggle)
-     ("<backtab>" "Open or fold all" efrit-do-view-toggle-all)
      ("n" "Next" efrit-do-view-next)
      ("p" "Previous" efrit-do-view-previous)
      ("g" "Refresh" revert-buffer))
@@ -368,13 +367,19 @@ That is a new one if another session is running in *efrit-do*."
 (define-button-type 'efrit-do-part :supertype 'todo-write-button
   'action (lambda (button) (efrit-do-view--toggle (button-get button 'efrit-do-part))))
 
-(defun efrit-do-view-toggle ()
+(defun efrit-do-view-toggle (&optional all)
   "Open or fold the part at point, or press the button there.
-Signal a `user-error' if there is neither."
-  (interactive nil efrit-do-view-mode)
-  (unless (push-button)
-    (efrit-do-view--toggle (or (car (efrit-do-view--parts (overlays-at (point))))
-                               (user-error "Nothing to open here")))))
+Signal a `user-error' if there is neither.  With a prefix argument ALL,
+open all parts, or fold them if none is folded."
+  (interactive "P" efrit-do-view-mode)
+  (if all
+      (let* ((parts (efrit-do-view--parts (overlays-in (point-min) (point-max))))
+             (fold (not (seq-some (lambda (part) (overlay-get part 'invisible)) parts))))
+        (dolist (part parts)
+          (overlay-put part 'invisible (and fold 'efrit-do))))
+    (unless (push-button)
+      (efrit-do-view--toggle (or (car (efrit-do-view--parts (overlays-at (point))))
+                                 (user-error "Nothing to open here"))))))
 
 (defun efrit-do-view--toggle (body)
   "Open or fold the part with the overlay BODY, and move to its heading."
@@ -382,14 +387,6 @@ Signal a `user-error' if there is neither."
   (beginning-of-line)
   (overlay-put body 'invisible
                (unless (overlay-get body 'invisible) 'efrit-do)))
-
-(defun efrit-do-view-toggle-all ()
-  "Open all parts, or fold them if none is folded."
-  (interactive nil efrit-do-view-mode)
-  (let* ((parts (efrit-do-view--parts (overlays-in (point-min) (point-max))))
-         (fold (not (seq-some (lambda (part) (overlay-get part 'invisible)) parts))))
-    (dolist (part parts)
-      (overlay-put part 'invisible (and fold 'efrit-do)))))
 
 (defun efrit-do-view-next (&optional count)
   "Go to the next part; with COUNT, that many forward."

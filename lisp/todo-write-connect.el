@@ -9,7 +9,7 @@
 ;; sessions are followed, and their calls and questions reach this Emacs.
 ;;
 ;;     M-x todo-write-connect        connects to a machine, also after a loss
-;;     M-x todo-write-disconnect     ends that
+;;     C-u M-x todo-write-connect    ends that
 ;;
 ;; A connection is a process, by default of ssh, docker or podman, whose input and
 ;; output are those of `todo-write-mcp serve' there: the same threads that read the
@@ -155,7 +155,7 @@ Signal a `user-error' if it cannot be begun."
 ;;; Commands
 
 ;;;###autoload
-(defun todo-write-connect (machine)
+(defun todo-write-connect (machine &optional end)
   "Connect to MACHINE, on which agents run; return its name.
 All live sessions of Claude Code and Codex there are followed, and while
 `todo-write-mcp-mode' is on, calls and questions of agents there reach
@@ -163,21 +163,32 @@ this Emacs.  MACHINE is a name in `todo-write-machines', or the name of a
 folder there, such as \"/ssh:build:\".  The program `todo-write-mcp' must
 be there: `todo-write-mcp-setup' in such a folder shows how.  If the
 connection was lost, take it up again.  Nothing asks for a password.
-`todo-write-disconnect' ends it.  Interactively, use the machine of the
-current folder, or else read one."
-  (interactive (list (todo-write-connect--read)))
-  (let* ((name (todo-write-connect--name machine))
-         (known (todo-write-machines-link-to name)))
-    (when known
-      (setf (todo-write-machines-link-pause known) nil))
-    (todo-write-connect--begin name)
-    (if (and known (eq 'connected (todo-write-machines-link-state known)))
-        (progn
-          (setf (todo-write-machines-link-follows known) t)
-          (todo-write-follow-machine name)
-          (message "%s is connected" name))
-      (message "Connecting to %s..." name))
-    name))
+`todo-write-disconnect', or END, interactively a prefix argument, ends
+the connection.  Interactively, use the machine of the current folder, or
+else read one."
+  (interactive
+   (if current-prefix-arg
+       (let ((names (mapcar #'todo-write-machines-link-name todo-write-machines-links)))
+         (list (cond ((null names) (user-error "No machine is connected"))
+                     ((cdr names) (completing-read "Disconnect from machine: " names nil t
+                                                   nil nil (car names)))
+                     (t (car names)))
+               t))
+     (list (todo-write-connect--read))))
+  (if end
+      (todo-write-disconnect machine)
+    (let* ((name (todo-write-connect--name machine))
+           (known (todo-write-machines-link-to name)))
+      (when known
+        (setf (todo-write-machines-link-pause known) nil))
+      (todo-write-connect--begin name)
+      (if (and known (eq 'connected (todo-write-machines-link-state known)))
+          (progn
+            (setf (todo-write-machines-link-follows known) t)
+            (todo-write-follow-machine name)
+            (message "%s is connected" name))
+        (message "Connecting to %s..." name))
+      name)))
 
 (defun todo-write-connect--begin (name)
   "Begin a connection to the machine NAME unless there is one; return it."
@@ -207,14 +218,7 @@ current folder, or else read one."
 ;;;###autoload
 (defun todo-write-disconnect (machine)
   "End the connection to MACHINE, a name, and following its sessions.
-Their plans stay, and what their agents do is unknown.  Interactively,
-read MACHINE if there are several."
-  (interactive
-   (list (let ((names (mapcar #'todo-write-machines-link-name todo-write-machines-links)))
-           (cond ((null names) (user-error "No machine is connected"))
-                 ((cdr names)
-                  (completing-read "Disconnect from machine: " names nil t nil nil (car names)))
-                 (t (car names))))))
+Their plans stay, and what their agents do is unknown."
   (let ((link (todo-write-machines-link-to machine)))
     (unless link
       (user-error "%s is not connected" machine))
@@ -346,7 +350,7 @@ Otherwise, M-x todo-write-mcp-setup in %s shows what to do."
          (list 'note (format "%s: connected; calls of agents there do not reach this Emacs" name)
                "M-x todo-write-mcp-mode")))
       ('connecting (list 'note (format "%s: has not answered yet" name)
-                         "Wait, or end it with M-x todo-write-disconnect"))
+                         "Wait, or end it with C-u M-x todo-write-connect"))
       ('lost (list 'problem (format "%s: not connected since %s (%s)" name
                                     (format-time-string "%H:%M" (todo-write-machines-link-since link))
                                     (todo-write-machines-link-reason link))

@@ -276,11 +276,14 @@ On a task, open or close its story; on folded tasks, unfold them."
   (interactive nil todo-write-view-mode)
   (todo-write-view-move--press nil))
 
-(defun todo-write-view-toggle ()
+(defun todo-write-view-toggle (&optional all)
   "Open or fold what is at point: a task, an entry, a part of the last line.
-On folded tasks, unfold them; on a subagent's list, show that."
-  (interactive nil todo-write-view-mode)
-  (todo-write-view-move--press 'todo-write-fold))
+On folded tasks, unfold them; on a subagent's list, show that.  With a
+prefix argument ALL, open all, or close all if any is open."
+  (interactive "P" todo-write-view-mode)
+  (if all
+      (todo-write-view-move--toggle-all)
+    (todo-write-view-move--press 'todo-write-fold)))
 
 (defun todo-write-view-move--press (property)
   "Press the button at point, or that of the task above.
@@ -320,9 +323,8 @@ That is the row of its task or, if it has none, what is below the rows."
       (todo-write-view-rows-read-turns))
     (todo-write-view-draw-redraw (and id (list id)) (not id))))
 
-(defun todo-write-view-toggle-all ()
+(defun todo-write-view-move--toggle-all ()
   "Open the details of all rows and all below them, or close all if any is open."
-  (interactive nil todo-write-view-mode)
   (todo-write-menu-require 'todo-write-view-mode)
   (let ((ids (hash-table-keys todo-write-place-nodes)))
     (setq todo-write-view-rows-open

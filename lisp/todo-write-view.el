@@ -86,7 +86,6 @@ It is *todo-write* where *efrit-todos* is Efrit's; see `todo-write-view-rename'.
      ("." "Go to the task in progress" todo-write-view-to-current)
      ("<" "First" todo-write-view-first)
      (">" "Last" todo-write-view-last)
-     ("<backtab>" "Open or close all" todo-write-view-toggle-all)
      ("d" "Fold or unfold completed" todo-write-view-toggle-fold)
      ("^" "Parent" todo-write-view-to-parent)
      ("o" "The agent's own buffer" todo-write-view-visit-agent)

@@ -95,9 +95,9 @@
 (ert-deftest efrit-do-view-opens-all-parts-and-folds-them-again ()
   (efrit-do-view-tests--with-session efrit-do-view-tests--turns
     (let ((folded (efrit-do-view-tests--visible)))
-      (efrit-do-view-toggle-all)
+      (efrit-do-view-toggle 'all)
       (should (member "Two rooms, two steps." (efrit-do-view-tests--visible)))
-      (efrit-do-view-toggle-all)
+      (efrit-do-view-toggle 'all)
       (should (equal (efrit-do-view-tests--visible) folded)))))
 
 (ert-deftest efrit-do-view-moves-from-part-to-part ()

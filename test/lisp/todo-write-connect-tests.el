@@ -455,13 +455,15 @@ MORE are further fields."
       (todo-write-connect-tests--wait (equal (todo-write-activity "one/claude:s") '(working)))
       (setq pid (todo-write-connect-tests--pid hosts "one"))
       (should (eql 0 (signal-process pid 0)))
-      (call-interactively #'todo-write-disconnect)
+      (let ((current-prefix-arg '(4)))
+        (call-interactively #'todo-write-connect))
       (todo-write-connect-tests--wait (not (eql 0 (signal-process pid 0))))
       (should-not todo-write-follow--followed)
       (should-not (todo-write-activity "one/claude:s"))
       (should (equal (todo-write-test-contents "one/claude:s") '("Bake")))
       (should-not warnings)
-      (should-error (call-interactively #'todo-write-disconnect) :type 'user-error))))
+      (let ((current-prefix-arg '(4)))
+        (should-error (call-interactively #'todo-write-connect) :type 'user-error)))))
 
 (ert-deftest todo-write-connect-a-hub-that-ended-is-followed-by-a-new-connection ()
   (todo-write-connect-tests--with

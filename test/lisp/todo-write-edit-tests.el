@@ -135,9 +135,9 @@
     (should (equal (todo-write-edit-tests--at) "Three"))
     (todo-write-edit-tests--press "<")
     (should (equal (todo-write-edit-tests--at) "One"))
-    (todo-write-edit-tests--press "<backtab>")
+    (let ((current-prefix-arg '(4))) (todo-write-edit-tests--press "TAB"))
     (should (= 3 (length todo-write-view-rows-open)))
-    (todo-write-edit-tests--press "<backtab>")
+    (let ((current-prefix-arg '(4))) (todo-write-edit-tests--press "TAB"))
     (should-not todo-write-view-rows-open)))
 
 (ert-deftest todo-write-edit-m-up-and-m-down-move-the-task-and-point-with-it ()
