@@ -427,13 +427,7 @@ with a capital letter by convention."
                       (todo-write-row-insert-header summary 72 (plist-get summary :reason))
                       (insert "\n"))
                     'mouse-face 'highlight
-                    'keymap '(keymap (mouse-1 . todo-write-gptel--show)))))))
-
-(defun todo-write-gptel--show ()
-  "Show the plan of the chat that was clicked on."
-  (declare (completion ignore))
-  (interactive "@")
-  (todo-write-show nil t))
+                    'keymap '(keymap (mouse-1 . todo-write-show)))))))
 
 (defun todo-write-gptel--leave-chat ()
   "Take the plan out of this chat, which keeps its key."
