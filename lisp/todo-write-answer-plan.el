@@ -15,6 +15,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write-answer)
+(require 'todo-write-comment)
 (require 'todo-write-menu)
 
 (defconst todo-write-answer-plan--most-comments 50
@@ -77,17 +78,15 @@ The comment goes along with \"keep planning\", with the lines it is about."
 (defvar todo-write-answer-edit-mode-map
   (let ((map (make-sparse-keymap)))
     (define-key map (kbd "C-c C-c") #'todo-write-answer-edit-done)
-    (define-key map (kbd "C-c C-k") #'todo-write-answer-edit-cancel)
     map)
   "Keymap of `todo-write-answer-edit-mode'.")
 
-(define-derived-mode todo-write-answer-edit-mode text-mode "Plan"
+(define-derived-mode todo-write-answer-edit-mode todo-write-comment-mode "Plan"
   "Major mode of an agent's plan that the user edits before approving it.
 
 \\{todo-write-answer-edit-mode-map}"
   :interactive nil
-  (setq header-line-format " C-c C-c takes this text, which a yes then approves; C-c C-k cancels")
-  (todo-write-menu-begin-mode))
+  (setq header-line-format " C-c C-c takes this text, which a yes then approves; C-c C-k cancels"))
 
 (defun todo-write-answer-edit ()
   "Edit the text of the plan.
@@ -134,12 +133,6 @@ nothing."
       (todo-write-answer-edit-to text)
       ;; Not before: a quit leaves the text where it was.
       (kill-buffer edited))))
-
-(defun todo-write-answer-edit-cancel ()
-  "Leave the plan as it was."
-  (interactive nil todo-write-answer-edit-mode)
-  (todo-write-menu-require 'todo-write-answer-edit-mode)
-  (quit-window t))
 
 (provide 'todo-write-answer-plan)
 ;;; todo-write-answer-plan.el ends here

@@ -149,7 +149,7 @@ gets the name of the file, the number of the line, and the lines, too; see
     (quit-window t)))
 
 (defun todo-write-comment-cancel ()
-  "Do not send the comment in this buffer."
+  "Kill this buffer: do not send the comment, and leave the plan as it was."
   (interactive nil todo-write-comment-mode)
   (todo-write-menu-require 'todo-write-comment-mode)
   (quit-window t))
