@@ -43,20 +43,6 @@
   (interactive "p" todo-write-view-mode)
   (todo-write-view-move--move (- (or count 1))))
 
-(defun todo-write-view-first ()
-  "Move to the first row."
-  (interactive nil todo-write-view-mode)
-  (goto-char (point-min))
-  (todo-write-view-move--move 1))
-
-(defun todo-write-view-last ()
-  "Move to the last task; without tasks, to the last thing that can be opened."
-  (interactive nil todo-write-view-mode)
-  (if-let* ((last (todo-write-place-last-start)))
-      (goto-char (if-let* ((fold (todo-write-fold-at last))) (overlay-start fold) last))
-    (goto-char (point-max))
-    (todo-write-view-move--move -1)))
-
 (defun todo-write-view-move--move (count)
   "Move point COUNT rows forward, to the start of the row.
 A row starts with a blank, so that the cursor does not hide the shape."

@@ -84,8 +84,6 @@ It is *todo-write* where *efrit-todos* is Efrit's; see `todo-write-view-rename'.
      ("u" "Undo" todo-write-edit-undo))
     ("Look"
      ("." "Go to the task in progress" todo-write-view-to-current)
-     ("<" "First" todo-write-view-first)
-     (">" "Last" todo-write-view-last)
      ("d" "Fold or unfold completed" todo-write-view-toggle-fold)
      ("^" "Parent" todo-write-view-to-parent)
      ("o" "The agent's own buffer" todo-write-view-visit-agent)
@@ -297,9 +295,10 @@ passed to `display-buffer'."
 
 (defun todo-write-view--to-first-row ()
   "Move point to the first row, also in the windows that show the buffer."
+  (goto-char (point-min))
   ;; There may be no row.
   (ignore-error user-error
-    (todo-write-view-first))
+    (todo-write-view-next))
   (dolist (window (get-buffer-window-list nil nil t))
     (set-window-start window (point-min))
     (set-window-point window (point))

@@ -95,7 +95,7 @@
     ;; Without a task, point is on a button, whose RET is its own.
     (todo-write-test-write "a" "Oak")
     (should (eq (key-binding "?") 'todo-write-menu))
-    (dolist (key '("RET" "e" "+" "k" "t" "R" "u" "." "<" ">" "d" "H" "T" "s" "^" "N" "w" "o"))
+    (dolist (key '("RET" "e" "+" "k" "t" "R" "u" "." "d" "H" "T" "s" "^" "N" "w" "o"))
       (should (eq (todo-write-menu-tests--command 'todo-write-view-mode key)
                   (key-binding (kbd key)))))))
 

@@ -129,12 +129,8 @@
       (funcall function))
     said))
 
-(ert-deftest todo-write-edit-first-and-last-and-all ()
+(ert-deftest todo-write-edit-c-u-tab-opens-all-or-closes-all ()
   (todo-write-edit-tests--with '("One" "Two" "Three")
-    (todo-write-edit-tests--press ">")
-    (should (equal (todo-write-edit-tests--at) "Three"))
-    (todo-write-edit-tests--press "<")
-    (should (equal (todo-write-edit-tests--at) "One"))
     (let ((current-prefix-arg '(4))) (todo-write-edit-tests--press "TAB"))
     (should (= 3 (length todo-write-view-rows-open)))
     (let ((current-prefix-arg '(4))) (todo-write-edit-tests--press "TAB"))
@@ -186,7 +182,8 @@
   (let ((todo-write-view-fold-completed t))
     (todo-write-edit-tests--with '(("One" "completed") ("Two" "completed")
                                    ("Three" "completed") ("Four" "completed") "Five")
-      (todo-write-view-first)
+      (goto-char (point-min))
+      (todo-write-view-next)
       (dolist (keys '("e" "k" "t" "M-<up>" "M-<down>"))
         (should (string-match-p
                  "RET unfolds"

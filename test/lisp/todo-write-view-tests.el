@@ -597,21 +597,6 @@ Leave out times if WITHOUT-TIMES is non-nil."
     (should (looking-at-p " ○ One"))
     (should-error (todo-write-test-press "p") :type 'user-error)))
 
-(ert-deftest todo-write-view-last-moves-to-the-last-task-above-the-prompts ()
-  (todo-write-test-with-view
-    (todo-write-observe "a" "INTENT" "Go")
-    (todo-write-set-activity "a" 'working)
-    (todo-write-view-refresh)
-    (todo-write-test-press ">")
-    (should (looking-at-p ".*“Go”"))
-    (todo-write-test-write "a" "One" '("Two" "in_progress"))
-    (todo-write-observe "a" "MESSAGE" "Said.")
-    (todo-write-test-open "Two")
-    (todo-write-test-press ">")
-    (should (looking-at-p " ● Doing: Two"))
-    (todo-write-test-press "k")
-    (should (equal '("One") (todo-write-test-contents "a")))))
-
 (ert-deftest todo-write-view-ret-opens-and-closes-a-row-and-updates-keep-it-open ()
   (todo-write-test-with-view
     (todo-write-test-write "a" '("Write the text" "in_progress" "Writing") "Two")
@@ -697,7 +682,8 @@ Leave out times if WITHOUT-TIMES is non-nil."
     (todo-write-observe "a" "TITLE" "Login")
     (todo-write-test-write "a" '("One" "in_progress"))
     (should (string-match-p "\\` ● Doing: One" (todo-write-view-tests--second-line)))
-    (todo-write-test-press "<")
+    (goto-char (point-min))
+    (todo-write-test-press "n")
     (pcase-dolist (`(,activity ,why ,shown)
                    '((working nil " working")
                      (waiting "permission to run \u202e"
