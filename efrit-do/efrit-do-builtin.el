@@ -170,17 +170,6 @@ it another way"
     (when problem
       (signal 'todo-write-error (list (format "%s %s" file problem))))))
 
-(defun efrit-do-builtin--insert-file (file)
-  "Insert the text of FILE.
-The module reads a local one: a pipe may have taken its place."
-  (if (file-remote-p file)
-      (let ((format-alist nil)
-            (after-insert-file-functions nil))
-        (insert-file-contents file))
-    (insert (or (todo-write-core-file-bytes file efrit-do-read-limit)
-                (signal 'todo-write-error (list (format "%s cannot be read" file)))))
-    (decode-coding-region (point-min) (point-max) 'undecided)))
-
 (defun efrit-do-builtin--read-file (path &optional first last)
   "Return the text of the file PATH, or its lines FIRST to LAST.
 PATH comes from a model.  Unless the session's directory is remote, it is
@@ -193,7 +182,14 @@ decrypts or decompresses it."
       (signal 'todo-write-error (list (format "%s is on another host" file))))
     (efrit-do-builtin--check-readable file)
     (with-temp-buffer
-      (efrit-do-builtin--insert-file file)
+      ;; The module reads a local one: a pipe may have taken its place.
+      (if (file-remote-p file)
+          (let ((format-alist nil)
+                (after-insert-file-functions nil))
+            (insert-file-contents file))
+        (insert (or (todo-write-core-file-bytes file efrit-do-read-limit)
+                    (signal 'todo-write-error (list (format "%s cannot be read" file)))))
+        (decode-coding-region (point-min) (point-max) 'undecided))
       (goto-char (point-min))
       (when (search-forward "\0" (min (point-max) 8192) t)
         (signal 'todo-write-error (list (format "%s is a binary file" file))))

@@ -178,7 +178,12 @@ after gptel has returned, and only if the request has not failed."
       (with-current-buffer buffer
         (gptel-request (efrit-do-gptel--prompt session)
           :callback (lambda (response info)
-                      (efrit-do-gptel--handle-response session response info))
+                      (pcase response
+                        ((pred stringp) (efrit-do-session-token session response))
+                        (`(reasoning . ,(and (pred stringp) text))
+                         (efrit-do-session-token session text t))
+                        (`(tool-result . ,_) (efrit-do-gptel--tools-answered session info))
+                        ('nil (efrit-do-gptel--failed session info))))
           :system (format "%s\nYour tools work in the directory %s"
                           efrit-do-system-prompt
                           (efrit-do-session-directory session))
@@ -204,15 +209,6 @@ after gptel has returned, and only if the request has not failed."
      'WAIT)))
 
 ;;; Responses
-
-(defun efrit-do-gptel--handle-response (session response info)
-  "Handle RESPONSE with INFO, the arguments of gptel's callback, for SESSION."
-  (pcase response
-    ((pred stringp) (efrit-do-session-token session response))
-    (`(reasoning . ,(and (pred stringp) text))
-     (efrit-do-session-token session text t))
-    (`(tool-result . ,_) (efrit-do-gptel--tools-answered session info))
-    ('nil (efrit-do-gptel--failed session info))))
 
 (defun efrit-do-gptel--turn-over (session machine)
   "Record that the answer to SESSION from MACHINE is complete."

@@ -220,7 +220,11 @@ Return `answers' to wait for these, nil to go on, or `ended'."
           ((and (efrit-do-replay--state-takes-up script)
                 (>= next (1- (length turns)))
                 (not (efrit-do-session-message session))
-                (setq yours (efrit-do-replay--yours session)))
+                (setq yours
+                      (seq-find (lambda (item)
+                                  (and (equal (plist-get item :addedBy) "user")
+                                       (not (equal (plist-get item :status) "completed"))))
+                                (todo-write-items (efrit-do-session-thread session)))))
            (setf (efrit-do-replay--state-events script)
                  (cons '(begin) (efrit-do-replay--take-up session yours)))
            nil)
@@ -234,13 +238,6 @@ Return `answers' to wait for these, nil to go on, or `ended'."
                  (efrit-do-session-request session)
                (efrit-do-session-end session 'done))
              'ended))))
-
-(defun efrit-do-replay--yours (session)
-  "Return the first open task in the list of SESSION that the user added, or nil."
-  (seq-find (lambda (item)
-              (and (equal (plist-get item :addedBy) "user")
-                   (not (equal (plist-get item :status) "completed"))))
-            (todo-write-items (efrit-do-session-thread session))))
 
 (defun efrit-do-replay--take-up (session item)
   "Return the events of a turn in which the agent of SESSION works on ITEM.

@@ -224,11 +224,6 @@ again in this session) or `quit' (stop the session); any other value means
 
 (define-error 'efrit-do-refused "The user refused" 'todo-write-error)
 
-(defun efrit-do-tools--call-text (values)
-  "Return the argument VALUES of a call as text for the user."
-  (mapconcat (lambda (value) (if (stringp value) value (format "%S" value)))
-             (delq nil (copy-sequence values)) "\n"))
-
 (defun efrit-do-ask (name text then)
   "Ask whether the tool NAME may run with TEXT, and call THEN with the answer.
 See `efrit-do-confirm-function'.  The question is a request of the agent,
@@ -289,7 +284,8 @@ INPUT comes from the model, and VALUES are the arguments in it."
 Run it if so, and call THEN with the outcome, now or when the user has
 answered; it runs with what is bound now."
   (let* ((thread efrit-do-thread)
-         (text (efrit-do-tools--call-text values))
+         (text (mapconcat (lambda (value) (if (stringp value) value (format "%S" value)))
+                          (delq nil (copy-sequence values)) "\n"))
          (go-on (efrit-do-tools--go-on tool values then))
          (answers nil)
          (waits nil)

@@ -173,15 +173,6 @@ Return its overlay, which covers the part's body; that is empty so far."
       (with-silent-modifications
         (efrit-do-view--retitle body 'tool "Thought:" text 'todo-write-thought)))))
 
-(defun efrit-do-view--call (content)
-  "Show a tool call; CONTENT is that of its observation."
-  (efrit-do-view--appending
-    (let* ((input (or (plist-get content :input) ""))
-           (body (efrit-do-view--part (plist-get content :name) input
-                                      'efrit-do-heading)))
-      (efrit-do-view--add body (concat input "\n") 'shadow)
-      (push (cons (plist-get content :id) body) efrit-do-view--calls))))
-
 (defun efrit-do-view--result (content)
   "Show the result of a tool call; CONTENT is that of its observation."
   (let ((body (cdr (assoc (plist-get content :id) efrit-do-view--calls)))
@@ -197,16 +188,12 @@ Return its overlay, which covers the part's body; that is empty so far."
         (goto-char (point-max))
         (efrit-do-view--fresh-line)
         (when-let* ((name (plist-get content :buffer)))
-          (efrit-do-view--offer name))))))
-
-(defun efrit-do-view--offer (name)
-  "Insert a button that shows the buffer called NAME."
-  (insert "  ")
-  (insert-text-button (concat "Show " (todo-write-text-line name))
-                      'follow-link t
-                      'help-echo "mouse-2, RET: show what the agent made"
-                      'action (lambda (_) (efrit-do-view-show-buffer name)))
-  (insert "\n"))
+          (insert "  ")
+          (insert-text-button (concat "Show " (todo-write-text-line name))
+                              'follow-link t
+                              'help-echo "mouse-2, RET: show what the agent made"
+                              'action (lambda (_) (efrit-do-view-show-buffer name)))
+          (insert "\n"))))))
 
 (defun efrit-do-view-show-buffer (name)
   "Show the buffer called NAME, beside its session and the plan.
@@ -244,7 +231,13 @@ An action function for `display-buffer'."
   (let ((content (plist-get event :content)))
     (pcase (plist-get event :type)
       ("TOKEN" (efrit-do-view--token event))
-      ("TOOL_CALL" (efrit-do-view--close-thought) (efrit-do-view--call content))
+      ("TOOL_CALL" (efrit-do-view--close-thought)
+       (efrit-do-view--appending
+         (let* ((input (or (plist-get content :input) ""))
+                (body (efrit-do-view--part (plist-get content :name) input
+                                           'efrit-do-heading)))
+           (efrit-do-view--add body (concat input "\n") 'shadow)
+           (push (cons (plist-get content :id) body) efrit-do-view--calls))))
       ("TOOL_EXECUTION" (efrit-do-view--result content))
       ("PLAN_UPDATE" (efrit-do-view--plan))
       ("LLM_STREAM_END"

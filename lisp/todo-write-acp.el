@@ -526,7 +526,12 @@ The protocol has no way to report that to the agent."
     ;; A session that is loaded repeats its calls before the first prompt.
     ('nil (when (or (member thread (todo-write-acp--link-turns link))
                     (todo-write-revisions thread))
-            (todo-write-acp--end-subagent thread update)
+            (let ((id (todo-write-json-get update "toolCallId")))
+              (when (and (stringp id)
+                         (member (todo-write-json-get update "status") '("completed" "failed")))
+                (let ((child (format "%s/%s" thread id)))
+                  (when (assoc child (todo-write-children thread))
+                    (todo-write-end-turn child)))))
             (todo-write-acp-work-context thread update)
             (todo-write-acp-work-update (todo-write-acp--work link thread) thread update)))
     ((and `(,key . ,outcome) (guard (plist-get outcome :ok)))
@@ -547,15 +552,6 @@ LINK is that of THREAD."
   (let ((work (todo-write-acp--link-work link)))
     (or (gethash thread work)
         (puthash thread (make-hash-table :test #'equal) work))))
-
-(defun todo-write-acp--end-subagent (thread update)
-  "End the turn of a subagent of THREAD if UPDATE says that its call ended."
-  (let ((id (todo-write-json-get update "toolCallId")))
-    (when (and (stringp id)
-               (member (todo-write-json-get update "status") '("completed" "failed")))
-      (let ((child (format "%s/%s" thread id)))
-        (when (assoc child (todo-write-children thread))
-          (todo-write-end-turn child))))))
 
 (provide 'todo-write-acp)
 ;;; todo-write-acp.el ends here

@@ -256,7 +256,9 @@ there is no such agent any more, forget it."
            ;; A session may move to another project.
            (setf (todo-write-agents--record-about record) (todo-write-about thread))
            (todo-write-agents--note record thread summary)
-           (setf (todo-write-agents--record-new record) (todo-write-agents--new thread)
+           (setf (todo-write-agents--record-new record)
+                 (let ((files (todo-write-plan-unseen-files thread)))
+                   (and (> files 0) files))
                  (todo-write-agents--record-refused record)
                  (todo-write-agents--newly-refused record thread))
            (todo-write-agents--renew record thread summary)))))
@@ -334,7 +336,13 @@ the rest is shared with the plist of before."
                 :activity (unless (eq activity 'rest) activity)
                 :reason (todo-write-agents--record-reason record)
                 :since (todo-write-agents--record-since record)
-                :attention (todo-write-agents--attention record)
+                :attention (pcase (todo-write-agents--record-activity record)
+                             ('unknown 'unknown)
+                             ((guard (todo-write-agents--record-dismissed record)) 'idle)
+                             ((or 'waiting 'failed) 'needs-you)
+                             ('working 'working)
+                             ('suspended 'idle)
+                             (_ (if (todo-write-agents--record-unseen record) 'unseen 'idle)))
                 :ending (plist-get summary :ending)
                 :requests (length (todo-write-requests thread))
                 :background (todo-write-agents--record-background record)
@@ -344,16 +352,6 @@ the rest is shared with the plist of before."
                 :contextTokens (plist-get summary :contextTokens)
                 :dismissed (todo-write-agents--record-dismissed record)
                 :left (todo-write-agents--record-left record)))))
-
-(defun todo-write-agents--attention (record)
-  "Return the attention that the agent of RECORD asks for, a symbol."
-  (pcase (todo-write-agents--record-activity record)
-    ('unknown 'unknown)
-    ((guard (todo-write-agents--record-dismissed record)) 'idle)
-    ((or 'waiting 'failed) 'needs-you)
-    ('working 'working)
-    ('suspended 'idle)
-    (_ (if (todo-write-agents--record-unseen record) 'unseen 'idle))))
 
 (defun todo-write-agents--note (record thread summary)
   "Note in RECORD whether the agent of THREAD made a transition.
@@ -407,11 +405,6 @@ new."
       (setf (todo-write-agents--record-seen record) (todo-write-core-now))
       0)))
 
-(defun todo-write-agents--new (thread)
-  "Return the number of files of THREAD that were not reviewed, or nil."
-  (let ((files (todo-write-plan-unseen-files thread)))
-    (and (> files 0) files)))
-
 ;;; Seen and dismissed
 
 (defun todo-write-agents-visible-p (thread)
@@ -424,7 +417,9 @@ new."
 RECORD is that of the agent of THREAD."
   (seq-some
    (lambda (frame)
-     (and (todo-write-agents--focused-p frame)
+     (and (pcase (frame-focus-state frame)
+            ('unknown (eq frame (selected-frame)))
+            (focused focused))
           (seq-some (lambda (window)
                       (let ((buffer (window-buffer window)))
                         (or (equal thread (buffer-local-value 'todo-write-view-thread buffer))
@@ -433,12 +428,6 @@ RECORD is that of the agent of THREAD."
                                  (eq buffer (todo-write-agents--buffer record thread))))))
                     (window-list frame 'no-minibuffer))))
    (frame-list)))
-
-(defun todo-write-agents--focused-p (frame)
-  "Return non-nil if FRAME has the focus, as far as its terminal knows."
-  (pcase (frame-focus-state frame)
-    ('unknown (eq frame (selected-frame)))
-    (focused focused)))
 
 (defun todo-write-agents--look (&rest _)
   "Mark agents that are visible now as seen."

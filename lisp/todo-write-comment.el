@@ -104,15 +104,6 @@ point, or the last one after that."
 
 ;;; Commands
 
-(defun todo-write-comment--buffer (about)
-  "Return the buffer for a comment about ABOUT.
-One that was begun about something else keeps its buffer."
-  (let ((begun (get-buffer "*todo-write-comment*")))
-    (if (and begun (> (buffer-size begun) 0)
-             (not (equal about (buffer-local-value 'todo-write-comment--about begun))))
-        (generate-new-buffer "*todo-write-comment*")
-      (get-buffer-create "*todo-write-comment*"))))
-
 (defun todo-write-comment ()
   "Write a comment for the agent on the changed lines at point.
 Those are the lines of the region, on the header of a hunk all of it, else
@@ -124,8 +115,14 @@ gets the name of the file, the number of the line, and the lines, too; see
   (let* ((about (todo-write-comment--about))
          (plist (cadr about)))
     (deactivate-mark)
-    (pop-to-buffer (todo-write-comment--buffer about)
-                   '(display-buffer-below-selected (window-height . 10)))
+    (pop-to-buffer
+     ;; One that was begun about something else keeps its buffer.
+     (let ((begun (get-buffer "*todo-write-comment*")))
+       (if (and begun (> (buffer-size begun) 0)
+                (not (equal about (buffer-local-value 'todo-write-comment--about begun))))
+           (generate-new-buffer "*todo-write-comment*")
+         (get-buffer-create "*todo-write-comment*")))
+     '(display-buffer-below-selected (window-height . 10)))
     ;; One that was begun is not lost.
     (unless (and (derived-mode-p 'todo-write-comment-mode) (> (buffer-size) 0))
       (todo-write-comment-mode))

@@ -271,7 +271,12 @@ MISSING is non-nil if the program was not found there."
     (todo-write-socket-lose name)
     (todo-write-connect--redraw name)
     (when retry
-      (todo-write-connect--retry-later link))
+      (let ((pause (if-let* ((last (todo-write-machines-link-pause link)))
+                       (min (* 2 last) todo-write-connect-longest-pause)
+                     todo-write-connect-first-pause)))
+        (setf (todo-write-machines-link-pause link) pause)
+        (todo-write-connect--set-timer
+         link (run-with-timer pause nil #'todo-write-connect--retry link))))
     ;; Each attempt is not worth a warning.
     (unless (and retry known)
       (let ((what (if before
@@ -313,15 +318,6 @@ Otherwise, M-x todo-write-mcp-setup in %s shows what to do."
   (when (todo-write-machines-link-timer link)
     (cancel-timer (todo-write-machines-link-timer link)))
   (setf (todo-write-machines-link-timer link) timer))
-
-(defun todo-write-connect--retry-later (link)
-  "Try later to take LINK up again, after a longer pause than before."
-  (let ((pause (if-let* ((last (todo-write-machines-link-pause link)))
-                   (min (* 2 last) todo-write-connect-longest-pause)
-                 todo-write-connect-first-pause)))
-    (setf (todo-write-machines-link-pause link) pause)
-    (todo-write-connect--set-timer
-     link (run-with-timer pause nil #'todo-write-connect--retry link))))
 
 (defun todo-write-connect--retry (link)
   "Try to take LINK up again."

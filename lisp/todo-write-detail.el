@@ -65,17 +65,13 @@ breaks them at any character, as is best for code."
         (narrow-to-region start (point))
         (unless as-it-is
           (fill-region-as-paragraph start (point) nil t))
-        (todo-write-detail--break-lines start width)))))
-
-(defun todo-write-detail--break-lines (start width)
-  "Break lines after START that have no space and are wider than WIDTH."
-  (goto-char start)
-  (while (not (eobp))
-    (if (<= (move-to-column width) width)
-        (unless (eolp) (insert "\n" fill-prefix))
-      (backward-char)
-      (insert "\n" fill-prefix))
-    (when (eolp) (forward-line))))
+        (goto-char start)
+        (while (not (eobp))
+          (if (<= (move-to-column width) width)
+              (unless (eolp) (insert "\n" fill-prefix))
+            (backward-char)
+            (insert "\n" fill-prefix))
+          (when (eolp) (forward-line)))))))
 
 ;;; The task
 

@@ -42,21 +42,17 @@ ONE is what to say of one item, MANY a format for the number of several."
   "Return the thread of this buffer, or signal a `user-error'."
   (or todo-write-view-thread (user-error "There is no plan here yet")))
 
-(defun todo-write-edit--item ()
-  "Return the item whose row is at point, or signal a `user-error'."
-  (let* ((id (todo-write-view-move-id-at-point))
-         (item (or (todo-write-item (todo-write-edit--thread) id)
-                   (user-error "This task is gone; g refreshes the list"))))
-    (unless (todo-write-view-move-on-row-p (point))
-      (user-error "This is part of “%s”; the keys that edit work on its own row"
-                  (todo-write-edit--name item)))
-    item))
-
 (defun todo-write-edit--items ()
   "Return the items to edit: those with rows in the region, else the one at point.
 Signal a `user-error' if there are no rows, or if some are folded."
   (if (not (use-region-p))
-      (list (todo-write-edit--item))
+      (list (let* ((id (todo-write-view-move-id-at-point))
+                   (item (or (todo-write-item (todo-write-edit--thread) id)
+                             (user-error "This task is gone; g refreshes the list"))))
+              (unless (todo-write-view-move-on-row-p (point))
+                (user-error "This is part of “%s”; the keys that edit work on its own row"
+                            (todo-write-edit--name item)))
+              item))
     (or (delq nil (mapcar (lambda (id) (todo-write-item (todo-write-edit--thread) id))
                           (todo-write-edit--ids-in-region)))
         (user-error "No task in the region"))))

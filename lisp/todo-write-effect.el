@@ -81,14 +81,11 @@ or nil."
                                          (or action "created"))))))
       (when words
         (cons (todo-write-text-line (string-join (delq nil words) " ") 400)
-              (todo-write-effect--address (text :url)))))))
-
-(defun todo-write-effect--address (url)
-  "Return URL if it is the address of a page, of plain characters only, else nil."
-  (and url
-       (string-match-p "\\`https?://[[:ascii:]]+\\'" url)
-       (string-match-p "\\`https?://[A-Za-z0-9.-]+/[A-Za-z0-9._~/-]+\\'" url)
-       url))
+              (let ((url (text :url)))
+                (and url
+                     (string-match-p "\\`https?://[[:ascii:]]+\\'" url)
+                     (string-match-p "\\`https?://[A-Za-z0-9.-]+/[A-Za-z0-9._~/-]+\\'" url)
+                     url)))))))
 
 ;;; Comments
 

@@ -215,7 +215,14 @@ FUNCTION is not a function, and for an unknown key."
     (todo-write-core-wrong "subscriber" function "a function"))
   (let ((subscriber (todo-write-events--make-subscriber
                      :function function
-                     :filter (todo-write-events--compile-filter filter))))
+                     :filter
+                     (cl-loop for (key value) on filter by #'cddr
+                              unless (memq key '(:kind :thread :type :phase :token-type :step))
+                              do (todo-write-core-wrong "filter" key "a known key")
+                              unless (or (stringp value) (symbolp value))
+                              do (todo-write-core-wrong "filter" value "a string or a symbol")
+                              when value
+                              collect (cons key (format "%s" value))))))
     ;; The module keeps observations until a subscriber takes them.
     (when (and todo-write-core-configured (not todo-write-events--subscribers))
       (dolist (thread (todo-write-core-call todo-write-dyn--loaded))
@@ -227,16 +234,6 @@ FUNCTION is not a function, and for an unknown key."
 (defun todo-write-unsubscribe (handle)
   "End the subscription HANDLE, which `todo-write-subscribe' returned."
   (setq todo-write-events--subscribers (remq handle todo-write-events--subscribers)))
-
-(defun todo-write-events--compile-filter (filter)
-  "Return FILTER, a plist, as an alist of keys and strings."
-  (cl-loop for (key value) on filter by #'cddr
-           unless (memq key '(:kind :thread :type :phase :token-type :step))
-           do (todo-write-core-wrong "filter" key "a known key")
-           unless (or (stringp value) (symbolp value))
-           do (todo-write-core-wrong "filter" value "a string or a symbol")
-           when value
-           collect (cons key (format "%s" value))))
 
 (defun todo-write-events--event-value (event key)
   "Return the value of EVENT that the filter KEY is compared with."
@@ -386,16 +383,12 @@ a token that is not a string."
   (let* ((inhibit-quit t)
          (data (plist-get event :data))
          (run (gethash thread todo-write-core-token-runs))
-         (time (and run (todo-write-events--alike-p event (car run))
+         (time (and run (cl-loop for key in todo-write-events--stream-keys
+                                 always (equal (plist-get event key) (plist-get (car run) key)))
                     (todo-write-core-call todo-write-dyn--stream-next thread data))))
     (if time
         (todo-write-events--emit `(:data ,data :timestamp ,time . ,(cdr run)))
       (todo-write-events--stream-first thread event))))
-
-(defun todo-write-events--alike-p (a b)
-  "Return non-nil if the stream events A and B differ at most in their data."
-  (cl-loop for key in todo-write-events--stream-keys
-           always (equal (plist-get a key) (plist-get b key))))
 
 (defun todo-write-events--stream-first (thread event)
   "Give EVENT of THREAD, which continues no run of tokens, to the subscribers."

@@ -79,7 +79,8 @@ Its transcript on this machine has that."
 SCOPE is \"all\" or \"project\", by default \"none\"; NAMES are those of
 the project's root."
   (cl-loop for (agent . folder) in homes
-           when (todo-write-follow-sessions--text-p folder)
+           when (or (not (string-match-p "[^\0-\x10ffff]" folder))
+                    (todo-write-follow-sessions-skip folder "its name is not text"))
            collect `(,(symbol-name agent) ,(expand-file-name folder) ,(or scope "none") ,@names)))
 
 (defun todo-write-follow-sessions-names (project)
@@ -97,11 +98,6 @@ This asks for links, so nothing but a command about PROJECT calls it."
                        (format "its name and that of %d others is not text"
                                (length (cdr skipped)))
                      "its name is not text"))))
-
-(defun todo-write-follow-sessions--text-p (folder)
-  "Return non-nil if the module can name FOLDER."
-  (or (not (string-match-p "[^\0-\x10ffff]" folder))
-      (todo-write-follow-sessions-skip folder "its name is not text")))
 
 (defvar todo-write-follow-sessions--skipped (make-hash-table :test #'equal)
   "The files that the user knows are skipped, and why.")

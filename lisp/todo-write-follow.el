@@ -164,7 +164,10 @@ SHOW is as for `todo-write-follow'."
   (when file
     (setq todo-write-follow--stopped
           (delete (todo-write-follow--name file) todo-write-follow--stopped))
-    (todo-write-follow--drop-forgotten file))
+    (when-let* ((session (todo-write-follow--find file))
+                (thread (todo-write-follow--session-thread session)))
+      (unless (member thread (todo-write-threads-loaded))
+        (todo-write-follow--remove session t))))
   (let ((session (if file (todo-write-follow--begin file)
                    (todo-write-follow-mode)
                    (todo-write-hub-wait (lambda () todo-write-follow--searched))
@@ -385,8 +388,15 @@ There are none while nothing is followed, unless ALL is non-nil."
      (when-let* ((session (gethash (plist-get message :session) todo-write-follow--ids)))
        (pcase kind
          ('read (todo-write-follow--receive-read session message))
-         ('progress (todo-write-follow--receive-progress
-                     session (plist-get message :thread) (plist-get message :percent)))
+         ('progress
+          ;; Tell those who show it after `todo-write-follow-patience'.
+          (let ((thread (plist-get message :thread))
+                (percent (plist-get message :percent)))
+            (setf (todo-write-follow--session-thread session) thread
+                  (todo-write-follow--session-percent session) percent)
+            (when (and thread (> (- (float-time) (todo-write-follow--session-begun session))
+                                 todo-write-follow-patience))
+              (todo-write-activity-note-reading thread percent))))
          ('ready (todo-write-follow--receive-ready session))
          ;; As after /cd.
          ('moved (todo-write-follow--remove session t)
@@ -398,15 +408,6 @@ There are none while nothing is followed, unless ALL is non-nil."
 
 (defvar todo-write-follow-patience 0.3
   "Seconds of reading a session after which it is said how much of it is read.")
-
-(defun todo-write-follow--receive-progress (session thread percent)
-  "Note that PERCENT of SESSION is read, whose plan is THREAD; nil is unknown.
-Tell those who show it after `todo-write-follow-patience'."
-  (setf (todo-write-follow--session-thread session) thread
-        (todo-write-follow--session-percent session) percent)
-  (when (and thread (> (- (float-time) (todo-write-follow--session-begun session))
-                       todo-write-follow-patience))
-    (todo-write-activity-note-reading thread percent)))
 
 (defun todo-write-follow--lose-file (session reason)
   "End following SESSION, whose transcript cannot be read for REASON.
@@ -448,13 +449,6 @@ non-nil means that it is followed on from another file."
   "Return the sessions that `todo-write-follow-mode' follows."
   (seq-filter (lambda (session) (eq t (todo-write-follow--session-automatic session)))
               todo-write-follow--followed))
-
-(defun todo-write-follow--drop-forgotten (file)
-  "Stop following FILE if its thread was forgotten, so as to read all of it again."
-  (when-let* ((session (todo-write-follow--find file))
-              (thread (todo-write-follow--session-thread session)))
-    (unless (member thread (todo-write-threads-loaded))
-      (todo-write-follow--remove session t))))
 
 (defun todo-write-follow--begin (file &optional automatic)
   "Follow the session whose transcript is FILE, and return it.

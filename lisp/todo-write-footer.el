@@ -76,7 +76,11 @@ OPEN is a list of what is open.  The value is as from
     (when parts
       (todo-write-row-insert-flow parts nil 1 width)
       (when (memq 'dropped open)
-        (todo-write-footer--insert-dropped dropped width))
+        (dolist (item dropped)
+          (let ((start (point)))
+            (todo-write-row-insert item 'removed nil width 2)
+            (todo-write-row-make-button start (point) 'todo-write-dropped "R: bring it back"
+                                        'todo-write-dropped (plist-get item :id)))))
       (when (memq 'cleared open)
         (dolist (item cleared)
           (todo-write-footer--insert-item item footer thread width))))
@@ -88,14 +92,6 @@ OPEN is a list of what is open.  The value is as from
     (add-face-text-property 0 (length text) 'todo-write-detail t text)
     (todo-write-row-button text 'todo-write-part (concat "RET, mouse-1: " help)
                            'todo-write-toggle key)))
-
-(defun todo-write-footer--insert-dropped (items width)
-  "Insert the rows of ITEMS, which were dropped, as lines of WIDTH columns."
-  (dolist (item items)
-    (let ((start (point)))
-      (todo-write-row-insert item 'removed nil width 2)
-      (todo-write-row-make-button start (point) 'todo-write-dropped "R: bring it back"
-                                  'todo-write-dropped (plist-get item :id)))))
 
 (defun todo-write-footer--insert-item (item footer thread width)
   "Insert the row of ITEM, which left the list of THREAD, WIDTH columns wide.

@@ -122,11 +122,22 @@ gptel is not loaded yet, do this when it is, and return nil.  Turning off
   "Take away what `todo-write-gptel--set-up' set up."
   (pcase-dolist (`(,hook . ,function) todo-write-gptel--hooks)
     (remove-hook hook function))
-  (todo-write-gptel--remove-tool)
+  (set-default 'gptel-tools (todo-write-gptel--other-tools (default-value 'gptel-tools)))
+  (dolist (buffer (buffer-list))
+    (when (local-variable-p 'gptel-tools buffer)
+      (with-current-buffer buffer
+        (setq gptel-tools (todo-write-gptel--other-tools gptel-tools)))))
+  ;; gptel has no function that forgets a tool.
+  (setq gptel--known-tools (assoc-delete-all "todo-write" gptel--known-tools))
   (remove-hook 'todo-write-events-functions #'todo-write-gptel--on-event)
   (dolist (chat (seq-filter #'buffer-live-p todo-write-gptel--chats))
     (with-current-buffer chat
-      (todo-write-gptel--leave-chat)))
+      (remove-hook 'kill-buffer-hook #'todo-write-gptel--buffer-killed t)
+      (when todo-write-gptel--overlay
+        (delete-overlay todo-write-gptel--overlay))
+      (setq todo-write-gptel--overlay nil
+            todo-write-gptel--request nil)
+      (todo-write-end-turn todo-write-gptel-thread "todo-write-gptel-mode was turned off")))
   (setq todo-write-gptel--chats nil))
 
 ;;; The tool
@@ -149,16 +160,6 @@ gptel is not loaded yet, do this when it is, and return nil.  Turning off
   "Return TOOLS without ours."
   (seq-remove (lambda (tool) (equal (gptel-tool-name tool) "todo_write")) tools))
 
-(defun todo-write-gptel--remove-tool ()
-  "Take the tool away from all chats and from the tools that gptel knows."
-  (set-default 'gptel-tools (todo-write-gptel--other-tools (default-value 'gptel-tools)))
-  (dolist (buffer (buffer-list))
-    (when (local-variable-p 'gptel-tools buffer)
-      (with-current-buffer buffer
-        (setq gptel-tools (todo-write-gptel--other-tools gptel-tools)))))
-  ;; gptel has no function that forgets a tool.
-  (setq gptel--known-tools (assoc-delete-all "todo-write" gptel--known-tools)))
-
 (defun todo-write-gptel--write (todos)
   "Write TODOS, which the model of this chat sent, and return the result text.
 The text of a refusal tells the model what is wrong."
@@ -168,7 +169,13 @@ The text of a refusal tells the model what is wrong."
     (todo-write-gptel--note-tokens)
     (let ((outcome (todo-write thread (list :todos todos) "gptel")))
       (when (and todo-write-gptel-in-chat (plist-get outcome :ok))
-        (todo-write-gptel--move-plan))
+        (let* ((info (and todo-write-gptel--request (gptel-fsm-info todo-write-gptel--request)))
+               (position (or (plist-get info :tracking-marker) (plist-get info :position)
+                             (point-max))))
+          (unless todo-write-gptel--overlay
+            (setq todo-write-gptel--overlay (make-overlay position position)))
+          (move-overlay todo-write-gptel--overlay position position)
+          (todo-write-gptel--redraw)))
       (plist-get outcome :result))))
 
 ;;; The thread of a chat
@@ -405,16 +412,6 @@ with a capital letter by convention."
 (defvar-local todo-write-gptel--overlay nil
   "The overlay that shows the plan in this chat, or nil.")
 
-(defun todo-write-gptel--move-plan ()
-  "Move the plan in this chat to the end of the model's answer so far."
-  (let* ((info (and todo-write-gptel--request (gptel-fsm-info todo-write-gptel--request)))
-         (position (or (plist-get info :tracking-marker) (plist-get info :position)
-                       (point-max))))
-    (unless todo-write-gptel--overlay
-      (setq todo-write-gptel--overlay (make-overlay position position)))
-    (move-overlay todo-write-gptel--overlay position position)
-    (todo-write-gptel--redraw)))
-
 (defun todo-write-gptel--redraw ()
   "Redraw the plan in this chat, if it is shown there."
   (when-let* ((overlay todo-write-gptel--overlay))
@@ -428,15 +425,6 @@ with a capital letter by convention."
                       (insert "\n"))
                     'mouse-face 'highlight
                     'keymap '(keymap (mouse-1 . todo-write-show)))))))
-
-(defun todo-write-gptel--leave-chat ()
-  "Take the plan out of this chat, which keeps its key."
-  (remove-hook 'kill-buffer-hook #'todo-write-gptel--buffer-killed t)
-  (when todo-write-gptel--overlay
-    (delete-overlay todo-write-gptel--overlay))
-  (setq todo-write-gptel--overlay nil
-        todo-write-gptel--request nil)
-  (todo-write-end-turn todo-write-gptel-thread "todo-write-gptel-mode was turned off"))
 
 ;;; gptel-agent
 

@@ -105,18 +105,14 @@ A thousand sessions may begin at once: the others are looked at later."
     (todo-write-events-apply-each
      (lambda (thread)
        (when (and (member thread loaded) (not (todo-write-activity-reading thread)))
-         (todo-write-hands--look-at thread)))
+         (let ((seen (gethash thread todo-write-hands--seen
+                              (- (todo-write-core-now) (* 1000 todo-write-hands--age)))))
+           (when (todo-write-hands--calls thread 1 seen)
+             (dolist (call (todo-write-hands--calls thread todo-write-hands--most seen))
+               (puthash thread (plist-get call :timestamp) todo-write-hands--seen)
+               (seq-doseq (file (plist-get (plist-get call :metadata) :files))
+                 (todo-write-hands--note thread (plist-get file :path))))))))
      threads)))
-
-(defun todo-write-hands--look-at (thread)
-  "Look at what the agent of THREAD changed since it was looked at."
-  (let ((seen (gethash thread todo-write-hands--seen
-                       (- (todo-write-core-now) (* 1000 todo-write-hands--age)))))
-    (when (todo-write-hands--calls thread 1 seen)
-      (dolist (call (todo-write-hands--calls thread todo-write-hands--most seen))
-        (puthash thread (plist-get call :timestamp) todo-write-hands--seen)
-        (seq-doseq (file (plist-get (plist-get call :metadata) :files))
-          (todo-write-hands--note thread (plist-get file :path)))))))
 
 (defun todo-write-hands--calls (thread limit seen)
   "Return those of the newest LIMIT calls of THREAD that came after SEEN, a time."

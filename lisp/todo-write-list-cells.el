@@ -32,15 +32,12 @@
                      for about = (plist-get kept :about)
                      unless (or (gethash (plist-get kept :key) threads)
                                 (plist-get about :parent))
-                     collect (todo-write-list-cells--kept-agent kept about)))))
-
-(defun todo-write-list-cells--kept-agent (kept about)
-  "Return the agent of an earlier session, a plist as in `todo-write-agents'.
-KEPT is as from `todo-write-threads-kept', ABOUT is in it."
-  (let ((thread (plist-get kept :key)) (project (plist-get about :project)))
-    (list :thread thread :agent (plist-get about :agent) :project project
-          :machine (todo-write-machines-host thread project)
-          :attention 'idle :since (plist-get kept :modified))))
+                     collect
+                     ;; KEPT is as from `todo-write-threads-kept', ABOUT is in it.
+                     (let ((thread (plist-get kept :key)) (project (plist-get about :project)))
+                       (list :thread thread :agent (plist-get about :agent) :project project
+                             :machine (todo-write-machines-host thread project)
+                             :attention 'idle :since (plist-get kept :modified)))))))
 
 (defconst todo-write-list-cells--states
   '((waiting "!" todo-write-attention)

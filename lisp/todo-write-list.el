@@ -308,20 +308,16 @@ The row keeps its place while the selected window shows the overview."
                    (todo-write-list--set-unsorted t)
                    start)))
          (folded (and (not start) (not (eq what 'gone)) (todo-write-list--folded-p agent))))
-    (todo-write-list--note-folded key folded)
+    (unless (eq (not folded) (not (member key todo-write-list--older)))
+      (setq todo-write-list--older (if folded (cons key todo-write-list--older)
+                                     (remove key todo-write-list--older)))
+      (let ((inhibit-read-only t))
+        (save-excursion
+          (todo-write-list--count-older))))
     (cond (folded)
           ((and todo-write-list--unsorted (not place))
            (todo-write-list--print))
           (t (todo-write-list--replace-row agent start place (eq what 'gone))))))
-
-(defun todo-write-list--note-folded (key folded)
-  "Update the count of older agents if it is new that the agent KEY is FOLDED."
-  (unless (eq (not folded) (not (member key todo-write-list--older)))
-    (setq todo-write-list--older (if folded (cons key todo-write-list--older)
-                                   (remove key todo-write-list--older)))
-    (let ((inhibit-read-only t))
-      (save-excursion
-        (todo-write-list--count-older)))))
 
 (defun todo-write-list--replace-row (agent start place gone)
   "Replace the row of AGENT at START, if it has one, by a new one at PLACE.

@@ -161,7 +161,9 @@ Return (SESSION . THREAD) as `todo-write-mcp--threads' does."
     (let ((outcome (todo-write-plan-write thread (or (plist-get call :arguments) "null")
                                           (todo-write-program-client program) nil
                                           (or (plist-get call :id)
-                                              (todo-write-mcp--followable-p program call)))))
+                                              (and (plist-get call :session)
+                                                   (todo-write-program-prefix program)
+                                                   t)))))
       (cons (plist-get outcome :ok) (plist-get outcome :result)))))
 
 (defun todo-write-mcp--take-list (program call)
@@ -261,12 +263,6 @@ Their journals must be open then."
                  (mapcar #'car (todo-write-program-sessions program))))))
 
 ;;; The session
-
-(defun todo-write-mcp--followable-p (program call)
-  "Return t if the transcript of the session of CALL of PROGRAM may be followed."
-  (and (plist-get call :session)
-       (todo-write-program-prefix program)
-       t))
 
 (defun todo-write-mcp--subthread (session subagent)
   "Return the key of the thread of SUBAGENT, an id, in the thread SESSION.
@@ -416,18 +412,14 @@ What its agents do is unknown, and their time stops."
                               (when (todo-write-program-broken program)
                                 (todo-write-mcp--report thread "lost")))
                             (mapcar #'car (todo-write-program-sessions program)))
-    (todo-write-mcp--lose-oldest)
+    (let ((broken (seq-filter #'todo-write-program-broken
+                              (hash-table-values todo-write-program-all))))
+      (when (length> broken todo-write-mcp--broken-limit)
+        (todo-write-mcp--lose-program
+         (car (seq-sort-by #'todo-write-program-broken #'< broken)))))
     (todo-write-mcp--set-timer)
     ;; A killed process closes its files before its id is free.
     (run-with-timer 0.2 nil #'todo-write-mcp--check-programs)))
-
-(defun todo-write-mcp--lose-oldest ()
-  "Lose the program whose connection broke first if there are too many of them."
-  (let ((broken (seq-filter #'todo-write-program-broken
-                            (hash-table-values todo-write-program-all))))
-    (when (length> broken todo-write-mcp--broken-limit)
-      (todo-write-mcp--lose-program
-       (car (seq-sort-by #'todo-write-program-broken #'< broken))))))
 
 (defun todo-write-mcp--forget-program (program)
   "Forget PROGRAM; return the keys of its threads."

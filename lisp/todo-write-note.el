@@ -79,15 +79,6 @@ as far as that is known."
 (defconst todo-write-note--most-at-once 32000
   "Number of characters of comments after which the others come later.")
 
-(defun todo-write-note--first (comments)
-  "Return the first of COMMENTS, as many as are told at once."
-  (let ((size 0))
-    (seq-take-while (lambda (comment)
-                      (prog1 (< size todo-write-note--most-at-once)
-                        (cl-incf size (+ (length (plist-get comment :text))
-                                         (length (plist-get comment :quote))))))
-                    comments)))
-
 (defun todo-write-note--words (comment project)
   "Return COMMENT, of an agent in PROJECT, as the agent gets it."
   (pcase-let (((map :text :path :quote) comment))
@@ -115,7 +106,13 @@ as far as that is known."
   "Call FUNCTION with the undelivered text for the agent of THREAD, or nil.
 If it returns non-nil, the text counts as delivered."
   (let* ((edits (todo-write-core-call todo-write-dyn--untold-edits thread))
-         (comments (todo-write-note--first (todo-write-note--untold thread)))
+         (comments
+          (let ((size 0))
+            (seq-take-while (lambda (comment)
+                              (prog1 (< size todo-write-note--most-at-once)
+                                (cl-incf size (+ (length (plist-get comment :text))
+                                                 (length (plist-get comment :quote))))))
+                            (todo-write-note--untold thread))))
          (delivered (funcall function (todo-write-note--text thread edits comments))))
     (when delivered
       (todo-write-plan-note-told thread comments)

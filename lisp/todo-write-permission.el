@@ -389,8 +389,11 @@ A suggestion that has no words here is left out."
 That of too many parts to be read has no words, either."
   (cl-flet ((parts (name) (todo-write-request-first (todo-write-json-get suggestion name)
                                                     'options)))
-    (let* ((place (todo-write-permission--place
-                   (todo-write-json-string suggestion "destination")))
+    (let* ((place (pcase (todo-write-json-string suggestion "destination")
+                    ("session" "in this session")
+                    ("localSettings" "in this project")
+                    ("projectSettings" "in this project, for all who work on it")
+                    ("userSettings" "in all projects")))
            (parts (pcase (todo-write-json-string suggestion "type")
                     ("addRules"
                      (and (equal "allow" (todo-write-json-string suggestion "behavior"))
@@ -417,14 +420,6 @@ That of too many parts to be read has no words, either."
           ((not (stringp content)) nil)
           ((equal tool "Bash") (format-message "`%s'" content))
           (t (format "%s(%s)" tool content)))))
-
-(defun todo-write-permission--place (destination)
-  "Return for which sessions DESTINATION is, in words, or nil if that is unknown."
-  (pcase destination
-    ("session" "in this session")
-    ("localSettings" "in this project")
-    ("projectSettings" "in this project, for all who work on it")
-    ("userSettings" "in all projects")))
 
 ;;; What it is about
 

@@ -67,12 +67,6 @@ may be below the project's."
       (user-error "The folder of this session does not exist any more"))
     (file-name-as-directory folder)))
 
-(defun todo-write-resume--runs-p (thread)
-  "Return non-nil if the session of THREAD has not ended."
-  (or (todo-write-agents-pid thread)
-      (memq (car (todo-write-activity thread)) '(working waiting))
-      (todo-write-agent-buffer thread t)))
-
 (defun todo-write-resume-session (thread)
   "Resume the session of THREAD, which has ended, after a question.
 That takes it up in agent-shell if it began there.  Otherwise it runs
@@ -84,7 +78,9 @@ buffer or of the current project."
   (let* ((way (or (todo-write-resume--way thread)
                   (user-error "Only sessions of Claude Code, Codex and agent-shell can be resumed")))
          (default-directory (todo-write-resume--folder thread)))
-    (when (todo-write-resume--runs-p thread)
+    (when (or (todo-write-agents-pid thread)
+              (memq (car (todo-write-activity thread)) '(working waiting))
+              (todo-write-agent-buffer thread t))
       (user-error "This session still runs; o goes there"))
     (when (y-or-n-p (format "%s in %s? " (car way)
                             (todo-write-text-line (abbreviate-file-name default-directory))))

@@ -274,7 +274,9 @@ changed after what this buffer shows stays new."
     (dolist (file files)
       (todo-write-review--show-mark file t))
     (todo-write-review--set-header)
-    (let ((next (todo-write-review--next-unmarked (car (last files)))))
+    (let ((next (let ((rest (cdr (memq (car (last files)) todo-write-review--files))))
+                  (seq-find (lambda (other) (not (todo-write-review--file-marked other)))
+                            (append rest todo-write-review--files)))))
       (when next
         (todo-write-review--goto next))
       (message (cond (next "Reviewed %s; u undoes")
@@ -288,12 +290,6 @@ changed after what this buffer shows stays new."
   (goto-char (overlay-start (todo-write-review--file-overlay file)))
   (when (eq (current-buffer) (window-buffer))
     (recenter 0)))
-
-(defun todo-write-review--next-unmarked (file)
-  "Return the next file after FILE that is not marked, else the first, or nil."
-  (let ((rest (cdr (memq file todo-write-review--files))))
-    (seq-find (lambda (other) (not (todo-write-review--file-marked other)))
-              (append rest todo-write-review--files))))
 
 (defun todo-write-review-unmark ()
   "Undo the last `todo-write-review-mark': what it marked is new again."

@@ -58,7 +58,11 @@ The highlight ends when the times are updated next.")
           todo-write-view-rows-blocked nil)
     (todo-write-view-rows-read-work)
     (todo-write-view-rows-read-lists)
-    (todo-write-view-draw--release-markers)
+    (let (markers)
+      (maphash (lambda (_ node) (push (ewoc-location node) markers)) todo-write-place-nodes)
+      ;; The buffer finds the newest first.
+      (dolist (marker markers)
+        (set-marker marker nil)))
     (erase-buffer)
     (clrhash todo-write-place-nodes)
     (insert "\n")
@@ -74,27 +78,16 @@ The highlight ends when the times are updated next.")
           (puthash id times todo-write-view-rows-times))
         (seq-doseq (item (todo-write-items thread))
           (todo-write-view-draw--enter (todo-write-view-rows-row item)))
-        (when (todo-write-view-draw--enter-ghosts (todo-write-view-draw--last-removed))
+        (when (todo-write-view-draw--enter-ghosts
+               (let ((revision (plist-get todo-write-view-rows-summary :revision)))
+                 (when (> revision 1)
+                   (seq-filter (lambda (change) (equal (plist-get change :type) "removed"))
+                               (plist-get (todo-write-changes-between todo-write-view-thread
+                                                                      (1- revision) revision)
+                                          :changes)))))
           (ewoc-set-hf todo-write-place-ewoc "" (todo-write-view-rows-footer)))
         ;; A task can wait for tasks below it.
         (todo-write-view-draw--draw-rows todo-write-view-rows-blocked)))))
-
-(defun todo-write-view-draw--release-markers ()
-  "Release the markers of all rows, which would slow down every insertion."
-  (let (markers)
-    (maphash (lambda (_ node) (push (ewoc-location node) markers)) todo-write-place-nodes)
-    ;; The buffer finds the newest first.
-    (dolist (marker markers)
-      (set-marker marker nil))))
-
-(defun todo-write-view-draw--last-removed ()
-  "Return the `removed' changes of the last revision."
-  (let ((revision (plist-get todo-write-view-rows-summary :revision)))
-    (when (> revision 1)
-      (seq-filter (lambda (change) (equal (plist-get change :type) "removed"))
-                  (plist-get (todo-write-changes-between todo-write-view-thread
-                                                         (1- revision) revision)
-                             :changes)))))
 
 ;;; Rows that come and go
 
@@ -181,7 +174,10 @@ Draw also what the agent has said and done since."
         (todo-write-view-rows-read-lists)
       (todo-write-view-rows-read-turns))
     (unless (equal changes [])
-      (todo-write-view-draw--flash changes)
+      ;; See `todo-write-view-draw--place-flashes'.
+      (setq todo-write-view-rows-flash-ticks (1+ (ceiling todo-write-flash-seconds))
+            todo-write-view-rows-flashing
+            (and (> todo-write-flash-seconds 0) (get-buffer-window nil t) changes))
       (mapc #'todo-write-view-draw--take-out todo-write-view-rows-ghosts)
       (setq todo-write-view-rows-ghosts nil))
     (todo-write-view-draw--draw-rows
@@ -233,13 +229,6 @@ predecessor in place."
       (todo-write-view-draw--enter-ghosts removed))
     stale))
 
-(defun todo-write-view-draw--flash (changes)
-  "Let exactly the rows of CHANGES, a vector, flash if a window shows the buffer.
-See `todo-write-view-draw--place-flashes'."
-  (setq todo-write-view-rows-flash-ticks (1+ (ceiling todo-write-flash-seconds))
-        todo-write-view-rows-flashing
-        (and (> todo-write-flash-seconds 0) (get-buffer-window nil t) changes)))
-
 (defun todo-write-view-draw--place-flashes ()
   "Highlight the rows that flash, and no others."
   (let ((spare todo-write-view-rows-flashes))
@@ -247,16 +236,12 @@ See `todo-write-view-draw--place-flashes'."
              for start = (todo-write-place-start (plist-get change :itemId))
              when start
              do (goto-char start)
-             (move-overlay (or (pop spare) (todo-write-view-draw--make-flash))
+             (move-overlay (or (pop spare) (let ((overlay (make-overlay 1 1)))
+                                             (overlay-put overlay 'face 'todo-write-flash)
+                                             (push overlay todo-write-view-rows-flashes)
+                                             overlay))
                            start (line-beginning-position 2)))
     (mapc #'delete-overlay spare)))
-
-(defun todo-write-view-draw--make-flash ()
-  "Return a new overlay for a row that flashes."
-  (let ((overlay (make-overlay 1 1)))
-    (overlay-put overlay 'face 'todo-write-flash)
-    (push overlay todo-write-view-rows-flashes)
-    overlay))
 
 ;;; Folds
 

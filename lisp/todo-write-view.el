@@ -166,7 +166,14 @@ A buffer without a thread adopts THREAD, unless that is a subagent's."
 For `todo-write-events-functions'."
   (pcase what
     ('change (todo-write-view--on-change thread data))
-    ('forgotten (todo-write-view--on-forget thread))))
+    ('forgotten
+     (todo-write-view-draw-in-buffers (or (equal todo-write-view-thread thread)
+                                          (seq-some (lambda (entry) (member thread (cdr entry)))
+                                                    todo-write-view-rows-children))
+       (if (equal todo-write-view-thread thread)
+           ;; Without a thread, the buffer adopts the next plan.
+           (todo-write-view--show-thread nil)
+         (todo-write-view-draw-all))))))
 
 (defun todo-write-view--on-change (thread outcome)
   "Mark the buffers that show THREAD, also below a task, and draw them soon.
@@ -212,16 +219,6 @@ window shows is drawn when one does."
   "Draw now the plans that changed and that a window shows."
   (todo-write-view-draw-in-buffers (get-buffer-window nil t)
     (todo-write-view--draw-marked)))
-
-(defun todo-write-view--on-forget (thread)
-  "Draw the buffers that showed THREAD, which was forgotten."
-  (todo-write-view-draw-in-buffers (or (equal todo-write-view-thread thread)
-                                       (seq-some (lambda (entry) (member thread (cdr entry)))
-                                                 todo-write-view-rows-children))
-    (if (equal todo-write-view-thread thread)
-        ;; Without a thread, the buffer adopts the next plan.
-        (todo-write-view--show-thread nil)
-      (todo-write-view-draw-all))))
 
 ;;; Time and width
 

@@ -63,13 +63,9 @@ PATH is never read as the name of a file on another machine.  Signal a
                (<= (length path) todo-write-machines-longest-name)
                (not (string-match-p "\0\\|/\\.\\.\\(?:/\\|\\'\\)" path)))
     (user-error "%s is not the absolute name of a file" (todo-write-text-line path)))
-  (concat (todo-write-visit--prefix thread)
+  (concat (or (todo-write-machines-prefix (todo-write-machines-of-thread thread))
+              (file-remote-p (or (plist-get (todo-write-about thread) :project) "")))
           (if (todo-write-machines-remote-part path) (file-name-quote path t) path)))
-
-(defun todo-write-visit--prefix (thread)
-  "Return the prefix of the files of THREAD's machine, or nil for this one."
-  (or (todo-write-machines-prefix (todo-write-machines-of-thread thread))
-      (file-remote-p (or (plist-get (todo-write-about thread) :project) ""))))
 
 (defun todo-write-visit--line (patch)
   "Return the first changed line of the new file in PATCH, or nil."
@@ -206,17 +202,14 @@ NOPROMPT and REST."
   (if (not (derived-mode-p 'todo-write-visit-diff-mode))
       (apply find old noprompt rest)
     (condition-case error
-        (apply #'todo-write-visit--existing-file (todo-write-visit--diff-file))
+        (apply #'todo-write-visit--existing-file
+               (or (get-text-property (point) 'todo-write-visit-file)
+                   ;; Commands of `diff-mode' insert lines without it.
+                   (let ((end (previous-single-property-change (point) 'todo-write-visit-file)))
+                     (and end (> end (point-min))
+                          (get-text-property (1- end) 'todo-write-visit-file)))
+                   (user-error "No file here")))
       (user-error (unless noprompt (signal (car error) (cdr error)))))))
-
-(defun todo-write-visit--diff-file ()
-  "Return the thread and the recorded name of the file of the patch at point."
-  (or (get-text-property (point) 'todo-write-visit-file)
-      ;; Commands of `diff-mode' insert lines without it.
-      (let ((end (previous-single-property-change (point) 'todo-write-visit-file)))
-        (and end (> end (point-min))
-             (get-text-property (1- end) 'todo-write-visit-file)))
-      (user-error "No file here")))
 
 (defun todo-write-visit-insert-patch (thread file patch)
   "Insert PATCH, of the recorded FILE of THREAD, for a buffer in `diff-mode'."

@@ -87,10 +87,6 @@ AGENT is its name or nil; it used MODELS.  The value is an element of
                  (or (null models) (seq-some #'todo-write-welcome--plans-p models)))
       known)))
 
-(defun todo-write-welcome--has-tool-p (agent)
-  "Return non-nil if AGENT, a name or nil, always has the tool."
-  (string-match-p "\\`\\(?:efrit\\|gptel\\)" (or agent "")))
-
 (defun todo-write-welcome-insert-planless (agent models width)
   "Insert in lines of WIDTH columns that AGENT sends no plan, and what helps.
 AGENT is the name of its program or nil, and MODELS are those it used."
@@ -99,7 +95,7 @@ AGENT is the name of its program or nil, and MODELS are those it used."
      (mapcar (lambda (text) (propertize text 'face 'todo-write-detail))
              (if why (list "This agent sends no plan:" why) '("This agent has sent no plan.")))
      " " 1 width)
-    (unless (todo-write-welcome--has-tool-p agent)
+    (unless (string-match-p "\\`\\(?:efrit\\|gptel\\)" (or agent ""))
       (todo-write-row-insert-flow
        (delq nil
              (list (todo-write-welcome--link "Give it the tool todo_write"
