@@ -21,32 +21,19 @@
 ;; Every caller here inhibits it too, so that C-g cannot keep the remaining
 ;; functions from being called after a change that is already saved.
 
-(defvar todo-write-events--left nil
-  "The elements of `todo-write-events-call-each' whose calls have not ended.")
-(defvar todo-write-events--left-call nil "The CALL of `todo-write-events-call-each'.")
-(defvar todo-write-events--left-arg nil "The ARG of `todo-write-events-call-each'.")
-(defvar todo-write-events--left-thrown nil "The THROWN of `todo-write-events-call-each'.")
-
 (defun todo-write-events-call-each (call list arg &optional thrown)
   "Call CALL with each element of LIST and ARG, even if a call throws.
 The throw continues after the last call.  THROWN is called with the
 element whose call threw."
-  ;; Each token passes here, so there is one `unwind-protect' for all elements,
-  ;; and no closure: its handler takes all from dynamic variables.
   (when list
-    (let ((todo-write-events--left list)
-          (todo-write-events--left-call call)
-          (todo-write-events--left-arg arg)
-          (todo-write-events--left-thrown thrown))
-      (unwind-protect
-          (while todo-write-events--left
-            (funcall call (car todo-write-events--left) arg)
-            (pop todo-write-events--left))
-        (when todo-write-events--left
-          (when todo-write-events--left-thrown
-            (funcall todo-write-events--left-thrown (car todo-write-events--left)))
-          (todo-write-events-call-each todo-write-events--left-call (cdr todo-write-events--left)
-                                       todo-write-events--left-arg todo-write-events--left-thrown))))))
+    (unwind-protect
+        (while list
+          (funcall call (car list) arg)
+          (pop list))
+      (when list
+        (when thrown
+          (funcall thrown (car list)))
+        (todo-write-events-call-each call (cdr list) arg thrown)))))
 
 (defun todo-write-events--call-function (function args)
   "Apply FUNCTION to ARGS, a list, and report it if it signals."
