@@ -16,7 +16,6 @@
 ;;    "command": "Refactor login.js, please",      what the user would type
 ;;    "speed":   1,                 2 plays twice as fast, 0 without pauses
 ;;    "directory": "login",         where tools work, from the script's folder
-;;    "loop":    false,             true starts over after the last turn
 ;;    "takesUp": false,             true works on tasks that the user adds, before the last turn
 ;;    "turns": [                    one per request to the model
 ;;      [{"thinking": "Three places call it …"},
@@ -50,7 +49,7 @@ Nil means the demo of the package, whatever the command is."
 TURNS is a vector of lists of events (KIND . VALUE), and NEXT the index of the
 next turn.  EVENTS are the remaining events of this turn, TOOLS its tool events
 in reverse order, and OPEN the number of its unanswered calls."
-  title command directory (speed 1) loop takes-up turns (next 0) events tools (open 0) timer)
+  title command directory (speed 1) takes-up turns (next 0) events tools (open 0) timer)
 
 ;;; Reading
 
@@ -112,8 +111,7 @@ Signal `efrit-do-script-error' with the place of the first problem."
        :directory (and directory (file-name-as-directory
                                   (if folder (expand-file-name directory folder)
                                     directory)))
-       :speed speed :loop (eq t (gethash "loop" object))
-       :takes-up (eq t (gethash "takesUp" object))
+       :speed speed :takes-up (eq t (gethash "takesUp" object))
        :turns (efrit-do-replay--turns (gethash "turns" object))))))
 
 (defun efrit-do-replay-demo ()
@@ -210,8 +208,7 @@ Return the seconds to wait, nil to go on, or `ended'."
 Return `answers' to wait for these, nil to go on, or `ended'."
   (let* ((turns (efrit-do-replay--state-turns script))
          (next (efrit-do-replay--state-next script))
-         (yours nil)
-         (next (if (and (efrit-do-replay--state-loop script) (= next (length turns))) 0 next)))
+         (yours nil))
     (cond ((> (efrit-do-replay--state-open script) 0) 'answers)
           ((efrit-do-replay--state-tools script)
            (efrit-do-session-answered session)

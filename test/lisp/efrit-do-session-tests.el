@@ -589,16 +589,6 @@ ANSWER names a function that answers with its argument, as the user would later.
     (should-error (efrit-do-run "x" :script "/no/such/file")
                   :type 'efrit-do-script-error)))
 
-(ert-deftest efrit-do-repeats-a-script-with-loop ()
-  (efrit-do-session-tests--with-sessions
-    (let ((efrit-do-limits '(:identical-calls 3)))
-      (should (eq 'stopped
-                  (plist-get (efrit-do-run
-                              "x" :script (efrit-do-session-tests--script
-                                           '(((:tool "count"))) :loop t))
-                             :status)))
-      (should (= ran 3)))))
-
 (ert-deftest efrit-do-says-that-a-backend-is-unknown ()
   (efrit-do-session-tests--with-sessions
     (should (string-search "no backend `nobody'"
