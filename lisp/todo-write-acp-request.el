@@ -10,8 +10,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
 (require 'todo-write-acp-work)
 (require 'todo-write-core)
 (require 'todo-write-json)

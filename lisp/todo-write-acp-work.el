@@ -11,8 +11,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
 (require 'todo-write)
 (require 'todo-write-calls)
 

@@ -17,8 +17,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
 (require 'todo-write)
 (require 'todo-write-acp-request)
 (require 'todo-write-acp-work)

@@ -17,7 +17,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
 (require 'todo-write-core)
 (require 'todo-write-events)
 

@@ -19,8 +19,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
 (require 'todo-write-acp)
 (require 'todo-write-host)
 (require 'todo-write-json)

@@ -12,8 +12,6 @@
 
 ;;; Code:
 
-(require 'seq)
-(require 'subr-x)
 (require 'todo-write-answer)
 (require 'todo-write-comment)
 (require 'todo-write-menu)

@@ -11,7 +11,6 @@
 
 ;;; Code:
 
-(require 'seq)
 (require 'todo-write)
 (require 'todo-write-agents)
 (require 'todo-write-attention)

@@ -12,8 +12,6 @@
 
 ;;; Code:
 
-(require 'seq)
-(require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-agents)
 (require 'todo-write-commands)

@@ -11,8 +11,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
 (require 'todo-write-core)
 (require 'todo-write-events)
 (require 'todo-write-json)

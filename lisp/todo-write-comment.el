@@ -11,8 +11,6 @@
 ;;; Code:
 
 (require 'diff-mode)
-(require 'seq)
-(require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-commands)
 (require 'todo-write-menu)

@@ -18,9 +18,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-commands)
 (require 'todo-write-follow)

@@ -9,6 +9,7 @@
 
 ;;; Code:
 
+;; The files that require this one get these from it.
 (require 'cl-lib)
 (require 'seq)
 (require 'subr-x)

@@ -10,7 +10,6 @@
 
 ;;; Code:
 
-(require 'seq)
 (require 'todo-write)
 (require 'todo-write-row)
 (require 'todo-write-text)

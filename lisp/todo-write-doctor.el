@@ -11,7 +11,6 @@
 
 ;;; Code:
 
-(require 'seq)
 (require 'todo-write-core)
 (require 'todo-write-connect)
 (require 'todo-write-host)

@@ -15,7 +15,6 @@
 
 ;;; Code:
 
-(require 'seq)
 (require 'todo-write)
 (require 'todo-write-host)
 

@@ -12,8 +12,6 @@
 ;;; Code:
 
 (require 'json)
-(require 'seq)
-(require 'subr-x)
 (require 'todo-write-json)
 (require 'todo-write-plan)
 (require 'todo-write-row)

@@ -12,8 +12,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
 (require 'todo-write)
 (require 'todo-write-calls)
 (require 'todo-write-host)

@@ -19,9 +19,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-commands)
 (require 'todo-write-follow-sessions)
@@ -367,6 +364,9 @@ There are none while nothing is followed, unless ALL is non-nil."
         (todo-write-core-call todo-write-dyn--hub-set-homes homes)
         (setq todo-write-follow--sent (list homes))))))
 
+(defvar todo-write-follow-patience 0.3
+  "Seconds of reading a session after which it is said how much of it is read.")
+
 (defun todo-write-follow--receive (message)
   "Handle MESSAGE of the hub, and dispatch what it changed of agents."
   (let ((inhibit-quit t))
@@ -405,9 +405,6 @@ There are none while nothing is followed, unless ALL is non-nil."
          ('unreadable (todo-write-follow--lose-file session (plist-get message :reason)))
          ('failed (todo-write-follow--lose-file
                    session "its reader failed; please report this")))))))
-
-(defvar todo-write-follow-patience 0.3
-  "Seconds of reading a session after which it is said how much of it is read.")
 
 (defun todo-write-follow--lose-file (session reason)
   "End following SESSION, whose transcript cannot be read for REASON.

@@ -22,8 +22,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
 (require 'todo-write)
 (require 'todo-write-calls)
 (require 'todo-write-host)
@@ -71,6 +69,9 @@ does not show the list in the chat.  Set it before turning on
 
 (defvar-local todo-write-gptel--calls nil
   "The calls of this chat that have begun, a list of (ID NAME ARGUMENTS).")
+
+(defvar-local todo-write-gptel--overlay nil
+  "The overlay that shows the plan in this chat, or nil.")
 
 (defvar-local todo-write-gptel--prompt nil
   "The last prompt of this chat if it is not recorded yet, a string.")
@@ -408,9 +409,6 @@ with a capital letter by convention."
           (t '(ok)))))
 
 ;;; In the chat
-
-(defvar-local todo-write-gptel--overlay nil
-  "The overlay that shows the plan in this chat, or nil.")
 
 (defun todo-write-gptel--redraw ()
   "Redraw the plan in this chat, if it is shown there."

@@ -11,9 +11,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-agents)
 (require 'todo-write-events)

@@ -10,7 +10,6 @@
 
 ;;; Code:
 
-(require 'seq)
 (require 'tabulated-list)
 (require 'todo-write)
 (require 'todo-write-children)

@@ -10,8 +10,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-agents)
 (require 'todo-write-attention)

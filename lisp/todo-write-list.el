@@ -15,9 +15,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'tabulated-list)
 (require 'todo-write)
 (require 'todo-write-agents)
@@ -68,29 +65,6 @@ session for another one."
 (defvar todo-write-list--timer nil
   "Timer that updates ages, or nil.")
 
-(defvar todo-write-list-mode-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map [mouse-1] #'todo-write-page-click)
-    map)
-  "Keymap of `todo-write-list-mode'.")
-
-(todo-write-menu-define 'todo-write-list-mode todo-write-list-mode-map "Agents"
-  `(("Agent"
-     ("RET" "Show its plan" todo-write-list-show)
-     ("o" "Go to its buffer" todo-write-view-visit-agent)
-     ("v" "Review what is new" todo-write-review)
-     ("=" "Show its diff" todo-write-show-diff)
-     ("S" "Tell the agent…" todo-write-tell)
-     ("i" "Tokens, context, cost" todo-write-view-information)
-     ("O" "Resume an ended session…" todo-write-resume-session)
-     ("m" "Seen or unseen" todo-write-list-toggle-seen)
-     ("d" "Dismiss" todo-write-list-dismiss)
-     ("k" "Forget…" todo-write-list-forget))
-    ("List"
-     ("TAB" "Show or hide older ones" todo-write-list-toggle-older)
-     ("g" "Refresh" revert-buffer))
-    . ,todo-write-menu-common))
-
 (define-derived-mode todo-write-list-mode tabulated-list-mode "Agents"
   "Major mode of the list of all agents, one a row.
 
@@ -109,6 +83,25 @@ session for another one."
   (add-hook 'window-size-change-functions #'todo-write-list--fit nil t)
   (add-hook 'kill-buffer-hook #'todo-write-list--stop nil t)
   (add-hook 'change-major-mode-hook #'todo-write-list--stop nil t))
+
+(define-key todo-write-list-mode-map [mouse-1] #'todo-write-page-click)
+
+(todo-write-menu-define 'todo-write-list-mode todo-write-list-mode-map "Agents"
+  `(("Agent"
+     ("RET" "Show its plan" todo-write-list-show)
+     ("o" "Go to its buffer" todo-write-view-visit-agent)
+     ("v" "Review what is new" todo-write-review)
+     ("=" "Show its diff" todo-write-show-diff)
+     ("S" "Tell the agent…" todo-write-tell)
+     ("i" "Tokens, context, cost" todo-write-view-information)
+     ("O" "Resume an ended session…" todo-write-resume-session)
+     ("m" "Seen or unseen" todo-write-list-toggle-seen)
+     ("d" "Dismiss" todo-write-list-dismiss)
+     ("k" "Forget…" todo-write-list-forget))
+    ("List"
+     ("TAB" "Show or hide older ones" todo-write-list-toggle-older)
+     ("g" "Refresh" revert-buffer))
+    . ,todo-write-menu-common))
 
 (defun todo-write-list--stop ()
   "Stop following agents."

@@ -10,7 +10,6 @@
 ;;; Code:
 
 (require 'json)
-(require 'seq)
 (require 'tabulated-list)
 (require 'todo-write)
 (require 'todo-write-commands)

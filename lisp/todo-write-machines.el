@@ -14,9 +14,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'todo-write-core)
 
 (declare-function tramp-dissect-file-name "tramp")

@@ -15,9 +15,6 @@
 ;;; Code:
 
 (require 'button)
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'todo-write-commands)
 (require 'todo-write-core)
 (require 'todo-write-machines)

@@ -16,8 +16,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-follow-sessions)
 (require 'todo-write-host)

@@ -23,9 +23,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(eval-when-compile (require 'subr-x))
 (require 'todo-write)
 (require 'todo-write-agents)
 (require 'todo-write-attention)

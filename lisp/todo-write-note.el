@@ -17,10 +17,7 @@
 
 ;;; Code:
 
-(require 'cl-lib)
 (require 'map)
-(require 'seq)
-(require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-events)
 (require 'todo-write-here)

@@ -17,9 +17,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'todo-write-agents)
 (require 'todo-write-attention)
 (require 'todo-write-core)

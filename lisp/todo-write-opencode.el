@@ -14,8 +14,6 @@
 
 ;;; Code:
 
-(require 'seq)
-(require 'subr-x)
 (require 'todo-write-json)
 (require 'todo-write-permission)
 (require 'todo-write-request)

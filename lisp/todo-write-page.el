@@ -12,7 +12,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
 (require 'tabulated-list)
 (require 'todo-write)
 

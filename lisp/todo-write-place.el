@@ -14,9 +14,7 @@
 
 ;;; Code:
 
-(require 'cl-lib)
 (require 'ewoc)
-(require 'subr-x)
 (require 'todo-write-fold)
 (require 'todo-write-story)
 

@@ -10,9 +10,7 @@
 
 ;;; Code:
 
-(require 'cl-lib)
 (require 'map)
-(require 'seq)
 (require 'todo-write-activity)
 (require 'todo-write-commands)
 (require 'todo-write-core)

@@ -11,8 +11,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-agents)
 (require 'todo-write-follow-sessions)

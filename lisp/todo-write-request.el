@@ -17,8 +17,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
 (require 'todo-write-activity)
 (require 'todo-write-core)
 (require 'todo-write-events)

@@ -10,7 +10,6 @@
 
 ;;; Code:
 
-(require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-agents)
 (require 'todo-write-here)

@@ -12,10 +12,7 @@
 
 ;;; Code:
 
-(require 'cl-lib)
 (require 'diff-mode)
-(require 'seq)
-(require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-comment)
 (require 'todo-write-hands)

@@ -12,8 +12,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-commands)
 (require 'todo-write-history)

@@ -16,8 +16,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'subr-x)
 (require 'todo-write-core)
 (require 'todo-write-hub)
 (require 'todo-write-module)

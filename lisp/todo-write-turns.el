@@ -9,8 +9,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
 (require 'todo-write)
 (require 'todo-write-row)
 (require 'todo-write-text)

@@ -9,8 +9,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
 (require 'text-property-search)
 (require 'todo-write)
 (require 'todo-write-attention)

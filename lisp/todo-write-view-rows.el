@@ -10,10 +10,7 @@
 
 ;;; Code:
 
-(require 'cl-lib)
 (require 'ewoc)
-(require 'seq)
-(require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-children)
 (require 'todo-write-detail)

@@ -16,8 +16,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
 (require 'todo-write)
 (require 'todo-write-bookmark)
 (require 'todo-write-children)

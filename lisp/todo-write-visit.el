@@ -16,8 +16,6 @@
 
 (require 'compile)
 (require 'diff-mode)
-(require 'seq)
-(require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-commands)
 (require 'todo-write-here)

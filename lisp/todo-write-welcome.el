@@ -9,8 +9,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
 (require 'todo-write-commands)
 (require 'todo-write-page)
 (require 'todo-write-row)
