@@ -181,7 +181,7 @@ sent."
   :type '(plist :options ((:calls natnum) (:requests natnum)
                           (:identical-calls natnum) (:same-errors natnum)))
   :group 'efrit-do
-  :package-version '(efrit-do . "0.3.0"))
+  :package-version '(efrit-do . "0.4.0"))
 
 (defun efrit-do-session--recent (session)
   "Return the results of SESSION since it was started or continued, newest first."
