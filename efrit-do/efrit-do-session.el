@@ -204,13 +204,6 @@ The order of the arguments does not count."
              (replace-regexp-in-string "0x[[:xdigit:]]+" "0x"
                                        (plist-get result :content)))))
 
-(defun efrit-do-session--request-limit (session)
-  "Return the reason if SESSION must not send another request, or nil."
-  (let ((limit (plist-get efrit-do-limits :requests)))
-    (when (and limit (>= (efrit-do-session-requests session) limit))
-      (format "the agent sent %s, the limit of a session (`efrit-do-limits')"
-              (todo-write-text-count limit "request")))))
-
 (defun efrit-do-session--call-limit (session name input)
   "Return the reason if SESSION must not call NAME with INPUT, or nil."
   (let ((recent (efrit-do-session--recent session))
@@ -254,7 +247,10 @@ The order of the arguments does not count."
   "Count a request of SESSION, and return non-nil if it may be sent.
 Otherwise SESSION has ended: the model completed it, the circuit breaker
 tripped, or the user stopped it."
-  (let ((trip (efrit-do-session--request-limit session)))
+  (let ((trip (let ((limit (plist-get efrit-do-limits :requests)))
+                (when (and limit (>= (efrit-do-session-requests session) limit))
+                  (format "the agent sent %s, the limit of a session (`efrit-do-limits')"
+                          (todo-write-text-count limit "request"))))))
     (cond
      ((not (efrit-do-session-running-p session)) nil)
      ((efrit-do-session-message session)

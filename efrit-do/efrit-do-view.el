@@ -151,18 +151,6 @@ Return its overlay, which covers the part's body; that is empty so far."
 
 ;;; Events
 
-(defun efrit-do-view--token (event)
-  "Show EVENT, a stream event with a token."
-  (let ((text (plist-get event :data)))
-    (if (string-suffix-p "_THINKING" (or (plist-get event :tokenType) ""))
-        (efrit-do-view--appending
-          (unless efrit-do-view--open
-            (setq efrit-do-view--open
-                  (efrit-do-view--part "Thinking…" "" 'todo-write-thought)))
-          (efrit-do-view--add efrit-do-view--open text 'todo-write-thought))
-      (efrit-do-view--close-thought)
-      (efrit-do-view--appending (efrit-do-view--insert text)))))
-
 (defun efrit-do-view--close-thought ()
   "End the unfinished thought, if any."
   (when efrit-do-view--open
@@ -230,7 +218,15 @@ An action function for `display-buffer'."
   "Show EVENT, an observation or a stream event, in the current buffer."
   (let ((content (plist-get event :content)))
     (pcase (plist-get event :type)
-      ("TOKEN" (efrit-do-view--token event))
+      ("TOKEN" (let ((text (plist-get event :data)))
+                 (if (string-suffix-p "_THINKING" (or (plist-get event :tokenType) ""))
+                     (efrit-do-view--appending
+                       (unless efrit-do-view--open
+                         (setq efrit-do-view--open
+                               (efrit-do-view--part "Thinking…" "" 'todo-write-thought)))
+                       (efrit-do-view--add efrit-do-view--open text 'todo-write-thought))
+                   (efrit-do-view--close-thought)
+                   (efrit-do-view--appending (efrit-do-view--insert text)))))
       ("TOOL_CALL" (efrit-do-view--close-thought)
        (efrit-do-view--appending
          (let* ((input (or (plist-get content :input) ""))
@@ -239,7 +235,17 @@ An action function for `display-buffer'."
            (efrit-do-view--add body (concat input "\n") 'shadow)
            (push (cons (plist-get content :id) body) efrit-do-view--calls))))
       ("TOOL_EXECUTION" (efrit-do-view--result content))
-      ("PLAN_UPDATE" (efrit-do-view--plan))
+      ("PLAN_UPDATE"
+       (let ((window (get-buffer-window nil t)))
+         (when (and window (not efrit-do-view--planned))
+           (setq efrit-do-view--planned t)
+           ;; All windows beside it give room to the plan, not only this one.
+           (let ((window-combination-resize t)
+                 (window-combination-limit nil))
+             (todo-write-show (efrit-do-session-thread efrit-do-buffer-session) nil
+                              `((display-buffer-reuse-window display-buffer-in-direction)
+                                (direction . above) (window . ,window)
+                                (window-height . 0.4)))))))
       ("LLM_STREAM_END"
        (efrit-do-view--close-thought)
        (efrit-do-view--appending (efrit-do-view--fresh-line)))
@@ -253,19 +259,6 @@ An action function for `display-buffer'."
         'success)))
     (unless (plist-member event :data)
       (efrit-do-view--update-header))))
-
-(defun efrit-do-view--plan ()
-  "Show the first plan of the session, by default above this buffer."
-  (let ((window (get-buffer-window nil t)))
-    (when (and window (not efrit-do-view--planned))
-      (setq efrit-do-view--planned t)
-      ;; All windows beside it give room to the plan, not only this one.
-      (let ((window-combination-resize t)
-            (window-combination-limit nil))
-        (todo-write-show (efrit-do-session-thread efrit-do-buffer-session) nil
-                         `((display-buffer-reuse-window display-buffer-in-direction)
-                           (direction . above) (window . ,window)
-                           (window-height . 0.4)))))))
 
 (defun efrit-do-view--update-header (&rest _)
   "Show the status of the session in the header line.

@@ -202,21 +202,17 @@ It gets VALUE by OPERATION in the buffer WHERE.  A variable watcher."
                      (default-toplevel-value symbol)))))
     (unless (eq (null on) (null todo-write-agents--tracking))
       (setq todo-write-agents--tracking (and on t))
-      (todo-write-agents--track todo-write-agents--tracking))))
-
-(defun todo-write-agents--track (on)
-  "Track agents and which of them are visible if ON is non-nil, else stop."
-  (when on
-    (setq todo-write-agents--began (todo-write-core-now))
-    (todo-write-agents--update-all))
-  (pcase-dolist (`(,hook . ,function)
-                 '((todo-write-events-functions . todo-write-agents--on-event)
-                   (window-buffer-change-functions . todo-write-agents--look)
-                   (window-selection-change-functions . todo-write-agents--look)))
-    (funcall (if on #'add-hook #'remove-hook) hook function))
-  (if on
-      (add-function :after after-focus-change-function #'todo-write-agents--look)
-    (remove-function after-focus-change-function #'todo-write-agents--look)))
+      (when todo-write-agents--tracking
+        (setq todo-write-agents--began (todo-write-core-now))
+        (todo-write-agents--update-all))
+      (pcase-dolist (`(,hook . ,function)
+                     '((todo-write-events-functions . todo-write-agents--on-event)
+                       (window-buffer-change-functions . todo-write-agents--look)
+                       (window-selection-change-functions . todo-write-agents--look)))
+        (funcall (if todo-write-agents--tracking #'add-hook #'remove-hook) hook function))
+      (if todo-write-agents--tracking
+          (add-function :after after-focus-change-function #'todo-write-agents--look)
+        (remove-function after-focus-change-function #'todo-write-agents--look)))))
 
 (defun todo-write-agents--update-all ()
   "Update all agents; changes while nothing watched count as seen."
@@ -248,7 +244,11 @@ SUMMARY is the `todo-write-summary' of THREAD if the caller has it.  If
 there is no such agent any more, forget it."
   (cond ((not (todo-write-agents--known-p thread)) (todo-write-agents--forget thread))
         ((not (todo-write-parent thread))
-         (let* ((record (or (todo-write-agents--record thread) (todo-write-agents--add thread)))
+         (let* ((record (or (todo-write-agents--record thread)
+                            (let ((record (todo-write-agents--make-record)))
+                              (setq todo-write-agents--records
+                                    (nconc todo-write-agents--records (list (cons thread record))))
+                              record)))
                 (summary (or summary (todo-write-summary thread))))
            ;; A session may move to another project.
            (setf (todo-write-agents--record-about record) (todo-write-about thread))
@@ -272,13 +272,6 @@ A process may work for a moment in a session in which nothing was asked."
   (when-let* ((record (todo-write-agents--record thread)))
     (setq todo-write-agents--records (assoc-delete-all thread todo-write-agents--records))
     (todo-write-agents--tell thread (todo-write-agents--record-plist record) nil)))
-
-(defun todo-write-agents--add (thread)
-  "Add an agent for THREAD, a key, and return its record."
-  (let ((record (todo-write-agents--make-record)))
-    (setq todo-write-agents--records
-          (nconc todo-write-agents--records (list (cons thread record))))
-    record))
 
 (defun todo-write-agents--renew (record thread summary)
   "Make the plist of RECORD again, and tell of the change if it is another.

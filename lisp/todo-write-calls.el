@@ -178,17 +178,13 @@ Files on other machines are left out."
         (and (file-regular-p path)
              (<= (file-attribute-size attributes) todo-write-calls--longest-file)))))
 
-(defun todo-write-calls--text (path)
-  "Return the text of the file PATH, nil if it cannot be read, or `long'."
-  (when-let* ((bytes (todo-write-core-file-bytes path (1+ todo-write-calls--longest-file))))
-    (if (> (length bytes) todo-write-calls--longest-file)
-        'long
-      (todo-write-core-plain (decode-coding-string bytes 'utf-8-unix t)))))
-
 (defun todo-write-calls--note-text (state path)
   "Note the present text of the file PATH in STATE."
   (setf (alist-get path (todo-write-calls--state-texts state) nil nil #'equal)
-        (todo-write-calls--text path)))
+        (when-let* ((bytes (todo-write-core-file-bytes path (1+ todo-write-calls--longest-file))))
+          (if (> (length bytes) todo-write-calls--longest-file)
+              'long
+            (todo-write-core-plain (decode-coding-string bytes 'utf-8-unix t))))))
 
 (defun todo-write-calls--change (state path)
   "Return how the file PATH changed since its text was noted in STATE, or nil.

@@ -79,13 +79,6 @@ user and host.  Signal a `user-error' for anything else."
            name))
         (t (user-error "%s is neither in `todo-write-machines' nor a remote folder" machine))))
 
-(defun todo-write-connect--read ()
-  "Return the current folder, if it is on another machine, or read a machine."
-  (or (file-remote-p default-directory)
-      (let ((names (mapcar #'car (todo-write-machines-all))))
-        (completing-read "Connect to machine (name, or prefix as in /ssh:HOST:): "
-                         names nil nil nil nil (car names)))))
-
 (defun todo-write-connect--command (name)
   "Return the program and arguments that connect to the machine NAME.
 The program is an absolute name."
@@ -171,7 +164,10 @@ else read one."
                                                    nil nil (car names)))
                      (t (car names)))
                t))
-     (list (todo-write-connect--read))))
+     (list (or (file-remote-p default-directory)
+               (let ((names (mapcar #'car (todo-write-machines-all))))
+                 (completing-read "Connect to machine (name, or prefix as in /ssh:HOST:): "
+                                  names nil nil nil nil (car names)))))))
   (if end
       (todo-write-disconnect machine)
     (let* ((name (todo-write-connect--name machine))

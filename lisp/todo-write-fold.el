@@ -70,16 +70,13 @@ COUNT is the number of rows from START to END, both positions."
     (move-overlay overlay start end)
     (unless (eql count (overlay-get overlay 'todo-write-count))
       (overlay-put overlay 'todo-write-count count)
-      (overlay-put overlay 'display (todo-write-fold--line count))
+      (overlay-put overlay 'display
+                   (let ((line (format " %s +%d done\n" (todo-write-text-shape 'completed) count)))
+                     (put-text-property 0 2 'face 'todo-write-completed-shape line)
+                     (put-text-property 2 (length line) 'face 'todo-write-fold line)
+                     line))
       (overlay-put overlay 'help-echo "RET, mouse-1: show the completed tasks"))
     overlay))
-
-(defun todo-write-fold--line (count)
-  "Return the line that replaces COUNT completed tasks."
-  (let ((line (format " %s +%d done\n" (todo-write-text-shape 'completed) count)))
-    (put-text-property 0 2 'face 'todo-write-completed-shape line)
-    (put-text-property 2 (length line) 'face 'todo-write-fold line)
-    line))
 
 (defun todo-write-fold-at (position)
   "Return the overlay that folds the text at POSITION, or nil."

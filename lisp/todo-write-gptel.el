@@ -117,7 +117,17 @@ gptel is not loaded yet, do this when it is, and return nil.  Turning off
   (pcase-dolist (`(,hook . ,function) todo-write-gptel--hooks)
     (add-hook hook function))
   (setq todo-write-gptel--agent todo-write-gptel-agent)
-  (todo-write-gptel--make-tool))
+  (let ((tool (gptel-make-tool
+               :name "todo_write"
+               :category "todo-write"
+               :description (alist-get 'description (todo-write-tool-schema))
+               :args (todo-write-tool-arguments)
+               :function #'todo-write-gptel--write)))
+    (when todo-write-gptel-mode
+      (set-default 'gptel-tools
+                   (append (todo-write-gptel--other-tools (default-value 'gptel-tools))
+                           (list tool))))
+    tool))
 
 (defun todo-write-gptel--take-away ()
   "Take away what `todo-write-gptel--set-up' set up."
@@ -142,20 +152,6 @@ gptel is not loaded yet, do this when it is, and return nil.  Turning off
   (setq todo-write-gptel--chats nil))
 
 ;;; The tool
-
-(defun todo-write-gptel--make-tool ()
-  "Make the tool and return it; with the mode on, all chats have it."
-  (let ((tool (gptel-make-tool
-               :name "todo_write"
-               :category "todo-write"
-               :description (alist-get 'description (todo-write-tool-schema))
-               :args (todo-write-tool-arguments)
-               :function #'todo-write-gptel--write)))
-    (when todo-write-gptel-mode
-      (set-default 'gptel-tools
-                   (append (todo-write-gptel--other-tools (default-value 'gptel-tools))
-                           (list tool))))
-    tool))
 
 (defun todo-write-gptel--other-tools (tools)
   "Return TOOLS without ours."

@@ -119,7 +119,9 @@ that of its refused calls that are new, and how full its context is from
              (delq nil
                    (list urgent
                          (todo-write-hands-note (plist-get agent :thread))
-                         (todo-write-list-cells--new agent)
+                         (when-let* ((files (plist-get agent :new)))
+                           (propertize (concat (todo-write-text-count files "file") " to review")
+                                       'face 'todo-write-lines-new))
                          (string-join
                           (delq nil (list (todo-write-list-cells--refused agent)
                                           (and (<= 70 (or (plist-get agent :context) 0))
@@ -131,12 +133,6 @@ that of its refused calls that are new, and how full its context is from
                                               (todo-write-list-cells--prompt agent summary))))
                           " "))))
      (format " %s " (todo-write-text-shape 'dot)))))
-
-(defun todo-write-list-cells--new (agent)
-  "Return how many files of AGENT are to be reviewed, or nil if none."
-  (when-let* ((files (plist-get agent :new)))
-    (propertize (concat (todo-write-text-count files "file") " to review")
-                'face 'todo-write-lines-new)))
 
 (defun todo-write-list-cells--prompt (agent summary)
   "Return the newest prompt of AGENT as a line in quotes, or nil.

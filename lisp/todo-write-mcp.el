@@ -375,7 +375,13 @@ that resembles TASK, else below the item in progress."
       ;; The user may have resumed an old session, or it has no plan.
       (when (or (assoc thread (todo-write-program-sessions program))
                 (todo-write-mcp--take-up program thread))
-        (todo-write-mcp--set-activity thread message)
+        (let ((word (plist-get message :activity))
+              (reason (plist-get message :reason)))
+          (pcase word
+            ((or "suspended" "idle") (todo-write-mcp--report thread word))
+            ((or "working" "waiting" "failed")
+             (todo-write-mcp--report thread word (and reason (todo-write-text-line reason 200))))
+            (_ (todo-write-mcp--report thread "unknown"))))
         (when-let* ((title (plist-get message :title)))
           (todo-write-program-set-title thread (todo-write-text-line title 200))))))))
 
@@ -386,16 +392,6 @@ that resembles TASK, else below the item in progress."
              (todo-write-core-call todo-write-dyn--loaded-p thread))
     (todo-write-mcp--serve program thread)
     t))
-
-(defun todo-write-mcp--set-activity (thread message)
-  "Report the activity of the agent of THREAD in MESSAGE."
-  (let ((word (plist-get message :activity))
-        (reason (plist-get message :reason)))
-    (pcase word
-      ((or "suspended" "idle") (todo-write-mcp--report thread word))
-      ((or "working" "waiting" "failed")
-       (todo-write-mcp--report thread word (and reason (todo-write-text-line reason 200))))
-      (_ (todo-write-mcp--report thread "unknown")))))
 
 ;;; Ends of programs and sessions
 

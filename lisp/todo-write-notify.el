@@ -78,18 +78,6 @@ In seconds since the epoch.")
   "Return the goal of AGENT, a plist as from `todo-write-agents', or nil."
   (plist-get (plist-get agent :plan) :goal))
 
-(defun todo-write-notify--on-goal (thread old new)
-  "Notify that the agent of THREAD met its goal or gave it up.
-OLD and NEW are as for `todo-write-agent-functions'.  A goal that was
-not seen active is not new."
-  (let ((before (todo-write-notify--goal old))
-        (after (todo-write-notify--goal new)))
-    (unless (equal before after)
-      (todo-write-notify--withdraw (cons 'goal thread))
-      (when (and (eq 'active (plist-get before :state))
-                 (memq (plist-get after :state) '(met failed)))
-        (run-at-time 0 nil #'todo-write-notify--tell-goal thread)))))
-
 (defun todo-write-notify--tell-goal (thread)
   "Notify of the end of the goal of THREAD's agent, unless that is visible."
   (when-let* ((agent (todo-write-agent thread))
@@ -106,7 +94,14 @@ not seen active is not new."
 (defun todo-write-notify--on-agent (thread old new)
   "Schedule or withdraw a notification of the agent of THREAD.
 OLD and NEW are as for `todo-write-agent-functions'."
-  (todo-write-notify--on-goal thread old new)
+  ;; A goal that was not seen active is not new.
+  (let ((before (todo-write-notify--goal old))
+        (after (todo-write-notify--goal new)))
+    (unless (equal before after)
+      (todo-write-notify--withdraw (cons 'goal thread))
+      (when (and (eq 'active (plist-get before :state))
+                 (memq (plist-get after :state) '(met failed)))
+        (run-at-time 0 nil #'todo-write-notify--tell-goal thread))))
   (when (todo-write-agent-transition-p old new)
     (todo-write-notify--withdraw thread)
     (let ((wanted (and new

@@ -55,7 +55,15 @@ be open at once, and its program cancels those that were answered there.")
   "Handle MESSAGE of the hook of CONNECTION.
 See `todo-write-socket--roles'."
   (pcase (plist-get message :type)
-    ('call (todo-write-permission--receive-call connection message))
+    ('call (let* ((program (todo-write-program-of connection))
+                  (input (json-parse-string (or (plist-get message :arguments) "null")
+                                            :null-object nil :false-object nil))
+                  (thread (todo-write-program-thread program message))
+                  (event (if (hash-table-p input) (todo-write-json-get input "hook_event_name")
+                           (error "The question is not an object"))))
+             (if (or (equal event "PermissionRequest") (assoc event todo-write-permission-readers))
+                 (todo-write-permission--ask connection message program thread input)
+               (todo-write-permission--ask-nothing connection message))))
     ((or 'closed 'bye 'cancel)
      (dolist (call todo-write-permission--calls)
        (when (and (eq connection (todo-write-permission--call-connection call))
@@ -65,18 +73,6 @@ See `todo-write-socket--roles'."
          (todo-write-permission--forget call)
          (todo-write-withdraw (todo-write-permission--call-thread call)
                               (todo-write-permission--call-id call)))))))
-
-(defun todo-write-permission--receive-call (connection message)
-  "Handle the call MESSAGE of the hook of CONNECTION."
-  (let* ((program (todo-write-program-of connection))
-         (input (json-parse-string (or (plist-get message :arguments) "null")
-                                   :null-object nil :false-object nil))
-         (thread (todo-write-program-thread program message))
-         (event (if (hash-table-p input) (todo-write-json-get input "hook_event_name")
-                  (error "The question is not an object"))))
-    (if (or (equal event "PermissionRequest") (assoc event todo-write-permission-readers))
-        (todo-write-permission--ask connection message program thread input)
-      (todo-write-permission--ask-nothing connection message))))
 
 (defun todo-write-permission--ask-nothing (connection message)
   "Answer MESSAGE of CONNECTION: the user does not want to be asked that."

@@ -86,15 +86,6 @@ For that, a journal of each is opened.  Timers run meanwhile."
         (accept-process-output nil 0.001)
         (setq until (+ (float-time) 0.008))))))
 
-(defun todo-write-search--read ()
-  "Read the arguments of `todo-write-search'."
-  (let ((thread (and (not current-prefix-arg)
-                     (get major-mode 'todo-write-menu)
-                     todo-write-view-thread)))
-    (list (read-string (if thread "Search this plan for: " "Search all plans for: ")
-                       nil 'todo-write-search--history (thing-at-point 'symbol t))
-          thread)))
-
 ;;;###autoload
 (defun todo-write-search (text &optional thread)
   "List the places of THREAD that have the words of TEXT, newest first.
@@ -103,7 +94,12 @@ and any case: in the text of a task, or in one thing that an agent or its
 user said or ran.  Return the buffer.  Interactively, search the plan of
 this buffer; with a prefix argument or in any other buffer, all plans.
 Signal a `user-error' if TEXT is blank or nothing is found."
-  (interactive (todo-write-search--read))
+  (interactive (let ((thread (and (not current-prefix-arg)
+                                  (get major-mode 'todo-write-menu)
+                                  todo-write-view-thread)))
+                 (list (read-string (if thread "Search this plan for: " "Search all plans for: ")
+                                    nil 'todo-write-search--history (thing-at-point 'symbol t))
+                       thread)))
   (unless (split-string text)
     (user-error "Say what to search for"))
   (let ((places (or (todo-write-search--find text thread)

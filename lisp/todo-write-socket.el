@@ -205,23 +205,19 @@ MACHINE is nil for this one."
 Until then it is parked.  Messages of a connection keep their order, but
 `cancel' needs no journal and waits for nothing."
   (if (eq 'cancel (plist-get message :type))
-      (todo-write-socket--cancel connection message)
+      (if-let* ((call (seq-find (pcase-lambda (`(,its ,parked . ,_))
+                                  (and (eq connection its)
+                                       (eq 'call (plist-get parked :type))
+                                       (eql (plist-get message :call) (plist-get parked :call))))
+                                todo-write-socket--parked)))
+          (progn (setq todo-write-socket--parked (delq call todo-write-socket--parked))
+                 (todo-write-socket-answer connection (cadr call) nil "This call was cancelled."))
+        (todo-write-socket--dispatch connection message))
     (let ((threads (todo-write-socket--unready
                     (funcall todo-write-socket-needed-function connection message))))
       (if (or threads (assq connection todo-write-socket--parked))
           (todo-write-socket--park connection message threads)
         (todo-write-socket--dispatch connection message)))))
-
-(defun todo-write-socket--cancel (connection message)
-  "Drop the parked call of CONNECTION that MESSAGE cancels, else dispatch MESSAGE."
-  (if-let* ((call (seq-find (pcase-lambda (`(,its ,parked . ,_))
-                              (and (eq connection its)
-                                   (eq 'call (plist-get parked :type))
-                                   (eql (plist-get message :call) (plist-get parked :call))))
-                            todo-write-socket--parked)))
-      (progn (setq todo-write-socket--parked (delq call todo-write-socket--parked))
-             (todo-write-socket-answer connection (cadr call) nil "This call was cancelled."))
-    (todo-write-socket--dispatch connection message)))
 
 (defun todo-write-socket--unready (threads)
   "Return those of THREADS whose journals must be opened, and begin to."

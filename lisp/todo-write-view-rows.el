@@ -399,7 +399,12 @@ to no row, and what the rows do not show; see `todo-write-footer'."
    (pcase (and (< 0 (or (plist-get todo-write-view-rows-summary :revision) 0))
                (plist-get todo-write-view-rows-summary :state))
      ('nil (if todo-write-view-rows-turns
-               (todo-write-view-rows--planless)
+               (let ((agent (or (plist-get (todo-write-about todo-write-view-thread) :agent)
+                                ;; The key of a session that is followed begins with its program.
+                                (todo-write-machines-bare-key todo-write-view-thread)))
+                     (models todo-write-view-rows--models)
+                     (width todo-write-page-width))
+                 (todo-write-row-string (todo-write-welcome-insert-planless agent models width)))
              (todo-write-welcome-string)))
      ('empty (propertize " The list is empty.\n" 'face 'todo-write-detail)))
    (when-let* ((children (cdr (assoc nil todo-write-view-rows-children)))
@@ -419,15 +424,6 @@ to no row, and what the rows do not show; see `todo-write-footer'."
              (thread todo-write-view-thread)
              (width todo-write-page-width))
          (todo-write-row-string (todo-write-footer-insert footer thread width)))))))
-
-(defun todo-write-view-rows--planless ()
-  "Return lines that say that the agent sends no plan, and why if that is known."
-  (let ((agent (or (plist-get (todo-write-about todo-write-view-thread) :agent)
-                   ;; The key of a session that is followed begins with its program.
-                   (todo-write-machines-bare-key todo-write-view-thread)))
-        (models todo-write-view-rows--models)
-        (width todo-write-page-width))
-    (todo-write-row-string (todo-write-welcome-insert-planless agent models width))))
 
 (defun todo-write-view-rows-dropped-before ()
   "Return the dropped tasks that have no row any more."

@@ -163,7 +163,18 @@ A buffer without a thread adopts THREAD, unless that is a subagent's."
   "Draw what the event WHAT of THREAD with DATA affects.
 For `todo-write-events-functions'."
   (pcase what
-    ('change (todo-write-view--on-change thread data))
+    ('change
+     ;; A changed list, of which DATA is the outcome, is drawn at once.  What no
+     ;; window shows is drawn when one does.
+     (let ((parents (todo-write-children-ancestors thread)))
+       (todo-write-view-draw-in-buffers
+           (if data (or (todo-write-view--for-p thread) (assoc todo-write-view-thread parents))
+             (or (equal todo-write-view-thread thread) (assoc todo-write-view-thread parents)))
+         (setq todo-write-view--marked t)
+         (cond ((not (get-buffer-window nil t)))
+               ((and data (equal todo-write-view-thread thread))
+                (todo-write-view--draw-change thread data))
+               (t (todo-write-events-soon 0.1 #'todo-write-redraw))))))
     ('forgotten
      (todo-write-view-draw-in-buffers (or (equal todo-write-view-thread thread)
                                           (seq-some (lambda (entry) (member thread (cdr entry)))
@@ -172,20 +183,6 @@ For `todo-write-events-functions'."
            ;; Without a thread, the buffer adopts the next plan.
            (todo-write-view--show-thread nil)
          (todo-write-view-draw-all))))))
-
-(defun todo-write-view--on-change (thread outcome)
-  "Mark the buffers that show THREAD, also below a task, and draw them soon.
-A changed list, of which OUTCOME is non-nil, is drawn at once.  What no
-window shows is drawn when one does."
-  (let ((parents (todo-write-children-ancestors thread)))
-    (todo-write-view-draw-in-buffers
-        (if outcome (or (todo-write-view--for-p thread) (assoc todo-write-view-thread parents))
-          (or (equal todo-write-view-thread thread) (assoc todo-write-view-thread parents)))
-      (setq todo-write-view--marked t)
-      (cond ((not (get-buffer-window nil t)))
-            ((and outcome (equal todo-write-view-thread thread))
-             (todo-write-view--draw-change thread outcome))
-            (t (todo-write-events-soon 0.1 #'todo-write-redraw))))))
 
 (defun todo-write-view--draw-change (thread outcome)
   "Draw what OUTCOME of THREAD changed in the current buffer."
