@@ -31,13 +31,6 @@
 
 (require 'efrit-do-session)
 
-(defcustom efrit-do-replay-script nil
-  "File with the script that the backend `replay' plays.
-Nil means the demo of the package, whatever the command is."
-  :type '(choice (const :tag "The demo" nil) file)
-  :group 'efrit-do
-  :package-version '(efrit-do . "0.2.0"))
-
 (defconst efrit-do-replay--word-pause 0.04
   "Seconds between two words of thinking or text, at speed 1.")
 
@@ -119,7 +112,7 @@ Signal `efrit-do-script-error' with the place of the first problem."
   (or (locate-file "demo/refactor-login.json"
                    (list (file-name-directory (locate-library "efrit-do-replay"))))
       (efrit-do-replay--error "There is no script to play: set \
-`efrit-do-replay-script', or `efrit-do-backend' to use a model")))
+`efrit-do-backend' to use a model")))
 
 ;;; Playing
 
@@ -129,8 +122,7 @@ Signal `efrit-do-script-error' with the place of the first problem."
 
 (cl-defmethod efrit-do-backend-notice ((_backend (eql 'replay)) session)
   "Return a notice if SESSION plays the demo, which ignores the command."
-  (unless (or (plist-get (efrit-do-session-options session) :script)
-              efrit-do-replay-script)
+  (unless (plist-get (efrit-do-session-options session) :script)
     "Demonstration: a scripted agent; set `efrit-do-backend' to give your \
 command to a model"))
 
@@ -153,8 +145,7 @@ command to a model"))
   "Return the script of SESSION; read it when it is first needed."
   (or (efrit-do-session-state session)
       (let* ((options (efrit-do-session-options session))
-             (given (or (plist-get options :script) efrit-do-replay-script
-                        (efrit-do-replay-demo)))
+             (given (or (plist-get options :script) (efrit-do-replay-demo)))
              (script (if (efrit-do-replay--state-p given) given
                        (efrit-do-replay-read given))))
         (when (plist-get options :speed)

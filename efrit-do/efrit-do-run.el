@@ -17,11 +17,10 @@
 
 (defcustom efrit-do-backend 'auto
   "The backend that runs the agent.
-`gptel' uses gptel's model, and `replay' plays the script
-`efrit-do-replay-script'.  `auto' means `gptel' if gptel is loaded and has a
-backend and a model, otherwise `replay'."
-  :type '(choice (const :tag "A model if gptel is set up, else a script" auto)
-                 (const :tag "A script" replay)
+`gptel' uses gptel's model, and `replay' plays a demonstration.  `auto' means
+`gptel' if gptel is loaded and has a backend and a model, otherwise `replay'."
+  :type '(choice (const :tag "A model if gptel is set up, else the demonstration" auto)
+                 (const :tag "The demonstration" replay)
                  (const :tag "A model, by gptel" gptel)
                  (symbol :tag "Another backend"))
   :group 'efrit-do
@@ -58,8 +57,7 @@ When all is done, call session_complete and say what you did and found."
 
 (defun efrit-do-run-demo-p ()
   "Return non-nil if no model gets the user's commands, only the demonstration."
-  (and (eq (efrit-do-run--backend efrit-do-backend) 'replay)
-       (not (bound-and-true-p efrit-do-replay-script))))
+  (eq (efrit-do-run--backend efrit-do-backend) 'replay))
 
 (defun efrit-do-run--begin (command options)
   "Make a session for COMMAND with OPTIONS, see `efrit-do-run'."
@@ -82,10 +80,7 @@ Return the session."
   "Watch a scripted agent at work, without a model; return its session.
 It takes up each task that you add to its plan."
   (interactive)
-  (require 'efrit-do-replay)
-  (defvar efrit-do-replay-script)
-  (let ((efrit-do-backend 'replay)
-        (efrit-do-replay-script nil))
+  (let ((efrit-do-backend 'replay))
     (efrit-do-run-and-show "Refactor the login function")))
 
 ;;;###autoload

@@ -512,7 +512,7 @@ Evaluate them in another Emacs; `autoloads' has the name of our autoloads."
     (cl-letf (((symbol-function 'read-string)
                (lambda (prompt &rest _) (push prompt prompts) (signal 'quit nil))))
       (dolist (backend '(replay gptel))
-        (let ((efrit-do-backend backend) (efrit-do-replay-script nil))
+        (let ((efrit-do-backend backend))
           (condition-case nil (call-interactively #'efrit-do) (quit nil)))))
     (should (equal "Do: " (car prompts)))
     (should (string-search "only the demonstration" (cadr prompts)))))

@@ -235,8 +235,7 @@
 (ert-deftest efrit-do-view-says-that-it-is-a-demonstration-to-the-end ()
   (todo-write-with-store
     (let ((inhibit-message t)
-          (efrit-do-sessions nil)
-          (efrit-do-replay-script "/a/script/of/the/user.json"))
+          (efrit-do-sessions nil))
       (save-window-excursion
         (let ((session (efrit-do-demo)))
           (with-current-buffer "*efrit-do*"

@@ -462,11 +462,14 @@ answer that allows always."
                               [((text . "Done."))]]))))
       (todo-write-user-eval
        `(progn
+          (require 'efrit-do-replay)
           (require 'efrit-do-view)
           (switch-to-buffer "mine")
-          (setq efrit-do-backend 'replay
-                efrit-do-replay-script (json-parse-string ,(json-serialize script)))
-          (efrit-do "Write it")
+          (let ((session (efrit-do-session-begin
+                          "Write it" 'replay
+                          (list :script (json-parse-string ,(json-serialize script))))))
+            (efrit-do-view-show session)
+            (efrit-do-session-start session))
           nil))
       (todo-write-test-wait
        (lambda () (todo-write-user-eval
