@@ -142,11 +142,8 @@ such a file, and the output of one that does not name it, is recorded."
   :group 'todo-write
   :package-version '(todo-write . "0.2.0"))
 
-(defcustom todo-write-journal-count 500
-  "Maximum number of journals, the newest ones, or nil for any number."
-  :type '(choice natnum (const :tag "Any number" nil))
-  :group 'todo-write
-  :package-version '(todo-write . "0.2.0"))
+(defvar todo-write-journal-count 500
+  "Maximum number of journals, the newest ones, or nil for any number.")
 
 (defvar todo-write-change-functions nil
   "Abnormal hook, run after each accepted write or edit that changed a list.
