@@ -412,7 +412,9 @@
   "Return the value of the last of FORMS, where a small Efrit can be found.
 Evaluate them in another Emacs; `autoloads' has the name of our autoloads."
   (let ((ours (make-temp-file "efrit-do" t))
-        (theirs (make-temp-file "efrit" t)))
+        (theirs (make-temp-file "efrit" t))
+        (lisp (make-temp-file "lisp" t))
+        (tool (file-name-directory (locate-library "todo-write"))))
     (unwind-protect
         (cl-flet ((file (name &rest contents)
                     (with-temp-file (expand-file-name name theirs)
@@ -420,6 +422,9 @@ Evaluate them in another Emacs; `autoloads' has the name of our autoloads."
           (dolist (file (directory-files (file-name-directory (locate-library "efrit-do-run"))
                                          t "\\`efrit-do.*\\.el\\'"))
             (copy-file file (file-name-as-directory ours)))
+          ;; The folder of the tool may be that of efrit-do, too.
+          (dolist (file (directory-files tool nil "\\`todo-write.*\\.\\(?:elc?\\|so\\)\\'"))
+            (make-symbolic-link (expand-file-name file tool) (expand-file-name file lisp)))
           (copy-directory (expand-file-name "demo" (file-name-directory
                                                     (locate-library "efrit-do-run")))
                           (file-name-as-directory ours))
@@ -430,13 +435,15 @@ Evaluate them in another Emacs; `autoloads' has the name of our autoloads."
           (todo-write-test-child
            '(require 'package)
            `(package-generate-autoloads "efrit-do" ,ours)
-           `(setq load-path (cons ,theirs (seq-remove (lambda (folder)
-                                                        (file-exists-p
-                                                         (expand-file-name "efrit-do.el" folder)))
-                                                      load-path)))
+           `(setq load-path (cl-list* ,theirs ,lisp
+                                      (seq-remove (lambda (folder)
+                                                    (file-exists-p
+                                                     (expand-file-name "efrit-do.el" folder)))
+                                                  load-path)))
            `(setq autoloads ,(expand-file-name "efrit-do-autoloads" ours))
            `(prin1 (progn ,@forms))))
       (delete-directory ours t)
+      (delete-directory lisp t)
       (delete-directory theirs t))))
 
 (ert-deftest efrit-do-leaves-its-name-to-efrit-where-that-can-be-found ()

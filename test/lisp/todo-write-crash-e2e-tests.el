@@ -116,6 +116,7 @@ process.  Return the number of the last one after it."
         found acknowledged)))
 
 (ert-deftest todo-write-no-acknowledged-write-is-lost-when-emacs-is-killed ()
+  :tags '(:thorough)
   (todo-write-with-store
     (let* ((kills (string-to-number (or (getenv "TODO_WRITE_KILLS") "50")))
            (start (float-time))
@@ -215,6 +216,7 @@ ids of all calls."
       ',files))))
 
 (ert-deftest todo-write-follow-records-all-once-when-emacs-is-killed ()
+  :tags '(:thorough)
   (todo-write-with-store
     (let* ((kills (string-to-number (or (getenv "TODO_WRITE_KILLS") "50")))
            (start (float-time))
@@ -396,6 +398,7 @@ PROGRAM is there, too.  Two processes stand for ssh."
       ',keys))))
 
 (ert-deftest todo-write-no-acknowledged-list-is-lost-when-programs-are-killed ()
+  :tags '(:thorough)
   (todo-write-with-store
     (let* ((kills (string-to-number (or (getenv "TODO_WRITE_PROGRAM_KILLS") "40")))
            (start (float-time))

@@ -60,6 +60,7 @@
   "Functions for both Emacs processes.")
 
 (ert-deftest todo-write-a-thousand-threads-with-a-hundred-writes-each-live-in-one-emacs ()
+  :tags '(:thorough)
   (skip-unless (file-directory-p "/proc/self/fd"))
   (todo-write-with-store
     (let* ((threads 1000) (writes 100)
@@ -109,6 +110,7 @@ its journals rest now and then, so that others may take them."
     (buffer-string)))
 
 (ert-deftest todo-write-emacsen-that-write-at-once-lose-no-acknowledged-list ()
+  :tags '(:thorough)
   (todo-write-with-store
     (let* ((names '("one" "two" "three"))
            (go (expand-file-name "go" (make-temp-file "todo-write-go" t)))

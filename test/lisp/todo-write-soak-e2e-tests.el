@@ -15,6 +15,7 @@
 (require 'todo-write-test-helper)
 
 (ert-deftest todo-write-soak-random-operations-cause-no-error-and-leave-nothing-behind ()
+  :tags '(:thorough)
   (let* ((output (make-temp-file "todo-write-soak" t))
          (process-environment
           (append (list (concat "OUTPUT=" output) "OPERATIONS=400" "SEED=1"

@@ -31,10 +31,14 @@
        (delete-directory todo-write-directory t))))
 
 (defun todo-write-test-close ()
-  "Forget the threads of this store, to close their journals."
+  "Forget the threads of this store, to close their journals, and kill our buffers.
+In another test, a timer would read that store for them."
   (todo-write-core-configure)
   (dolist (thread (todo-write-dyn--loaded))
-    (ignore-errors (todo-write-forget thread))))
+    (ignore-errors (todo-write-forget thread)))
+  (dolist (buffer (buffer-list))
+    (when (string-match-p "\\`\\*\\(?:todo-write\\|efrit-todos\\)" (buffer-name buffer))
+      (kill-buffer buffer))))
 
 (defun todo-write-test-todos (&rest entries)
   "Return a tool input whose tasks are ENTRIES.

@@ -79,8 +79,11 @@
     (nreverse rows)))
 
 (defun soak--check-view ()
-  "Check that the plan's buffer shows the list: each task, its text and shape, in order."
-  (when-let* ((buffer (get-buffer todo-write-view-buffer-name)))
+  "Check that the plan's buffer shows the list: each task, its text and shape, in order.
+Where no window shows it, it may be older."
+  (todo-write-redraw)
+  (when-let* ((buffer (get-buffer todo-write-view-buffer-name))
+              ((get-buffer-window buffer t)))
     (with-current-buffer buffer
       (let ((rows (soak--seen-rows))
             (items (and todo-write-view-thread
