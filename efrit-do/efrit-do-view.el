@@ -277,10 +277,10 @@ The text has no words of agents, because a header line is a construct."
                                             (efrit-do-session-thread session))))
                          "It waits for you: a answer  C-c C-k stop  ? menu")
                         ((efrit-do-session-running-p session)
-                         "C-c C-k stop  P plan  ? menu")
+                         "C-c C-k stop  ? menu")
                         ((efrit-do-session-resumable-p session)
-                         "c continue  P plan  ? menu")
-                        (t "P plan  H history  ? menu"))))
+                         "c continue  ? menu")
+                        (t "H history  ? menu"))))
     (force-mode-line-update)))
 
 (defun efrit-do-view--on-event (thread what _data)
