@@ -293,55 +293,40 @@ RECORD is that of the agent of THREAD, SUMMARY is that of its plan."
     (let ((inhibit-quit t))
       (todo-write-events-run-functions 'todo-write-agent-functions (list thread old new)))))
 
-(defmacro todo-write-agents--plist (old &rest pairs)
-  "Return a plist of PAIRS, keys and forms, or OLD if that has equal values.
-OLD is a symbol whose value is a plist with these keys, or nil."
-  (declare (indent 1))
-  (let* ((keys (cl-loop for (key) on pairs by #'cddr collect key))
-         (values (mapcar (lambda (_) (make-symbol "value")) keys)))
-    `(let* (,@(cl-mapcar #'list values (cl-loop for (_ form) on pairs by #'cddr collect form)))
-       (if (and ,@(cl-mapcar (lambda (key value) `(equal (plist-get ,old ,key) ,value))
-                             keys values))
-           ,old
-         (list ,@(cl-mapcan #'list keys values))))))
-
 (defun todo-write-agents--describe (record thread summary)
   "Return the plist of RECORD, that of the agent of THREAD.
-SUMMARY is that of its plan.  If only that changed, as with most writes,
-the rest is shared with the plist of before."
+SUMMARY is that of its plan."
   (let* ((about (todo-write-agents--record-about record))
          (project (plist-get about :project))
-         (activity (todo-write-agents--record-activity record))
-         (old (cddr (todo-write-agents--record-plist record))))
-    (cl-list* :plan summary
-              (todo-write-agents--plist old
-                :thread thread
-                :agent (plist-get about :agent)
-                :project project
-                :machine (todo-write-machines-host thread project)
-                :title (if-let* ((goal (plist-get summary :goal))
-                                 ((eq 'empty (plist-get summary :state))))
-                           (plist-get goal :text)
-                         (plist-get summary :title))
-                :activity (unless (eq activity 'rest) activity)
-                :reason (todo-write-agents--record-reason record)
-                :since (todo-write-agents--record-since record)
-                :attention (pcase (todo-write-agents--record-activity record)
-                             ('unknown 'unknown)
-                             ((guard (todo-write-agents--record-dismissed record)) 'idle)
-                             ((or 'waiting 'failed) 'needs-you)
-                             ('working 'working)
-                             ('suspended 'idle)
-                             (_ (if (todo-write-agents--record-unseen record) 'unseen 'idle)))
-                :ending (plist-get summary :ending)
-                :requests (length (todo-write-requests thread))
-                :background (todo-write-agents--record-background record)
-                :refused (todo-write-agents--record-refused record)
-                :new (todo-write-agents--record-new record)
-                :context (plist-get summary :context)
-                :contextTokens (plist-get summary :contextTokens)
-                :dismissed (todo-write-agents--record-dismissed record)
-                :left (todo-write-agents--record-left record)))))
+         (activity (todo-write-agents--record-activity record)))
+    (list :plan summary
+          :thread thread
+          :agent (plist-get about :agent)
+          :project project
+          :machine (todo-write-machines-host thread project)
+          :title (if-let* ((goal (plist-get summary :goal))
+                           ((eq 'empty (plist-get summary :state))))
+                     (plist-get goal :text)
+                   (plist-get summary :title))
+          :activity (unless (eq activity 'rest) activity)
+          :reason (todo-write-agents--record-reason record)
+          :since (todo-write-agents--record-since record)
+          :attention (pcase (todo-write-agents--record-activity record)
+                       ('unknown 'unknown)
+                       ((guard (todo-write-agents--record-dismissed record)) 'idle)
+                       ((or 'waiting 'failed) 'needs-you)
+                       ('working 'working)
+                       ('suspended 'idle)
+                       (_ (if (todo-write-agents--record-unseen record) 'unseen 'idle)))
+          :ending (plist-get summary :ending)
+          :requests (length (todo-write-requests thread))
+          :background (todo-write-agents--record-background record)
+          :refused (todo-write-agents--record-refused record)
+          :new (todo-write-agents--record-new record)
+          :context (plist-get summary :context)
+          :contextTokens (plist-get summary :contextTokens)
+          :dismissed (todo-write-agents--record-dismissed record)
+          :left (todo-write-agents--record-left record))))
 
 (defun todo-write-agents--note (record thread summary)
   "Note in RECORD whether the agent of THREAD made a transition.

@@ -249,7 +249,7 @@ WORK, as from `todo-write-plan-row-work', stand before the time; see
 `todo-write-row-note'.  Parts that do not fit are left out, the note
 first, before the text is cut.  CATEGORY, a symbol, has the properties of
 the line; it gets the face of the text."
-  (let* ((head (todo-write-row--head kind indent))
+  (let* ((head (concat (make-string (1+ (or indent 0)) ?\s) (todo-write-text-shape kind) " "))
          (text (todo-write-row-text item kind))
          (sharers (nth 5 work))
          (note (if (or (null sharers) (= sharers 0)) note
@@ -278,17 +278,6 @@ the line; it gets the face of the text."
     (when (eq kind 'removed)
       ;; A struck newline would show as a stroke behind the text.
       (put-text-property (1- (point)) (point) 'face 'todo-write-pending))))
-
-(defvar todo-write-row--heads nil
-  "Alist of shapes and the texts before a task with that shape.")
-
-(defun todo-write-row--head (kind indent)
-  "Return the text before a task of KIND, after INDENT columns or nil."
-  (let* ((shape (todo-write-text-shape kind))
-         (head (or (alist-get shape todo-write-row--heads nil nil #'equal)
-                   (setf (alist-get shape todo-write-row--heads nil nil #'equal)
-                         (concat " " shape " ")))))
-    (if indent (concat (make-string indent ?\s) head) head)))
 
 (defconst todo-write-row-more-files "and more files"
   "What is said where commands changed files in a way that is not told.")
