@@ -507,47 +507,6 @@ PLIST has :context and :contextTokens; see `todo-write-agents'."
     (cond (percent (format "context %d %%" percent))
           (tokens (concat "context " (todo-write-text-number tokens))))))
 
-(defun todo-write-row-update-header (summary drawn)
-  "Turn the header line of the buffer, drawn for DRAWN, into one for SUMMARY.
-Only digits and the bar can be changed in place: that is what most writes
-need, and a new line is much garbage.  Return nil for any other change."
-  (let ((before (or (plist-get drawn :count) ""))
-        (count (or (plist-get summary :count) "")))
-    (and (cl-loop for key in '(:title :state :ending :total :yours :unsaved :refused :goal)
-                  always (equal (plist-get summary key) (plist-get drawn key)))
-         (= (length before) (length count))
-         (= (string-bytes (todo-write-text-shape 'full))
-            (string-bytes (todo-write-text-shape 'rest)))
-         (or (equal before count)
-             (progn
-               (goto-char (point-min))
-               (end-of-line)
-               ;; Nothing that follows the count looks like one.
-               (when (search-backward before (point-min) t)
-                 (dotimes (n (length count))
-                   (subst-char-in-region (+ (point) n) (+ (point) n 1)
-                                         (aref before n) (aref count n) t))
-                 (forward-char (+ (length count) 2))
-                 (todo-write-row--move-bar (plist-get drawn :completed)
-                                           (plist-get summary :completed)
-                                           (plist-get summary :total))
-                 t))))))
-
-(defun todo-write-row--move-bar (before completed total)
-  "Make the bar at point, drawn for BEFORE of TOTAL tasks, one for COMPLETED."
-  (let ((full (aref (todo-write-text-shape 'full) 0))
-        (rest (aref (todo-write-text-shape 'rest) 0))
-        (start (point)))
-    (while (or (eq (char-after) full) (eq (char-after) rest))
-      (forward-char))
-    (let* ((cells (- (point) start))
-           (was (+ start (/ (* before cells) total)))
-           (end (+ start (/ (* completed cells) total))))
-      (subst-char-in-region was (max was end) rest full t)
-      (subst-char-in-region end (max was end) full rest t)
-      (put-text-property was (max was end) 'face 'todo-write-bar)
-      (put-text-property end (max was end) 'face 'todo-write-bar-rest))))
-
 (defun todo-write-row--title-and-note (title note room)
   "Return TITLE and NOTE, both strings, in ROOM columns.
 TITLE is truncated first, and dropped if it has less than 8 columns left."

@@ -231,12 +231,8 @@ CATEGORY is a symbol with the text properties of its line."
          (agent (and todo-write-view-thread (todo-write-view-rows--agent-line)))
          (title todo-write-view-rows--title)
          (apart (equal "*todo-write*" (buffer-name)))
-         (drawn todo-write-view-rows-header))
-    ;; Every write comes here, so this makes no list to compare.
-    (if (and drawn (not apart) (equal width (nth 1 drawn)) (equal work (nth 2 drawn))
-             (equal agent (nth 3 drawn)) (equal title (nth 4 drawn))
-             (todo-write-row-update-header summary (car drawn)))
-        (setcar drawn summary)
+         (shown (list summary width work agent title)))
+    (unless (and (not apart) (equal shown todo-write-view-rows-header))
       ;; The newline after it stays, since the rows begin there.
       (goto-char (point-min))
       (delete-region (point) (+ (point) todo-write-place-header-length))
@@ -255,7 +251,7 @@ CATEGORY is a symbol with the text properties of its line."
                                           (todo-write-text-line refused))
                                   'face 'todo-write-paused)
                       width)))
-      (setq todo-write-view-rows-header (list summary width work agent title)
+      (setq todo-write-view-rows-header shown
             todo-write-place-header-length (- (point) (point-min))))
     (cond ((memq (plist-get summary :state) '(nil empty))
            (setq mode-line-process nil))
