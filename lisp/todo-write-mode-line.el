@@ -56,10 +56,6 @@ inert.")
 (defvar todo-write-mode-line--thread nil
   "Key of the thread that the mode line shows.")
 
-(defvar todo-write-mode-line--agents nil
-  "Alist of threads and their agents, plists as in `todo-write-agents'.
-It is counted after each write, which must not allocate.")
-
 (defvar todo-write-mode-line--place nil
   "The plan and the folder of the buffer for which that thread was chosen.
 A cons, as from `todo-write-mode-line--selected'.")
@@ -102,9 +98,6 @@ A cons, as from `todo-write-mode-line--selected'.")
       (funcall (if on #'add-hook #'remove-hook) hook function))
     (todo-write-hands-watch 'mode-line on)
     (setq-default todo-write-mode-line-string nil)
-    (setq todo-write-mode-line--agents
-          (and on (mapcar (lambda (agent) (cons (plist-get agent :thread) agent))
-                          (todo-write-agents))))
     (todo-write-mode-line--update)
     (todo-write-mode-line-redraw)))
 
@@ -128,14 +121,9 @@ For `todo-write-events-functions'."
     (unless (todo-write-events-draw-later #'todo-write-mode-line--update)
       (todo-write-mode-line--update thread (and (eq what 'change) data)))))
 
-(defun todo-write-mode-line--on-agent (thread old new)
-  "Note that the agent of THREAD was OLD and is NEW; update the text if it counts.
+(defun todo-write-mode-line--on-agent (_thread old new)
+  "Update the text if it shows that an agent was OLD and is NEW.
 For `todo-write-agent-functions'."
-  (let ((known (assoc thread todo-write-mode-line--agents)))
-    (setq todo-write-mode-line--agents
-          (cond ((null new) (delq known todo-write-mode-line--agents))
-                (known (setcdr known new) todo-write-mode-line--agents)
-                (t (nconc todo-write-mode-line--agents (list (cons thread new)))))))
   ;; Other changes are also changes of its thread.
   (when (todo-write-agent-transition-p old new)
     (unless (todo-write-events-draw-later #'todo-write-mode-line--update)
@@ -147,15 +135,15 @@ FIRST is the agent that has waited for the user longest, NEEDED the
 number of those that wait.  WORKING and UNSEEN are numbers that leave out
 the agent of THREAD, a key; UNSEEN leaves out those that stopped, too."
   (let ((needed 0) (working 0) (unseen 0) first)
-    (pcase-dolist (`(,key . ,agent) todo-write-mode-line--agents)
+    (dolist (agent (todo-write-agents))
       (pcase (plist-get agent :attention)
         ('needs-you
          (cl-incf needed)
-         (when (or (null first) (todo-write-agents-before-p agent first))
-           (setq first agent)))
-        ('unseen (unless (or (equal key thread) (todo-write-agent-stopped agent))
+         (setq first (or first agent)))
+        ('unseen (unless (or (equal (plist-get agent :thread) thread)
+                             (todo-write-agent-stopped agent))
                    (cl-incf unseen)))
-        ('working (unless (equal key thread) (cl-incf working)))))
+        ('working (unless (equal (plist-get agent :thread) thread) (cl-incf working)))))
     (list first needed working unseen)))
 
 (defun todo-write-mode-line--needed ()

@@ -244,9 +244,7 @@ transitions, (KEY . STATE), newest first."
         (should (eq 'stopped (todo-write-attention-tests--state key)))))
     (should (equal "finished" (car (todo-write-attention-tests--order))))
     (should (equal "works" (car (last (todo-write-attention-tests--order)))))
-    (let ((todo-write-mode-line--agents
-           (mapcar (lambda (agent) (cons (plist-get agent :thread) agent)) (todo-write-agents))))
-      (should (equal '(nil 0 1 1) (todo-write-mode-line--count))))))
+    (should (equal '(nil 0 1 1) (todo-write-mode-line--count)))))
 
 (ert-deftest todo-write-attention-follows-turns ()
   (todo-write-attention-tests--with
