@@ -399,17 +399,14 @@ or gone.  Of several, each has a mark already."
   (interactive)
   ;; Redisplay draws this buffer and could not get the module.
   (todo-write-core-configure)
-  (let ((buffer (get-buffer-create todo-write-list--buffer))
-        (folder default-directory))
-    (pop-to-buffer buffer)
+  (let ((folder default-directory))
+    (todo-write-page-pop-to todo-write-list--buffer 'todo-write-list-mode nil)
     (setq default-directory folder)
-    (unless (derived-mode-p 'todo-write-list-mode)
-      (todo-write-list-mode))
     (let ((is-new (zerop (buffer-size))))
       (todo-write-list--print)
       ;; An empty buffer has point at its end, where it would stay.
       (when is-new (goto-char (point-min))))
-    buffer))
+    (current-buffer)))
 
 ;;; Commands
 

@@ -105,11 +105,8 @@ Signal a `user-error' if TEXT is blank or nothing is found."
   (let ((places (or (todo-write-search--find text thread)
                     (user-error (if thread "This plan has no \"%s\"" "No plan has \"%s\"")
                                 text))))
-    (pop-to-buffer (get-buffer-create "*todo-write-search*"))
-    (unless (derived-mode-p 'todo-write-search-mode)
-      (todo-write-search-mode))
-    (setq todo-write-search--text text
-          todo-write-view-thread thread)
+    (todo-write-page-pop-to "*todo-write-search*" 'todo-write-search-mode thread)
+    (setq todo-write-search--text text)
     (todo-write-search--show-places places)
     (goto-char (point-min))
     (current-buffer)))
