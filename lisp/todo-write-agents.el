@@ -353,7 +353,7 @@ SUMMARY is that of its plan."
             (todo-write-agents--record-unseen record)
             (if (and (eq activity 'rest) (todo-write-agents--worked-p record))
                 (not (or (plist-get (todo-write-agents--record-about record) :unattended)
-                         (todo-write-agents--visible-p record thread)))
+                         (todo-write-agents-visible-p thread)))
               ;; A command that no model reads leaves what there was to see.
               (todo-write-agents--record-unseen record)))
       (when (eq activity 'rest)
@@ -375,7 +375,7 @@ RECORD is that of the agent.  What there was before tracking began is not
 new."
   (let ((refused (todo-write-plan-refused thread (max todo-write-agents--began
                                                       (todo-write-agents--record-seen record)))))
-    (if (or (= refused 0) (not (todo-write-agents--visible-p record thread)))
+    (if (or (= refused 0) (not (todo-write-agents-visible-p thread)))
         refused
       (setf (todo-write-agents--record-seen record) (todo-write-core-now))
       0)))
@@ -384,12 +384,6 @@ new."
 
 (defun todo-write-agents-visible-p (thread)
   "Return non-nil if a focused frame shows the buffer or the plan of THREAD."
-  (todo-write-agents--visible-p
-   (or (todo-write-agents--record thread) (todo-write-agents--make-record)) thread))
-
-(defun todo-write-agents--visible-p (record thread)
-  "Return non-nil if a focused frame shows the buffer or the plan of an agent.
-RECORD is that of the agent of THREAD."
   (seq-some
    (lambda (frame)
      (and (pcase (frame-focus-state frame)
@@ -400,7 +394,7 @@ RECORD is that of the agent of THREAD."
                         (or (equal thread (buffer-local-value 'todo-write-view-thread buffer))
                             ;; Looking for a terminal takes a millisecond.
                             (and (get-buffer-process buffer)
-                                 (eq buffer (todo-write-agents--buffer record thread))))))
+                                 (eq buffer (todo-write-agent-buffer thread))))))
                     (window-list frame 'no-minibuffer))))
    (frame-list)))
 
@@ -409,7 +403,7 @@ RECORD is that of the agent of THREAD."
   (pcase-dolist (`(,thread . ,record) todo-write-agents--records)
     (when (and (or (todo-write-agents--record-unseen record)
                    (> (todo-write-agents--record-refused record) 0))
-               (todo-write-agents--visible-p record thread))
+               (todo-write-agents-visible-p thread))
       (todo-write-agent-see thread))))
 
 (defun todo-write-agent-see (thread &optional unseen)

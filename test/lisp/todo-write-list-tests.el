@@ -580,7 +580,7 @@ That is in milliseconds since the epoch."
       (should (= 2 (plist-get (todo-write-agent "a") :refused)))
       (todo-write-set-activity "a" 'working)
       (should (= 2 (plist-get (todo-write-agent "a") :refused)))
-      (cl-letf (((symbol-function 'todo-write-agents--visible-p) (lambda (&rest _) t)))
+      (cl-letf (((symbol-function 'todo-write-agents-visible-p) (lambda (&rest _) t)))
         (todo-write-agents--look)
         (should (equal "Doing: One" (todo-write-list-tests--now "a")))
         ;; Seen at once.
