@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use todo_write::protocol::{Call, Role};
+use todo_write::told::has_news;
 use tokio::time::timeout;
 
 use crate::door::Door;
@@ -38,7 +39,7 @@ async fn text(door: Option<Door>, input: &Value, end: Instant) -> Option<String>
     }
     let session = input["session_id"].as_str()?;
     let emacs = Emacs::new(door, Role::Note);
-    if emacs.doors().iter().all(|door| door.has_news(session) == Some(false)) {
+    if emacs.doors().iter().all(|door| has_news(&door.0, session) == Some(false)) {
         return None;
     }
     emacs.introduce(|hello| {

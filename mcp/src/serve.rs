@@ -1,8 +1,8 @@
 //! `todo-write-mcp serve`: the hub of an Emacs on another machine, over standard input and output.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -55,9 +55,7 @@ fn admit(file: &Path, id: &str, name: &str) -> Result<File, String> {
     let said = |error: std::io::Error| format!("{} cannot be opened: {error}", file.display());
     if let Some(folder) = file.parent() {
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(said)?;
-        let data = fs::symlink_metadata(folder).map_err(said)?;
-        let own = rustix::process::geteuid().as_raw();
-        if !data.is_dir() || data.uid() != own || data.mode() & 0o077 != 0 {
+        if !door::is_private_folder(folder) {
             return Err(format!("the folder {} is not the user's alone", folder.display()));
         }
     }
@@ -125,6 +123,6 @@ mod tests {
         );
         drop(held);
         admit(&file, "second", "bob@desk").unwrap();
-        fs::remove_dir_all(folder).unwrap();
+        std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -29,7 +29,7 @@ use crate::protocol::{Answer, Call, Message, Role, Welcome};
 use crate::told;
 
 #[cfg(unix)]
-pub use place::usual;
+pub use place::{is_private_folder, is_private_socket, usual};
 
 /// Maximum number of connections.
 pub(crate) const CONNECTIONS: usize = 200;
@@ -340,11 +340,8 @@ impl Door {
 
     /// Makes or deletes the file that lets the hook `note` of a session ask.
     pub fn tell(&self, session: &str, has_news: bool) {
-        if self.state() == State::Open
-            && let Some(folder) = self.socket.parent()
-        {
-            // Without the file, the hook does not ask; there is nothing to say to the user.
-            let _ = told::set(folder, &told::name_of(session), has_news);
+        if self.state() == State::Open {
+            told::set(&self.socket, session, has_news);
         }
     }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::geteuid;
 
-use crate::hub::door::place::{Kind, connection, is_private};
+use crate::hub::door::place::{connection, is_private_folder, is_private_socket};
 
 /// The daemon's socket below the folder of Codex.
 const SOCKET: &str = "app-server-control/app-server-control.sock";
@@ -28,9 +28,9 @@ fn socket(folder: &Path) -> Option<PathBuf> {
         if data.is_symlink() && data.uid() == own { fs::read_link(&named).ok()? } else { named.clone() };
     let is_whole = file.is_absolute() && !file.components().any(|part| part.as_os_str() == "..");
     let is_safe = is_whole
-        && is_private(named.parent()?, Kind::Folder)
-        && is_private(file.parent()?, Kind::Folder)
-        && is_private(&file, Kind::Socket);
+        && is_private_folder(named.parent()?)
+        && is_private_folder(file.parent()?)
+        && is_private_socket(&file);
     is_safe.then_some(file)
 }
 

@@ -1,6 +1,6 @@
 //! The socket's file: where it is, who may use it, and who listens to it.
 
-use std::fs::{self, DirBuilder, Permissions};
+use std::fs::{self, DirBuilder, Metadata, Permissions};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
@@ -27,7 +27,7 @@ pub fn usual() -> Vec<PathBuf> {
     let user = geteuid().as_raw();
     let run = PathBuf::from(format!("/run/user/{user}"));
     let own = PathBuf::from(format!("/tmp/todo-write-{user}/socket"));
-    if is_private(&run, Kind::Folder) { vec![run.join("todo-write/socket"), own] } else { vec![own] }
+    if is_private_folder(&run) { vec![run.join("todo-write/socket"), own] } else { vec![own] }
 }
 
 /// What is at a socket's file.
@@ -70,9 +70,7 @@ pub(super) fn leave(file: &Path, made: (u64, u64)) {
         // It is gone, or of no use to others.
         let _ = fs::remove_file(file);
     }
-    if let Some(folder) = file.parent() {
-        let _ = told::remove(folder);
-    }
+    told::remove(file);
 }
 
 fn said(file: &Path, error: &io::Error) -> String {
@@ -90,28 +88,27 @@ fn prepare(file: &Path) -> Result<(), String> {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
         made.map_err(|error| format!("The folder {} cannot be made: {error}", folder.display()))?;
     }
-    if !is_private(folder, Kind::Folder) {
+    if !is_private_folder(folder) {
         return Err(format!("The folder {} must be yours alone, with mode 0700", folder.display()));
     }
-    if fs::symlink_metadata(file).is_ok() && !is_private(file, Kind::Socket) {
+    if fs::symlink_metadata(file).is_ok() && !is_private_socket(file) {
         return Err(format!("{name} is not a socket of yours alone"));
     }
     Ok(())
 }
 
-/// What is at a path.
-#[derive(Clone, Copy, PartialEq)]
-pub(in crate::hub) enum Kind {
-    Folder,
-    Socket,
+/// Whether there is a folder that no other user can use. Links are not followed.
+pub fn is_private_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|data| data.is_dir() && is_private(&data))
 }
 
-/// Whether something is of that kind and no other user can use it. Links are not followed.
-pub(in crate::hub) fn is_private(path: &Path, kind: Kind) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|data| {
-        let is_kind = if kind == Kind::Folder { data.is_dir() } else { data.file_type().is_socket() };
-        is_kind && data.uid() == geteuid().as_raw() && data.mode() & 0o077 == 0
-    })
+/// Whether there is a socket that no other user can use. Links are not followed.
+pub fn is_private_socket(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|data| data.file_type().is_socket() && is_private(&data))
+}
+
+fn is_private(data: &Metadata) -> bool {
+    data.uid() == geteuid().as_raw() && data.mode() & 0o077 == 0
 }
 
 /// A connection to a socket. That never waits: a full queue is [`Errno::AGAIN`].
@@ -139,10 +136,7 @@ fn listen(file: &Path) -> io::Result<Entered> {
     // It is gone, or of no use to others.
     let _ = fs::remove_file(&aside);
     let (listener, data) = made?;
-    if let Some(folder) = file.parent() {
-        // Without the folder, hooks ask each time.
-        let _ = told::make(folder);
-    }
+    told::make(file);
     Ok(Entered::Open(listener, (data.dev(), data.ino())))
 }
 
