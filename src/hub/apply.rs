@@ -35,7 +35,7 @@ pub struct Applier {
 #[derive(Debug, Default)]
 pub struct Applied {
     /// The number of bytes read and skipped.
-    pub bytes: u64,
+    bytes: u64,
     /// The number of bytes skipped, because a line or a file was too long.
     pub skipped: u64,
     /// The size of the session's file, while it is read for the first time.

@@ -207,8 +207,6 @@ fn process_of(machine: &Machine, process: Process) -> Option<Process> {
         waiting_for: line(process.waiting_for),
         needs: line(process.needs),
         folder: process.folder.and_then(|name| folder(machine, &name)),
-        name: line(process.name),
-        entrypoint: line(process.entrypoint),
         start: line(process.start),
         ..process
     })

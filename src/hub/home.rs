@@ -57,11 +57,6 @@ impl Home {
         project.map(|root| escape(&root.to_string_lossy())).collect()
     }
 
-    /// The folders that may have transcripts.
-    pub fn transcript_folders(&self) -> Vec<PathBuf> {
-        self.folders(None).0
-    }
-
     /// The folders that may have transcripts, those of `names` only if that is not `None`, and the
     /// folders in which new ones appear. Claude Code may have been started below the project's root.
     pub(super) fn folders(&self, names: Option<&[String]>) -> (Vec<PathBuf>, Vec<PathBuf>) {

@@ -297,9 +297,8 @@ fn hub_choose<'e>(env: &'e Env, homes: Value<'e>) -> Result<Value<'e>> {
 ///
 /// The value is a list of plists, oldest first.  `:kind' is one of
 /// - `read': the transcript of `:session' was read up to its end.  `:thread' is the key of its thread or
-///   nil; `:grew' when its file grew, in seconds; `:bytes' the number of bytes read, and `:skipped' that
-///   of those skipped because a line or a file was too long; `:updates' a list of plists `:thread
-///   :outcome', one for each thread with new events, whose `:outcome' is nil if its list did not change;
+///   nil; `:grew' when its file grew, in seconds; `:skipped' the number of bytes skipped because a line or a
+///   file was too long; `:updates' a list of plists `:thread :outcome', one for each thread with new events, whose `:outcome' is nil if its list did not change;
 ///   `:warnings' strings for the user.
 /// - `progress': a part of it was read, `:percent' of its file, or nil if that is unknown; `:thread' is as
 ///   above.
@@ -309,9 +308,8 @@ fn hub_choose<'e>(env: &'e Env, homes: Value<'e>) -> Result<Value<'e>> {
 /// - `moved': its process says that it goes on in `:file', as after /cd.
 /// - `unreadable', `failed': it is no longer followed, for `:reason' or because of a defect.
 /// - `processes': `:processes' are the live ones, plists `:pid :machine :state :sessionId :status
-///   :waitingFor :cwd :name :entrypoint :procStart :file :startedAt'.  `:state' is `alive' or
-///   `suspended', `:file' the name of the process's file, `:machine' nil for this one; the others but the
-///   first are as in that file, or nil.
+///   :waitingFor'.  `:state' is `alive' or `suspended', `:machine' nil for this one; the others but the
+///   first are as in the process's file, or nil.
 /// - `found': `:files' are the sessions in the searched folders, newest first, plists `:file :time
 ///   :ofProject :hasProcesses :begun'; `:skipped' are the names of files that are not text.
 /// - `choices': `:choices' are plists `:file :time :ofProject :description' of round `:round', newest

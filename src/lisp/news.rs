@@ -23,7 +23,6 @@ enum News {
     Read {
         session: SessionId,
         thread: Option<String>,
-        bytes: u64,
         skipped: u64,
         grew: Option<f64>,
         updates: Vec<ShownUpdate>,
@@ -115,7 +114,7 @@ struct ShownChoice {
     description: ShownDescription,
 }
 
-/// A process of an agent, with the names of its file.
+/// A process of an agent, in the words of its file.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ShownProcess {
@@ -125,12 +124,6 @@ struct ShownProcess {
     session_id: Option<String>,
     status: Option<String>,
     waiting_for: Option<String>,
-    cwd: Option<String>,
-    name: Option<String>,
-    entrypoint: Option<String>,
-    proc_start: Option<String>,
-    file: String,
-    started_at: Option<u64>,
 }
 
 /// The plist of a report.
@@ -143,7 +136,6 @@ pub(super) fn to_lisp(env: &Env, report: Report) -> Result<Value<'_>> {
                 session,
                 updates: updates.collect::<Result<_>>()?,
                 thread: applied.thread,
-                bytes: applied.bytes,
                 skipped: applied.skipped,
                 grew: applied.grew.map(seconds),
                 changes,
@@ -239,12 +231,6 @@ impl From<Process> for ShownProcess {
             session_id: process.session,
             status: process.status,
             waiting_for: process.needs.or(process.waiting_for),
-            cwd: process.folder,
-            name: process.name,
-            entrypoint: process.entrypoint,
-            proc_start: process.start,
-            file: name(&process.file),
-            started_at: process.started_at,
         }
     }
 }

@@ -504,7 +504,7 @@ fn a_machine_reaches_no_session_or_file_that_is_not_its_own() {
     let hub = |message: Value| json!({"Hub": message});
     let process = json!({"pid": 1, "machine": null, "is_suspended": false, "file": "/ssh:test:/x",
         "started_at": null, "session": "../s", "status": "busy", "waiting_for": null, "folder": "/ssh:test:/x",
-        "name": null, "entrypoint": null, "start": null});
+        "start": null});
     let reports = |own: u64| {
         vec![
             hub(json!({"Failed": followed})),

@@ -46,10 +46,6 @@ pub struct Process {
     pub needs: Option<String>,
     /// The working directory.
     pub folder: Option<String>,
-    /// The session's name.
-    pub name: Option<String>,
-    /// Where it runs: `cli` for a terminal.
-    pub entrypoint: Option<String>,
     /// When it started, which tells it from a later process with its id.
     pub start: Option<String>,
 }
@@ -228,8 +224,6 @@ impl Process {
             waiting_for: text("waitingFor"),
             needs: None,
             folder: text("cwd"),
-            name: text("name"),
-            entrypoint: text("entrypoint"),
             start: text("procStart"),
         };
         Some(Parsed::Here(Box::new(process), text("jobId")))

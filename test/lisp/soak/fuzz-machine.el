@@ -192,8 +192,8 @@ LAST non-nil means that its file has no more."
                              collect `( :pid ,n :machine :null :is_suspended :false
                                         :file ,(format "%s/sessions/%d.json" home n)
                                         :started_at 1 :session ,(format "s%d" n) :status "busy"
-                                        :waiting_for :null :folder "/garden" :name :null
-                                        :entrypoint :null :start :null)))))))
+                                        :waiting_for :null :folder "/garden"
+                                        :start :null)))))))
 
 (defun fuzz-machine-floods ()
   "Report small things again and again."
