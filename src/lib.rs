@@ -60,7 +60,7 @@ pub mod journal;
 #[cfg(feature = "module")]
 mod lisp;
 pub mod list;
-mod pid;
+pub mod pid;
 pub mod protocol;
 pub mod text;
 pub mod thread;

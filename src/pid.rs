@@ -7,7 +7,7 @@ use crate::file;
 
 /// The state of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ProcessState {
+pub enum ProcessState {
     /// It runs or sleeps.
     Alive,
     /// A signal such as SIGSTOP stopped it.
@@ -18,22 +18,39 @@ pub(crate) enum ProcessState {
     Unknown,
 }
 
-/// The state of the process `id` that started at `start`, field 22 of its `stat`. It is dead if another
+/// What Linux tells of a process.
+#[derive(Debug)]
+pub struct Stat {
+    state: char,
+    /// The id of its parent.
+    pub parent: u32,
+    /// When it started: field 22 of its `stat`.
+    pub start: String,
+}
+
+impl Stat {
+    /// That of the process `id`, if there is one.
+    pub fn of(id: u32) -> Option<Stat> {
+        let stat = file::read_start(Path::new(&format!("/proc/{id}/stat")), 4_096).ok()?;
+        // The second field, a name in parentheses, may hold any bytes.
+        let stat = String::from_utf8_lossy(&stat);
+        let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
+        let state = fields.next()?.chars().next()?;
+        Some(Stat { state, parent: fields.next()?.parse().ok()?, start: fields.nth(17)?.to_owned() })
+    }
+}
+
+/// The state of the process `id` that started at `start`. It is dead if another
 /// process has this id now. Without `start`, any process with the id counts.
-pub(crate) fn state(id: u32, start: Option<&str>) -> ProcessState {
+pub fn state(id: u32, start: Option<&str>) -> ProcessState {
     // If no file can be opened, it could not be asked. So only the absence of the process itself counts.
-    let Ok(stat) = file::read_start(Path::new(&format!("/proc/{id}/stat")), 4_096) else {
-        return if exists(id) { ProcessState::Unknown } else { ProcessState::Dead };
-    };
-    // The second field, a name in parentheses, may hold any bytes.
-    let stat = String::from_utf8_lossy(&stat);
-    let Some((_, rest)) = stat.rsplit_once(')') else { return ProcessState::Dead };
-    let fields: Vec<&str> = rest.split_ascii_whitespace().take(20).collect();
-    match (fields.first(), fields.get(19)) {
-        (_, began) if start.is_some() && start != began.copied() => ProcessState::Dead,
-        (Some(&("T" | "t")), _) => ProcessState::Suspended,
-        (None | Some(&("Z" | "X")), _) => ProcessState::Dead,
-        _ => ProcessState::Alive,
+    match Stat::of(id) {
+        None if exists(id) => ProcessState::Unknown,
+        None => ProcessState::Dead,
+        Some(stat) if start.is_some_and(|start| start != stat.start) => ProcessState::Dead,
+        Some(Stat { state: 'T' | 't', .. }) => ProcessState::Suspended,
+        Some(Stat { state: 'Z' | 'X', .. }) => ProcessState::Dead,
+        Some(_) => ProcessState::Alive,
     }
 }
 

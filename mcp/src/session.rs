@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::Value;
+use todo_write::pid::{self, ProcessState, Stat};
 use todo_write::protocol::SessionActivity;
 use tokio::time::sleep;
 
@@ -62,7 +63,7 @@ impl Agent {
         let process = read_json(&self.file)?;
         let session = process["sessionId"].as_str()?.to_owned();
         let activity = match process["status"].as_str() {
-            _ if Stat::of(self.id).is_some_and(|stat| stat.state == 'T') => "suspended",
+            _ if pid::state(self.id, None) == ProcessState::Suspended => "suspended",
             Some("busy") => "working",
             Some("waiting") => "waiting",
             // Between two turns, only a background command runs.
@@ -88,44 +89,14 @@ impl Agent {
 
     /// Returns whether it ended, with or without its file.
     pub fn is_gone(&self) -> bool {
-        is_missing(&self.file) || self.is_killed()
+        let file = symlink_metadata(&self.file);
+        file.is_err_and(|error| error.kind() == ErrorKind::NotFound) || self.is_killed()
     }
 
     /// Returns whether it ended and left its file behind.
     pub fn is_killed(&self) -> bool {
-        let Some(start) = &self.start else { return false };
-        let dead = match Stat::of(self.id) {
-            Some(stat) => stat.start != *start || matches!(stat.state, 'Z' | 'X'),
-            // It could not be asked if no file can be opened.
-            None => is_missing(Path::new(&format!("/proc/{}", self.id))),
-        };
-        dead && self.file.exists()
-    }
-}
-
-/// Whether the system says that there is no such file.
-fn is_missing(path: &Path) -> bool {
-    symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound)
-}
-
-/// A process, as Linux shows it.
-pub struct Stat {
-    state: char,
-    /// Its parent's id.
-    pub parent: u32,
-    /// When it began.
-    pub start: String,
-}
-
-impl Stat {
-    /// The process ID, if there is one.
-    pub fn of(id: u32) -> Option<Stat> {
-        let stat = std::fs::read(format!("/proc/{id}/stat")).ok()?;
-        let stat = String::from_utf8_lossy(&stat);
-        // The second field, a name in parentheses, may have any characters.
-        let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
-        let state = fields.first()?.chars().next()?;
-        Some(Stat { state, parent: fields.get(1)?.parse().ok()?, start: (*fields.get(19)?).to_owned() })
+        let state = self.start.as_ref().map(|start| pid::state(self.id, Some(start)));
+        state == Some(ProcessState::Dead) && self.file.exists()
     }
 }
 
