@@ -16,7 +16,6 @@ mod bound;
 #[cfg(unix)]
 mod codex;
 pub mod door;
-mod facts;
 mod home;
 mod job;
 #[cfg(unix)]
@@ -59,7 +58,9 @@ pub use machine::Connection;
 pub use project::mount_of;
 pub use search::{Choice, Found};
 
+use job::Job;
 use processes::ProcessesTask;
+use project::project_of;
 use roots::{Key, Work};
 use search::{ChooseTask, SearchTask};
 use session::SessionTask;
@@ -442,9 +443,16 @@ impl Hub {
             }
         };
         let shared = Arc::downgrade(&self.shared);
-        let finder = move |folder: &Path, found: door::Found| match shared.upgrade() {
-            Some(shared) => shared.find_project(folder.to_owned(), found),
-            None => found(None),
+        // There is no answer if the folder's file system does not answer.
+        let finder = move |folder: &Path, found: door::Found| {
+            let Some(shared) = shared.upgrade() else { return found(None) };
+            let (folder, mount) = (folder.to_owned(), mount_of(folder));
+            let mut state = shared.lock();
+            if !state.roots.is_barred(&mount) {
+                let find = move || found(folder.is_dir().then(|| project_of(&folder).unwrap_or(folder)));
+                let job = Work::Job(Job::once(find));
+                shared.add(&mut state, mount, Key::Job(next_number()), job);
+            }
         };
         #[cfg(unix)]
         let folders = settings.codex.clone();

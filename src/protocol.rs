@@ -62,20 +62,6 @@ pub enum Role {
     Unknown,
 }
 
-impl Role {
-    /// Its name in the protocol.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Role::Tool => "tool",
-            Role::Permission => "permission",
-            Role::Note => "note",
-            Role::Plan => "plan",
-            Role::Check => "check",
-            Role::Unknown => "unknown",
-        }
-    }
-}
-
 /// Identifies a program.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

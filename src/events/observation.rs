@@ -314,12 +314,6 @@ impl Observations {
         self.kept.front().map_or(self.last + 1, Kept::first)
     }
 
-    /// The TOOL_CALL of a call.
-    pub fn call(&self, id: &str) -> Option<&Arc<Observation>> {
-        let mut calls = self.reported().rev().filter(|one| one.kind() == Type::ToolCall);
-        calls.find(|one| one.metadata.call_id.as_deref() == Some(id))
-    }
-
     /// Whether not all of a call was recorded, and which excluded file it names, if that is known.
     pub(crate) fn hidden(&self, call: &str) -> Option<Option<&str>> {
         self.hidden.iter().find(|(hidden, _)| hidden == call).map(|(_, name)| name.as_deref())

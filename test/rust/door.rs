@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::{Value, json};
 use todo_write::hub::door::{ConnectionId, Door, Event, Found, Settings, State};
-use todo_write::protocol::{Answer, LARGEST, Message, Welcome};
+use todo_write::protocol::{Answer, LARGEST, Message, Role, Welcome};
 
 use crate::common::{DEADLINE, Folder, NEVER, wait, wait_until};
 
@@ -563,10 +563,10 @@ fn a_program_of_several_roles_names_that_of_each_call() {
     program.receive().unwrap();
     program.send(&json!({"type": "call", "call": 1, "role": "note"}));
     let role = opened.wait(|event| match event {
-        Event::Message(_, Message::Call(call)) => Some(call.role.map(|role| role.as_str())),
+        Event::Message(_, Message::Call(call)) => Some(call.role),
         _ => None,
     });
-    assert_eq!(role, Some("note"));
+    assert_eq!(role, Some(Role::Note));
     for call in [json!({"type": "call", "call": 1}), json!({"type": "call", "call": 1, "role": "check"})] {
         let mut program = opened.connect();
         program.send(&hello(&["tool", "note"]));
