@@ -173,7 +173,10 @@
                                   (todo-write-test-planned-p #'todo-write-events--draw-now))
                                  (todo-write-test-wait
                                   (lambda () (null todo-write-list--undrawn)))))))
-                (should (equal '(1 12) (mapcar #'cdr counts))))
+                (pcase-let ((`(,updates ,rows) (mapcar #'cdr counts)))
+                  (should (equal 1 updates))
+                  ;; The rest was drawn with the whole list.
+                  (should (<= rows 12))))
               (with-current-buffer "*todo-write-list*"
                 (let ((drawn (buffer-string)))
                   (todo-write-list--print)
