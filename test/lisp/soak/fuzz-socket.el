@@ -239,7 +239,7 @@ BEFORE is its state before."
   (let* ((fuzz-socket--work (file-name-as-directory (make-temp-file "fuzz-socket" t)))
          (fuzz-socket--command (list (expand-file-name invocation-name invocation-directory)))
          (seed (string-to-number (or (getenv "SEED") "1")))
-         (program (expand-file-name "lisp/todo-write-mcp"))
+         (program (expand-file-name "lisp/todo-write-mcp" (getenv "TODO_WRITE_ROOT")))
          (kinds (or (split-string (or (getenv "KINDS") ""))
                     (append fuzz-socket-kinds fuzz-machine-kinds)))
          (machines (seq-intersection kinds fuzz-machine-kinds))
