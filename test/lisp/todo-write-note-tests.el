@@ -120,27 +120,6 @@ The user deleted \"Rake\"."))
       (todo-write-mcp-mode -1)
       (should-not (file-exists-p file)))))
 
-(ert-deftest todo-write-note-a-racing-link-deletes-no-file-elsewhere ()
-  :tags '(:thorough)
-  (todo-write-note-tests--with
-    (let* ((folder (file-name-directory todo-write-socket))
-           (mine (make-temp-file "mine" t))
-           (file (expand-file-name "s1" mine))
-           (links (make-process
-                   :name "test-program" :noquery t :command
-                   (list "sh" "-c" (format "cd %s; while :; do
-mv told real; ln -s %s told; rm told; mv real told; done" (shell-quote-argument folder)
-                                            (shell-quote-argument mine))))))
-      (dotimes (_ 100)
-        (write-region "" nil file nil 'silent)
-        (dotimes (_ 100)
-          (let ((todo-write-note-waiting '("claude:s1")))
-            (todo-write-note-update "claude:s1"))
-          (todo-write-note-update "claude:s1")
-          (should (file-exists-p file))))
-      (delete-process links)
-      (should (equal '("s1") (directory-files mine nil "\\`[^.]"))))))
-
 (ert-deftest todo-write-note-only-main-agents-of-claude-code-have-a-hook ()
   (should (equal "s1" (todo-write-note--session "claude:s1")))
   (should-not (todo-write-note--session "claude:s1/agent"))
