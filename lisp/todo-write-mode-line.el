@@ -235,9 +235,8 @@ NEEDED is as in `todo-write-mode-line--text'."
   "Return (TEXT . NEEDED), TEXT with at most WIDTH columns in brackets, or nil.
 If an agent needs the user, NEEDED is non-nil and TEXT is about the one
 that has waited longest.  Otherwise TEXT is the plan of THREAD and the
-numbers of other agents that work, or are done and unseen, and that of
-files to review if an option asks for it.  SUMMARY is as for
-`todo-write-mode-line--words'."
+numbers of other agents that work, or are done and unseen.  SUMMARY is as
+for `todo-write-mode-line--words'."
   (pcase-let* ((`(,first ,count ,working ,unseen) (todo-write-mode-line--count thread)))
     (if first
         (cons (concat "["

@@ -305,8 +305,8 @@ It may be pasted in a terminal."
 (defun todo-write-note--check (thread)
   "Return how a message reaches the agent of THREAD; signal a `user-error' if none."
   (or (todo-write-note--channel thread)
-      (user-error "No message reaches this agent: %s"
-                  "it neither called todo_write here nor has the plugin")))
+      (user-error "No message reaches this agent: it neither called todo_write here nor has \
+the plugin")))
 
 (todo-write-socket-define-role "note" #'todo-write-note--receive)
 

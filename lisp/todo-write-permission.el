@@ -15,8 +15,8 @@
 ;; withdrawn here ends the hook without an answer, and the dialog stays.
 ;;
 ;; Codex needs no hook: a thread of the hub passes on what its daemon asks, in the same
-;; form; see `todo-write-socket-codex-folders'.  Other programs, such as the plugin for opencode, have readers of their
-;; own; see `todo-write-permission-readers'.
+;; form; see `todo-write-socket-codex-folders'.  Other programs, such as the plugin for
+;; opencode, have readers of their own; see `todo-write-permission-readers'.
 
 ;;; Code:
 
@@ -45,9 +45,9 @@ the request.  SUBAGENT is the id of the subagent that asks, or nil.  INPUT is
 The value is a list of (EVENT FUNCTION).  EVENT is the name of an event,
 and FUNCTION returns the request of the event's input, decoded JSON, or
 nil if the user is not to be asked.  It is as for `todo-write-request',
-with `:answerable'; see
-`todo-write-permission--request'.  Several such questions of an agent may
-be open at once, and its program cancels those that were answered there.")
+with `:answerable'; see `todo-write-permission--request'.  Several such
+questions of an agent may be open at once, and its program cancels those
+that were answered there.")
 
 ;;; Messages
 
