@@ -80,7 +80,7 @@ Return nil if it is older than this package."
       (todo-write-mcp-setup--ways program (todo-write-mcp-setup--options)))))
 
 (defun todo-write-mcp-setup--environment ()
-  "Return the environment of the program, whose PATH has variable `exec-path'."
+  "Return the program's environment, variable `exec-path' in PATH."
   (if (file-remote-p default-directory) process-environment
     (cons (concat "PATH=" (string-join (cons (or (getenv "PATH") "") (remq nil exec-path))
                                        path-separator))

@@ -387,9 +387,7 @@ OPEN is a list of the keys of entries that are shown in full.  Unless
 EARLIER is non-nil, only the last `todo-write-story-limit' are shown, and
 those from the first of `todo-write-story-read' on.
 CUT non-nil means that the heading of a turn shows its line in part."
-  (let* (;; Hundreds of entries need several collections, of which one is enough.
-         (gc-cons-threshold (max gc-cons-threshold 10000000))
-         ;; The turn that runs is drawn with each event, and may have a thousand.
+  (let* (;; The turn that runs is drawn with each event, and may have a thousand.
          (newest (and (consp id) (not earlier) (* 4 todo-write-story-limit)))
          (entries (todo-write-story-entries thread id newest))
          (read (cl-loop for (part . key) in todo-write-story-read
@@ -641,7 +639,7 @@ That it was added, begun and completed in order stands in the sums."
    (lambda (event)
      (let* ((item (todo-write-turns-event-item event))
             (kind (todo-write-turns-event-kind event))
-            (time (todo-write-turns-event-time event))
+            (time (plist-get (todo-write-turns-event-revision event) :timestamp))
             (part (cons (plist-get item :id) number)))
        (todo-write-story--make-entry
         :key (format "%d/%s/%s/%d" number (car part) kind time)

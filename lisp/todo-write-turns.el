@@ -16,8 +16,8 @@
 (cl-defstruct (todo-write-turns-event (:constructor todo-write-turns--make-event) (:copier nil))
   "What happened to a task in a turn.
 ITEM is the task, a plist, after it.  KIND is `in_progress', `completed' or
-`removed', and TIME is in milliseconds."
-  item kind time)
+`removed', and REVISION that which did it, as from `todo-write-revisions'."
+  item kind revision)
 
 (defun todo-write-turns-headings (thread most)
   "Return the newest MOST turns of THREAD, as (COUNT . HEADINGS).
@@ -76,29 +76,30 @@ non-nil means only those of the newest so many tasks and lists."
                    (and (or (= number 1) (<= (plist-get turn :began) time))
                         (or (null next) (< time (plist-get next :began))))))
          (ids (plist-get turn :items)))
-    (sort (append (mapcan (lambda (id) (todo-write-turns--events-of thread id within))
-                          (if newest (last ids newest) ids))
-                  (todo-write-turns--replaced thread ids within newest))
-          (lambda (a b) (< (todo-write-turns-event-time a) (todo-write-turns-event-time b))))))
+    ;; A millisecond may have several lists.
+    (cl-sort (append (mapcan (lambda (id) (todo-write-turns--events-of thread id within))
+                             (if newest (last ids newest) ids))
+                     (todo-write-turns--replaced thread ids within newest))
+             #'< :key (lambda (event)
+                        (plist-get (todo-write-turns-event-revision event) :revision)))))
 
 (defun todo-write-turns--events-of (thread id within)
   "Return the events of the task ID of THREAD at times that WITHIN admits."
   (cl-loop
    for (revision . changes) in (todo-write-item-changes thread id)
-   for time = (plist-get revision :timestamp)
-   when (funcall within time)
-   append (delq nil (seq-map (lambda (change) (todo-write-turns--event change time)) changes))))
+   when (funcall within (plist-get revision :timestamp))
+   append (delq nil (seq-map (lambda (change) (todo-write-turns--event change revision)) changes))))
 
-(defun todo-write-turns--event (change time)
-  "Return what CHANGE, made at TIME, did to a task, or nil if nothing to show."
+(defun todo-write-turns--event (change revision)
+  "Return what CHANGE of REVISION did to a task, or nil if nothing to show."
   (let* ((item (plist-get change :item))
          (previous (plist-get change :previousItem))
          (status (plist-get item :status)))
     (cond ((and previous (null item) (not (equal (plist-get previous :status) "completed")))
-           (todo-write-turns--make-event :item previous :kind 'removed :time time))
+           (todo-write-turns--make-event :item previous :kind 'removed :revision revision))
           ((and item (not (equal status (plist-get previous :status)))
                 (not (equal status "pending")))
-           (todo-write-turns--make-event :item item :kind (intern status) :time time)))))
+           (todo-write-turns--make-event :item item :kind (intern status) :revision revision)))))
 
 (defun todo-write-turns--replaced (thread ids within newest)
   "Return events for unfinished tasks whose list another one replaced.
@@ -113,16 +114,15 @@ times count.  NEWEST is as in `todo-write-turns-events'."
       (dolist (list lists)
         (while (and revisions (<= (plist-get (car revisions) :revision) (cdr list)))
           (setq revisions (cdr revisions)))
-        (let ((time (plist-get (car revisions) :timestamp)))
-          (when (and time (funcall within time))
-            (push (cons time list) replaced))))
+        (when (and revisions (funcall within (plist-get (car revisions) :timestamp)))
+          (push (cons (car revisions) list) replaced)))
       (cl-loop
-       for (time . list) in (nreverse (if newest (seq-take replaced newest) replaced))
+       for (revision . list) in (nreverse (if newest (seq-take replaced newest) replaced))
        append (cl-loop for item in (append (todo-write-plan-earlier-items thread list) nil)
                        unless (or (equal (plist-get item :status) "completed")
                                   (gethash (plist-get item :id) known))
                        collect (todo-write-turns--make-event :item item :kind 'removed
-                                                             :time time))))))
+                                                             :revision revision))))))
 
 (provide 'todo-write-turns)
 ;;; todo-write-turns.el ends here
