@@ -6,7 +6,7 @@
 ;;; Commentary:
 
 ;; These checks show the plans that genuine agents send to the real agent-shell.
-;; acp.sh runs them.
+;; agent-shell.sh runs them.
 
 ;;; Code:
 

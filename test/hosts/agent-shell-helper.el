@@ -5,7 +5,7 @@
 
 ;;; Commentary:
 
-;; Functions for agent-shell.sh and acp.sh, which run the real agent-shell with real
+;; Functions for agent-shell.sh, which runs the real agent-shell with real
 ;; ACP agents and scripted models.
 ;;
 ;; If RECORD is in the environment, all messages between agent-shell, acp.el and an

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Checks todo-write-agent-shell-mode against agent-shell with Claude's real ACP adapter,
-# whose model is a script on this machine:
+# whose model is a script on this machine, and in the newest agent-shell the plans of all ACP
+# agents: the adapters for Claude Code and Codex, opencode, Gemini CLI and Copilot CLI:
 #
 #   test/hosts/agent-shell.sh [FOLDER...]
 #
@@ -23,6 +24,18 @@ if (($#)) && ! fetch_acp; then
   not_fetched agent-shell
   set --
 fi
+acp_checks() { # FOLDER
+  if fetch_agents; then
+    RECORD_OF="agent-shell $(version "$1/agent-shell/agent-shell.el"), claude-agent-acp \
+0.101.0, codex-acp 2.6.0, opencode 1.18.33, Gemini CLI 0.61.0, Copilot CLI 1.0.102"
+    echo "$RECORD_OF"
+    export RECORD_OF AGENTS=$deps/hosts/acp:$deps/hosts/agents
+    check test/hosts/acp-checks.el -L "$1/acp.el" -L "$1/shell-maker" -L "$1/agent-shell"
+  else
+    not_fetched "ACP agents"
+  fi
+}
+
 for folder in "$@"; do
   RECORD_OF="agent-shell $(version "$folder/agent-shell/agent-shell.el"), acp.el \
 $(version "$folder/acp.el/acp.el"), claude-agent-acp 0.101.0"
@@ -31,4 +44,5 @@ $(version "$folder/acp.el/acp.el"), claude-agent-acp 0.101.0"
   check test/hosts/agent-shell-checks.el \
     -L "$folder/acp.el" -L "$folder/shell-maker" -L "$folder/agent-shell"
 done
+if (($#)); then acp_checks "${!#}"; fi
 finish

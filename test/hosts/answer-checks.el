@@ -9,7 +9,7 @@
 ;; model calls tools that need a permission.  The user answers in this Emacs or in the
 ;; terminal; Emacs, Claude Code and the hook come and go.  Nothing may run that the
 ;; user did not allow, and whenever Emacs does not answer, the terminal must.
-;; answer.sh runs this.
+;; claude.sh runs this.
 
 ;;; Code:
 

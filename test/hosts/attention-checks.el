@@ -8,7 +8,7 @@
 ;; Claude Code and Codex run in terminal buffers of an Emacs, whose user types
 ;; into them.  Claude Code asks for permissions and answers while Codex works.
 ;; Emacs must report that Claude Code needs the user exactly while it does, and
-;; must give no other alarm.  attention.sh runs this.
+;; must give no other alarm.  claude.sh runs this.
 ;;
 ;; Claude Code 2.1.332 writes this to sessions/PID.json, as observed here:
 ;;

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Checks that todo-write-follow shows the list and the activity of the genuine Claude Code, in
-# print mode and in a terminal, against a scripted model on this machine; lib.sh says how:
+# Checks all that Emacs does with the genuine Claude Code, and with Codex beside it, against a scripted
+# model on this machine; lib.sh says how:
 #
 #   test/hosts/claude.sh
+#
+# `make build', `make mcp' and `bin/setup test' come first.
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-run_checks test/hosts/claude-checks.el
+run_checks claude answer today work seams attention mcp-seams projects

@@ -7,7 +7,7 @@
 
 ;; Codex runs in a terminal, and its model calls tools that need a permission.  The
 ;; user answers in this Emacs or in the terminal.  Nothing may run that the user did not
-;; allow, and whenever Emacs does not answer, the terminal must.  codex-answer.sh runs
+;; allow, and whenever Emacs does not answer, the terminal must.  codex.sh runs
 ;; this.
 
 ;;; Code:

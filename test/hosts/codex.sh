@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
-# Checks that todo-write-follow shows the plan and the activity of the genuine Codex, against a
-# scripted model on this machine; lib.sh says how:
+# Checks that Emacs shows the plan and the activity of the genuine Codex, and answers its dialogs while
+# they stand in its terminal, against a scripted model on this machine; lib.sh says how:
 #
 #   test/hosts/codex.sh
 #
 # `make build', `make mcp' and `bin/setup test' come first.
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-[[ -e lisp/todo-write-mcp ]] || die "not built; run make mcp"
-run_checks test/hosts/codex-checks.el
+run_checks codex codex-answer

@@ -139,8 +139,19 @@ finish() {
   ((failed == 0))
 }
 
-# Runs the checks in FILE, which need only the agents.
-run_checks() { # FILE
-  if fetch_agents; then check "$1"; else not_fetched "genuine agents"; fi
+# Runs the checks in NAME-checks.el, which need only the agents, each in an Emacs of its own.
+run_checks() { # NAME...
+  local name
+  [[ -e lisp/todo-write-mcp ]] || die "not built; run make mcp"
+  # Emacs is in batch, where writing to a program that has left would kill it.
+  trap '' PIPE
+  if fetch_agents; then
+    for name; do
+      # A file loads others, whose checks are not repeated.
+      MATCH="^$name-.*${MATCH:-}" check "test/hosts/$name-checks.el"
+    done
+  else
+    not_fetched "genuine agents"
+  fi
   finish
 }

@@ -8,7 +8,7 @@
 ;; The genuine Claude Code writes its plans by todo_write, with nothing followed.
 ;; The user clears the conversation, resumes another, denies and allows, kills it,
 ;; and restarts Emacs; subagents write plans of their own.  At each of these seams,
-;; the plans must be those of the sessions.  mcp-seams.sh runs this.
+;; the plans must be those of the sessions.  claude.sh runs this.
 
 ;;; Code:
 

@@ -7,5 +7,4 @@
 # `make build', `make mcp' and `bin/setup test' come first.
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-[[ -e lisp/todo-write-mcp ]] || die "not built; run make mcp"
-run_checks test/hosts/mcp-checks.el
+run_checks mcp

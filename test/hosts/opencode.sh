@@ -8,7 +8,4 @@
 # `make build', `make mcp' and `bin/setup test' come first.
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-[[ -e lisp/todo-write-mcp ]] || die "not built; run make mcp"
-# The Emacs of the checks is in batch, where writing to a plugin that has left would kill it.
-trap '' PIPE
-run_checks test/hosts/opencode-checks.el
+run_checks opencode

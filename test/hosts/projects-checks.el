@@ -8,7 +8,7 @@
 ;; The genuine Claude Code and Codex work in worktrees and in folders below a
 ;; project's root, and with folders of settings that the user's Emacs does not
 ;; know.  Their plans must have the right project and title, both when they are
-;; followed and when they come by todo_write.  projects.sh runs this.
+;; followed and when they come by todo_write.  claude.sh runs this.
 
 ;;; Code:
 

@@ -9,6 +9,4 @@
 # bash counts SECONDS up; what it began with is the user's.
 export SECONDS_TO_RUN=$((SECONDS > 0 ? SECONDS : 60))
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-# The other checks that it loads have scripts of their own.
-export MATCH=${MATCH:-random-checks}
-run_checks test/hosts/random-checks.el
+run_checks random

@@ -7,7 +7,7 @@
 
 ;; The genuine Claude Code is killed, suspended, denied a permission and started
 ;; twice.  At each of these seams, the state in this Emacs must be that of its
-;; process, and no plan may replace or end another.  seams.sh runs this.
+;; process, and no plan may replace or end another.  claude.sh runs this.
 
 ;;; Code:
 

@@ -8,7 +8,7 @@
 ;; The genuine Claude Code edits a repository by shell only, commits, pushes, opens a
 ;; pull request and is refused a command; Codex changes files from scripts.  What is
 ;; counted must be what Git itself counts, command by command.  Claude Code works in auto
-;; mode and in the background, and Codex sends out subagents.  today.sh runs this.
+;; mode and in the background, and Codex sends out subagents.  claude.sh runs this.
 
 ;;; Code:
 

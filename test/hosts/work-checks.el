@@ -8,7 +8,7 @@
 ;; Claude Code and Codex edit a file with tabs, fail a command, are refused one, and
 ;; Claude Code sends out a subagent.  Each response of the model has the same
 ;; tokens.  The figures of each task must be those of the model's steps, and the
-;; patch must lead from the file before to the file after.  work.sh runs this.
+;; patch must lead from the file before to the file after.  claude.sh runs this.
 
 ;;; Code:
 

@@ -7,7 +7,7 @@
 
 ;; What Emacs says to the hook `todo-write-mcp note', and when the hook asks.  The
 ;; program is tested in todo-write-note-e2e-tests.el, and with the genuine Claude Code
-;; by test/hosts/answer.sh.
+;; by test/hosts/claude.sh.
 
 ;;; Code:
 

@@ -7,7 +7,7 @@
 
 ;; What Emacs makes of a hook's question, and what it answers, by the socket.  The
 ;; program is tested in todo-write-permission-e2e-tests.el, and with the genuine Claude
-;; Code by test/hosts/answer.sh.
+;; Code by test/hosts/claude.sh.
 
 ;;; Code:
 
