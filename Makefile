@@ -150,7 +150,7 @@ screenshot: build ## take the pictures of doc/pictures.md, README.org and the ma
 	@bin/screenshot
 
 .PHONY: doc
-doc: ## export the manual to doc/todo-write.texi, and as Info and HTML to doc/build
+doc: ## export the manual as Info and HTML to doc/build
 	@bin/setup doc
 	@bin/doc
 
@@ -177,10 +177,6 @@ install: build ## copy both packages to PREFIX, or to ~/.emacs.d/site-lisp
 .PHONY: package
 package: build ## make dist/*.tar for package-install-file; MODULE=1 adds the module, RELEASE=folder lists its files
 	@bin/package
-
-.PHONY: try-install
-try-install: setup-test ## try each way of installation, and write doc/installing.txt
-	@bin/try-install
 
 .PHONY: clean
 clean: ## remove built files, but no downloads (.deps)

@@ -460,21 +460,6 @@ palette of 128 colors makes the file a third as big."
                             "-crop" (format "%dx%d+0+0" width height) "+repage" "-strip"
                             "+dither" "-colors" "128" "-define" "png:compression-level=9" (concat "png8:" file))))
 
-(defun screenshot-terminal (scene ready)
-  "Show SCENE in a terminal, and then create the file READY."
-  (setq inhibit-message t
-        todo-write-flash-seconds 0
-        todo-write-directory nil)
-  (menu-bar-mode -1)
-  (screenshot-stretch-all)
-  (run-with-timer 0.2 nil
-                  (lambda ()
-                    (delete-other-windows)
-                    (funcall (intern (concat "screenshot-scene-" scene)))
-                    (message nil)
-                    (redisplay t)
-                    (run-with-timer 0.3 nil #'write-region "" nil ready nil 'quiet))))
-
 (defun screenshot-stretch-all ()
   "Show all times a hundred times as long."
   (todo-write-module-load)

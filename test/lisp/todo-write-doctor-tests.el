@@ -6,7 +6,7 @@
 ;;; Commentary:
 
 ;; The reports of the doctor on a healthy setup and on broken ones, each in a new
-;; home and a new Emacs.  bin/try-install writes them to doc/doctor.txt.
+;; home and a new Emacs.
 
 ;;; Code:
 
@@ -63,13 +63,6 @@ They are evaluated with a copy of the package.")
                       (eval `(progn ,@(cdr (assoc title todo-write-doctor-tests-set-ups))) t))))
         (push (cons title report) todo-write-doctor-tests--reports)
         report)))
-
-(defun todo-write-doctor-print ()
-  "Print the doctor's reports on all setups."
-  (let ((coding-system-for-write 'utf-8))
-    (dolist (set-up todo-write-doctor-tests-set-ups)
-      (princ (format "## %s\n\n%s\n" (car set-up)
-                     (todo-write-doctor-tests--set-up (car set-up)))))))
 
 (ert-deftest todo-write-doctor-finds-no-problem-in-a-healthy-setup ()
   (let ((text (todo-write-doctor-tests--set-up "Healthy")))

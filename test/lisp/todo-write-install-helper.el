@@ -12,8 +12,6 @@
 ;;
 ;; Packages with the module, and those of a release, need no Rust.  Without Rust,
 ;; the other ways must say what is missing.
-;;
-;; bin/try-install writes the messages as a transcript.
 
 ;;; Code:
 
@@ -29,7 +27,7 @@
 
 (defconst todo-write-install-recipes
   '("(todo-write :type git :repo \"https://example.org/todo-write\" :inherit nil
-   :files (\"lisp/*.el\" \"src\" \"Cargo.toml\" \"Cargo.lock\" \"doc/todo-write.texi\"
+   :files (\"lisp/*.el\" \"src\" \"Cargo.toml\" \"Cargo.lock\"
            (\"mcp\" \"mcp/Cargo.toml\" \"mcp/Cargo.lock\" \"mcp/src\" \"mcp/plugin\")))"
     "(efrit-do :type git :repo \"https://example.org/todo-write\" :inherit nil
    :files (\"efrit-do/*.el\" (\"demo\" \"efrit-do/demo/refactor-login.json\" \"efrit-do/demo/login\")))")
@@ -376,71 +374,6 @@ values of the sessions; :home."
 (defun todo-write-install--indented (text)
   "Return TEXT with each line indented and without paths of this machine."
   (replace-regexp-in-string "^\\(.\\)" "    \\1" text))
-
-(defun todo-write-install--print (way tried)
-  "Print TRIED, the results of WAY."
-  (let* ((show (lambda (title text)
-                 (unless (string-blank-p (or text ""))
-                   (princ (format "%s\n\n%s\n\n" title
-                                  (todo-write-install--indented (string-trim-right text)))))))
-         (first (plist-get tried :first))
-         (home (plist-get tried :home)))
-    (princ (format "## %s, Emacs %s\n\n" (todo-write-install-way-name way) emacs-version))
-    (pcase-dolist (`(,title . ,commands) `(("On a machine with Rust:" . ,(plist-get tried :elsewhere))
-                                           ("In a shell:" . ,(plist-get tried :shell))))
-      (funcall show title (mapconcat (pcase-lambda (`(,command . ,output))
-                                       (string-trim-right
-                                        (concat "$ " command "\n"
-                                                (replace-regexp-in-string
-                                                 "^ +Compiling \\(?:[^t]\\|th\\).*\n" ""
-                                                 (string-replace home "~" output)))))
-                                     commands "\n")))
-    (when-let ((form (todo-write-install-way-once way)))
-      (funcall show "Once, by `M-:':" (let ((indent-tabs-mode nil)) (pp-to-string form))))
-    (funcall show "In ~/.emacs.d/init.el:" (todo-write-install-way-init way))
-    (when-let ((question (todo-write-install-question first)))
-      (funcall show "At the first call of `todo_write' Emacs asks:"
-               (replace-regexp-in-string "\\(127\\.0\\.0\\.1\\):[0-9]+" "\\1" question))
-      (funcall show "Then cargo says:"
-               (todo-write-install--cargo-words (or (plist-get first :cargo) "") home)))
-    (funcall show "The call is answered:" (plist-get first :result))
-    (funcall show "And M-x todo-write-show shows:"
-             (replace-regexp-in-string " +$" "" (or (plist-get first :plan) "")))
-    (funcall show "It FAILED:" (todo-write-install-problem tried))
-    (when-let ((module (plist-get first :module)))
-      (funcall show "The module is in:" (string-replace home "~" module)))
-    (unless (todo-write-install-way-elsewhere way)
-      (funcall show "Without Rust it says:"
-               (replace-regexp-in-string "[^ ]*/todo-write-home[^/ ]*" "~"
-                                         (or (todo-write-install-without-rust way)
-                                             "nothing, which is WRONG"))))))
-
-(defun todo-write-install--cargo-words (text home)
-  "Return the lines of this package in TEXT, cargo's output, with HOME as ~."
-  (let ((case-fold-search nil))
-    (string-join
-     (seq-filter (lambda (line)
-                   (string-match-p "build --release\\|todo-write v\\|Finished" line))
-                 (split-string (replace-regexp-in-string
-                                " in [0-9.ms ]+$" ""
-                                (replace-regexp-in-string
-                                 "^/.*/cargo " "$ cargo " (string-replace home "~" text)))
-                               "\n"))
-     "\n")))
-
-(defun todo-write-install-print ()
-  "Try each way that this Emacs supports and print the results.
-The environment variables STRAIGHT and ELPACA may name local clones to
-use in place of those on GitHub."
-  (let ((coding-system-for-write 'utf-8) (failed nil))
-    (dolist (way todo-write-install-ways)
-      (unless (version< emacs-version (todo-write-install-way-emacs way))
-        (let ((tried (condition-case err (todo-write-install-try way)
-                       (error (list :first (list :error (error-message-string err)))))))
-          (when (todo-write-install-problem tried)
-            (setq failed t))
-          (todo-write-install--print way tried))))
-    (kill-emacs (if failed 1 0))))
 
 (provide 'todo-write-install-helper)
 ;;; todo-write-install-helper.el ends here
