@@ -74,26 +74,26 @@ FIXTURE is the name of a file in test/fixtures."
 
 (defun todo-write-mock--call (fixture function)
   "Call FUNCTION with the port of a server with FIXTURE."
-  (let* ((port (todo-write-mock--free-port))
-         (output (generate-new-buffer " *aimock*"))
+  (let* ((output (generate-new-buffer " *aimock*"))
          ;; A repeated request must not get a later turn's answer.
          (process-environment (cons "AIMOCK_STRICT_TURN_INDEX=1" process-environment))
          (server (make-process
                   :name "aimock" :buffer output :noquery t
                   ;; gptel loses the reasoning of a stream in one chunk.
-                  :command (list (todo-write-mock--program) "-p"
-                                 (number-to-string port) "-l" "5" "-f"
+                  :command (list (todo-write-mock--program) "-p" "0" "-l" "5" "-f"
                                  (expand-file-name
                                   (concat "test/fixtures/" fixture)
                                   (getenv "TODO_WRITE_ROOT"))))))
     (unwind-protect
-        (progn
-          (todo-write-test-wait
-           (lambda ()
-             (unless (process-live-p server)
-               (ert-fail (with-current-buffer output (buffer-string))))
-             (todo-write-mock--get port "/__aimock/health")))
-          (funcall function port))
+        (funcall function
+                 (todo-write-test-wait
+                  (lambda ()
+                    (with-current-buffer output
+                      (unless (process-live-p server)
+                        (ert-fail (buffer-string)))
+                      (goto-char (point-min))
+                      (when (re-search-forward "listening on http://[^ \n]*:\\([0-9]+\\)$" nil t)
+                        (string-to-number (match-string 1)))))))
       (delete-process server)
       (kill-buffer output))))
 
