@@ -55,11 +55,11 @@ alist of names and values."
                        '("tool_call" "tool_call_update"))
                ;; A repeated report of an ended call says nothing new.
                (not (eq 'recorded (gethash id calls))))
-      (let ((call (todo-write-acp-work--merge (gethash id calls) update)))
-        (if (member (cdr (assoc "status" call)) '("completed" "failed"))
-            (progn (puthash id 'recorded calls)
-                   (todo-write-acp-work--record thread id call))
-          (puthash id call calls))))))
+      (let* ((call (todo-write-acp-work--merge (gethash id calls) update))
+             (ended (member (todo-write-json-get call "status") '("completed" "failed"))))
+        (puthash id (if ended 'recorded call) calls)
+        (when ended
+          (todo-write-acp-work--record thread id call))))))
 
 (defun todo-write-acp-work--merge (call update)
   "Return CALL, an alist, with what UPDATE says of it.
@@ -85,50 +85,44 @@ The agent need not repeat what it has told of the call; CALLS is as in
          (known (gethash (todo-write-json-get call "toolCallId") calls)))
     (if (consp known) (todo-write-acp-work--merge known call) call)))
 
-(defun todo-write-acp-work--field (call name &rest names)
-  "Return the value at the path NAME, NAMES of CALL."
-  (apply #'todo-write-json-get (cdr (assoc name call)) names))
-
 (defun todo-write-acp-work--record (thread id call)
   "Record CALL with ID, which has ended, in THREAD."
-  (let* ((name (seq-find #'stringp (list (todo-write-acp-work--field call "toolName")
-                                         (todo-write-acp-work--field call "name")
-                                         (todo-write-acp-work--field call "kind")
+  (let* ((name (seq-find #'stringp (list (todo-write-json-get call "toolName")
+                                         (todo-write-json-get call "name")
+                                         (todo-write-json-get call "kind")
                                          "tool")))
-         (input (todo-write-acp-work--field call "rawInput"))
-         (title (todo-write-acp-work--field call "title"))
-         (command (equal (todo-write-acp-work--field call "kind") "execute"))
-         (code (todo-write-acp-work--exit-code call))
+         (input (todo-write-json-get call "rawInput"))
+         (command (equal (todo-write-json-get call "kind") "execute"))
          (output (todo-write-acp-work--output call))
+         (code (todo-write-acp-work--exit-code call output))
          (outcome (todo-write-acp-work--outcome call code output)))
     (unless (member name todo-write-calls-plan-tools)
       (todo-write-calls-observe-begin
        thread id name
        (if (todo-write-json-fields input)
            (todo-write-json-plist input)
-         (list :title (if (stringp title) title ""))))
+         (list :title (todo-write-json-string call "title"))))
       (todo-write-calls-observe-end
        thread id name output outcome
        :command (if command t :false)
        :exit-code (and command (natnump code) code)
        :files (and (eq outcome 'ok) (todo-write-acp-work--files call))))))
 
-(defun todo-write-acp-work--exit-code (call)
-  "Return the exit code of CALL, or nil if the agent does not report it."
+(defun todo-write-acp-work--exit-code (call output)
+  "Return the exit code of CALL with OUTPUT, or nil if it is not reported."
   (seq-find #'integerp
-            (list (todo-write-acp-work--field call "terminal_exit" "exit_code")
-                  (todo-write-acp-work--field call "rawOutput" "exit_code")
-                  (todo-write-acp-work--field call "rawOutput" "exitCode")
-                  (todo-write-acp-work--field call "rawOutput" "metadata" "exit")
-                  (let ((text (todo-write-acp-work--output call)))
-                    (and (string-match "\\`[` \n]*\\(?:console\n\\)?Exit code \\([0-9]+\\)" text)
-                         (string-to-number (match-string 1 text)))))))
+            (list (todo-write-json-get call "terminal_exit" "exit_code")
+                  (todo-write-json-get call "rawOutput" "exit_code")
+                  (todo-write-json-get call "rawOutput" "exitCode")
+                  (todo-write-json-get call "rawOutput" "metadata" "exit")
+                  (and (string-match "\\`[` \n]*\\(?:console\n\\)?Exit code \\([0-9]+\\)" output)
+                       (string-to-number (match-string 1 output))))))
 
 (defun todo-write-acp-work--outcome (call code output)
   "Return the outcome of CALL with the exit CODE and OUTPUT, a symbol."
-  (let ((failed (equal (todo-write-acp-work--field call "status") "failed"))
+  (let ((failed (equal (todo-write-json-get call "status") "failed"))
         (case-fold-search nil))
-    (cond ((or (member (todo-write-acp-work--field call "nonExecutionKind")
+    (cond ((or (member (todo-write-json-get call "nonExecutionKind")
                        '("user-rejected" "permission-denied" "cancelled"))
                ;; Any file may begin like that.
                (and failed
@@ -136,54 +130,43 @@ The agent need not repeat what it has told of the call; CALLS is as in
                                     output)))
            'refused)
           ((or failed (and (integerp code) (/= code 0))) 'failed)
-          ((todo-write-acp-work--field call "toolResponse" "backgroundTaskId") 'background)
+          ((todo-write-json-get call "toolResponse" "backgroundTaskId") 'background)
           (t 'ok))))
 
 (defun todo-write-acp-work--output (call)
   "Return the text that CALL returned, a string."
-  (let ((raw (todo-write-acp-work--field call "rawOutput")))
+  (let ((raw (todo-write-json-get call "rawOutput")))
     (or (seq-find #'stringp
                   (list raw
                         (todo-write-json-get raw "formatted_output")
                         (todo-write-json-get raw "output")
                         (todo-write-json-get raw "stdout")))
         (string-join (delq nil (mapcar #'todo-write-acp-work-text
-                                       (append (todo-write-acp-work--field call "content") nil)))
+                                       (append (todo-write-json-get call "content") nil)))
                      "\n"))))
 
 (defun todo-write-acp-work--files (call)
   "Return the files that CALL changed, a list for `todo-write-observe'.
 Claude's own answer has the whole text before the edit.  The diffs of the
 protocol are parts of files, which the agent may show with other tabs."
-  (or (todo-write-acp-work--claude-file (todo-write-acp-work--field call "toolResponse"))
-      (let (files)
-        (seq-doseq (part (todo-write-acp-work--field call "content"))
-          (let ((path (todo-write-json-get part "path")))
-            (when (and (equal "diff" (todo-write-json-get part "type")) (stringp path))
-              (push (todo-write-acp-work--texts part)
-                    (alist-get path files nil nil #'equal)))))
-        (mapcar (pcase-lambda (`(,path . ,parts))
-                  (todo-write-acp-work--file path (nreverse parts)))
-                (nreverse files)))))
-
-(defun todo-write-acp-work--texts (part)
-  "Return (OLD . NEW) of PART of a content, a diff.  Nil stands for no file."
-  (let ((old (todo-write-json-get part "oldText"))
-        (new (todo-write-json-get part "newText")))
-    (cons (and (stringp old) old)
-          (and (stringp new)
-               (not (equal "delete" (todo-write-json-get part "_meta" "kind")))
-               new))))
-
-(defun todo-write-acp-work--file (path parts)
-  "Return the change of the file PATH as a plist.
-PARTS are (OLD . NEW), the texts of its changed parts in order."
-  (let ((old (delq nil (mapcar #'car parts)))
-        (new (delq nil (mapcar #'cdr parts))))
-    (append (list :path path)
-            (and old (list :oldText (string-join old)))
-            (and new (list :newText (string-join new)))
-            (and old new (list :inexact t)))))
+  (or (todo-write-acp-work--claude-file (todo-write-json-get call "toolResponse"))
+      (cl-loop
+       with diffs = (seq-filter (lambda (part) (equal "diff" (todo-write-json-get part "type")))
+                                (todo-write-json-get call "content"))
+       for path in (seq-uniq (mapcar (lambda (part) (todo-write-json-get part "path")) diffs))
+       for parts = (seq-filter (lambda (part) (equal path (todo-write-json-get part "path"))) diffs)
+       for old = (seq-filter #'stringp (mapcar (lambda (part) (todo-write-json-get part "oldText"))
+                                               parts))
+       for new = (cl-loop for part in parts
+                          for text = (todo-write-json-get part "newText")
+                          for kind = (todo-write-json-get part "_meta" "kind")
+                          when (and (stringp text) (not (equal "delete" kind)))
+                          collect text)
+       when (stringp path)
+       collect (append (list :path path)
+                       (and old (list :oldText (string-join old)))
+                       (and new (list :newText (string-join new)))
+                       (and old new (list :inexact t))))))
 
 (defun todo-write-acp-work--claude-file (response)
   "Return the file in RESPONSE, the answer of Claude's own tool, as a list, or nil."

@@ -93,25 +93,21 @@ A removed plan becomes a plan without entries."
 (defun todo-write-acp--subagent-thread (thread call entries)
   "Return the key of the thread for ENTRIES of the subagent that CALL started.
 Each agent has its own list with Claude's TodoWrite.  With its Task tools,
-all agents of a session share the list of THREAD."
-  (let ((key (format "%s/%s" thread call)))
+all agents of a session share the list of THREAD: ENTRIES contain at least
+half of that."
+  (let* ((key (format "%s/%s" thread call))
+         (items (todo-write-items thread))
+         (texts (seq-map (lambda (entry) (todo-write-json-get entry "content"))
+                         (and (seqp entries) entries)))
+         (common (seq-count (lambda (item) (or (member (plist-get item :content) texts)
+                                               (member (plist-get item :activeForm) texts)))
+                            items)))
     (cond ((todo-write-revisions key) key)
-          ((todo-write-acp--same-list-p (todo-write-items thread) entries) thread)
+          ((<= 1 (length items) (* 2 common)) thread)
           (t (todo-write-begin
               key :parent thread
               :parent-item (plist-get (plist-get (todo-write-summary thread) :current)
                                       :id))))))
-
-(defun todo-write-acp--same-list-p (items entries)
-  "Return non-nil if ENTRIES contain at least half of ITEMS."
-  (let ((texts (seq-map (lambda (entry) (todo-write-json-get entry "content"))
-                        (and (seqp entries) entries))))
-    (and (> (length items) 0)
-         (<= (length items)
-             (* 2 (seq-count (lambda (item)
-                               (or (member (plist-get item :content) texts)
-                                   (member (plist-get item :activeForm) texts)))
-                             items))))))
 
 (defun todo-write-acp--todos (key entries)
   "Return ENTRIES of a plan as todos for the thread KEY.
@@ -135,30 +131,27 @@ Anything but a list of objects is returned unchanged: the store refuses it."
 (defun todo-write-acp--with-known-texts (items todos)
   "Return TODOS as a vector, completed with texts of ITEMS, the current list.
 An entry has only one text.  Claude's adapter sends the active form while
-the task is in progress, and the content otherwise."
-  (let ((known (append (cl-loop for item across items
-                                collect (list (plist-get item :content)
-                                              :activeForm (plist-get item :activeForm)))
-                       (todo-write-acp--changed-texts items (vconcat todos)))))
-    (vconcat (mapcar (lambda (todo)
-                       (append (cdr (assoc (plist-get todo :content) known)) todo))
-                     todos))))
+the task is in progress, and the content otherwise.
 
-(defun todo-write-acp--changed-texts (items todos)
-  "Return an alist (TEXT PROPERTY VALUE) for texts of TODOS that ITEMS lack.
-Such a text belongs to the item that the store matches with it.  If every
-other new text stands in the place of a missing item, these are matched
-by their places."
-  (let* ((diff (ignore-error todo-write-input-error (todo-write-diff items todos)))
+A text that ITEMS lack belongs to the item that the store matches with it.
+If every other new text stands in the place of a missing item, these are
+matched by their places."
+  (let* ((diff (ignore-error todo-write-input-error (todo-write-diff items (vconcat todos))))
          (modified (plist-get diff :modified))
          (added (plist-get diff :added))
          (removed (plist-get diff :removed))
          (in-place (and (equal (seq-map (lambda (change) (plist-get change :position)) added)
                                (seq-map (lambda (change) (plist-get change :previousPosition))
                                         removed))
-                        (cl-mapcar #'todo-write-acp--changed-text removed added))))
-    (append (delq nil (cl-mapcar #'todo-write-acp--changed-text modified modified))
-            (unless (memq nil in-place) in-place))))
+                        (cl-mapcar #'todo-write-acp--changed-text removed added)))
+         (known (append (cl-loop for item across items
+                                 collect (list (plist-get item :content)
+                                               :activeForm (plist-get item :activeForm)))
+                        (delq nil (cl-mapcar #'todo-write-acp--changed-text modified modified))
+                        (unless (memq nil in-place) in-place))))
+    (vconcat (mapcar (lambda (todo)
+                       (append (cdr (assoc (plist-get todo :content) known)) todo))
+                     todos))))
 
 (defun todo-write-acp--changed-text (before after)
   "Return (TEXT PROPERTY VALUE) if an item has its other text after a change.
@@ -352,7 +345,17 @@ are its callbacks."
     (unless (todo-write-acp--followed-p thread)
       (when-let* ((text (todo-write-acp--prompt request)))
         (todo-write-observe thread "INTENT" text)))
-    (todo-write-acp--watch-process link (todo-write-json-get client "process")))
+    ;; acp.el before version 0.13 does not call back when the agent exits.
+    (when-let* ((process (todo-write-json-get client "process"))
+                ((processp process)))
+      (setf (todo-write-acp--link-process link) process)
+      (add-function
+       :before (process-sentinel process)
+       (lambda (process _event)
+         (unless (process-live-p process)
+           (todo-write-acp--end-turns
+            link (format "agent exited (%s)" (process-exit-status process)) t)))
+       '((name . todo-write-acp)))))
   (condition-case problem
       (apply send
              :on-success
@@ -417,60 +420,40 @@ a prompt can be sent before the response to the previous one."
           (todo-write-end-turn child reason))
         (todo-write-end-turn thread reason failed)))))
 
-(defun todo-write-acp--watch-process (link process)
-  "End the turns of LINK when PROCESS, its agent, exits.
-acp.el before version 0.13 does not call back in that case."
-  (when (processp process)
-    (setf (todo-write-acp--link-process link) process)
-    (add-function
-     :before (process-sentinel process)
-     (lambda (process _event)
-       (unless (process-live-p process)
-         (todo-write-acp--end-turns
-          link (format "agent exited (%s)" (process-exit-status process)) t)))
-     '((name . todo-write-acp)))))
-
 ;;;; Messages
 
 (defun todo-write-acp--handle-request (client link request)
   "Let the user answer REQUEST, a message to LINK of CLIENT.
 Requests for other things than a permission are ignored."
-  (let ((id (todo-write-json-get request "id")))
-    (when (and (todo-write-acp--link-buffer link)
-               (equal "session/request_permission" (todo-write-json-get request "method")))
+  (when (and (todo-write-acp--link-buffer link)
+             (equal "session/request_permission" (todo-write-json-get request "method")))
+    (let* ((id (todo-write-json-get request "id"))
+           (params (todo-write-json-get request "params"))
+           (thread (todo-write-acp--session link params))
+           (buffer (todo-write-acp--link-buffer link)))
       (if (member id (todo-write-acp--link-answered link))
           ;; The client's own handler has answered it already.
           (setf (todo-write-acp--link-answered link)
                 (delete id (todo-write-acp--link-answered link)))
-        (let* ((params (todo-write-json-get request "params"))
-               (thread (todo-write-acp--session link params)))
-          (push (cons id thread) (todo-write-acp--link-asked link))
-          (todo-write-acp--ask client link thread id params))))))
-
-(defun todo-write-acp--ask (client link thread id params)
-  "Make a request of THREAD from PARAMS of the permission request ID.
-LINK is that of CLIENT."
-  (let* ((call (todo-write-acp-work-asked (todo-write-acp--work link thread) params))
-         (buffer (todo-write-acp--link-buffer link))
-         (about (todo-write-acp-request-permission call))
-         ;; The protocol has no message with a no.  The answer ends the turn.
-         (draft (and (eq 'plan (plist-get about :kind)) (todo-write-host-draft-in thread nil))))
-    (apply #'todo-write-request
-           thread
-           :id (todo-write-acp--request-id id)
-           :title (or (todo-write-json-filled call "title") "permission")
-           :visit (lambda () (pop-to-buffer buffer))
-           (append about
-                   (list :options (todo-write-acp-request-options
-                                   (todo-write-json-get params "options") draft)
-                         :answer (lambda (option text)
-                                   (todo-write-acp--respond client link id option)
-                                   (when text
-                                     (todo-write-host-draft-in thread text))))))))
-
-(defun todo-write-acp--request-id (id)
-  "Return ID of a message as the id of a request."
-  (format "acp-%s" id))
+        (push (cons id thread) (todo-write-acp--link-asked link))
+        (let* ((call (todo-write-acp-work-asked (todo-write-acp--work link thread) params))
+               (about (todo-write-acp-request-permission call))
+               ;; The protocol has no message with a no.  The answer ends the turn.
+               (draft (and (eq 'plan (plist-get about :kind))
+                           (todo-write-host-draft-in thread nil))))
+          (apply #'todo-write-request
+                 thread
+                 :id (todo-write-acp--request-id id)
+                 :title (or (todo-write-json-filled call "title") "permission")
+                 :visit (lambda () (pop-to-buffer buffer))
+                 ;; What it says of a request that is too large comes first.
+                 (append about
+                         (list :options (todo-write-acp-request-options
+                                         (todo-write-json-get params "options") draft)
+                               :answer (lambda (option text)
+                                         (todo-write-acp--respond client link id option)
+                                         (when text
+                                           (todo-write-host-draft-in thread text)))))))))))
 
 (defun todo-write-acp--respond (client link id option)
   "Answer the permission request ID of CLIENT with OPTION, an option's id.
@@ -483,6 +466,10 @@ LINK is that of CLIENT.  A host that shows a dialog of its own answers."
        :client client
        :response (acp-make-session-request-permission-response
                   :request-id id :option-id option)))))
+
+(defun todo-write-acp--request-id (id)
+  "Return ID of a message as the id of a request."
+  (format "acp-%s" id))
 
 (cl-defun todo-write-acp--response-sent (&key client response &allow-other-keys)
   "Withdraw the request that RESPONSE of CLIENT answers."
