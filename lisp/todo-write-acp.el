@@ -461,7 +461,7 @@ LINK is that of CLIENT.  A host that shows a dialog of its own answers."
   (let ((buffer (todo-write-acp--link-buffer link)))
     (unless (buffer-live-p buffer)
       (signal 'todo-write-error '("Answer this in the agent's own buffer")))
-    (unless (todo-write-host-answer-in buffer id option)
+    (unless (todo-write-host-ask #'todo-write-host-answer buffer id option)
       (acp-send-response
        :client client
        :response (acp-make-session-request-permission-response

@@ -24,6 +24,7 @@
 (require 'todo-write-json)
 
 (defvar agent-shell--state)
+(defvar agent-shell-permission-responder-function)
 
 (defvar todo-write-agent-shell--responder nil
   "The user's own `agent-shell-permission-responder-function', or nil.")
@@ -41,17 +42,36 @@ In a shell, \\[todo-write-show] shows its own plan."
   (todo-write-host-switch "agent-shell" todo-write-agent-shell-mode))
 
 (defun todo-write-agent-shell--switch-on ()
-  "Connect the shells that are open, and those that are opened later."
+  "Connect the shells that are open, and those that are opened later.
+Hear of permission requests before agent-shell shows its dialog."
   (add-hook 'todo-write-acp-send-functions #'todo-write-agent-shell--connect)
   (todo-write-acp-advise)
-  (todo-write-agent-shell--chain)
-  (mapc #'todo-write-agent-shell--connect-open (todo-write-agent-shell--shells)))
+  ;; agent-shell may be loaded later; its `defvar' keeps this value.
+  (unless (boundp 'agent-shell-permission-responder-function)
+    (setq agent-shell-permission-responder-function nil))
+  (unless (eq (default-value 'agent-shell-permission-responder-function)
+              #'todo-write-agent-shell--permit)
+    (setq todo-write-agent-shell--responder
+          (default-value 'agent-shell-permission-responder-function))
+    (setq-default agent-shell-permission-responder-function
+                  #'todo-write-agent-shell--permit))
+  (dolist (shell (todo-write-agent-shell--shells))
+    (let* ((state (buffer-local-value 'agent-shell--state shell))
+           (client (todo-write-json-get state "client"))
+           (session (todo-write-json-get state "session" "id")))
+      (when (and client session)
+        (todo-write-acp-connect client shell session "agent-shell")))))
 
 (defun todo-write-agent-shell--switch-off ()
   "Take away what `todo-write-agent-shell--switch-on' added."
   (remove-hook 'todo-write-acp-send-functions #'todo-write-agent-shell--connect)
   (todo-write-acp-advise)
-  (todo-write-agent-shell--unchain)
+  ;; The user may have set another one.
+  (when (and (boundp 'agent-shell-permission-responder-function)
+             (eq (default-value 'agent-shell-permission-responder-function)
+                 #'todo-write-agent-shell--permit))
+    (setq-default agent-shell-permission-responder-function
+                  todo-write-agent-shell--responder))
   (mapc #'todo-write-acp-disconnect
         (mapcan #'todo-write-acp-clients (todo-write-agent-shell--shells))))
 
@@ -71,31 +91,9 @@ In a shell, \\[todo-write-show] shows its own plan."
             (require 'agent-shell)
             (agent-shell-resume-session session)))
 
-(defvar agent-shell-permission-responder-function)
-
 (defvar-local todo-write-agent-shell--responders nil
   "Alist of ids of this shell's permission requests and functions that answer.
 A function takes the id of an option.")
-
-(defun todo-write-agent-shell--chain ()
-  "Hear of permission requests before agent-shell shows its dialog."
-  ;; agent-shell may be loaded later; its `defvar' keeps this value.
-  (unless (boundp 'agent-shell-permission-responder-function)
-    (setq agent-shell-permission-responder-function nil))
-  (unless (eq (default-value 'agent-shell-permission-responder-function)
-              #'todo-write-agent-shell--permit)
-    (setq todo-write-agent-shell--responder
-          (default-value 'agent-shell-permission-responder-function))
-    (setq-default agent-shell-permission-responder-function
-                  #'todo-write-agent-shell--permit)))
-
-(defun todo-write-agent-shell--unchain ()
-  "Restore the user's function, unless the user has set another one."
-  (when (and (boundp 'agent-shell-permission-responder-function)
-             (eq (default-value 'agent-shell-permission-responder-function)
-                 #'todo-write-agent-shell--permit))
-    (setq-default agent-shell-permission-responder-function
-                  todo-write-agent-shell--responder)))
 
 (defun todo-write-agent-shell--permit (permission)
   "Keep the way to answer PERMISSION, and ask the user's own function.
@@ -159,14 +157,6 @@ By then, CLIENT has its own subscriptions.  For
                (todo-write-agent-shell--p buffer)
                (not (memq client (todo-write-acp-clients buffer))))
       (todo-write-acp-connect client buffer nil "agent-shell"))))
-
-(defun todo-write-agent-shell--connect-open (shell)
-  "Connect the client of SHELL if it has a session."
-  (with-current-buffer shell
-    (let ((client (todo-write-json-get agent-shell--state "client"))
-          (session (todo-write-json-get agent-shell--state "session" "id")))
-      (when (and client session)
-        (todo-write-acp-connect client shell session "agent-shell")))))
 
 (provide 'todo-write-agent-shell)
 ;;; todo-write-agent-shell.el ends here

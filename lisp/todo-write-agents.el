@@ -242,7 +242,11 @@ For `todo-write-events-functions'."
   "Update the agent of THREAD, and tell what changed.
 SUMMARY is the `todo-write-summary' of THREAD if the caller has it.  If
 there is no such agent any more, forget it."
-  (cond ((not (todo-write-agents--known-p thread)) (todo-write-agents--forget thread))
+  (cond ((not (or (todo-write-activity-get thread)
+                  ;; A process may work for a moment in a session in which nothing was asked.
+                  (plist-get (todo-write-about thread) :agent)
+                  (not (eq 'empty (todo-write-state thread)))))
+         (todo-write-agents--forget thread))
         ((not (todo-write-parent thread))
          (let* ((record (or (todo-write-agents--record thread)
                             (let ((record (todo-write-agents--make-record)))
@@ -259,13 +263,6 @@ there is no such agent any more, forget it."
                  (todo-write-agents--record-refused record)
                  (todo-write-agents--newly-refused record thread))
            (todo-write-agents--renew record thread summary)))))
-
-(defun todo-write-agents--known-p (thread)
-  "Return non-nil if the agent of THREAD exists, or anything is reported of it.
-A process may work for a moment in a session in which nothing was asked."
-  (or (todo-write-activity-get thread)
-      (plist-get (todo-write-about thread) :agent)
-      (not (eq 'empty (todo-write-state thread)))))
 
 (defun todo-write-agents--forget (thread)
   "Forget the agent of THREAD, and tell that it is gone."
@@ -351,7 +348,12 @@ SUMMARY is that of its plan."
                 (plist-get (car (last (todo-write-revisions thread))) :timestamp)
                 (todo-write-core-now))
             (todo-write-agents--record-unseen record)
-            (if (and (eq activity 'rest) (todo-write-agents--worked-p record))
+            (if (and (eq activity 'rest)
+                     ;; One that was resumed has not worked since it rested, nor one that was
+                     ;; found at rest: a follower may find one that has been idle for hours.
+                     (>= (todo-write-agents--record-since record) todo-write-agents--began)
+                     (> (todo-write-agents--record-since record)
+                        (or (todo-write-agents--record-rested record) -1)))
                 (not (or (plist-get (todo-write-agents--record-about record) :unattended)
                          (todo-write-agents-visible-p thread)))
               ;; A command that no model reads leaves what there was to see.
@@ -359,15 +361,6 @@ SUMMARY is that of its plan."
       (when (eq activity 'rest)
         (setf (todo-write-agents--record-rested record)
               (todo-write-agents--record-since record))))))
-
-(defun todo-write-agents--worked-p (record)
-  "Return non-nil if the agent of RECORD, which is at rest, worked since it rested.
-One that was resumed has not, nor one that was found at rest: a follower
-may find an agent that has been idle or waiting for hours."
-  (let ((since (todo-write-agents--record-since record))
-        (rested (todo-write-agents--record-rested record)))
-    (and (>= since todo-write-agents--began)
-         (or (null rested) (> since rested)))))
 
 (defun todo-write-agents--newly-refused (record thread)
   "Return how many calls of THREAD were refused since the user saw its agent.
@@ -427,38 +420,32 @@ new."
 (defun todo-write-agent-buffer (thread &optional again)
   "Return the buffer in which the user talks to the agent of THREAD, or nil.
 AGAIN non-nil means to look for it again before its next transition."
-  (let ((record (or (todo-write-agents--record thread) (todo-write-agents--make-record))))
-    (when again
-      (setf (todo-write-agents--record-buffer record) nil))
-    (todo-write-agents--buffer record thread)))
-
-(defun todo-write-agents--buffer (record thread)
-  "Return the buffer in which the user talks to the agent of THREAD, or nil.
-RECORD is that of the agent."
-  (let ((known (todo-write-agents--record-buffer record)))
-    (cond ((eq known 'none) nil)
-          ((buffer-live-p known) known)
-          (t (let* ((pid (todo-write-agents-pid thread))
-                    (buffer (or (todo-write-agents--chat thread)
-                                (todo-write-host-buffer thread)
-                                (and pid (todo-write-terminal-buffer pid)))))
-               (setf (todo-write-agents--record-buffer record) (or buffer 'none))
-               buffer)))))
-
-(defun todo-write-agents--chat (thread)
-  "Return the host's buffer for THREAD, or nil."
-  (seq-find (lambda (buffer)
-              (and (equal thread (buffer-local-value 'todo-write-view-thread buffer))
-                   ;; Exclude the buffers that only show plans.
-                   (not (string-prefix-p "todo-write-" (symbol-name (buffer-local-value
-                                                                     'major-mode buffer))))))
-            (buffer-list)))
+  (let* ((record (or (todo-write-agents--record thread) (todo-write-agents--make-record)))
+         (known (and (not again) (todo-write-agents--record-buffer record))))
+    (cond
+     ((eq known 'none) nil)
+     ((buffer-live-p known) known)
+     (t (let* ((pid (todo-write-agents-pid thread))
+               (buffer
+                (or (seq-find (lambda (buffer)
+                                (and (equal thread
+                                            (buffer-local-value 'todo-write-view-thread buffer))
+                                     ;; Exclude the buffers that only show plans.
+                                     (not (string-prefix-p
+                                           "todo-write-"
+                                           (symbol-name
+                                            (buffer-local-value 'major-mode buffer))))))
+                              (buffer-list))
+                    (todo-write-host-ask #'todo-write-host-visit thread)
+                    (and pid (todo-write-terminal-buffer pid)))))
+          (setf (todo-write-agents--record-buffer record) (or buffer 'none))
+          buffer)))))
 
 (defun todo-write-agents-pid (thread)
   "Return the process id of THREAD's agent, or that of a program of it, or nil.
 That is nil if it runs on another machine: the number is another process here."
   (or (plist-get (todo-write-activity-get thread) :process)
-      (todo-write-host-process thread)))
+      (todo-write-host-ask #'todo-write-host-pid thread)))
 
 (provide 'todo-write-agents)
 ;;; todo-write-agents.el ends here

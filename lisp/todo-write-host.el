@@ -109,32 +109,19 @@ for its feature."
 
 ;;; What is asked of all hosts
 
-(defun todo-write-host--ask (accessor &rest args)
+(defun todo-write-host-ask (accessor &rest args)
   "Return the first value other than nil of hosts' functions called with ARGS.
-ACCESSOR is that of the slot of the functions."
+ACCESSOR is that of the slot of the functions; see `todo-write-host'."
   (seq-some (lambda (host)
               (when-let* ((function (funcall accessor host)))
                 (apply function args)))
             todo-write-host-all))
 
-(defun todo-write-host-buffer (thread)
-  "Return the buffer that the host of THREAD names as its agent's, or nil."
-  (todo-write-host--ask #'todo-write-host-visit thread))
-
-(defun todo-write-host-process (thread)
-  "Return the process id that the host of THREAD tells of its agent, or nil."
-  (todo-write-host--ask #'todo-write-host-pid thread))
-
-(defun todo-write-host-answer-in (buffer id option)
-  "Have the host of BUFFER answer the permission request ID with OPTION.
-Return nil if it has no own way to do that."
-  (todo-write-host--ask #'todo-write-host-answer buffer id option))
-
 (defun todo-write-host-draft-in (thread text)
   "Have the host of THREAD show TEXT as a draft of the user; return its buffer.
 Return (queued . BUFFER) if the host sends it by itself when its agent is
 ready, and nil if it can do neither.  For TEXT nil, only return that."
-  (todo-write-host--ask #'todo-write-host-draft thread text))
+  (todo-write-host-ask #'todo-write-host-draft thread text))
 
 (provide 'todo-write-host)
 ;;; todo-write-host.el ends here
