@@ -16,16 +16,6 @@
 (require 'todo-write-comment)
 (require 'todo-write-menu)
 
-(defconst todo-write-answer-plan--most-comments 50
-  "Maximum number of comments on a plan.")
-
-(defconst todo-write-answer-plan--most-quoted 4000
-  "Maximum number of characters of lines that a comment quotes.")
-
-(defconst todo-write-answer-plan--longest-line 10000
-  "Maximum number of characters of a line that is edited.
-Emacs displays longer ones slowly, and the request shows them broken.")
-
 (defconst todo-write-answer-plan--most-bytes 500000
   "Maximum size of an edited plan, which must fit into a message.")
 
@@ -43,7 +33,7 @@ The comment goes along with \"keep planning\", with the lines it is about."
       (user-error "No comment can go along with an answer to this"))
     (unless quote
       (user-error "Go to a line of the plan first"))
-    (when (length> todo-write-answer-comments (1- todo-write-answer-plan--most-comments))
+    (when (length> todo-write-answer-comments 49)
       (user-error "These are enough comments"))
     (let ((text (string-trim (read-string "Comment: "))))
       (when (string-empty-p text)
@@ -65,7 +55,7 @@ The comment goes along with \"keep planning\", with the lines it is about."
     (when (and (not (text-property-not-all start end 'todo-write-answer-detail t))
                (get-text-property start 'todo-write-answer-detail))
       (let ((text (buffer-substring-no-properties
-                   start (min end (+ start todo-write-answer-plan--most-quoted)))))
+                   start (min end (+ start 4000)))))
         (and (not (string-blank-p text)) text)))))
 
 ;;; Editing
@@ -95,8 +85,8 @@ nothing."
   (let ((request (todo-write-answer-shown))
         (text (or (todo-write-answer-editable)
                   (user-error "This cannot be edited here"))))
-    (when (seq-some (lambda (line) (length> line todo-write-answer-plan--longest-line))
-                    (split-string text "\n"))
+    ;; Emacs displays longer lines slowly, and the request shows them broken.
+    (when (seq-some (lambda (line) (length> line 10000)) (split-string text "\n"))
       (user-error "A line of this is too long to be edited"))
     (pop-to-buffer (get-buffer-create "*todo-write-plan*")
                    '(display-buffer-below-selected))

@@ -22,30 +22,14 @@
   "Face of what is inserted into a text to show what it hides."
   :group 'todo-write-faces)
 
-(defconst todo-write-answer-text--blanks 40
-  "Runs of more blanks than this are counted.")
-
-(defconst todo-write-answer-text--same 8
-  "Runs of the same invisible character longer than this are counted.")
-
 (defconst todo-write-answer-text--unseen
   (string-replace "\u0000-\u001f" "\u0000-\b\v-\u001f" todo-write-text-unseen)
   "Regexp of invisible characters but line feeds and tabs.")
 
 (defconst todo-write-answer-text--hiding
-  (format "[ \t]\\{%d\\}\\|\u3000\\|%s\\|%s" (1+ todo-write-answer-text--blanks)
-          todo-write-text-kept todo-write-answer-text--unseen)
+  (format "[ \t]\\{41\\}\\|\u3000\\|%s\\|%s" todo-write-text-kept todo-write-answer-text--unseen)
   "Regexp of long runs of blanks and of invisible characters.
 It also matches what keeps these, and only the beginning of a run.")
-
-(defconst todo-write-answer-text--empty-lines 3
-  "Runs of more empty lines than this are counted.")
-
-(defconst todo-write-answer-text--line 2000
-  "Longer lines are broken, since Emacs displays them slowly.")
-
-(defconst todo-write-answer-text--colored '((mode . 20000) (lines . 300000))
-  "Texts of more characters have no colors, of a mode or of a format of lines.")
 
 (defun todo-write-answer-text (text format &optional face)
   "Return TEXT for display in FORMAT, a string with properties.
@@ -58,13 +42,22 @@ Nothing in TEXT is hidden.  FACE, if non-nil, is that of all but marks."
       (todo-write-answer-text--print-if-dense)
       (todo-write-answer-text--count-empty-lines)
       (todo-write-answer-text--escape)
-      (todo-write-answer-text--break-lines)
+      ;; Emacs displays long lines slowly.
+      (goto-char (point-min))
+      (while (re-search-forward "^[^\n]\\{2000\\}" nil t)
+        (unless (eolp)
+          (todo-write-answer-text--mark (point) (point) "[the line goes on]\n")))
       (unless (memq format '(prose markdown))
         (todo-write-answer-text--keep-order))
       (todo-write-answer-text--color format)
       (when face
         (put-text-property (point-min) (point-max) 'face face))
-      (todo-write-answer-text--color-marks)
+      ;; Marks have their face, and no other text has it.
+      (let ((position (point-min)))
+        (while (setq position (text-property-any position (point-max) 'todo-write-mark t))
+          (let ((end (next-single-property-change position 'todo-write-mark nil (point-max))))
+            (put-text-property position end 'face 'todo-write-answer-mark)
+            (setq position end))))
       (let ((bar (if (char-displayable-p ?│) " │ " " | ")))
         (add-text-properties (point-min) (point-max)
                              `(line-prefix ,bar wrap-prefix ,bar)))
@@ -124,7 +117,7 @@ Escaping each of a million takes too long, and no person reads that.")
       (while (looking-at "[ \t\r]*\n")
         (cl-incf count)
         (goto-char (match-end 0)))
-      (when (> count todo-write-answer-text--empty-lines)
+      (when (> count 3)
         (todo-write-answer-text--mark start (point) (format "[%d empty lines]\n" count))))))
 
 (defun todo-write-answer-text--escape ()
@@ -139,60 +132,31 @@ Escaping each of a million takes too long, and no person reads that.")
                                            (format "[%d blanks]" (- (point) start))))
             ;; Kept characters have others around them.
             ((= (point) (1+ start))
-             (todo-write-answer-text--escape-run start char))))))
-
-(defun todo-write-answer-text--escape-run (start char)
-  "Escape the run of CHAR, an invisible character, at START."
-  (goto-char start)
-  (let* ((escape (todo-write-text-escape char))
-         (end (progn (while (eq char (char-after)) (forward-char)) (point)))
-         (count (- end start)))
-    (todo-write-answer-text--mark
-     start end (if (> count todo-write-answer-text--same)
-                   (format "[%d × %s]" count escape)
-                 (mapconcat #'identity (make-list count escape) "")))))
-
-(defun todo-write-answer-text--break-lines ()
-  "Break long lines with a mark."
-  (goto-char (point-min))
-  (let ((long (format "^[^\n]\\{%d\\}" todo-write-answer-text--line)))
-    (while (re-search-forward long nil t)
-      (unless (eolp)
-        (todo-write-answer-text--mark (point) (point) "[the line goes on]\n")))))
-
-(defun todo-write-answer-text--color-marks ()
-  "Give marks their face, and no other text."
-  (goto-char (point-min))
-  (let ((position (point-min)))
-    (while (setq position (text-property-any position (point-max) 'todo-write-mark t))
-      (let ((end (next-single-property-change position 'todo-write-mark nil (point-max))))
-        (put-text-property position end 'face 'todo-write-answer-mark)
-        (setq position end)))))
+             (while (eq char (char-after)) (forward-char))
+             (let ((escape (todo-write-text-escape char))
+                   (count (- (point) start)))
+               (todo-write-answer-text--mark
+                start (point) (if (> count 8)
+                                  (format "[%d × %s]" count escape)
+                                (apply #'concat (make-list count escape))))))))))
 
 ;;; Colors
 
 (defun todo-write-answer-text--color (format)
   "Color the current buffer as FORMAT, unless it is too long."
-  (pcase (and (<= (buffer-size) (alist-get (if (memq format '(shell lisp)) 'mode 'lines)
-                                           todo-write-answer-text--colored))
-              format)
+  (pcase (and (<= (buffer-size) (if (memq format '(shell lisp)) 20000 300000)) format)
     ('diff (todo-write-answer-text--color-diff))
-    ('markdown (todo-write-answer-text--color-lines
-                '(("^#+ .*" . bold)
-                  ("^ *\\(?:[-*+]\\|[0-9]+[.)]\\) " . font-lock-builtin-face)
-                  ("`[^`\n]+`" . font-lock-constant-face)
-                  ("\\*\\*[^*\n]+\\*\\*" . bold))))
+    ('markdown (pcase-dolist (`(,regexp . ,face)
+                              '(("^#+ .*" . bold)
+                                ("^ *\\(?:[-*+]\\|[0-9]+[.)]\\) " . font-lock-builtin-face)
+                                ("`[^`\n]+`" . font-lock-constant-face)
+                                ("\\*\\*[^*\n]+\\*\\*" . bold)))
+                 (goto-char (point-min))
+                 (while (re-search-forward regexp nil t)
+                   (unless (get-text-property (match-beginning 0) 'face)
+                     (put-text-property (match-beginning 0) (match-end 0) 'face face)))))
     ('shell (todo-write-answer-text--color-by #'sh-mode))
     ('lisp (todo-write-answer-text--color-by #'emacs-lisp-mode))))
-
-(defun todo-write-answer-text--color-lines (rules)
-  "Color the current buffer by RULES, an alist of regexps and faces.
-The first rule that matches applies."
-  (pcase-dolist (`(,regexp . ,face) rules)
-    (goto-char (point-min))
-    (while (re-search-forward regexp nil t)
-      (unless (get-text-property (match-beginning 0) 'face)
-        (put-text-property (match-beginning 0) (match-end 0) 'face face)))))
 
 (defun todo-write-answer-text--color-diff ()
   "Color the current buffer as a diff.

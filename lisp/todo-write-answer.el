@@ -203,25 +203,22 @@ confirms what would be allowed always: no other one answers then."
               "\n\n")
       (when todo-write-answer--detail
         (insert (propertize todo-write-answer--detail 'todo-write-answer-detail t) "\n\n"))
-      (todo-write-answer--insert-remarks)
+      (when todo-write-answer--edited
+        (insert " " (propertize "You edited this; a yes approves it as it stands here."
+                                'face 'todo-write-attention)
+                "\n\n"))
+      (when todo-write-answer-comments
+        (pcase-dolist (`(,quote . ,text) (reverse todo-write-answer-comments))
+          (insert " > " (todo-write-text-line quote 200) "\n   "
+                  (todo-write-answer-text text 'prose) "\n"))
+        (insert " Your comments go along with a no.\n")
+        (todo-write-answer--insert-choice "u" "take the last comment back"
+                                          #'todo-write-answer-change)
+        (insert "\n"))
       (todo-write-answer--insert-choices request))
     ;; The end of the text is on the screen with its last line.
     (delete-char -1)
     (set-buffer-modified-p nil)))
-
-(defun todo-write-answer--insert-remarks ()
-  "Insert the user's comments, and that the detail is edited."
-  (when todo-write-answer--edited
-    (insert " " (propertize "You edited this; a yes approves it as it stands here." 'face
-                            'todo-write-attention)
-            "\n\n"))
-  (when todo-write-answer-comments
-    (pcase-dolist (`(,quote . ,text) (reverse todo-write-answer-comments))
-      (insert " > " (todo-write-text-line quote 200) "\n   "
-              (todo-write-answer-text text 'prose) "\n"))
-    (insert " Your comments go along with a no.\n")
-    (todo-write-answer--insert-choice "u" "take the last comment back" #'todo-write-answer-change)
-    (insert "\n")))
 
 (defun todo-write-answer-edit-to (text)
   "Let a yes to the request in this buffer carry TEXT in place of its detail.
@@ -621,21 +618,19 @@ THREAD is the key of the agent's thread; by default, that of the row at
 point in the overview, else that of this buffer's plan, else the agent
 that has waited longest.  After an answer, the next request is shown."
   (interactive)
-  (let ((thread (or thread (todo-write-here-thread-here))))
-    (if-let* ((request (or (car (todo-write-answer--requests thread))
-                           (and (not (todo-write-answer-refer-waits-p thread))
-                                (car (todo-write-requests))))))
+  (let* ((thread (or thread (todo-write-here-thread-here)))
+         (requests (todo-write-requests))
+         (own (and thread
+                   (seq-find (lambda (request)
+                               (let ((key (plist-get request :thread)))
+                                 (or (equal key thread)
+                                     ;; A subagent of it.
+                                     (equal thread (car (todo-write-parent key))))))
+                             requests))))
+    (if-let* ((request (or own (and (not (todo-write-answer-refer-waits-p thread))
+                                    (car requests)))))
         (todo-write-answer--show request)
       (todo-write-answer-refer-to thread))))
-
-(defun todo-write-answer--requests (thread)
-  "Return the open requests of THREAD and its subagents, oldest first."
-  (when thread
-    (seq-filter (lambda (request)
-                  (let ((key (plist-get request :thread)))
-                    (or (equal key thread)
-                        (equal thread (car (todo-write-parent key))))))
-                (todo-write-requests))))
 
 ;;; What follows
 

@@ -127,29 +127,18 @@ likely about follows: the last one without a result."
 (defun todo-write-attention-visit (agent)
   "Go to the buffer or the tmux pane of AGENT.
 If it has none, show its plan and say where it runs."
-  (let ((thread (plist-get agent :thread)))
-    (if-let* ((buffer (todo-write-agent-buffer thread t)))
-        (pop-to-buffer buffer)
-      (todo-write-attention--visit-elsewhere agent))
-    (todo-write-agent-see thread)))
-
-(defun todo-write-attention-reachable-p (thread)
-  "Return non-nil if `todo-write-attention-visit' goes to the agent of THREAD.
-That is to a buffer of this Emacs, or to a pane of tmux."
-  (or (todo-write-agent-buffer thread t)
-      (when-let* ((pid (todo-write-agents-pid thread)))
-        (todo-write-terminal-in-tmux-p pid))))
-
-(defun todo-write-attention--visit-elsewhere (agent)
-  "Go to the tmux pane of AGENT, else show its plan and say where it runs."
   (let* ((thread (plist-get agent :thread))
-         (pid (todo-write-agents-pid thread)))
-    (if-let* ((pane (and pid (todo-write-terminal-select-pane pid))))
-        (message "%s is in the tmux pane %s, which its terminal shows now"
-                 (todo-write-agent-name agent) (todo-write-text-line pane))
-      (let* ((pane (and pid (todo-write-terminal-tmux-pane pid)))
-             (folder (todo-write-agent-path agent))
-             (machine (plist-get agent :machine)))
+         (pid (todo-write-agents-pid thread))
+         (buffer (todo-write-agent-buffer thread t))
+         (shown (and pid (not buffer) (todo-write-terminal-select-pane pid))))
+    (cond
+     (buffer (pop-to-buffer buffer))
+     (shown (message "%s is in the tmux pane %s, which its terminal shows now"
+                     (todo-write-agent-name agent) (todo-write-text-line shown)))
+     (t
+      (let ((pane (and pid (todo-write-terminal-tmux-pane pid)))
+            (folder (todo-write-agent-path agent))
+            (machine (plist-get agent :machine)))
         (todo-write-restore thread)
         (todo-write-show thread t)
         (message "%s"
@@ -158,7 +147,16 @@ That is to a buffer of this Emacs, or to a pane of tmux."
                          (and pid (format "; process %d" pid))
                          (and pane (format ", tmux pane %s" (todo-write-text-line pane)))
                          (and folder
-                              (concat (if (or pid machine) " in " "; its folder is ") folder))))))))
+                              (concat (if (or pid machine) " in " "; its folder is ")
+                                      folder)))))))
+    (todo-write-agent-see thread)))
+
+(defun todo-write-attention-reachable-p (thread)
+  "Return non-nil if `todo-write-attention-visit' goes to the agent of THREAD.
+That is to a buffer of this Emacs, or to a pane of tmux."
+  (or (todo-write-agent-buffer thread t)
+      (when-let* ((pid (todo-write-agents-pid thread)))
+        (todo-write-terminal-in-tmux-p pid))))
 
 (defun todo-write-attention-agent-of (thread)
   "Return the agent of THREAD, a plist, also if that is not in memory."

@@ -49,30 +49,26 @@
 (defun todo-write-auto-show--on-event (thread what data)
   "Show the plan of THREAD if WHAT is its first change, with the outcome DATA.
 For `todo-write-events-functions'."
-  (pcase what
-    ('change (when (and (eq 'active (plist-get data :state))
-                        (not (member thread todo-write-auto-show--shown))
-                        (todo-write-auto-show--wanted-p thread))
-               (push thread todo-write-auto-show--shown)
-               (todo-write-show thread nil
-                                ;; The action never takes the selected window, which may
-                                ;; be the one that shows the buffer already.
-                                (if (get-buffer-window todo-write-view-buffer-name 'visible)
-                                    '(display-buffer-reuse-window (reusable-frames . visible))
-                                  todo-write-auto-show-action))))
-    ;; A new list under the same key shows itself again.
-    ('forgotten (setq todo-write-auto-show--shown
-                      (delete thread todo-write-auto-show--shown)))))
-
-(defun todo-write-auto-show--wanted-p (thread)
-  "Return non-nil if the plan of THREAD may be shown now."
   (let* ((buffer (get-buffer todo-write-view-buffer-name))
-         (showing (and buffer (buffer-local-value 'todo-write-view-thread buffer))))
-    (and (not (plist-get (todo-write-about thread) :parent))
-         ;; A visible plan stays until it is done.
-         (or (null showing) (equal showing thread)
-             (not (get-buffer-window buffer 'visible))
-             (memq (todo-write-state showing) '(done empty))))))
+         (showing (and buffer (buffer-local-value 'todo-write-view-thread buffer)))
+         (visible (and buffer (get-buffer-window buffer 'visible))))
+    (pcase what
+      ('change (when (and (eq 'active (plist-get data :state))
+                          (not (member thread todo-write-auto-show--shown))
+                          (not (plist-get (todo-write-about thread) :parent))
+                          ;; A visible plan stays until it is done.
+                          (or (null showing) (equal showing thread) (not visible)
+                              (memq (todo-write-state showing) '(done empty))))
+                 (push thread todo-write-auto-show--shown)
+                 ;; The action never takes the selected window, which may be the one that
+                 ;; shows the buffer already.
+                 (todo-write-show thread nil
+                                  (if visible
+                                      '(display-buffer-reuse-window (reusable-frames . visible))
+                                    todo-write-auto-show-action))))
+      ;; A new list under the same key shows itself again.
+      ('forgotten (setq todo-write-auto-show--shown
+                        (delete thread todo-write-auto-show--shown))))))
 
 (provide 'todo-write-auto-show)
 ;;; todo-write-auto-show.el ends here

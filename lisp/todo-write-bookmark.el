@@ -16,11 +16,6 @@
 
 (declare-function bookmark-prop-get "bookmark" (bookmark-name-or-record prop))
 
-(defun todo-write-bookmark-find (key)
-  "Load the thread KEY, or signal a `user-error' if it is gone."
-  (unless (todo-write-restore key)
-    (user-error "There is no longer a plan of %s" (todo-write-text-plain key))))
-
 (defun todo-write-bookmark-record ()
   "Return a bookmark of the plan in this buffer.
 Signal a `user-error' if the buffer shows no plan."
@@ -34,7 +29,8 @@ Signal a `user-error' if the buffer shows no plan."
 (defun todo-write-bookmark-jump (bookmark)
   "Show the plan of BOOKMARK, with point at its task."
   (let ((key (bookmark-prop-get bookmark 'thread)))
-    (todo-write-bookmark-find key)
+    (unless (todo-write-restore key)
+      (user-error "There is no longer a plan of %s" (todo-write-text-plain key)))
     ;; The caller displays the buffer.
     (set-buffer (save-window-excursion (todo-write-show key)))
     (todo-write-view-move-goto-any (bookmark-prop-get bookmark 'item))))
