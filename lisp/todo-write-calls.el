@@ -23,9 +23,6 @@
 (defconst todo-write-calls--longest-file (* 1024 1024)
   "Size in bytes up to which a file is compared.")
 
-(defconst todo-write-calls--longest-text 2000
-  "Number of characters of an argument or a result that are recorded.")
-
 (cl-defstruct (todo-write-calls--state (:copier nil))
   "Calls of a thread that have not ended."
   (paths nil :documentation "Alist of ids of calls and lists of the files they name.")
@@ -91,7 +88,7 @@ within DEPTH other values; what lies deeper than 32 is left as it is, and
 refused by `todo-write-observe'."
   (let* ((depth (1+ (or depth 0)))
          (clip (lambda (value) (todo-write-calls--clip value depth))))
-    (cond ((stringp value) (todo-write-calls-clip value todo-write-calls--longest-text))
+    (cond ((stringp value) (todo-write-calls-clip value 2000))
           ((> depth 33) value)
           ((vectorp value) (vconcat (mapcar clip value)))
           ((consp value) (mapcar clip value))
@@ -136,9 +133,16 @@ Call this if the user may have changed them since the calls began."
   "Return the files that the call ID of THREAD changed, and forget the call.
 The value is a list for `:files' of `todo-write-observe'."
   (when-let* ((state (gethash thread todo-write-calls--states)))
-    (let* ((paths (cdr (assoc id (todo-write-calls--state-paths state))))
-           (changes (delq nil (mapcar (lambda (path) (todo-write-calls--change state path))
-                                      paths)))
+    (let* ((changes
+            (cl-loop for path in (cdr (assoc id (todo-write-calls--state-paths state)))
+                     for old = (cdr (assoc path (todo-write-calls--state-texts state)))
+                     ;; Other open calls begin with its present text.
+                     for new = (todo-write-calls--note-text state path)
+                     unless (equal old new)
+                     collect (append (list :path path)
+                                     (unless (memq 'long (list old new))
+                                       (append (and old (list :oldText old))
+                                               (and new (list :newText new)))))))
            (open (seq-remove (lambda (call) (equal (car call) id))
                              (todo-write-calls--state-paths state))))
       (setf (todo-write-calls--state-paths state) open
@@ -152,7 +156,7 @@ The value is a list for `:files' of `todo-write-observe'."
 
 (defun todo-write-calls--paths (input)
   "Return the absolute names of the files that INPUT, decoded JSON, names.
-Files on other machines are left out."
+Files on other machines, and what is too long or no regular file, are left out."
   (unless (file-remote-p default-directory)
     (let* ((file-name-handler-alist nil)
            (names (delq nil (mapcar (lambda (field) (todo-write-calls--name input field))
@@ -161,7 +165,13 @@ Files on other machines are left out."
            (paths (mapcar #'expand-file-name names)))
       (when name
         (push (expand-file-name name (car paths)) paths))
-      (seq-filter #'todo-write-calls--file-p (seq-uniq paths)))))
+      (seq-filter (lambda (path)
+                    (let ((attributes (file-attributes path)))
+                      (or (null attributes)
+                          (and (file-regular-p path)
+                               (<= (file-attribute-size attributes)
+                                   todo-write-calls--longest-file)))))
+                  (seq-uniq paths)))))
 
 (defun todo-write-calls--name (input field)
   "Return the value of FIELD of INPUT if it may name a file, else nil."
@@ -171,13 +181,6 @@ Files on other machines are left out."
          (not (string-search "\0" value))
          (substring-no-properties value))))
 
-(defun todo-write-calls--file-p (path)
-  "Return non-nil if PATH is free, or a regular file that is not too long."
-  (let ((attributes (file-attributes path)))
-    (or (null attributes)
-        (and (file-regular-p path)
-             (<= (file-attribute-size attributes) todo-write-calls--longest-file)))))
-
 (defun todo-write-calls--note-text (state path)
   "Note the present text of the file PATH in STATE."
   (setf (alist-get path (todo-write-calls--state-texts state) nil nil #'equal)
@@ -185,17 +188,6 @@ Files on other machines are left out."
           (if (> (length bytes) todo-write-calls--longest-file)
               'long
             (todo-write-core-plain (decode-coding-string bytes 'utf-8-unix t))))))
-
-(defun todo-write-calls--change (state path)
-  "Return how the file PATH changed since its text was noted in STATE, or nil.
-Note its present text, which other open calls begin with."
-  (let ((old (cdr (assoc path (todo-write-calls--state-texts state))))
-        (new (todo-write-calls--note-text state path)))
-    (unless (equal old new)
-      (append (list :path path)
-              (unless (memq 'long (list old new))
-                (append (and old (list :oldText old))
-                        (and new (list :newText new))))))))
 
 (provide 'todo-write-calls)
 ;;; todo-write-calls.el ends here

@@ -15,14 +15,8 @@
 (require 'todo-write-row)
 (require 'todo-write-text)
 
-(defconst todo-write-children-rows 10
-  "Maximum number of a subagent's tasks shown below the task that it works on.")
-
 (defconst todo-write-children--deepest 3
   "Maximum depth of subagents of subagents.")
-
-(defconst todo-write-children--indent 4
-  "Columns by which a subagent's list is indented.")
 
 (defun todo-write-children-by-item (thread)
   "Return the threads of THREAD's subagents, an alist of (ITEM-ID . KEYS).
@@ -43,50 +37,40 @@ ITEM-ID is nil for threads whose item is not in the list."
   "Insert the lists of the threads KEYS as lines of WIDTH columns.
 Non-nil OPEN shows completed lists in full, too.  DEPTH is the level of
 nesting, from 1."
-  (let ((start (point)))
+  (let* ((start (point))
+         (depth (or depth 1))
+         (indent (* 4 depth)))
     (dolist (key keys)
       (let* ((summary (todo-write-summary key))
-             (state (plist-get summary :state))
-             (depth (or depth 1)))
-        (todo-write-children--insert-header key summary width depth)
+             (state (plist-get summary :state)))
+        (insert (todo-write-row-button
+                 (todo-write-row-fit
+                  (concat (make-string indent ?\s)
+                          (propertize (todo-write-text-shape 'child) 'face 'todo-write-detail)
+                          " "
+                          (propertize (todo-write-text-plain
+                                       (todo-write-plan-name key (plist-get summary :title)))
+                                      'face 'todo-write-child))
+                  (propertize (todo-write-row-progress summary)
+                              'face (todo-write-row-progress-face state))
+                  (todo-write-row-near-width width))
+                 'todo-write-child "RET, mouse-1: show this list" 'todo-write-child key)
+                "\n")
         (when (or open (memq state '(active paused)))
-          (todo-write-children--insert-rows key (eq state 'paused) width open depth))))
+          (let* ((items (todo-write-items key))
+                 (shown (todo-write-row-excerpt items 10))
+                 (hidden (- (length items) (length shown)))
+                 (below (and (< depth todo-write-children--deepest)
+                             (todo-write-children-by-item key))))
+            (seq-doseq (item shown)
+              (let ((id (plist-get item :id)))
+                (todo-write-row-insert item (todo-write-row-kind item (eq state 'paused))
+                                       (todo-write-plan-spent key id) width indent)
+                (todo-write-children-insert (cdr (assoc id below)) width open (1+ depth))))
+            (when (> hidden 0)
+              (insert (propertize (format "%s%d more\n" (make-string (+ indent 3) ?\s) hidden)
+                                  'face 'todo-write-detail)))))))
     (put-text-property start (point) 'todo-write-subagent t)))
-
-(defun todo-write-children--insert-header (key summary width depth)
-  "Insert the line above the list of the thread KEY, whose summary is SUMMARY.
-WIDTH and DEPTH are as in `todo-write-children-insert'."
-  (insert (todo-write-row-button
-           (todo-write-row-fit
-            (concat (make-string (* depth todo-write-children--indent) ?\s)
-                    (propertize (todo-write-text-shape 'child) 'face 'todo-write-detail)
-                    " "
-                    (propertize (todo-write-text-plain (todo-write-plan-name
-                                                        key (plist-get summary :title)))
-                                'face 'todo-write-child))
-            (propertize (todo-write-row-progress summary)
-                        'face (todo-write-row-progress-face (plist-get summary :state)))
-            (todo-write-row-near-width width))
-           'todo-write-child "RET, mouse-1: show this list" 'todo-write-child key)
-          "\n"))
-
-(defun todo-write-children--insert-rows (key paused width open depth)
-  "Insert the lines of the items of the thread KEY, which may be PAUSED.
-WIDTH, OPEN and DEPTH are as in `todo-write-children-insert'."
-  (let* ((items (todo-write-items key))
-         (shown (todo-write-row-excerpt items todo-write-children-rows))
-         (hidden (- (length items) (length shown)))
-         (indent (* depth todo-write-children--indent))
-         (below (and (< depth todo-write-children--deepest)
-                     (todo-write-children-by-item key))))
-    (seq-doseq (item shown)
-      (let ((id (plist-get item :id)))
-        (todo-write-row-insert item (todo-write-row-kind item paused)
-                               (todo-write-plan-spent key id) width indent)
-        (todo-write-children-insert (cdr (assoc id below)) width open (1+ depth))))
-    (when (> hidden 0)
-      (insert (propertize (format "%s%d more\n" (make-string (+ indent 3) ?\s) hidden)
-                          'face 'todo-write-detail)))))
 
 (provide 'todo-write-children)
 ;;; todo-write-children.el ends here

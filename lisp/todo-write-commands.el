@@ -48,12 +48,10 @@ Emacs calls them when a hook gets a function.")
   "The commands that `M-x' offers in our buffers only.
 They are about the plan there, and have keys or are in the menus.")
 
-(defun todo-write-commands--offer-p (_command buffer)
-  "Return non-nil if BUFFER is one of ours.  For `completion-predicate'."
-  (and (get (buffer-local-value 'major-mode buffer) 'todo-write-menu) t))
-
 (dolist (command todo-write-commands--inner)
-  (put command 'completion-predicate #'todo-write-commands--offer-p))
+  (put command 'completion-predicate
+       (lambda (_command buffer)
+         (and (get (buffer-local-value 'major-mode buffer) 'todo-write-menu) t))))
 
 (pcase-dolist (`(,file . ,commands) todo-write-commands--files)
   (dolist (command commands)

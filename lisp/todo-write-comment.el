@@ -19,9 +19,6 @@
 (require 'todo-write-sums)
 (require 'todo-write-visit)
 
-(defconst todo-write-comment--most-lines 40
-  "Maximum number of lines that a comment quotes.")
-
 (defvar-local todo-write-comment--about nil
   "What the comment in this buffer is about, the arguments of `todo-write-tell'.
 It is a list of a thread and a plist.")
@@ -78,27 +75,21 @@ point, or the last one after that."
 (defun todo-write-comment--about ()
   "Return what a comment here is about, as `todo-write-comment--about'."
   (pcase-let* ((`(,start . ,end) (todo-write-comment--range))
-               (end (min end (point-max)))
                (`(,thread ,path) (or (get-text-property (min start (max 1 (1- (point-max))))
                                                         'todo-write-visit-file)
-                                     (user-error "No changed line here"))))
-    (let ((line (todo-write-comment--line start)))
-      (list thread
-            (list :path path
-                  :line line
-                  ;; The header of a file says no more than its name.
-                  :quote (and (or line (use-region-p))
-                              (todo-write-comment--quote start end))
-                  :items (get-text-property start 'todo-write-comment-items))))))
-
-(defun todo-write-comment--quote (start end)
-  "Return the lines from START to END, no more than a comment quotes."
-  (mapconcat
-   ;; A line may be as long as a file.
-   (lambda (line) (substring line 0 (min (length line) 200)))
-   (seq-take (split-string (buffer-substring-no-properties start (min end (+ start 20000))) "\n" t)
-             todo-write-comment--most-lines)
-   "\n"))
+                                     (user-error "No changed line here")))
+               (line (todo-write-comment--line start))
+               (text (buffer-substring-no-properties start (min end (point-max) (+ start 20000)))))
+    (list thread
+          (list :path path
+                :line line
+                ;; The header of a file says no more than its name.
+                :quote (and (or line (use-region-p))
+                            ;; A line may be as long as a file.
+                            (mapconcat (lambda (line) (substring line 0 (min (length line) 200)))
+                                       (seq-take (split-string text "\n" t) 40)
+                                       "\n"))
+                :items (get-text-property start 'todo-write-comment-items)))))
 
 ;;; Commands
 

@@ -28,7 +28,6 @@
 (require 'todo-write-text)
 (require 'todo-write-socket)
 
-
 (defcustom todo-write-machines-reconnect nil
   "Non-nil takes a connection to a machine up again if it is lost.
 Emacs tries after 5 seconds, and then after pauses that double, up to 5
@@ -232,23 +231,20 @@ Their plans stay, and what their agents do is unknown."
     (if (plist-get message :reason)
         (todo-write-connect--lose link (todo-write-text-line (plist-get message :reason) 400)
                                   (plist-get message :missing))
-      (todo-write-connect--made link (plist-get message :note)))))
-
-(defun todo-write-connect--made (link note)
-  "Note that LINK is connected, with NOTE for the user or nil."
-  (let ((name (todo-write-machines-link-name link)))
-    (setf (todo-write-machines-link-state link) 'connected
-          (todo-write-machines-link-since link) (float-time)
-          (todo-write-machines-link-before link) t
-          (todo-write-machines-link-pause link) nil
-          (todo-write-machines-link-note link) note)
-    (todo-write-follow-reach-machine name)
-    (todo-write-note-tell-machine name)
-    (todo-write-connect--redraw name)
-    (message "Connected to %s%s%s" name
-             (if todo-write-socket-wanted ""
-               "; calls of agents there reach this Emacs while `todo-write-mcp-mode' is on")
-             (if note (concat "; " (todo-write-text-line note 200)) ""))))
+      (let ((name (todo-write-machines-link-name link))
+            (note (plist-get message :note)))
+        (setf (todo-write-machines-link-state link) 'connected
+              (todo-write-machines-link-since link) (float-time)
+              (todo-write-machines-link-before link) t
+              (todo-write-machines-link-pause link) nil
+              (todo-write-machines-link-note link) note)
+        (todo-write-follow-reach-machine name)
+        (todo-write-note-tell-machine name)
+        (todo-write-connect--redraw name)
+        (message "Connected to %s%s%s" name
+                 (if todo-write-socket-wanted ""
+                   "; calls of agents there reach this Emacs while `todo-write-mcp-mode' is on")
+                 (if note (concat "; " (todo-write-text-line note 200)) ""))))))
 
 (defun todo-write-connect--lose (link reason missing)
   "Note that LINK was lost or not made, for REASON.
@@ -277,11 +273,24 @@ MISSING is non-nil if the program was not found there."
                               (format-time-string "%H:%M" (todo-write-machines-link-since link))
                               reason)
                     (format "%s cannot be reached (%s)" name reason))))
-        (cl-flet ((warn (remedy) (display-warning 'todo-write (concat what remedy))))
-          (cond (retry (warn "; Emacs will try again"))
-                (before (warn "; M-x todo-write-connect takes it up again"))
-                (missing (todo-write-connect--missing name #'warn))
-                (t (warn "; M-x todo-write-connect tries again"))))))))
+        (display-warning
+         'todo-write
+         (concat what (cond (retry "; Emacs will try again")
+                            (before "; M-x todo-write-connect takes it up again")
+                            (missing (todo-write-connect--missing name))
+                            (t "; M-x todo-write-connect tries again"))))))))
+
+(defun todo-write-connect--missing (name)
+  "Return what to do, since the program is missing on the machine NAME."
+  (let* ((prefix (todo-write-machines-prefix name))
+         (command (todo-write-machines-get name :command))
+         (line (and (not command) (todo-write-mcp-setup-copy-line prefix)))
+         (what (format "M-x todo-write-mcp-setup in %s shows what to do." prefix)))
+    (concat ".  The program todo-write-mcp is missing there.  "
+            (cond (command "Check the :command of the machine in `todo-write-machines'.")
+                  (line (concat "If it is a machine of this kind, this line in a shell copies it "
+                                "there:\n\n  " line "\n\nOtherwise, " what))
+                  (t what)))))
 
 (defun todo-write-connect--redraw (name)
   "Draw the headers of the plans of the machine NAME, which say if it is lost."
@@ -289,22 +298,6 @@ MISSING is non-nil if the program was not found there."
     (when-let* ((thread (buffer-local-value 'todo-write-view-thread buffer)))
       (when (equal name (todo-write-machines-of-thread thread))
         (todo-write-events-dispatch thread 'change)))))
-
-(defun todo-write-connect--missing (name say)
-  "Call SAY with what to do, since the program is missing on the machine NAME."
-  (let ((prefix (todo-write-machines-prefix name)))
-    (cl-flet ((say (what)
-                (funcall say (concat ".  The program todo-write-mcp is missing there.  " what))))
-      (if (todo-write-machines-get name :command)
-          (say "Check the :command of the machine in `todo-write-machines'.")
-        (say (if-let* ((line (todo-write-mcp-setup-copy-line prefix)))
-                 (format "If it is a machine of this kind, this line in a shell copies it there:
-
-  %s
-
-Otherwise, M-x todo-write-mcp-setup in %s shows what to do."
-                         line prefix)
-               (format "M-x todo-write-mcp-setup in %s shows what to do." prefix)))))))
 
 (defun todo-write-connect--set-timer (link timer)
   "Let TIMER, or none if nil, take LINK up again."
@@ -325,26 +318,27 @@ Otherwise, M-x todo-write-mcp-setup in %s shows what to do."
 
 (defun todo-write-connect-findings ()
   "Return the doctor's findings about the machines, none of which is asked."
-  (mapcar #'todo-write-connect--finding
-          (seq-uniq (append (mapcar #'car (todo-write-machines-all))
-                            (mapcar #'todo-write-machines-link-name todo-write-machines-links)))))
-
-(defun todo-write-connect--finding (name)
-  "Return the doctor's finding about the machine NAME."
-  (let ((link (todo-write-machines-link-to name)))
-    (pcase (and link (todo-write-machines-link-state link))
-      ('connected
-       (if todo-write-socket-wanted
-           (list 'ok (format "%s: connected" name))
-         (list 'note (format "%s: connected; calls of agents there do not reach this Emacs" name)
-               "M-x todo-write-mcp-mode")))
-      ('connecting (list 'note (format "%s: has not answered yet" name)
-                         "Wait, or end it with C-u M-x todo-write-connect"))
-      ('lost (list 'problem (format "%s: not connected since %s (%s)" name
-                                    (format-time-string "%H:%M" (todo-write-machines-link-since link))
-                                    (todo-write-machines-link-reason link))
-                   "M-x todo-write-connect"))
-      (_ (list 'note (format "%s: not connected" name) "M-x todo-write-connect")))))
+  (cl-loop
+   for name in (seq-uniq (append (mapcar #'car (todo-write-machines-all))
+                                 (mapcar #'todo-write-machines-link-name
+                                         todo-write-machines-links)))
+   for link = (todo-write-machines-link-to name)
+   for state = (and link (todo-write-machines-link-state link))
+   collect
+   (cond ((and (eq state 'connected) todo-write-socket-wanted)
+          (list 'ok (format "%s: connected" name)))
+         ((eq state 'connected)
+          (list 'note (format "%s: connected; calls of agents there do not reach this Emacs" name)
+                "M-x todo-write-mcp-mode"))
+         ((eq state 'connecting)
+          (list 'note (format "%s: has not answered yet" name)
+                "Wait, or end it with C-u M-x todo-write-connect"))
+         ((eq state 'lost)
+          (list 'problem (format "%s: not connected since %s (%s)" name
+                                 (format-time-string "%H:%M" (todo-write-machines-link-since link))
+                                 (todo-write-machines-link-reason link))
+                "M-x todo-write-connect"))
+         (t (list 'note (format "%s: not connected" name) "M-x todo-write-connect")))))
 
 (provide 'todo-write-connect)
 ;;; todo-write-connect.el ends here

@@ -228,13 +228,6 @@ event, which the next tokens of the run share.")
   (when todo-write-core-configured
     (setq todo-write-core-configured 'stale)))
 
-(defun todo-write-core--option-value (option)
-  "Return the default value of OPTION, with absolute names of files."
-  (let ((value (default-value option)))
-    (pcase option
-      ((and 'todo-write-directory (guard (stringp value))) (expand-file-name value))
-      (_ value))))
-
 (defun todo-write-core-configure ()
   "Pass the options to the module if they changed since the last call.
 The first call loads it.  Buffer-local values are ignored, since agents
@@ -243,7 +236,10 @@ call from any buffer."
     (todo-write-module-load)
     (todo-write-dyn--configure
      (cl-loop for option in todo-write-core--options
-              append (list option (todo-write-core--option-value option))))
+              for value = (default-value option)
+              append (list option (if (and value (eq option 'todo-write-directory))
+                                      (expand-file-name value)
+                                    value))))
     (unless todo-write-core-configured
       (dolist (option todo-write-core--options)
         (add-variable-watcher option #'todo-write-core--options-changed))

@@ -32,17 +32,26 @@
 
 ;;; Paragraphs
 
-(defvar todo-write-detail--shown nil
-  "The text of the row above, or nil if the row may be truncated.")
-
 (defun todo-write-detail-string (thread item width)
-  "Return the lines below the open row of ITEM of THREAD, filled to WIDTH."
+  "Return the lines below the open row of ITEM of THREAD, filled to WIDTH.
+These are its text, unless the row shows it, its priority, its owner and
+its blockers."
   (let* ((text (todo-write-row-text item (todo-write-row-kind item)))
-         (todo-write-detail--shown
-          ;; The shape takes three columns; all else gives way to the text.
-          (and (<= (todo-write-text-width text) (- width 3)) text)))
+         (content (todo-write-text-plain (plist-get item :content)))
+         (priority (plist-get item :priority))
+         (owner (plist-get item :owner))
+         (blockers (todo-write-detail--blockers thread item)))
     (with-temp-buffer
-      (dolist (paragraph (todo-write-detail--item thread item))
+      (dolist (paragraph
+               (delq nil
+                     (list (unless (and (equal content text)
+                                        ;; The shape takes three columns; all else gives way to
+                                        ;; the text.
+                                        (<= (todo-write-text-width text) (- width 3)))
+                             (propertize content 'face 'default))
+                           (when priority (format "Priority: %s" (todo-write-text-plain priority)))
+                           (when owner (concat "Owner: " (todo-write-text-plain owner)))
+                           (when blockers (concat "After: " blockers)))))
         (todo-write-detail-insert-filled paragraph (max 15 width) 5 5))
       ;; Appended faces do not override existing ones.
       (add-face-text-property (point-min) (point-max) 'todo-write-detail t)
@@ -74,21 +83,6 @@ breaks them at any character, as is best for code."
 
 ;;; The task
 
-(defun todo-write-detail--item (thread item)
-  "Return the properties of ITEM of THREAD, a list of strings.
-These are its text, unless the row shows it, its priority, its owner and
-its blockers."
-  (let* ((content (todo-write-text-plain (plist-get item :content)))
-         (priority (plist-get item :priority))
-         (owner (plist-get item :owner))
-         (blockers (todo-write-detail--blockers thread item)))
-    (delq nil
-          (list (unless (equal content todo-write-detail--shown)
-                  (propertize content 'face 'default))
-                (when priority (format "Priority: %s" (todo-write-text-plain priority)))
-                (when owner (concat "Owner: " (todo-write-text-plain owner)))
-                (when blockers (concat "After: " blockers))))))
-
 (defun todo-write-detail--blockers (thread item)
   "Return the contents of the items of THREAD that ITEM waits for, or nil."
   (when-let* ((blockers (delq nil (mapcar (lambda (id) (todo-write-item thread id))
@@ -102,34 +96,23 @@ its blockers."
   "Return the changes of the item ID of THREAD as a list of (TIME . TEXT).
 That the agent added, began and completed it is left out up to the first
 change that is out of order or the user's: the sums of its work say when."
-  (cl-loop
-   for (revision . changes) in (todo-write-detail--telling-changes
-                                (todo-write-item-changes thread id))
-   for time = (plist-get revision :timestamp)
-   for who = (cond ((equal (plist-get revision :operation) "undo") ", undone")
-                   ((equal (plist-get revision :author) "user") ", by you"))
-   append (mapcar (lambda (text) (cons time (concat text who)))
-                  (seq-mapcat (lambda (change)
-                                (todo-write-detail--change thread change revision))
-                              changes))))
-
-(defun todo-write-detail--telling-changes (history)
-  "Return HISTORY of an item without the changes that its times tell.
-HISTORY is as from `todo-write-item-changes'."
   (let ((rank -1) (plain t))
-    (mapcar
-     (pcase-lambda (`(,revision . ,changes))
-       (setq plain (and plain (equal (plist-get revision :operation) "write")))
-       (cons revision
-             (seq-remove
-              (lambda (change)
-                (when (member (plist-get change :type) '("added" "removed" "status_changed"))
-                  (let ((new (seq-position '("pending" "in_progress" "completed")
-                                           (plist-get (plist-get change :item) :status))))
-                    (setq plain (and plain new (> new rank)))
-                    (when plain (setq rank new)))))
-              changes)))
-     history)))
+    (cl-loop
+     for (revision . changes) in (todo-write-item-changes thread id)
+     for operation = (plist-get revision :operation)
+     for who = (cond ((equal operation "undo") ", undone")
+                     ((equal (plist-get revision :author) "user") ", by you"))
+     do (setq plain (and plain (equal operation "write")))
+     append
+     (cl-loop
+      for change in changes
+      unless (when (member (plist-get change :type) '("added" "removed" "status_changed"))
+               (let ((new (seq-position '("pending" "in_progress" "completed")
+                                        (plist-get (plist-get change :item) :status))))
+                 (setq plain (and plain new (> new rank)))
+                 (when plain (setq rank new))))
+      append (mapcar (lambda (text) (cons (plist-get revision :timestamp) (concat text who)))
+                     (todo-write-detail--change thread change revision))))))
 
 (defun todo-write-detail--removal (change revision)
   "Return how CHANGE of REVISION removed its item from the list, a participle.

@@ -99,25 +99,22 @@
 
 (defun todo-write-doctor--agents ()
   "Return findings about the hosts and the agents, problems first."
-  (seq-sort-by
-   (lambda (finding) (if (eq 'problem (car finding)) 0 1)) #'<
-   (append (todo-write-doctor--failures)
-           (seq-mapcat (lambda (host)
-                         (append (and (todo-write-host-installed host)
-                                      (list (todo-write-doctor--host host)))
-                                 (when-let* ((findings (todo-write-host-findings host)))
-                                   (funcall findings))))
-                       todo-write-host-all))))
-
-(defun todo-write-doctor--host (host)
-  "Return the finding about whether HOST is installed and on."
-  (let ((name (todo-write-host-name host)))
-    (cond ((todo-write-host-state host) (list 'ok (format "%s: on" name)))
-          ((funcall (todo-write-host-installed host))
-           (list 'note (format "%s: installed, but off" name)
-                 (or (todo-write-host-remedy host)
-                     (format "M-x %s" (todo-write-host-mode host)))))
-          (t (list 'absent name)))))
+  (cl-flet ((finding (host)
+              (let ((name (todo-write-host-name host)))
+                (cond ((todo-write-host-state host) (list 'ok (format "%s: on" name)))
+                      ((funcall (todo-write-host-installed host))
+                       (list 'note (format "%s: installed, but off" name)
+                             (or (todo-write-host-remedy host)
+                                 (format "M-x %s" (todo-write-host-mode host)))))
+                      (t (list 'absent name))))))
+    (seq-sort-by
+     (lambda (finding) (if (eq 'problem (car finding)) 0 1)) #'<
+     (append (todo-write-doctor--failures)
+             (seq-mapcat (lambda (host)
+                           (append (and (todo-write-host-installed host) (list (finding host)))
+                                   (when-let* ((findings (todo-write-host-findings host)))
+                                     (funcall findings))))
+                         todo-write-host-all)))))
 
 (defun todo-write-doctor--failures ()
   "Return findings about hosts in whose calls our functions failed."
@@ -127,12 +124,6 @@
                           host count error)
                   "A later version of it may have changed; report it with its version."))
           todo-write-core-host-failures))
-
-(defun todo-write-doctor--absent (findings)
-  "Return the findings about what is not installed, by the absent of FINDINGS."
-  (when findings
-    `((note ,(string-join (mapcar #'cadr findings) ", ")
-            "Nothing to do.  If you use one of them, install it and check again."))))
 
 (defun todo-write-doctor--findings ()
   "Return what is found, an alist of (TITLE . FINDINGS), the most urgent first.
@@ -151,7 +142,10 @@ its name.  REMEDY is a sentence, nil or left out."
        ("Display" ,(if (bound-and-true-p todo-write-mode-line-mode)
                        '(ok "Mode line: on")
                      '(note "Mode line: off" "M-x todo-write-mode-line-mode")))
-       ("Not installed" ,@(todo-write-doctor--absent absent))))))
+       ("Not installed"
+        ,@(when absent
+            `((note ,(string-join (mapcar #'cadr absent) ", ")
+                    "Nothing to do.  If you use one of them, install it and check again."))))))))
 
 ;;; Showing
 

@@ -69,20 +69,16 @@ In a chat, \\[todo-write-show] shows its own plan."
         (setq todo-write-eca--thread (format "eca:%s" eca-chat--id))
         (setq-local todo-write-view-thread todo-write-eca--thread))
       (todo-write todo-write-eca--thread
-                  (list :todos (vconcat (mapcar #'todo-write-eca--todo
-                                                (plist-get details :tasks))))
+                  (list :todos (cl-loop for task in (append (plist-get details :tasks) nil)
+                                        for subject = (plist-get task :subject)
+                                        vconcat (list (list :content subject
+                                                            :status (pcase (plist-get task :status)
+                                                                      ("done" "completed")
+                                                                      ("in-progress" "in_progress")
+                                                                      (status status))
+                                                            :activeForm subject))))
                   "eca" t)
       (todo-write-eca--set-activity))))
-
-(defun todo-write-eca--todo (task)
-  "Return TASK of ECA as a todo for `todo-write'."
-  (let ((subject (plist-get task :subject)))
-    (list :content subject
-          :status (pcase (plist-get task :status)
-                    ("done" "completed")
-                    ("in-progress" "in_progress")
-                    (status status))
-          :activeForm subject)))
 
 (defun todo-write-eca--status-changed (session)
   "Set the activity of the agents in the chats of SESSION."

@@ -115,24 +115,20 @@ outside, at the end."
          (text (todo-write-edit--read "New task: "))
          ;; The agent can write while the text is read.
          (after (and id (todo-write-edit--position thread id)))
+         (statuses (seq-map (lambda (item) (plist-get item :status)) (todo-write-items thread)))
+         (current (cl-position "in_progress" statuses :test #'equal :from-end t))
          (position (cond (after (1+ after))
                          ((and (not id)
                                ;; Above all rows.
                                (<= (point) (+ (point-min) todo-write-place-header-length)))
-                          (todo-write-edit--next-position thread))))
+                          (if current (1+ current)
+                            (or (seq-position statuses "pending") (length statuses))))))
          (outcome (todo-write-edit--do #'todo-write-edit thread 'add text position)))
     (when-let* ((added (seq-find (lambda (change) (equal (plist-get change :type) "added"))
                                  (plist-get (plist-get outcome :changes) :changes))))
       (when (equal thread todo-write-view-thread)
         (todo-write-view-move-goto (plist-get added :itemId)))
       (todo-write-edit--say "Added"))))
-
-(defun todo-write-edit--next-position (thread)
-  "Return the position in the list of THREAD of what the agent does next."
-  (let ((statuses (seq-map (lambda (item) (plist-get item :status)) (todo-write-items thread))))
-    (if-let* ((current (cl-position "in_progress" statuses :test #'equal :from-end t)))
-        (1+ current)
-      (or (seq-position statuses "pending") (length statuses)))))
 
 (defun todo-write-edit-delete ()
   "Delete the task at point, or all tasks in the region."
@@ -197,7 +193,11 @@ It is yours then: it stays until you delete it, or the agent completes or
 cancels it."
   (interactive nil todo-write-view-mode)
   (let* ((thread (todo-write-edit--thread))
-         (ids (seq-filter #'todo-write-edit--dropped-p
+         ;; Those that have left the list, as the plan shows it.
+         (dropped (append todo-write-view-rows-ghosts
+                          (mapcar (lambda (item) (plist-get item :id))
+                                  todo-write-view-rows-dropped)))
+         (ids (seq-filter (lambda (id) (member id dropped))
                           (if (use-region-p) (todo-write-edit--ids-in-region)
                             (list (or (get-text-property (point) 'todo-write-dropped)
                                       (get-text-property (point) 'todo-write-id))))))
@@ -210,11 +210,6 @@ cancels it."
     (todo-write-view-move-goto (car ids))
     (todo-write-edit--say-of items "Restored; it is yours now"
                              "Restored %d tasks, which are yours now")))
-
-(defun todo-write-edit--dropped-p (id)
-  "Return non-nil if the task ID has left the list, as the plan shows it."
-  (or (member id todo-write-view-rows-ghosts)
-      (seq-some (lambda (item) (equal id (plist-get item :id))) todo-write-view-rows-dropped)))
 
 (defvar todo-write-edit--may-undo-writes nil
   "The command that last undid a write of the agent, or nil.
@@ -261,28 +256,25 @@ Before the first write of the agent, ask."
       ("status" (format "“%s” %s" name (todo-write-text-line (plist-get item :status))))
       ("move" (format "moving “%s”" name))
       ("delete" (format "deleting “%s”" name))
-      ("undo" (concat "the undo of " (todo-write-edit--undone thread revision)))
+      ("undo" (let ((undone (seq-find (lambda (each)
+                                        ;; The one after that which it restored.
+                                        (> (plist-get each :revision)
+                                           (plist-get revision :restores)))
+                                      (todo-write-revisions thread))))
+                (concat "the undo of "
+                        (todo-write-text-line (todo-write-edit--description thread undone) 60))))
       ("restore" (format "restoring “%s”" name))
-      (_ (format "the agent's write (%s)" (todo-write-edit--counts changes))))))
-
-(defun todo-write-edit--undone (thread undo)
-  "Return what UNDO, a revision of THREAD, undid, in a few words.
-That is the revision after the one that it restored."
-  (let ((undone (seq-find (lambda (revision)
-                            (> (plist-get revision :revision) (plist-get undo :restores)))
-                          (todo-write-revisions thread))))
-    (todo-write-text-line (todo-write-edit--description thread undone) 60)))
-
-(defun todo-write-edit--counts (changes)
-  "Return the numbers of CHANGES, a list, by their kind, as a string."
-  (let ((names '(("added" . "added") ("removed" . "removed") ("modified" . "changed")
-                 ("status_changed" . "with another status") ("reordered" . "moved"))))
-    (string-join
-     (cl-loop for (type . name) in names
-              for count = (seq-count (lambda (change) (equal (plist-get change :type) type))
-                                     changes)
-              when (> count 0) collect (format "%d %s" count name))
-     ", ")))
+      (_ (format "the agent's write (%s)"
+                 (string-join
+                  (cl-loop for (type . name) in '(("added" . "added") ("removed" . "removed")
+                                                  ("modified" . "changed")
+                                                  ("status_changed" . "with another status")
+                                                  ("reordered" . "moved"))
+                           for count = (seq-count (lambda (change)
+                                                    (equal (plist-get change :type) type))
+                                                  changes)
+                           when (> count 0) collect (format "%d %s" count name))
+                  ", "))))))
 
 (provide 'todo-write-edit)
 ;;; todo-write-edit.el ends here
