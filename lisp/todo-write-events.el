@@ -62,10 +62,6 @@ If one signals, report it; all others are still called."
         (setq functions (nreverse all))))
     (todo-write-events-call-each #'todo-write-events--call-function functions args)))
 
-(defun todo-write-events--run-change-functions (thread _what outcome)
-  "Call the functions of `todo-write-change-functions' with THREAD and OUTCOME."
-  (todo-write-events-run-functions 'todo-write-change-functions (list thread outcome)))
-
 (defvar todo-write-events-functions nil
   "Abnormal hook of our own buffers and hosts, run whenever something happens.
 Each function is called with THREAD, WHAT and DATA, where WHAT is one of:
@@ -91,12 +87,11 @@ See `todo-write-events-functions'; the users' own functions come last.
 The caller inhibits quitting."
   (unless (and data (eq what 'change))
     (setq todo-write-events-newest-outcome nil))
-  (todo-write-events-call-each #'todo-write-events--call-function
-                               (if (and (eq what 'change) data todo-write-change-functions)
-                                   (append todo-write-events-functions
-                                           '(todo-write-events--run-change-functions))
-                                 todo-write-events-functions)
-                               (list thread what data)))
+  (unwind-protect
+      (todo-write-events-call-each #'todo-write-events--call-function
+                                   todo-write-events-functions (list thread what data))
+    (when (and data (eq what 'change))
+      (todo-write-events-run-functions 'todo-write-change-functions (list thread data)))))
 
 (defun todo-write-events-summary-after (thread outcome)
   "Return the `todo-write-summary' of THREAD after the change with OUTCOME.
@@ -105,16 +100,6 @@ changed a thread since."
   (if (eq outcome todo-write-events-newest-outcome)
       (plist-get outcome :summary)
     (todo-write-core-call todo-write-dyn--summary thread)))
-
-(defun todo-write-events-dispatch-state (thread answer)
-  "Dispatch the state of THREAD if it changed, and return it.
-ANSWER is what the module returned, a plist :state :changed :warnings.
-The caller inhibits quitting."
-  (let ((state (plist-get answer :state)))
-    (when (plist-get answer :changed)
-      (todo-write-events-dispatch thread 'change))
-    (todo-write-events-warn (plist-get answer :warnings))
-    state))
 
 ;;; Drawing once
 
@@ -375,29 +360,24 @@ a token that is not a string."
                     (todo-write-core-call todo-write-dyn--stream-next thread data))))
     (if time
         (todo-write-events--emit `(:data ,data :timestamp ,time . ,(cdr run)))
-      (todo-write-events--stream-first thread event))))
-
-(defun todo-write-events--stream-first (thread event)
-  "Give EVENT of THREAD, which continues no run of tokens, to the subscribers."
-  (todo-write-events-open thread)
-  (remhash thread todo-write-core-token-runs)
-  (pcase-let* ((data (plist-get event :data))
-               (`(,time ,recorded . ,rest)
-                (todo-write-core-call todo-write-dyn--stream
-                  thread (plist-get event :type) data (plist-get event :thinking)
-                  (plist-get event :call-context) (plist-get event :step-id)
-                  (plist-get event :step-description) (plist-get event :trace-id)
-                  (plist-get event :session-id)))
-               (emitted `(:data ,data :timestamp ,time . ,rest)))
-    (when (equal (plist-get emitted :type) "TOKEN")
-      (puthash thread (cons event rest) todo-write-core-token-runs))
-    (unwind-protect
-        (when recorded
-          (unwind-protect
-              (todo-write-events-deliver thread)
-            (todo-write-events-dispatch thread 'change)))
-      (todo-write-events--emit emitted))
-    emitted))
+      (todo-write-events-open thread)
+      (remhash thread todo-write-core-token-runs)
+      (pcase-let* ((`(,time ,recorded . ,rest)
+                    (todo-write-core-call todo-write-dyn--stream
+                      thread (plist-get event :type) data (plist-get event :thinking)
+                      (plist-get event :call-context) (plist-get event :step-id)
+                      (plist-get event :step-description) (plist-get event :trace-id)
+                      (plist-get event :session-id)))
+                   (emitted `(:data ,data :timestamp ,time . ,rest)))
+        (when (equal (plist-get emitted :type) "TOKEN")
+          (puthash thread (cons event rest) todo-write-core-token-runs))
+        (unwind-protect
+            (when recorded
+              (unwind-protect
+                  (todo-write-events-deliver thread)
+                (todo-write-events-dispatch thread 'change)))
+          (todo-write-events--emit emitted))
+        emitted))))
 
 ;;; Plans that cannot be saved
 
@@ -415,18 +395,14 @@ a token that is not a string."
   (when (and warnings (not todo-write-events--save-timer))
     (todo-write-events--save-again)))
 
-(defconst todo-write-events--save-seconds 600
-  "Seconds after which unsaved plans are tried and mentioned again.")
-
 (defun todo-write-events--save-again ()
   "Try to save the plans that could not be saved; return those that still are not.
-While there are any, do so every `todo-write-events--save-seconds', and before
-Emacs exits.  The value is a list of keys."
+While there are any, do so every ten minutes, and before Emacs exits.  The
+value is a list of keys."
   (pcase-let ((`(,saved . ,unsaved) (todo-write-core-call todo-write-dyn--save-again)))
     (cond ((and unsaved (not todo-write-events--save-timer))
            (setq todo-write-events--save-timer
-                 (run-at-time todo-write-events--save-seconds todo-write-events--save-seconds
-                              #'todo-write-events--warn-unsaved))
+                 (run-at-time 600 600 #'todo-write-events--warn-unsaved))
            (add-hook 'kill-emacs-query-functions #'todo-write-events--leave-p)
            ;; A signal ends Emacs without a question.
            (add-hook 'kill-emacs-hook #'todo-write-events--save-again))

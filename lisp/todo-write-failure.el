@@ -46,19 +46,12 @@
   "Regexps whose first group is the telling line, the most telling first.
 An element (last REGEXP) takes the last match instead of the first.")
 
-(defconst todo-write-failure--limit 65536
-  "The number of characters at the end of an output that are searched.")
-
-(defconst todo-write-failure--line 400
-  "The number of characters of a line that are searched.
-For some patterns, the time is the square of that.")
-
 (defun todo-write-failure-line (output)
   "Return the line of OUTPUT that says why a command failed, or nil.
 OUTPUT is what the command printed, a string; its end is searched if it is
 long.  If no pattern matches, return the last line that is not blank."
   (with-temp-buffer
-    (insert (substring output (max 0 (- (length output) todo-write-failure--limit))))
+    (insert (substring output (max 0 (- (length output) 65536))))
     (todo-write-failure--clean)
     (let ((case-fold-search nil))
       (or (seq-some #'todo-write-failure--match todo-write-failure--patterns)
@@ -79,7 +72,8 @@ Cut long lines and runs of blanks."
   (goto-char (point-min))
   (while (not (eobp))
     (let ((end (line-end-position)))
-      (delete-region (min end (+ (point) todo-write-failure--line)) end))
+      ;; For some patterns, the time is the square of a line's length.
+      (delete-region (min end (+ (point) 400)) end))
     (forward-line 1)))
 
 (defun todo-write-failure--match (pattern)

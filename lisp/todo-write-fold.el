@@ -52,31 +52,19 @@ of lines of the buffer without folds."
 (defun todo-write-fold-update (runs)
   "Fold RUNS, a list of (START END . COUNT), and no other rows.
 COUNT is the number of rows from START to END, both positions."
-  (let ((spare todo-write-fold-overlays))
-    (setq todo-write-fold-overlays nil)
-    (pcase-dolist (`(,start ,end . ,count) runs)
-      (push (todo-write-fold--cover (pop spare) start end count)
-            todo-write-fold-overlays))
-    (mapc #'delete-overlay spare)))
+  (todo-write-fold-clear)
+  (pcase-dolist (`(,start ,end . ,count) runs)
+    (let ((line (format " %s +%d done\n" (todo-write-text-shape 'completed) count)))
+      (put-text-property 0 2 'face 'todo-write-completed-shape line)
+      (put-text-property 2 (length line) 'face 'todo-write-fold line)
+      (push (make-button start end 'type 'todo-write-fold 'todo-write-count count
+                         'display line 'help-echo "RET, mouse-1: show the completed tasks")
+            todo-write-fold-overlays))))
 
 (defun todo-write-fold-clear ()
   "Delete all folds."
   (mapc #'delete-overlay todo-write-fold-overlays)
   (setq todo-write-fold-overlays nil))
-
-(defun todo-write-fold--cover (overlay start end count)
-  "Fold COUNT rows from START to END with OVERLAY, or a new one; return it."
-  (let ((overlay (or overlay (make-button start end 'type 'todo-write-fold))))
-    (move-overlay overlay start end)
-    (unless (eql count (overlay-get overlay 'todo-write-count))
-      (overlay-put overlay 'todo-write-count count)
-      (overlay-put overlay 'display
-                   (let ((line (format " %s +%d done\n" (todo-write-text-shape 'completed) count)))
-                     (put-text-property 0 2 'face 'todo-write-completed-shape line)
-                     (put-text-property 2 (length line) 'face 'todo-write-fold line)
-                     line))
-      (overlay-put overlay 'help-echo "RET, mouse-1: show the completed tasks"))
-    overlay))
 
 (defun todo-write-fold-at (position)
   "Return the overlay that folds the text at POSITION, or nil."

@@ -87,15 +87,6 @@ This asks for links, so nothing but a command about PROJECT calls it."
     (delete-dups (mapcar #'directory-file-name (list (expand-file-name project)
                                                      (file-truename project))))))
 
-(defun todo-write-follow-sessions-skip-names (skipped)
-  "Say that the files SKIPPED, a list of names, are skipped."
-  (when skipped
-    (todo-write-follow-sessions-skip
-     (car skipped) (if (cdr skipped)
-                       (format "its name and that of %d others is not text"
-                               (length (cdr skipped)))
-                     "its name is not text"))))
-
 (defvar todo-write-follow-sessions--skipped (make-hash-table :test #'equal)
   "The files that the user knows are skipped, and why.")
 
@@ -106,27 +97,14 @@ This asks for links, so nothing but a command about PROJECT calls it."
       (clrhash todo-write-follow-sessions--skipped))
     (puthash file reason todo-write-follow-sessions--skipped)
     (message "todo-write skips %s: %s"
-             (todo-write-text-line (todo-write-follow-sessions--shown file))
+             (todo-write-text-line (todo-write-follow-sessions-shown file))
              (todo-write-text-line reason))
     nil))
 
-(defun todo-write-follow-sessions--shown (file)
+(defun todo-write-follow-sessions-shown (file)
   "Return FILE, abbreviated.  Nothing is asked of another machine."
   (let (file-name-handler-alist)
     (abbreviate-file-name file)))
-
-(defun todo-write-follow-sessions-say-stuck (root over)
-  "Say that the folder ROOT does not answer, or does again if OVER is non-nil."
-  (message (if over "%s answers again: todo-write goes on with what is there"
-             "%s does not answer: todo-write waits for it, and goes on with all else")
-           (todo-write-text-line (todo-write-follow-sessions--shown root))))
-
-(defun todo-write-follow-sessions-say-broken (root)
-  "Warn that what read the folder ROOT failed."
-  (display-warning 'todo-write
-                   (format "What reads the sessions of agents %sfailed; please report this"
-                           (if (string-empty-p root) ""
-                             (format "in %s " (todo-write-follow-sessions--shown root))))))
 
 ;;; Processes
 
@@ -140,17 +118,12 @@ This asks for links, so nothing but a command about PROJECT calls it."
       (puthash (cons (plist-get process :machine) (plist-get process key)) process
                todo-write-follow-sessions--processes))))
 
-(defun todo-write-follow-sessions--live (machine id)
-  "Return the plist of the live process ID on MACHINE, or nil.
-ID is a number, or the id of its session.
-Its `:state' is `alive' or `suspended'."
-  (gethash (cons machine id) todo-write-follow-sessions--processes))
-
 (defun todo-write-follow-sessions-process-of (thread)
-  "Return the plist of the live process of THREAD's session, or nil."
-  (todo-write-follow-sessions--live (todo-write-machines-of-thread thread)
-                                    (string-remove-prefix
-                                     "claude:" (todo-write-machines-bare-key thread))))
+  "Return the plist of the live process of THREAD's session, or nil.
+Its `:state' is `alive' or `suspended'."
+  (gethash (cons (todo-write-machines-of-thread thread)
+                 (string-remove-prefix "claude:" (todo-write-machines-bare-key thread)))
+           todo-write-follow-sessions--processes))
 
 (defun todo-write-follow-sessions-process-in (file)
   "Return the plist of the live process of the session in FILE, or nil."
@@ -219,18 +192,16 @@ CHOICES are as from `todo-write-follow-sessions-describe', the best first."
                     `(affixation-function
                       . ,(lambda (titles)
                            (mapcar (lambda (title)
-                                     (todo-write-follow-sessions--affix
-                                      title (cdr (assoc title table))))
+                                     (pcase-let ((`(,_ ,_ ,time ,note) (assoc title table)))
+                                       (list title
+                                             (propertize (format "%8s  "
+                                                                 (todo-write-text-age time))
+                                                         'face 'completions-annotations)
+                                             (propertize (concat "  " note)
+                                                         'face 'completions-annotations))))
                                    titles))))
                    nil t nil nil (caar table))
                   table))))
-
-(defun todo-write-follow-sessions--affix (title choice)
-  "Return TITLE with the age of CHOICE as prefix and its note as suffix."
-  (pcase-let ((`(,_ ,time ,note) choice))
-    (list title
-          (propertize (format "%8s  " (todo-write-text-age time)) 'face 'completions-annotations)
-          (propertize (concat "  " note) 'face 'completions-annotations))))
 
 (provide 'todo-write-follow-sessions)
 ;;; todo-write-follow-sessions.el ends here

@@ -56,19 +56,16 @@ not known to the hub; THREAD is a key, once it is known.  GREW is when
 the file last grew, BEGUN when reading began, both in seconds since the
 epoch.  AUTOMATIC is t if the mode picked it, `machine' if it was picked
 since all of its machine are followed.  PERCENT is how much of it is
-read, or nil.  SHOW is non-nil if its plan is to be shown once it is read.
+read, or nil.
 STATE is nil until all that FILE has was read, `ready' afterwards, `check'
 while that is asked again.  FAILED is why it cannot be read, or nil."
-  file id thread grew automatic begun percent show state failed)
+  file id thread grew automatic begun percent state failed)
 
 (defvar todo-write-follow--followed nil
   "The sessions that are followed, the newest first.")
 
 (defvar todo-write-follow--files (make-hash-table :test #'equal)
   "The sessions of `todo-write-follow--followed' by their files.")
-
-(defvar todo-write-follow--ids (make-hash-table)
-  "The sessions of `todo-write-follow--followed' by the hub's numbers.")
 
 (defvar todo-write-follow--stopped nil
   "Transcripts that the mode no longer picks, because the user stopped them.")
@@ -260,15 +257,12 @@ machine; see `todo-write-connect'."
   (remove-hook 'todo-write-follow-sessions-homes-hook #'todo-write-follow--send-homes)
   (run-hooks 'todo-write-machines-wanted-hook))
 
-(defun todo-write-follow--installed-p ()
-  "Return non-nil if this machine has a folder of an agent that can be followed."
-  (seq-some (lambda (agent) (file-directory-p (cdr agent)))
-            (todo-write-follow-sessions-given-homes)))
-
 (todo-write-host-define "Claude Code and Codex"
   :mode 'todo-write-follow-mode :feature 'todo-write-dyn
   :switch-on #'todo-write-follow--switch-on :switch-off #'todo-write-follow--switch-off
-  :installed #'todo-write-follow--installed-p
+  :installed (lambda ()
+               (seq-some (lambda (agent) (file-directory-p (cdr agent)))
+                         (todo-write-follow-sessions-given-homes)))
   :remedy (concat "To see their plans: M-x todo-write-follow-mode for the newest session, "
                   "or for all with todo-write-follow-all; M-x todo-write-follow for one"))
 
@@ -324,18 +318,16 @@ connected; see `todo-write-disconnect'."
     (add-hook 'todo-write-hub-functions #'todo-write-follow--receive)
     (dolist (option '(todo-write-follow-interval todo-write-follow-quiet))
       (add-variable-watcher option #'todo-write-follow--set-option))
-    (clrhash todo-write-follow--ids)
     (setq todo-write-follow--sent nil)
     (mapc #'todo-write-follow--register todo-write-follow--followed)))
 
 (defun todo-write-follow--set-option (symbol value &rest _)
   "Tell the hub that the option SYMBOL has VALUE now."
   (when (todo-write-hub-live-p)
-    (let ((values (list (cons 'todo-write-follow-interval todo-write-follow-interval)
-                        (cons 'todo-write-follow-quiet todo-write-follow-quiet))))
-      (setf (alist-get symbol values) value)
-      (pcase-let ((`((,_ . ,interval) (,_ . ,quiet)) values))
-        (todo-write-core-call todo-write-dyn--hub-set interval quiet)))))
+    (let ((is-interval (eq symbol 'todo-write-follow-interval)))
+      (todo-write-core-call todo-write-dyn--hub-set
+        (if is-interval value todo-write-follow-interval)
+        (if is-interval todo-write-follow-quiet value)))))
 
 (defun todo-write-follow--register (session)
   "Have the hub follow SESSION from its beginning."
@@ -345,9 +337,7 @@ connected; see `todo-write-disconnect'."
                file (and machine (list machine (todo-write-machines-prefix machine))))))
     (setf (todo-write-follow--session-id session) id
           (todo-write-follow--session-begun session) (float-time)
-          (todo-write-follow--session-state session) nil)
-    (when id
-      (puthash id session todo-write-follow--ids))))
+          (todo-write-follow--session-state session) nil)))
 
 (defun todo-write-follow--send-homes (&optional all)
   "Tell the hub which folders of agents it watches and searches.
@@ -369,42 +359,49 @@ There are none while nothing is followed, unless ALL is non-nil."
 
 (defun todo-write-follow--receive (message)
   "Handle MESSAGE of the hub, and dispatch what it changed of agents."
-  (let ((inhibit-quit t))
-    (todo-write-follow--handle message)
+  (let ((inhibit-quit t)
+        (root (plist-get message :root)))
+    (pcase (plist-get message :kind)
+      ('processes (todo-write-follow-sessions-note-processes (plist-get message :processes)))
+      ('found (todo-write-follow--receive-found (plist-get message :files)
+                                                (plist-get message :skipped)))
+      ('choices (when (eql (plist-get message :round) (car todo-write-follow--round))
+                  (setcdr todo-write-follow--round (list (plist-get message :choices)))))
+      ('stuck
+       (message (if (plist-get message :over)
+                    "%s answers again: todo-write goes on with what is there"
+                  "%s does not answer: todo-write waits for it, and goes on with all else")
+                (todo-write-text-line (todo-write-follow-sessions-shown root))))
+      ('broken
+       (display-warning 'todo-write
+                        (format "What reads the sessions of agents %sfailed; please report this"
+                                (if (string-empty-p root) ""
+                                  (format "in %s " (todo-write-follow-sessions-shown root))))))
+      (kind
+       (when-let* ((id (plist-get message :session))
+                   (session (seq-find (lambda (session)
+                                        (eql id (todo-write-follow--session-id session)))
+                                      todo-write-follow--followed)))
+         (pcase kind
+           ('read (todo-write-follow--receive-read session message))
+           ('progress
+            ;; Tell those who show it after `todo-write-follow-patience'.
+            (let ((thread (plist-get message :thread))
+                  (percent (plist-get message :percent)))
+              (setf (todo-write-follow--session-thread session) thread
+                    (todo-write-follow--session-percent session) percent)
+              (when (and thread (> (- (float-time) (todo-write-follow--session-begun session))
+                                   todo-write-follow-patience))
+                (todo-write-activity-note-reading thread percent))))
+           ('ready (setf (todo-write-follow--session-state session) 'ready))
+           ;; As after /cd.
+           ('moved (todo-write-follow--remove session t)
+                   (todo-write-follow--begin (plist-get message :file)
+                                             (todo-write-follow--session-automatic session)))
+           ('unreadable (todo-write-follow--lose-file session (plist-get message :reason)))
+           ('failed (todo-write-follow--lose-file
+                     session "its reader failed; please report this"))))))
     (mapc #'todo-write-activity-publish (plist-get message :changes))))
-
-(defun todo-write-follow--handle (message)
-  "Handle MESSAGE of the hub."
-  (pcase (plist-get message :kind)
-    ('processes (todo-write-follow-sessions-note-processes (plist-get message :processes)))
-    ('found (todo-write-follow--receive-found (plist-get message :files)
-                                              (plist-get message :skipped)))
-    ('choices (when (eql (plist-get message :round) (car todo-write-follow--round))
-                (setcdr todo-write-follow--round (list (plist-get message :choices)))))
-    ('stuck (todo-write-follow-sessions-say-stuck (plist-get message :root)
-                                                  (plist-get message :over)))
-    ('broken (todo-write-follow-sessions-say-broken (plist-get message :root)))
-    (kind
-     (when-let* ((session (gethash (plist-get message :session) todo-write-follow--ids)))
-       (pcase kind
-         ('read (todo-write-follow--receive-read session message))
-         ('progress
-          ;; Tell those who show it after `todo-write-follow-patience'.
-          (let ((thread (plist-get message :thread))
-                (percent (plist-get message :percent)))
-            (setf (todo-write-follow--session-thread session) thread
-                  (todo-write-follow--session-percent session) percent)
-            (when (and thread (> (- (float-time) (todo-write-follow--session-begun session))
-                                 todo-write-follow-patience))
-              (todo-write-activity-note-reading thread percent))))
-         ('ready (todo-write-follow--receive-ready session))
-         ;; As after /cd.
-         ('moved (todo-write-follow--remove session t)
-                 (todo-write-follow--begin (plist-get message :file)
-                                           (todo-write-follow--session-automatic session)))
-         ('unreadable (todo-write-follow--lose-file session (plist-get message :reason)))
-         ('failed (todo-write-follow--lose-file
-                   session "its reader failed; please report this")))))))
 
 (defun todo-write-follow--lose-file (session reason)
   "End following SESSION, whose transcript cannot be read for REASON.
@@ -439,7 +436,7 @@ non-nil means that it is followed on from another file."
   (let ((inhibit-quit t))
     (todo-write-activity-note-reading (todo-write-follow--session-thread session) nil)
     (when-let* ((id (todo-write-follow--session-id session)))
-      (remhash id todo-write-follow--ids)
+
       (mapc #'todo-write-activity-publish (todo-write-core-call todo-write-dyn--hub-stop id moved)))))
 
 (defun todo-write-follow--automatic ()
@@ -530,13 +527,6 @@ A new hub had not known it when they were begun."
   (dolist (update (plist-get message :updates))
     (todo-write-plan-publish (plist-get update :thread) (plist-get update :outcome))))
 
-(defun todo-write-follow--receive-ready (session)
-  "Note that all is read of SESSION and of its processes."
-  (setf (todo-write-follow--session-state session) 'ready)
-  (when-let* ((thread (and (cl-shiftf (todo-write-follow--session-show session) nil)
-                           (todo-write-follow--session-thread session))))
-    (todo-write-show thread t)))
-
 ;;; Newer sessions
 
 (defvar todo-write-follow-most-new 50
@@ -546,7 +536,12 @@ A new hub had not known it when they were begun."
   "Follow the sessions in FOUND that are to be followed.
 FOUND is a list of plists, the newest first; SKIPPED are the names of
 files that are not text."
-  (todo-write-follow-sessions-skip-names skipped)
+  (when skipped
+    (todo-write-follow-sessions-skip
+     (car skipped) (if (cdr skipped)
+                       (format "its name and that of %d others is not text"
+                               (length (cdr skipped)))
+                     "its name is not text")))
   (let* ((groups (seq-group-by (lambda (one) (and (todo-write-machines-of (plist-get one :file)) t))
                                found))
          (here (alist-get nil groups))
@@ -564,13 +559,14 @@ files that are not text."
              here))))
       (todo-write-follow--pick-begun here)
       (todo-write-follow--end-automatic))
-    (todo-write-follow--begin-all (seq-filter #'todo-write-follow--of-machine-p there) 'machine))
+    (todo-write-follow--begin-all
+     (seq-filter (lambda (one)
+                   (and (todo-write-machines-follows-p
+                         (todo-write-machines-of (plist-get one :file)))
+                        (todo-write-follow--live-p one)))
+                 there)
+     'machine))
   (setq todo-write-follow--searched t))
-
-(defun todo-write-follow--of-machine-p (one)
-  "Return non-nil if ONE, on another machine, lives and all there are followed."
-  (and (todo-write-machines-follows-p (todo-write-machines-of (plist-get one :file)))
-       (todo-write-follow--live-p one)))
 
 (defun todo-write-follow--begin-all (found automatic)
   "Follow the sessions in FOUND that are not followed or stopped.
@@ -591,13 +587,11 @@ next search finds the rest."
   "Follow the live sessions in FOUND, and no others.
 FOUND may leave out sessions that are not live.  Those that the user
 picked or stopped stay as they are."
-  (let ((live (make-hash-table :test #'equal :size (length found)))
-        (picked (seq-filter #'todo-write-follow--live-p found)))
-    (dolist (one picked)
-      (puthash (plist-get one :file) t live))
+  (let* ((picked (seq-filter #'todo-write-follow--live-p found))
+         (live (mapcar (lambda (one) (plist-get one :file)) picked)))
     (todo-write-follow--each
      #'todo-write-follow--remove
-     (seq-remove (lambda (session) (gethash (todo-write-follow--session-file session) live))
+     (seq-remove (lambda (session) (member (todo-write-follow--session-file session) live))
                  (todo-write-follow--automatic)))
     (todo-write-follow--begin-all picked t)))
 
@@ -623,17 +617,14 @@ With `todo-write-follow-all', follow those of all live processes."
                found)
    t))
 
-(defun todo-write-follow--quiet-p (session)
-  "Return non-nil if the transcript of SESSION grew long ago."
-  (let ((grew (todo-write-follow--session-grew session)))
-    (and grew todo-write-follow-quiet
-         (> (- (float-time) grew) todo-write-follow-quiet))))
-
 (defun todo-write-follow--pick-newest (found)
   "Follow the project's newest session in FOUND.
 Unless the current session is quiet, only a new file replaces it."
   (let* ((current (car (todo-write-follow--automatic)))
-         (may-go (or (null current) (todo-write-follow--quiet-p current)))
+         (grew (and current (todo-write-follow--session-grew current)))
+         (may-go (or (null current)
+                     (and grew todo-write-follow-quiet
+                          (> (- (float-time) grew) todo-write-follow-quiet))))
          (newest (plist-get
                   (seq-find (lambda (one)
                               (and (plist-get one :ofProject)

@@ -152,9 +152,12 @@ next write resumes it."
 (defun todo-write--set-paused (thread reason)
   "Pause THREAD for REASON, or resume it if that is nil."
   (todo-write-core-configure)
-  (let ((inhibit-quit t))
-    (todo-write-events-dispatch-state
-     thread (todo-write-core-call todo-write-dyn--pause thread reason))))
+  (let* ((inhibit-quit t)
+         (answer (todo-write-core-call todo-write-dyn--pause thread reason)))
+    (when (plist-get answer :changed)
+      (todo-write-events-dispatch thread 'change))
+    (todo-write-events-warn (plist-get answer :warnings))
+    (plist-get answer :state)))
 
 ;;; Activity
 
