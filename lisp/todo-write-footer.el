@@ -22,9 +22,6 @@
   "Number of prompts that a plan shows, the newest.
 A line below them shows the earlier ones.")
 
-(defconst todo-write-footer--most-turns 2000
-  "The largest number of prompts that a plan shows.")
-
 (cl-defstruct (todo-write-footer--parts (:constructor todo-write-footer-make) (:copier nil))
   "What stands below the rows of a plan.
 DROPPED and CLEARED are items.  TURNS is as from `todo-write-footer-headings';
@@ -40,22 +37,21 @@ open.  WHOLE and EARLIER are as the arguments OPEN and EARLIER of
   "Return the headings of turns that the plan of THREAD shows, and their number.
 OPEN is a list of what is open.  The value is as from
 `todo-write-turns-headings', or nil if there is nothing to show."
-  (pcase-let* ((most (if (memq 'turns open) todo-write-footer--most-turns todo-write-footer-turns))
+  (pcase-let* ((most (if (memq 'turns open) 2000 todo-write-footer-turns))
                (`(,count . ,headings) (todo-write-turns-headings thread most))
-               (shown (seq-filter #'todo-write-footer--telling-p headings)))
+               (shown (seq-filter
+                       (lambda (heading)
+                         (or (plist-get heading :prompt) (plist-get heading :outside)
+                             (plist-get heading :items)
+                             (cl-loop for key in '(:added :removed :failed :refused)
+                                      thereis (> (plist-get heading key) 0))))
+                       headings)))
     (when (or (cdr headings)
               (plist-get (car shown) :prompt)
               (plist-get (car shown) :outside)
               ;; The only way to the tasks of earlier lists.
               (and headings (todo-write-plan-earlier-lists thread)))
       (cons count shown))))
-
-(defun todo-write-footer--telling-p (heading)
-  "Return non-nil if HEADING of a turn says anything."
-  (or (plist-get heading :prompt) (plist-get heading :outside)
-      (plist-get heading :items)
-      (cl-loop for key in '(:added :removed :failed :refused)
-               thereis (> (plist-get heading key) 0))))
 
 (defun todo-write-footer-insert (footer thread width)
   "Insert the lines of FOOTER of THREAD, WIDTH columns wide."
@@ -159,15 +155,14 @@ is as in `todo-write-story-insert'."
   "Return the widths of the columns of FIGURES in lines of WIDTH columns.
 FIGURES are lists of strings, of the same length.  As in rows, the first
 ones are left out, as 0, before the text is cut below 30 columns."
-  (let ((columns (make-list (length (car figures)) 0))
-        (room (- width 33)))
-    (dolist (parts figures)
-      (cl-loop for part in parts
-               for rest on columns
-               do (setcar rest (max (car rest) (todo-write-text-width part)))))
-    (setq columns (mapcar (lambda (most) (if (= most 0) 0 (+ most 2))) columns))
+  (let ((columns (and figures
+                      (apply #'cl-mapcar
+                             (lambda (&rest parts)
+                               (let ((most (apply #'max (mapcar #'todo-write-text-width parts))))
+                                 (if (= most 0) 0 (+ most 2))))
+                             figures))))
     (cl-loop for rest on columns
-             while (> (apply #'+ columns) room)
+             while (> (apply #'+ columns) (- width 33))
              do (setcar rest 0))
     columns))
 
@@ -176,6 +171,15 @@ ones are left out, as 0, before the text is cut below 30 columns."
 PARTS are its figures, and COLUMNS as from `todo-write-footer--columns'.
 Return non-nil if the line of the prompt was cut."
   (let* ((head (format " %s " (todo-write-text-shape (if open 'opened 'tool))))
+         (line (and (plist-get heading :prompt) (todo-write-text-line (plist-get heading :prompt))))
+         (prompt (and line (concat (todo-write-text-shape 'quote) line
+                                   (todo-write-text-shape 'unquote))))
+         (said (plist-get heading :said))
+         ;; After a short prompt, there is room for what followed.
+         (text (cond ((null prompt) "Before the first prompt")
+                     (said (format "%s %s %s" prompt (todo-write-text-shape 'dot)
+                                   (todo-write-text-unmark (todo-write-text-line said))))
+                     (t prompt)))
          (tail (apply #'concat (cl-mapcar (lambda (part column)
                                             (if (= column 0) ""
                                               (concat (make-string
@@ -183,30 +187,13 @@ Return non-nil if the line of the prompt was cut."
                                                       part)))
                                           parts columns)))
          (start (point))
-         (end (todo-write-row-insert-line head (todo-write-footer--heading-text heading)
-                                          ;; Blanks of a column leave the text more room.
-                                          (string-trim tail) width "\n")))
+         ;; Blanks of a column leave the text more room.
+         (end (todo-write-row-insert-line head text (string-trim tail) width "\n")))
     (put-text-property start end 'face 'todo-write-prompt)
     (put-text-property end (point) 'face 'todo-write-time)
     (unless (and (string-empty-p (nth 2 parts)) (string-empty-p (nth 3 parts)))
       (todo-write-row-mark-work end))
-    (not (string-search (or (todo-write-footer--prompt heading) "")
-                        (todo-write-text-seen (buffer-substring start end))))))
-
-(defun todo-write-footer--prompt (heading)
-  "Return the prompt of HEADING in quotes, a line, or nil."
-  (when-let* ((prompt (plist-get heading :prompt)))
-    (concat (todo-write-text-shape 'quote) (todo-write-text-line prompt)
-            (todo-write-text-shape 'unquote))))
-
-(defun todo-write-footer--heading-text (heading)
-  "Return the text of HEADING: the prompt, and after a short one what followed."
-  (let ((prompt (todo-write-footer--prompt heading))
-        (said (plist-get heading :said)))
-    (if (null prompt) "Before the first prompt"
-      (concat prompt
-              (and said (format " %s %s" (todo-write-text-shape 'dot)
-                                (todo-write-text-unmark (todo-write-text-line said))))))))
+    (not (string-search (or prompt "") (todo-write-text-seen (buffer-substring start end))))))
 
 (defun todo-write-footer--figures (heading running above)
   "Return the figures of HEADING, of a turn that may be RUNNING.

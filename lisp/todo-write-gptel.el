@@ -272,19 +272,18 @@ gptel marks all else by a text property."
           (setq todo-write-gptel--calls nil)
           (todo-write-calls-drop todo-write-gptel-thread))
         (pcase (and request (gptel-fsm-state request))
-          ('ERRS (todo-write-end-turn todo-write-gptel-thread
-                                      (todo-write-gptel--error (gptel-fsm-info request)) t))
+          ('ERRS (let* ((info (gptel-fsm-info request))
+                        (problem (plist-get info :error)))
+                   (todo-write-end-turn
+                    todo-write-gptel-thread
+                    (todo-write-text-reason
+                     (format "%s" (or (and (stringp problem) problem)
+                                      (todo-write-json-get problem "message")
+                                      (plist-get info :status)
+                                      "error")))
+                    t)))
           ('ABRT (todo-write-end-turn todo-write-gptel-thread "aborted"))
           (_ (todo-write-end-turn todo-write-gptel-thread)))))))
-
-(defun todo-write-gptel--error (info)
-  "Return the error in INFO, of a request, as a short line."
-  (let ((problem (plist-get info :error)))
-    (todo-write-text-reason
-     (format "%s" (or (and (stringp problem) problem)
-                      (todo-write-json-get problem "message")
-                      (plist-get info :status)
-                      "error")))))
 
 (defun todo-write-gptel--wait (chat)
   "Set CHAT to waiting if gptel asks the user whether its calls may run.
@@ -295,23 +294,20 @@ until the calls have ended, or the next request begins."
                 (request (buffer-local-value 'todo-write-gptel--request chat))
                 (info (gptel-fsm-info request))
                 ((eq 'TOOL (gptel-fsm-state request)))
-                (calls (seq-filter (lambda (call) (todo-write-gptel--asks-p call info))
-                                   (plist-get info :tool-use))))
+                (names
+                 (cl-loop for call in (plist-get info :tool-use)
+                          for name = (plist-get call :name)
+                          for tool = (seq-find (lambda (tool) (equal name (gptel-tool-name tool)))
+                                               (plist-get info :tools))
+                          when (and tool (not (plist-get call :result))
+                                    ;; If it were not asked for, it would have a result.
+                                    (or (not (gptel-tool-async tool))
+                                        (if (eq gptel-confirm-tool-calls 'auto)
+                                            (gptel-tool-confirm tool)
+                                          gptel-confirm-tool-calls)))
+                          collect name)))
       (todo-write-set-activity
-       thread 'waiting
-       (todo-write-text-reason (mapconcat (lambda (call) (plist-get call :name)) calls ", ")
-                               "permission")))))
-
-(defun todo-write-gptel--asks-p (call info)
-  "Return non-nil if gptel asks whether CALL of the request with INFO may run.
-Unless its tool is asynchronous, it would have a result otherwise."
-  (unless (plist-get call :result)
-    (let ((tool (seq-find (lambda (tool) (equal (plist-get call :name) (gptel-tool-name tool)))
-                          (plist-get info :tools))))
-      (and tool
-           (or (not (gptel-tool-async tool))
-               (if (eq gptel-confirm-tool-calls 'auto) (gptel-tool-confirm tool)
-                 gptel-confirm-tool-calls))))))
+       thread 'waiting (todo-write-text-reason (string-join names ", ") "permission")))))
 
 (defun todo-write-gptel--buffer-killed ()
   "Pause the plan of the current buffer, which is being killed."
@@ -341,10 +337,19 @@ Unless its tool is asynchronous, it would have a result otherwise."
 (defun todo-write-gptel--call-begins (call)
   "Record that CALL, gptel's plist, begins in this chat.
 For `gptel-pre-tool-call-functions', which may be called again for a call.
-A value other than nil changes CALL: the list of gptel-agent may be
-answered here."
+A value other than nil changes CALL: the list of gptel-agent is written
+and may be answered here; see `todo-write-gptel-agent'."
   (todo-write-core-for-host "gptel"
-    (let ((answer (todo-write-gptel--agent-call call)))
+    (let ((answer
+           (when (and todo-write-gptel--agent
+                      (equal "TodoWrite" (plist-get call :name))
+                      (seq-some (lambda (tool)
+                                  (and (equal "TodoWrite" (gptel-tool-name tool))
+                                       (equal "gptel-agent" (gptel-tool-category tool))))
+                                gptel-tools))
+             (let ((result (todo-write-gptel--write (plist-get (plist-get call :args) :todos))))
+               (and (eq todo-write-gptel--agent 'answer)
+                    (list :result result))))))
       (when todo-write-gptel-thread
         (todo-write-gptel--note-tokens)
         (unless (todo-write-gptel--open call)
@@ -419,21 +424,6 @@ with a capital letter by convention."
                       (insert "\n"))
                     'mouse-face 'highlight
                     'keymap '(keymap (mouse-1 . todo-write-show)))))))
-
-;;; gptel-agent
-
-(defun todo-write-gptel--agent-call (call)
-  "Write the list in CALL if it is one of gptel-agent's tool TodoWrite.
-Return nil, or what answers CALL; see `todo-write-gptel-agent'."
-  (when (and todo-write-gptel--agent
-             (equal "TodoWrite" (plist-get call :name))
-             (seq-some (lambda (tool)
-                         (and (equal "TodoWrite" (gptel-tool-name tool))
-                              (equal "gptel-agent" (gptel-tool-category tool))))
-                       gptel-tools))
-    (let ((result (todo-write-gptel--write (plist-get (plist-get call :args) :todos))))
-      (and (eq todo-write-gptel--agent 'answer)
-           (list :result result)))))
 
 (provide 'todo-write-gptel)
 ;;; todo-write-gptel.el ends here

@@ -17,15 +17,6 @@
 (require 'todo-write-machines)
 (require 'todo-write-row)
 
-(defconst todo-write-hands--most 20
-  "Maximum number of calls of an agent that are looked at together.")
-
-(defconst todo-write-hands--most-threads 10
-  "Maximum number of agents that are looked at together.")
-
-(defconst todo-write-hands--age 60
-  "Seconds after which a change is no news, as while an old session is read.")
-
 (defvar todo-write-hands--seen (make-hash-table :test #'equal)
   "The times of the newest changes that were looked at, by threads.")
 
@@ -60,23 +51,20 @@
 
 (defun todo-write-hands--buffer (thread path)
   "Return the buffer with unsaved edits that visits PATH of THREAD's agent, or nil."
-  (let ((name (concat (todo-write-machines-prefix (todo-write-machines-of-thread thread)) path)))
+  (let ((name (concat (todo-write-machines-prefix (todo-write-machines-of-thread thread)) path))
+        file-name-handler-alist)
     (seq-find (lambda (buffer)
                 (and (buffer-modified-p buffer)
                      (when-let* ((file (buffer-file-name buffer)))
                        (or (equal file name)
-                           (equal name (todo-write-hands--true-name buffer))))))
+                           ;; The true name, as it was when the file was visited.
+                           (when-let* ((true (buffer-local-value 'buffer-file-truename buffer)))
+                             (equal name (expand-file-name true)))))))
               (buffer-list))))
 
 (defun todo-write-hands-unsaved (thread paths)
   "Return those of PATHS of THREAD's agent that buffers visit with unsaved edits."
   (seq-filter (lambda (path) (todo-write-hands--buffer thread path)) paths))
-
-(defun todo-write-hands--true-name (buffer)
-  "Return the true name of the file of BUFFER as it was when that was visited."
-  (let ((name (buffer-local-value 'buffer-file-truename buffer))
-        file-name-handler-alist)
-    (and name (expand-file-name name))))
 
 ;;; Noticing
 
@@ -95,7 +83,7 @@ For `todo-write-events-functions'."
 (defun todo-write-hands--look ()
   "Look at what some of the agents of `todo-write-hands--waiting' changed.
 A thousand sessions may begin at once: the others are looked at later."
-  (let ((threads (seq-take todo-write-hands--waiting todo-write-hands--most-threads))
+  (let ((threads (seq-take todo-write-hands--waiting 10))
         (loaded (todo-write-threads-loaded)))
     (setq todo-write-hands--waiting (nthcdr (length threads) todo-write-hands--waiting))
     (when todo-write-hands--waiting
@@ -103,10 +91,10 @@ A thousand sessions may begin at once: the others are looked at later."
     (todo-write-events-apply-each
      (lambda (thread)
        (when (and (member thread loaded) (not (todo-write-activity-reading thread)))
-         (let ((seen (gethash thread todo-write-hands--seen
-                              (- (todo-write-core-now) (* 1000 todo-write-hands--age)))))
+         ;; What is older is no news, as while an old session is read.
+         (let ((seen (gethash thread todo-write-hands--seen (- (todo-write-core-now) 60000))))
            (when (todo-write-hands--calls thread 1 seen)
-             (dolist (call (todo-write-hands--calls thread todo-write-hands--most seen))
+             (dolist (call (todo-write-hands--calls thread 20 seen))
                (puthash thread (plist-get call :timestamp) todo-write-hands--seen)
                (seq-doseq (file (plist-get (plist-get call :metadata) :files))
                  (todo-write-hands--note thread (plist-get file :path))))))))

@@ -35,16 +35,15 @@ no thread."
   "Return the newest thread of the current project, else the one written last.
 The value is a key, or nil.  For a subagent's thread, return that of the
 agent that it works for."
-  (let* ((current (todo-write-current-thread (todo-write--project)))
-         (key (or (and current (todo-write-here-of-project-p current) current)
+  (let* ((project (todo-write--project))
+         (current (todo-write-current-thread project))
+         (key (or (and current
+                       (equal project (plist-get (todo-write-about current) :project))
+                       current)
                   (todo-write-plan-newest-of-project)
                   current
                   (car (todo-write-threads)))))
     (or (caar (last (and key (todo-write-children-ancestors key)))) key)))
-
-(defun todo-write-here-of-project-p (thread)
-  "Return non-nil if THREAD belongs to the current project."
-  (equal (plist-get (todo-write-about thread) :project) (todo-write--project)))
 
 (provide 'todo-write-here)
 ;;; todo-write-here.el ends here

@@ -63,18 +63,15 @@
 (defun todo-write-history-newer (&optional count)
   "Show the next revision; with COUNT, that many on."
   (interactive "p" todo-write-history-mode)
-  (let* ((numbers (todo-write-history--numbers))
+  (todo-write-menu-require 'todo-write-history-mode)
+  ;; A damaged journal leaves gaps.
+  (let* ((numbers (mapcar (lambda (revision) (plist-get revision :revision))
+                          (todo-write-revisions todo-write-view-thread)))
          (index (+ (or count 1) (or (seq-position numbers todo-write-history--revision)
                                     (length numbers)))))
     (cond ((< index 0) (user-error "This is the first revision"))
           ((>= index (length numbers)) (user-error "This is the newest revision"))
           (t (todo-write-history--show (nth index numbers))))))
-
-(defun todo-write-history--numbers ()
-  "Return the numbers of the revisions; a damaged journal leaves gaps."
-  (todo-write-menu-require 'todo-write-history-mode)
-  (mapcar (lambda (revision) (plist-get revision :revision))
-          (todo-write-revisions todo-write-view-thread)))
 
 (defun todo-write-history--show (number)
   "Show the revision NUMBER, with point at its first change."
@@ -266,74 +263,58 @@ for the line of the earlier ones."
    (cl-loop
     with turns = (todo-write-turns-all todo-write-view-thread)
     for (revision . earlier) on (butlast revisions hidden)
+    for number = (plist-get revision :revision)
+    for time = (plist-get revision :timestamp)
     ;; The last one shown followed the newest hidden one.
     for previous = (or (car earlier) (nth (- (length revisions) hidden) revisions))
-    collect (todo-write-history--entry revision (or (plist-get previous :revision) 0))
-    when (or (plist-get revision :replaces) (= 1 (plist-get revision :revision)))
-    collect (list nil (vector "" "" "" (todo-write-history--heading revision turns))))
+    for text = (todo-write-history--changes-text
+                (plist-get (todo-write-changes-between
+                            todo-write-view-thread (or (plist-get previous :revision) 0) number)
+                           :changes))
+    for who = (if (equal (plist-get revision :author) "user") "you" "agent")
+    collect (list number
+                  (vector (propertize (todo-write-text-clock time) 'face 'todo-write-time)
+                          (propertize who 'face 'todo-write-time)
+                          (propertize (number-to-string number) 'face 'todo-write-time)
+                          (todo-write-text-helped
+                           text (concat text "\nRET, mouse-1: show this revision"))))
+    when (or (plist-get revision :replaces) (= 1 number))
+    collect
+    (let ((prompt (todo-write-turns-name (todo-write-turns-heading-at turns time)))
+          (tasks (length (todo-write-items todo-write-view-thread number))))
+      (list nil (vector "" "" "" (propertize
+                                  (format "%s %s%s" (todo-write-text-shape 'edge)
+                                          (if prompt (concat prompt ": ") "")
+                                          (if (plist-get revision :replaces)
+                                              (format "a new list began, with %s"
+                                                      (todo-write-text-count tasks "task"))
+                                            "the plan began"))
+                                  'face 'todo-write-title)))))
    (when (> hidden 0)
      (list (list t (vector "" "" "" (propertize (format "%d earlier" hidden)
                                                 'face 'todo-write-detail
                                                 'help-echo "RET, mouse-1: show them")))))))
 
-(defun todo-write-history--heading (revision turns)
-  "Return the line below REVISION, which began a list.
-The prompt that led to it is in TURNS, as from
-`todo-write-turns-all'."
-  (propertize
-   (format "%s %s%s" (todo-write-text-shape 'edge)
-           (if-let* ((name (todo-write-turns-name
-                            (todo-write-turns-heading-at turns (plist-get revision :timestamp)))))
-               (concat name ": ")
-             "")
-           (if (plist-get revision :replaces)
-               (format "a new list began, with %s"
-                       (todo-write-text-count
-                        (length (todo-write-items todo-write-view-thread
-                                                  (plist-get revision :revision)))
-                        "task"))
-             "the plan began"))
-   'face 'todo-write-title))
-
-(defun todo-write-history--entry (revision previous)
-  "Return the entry of REVISION, which followed the revision number PREVIOUS."
-  (let* ((number (plist-get revision :revision))
-         (text (todo-write-history--changes-text
-                (plist-get (todo-write-changes-between todo-write-view-thread previous number)
-                           :changes))))
-    (list number
-          (vector (propertize (todo-write-text-clock (plist-get revision :timestamp))
-                              'face 'todo-write-time)
-                  (propertize (if (equal (plist-get revision :author) "user") "you" "agent")
-                              'face 'todo-write-time)
-                  (propertize (number-to-string number) 'face 'todo-write-time)
-                  (todo-write-text-helped
-                   text (concat text "\nRET, mouse-1: show this revision"))))))
-
 (defun todo-write-history--changes-text (changes)
   "Return CHANGES, a vector of change plists, in a line.
-New tasks are counted; other changes show the task."
+Many new tasks are counted; other changes show the task."
   (let ((added (seq-count (lambda (change) (equal (plist-get change :type) "added")) changes)))
     (string-join
      (append
-      (cond ((> added 3)
-             (list (concat (todo-write-detail-mark "added") " "
-                           (todo-write-text-count added "task")))))
-      (delq nil (seq-map (lambda (change)
-                           (unless (and (> added 3) (equal (plist-get change :type) "added"))
-                             (todo-write-history--change-text change)))
-                         changes)))
+      (and (> added 3)
+           (list (concat (todo-write-detail-mark "added") " "
+                         (todo-write-text-count added "task"))))
+      (cl-loop for change across changes
+               for type = (plist-get change :type)
+               for item = (or (plist-get change :item) (plist-get change :previousItem)
+                              (todo-write-item todo-write-view-thread
+                                               (plist-get change :itemId)))
+               unless (and (> added 3) (equal type "added"))
+               collect (concat (if (equal type "status_changed")
+                                   (todo-write-detail-shape item)
+                                 (todo-write-detail-mark type))
+                               " " (todo-write-text-plain (or (plist-get item :content) "")))))
      "  ")))
-
-(defun todo-write-history--change-text (change)
-  "Return CHANGE, a change plist, as a mark and the text of the task."
-  (let* ((type (plist-get change :type))
-         (item (or (plist-get change :item) (plist-get change :previousItem)
-                   (todo-write-item todo-write-view-thread (plist-get change :itemId)))))
-    (concat (if (equal type "status_changed")
-                (todo-write-detail-shape item)
-              (todo-write-detail-mark type))
-            " " (todo-write-text-plain (or (plist-get item :content) "")))))
 
 (defun todo-write-history-visit ()
   "Show the revision at point and what it changed."

@@ -52,27 +52,23 @@ The same holds for messages of what was read.")
 (defun todo-write-hub-ensure ()
   "Start the hub unless it runs; signal `todo-write-error' if it cannot."
   (unless (todo-write-hub-live-p)
-    (todo-write-hub--begin)
+    (todo-write-hub-end)
+    (add-hook 'kill-emacs-hook #'todo-write-hub-end)
+    (let* (;; Otherwise, Emacs would wait for more after each byte.
+           process-adaptive-read-buffering
+           (process (make-pipe-process :name "todo-write-hub" :noquery t :coding 'binary
+                                       :sentinel #'ignore :filter #'todo-write-hub--filter))
+           (buffer (process-buffer process)))
+      ;; To kill the buffer would close the pipe.
+      (set-process-buffer process nil)
+      (kill-buffer buffer)
+      (condition-case err
+          ;; Who follows sessions sets other times.
+          (todo-write-core-call todo-write-dyn--hub-begin process 2 nil)
+        (error (delete-process process)
+               (signal (car err) (cdr err))))
+      (setq todo-write-hub-process process))
     (run-hooks 'todo-write-hub-begin-hook)))
-
-(defun todo-write-hub--begin ()
-  "Start the hub."
-  (todo-write-hub-end)
-  (add-hook 'kill-emacs-hook #'todo-write-hub-end)
-  (let* (;; Otherwise, Emacs would wait for more after each byte.
-         process-adaptive-read-buffering
-         (process (make-pipe-process :name "todo-write-hub" :noquery t :coding 'binary
-                                     :sentinel #'ignore :filter #'todo-write-hub--filter))
-         (buffer (process-buffer process)))
-    ;; To kill the buffer would close the pipe.
-    (set-process-buffer process nil)
-    (kill-buffer buffer)
-    (condition-case err
-        ;; Who follows sessions sets other times.
-        (todo-write-core-call todo-write-dyn--hub-begin process 2 nil)
-      (error (delete-process process)
-             (signal (car err) (cdr err))))
-    (setq todo-write-hub-process process)))
 
 (defun todo-write-hub-end ()
   "End the hub.
@@ -93,7 +89,13 @@ would be fatal."
         (unwind-protect
             (todo-write-events-drawing-once
               (todo-write-hub--take-calls t)
-              (todo-write-hub--take))
+              (unless todo-write-hub--untold
+                (setq todo-write-hub--untold (todo-write-core-call todo-write-dyn--hub-take)))
+              (let ((todo-write-hub--inside t)
+                    (end (+ (float-time) todo-write-hub--slice)))
+                (while (and todo-write-hub--untold (< (float-time) end))
+                  (todo-write-hub--dispatch 'todo-write-hub-functions
+                                            (pop todo-write-hub--untold)))))
           (todo-write-core-call todo-write-dyn--hub-ring (and todo-write-hub--untold t)))))))
 
 (defun todo-write-hub--take-calls (briefly)
@@ -107,15 +109,6 @@ does not ring for them again."
                            (and (not briefly)
                                 (todo-write-core-call todo-write-dyn--door-take t))))
       (todo-write-hub--dispatch 'todo-write-hub-call-functions message))))
-
-(defun todo-write-hub--take ()
-  "Take what the hub has read, and dispatch it for a few milliseconds."
-  (let ((todo-write-hub--inside t))
-    (unless todo-write-hub--untold
-      (setq todo-write-hub--untold (todo-write-core-call todo-write-dyn--hub-take)))
-    (let ((end (+ (float-time) todo-write-hub--slice)))
-      (while (and todo-write-hub--untold (< (float-time) end))
-        (todo-write-hub--dispatch 'todo-write-hub-functions (pop todo-write-hub--untold))))))
 
 (defun todo-write-hub--dispatch (hook message)
   "Call the functions of HOOK with MESSAGE, and show an error in one of them."

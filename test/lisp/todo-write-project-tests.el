@@ -69,7 +69,7 @@
       (todo-write-test-write "b" "Two")
       (todo-write-forget "b")
       (should (equal (todo-write-plan-newest-of-project) "a"))
-      (should (todo-write-here-of-project-p "a")))))
+      (should (equal (todo-write-here-default-thread) "a")))))
 
 (ert-deftest todo-write-finding-a-project-evaluates-no-directory-variables ()
   (todo-write-project-tests--in folder
