@@ -66,9 +66,5 @@ deeper than 32, as in a circular value, is left as it is."
                                  (todo-write-json-plist field depth))))
           (t value))))
 
-(defun todo-write-json-text (value &rest arguments)
-  "Return VALUE as JSON text; ARGUMENTS are further ones of `json-serialize'."
-  (decode-coding-string (apply #'json-serialize value arguments) 'utf-8))
-
 (provide 'todo-write-json)
 ;;; todo-write-json.el ends here

@@ -21,20 +21,17 @@
 (defun todo-write-list-cells-known-agents ()
   "Return the sorted agents, those of earlier sessions last."
   (let* ((agents (todo-write-agents))
-         (threads (make-hash-table :test #'equal)))
-    (dolist (agent agents)
-      (puthash (plist-get agent :thread) t threads))
+         (threads (mapcar (lambda (agent) (plist-get agent :thread)) agents)))
     (append agents
             (cl-loop for kept in (todo-write-threads-kept)
+                     for thread = (plist-get kept :key)
                      for about = (plist-get kept :about)
-                     unless (or (gethash (plist-get kept :key) threads)
-                                (plist-get about :parent))
-                     collect
-                     ;; KEPT is as from `todo-write-threads-kept', ABOUT is in it.
-                     (let ((thread (plist-get kept :key)) (project (plist-get about :project)))
-                       (list :thread thread :agent (plist-get about :agent) :project project
-                             :machine (todo-write-machines-host thread project)
-                             :attention 'idle :since (plist-get kept :modified)))))))
+                     for project = (plist-get about :project)
+                     unless (or (member thread threads) (plist-get about :parent))
+                     collect (list :thread thread :agent (plist-get about :agent)
+                                   :project project
+                                   :machine (todo-write-machines-host thread project)
+                                   :attention 'idle :since (plist-get kept :modified))))))
 
 (defconst todo-write-list-cells--states
   '((waiting "!" todo-write-attention)
@@ -83,72 +80,55 @@ is the word.  `ended' is a turn that left tasks open.")
         (car (split-string (todo-write-agents-label name)))
       (todo-write-text-line name))))
 
-(defun todo-write-list-cells-title (agent others)
-  "Return the title of AGENT.
-If one of OTHERS has the same title and folder name, a short id precedes it."
-  (concat (and (todo-write-list-cells-alike agent others)
-               (concat (todo-write-text-line
-                        (car (last (split-string (plist-get agent :thread) ":"))) 7)
-                       " "))
-          (todo-write-agent-label agent)))
-
 (defun todo-write-list-cells-alike (agent others)
   "Return those of OTHERS with the title and the folder name of AGENT."
   (when-let* ((title (plist-get agent :title)))
-    (let ((project (plist-get agent :project)) folder)
-      (seq-filter (lambda (other)
-                    (and (not (eq other agent))
-                         (equal (plist-get other :title) title)
-                         (or (equal (plist-get other :project) project)
-                             (equal (todo-write-agent-folder other)
-                                    (or folder
-                                        (setq folder (todo-write-agent-folder agent)))))))
-                  others))))
+    (seq-filter (lambda (other)
+                  (and (not (eq other agent))
+                       (equal (plist-get other :title) title)
+                       (or (equal (plist-get other :project) (plist-get agent :project))
+                           (equal (todo-write-agent-folder other)
+                                  (todo-write-agent-folder agent)))))
+                others)))
 
 (defun todo-write-list-cells-now (agent summary)
   "Return why AGENT waits, failed or stopped, else the task in progress.
 Before that come a file that you edit, too, the number of files to review,
 that of its refused calls that are new, and how full its context is from
-70 % on.  SUMMARY is that of its plan."
+70 % on.  One that sends no plan shows its newest prompt.  SUMMARY is that
+of its plan."
   (let* ((current (plist-get summary :current))
+         (thread (plist-get agent :thread))
          (reason (todo-write-agent-reason agent))
+         (files (plist-get agent :new))
+         (refused (or (plist-get agent :refused) 0))
          ;; A narrow column has room for the first only.
-         (urgent (and (memq (plist-get agent :activity) '(waiting failed)) reason)))
+         (urgent (and (memq (plist-get agent :activity) '(waiting failed)) reason))
+         (prompt (and (memq (plist-get summary :state) '(nil empty))
+                      (plist-get agent :activity)
+                      (plist-get (cadr (todo-write-turns-headings thread 1)) :prompt)))
+         (details
+          (delq nil (list (and (> refused 0)
+                               (format "%s%d refused" (todo-write-text-shape 'refused) refused))
+                          (and (<= 70 (or (plist-get agent :context) 0))
+                               (todo-write-row-context agent))
+                          (or (and (not urgent) reason)
+                              (todo-write-list-cells-ending agent)
+                              (and current (not urgent)
+                                   (todo-write-row-text current 'in_progress))
+                              (and prompt
+                                   (concat (todo-write-text-shape 'quote)
+                                           (todo-write-text-line prompt 200)
+                                           (todo-write-text-shape 'unquote))))))))
     (string-join
-     (remove ""
-             (delq nil
-                   (list urgent
-                         (todo-write-hands-note (plist-get agent :thread))
-                         (when-let* ((files (plist-get agent :new)))
-                           (propertize (concat (todo-write-text-count files "file") " to review")
-                                       'face 'todo-write-lines-new))
-                         (string-join
-                          (delq nil (list (todo-write-list-cells--refused agent)
-                                          (and (<= 70 (or (plist-get agent :context) 0))
-                                               (todo-write-row-context agent))
-                                          (or (and (not urgent) reason)
-                                              (todo-write-list-cells-ending agent)
-                                              (and current (not urgent)
-                                                   (todo-write-row-text current 'in_progress))
-                                              (todo-write-list-cells--prompt agent summary))))
-                          " "))))
+     (remove "" (delq nil (list urgent
+                                (todo-write-hands-note thread)
+                                (and files
+                                     (propertize (concat (todo-write-text-count files "file")
+                                                         " to review")
+                                                 'face 'todo-write-lines-new))
+                                (string-join details " "))))
      (format " %s " (todo-write-text-shape 'dot)))))
-
-(defun todo-write-list-cells--prompt (agent summary)
-  "Return the newest prompt of AGENT as a line in quotes, or nil.
-That is for one that sends no plan; SUMMARY is that of its plan."
-  (when (and (memq (plist-get summary :state) '(nil empty))
-             (plist-get agent :activity))
-    (when-let* ((heading (cadr (todo-write-turns-headings (plist-get agent :thread) 1)))
-                (prompt (plist-get heading :prompt)))
-      (concat (todo-write-text-shape 'quote) (todo-write-text-line prompt 200)
-              (todo-write-text-shape 'unquote)))))
-
-(defun todo-write-list-cells--refused (agent)
-  "Return how many calls of AGENT were refused since you saw it, or nil."
-  (let ((number (or (plist-get agent :refused) 0)))
-    (when (> number 0)
-      (format "%s%d refused" (todo-write-text-shape 'refused) number))))
 
 (provide 'todo-write-list-cells)
 ;;; todo-write-list-cells.el ends here

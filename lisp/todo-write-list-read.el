@@ -70,7 +70,19 @@ A title is plain text; where two are alike, the key or a number follows."
 (defun todo-write-list-read--affix (agents)
   "Return AGENTS, an alist of (TITLE . AGENT), with annotations in columns.
 The value is as for `affixation-function'.  A narrow frame cuts them."
-  (let* ((rows (mapcar (lambda (agent) (todo-write-list-read--cells (cdr agent))) agents))
+  (let* ((rows
+          (cl-loop for (_ . agent) in agents
+                   for summary = (or (plist-get agent :plan)
+                                     (todo-write-summary (plist-get agent :thread)))
+                   for ending = (todo-write-list-cells-ending agent)
+                   collect (mapcar (lambda (cell) (todo-write-text-truncate cell 30))
+                                   (list (todo-write-row-count summary)
+                                         (concat (todo-write-list-cells-state agent)
+                                                 (and ending (concat " " ending)))
+                                         (todo-write-list-cells-program agent)
+                                         (todo-write-list-cells-age agent)
+                                         (todo-write-text-line
+                                          (or (todo-write-agent-folder agent) ""))))))
          (title (apply #'max 0 (mapcar (lambda (agent) (todo-write-text-width (car agent)))
                                        agents)))
          (widths (apply #'cl-mapcar
@@ -93,19 +105,6 @@ The value is as for `affixation-function'.  A narrow frame cuts them."
                        (max 10 (- (frame-width) title 4))))
               'face 'completions-annotations)))
      agents rows)))
-
-(defun todo-write-list-read--cells (agent)
-  "Return what stands beside the title of AGENT in completion, a list of strings."
-  (let ((summary (or (plist-get agent :plan)
-                     (todo-write-summary (plist-get agent :thread)))))
-    (mapcar (lambda (cell) (todo-write-text-truncate cell 30))
-            (list (todo-write-row-count summary)
-                  (concat (todo-write-list-cells-state agent)
-                          (when-let* ((ending (todo-write-list-cells-ending agent)))
-                            (concat " " ending)))
-                  (todo-write-list-cells-program agent)
-                  (todo-write-list-cells-age agent)
-                  (todo-write-text-line (or (todo-write-agent-folder agent) ""))))))
 
 ;;; Embark
 

@@ -131,45 +131,47 @@ a narrow WIDTH omits others."
                              ("Done" 5 nil :right-align t) ("Now" ,now)))))))
 
 (defun todo-write-list--entry (agent others)
-  "Return the row of AGENT; its title distinguishes it from OTHERS."
-  (let ((summary (plist-get agent :plan)))
-    (list (plist-get agent :thread)
-          (vconcat
-           (mapcar (pcase-lambda (`(,name ,width . ,_))
-                     (let ((cell (todo-write-list--cell name width agent summary others)))
-                       ;; Otherwise the tooltip is the cell, with keys replaced.
-                       (if (or (consp cell) (get-text-property 0 'help-echo cell))
-                           cell
-                         (todo-write-text-helped cell))))
-                   tabulated-list-format)))))
-
-(defun todo-write-list--cell (name width agent summary others)
-  "Return the text of AGENT in the column NAME, which has WIDTH.
-SUMMARY is that of its plan; its title distinguishes it from OTHERS."
-  (pcase name
-    ("State" (todo-write-list-cells-state agent))
-    ("Since" (todo-write-list-cells-age agent))
-    ("Agent" (todo-write-list-cells-program agent))
-    ("Project" (todo-write-text-helped (or (todo-write-agent-folder agent) "")
-                                       (todo-write-agent-path agent)))
-    ("Plan" (list (todo-write-list-cells-title agent others)
-                  'face 'todo-write-title 'follow-link t
-                  'help-echo "RET, mouse-1: show this plan"
-                  'action #'todo-write-list-show))
-    ("Done" (if (memq (plist-get summary :state) '(nil empty)) ""
-              (todo-write-row-count summary)))
-    ("Now" (todo-write-text-truncate (todo-write-list-cells-now agent summary) width))))
-
-(defun todo-write-list--place (position &optional start)
-  "Return the place of POSITION for `todo-write-page-keep'.
-Points stay at their agents; the START of a window stays at its line."
-  (if start (list nil 0 (line-number-at-pos position))
-    (todo-write-page-row position)))
+  "Return the row of AGENT.
+If one of OTHERS has the same title and folder name, a short id precedes it."
+  (let ((thread (plist-get agent :thread))
+        (summary (plist-get agent :plan)))
+    (cl-flet ((cell (name width)
+                (pcase name
+                  ("State" (todo-write-list-cells-state agent))
+                  ("Since" (todo-write-list-cells-age agent))
+                  ("Agent" (todo-write-list-cells-program agent))
+                  ("Project" (todo-write-text-helped (or (todo-write-agent-folder agent) "")
+                                                     (todo-write-agent-path agent)))
+                  ("Plan" (list (concat (and (todo-write-list-cells-alike agent others)
+                                             (concat (todo-write-text-line
+                                                      (car (last (split-string thread ":"))) 7)
+                                                     " "))
+                                        (todo-write-agent-label agent))
+                                'face 'todo-write-title 'follow-link t
+                                'help-echo "RET, mouse-1: show this plan"
+                                'action #'todo-write-list-show))
+                  ("Done" (if (memq (plist-get summary :state) '(nil empty)) ""
+                            (todo-write-row-count summary)))
+                  ("Now" (todo-write-text-truncate (todo-write-list-cells-now agent summary)
+                                                   width)))))
+      (list thread
+            (vconcat
+             (mapcar (pcase-lambda (`(,name ,width . ,_))
+                       (let ((cell (cell name width)))
+                         ;; Otherwise the tooltip is the cell, with keys replaced.
+                         (if (or (consp cell) (get-text-property 0 'help-echo cell))
+                             cell
+                           (todo-write-text-helped cell))))
+                     tabulated-list-format))))))
 
 (defun todo-write-list--keep (draw)
-  "Call DRAW, which edits the buffer; keep windows at their agents' rows."
+  "Call DRAW, which edits the buffer; keep windows at their agents' rows.
+Their beginnings stay at their lines."
   (let ((inhibit-read-only t))
-    (todo-write-page-keep #'todo-write-list--place #'todo-write-page-of-row draw)))
+    (todo-write-page-keep (lambda (position &optional start)
+                            (if start (list nil 0 (line-number-at-pos position))
+                              (todo-write-page-row position)))
+                          #'todo-write-page-of-row draw)))
 
 (defvar todo-write-list-refresh-hook nil
   "Hook, run before `g' lists the agents again, as to look for new ones.")
@@ -184,32 +186,28 @@ Points stay at their agents; the START of a window stays at its line."
 While this waits for the journal of an old plan, other agents go on:
 their rows are drawn again afterwards."
   (todo-write-events-drawing-once
-    (todo-write-list--print-now)))
-
-(defun todo-write-list--print-now ()
-  "Print all rows as `todo-write-list--print' says."
-  (let* ((window (get-buffer-window nil t))
-         (agents (seq-group-by (lambda (agent) (and (todo-write-list--folded-p agent) t))
-                               (todo-write-list-cells-known-agents)))
-         (shown (mapcar #'todo-write-list--complete (cdr (assq nil agents)))))
-    (setq todo-write-list--older (mapcar (lambda (agent) (plist-get agent :thread))
-                                         (cdr (assq t agents)))
-          tabulated-list-format
-          (todo-write-list--columns (if window (window-body-width window) 100)))
-    (tabulated-list-init-header)
-    (clrhash todo-write-list--agents)
-    (dolist (agent shown)
-      (puthash (plist-get agent :thread) agent todo-write-list--agents))
-    (let ((titles (seq-group-by (lambda (agent) (plist-get agent :title)) shown)))
+    (let* ((window (get-buffer-window nil t))
+           (agents (seq-group-by (lambda (agent) (and (todo-write-list--folded-p agent) t))
+                                 (todo-write-list-cells-known-agents)))
+           (shown (mapcar #'todo-write-list--complete (cdr (assq nil agents))))
+           (titles (seq-group-by (lambda (agent) (plist-get agent :title)) shown)))
+      (setq todo-write-list--older (mapcar (lambda (agent) (plist-get agent :thread))
+                                           (cdr (assq t agents)))
+            tabulated-list-format
+            (todo-write-list--columns (if window (window-body-width window) 100)))
+      (tabulated-list-init-header)
+      (clrhash todo-write-list--agents)
+      (dolist (agent shown)
+        (puthash (plist-get agent :thread) agent todo-write-list--agents))
       (todo-write-list--set-unsorted nil)
       (setq tabulated-list-entries
             (mapcar (lambda (agent)
                       (todo-write-list--entry
                        agent (cdr (assoc (plist-get agent :title) titles))))
-                    shown)))
-    (todo-write-list--keep (lambda ()
-                             (tabulated-list-print)
-                             (todo-write-list--count-older)))))
+                    shown))
+      (todo-write-list--keep (lambda ()
+                               (tabulated-list-print)
+                               (todo-write-list--count-older))))))
 
 (defun todo-write-list--set-unsorted (unsorted)
   "Note whether the rows are UNSORTED, and say so in the mode line."
@@ -320,7 +318,22 @@ PLACE nil stands for where AGENT sorts now; GONE non-nil means no new row."
     (if gone
         (remhash key todo-write-list--agents)
       (puthash key agent todo-write-list--agents))
-    (todo-write-list--insert-row agent start place gone)
+    (todo-write-list--keep
+     (lambda ()
+       (when start
+         (goto-char start)
+         (delete-region start (line-beginning-position 2)))
+       (unless gone
+         (goto-char (or place (point-min)))
+         (unless place
+           ;; The first row that sorts after it.
+           (while (and (tabulated-list-get-id)
+                       (not (todo-write-agents-before-p
+                             agent (gethash (tabulated-list-get-id) todo-write-list--agents))))
+             (forward-line)))
+         (apply #'tabulated-list-print-entry
+                (todo-write-list--entry
+                 agent (hash-table-values todo-write-list--agents))))))
     (unless (and old (not gone)
                  (cl-loop for name in '(:title :project)
                           always (equal (plist-get old name) (plist-get agent name))))
@@ -339,53 +352,20 @@ or gone.  Of several, each has a mark already."
     (when (and others (null (cdr others)))
       (todo-write-list--on-agent (plist-get (car others) :thread) (car others) (car others)))))
 
-(defun todo-write-list--insert-row (agent start place gone)
-  "Replace the row of AGENT; START, PLACE and GONE are as for the caller."
-  (todo-write-list--keep
-   (lambda ()
-     (when start
-       (goto-char start)
-       (delete-region start (line-beginning-position 2)))
-     (unless gone
-       (goto-char (or place (todo-write-list--sorted-position agent)))
-       (apply #'tabulated-list-print-entry
-              (todo-write-list--entry
-               agent (hash-table-values todo-write-list--agents)))))))
-
-(defun todo-write-list--sorted-position (agent)
-  "Return the position of the first row that sorts after AGENT."
-  (goto-char (point-max))
-  (while (not (or (bobp) (tabulated-list-get-id)))
-    (forward-line -1))
-  ;; The row is between START and END, which begin lines.
-  (let ((start (point-min))
-        (end (if (tabulated-list-get-id) (line-beginning-position 2) (point-min))))
-    (while (< start end)
-      (goto-char (/ (+ start end) 2))
-      (beginning-of-line)
-      (if (todo-write-agents-before-p
-           agent (gethash (tabulated-list-get-id) todo-write-list--agents))
-          (setq end (point))
-        (setq start (line-beginning-position 2))))
-    (goto-char start)
-    (point)))
-
 (defun todo-write-list--tick ()
-  "Update the ages in the overview if a window shows it."
+  "Update the ages in the overview if it has their column and a window shows it."
   (let ((buffer (get-buffer todo-write-list--buffer)))
     (cond ((null buffer) (todo-write-list--stop))
           ((get-buffer-window buffer 0)
            (with-current-buffer buffer
-             (todo-write-list--update-ages))))))
-
-(defun todo-write-list--update-ages ()
-  "Update the ages in the current buffer, if it has their column."
-  (when (seq-find (lambda (column) (equal "Since" (car column))) tabulated-list-format)
-    (save-excursion
-      (goto-char (point-min))
-      (while (tabulated-list-get-id)
-        (tabulated-list-set-col "Since" (todo-write-list-cells-age (todo-write-list--agent)))
-        (forward-line)))))
+             (when (seq-find (lambda (column) (equal "Since" (car column)))
+                             tabulated-list-format)
+               (save-excursion
+                 (goto-char (point-min))
+                 (while (tabulated-list-get-id)
+                   (tabulated-list-set-col
+                    "Since" (todo-write-list-cells-age (todo-write-list--agent)))
+                   (forward-line)))))))))
 
 (defun todo-write-list--fit (window)
   "Print the rows again if the width of WINDOW changed."

@@ -256,7 +256,8 @@ the diff has all of both, and says so."
     ('nil "false")
     ('t "true")
     (_ (condition-case nil
-           (substring (todo-write-json-text (vector value) :null-object nil :false-object :false)
+           (substring (decode-coding-string
+                       (json-serialize (vector value) :null-object nil :false-object :false) 'utf-8)
                       1 -1)
          ;; Hosts decode it in their own ways.
          (error (format "%S" value))))))
