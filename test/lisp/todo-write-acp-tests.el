@@ -762,7 +762,7 @@ What acp.el would do is done by replaying a record."
       (todo-write-acp-connect client nil "s")
       (cl-letf (((symbol-function 'todo-write-acp--update)
                  (lambda (&rest _) (error "The protocol changed")))
-                ((symbol-function 'todo-write-acp-request-permission)
+                ((symbol-function 'todo-write-acp--permission)
                  (lambda (&rest _) (error "The protocol changed"))))
         (dolist (handler (alist-get 'notification todo-write-acp-tests--handlers))
           (funcall handler '((method . "session/update")
