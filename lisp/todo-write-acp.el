@@ -427,15 +427,14 @@ Non-nil DRAFT means that a message with a no can be the next prompt."
   (cl-loop for option in (todo-write-request-first options 'options)
            for label = (todo-write-json-get option "name")
            for value = (todo-write-json-get option "optionId")
+           for kind = (pcase (todo-write-json-get option "kind")
+                        ("allow_once" 'allow)
+                        ("allow_always" 'always)
+                        ("reject_once" 'deny)
+                        (_ 'other))
            when (and (stringp label) (stringp value))
-           collect (list :label label :value value
-                         :kind (pcase (todo-write-json-get option "kind")
-                                 ("allow_once" 'allow)
-                                 ("allow_always" 'always)
-                                 ("reject_once" 'deny)
-                                 (_ 'other))
-                         :text (and draft
-                                    (equal "reject_once" (todo-write-json-get option "kind"))))))
+           collect (list :label label :value value :kind kind
+                         :text (and draft (eq kind 'deny)))))
 
 (defun todo-write-acp--permission (call)
   "Return what a request about CALL, a tool call, is about, a plist.
@@ -469,25 +468,22 @@ DIFFS are those parts of CONTENT that are diffs."
       (pcase format
         ('markdown (with-fields "plan" "\n"))
         ('shell (with-fields "command" "\n# "))
-        ('diff (concat (todo-write-acp--diffs diffs input)
-                       (todo-write-request-fields others "\n")))
+        ('diff
+         (let ((parts (mapcar (lambda (part)
+                                (mapcar (lambda (name)
+                                          (todo-write-core-plain
+                                           (todo-write-json-string part name)))
+                                        '("path" "oldText" "newText")))
+                              diffs)))
+           (concat (todo-write-request-diff parts)
+                   (apply #'todo-write-request-fields input "\n"
+                          ;; Agents name the file and the texts of an edit in their own ways.
+                          (cl-loop for (name . value) in (todo-write-json-fields input)
+                                   when (member value (apply #'append parts))
+                                   collect name))
+                   (todo-write-request-fields others "\n"))))
         (_ (string-trim-left
             (string-join (cons (todo-write-request-fields input "\n") texts) "\n")))))))
-
-(defun todo-write-acp--diffs (parts input)
-  "Return PARTS of a tool call's content, diffs, and the other fields of its INPUT."
-  (let ((texts (mapcar (lambda (part)
-                         (mapcar (lambda (name)
-                                   (let ((text (todo-write-json-get part name)))
-                                     (if (stringp text) (todo-write-core-plain text) "")))
-                                 '("path" "oldText" "newText")))
-                       parts)))
-    (concat (todo-write-request-diff texts)
-            (apply #'todo-write-request-fields input "\n"
-                   (cl-loop for (name . value) in (todo-write-json-fields input)
-                            ;; Agents name the file and the texts of an edit in their own ways.
-                            when (member value (apply #'append texts))
-                            collect name)))))
 
 (defun todo-write-acp--handle-request (client link request)
   "Let the user answer REQUEST, a message to LINK of CLIENT.

@@ -261,7 +261,14 @@ there is no such agent any more, forget it."
                  (let ((files (todo-write-plan-unseen-files thread)))
                    (and (> files 0) files))
                  (todo-write-agents--record-refused record)
-                 (todo-write-agents--newly-refused record thread))
+                 ;; What there was before tracking began is not new.
+                 (todo-write-plan-refused thread
+                                          (max todo-write-agents--began
+                                               (todo-write-agents--record-seen record))))
+           (when (and (> (todo-write-agents--record-refused record) 0)
+                      (todo-write-agents-visible-p thread))
+             (setf (todo-write-agents--record-seen record) (todo-write-core-now)
+                   (todo-write-agents--record-refused record) 0))
            (todo-write-agents--renew record thread summary)))))
 
 (defun todo-write-agents--forget (thread)
@@ -361,17 +368,6 @@ SUMMARY is that of its plan."
       (when (eq activity 'rest)
         (setf (todo-write-agents--record-rested record)
               (todo-write-agents--record-since record))))))
-
-(defun todo-write-agents--newly-refused (record thread)
-  "Return how many calls of THREAD were refused since the user saw its agent.
-RECORD is that of the agent.  What there was before tracking began is not
-new."
-  (let ((refused (todo-write-plan-refused thread (max todo-write-agents--began
-                                                      (todo-write-agents--record-seen record)))))
-    (if (or (= refused 0) (not (todo-write-agents-visible-p thread)))
-        refused
-      (setf (todo-write-agents--record-seen record) (todo-write-core-now))
-      0)))
 
 ;;; Seen and dismissed
 

@@ -9,11 +9,9 @@
 ;; `M-x todo-write-answer' shows in *todo-write-request* what an agent asks, see
 ;; todo-write-request.el: all of it, see todo-write-answer-text.el.
 ;;
-;; Nothing is answered by accident.  A key counts only if it follows a pause: 0.7 s
-;; after the request was first displayed, later half a second after the last key of
-;; any kind.  Keys that were typed ahead, or while Emacs was busy, do not count.
-;; Nothing but "no" is taken before the end of the text was on the screen, and what
-;; would be allowed always is asked a second time.  There is no default.
+;; Nothing is answered by accident.  A key counts only if it follows a pause, see
+;; todo-write-answer-keys.el.  Nothing but "no" is taken before the end of the text was on
+;; the screen, and what would be allowed always is asked a second time.  There is no default.
 
 ;;; Code:
 
@@ -637,12 +635,6 @@ that has waited longest.  After an answer, the next request is shown."
   "Return non-nil if the agent of THREAD is known to wait for the user."
   (and thread (eq 'waiting (car (todo-write-activity thread)))))
 
-(defconst todo-write-answer--silent
-  '(("codex:" . "codex") ("mcp:gemini" . "gemini") ("mcp:opencode:[0-9]" . "opencode"))
-  "Agents that may not tell of their questions, an alist of regexps and names.
-The regexps are for the beginnings of their threads' keys.  The plugin
-for opencode knows the sessions, whose ids are no numbers.")
-
 (defun todo-write-answer--refer-to (thread)
   "Say that the agent of THREAD, or any other, asks nothing here.
 If one waits elsewhere, say where.  THREAD may be nil."
@@ -652,9 +644,13 @@ If one waits elsewhere, say where.  THREAD may be nil."
                         (not (eq 'waiting (and agents (todo-write-agent-state (car agents))))))
                     own
                   (car agents)))
-         (silent (and thread (cdr (seq-find (lambda (entry)
-                                              (string-match-p (concat "\\`" (car entry)) thread))
-                                            todo-write-answer--silent)))))
+         ;; These may not tell of their questions.  The plugin for opencode knows the
+         ;; sessions, whose ids are no numbers.
+         (silent (cl-loop for (regexp . name) in '(("\\`codex:" . "codex")
+                                                   ("\\`mcp:gemini" . "gemini")
+                                                   ("\\`mcp:opencode:[0-9]" . "opencode"))
+                          when (and thread (string-match-p regexp thread))
+                          return name)))
     (user-error
      "%s"
      (cond ((and agent (eq 'waiting (todo-write-agent-state agent)))

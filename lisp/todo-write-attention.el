@@ -83,18 +83,16 @@ likely about follows: the last one without a result."
 
 (defun todo-write-attention--pending-call (agent)
   "Return the newest call of AGENT that has no result yet, as a line, or nil."
-  (let ((done (make-hash-table :test #'equal)) found)
-    (seq-doseq (observation (reverse (todo-write-observations
-                                      (plist-get agent :thread)
-                                      :types '("TOOL_CALL" "TOOL_EXECUTION") :limit 20)))
-      (let ((id (plist-get (plist-get observation :metadata) :callId))
-            (content (plist-get observation :content)))
-        (cond ((equal "TOOL_EXECUTION" (plist-get observation :type)) (puthash id t done))
-              ((or found (null id) (gethash id done) (not (consp content))))
-              (t (setq found (todo-write-text-command
-                              (todo-write-story-text content (plist-get agent :project))
-                              200))))))
-    found))
+  (cl-loop with ended = nil
+           for observation across (reverse (todo-write-observations
+                                            (plist-get agent :thread)
+                                            :types '("TOOL_CALL" "TOOL_EXECUTION") :limit 20))
+           for id = (plist-get (plist-get observation :metadata) :callId)
+           for content = (plist-get observation :content)
+           if (equal "TOOL_EXECUTION" (plist-get observation :type)) do (push id ended)
+           else if (and id (consp content) (not (member id ended)))
+           return (todo-write-text-command
+                   (todo-write-story-text content (plist-get agent :project)) 200)))
 
 (defun todo-write-attention-line (agent)
   "Return the name of AGENT and what it needs, in one line."

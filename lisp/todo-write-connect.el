@@ -101,31 +101,28 @@ The program is an absolute name."
 The login shell there may be any, so the words must mean the same in all."
   (format "exec sh -c '%s' %s" todo-write-connect--script (shell-quote-argument program)))
 
-(defun todo-write-connect--homes (name)
-  "Return the folders of agents on the machine NAME in place of the usual ones.
-A list of vectors [AGENT FOLDER] from `todo-write-follow-agents'."
-  (let ((prefix (todo-write-machines-prefix name)))
-    (cl-loop for (agent . folder) in todo-write-follow-agents
-             when (and (stringp folder) (string-prefix-p prefix folder))
-             collect (vector (symbol-name agent)
-                             (let ((local (substring folder (length prefix))))
-                               (if (string-match-p "\\`[/~]" local) local
-                                 (concat "~/" local)))))))
-
 (defun todo-write-connect--send (name)
   "Connect to the machine NAME unless it is connected, and say what is wanted.
 Signal a `user-error' if it cannot be begun."
-  (let ((reason
-         (todo-write-core-call todo-write-dyn--hub-connect
+  (let* ((prefix (todo-write-machines-prefix name))
+         (reason
+          (todo-write-core-call todo-write-dyn--hub-connect
            (list :name name
-                 :prefix (todo-write-machines-prefix name)
+                 :prefix prefix
                  :command (todo-write-connect--command name)
                  :environment (seq-remove (lambda (variable)
                                             (string-match-p "[^\0-\x10ffff]" variable))
                                           process-environment)
                  :id todo-write-connect--id
                  :who (format "%s@%s, process %d" (user-login-name) (system-name) (emacs-pid))
-                 :homes (todo-write-connect--homes name)
+                 ;; In place of the usual ones there.
+                 :homes
+                 (cl-loop for (agent . folder) in todo-write-follow-agents
+                          when (and (stringp folder) (string-prefix-p prefix folder))
+                          collect (vector (symbol-name agent)
+                                          (let ((local (substring folder (length prefix))))
+                                            (if (string-match-p "\\`[/~]" local) local
+                                              (concat "~/" local)))))
                  :project (todo-write-follow-project-on name)
                  :door (and todo-write-socket-wanted
                             (list :version todo-write-version :emacs emacs-version

@@ -24,16 +24,16 @@
       (apply function args)
     (todo-write-error (user-error "%s" (todo-write-core-error-text err)))))
 
-(defun todo-write-edit--say (format &rest args)
-  "Say what an edit changed, with FORMAT and ARGS, and how to undo it."
-  (message "%s; u undoes" (apply #'format format args)))
+(defun todo-write-edit--say (what)
+  "Say WHAT an edit changed, and how to undo it."
+  (message "%s; u undoes" what))
 
 (defun todo-write-edit--say-of (items one many)
   "Say what the edits of ITEMS changed, and how to undo them.
 ONE is what to say of one item, MANY a format for the number of several."
   (if (cdr items)
       (message "%s; u undoes them one by one" (format many (length items)))
-    (todo-write-edit--say "%s" one)))
+    (todo-write-edit--say one)))
 
 (defun todo-write-edit--thread ()
   "Return the thread of this buffer, or signal a `user-error'."

@@ -55,35 +55,30 @@ RESULT is an observation or nil, the value a list of strings."
   "Return what the call with the result OBSERVATION did in Git.
 The value is a list of (TEXT . URL); TEXT is one line, and URL is a string
 or nil."
-  (let ((operations (plist-get (plist-get observation :metadata) :git)))
-    (when (or (vectorp operations) (proper-list-p operations))
-      (delq nil (mapcar (lambda (one) (and (consp one) (todo-write-effect--git-operation one)))
-                        operations)))))
-
-(defun todo-write-effect--git-operation (one)
-  "Return ONE, an operation of Git as a plist, as (TEXT . URL), or nil."
-  (cl-flet ((text (key) (todo-write-json-filled (plist-get one key))))
-    (let* ((number (plist-get one :number))
-           (branch (text :branch))
-           (action (text :action))
-           (words (pcase (plist-get one :kind)
-                    ("commit" (list (pcase action
-                                      ("amended" "amended commit")
-                                      ('nil "committed")
-                                      (other other))
-                                    (text :id) (text :title)))
-                    ("push" (list "pushed to" (or branch "a branch")))
-                    ("merge" (list "merged" (or branch "a branch")))
-                    ("rebase" (list "rebased onto" (or branch "a branch")))
-                    ("pullRequest" (list "pull request" (and (natnump number) (format "#%d" number))
-                                         (or action "created"))))))
-      (when words
-        (cons (todo-write-text-line (string-join (delq nil words) " ") 400)
-              (let ((url (text :url)))
-                (and url
-                     (string-match-p "\\`https?://[[:ascii:]]+\\'" url)
-                     (string-match-p "\\`https?://[A-Za-z0-9.-]+/[A-Za-z0-9._~/-]+\\'" url)
-                     url)))))))
+  (cl-loop
+   with git = (plist-get (plist-get observation :metadata) :git)
+   for one in (seq-filter #'consp (and (seqp git) git))
+   for (id title branch action url) = (mapcar (lambda (key)
+                                                (todo-write-json-filled (plist-get one key)))
+                                              '(:id :title :branch :action :url))
+   for number = (plist-get one :number)
+   for words = (pcase (plist-get one :kind)
+                 ("commit" (list (pcase action
+                                   ("amended" "amended commit")
+                                   ('nil "committed")
+                                   (other other))
+                                 id title))
+                 ("push" (list "pushed to" (or branch "a branch")))
+                 ("merge" (list "merged" (or branch "a branch")))
+                 ("rebase" (list "rebased onto" (or branch "a branch")))
+                 ("pullRequest" (list "pull request" (and (natnump number) (format "#%d" number))
+                                      (or action "created"))))
+   when words
+   collect (cons (todo-write-text-line (string-join (delq nil words) " ") 400)
+                 (and url
+                      (string-match-p "\\`https?://[[:ascii:]]+\\'" url)
+                      (string-match-p "\\`https?://[A-Za-z0-9.-]+/[A-Za-z0-9._~/-]+\\'" url)
+                      url))))
 
 ;;; Comments
 

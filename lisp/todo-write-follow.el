@@ -558,7 +558,17 @@ files that are not text."
                            there)
              here))))
       (todo-write-follow--pick-begun here)
-      (todo-write-follow--end-automatic))
+      (unless todo-write-follow-all
+        ;; Earlier sessions of the project whose agents have ended.
+        (dolist (session (cdr (todo-write-follow--automatic)))
+          (let ((thread (todo-write-follow--session-thread session)))
+            (unless (or (null (todo-write-follow--session-state session))
+                        (and thread
+                             (or (todo-write-follow-sessions-process-of thread)
+                                 ;; Codex keeps no files of processes; its turns tell.
+                                 (and (equal "codex" (car (todo-write-agents-session thread)))
+                                      (todo-write-activity thread)))))
+              (todo-write-follow--remove session))))))
     (todo-write-follow--begin-all
      (seq-filter (lambda (one)
                    (and (todo-write-machines-follows-p
@@ -641,19 +651,6 @@ Unless the current session is quiet, only a new file replaces it."
           (setq todo-write-follow--followed
                 (cons session (delq session todo-write-follow--followed)))
         (todo-write-follow--begin newest t)))))
-
-(defun todo-write-follow--end-automatic ()
-  "Stop following earlier sessions of the project whose agents have ended."
-  (unless todo-write-follow-all
-    (dolist (session (cdr (todo-write-follow--automatic)))
-      (let ((thread (todo-write-follow--session-thread session)))
-        (unless (or (null (todo-write-follow--session-state session))
-                    (and thread
-                         (or (todo-write-follow-sessions-process-of thread)
-                             ;; Codex keeps no files of processes; its turns tell.
-                             (and (equal "codex" (car (todo-write-agents-session thread)))
-                                  (todo-write-activity thread)))))
-          (todo-write-follow--remove session))))))
 
 (provide 'todo-write-follow)
 ;;; todo-write-follow.el ends here

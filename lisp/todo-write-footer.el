@@ -77,7 +77,17 @@ OPEN is a list of what is open.  The value is as from
                                         'todo-write-dropped (plist-get item :id)))))
       (when (memq 'cleared open)
         (dolist (item cleared)
-          (todo-write-footer--insert-item item footer thread width))))
+          (let* ((id (plist-get item :id))
+                 (start (point))
+                 (kind (if (equal (plist-get item :status) "completed") 'completed 'removed)))
+            (todo-write-row-insert item kind (todo-write-plan-spent thread id) width 4 nil
+                                   (todo-write-plan-row-work thread id))
+            (todo-write-row-make-button start (point) 'todo-write-part
+                                        (todo-write-text-help
+                                         (todo-write-text-plain (plist-get item :content)))
+                                        'todo-write-toggle id 'todo-write-part id)
+            (when (member id open)
+              (todo-write-footer--insert-story id footer thread width))))))
     (todo-write-footer--insert-turns footer thread width)))
 
 (defun todo-write-footer--part (key text help)
@@ -86,22 +96,6 @@ OPEN is a list of what is open.  The value is as from
     (add-face-text-property 0 (length text) 'todo-write-detail t text)
     (todo-write-row-button text 'todo-write-part (concat "RET, mouse-1: " help)
                            'todo-write-toggle key)))
-
-(defun todo-write-footer--insert-item (item footer thread width)
-  "Insert the row of ITEM, which left the list of THREAD, WIDTH columns wide.
-If it is open in FOOTER, its story follows."
-  (let ((id (plist-get item :id))
-        (start (point)))
-    (todo-write-row-insert item
-                           (if (equal (plist-get item :status) "completed") 'completed 'removed)
-                           (todo-write-plan-spent thread id) width 4 nil
-                           (todo-write-plan-row-work thread id))
-    (todo-write-row-make-button start (point) 'todo-write-part
-                                (todo-write-text-help
-                                 (todo-write-text-plain (plist-get item :content)))
-                                'todo-write-toggle id 'todo-write-part id)
-    (when (member id (todo-write-footer--parts-open footer))
-      (todo-write-footer--insert-story id footer thread width))))
 
 (defun todo-write-footer--insert-story (id footer thread width &optional cut)
   "Insert the story of ID of THREAD, which is open in FOOTER.

@@ -10,8 +10,6 @@
 ;; first those that need you, then those that are done and unseen, working, idle, and
 ;; in an unknown state; see todo-write-attention.el.  Threads of earlier sessions are
 ;; read without loading them, because another Emacs may be using them.
-;;
-;; `s' in a plan asks for one with completion.
 
 ;;; Code:
 
@@ -71,7 +69,9 @@ session for another one."
 \\{todo-write-list-mode-map}"
   :interactive nil
   (todo-write-menu-begin-mode)
-  (todo-write-page-set-up-list #'todo-write-list--revert)
+  (todo-write-page-set-up-list (lambda (&rest _)
+                                 (run-hooks 'todo-write-list-refresh-hook)
+                                 (todo-write-list--print)))
   (setq todo-write-list--agents (make-hash-table :test #'equal))
   ;; Emacs 28 never forgets an `add-hook' with a depth.
   (setq-local context-menu-functions (list t #'todo-write-menu-context))
@@ -175,11 +175,6 @@ Their beginnings stay at their lines."
 
 (defvar todo-write-list-refresh-hook nil
   "Hook, run before `g' lists the agents again, as to look for new ones.")
-
-(defun todo-write-list--revert (&rest _)
-  "Print all rows, after `todo-write-list-refresh-hook'."
-  (run-hooks 'todo-write-list-refresh-hook)
-  (todo-write-list--print))
 
 (defun todo-write-list--print (&rest _)
   "Print all rows, sorted; windows stay where they are, at their agents' rows.
