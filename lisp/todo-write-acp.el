@@ -202,9 +202,18 @@ open.  Call this after CLIENT has its own subscriptions.
   (let ((buffer (or buffer (current-buffer)))
         (link (gethash client todo-write-acp--links)))
     (unless link
-      (setq link (puthash client (make-todo-write-acp--link
-                                  :agent (todo-write-acp--agent client))
-                          todo-write-acp--links))
+      (let* ((command (todo-write-json-get client "command"))
+             (words (cons command (append (todo-write-json-get client "command-params") nil)))
+             (agent (seq-some
+                     (lambda (word)
+                       (and (stringp word)
+                            ;; For example, claude-agent-acp and @zed-industries/codex-acp.
+                            (string-match "\\(?:\\`\\|/\\)\\([a-z]+\\)\\(?:-[a-z]+\\)?-acp\\b" word)
+                            (match-string 1 word)))
+                     words)))
+        (setq link (make-todo-write-acp--link
+                    :agent (or agent (and (stringp command) (file-name-base command)))))
+        (puthash client link todo-write-acp--links))
       (acp-subscribe-to-notifications
        :client client :buffer buffer
        :on-notification (lambda (message)
@@ -288,18 +297,6 @@ The adapters of Claude Code and Codex use the ids of their transcripts."
   "Return the key of the thread for the session in PARAMS, of a message to LINK."
   (todo-write-acp--key link (or (todo-write-json-get params "sessionId")
                                 (buffer-name (todo-write-acp--link-buffer link)))))
-
-(defun todo-write-acp--agent (client)
-  "Return the name of CLIENT's agent according to its command line."
-  (let* ((command (todo-write-json-get client "command"))
-         (words (cons command (append (todo-write-json-get client "command-params") nil))))
-    (or (seq-some (lambda (word)
-                    (and (stringp word)
-                         ;; For example, claude-agent-acp and @zed-industries/codex-acp.
-                         (string-match "\\(?:\\`\\|/\\)\\([a-z]+\\)\\(?:-[a-z]+\\)?-acp\\b" word)
-                         (match-string 1 word)))
-                  words)
-        (and (stringp command) (file-name-base command)))))
 
 (defun todo-write-acp--attach (link thread)
   "Make THREAD the thread that `todo-write-show' shows in the buffer of LINK."

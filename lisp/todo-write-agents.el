@@ -30,17 +30,12 @@
   "What is kept of an agent.
 PLIST is what `todo-write-agents' returns.  ACTIVITY is as from the
 module, ENDING is how it stopped, REASON what its host says, SINCE the
-time of the transition, BACKGROUND the number of commands in its
-background.  UNSEEN means that it came to rest while it was not visible,
-DISMISSED that the user dismissed this state.  RESTED is the time at
-which it came to rest last.  LEFT means that the user left its session
-for another one.  REFUSED is the number of its calls that were refused
-after SEEN, when the user saw it last.  NEW is the number of files that
-were not reviewed, or nil.  ABOUT is what its thread was begun with.
-BUFFER caches its own buffer until the next transition; `none' means that
-it has none."
-  plist activity ending reason since (background 0) unseen dismissed rested left (refused 0)
-  (seen 0) new about buffer)
+time of the transition.  UNSEEN means that it came to rest while it was
+not visible, DISMISSED that the user dismissed this state.  RESTED is the
+time at which it came to rest last.  REFUSED is the number of its calls
+that were refused after SEEN, when the user saw it last.  BUFFER caches
+its own buffer until the next transition; `none' means that it has none."
+  plist activity ending reason since unseen dismissed rested (refused 0) (seen 0) buffer)
 
 ;;; Names
 
@@ -254,13 +249,8 @@ there is no such agent any more, forget it."
                                     (nconc todo-write-agents--records (list (cons thread record))))
                               record)))
                 (summary (or summary (todo-write-summary thread))))
-           ;; A session may move to another project.
-           (setf (todo-write-agents--record-about record) (todo-write-about thread))
            (todo-write-agents--note record thread summary)
-           (setf (todo-write-agents--record-new record)
-                 (let ((files (todo-write-plan-unseen-files thread)))
-                   (and (> files 0) files))
-                 (todo-write-agents--record-refused record)
+           (setf (todo-write-agents--record-refused record)
                  ;; What there was before tracking began is not new.
                  (todo-write-plan-refused thread
                                           (max todo-write-agents--began
@@ -279,58 +269,52 @@ there is no such agent any more, forget it."
 
 (defun todo-write-agents--renew (record thread summary)
   "Make the plist of RECORD again, and tell of the change if it is another.
-RECORD is that of the agent of THREAD, SUMMARY is that of its plan."
-  (let ((old (todo-write-agents--record-plist record))
-        (new (todo-write-agents--describe record thread summary)))
+RECORD is that of the agent of THREAD, SUMMARY is that of its plan, or nil
+if that is the same."
+  (let* ((old (todo-write-agents--record-plist record))
+         (summary (or summary (plist-get old :plan)))
+         ;; A session may move to another project.
+         (about (todo-write-about thread))
+         (project (plist-get about :project))
+         (reported (todo-write-activity-get thread))
+         (activity (todo-write-agents--record-activity record))
+         (dismissed (todo-write-agents--record-dismissed record))
+         (files (todo-write-plan-unseen-files thread))
+         (goal (and (eq 'empty (plist-get summary :state)) (plist-get summary :goal)))
+         (new (list :plan summary
+                    :thread thread
+                    :agent (plist-get about :agent)
+                    :project project
+                    :machine (todo-write-machines-host thread project)
+                    :title (if goal (plist-get goal :text) (plist-get summary :title))
+                    :activity (unless (eq activity 'rest) activity)
+                    :reason (todo-write-agents--record-reason record)
+                    :since (todo-write-agents--record-since record)
+                    :attention (pcase activity
+                                 ('unknown 'unknown)
+                                 ((guard dismissed) 'idle)
+                                 ((or 'waiting 'failed) 'needs-you)
+                                 ('working 'working)
+                                 ('suspended 'idle)
+                                 (_ (if (todo-write-agents--record-unseen record) 'unseen 'idle)))
+                    :ending (plist-get summary :ending)
+                    :requests (length (todo-write-requests thread))
+                    :background (or (plist-get reported :background) 0)
+                    :refused (todo-write-agents--record-refused record)
+                    :new (and (> files 0) files)
+                    :context (plist-get summary :context)
+                    :contextTokens (plist-get summary :contextTokens)
+                    :dismissed dismissed
+                    :left (plist-get reported :left))))
     (unless (equal old new)
       (setf (todo-write-agents--record-plist record) new)
       (todo-write-agents--tell thread old new))))
-
-(defun todo-write-agents--renew-shown (record thread)
-  "Renew RECORD, that of the agent of THREAD, whose plan is the same."
-  (todo-write-agents--renew record thread
-                            (plist-get (todo-write-agents--record-plist record) :plan)))
 
 (defun todo-write-agents--tell (thread old new)
   "Tell `todo-write-agent-functions' that the agent of THREAD was OLD and is NEW."
   (unless todo-write-agents--silent
     (let ((inhibit-quit t))
       (todo-write-events-run-functions 'todo-write-agent-functions (list thread old new)))))
-
-(defun todo-write-agents--describe (record thread summary)
-  "Return the plist of RECORD, that of the agent of THREAD.
-SUMMARY is that of its plan."
-  (let* ((about (todo-write-agents--record-about record))
-         (project (plist-get about :project))
-         (activity (todo-write-agents--record-activity record)))
-    (list :plan summary
-          :thread thread
-          :agent (plist-get about :agent)
-          :project project
-          :machine (todo-write-machines-host thread project)
-          :title (if-let* ((goal (plist-get summary :goal))
-                           ((eq 'empty (plist-get summary :state))))
-                     (plist-get goal :text)
-                   (plist-get summary :title))
-          :activity (unless (eq activity 'rest) activity)
-          :reason (todo-write-agents--record-reason record)
-          :since (todo-write-agents--record-since record)
-          :attention (pcase (todo-write-agents--record-activity record)
-                       ('unknown 'unknown)
-                       ((guard (todo-write-agents--record-dismissed record)) 'idle)
-                       ((or 'waiting 'failed) 'needs-you)
-                       ('working 'working)
-                       ('suspended 'idle)
-                       (_ (if (todo-write-agents--record-unseen record) 'unseen 'idle)))
-          :ending (plist-get summary :ending)
-          :requests (length (todo-write-requests thread))
-          :background (todo-write-agents--record-background record)
-          :refused (todo-write-agents--record-refused record)
-          :new (todo-write-agents--record-new record)
-          :context (plist-get summary :context)
-          :contextTokens (plist-get summary :contextTokens)
-          :dismissed (todo-write-agents--record-dismissed record)
-          :left (todo-write-agents--record-left record))))
 
 (defun todo-write-agents--note (record thread summary)
   "Note in RECORD whether the agent of THREAD made a transition.
@@ -340,8 +324,7 @@ SUMMARY is that of its plan."
          (activity (todo-write-core-call todo-write-dyn--agent-activity thread))
          (ending (todo-write-agents--stopped (plist-get summary :ending)
                                              (plist-get summary :state))))
-    (setf (todo-write-agents--record-background record) (or (plist-get reported :background) 0)
-          (todo-write-agents--record-left record) (plist-get reported :left))
+
     (unless (and (eq activity (todo-write-agents--record-activity record))
                  (eq ending (todo-write-agents--record-ending record))
                  (equal reason (todo-write-agents--record-reason record)))
@@ -361,7 +344,7 @@ SUMMARY is that of its plan."
                      (>= (todo-write-agents--record-since record) todo-write-agents--began)
                      (> (todo-write-agents--record-since record)
                         (or (todo-write-agents--record-rested record) -1)))
-                (not (or (plist-get (todo-write-agents--record-about record) :unattended)
+                (not (or (plist-get (todo-write-about thread) :unattended)
                          (todo-write-agents-visible-p thread)))
               ;; A command that no model reads leaves what there was to see.
               (todo-write-agents--record-unseen record)))
@@ -403,13 +386,13 @@ SUMMARY is that of its plan."
         (setf (todo-write-agents--record-dismissed record) nil)
       (setf (todo-write-agents--record-seen record) (todo-write-core-now)
             (todo-write-agents--record-refused record) 0))
-    (todo-write-agents--renew-shown record thread)))
+    (todo-write-agents--renew record thread nil)))
 
 (defun todo-write-agent-dismiss (thread flag)
   "Treat the agent of THREAD as idle until its next transition if FLAG is non-nil."
   (when-let* ((record (todo-write-agents--record thread)))
     (setf (todo-write-agents--record-dismissed record) (and flag t))
-    (todo-write-agents--renew-shown record thread)))
+    (todo-write-agents--renew record thread nil)))
 
 ;;; Its buffer
 

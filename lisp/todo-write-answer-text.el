@@ -81,10 +81,6 @@ displays a string as one sign of the text around it."
       (while (re-search-forward word nil t)
         (put-text-property (match-beginning 0) (match-end 0) 'display (match-string 0))))))
 
-(defconst todo-write-answer-text--most 5000
-  "Texts with more invisible characters than this are printed as Lisp strings.
-Escaping each of a million takes too long, and no person reads that.")
-
 (defun todo-write-answer-text--mark (start end mark)
   "Replace the text from START to END by MARK, a string, and go after it."
   (goto-char end)
@@ -92,13 +88,13 @@ Escaping each of a million takes too long, and no person reads that.")
   (delete-region start end))
 
 (defun todo-write-answer-text--print-if-dense ()
-  "Print the text as a Lisp string if it has very many invisible characters."
+  "Print the text as a Lisp string if it has very many invisible characters.
+Escaping each of a million takes too long, and no person reads that."
   (goto-char (point-min))
   (let ((regexp (concat todo-write-answer-text--unseen "+")) (count 0))
-    (while (and (<= count todo-write-answer-text--most)
-                (re-search-forward regexp nil t))
+    (while (and (<= count 5000) (re-search-forward regexp nil t))
       (cl-incf count))
-    (when (> count todo-write-answer-text--most)
+    (when (> count 5000)
       (let ((text (buffer-string))
             (print-escape-multibyte t)
             (print-escape-nonascii t)

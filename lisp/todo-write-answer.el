@@ -430,12 +430,6 @@ Both texts are shown whole."
     (todo-write-answer--give (plist-get option :value)
                              (and may-go-along todo-write-answer--edited))))
 
-(defun todo-write-answer--message (text)
-  "Return the message of a no: the user's comments, TEXT and edits, or nil if none.
-TEXT may be nil."
-  (todo-write-answer--words todo-write-answer-comments todo-write-answer--edited
-                            (and text (list text))))
-
 (defun todo-write-answer--words (comments edited texts)
   "Return COMMENTS, TEXTS and the EDITED plan as one text, or nil without any."
   (when (or comments edited texts)
@@ -481,7 +475,9 @@ TEXT may be nil."
     (todo-write-answer--check t)
     (let ((option (todo-write-answer--take 'deny)))
       (todo-write-answer--give (plist-get option :value)
-                               (and (plist-get option :text) (todo-write-answer--message nil))))))
+                               (and (plist-get option :text)
+                                    (todo-write-answer--words todo-write-answer-comments
+                                                              todo-write-answer--edited nil))))))
 
 (defun todo-write-answer--take-back ()
   "Show the request again in place of the confirmation of \"always\"."
@@ -502,7 +498,9 @@ TEXT may be nil."
       (when (string-empty-p text)
         (user-error "Nothing was answered"))
       (todo-write-answer-return buffer request)
-      (todo-write-answer--give (plist-get option :value) (todo-write-answer--message text)))))
+      (todo-write-answer--give (plist-get option :value)
+                               (todo-write-answer--words todo-write-answer-comments
+                                                         todo-write-answer--edited (list text))))))
 
 (defun todo-write-answer-return (buffer request)
   "Go back to BUFFER, or signal a `user-error' if REQUEST is no longer shown.

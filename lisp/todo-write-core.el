@@ -290,10 +290,6 @@ Return nil if FILE is no regular file, which is never waited for."
                  (todo-write-core-call todo-write-dyn--file-bytes file limit))))
     (and bytes (encode-coding-string bytes 'latin-1))))
 
-(defconst todo-write-core--project-markers
-  '(".git" ".jj" ".hg" ".sl" ".svn" ".bzr" "_darcs" ".pijul" ".fslckout")
-  "Names of files and folders at the root of a project.")
-
 (defun todo-write-core-project-root ()
   "Return the root of the current project, else the current folder.
 A remote folder is its own root: its host might not answer.  Only the
@@ -305,20 +301,20 @@ pipe named .git."
     (if (file-remote-p default-directory)
         default-directory
       (let (file-name-handler-alist)
-        (expand-file-name (or (locate-dominating-file default-directory
-                                                      #'todo-write-core--project-root-p)
-                              default-directory))))))
-
-(defun todo-write-core--project-root-p (folder)
-  "Return non-nil if FOLDER is the root of a project.
-A linked worktree and a submodule, where .git is a file, are projects of
-their own."
-  (seq-some (lambda (marker)
-              (let ((file (expand-file-name marker folder)))
-                (and (file-exists-p file)
-                     (string-match-p "\\`[-dl]"
-                                     (file-attribute-modes (file-attributes file))))))
-            todo-write-core--project-markers))
+        (expand-file-name
+         (or (locate-dominating-file
+              default-directory
+              (lambda (folder)
+                ;; A linked worktree and a submodule, where .git is a file, are projects of
+                ;; their own.
+                (seq-some (lambda (marker)
+                            (let ((file (expand-file-name marker folder)))
+                              (and (file-exists-p file)
+                                   (string-match-p "\\`[-dl]" (file-attribute-modes
+                                                               (file-attributes file))))))
+                          '(".git" ".jj" ".hg" ".sl" ".svn" ".bzr" "_darcs" ".pijul"
+                            ".fslckout"))))
+             default-directory))))))
 
 (defun todo-write--project ()
   "Return `todo-write-core-project-root' as text.

@@ -402,7 +402,14 @@ value is a list of keys."
   (pcase-let ((`(,saved . ,unsaved) (todo-write-core-call todo-write-dyn--save-again)))
     (cond ((and unsaved (not todo-write-events--save-timer))
            (setq todo-write-events--save-timer
-                 (run-at-time 600 600 #'todo-write-events--warn-unsaved))
+                 (run-at-time
+                  600 600
+                  (lambda ()
+                    (when-let* ((unsaved (todo-write-events--save-again)))
+                      (display-warning
+                       'todo-write
+                       (concat (todo-write-text-count (length unsaved) "plan")
+                               " not saved: the disk cannot be written"))))))
            (add-hook 'kill-emacs-query-functions #'todo-write-events--leave-p)
            ;; A signal ends Emacs without a question.
            (add-hook 'kill-emacs-hook #'todo-write-events--save-again))
@@ -414,13 +421,6 @@ value is a list of keys."
     (dolist (thread saved)
       (todo-write-events-dispatch thread 'change))
     unsaved))
-
-(defun todo-write-events--warn-unsaved ()
-  "Warn of the plans that still cannot be saved."
-  (when-let* ((unsaved (todo-write-events--save-again)))
-    (display-warning 'todo-write
-                     (concat (todo-write-text-count (length unsaved) "plan")
-                             " not saved: the disk cannot be written"))))
 
 (defun todo-write-events--leave-p ()
   "Try to save the unsaved plans; return non-nil if Emacs may exit.

@@ -279,7 +279,18 @@ connected; see `todo-write-disconnect'."
                  (current-prefix-arg nil)
                  ((cdr files)
                   (todo-write-follow-sessions-complete
-                   "Stop following: " (mapcar #'todo-write-follow--choice files)))
+                   "Stop following: "
+                   (cl-loop
+                    for session in todo-write-follow--followed
+                    for thread = (todo-write-follow--session-thread session)
+                    collect
+                    (todo-write-follow-sessions-describe
+                     (todo-write-follow--session-file session)
+                     (or (todo-write-follow--session-grew session) (float-time))
+                     (and thread
+                          (list :title (plist-get (todo-write-summary thread) :title)
+                                :folder (plist-get (todo-write-about thread) :project)
+                                :host (car (todo-write-agents-session thread))))))))
                  (todo-write-follow-all (car files))))))
   (let ((sessions (if file
                       (ensure-list (todo-write-follow--find file))
@@ -293,16 +304,6 @@ connected; see `todo-write-disconnect'."
       (todo-write-machines-follow-none))
     (todo-write-follow--each #'todo-write-follow--remove sessions)
     (todo-write-follow--send-homes)))
-
-(defun todo-write-follow--choice (file)
-  "Return a choice for FILE, the transcript of a session that is followed."
-  (let* ((session (todo-write-follow--find file))
-         (thread (todo-write-follow--session-thread session)))
-    (todo-write-follow-sessions-describe
-     file (or (todo-write-follow--session-grew session) (float-time))
-     (list :title (and thread (plist-get (todo-write-summary thread) :title))
-           :folder (and thread (plist-get (todo-write-about thread) :project))
-           :host (car (and thread (todo-write-agents-session thread)))))))
 
 ;;; The hub
 

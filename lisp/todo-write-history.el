@@ -142,20 +142,39 @@
 
 (defun todo-write-history--insert-row (item changes &optional note)
   "Insert the row of ITEM, with NOTE, a string or nil, at its end.
-CHANGES are the plists of the changes that the revision made to it."
+CHANGES are the plists of the changes that the revision made to it.  NOTE
+is about dependencies and the owner."
   (let* ((type (plist-get (car changes) :type))
          (kind (if (equal type "removed") 'removed (todo-write-row-kind item)))
          (previous (or (seq-some (lambda (change) (plist-get change :previousItem)) changes)
                        item))
          (text (todo-write-text-plain (plist-get item :content)))
          (was (todo-write-text-plain (plist-get previous :content)))
+         (moved (seq-find (lambda (change) (equal (plist-get change :type) "reordered"))
+                          changes))
+         (priority (plist-get item :priority))
+         (notes
+          (list (when moved
+                  (propertize (format "%s from %d" (todo-write-text-shape 'moved)
+                                      (1+ (plist-get moved :previousPosition)))
+                              'face 'todo-write-moved))
+                (unless (equal (plist-get previous :priority) priority)
+                  (propertize (format "priority %s" (or priority "none"))
+                              'face 'todo-write-time))
+                (when note
+                  (propertize note 'face 'todo-write-time))
+                (unless (equal (plist-get previous :status) (plist-get item :status))
+                  (concat (todo-write-detail-shape previous)
+                          (propertize (format " %s " (todo-write-text-shape 'arrow))
+                                      'face 'todo-write-time)
+                          (todo-write-detail-shape item)))))
          (start (point)))
     (insert (todo-write-row-fit
              (concat " " (if type (todo-write-detail-mark type) " ") " "
                      (propertize (todo-write-text-shape (todo-write-row-kind item))
                                  'face (todo-write-row-shape-face kind))
                      " " (propertize text 'face (todo-write-row-face kind)))
-             (todo-write-history--notes item previous changes note)
+             (string-join (delq nil notes) "  ")
              todo-write-page-width)
             "\n")
     (unless (equal was text)
@@ -166,30 +185,6 @@ CHANGES are the plists of the changes that the revision made to it."
     (add-text-properties start (point) `(help-echo ,(todo-write-text-help text)))
     (when changes
       (put-text-property start (point) 'todo-write-changed t))))
-
-(defun todo-write-history--notes (item previous changes note)
-  "Return the text at the right of ITEM, which was PREVIOUS before CHANGES.
-NOTE, a string or nil, is about dependencies and the owner."
-  (let ((moved (seq-find (lambda (change) (equal (plist-get change :type) "reordered"))
-                         changes))
-        (priority (plist-get item :priority)))
-    (string-join
-     (delq nil
-           (list (when moved
-                   (propertize (format "%s from %d" (todo-write-text-shape 'moved)
-                                       (1+ (plist-get moved :previousPosition)))
-                               'face 'todo-write-moved))
-                 (unless (equal (plist-get previous :priority) priority)
-                   (propertize (format "priority %s" (or priority "none"))
-                               'face 'todo-write-time))
-                 (when note
-                   (propertize note 'face 'todo-write-time))
-                 (unless (equal (plist-get previous :status) (plist-get item :status))
-                   (concat (todo-write-detail-shape previous)
-                           (propertize (format " %s " (todo-write-text-shape 'arrow))
-                                       'face 'todo-write-time)
-                           (todo-write-detail-shape item)))))
-     "  ")))
 
 ;;; The index
 
