@@ -6,9 +6,7 @@
 ;;; Commentary:
 
 ;; Agents that speak the Agent Client Protocol report their plan in
-;; `session/update' notifications.  `todo-write-from-acp-plan' writes one such
-;; update to a thread.  `todo-write-acp-connect' does that for every update of an
-;; acp.el client, and tracks its turns and permission requests.
+;; `session/update' notifications.
 ;;
 ;; Two versions of the protocol are supported: the update `plan' with its entries
 ;; (https://agentclientprotocol.com/protocol/v1/agent-plan) and `plan_update', whose plan
@@ -110,47 +108,42 @@ half of that."
 
 (defun todo-write-acp--todos (key entries)
   "Return ENTRIES of a plan as todos for the thread KEY.
-An entry has only one text, which is used as the active form, too.
+An entry has only one text, which is used as the active form, too.  Claude's
+adapter sends the active form while the task is in progress, and the
+content otherwise, so the other one is that of the known task.
 Anything but a list of objects is returned unchanged: the store refuses it."
-  (if (and (or (vectorp entries) (and (consp entries) (proper-list-p entries)))
-           (seq-every-p (lambda (entry) (or (consp entry) (hash-table-p entry))) entries))
-      (todo-write-acp--with-known-texts
-       (todo-write-items key)
-       (cl-loop for entry in (append entries nil)
-                ;; Codex says step.
-                for content = (or (todo-write-json-get entry "content")
-                                  (todo-write-json-get entry "step"))
-                for status = (todo-write-json-get entry "status")
-                for priority = (todo-write-json-get entry "priority")
-                unless (equal status "cancelled")
-                collect `( :content ,content :status ,status :activeForm ,content
-                           ,@(and priority (list :priority priority)))))
-    entries))
-
-(defun todo-write-acp--with-known-texts (items todos)
-  "Return TODOS as a vector, completed with texts of ITEMS, the current list.
-An entry has only one text.  Claude's adapter sends the active form while
-the task is in progress, and the content otherwise.
-
-A text that ITEMS lack belongs to the item that the store matches with it.
-If every other new text stands in the place of a missing item, these are
-matched by their places."
-  (let* ((diff (ignore-error todo-write-input-error (todo-write-diff items (vconcat todos))))
-         (modified (plist-get diff :modified))
-         (added (plist-get diff :added))
-         (removed (plist-get diff :removed))
-         (in-place (and (equal (seq-map (lambda (change) (plist-get change :position)) added)
-                               (seq-map (lambda (change) (plist-get change :previousPosition))
-                                        removed))
-                        (cl-mapcar #'todo-write-acp--changed-text removed added)))
-         (known (append (cl-loop for item across items
-                                 collect (list (plist-get item :content)
-                                               :activeForm (plist-get item :activeForm)))
-                        (delq nil (cl-mapcar #'todo-write-acp--changed-text modified modified))
-                        (unless (memq nil in-place) in-place))))
-    (vconcat (mapcar (lambda (todo)
-                       (append (cdr (assoc (plist-get todo :content) known)) todo))
-                     todos))))
+  (if (not (and (or (vectorp entries) (and (consp entries) (proper-list-p entries)))
+                (seq-every-p (lambda (entry) (or (consp entry) (hash-table-p entry))) entries)))
+      entries
+    (let* ((todos
+            (cl-loop for entry in (append entries nil)
+                     ;; Codex says step.
+                     for content = (or (todo-write-json-get entry "content")
+                                       (todo-write-json-get entry "step"))
+                     for status = (todo-write-json-get entry "status")
+                     for priority = (todo-write-json-get entry "priority")
+                     unless (equal status "cancelled")
+                     collect `( :content ,content :status ,status :activeForm ,content
+                                ,@(and priority (list :priority priority)))))
+           (items (todo-write-items key))
+           ;; A new text belongs to the item that the store matches with it.  If every other
+           ;; new text stands in the place of a missing item, these are matched by places.
+           (diff (ignore-error todo-write-input-error (todo-write-diff items (vconcat todos))))
+           (modified (plist-get diff :modified))
+           (added (plist-get diff :added))
+           (removed (plist-get diff :removed))
+           (in-place (and (equal (seq-map (lambda (change) (plist-get change :position)) added)
+                                 (seq-map (lambda (change) (plist-get change :previousPosition))
+                                          removed))
+                          (cl-mapcar #'todo-write-acp--changed-text removed added)))
+           (known (append (cl-loop for item across items
+                                   collect (list (plist-get item :content)
+                                                 :activeForm (plist-get item :activeForm)))
+                          (delq nil (cl-mapcar #'todo-write-acp--changed-text modified modified))
+                          (unless (memq nil in-place) in-place))))
+      (vconcat (mapcar (lambda (todo)
+                         (append (cdr (assoc (plist-get todo :content) known)) todo))
+                       todos)))))
 
 (defun todo-write-acp--changed-text (before after)
   "Return (TEXT PROPERTY VALUE) if an item has its other text after a change.
@@ -339,8 +332,13 @@ are its callbacks."
     (push thread (todo-write-acp--link-turns link))
     (todo-write-set-activity thread 'working)
     (unless (todo-write-acp--followed-p thread)
-      (when-let* ((text (todo-write-acp--prompt request)))
-        (todo-write-observe thread "INTENT" text)))
+      (let* ((blocks (todo-write-json-get request "params" "prompt"))
+             (texts (mapcar (lambda (block) (todo-write-json-get block "text"))
+                            (and (not (stringp blocks)) (sequencep blocks) blocks)))
+             (text (todo-write-text-trim (string-join (seq-filter #'stringp texts) "\n"))))
+        (unless (string-empty-p text)
+          (todo-write-observe thread "INTENT"
+                              (todo-write-core-plain (truncate-string-to-width text 8000))))))
     ;; acp.el before version 0.13 does not call back when the agent exits.
     (when-let* ((process (todo-write-json-get client "process"))
                 ((processp process)))
@@ -384,15 +382,6 @@ are its callbacks."
 (defun todo-write-acp--followed-p (thread)
   "Return non-nil if the transcript of THREAD is followed, which tells more."
   (todo-write-core-call todo-write-dyn--hub-follows-p thread))
-
-(defun todo-write-acp--prompt (request)
-  "Return the text in REQUEST, a prompt, or nil if it has none."
-  (let* ((blocks (todo-write-json-get request "params" "prompt"))
-         (texts (mapcar (lambda (block) (todo-write-json-get block "text"))
-                        (and (not (stringp blocks)) (sequencep blocks) blocks)))
-         (text (todo-write-text-trim (string-join (seq-filter #'stringp texts) "\n"))))
-    (unless (string-empty-p text)
-      (todo-write-core-plain (truncate-string-to-width text 8000)))))
 
 (defun todo-write-acp--end-turns (link reason &optional failed)
   "End all turns of LINK for REASON.
@@ -500,7 +489,7 @@ Requests for other things than a permission are ignored."
                (about (todo-write-acp--permission call))
                ;; The protocol has no message with a no.  The answer ends the turn.
                (draft (and (eq 'plan (plist-get about :kind))
-                           (todo-write-host-draft-in thread nil))))
+                           (todo-write-host-ask #'todo-write-host-draft thread nil))))
           (apply #'todo-write-request
                  thread
                  :id (todo-write-acp--request-id id)
@@ -510,10 +499,12 @@ Requests for other things than a permission are ignored."
                  (append about
                          (list :options (todo-write-acp--options
                                          (todo-write-json-get params "options") draft)
-                               :answer (lambda (option text)
-                                         (todo-write-acp--respond client link id option)
-                                         (when text
-                                           (todo-write-host-draft-in thread text)))))))))))
+                               :answer
+                               (lambda (option text)
+                                 (todo-write-acp--respond client link id option)
+                                 (when text
+                                   (todo-write-host-ask #'todo-write-host-draft
+                                                        thread text)))))))))))
 
 (defun todo-write-acp--respond (client link id option)
   "Answer the permission request ID of CLIENT with OPTION, an option's id.

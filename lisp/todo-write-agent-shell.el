@@ -125,7 +125,7 @@ given no way to answer."
 
 (defun todo-write-agent-shell--draft (thread text)
   "Make TEXT a draft in the shell of THREAD, or queue it while its agent works.
-See `todo-write-host-draft-in'.  A prompt that is queued is sent at the
+See `todo-write-host'.  A prompt that is queued is sent at the
 end of the turn; `agent-shell-insert' would refuse it before."
   (when-let* ((shell (seq-find (lambda (shell)
                                  (equal thread (buffer-local-value 'todo-write-view-thread shell)))

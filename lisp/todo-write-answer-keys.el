@@ -66,17 +66,15 @@ is called in this buffer before each command."
   (when todo-write-answer-keys--timer
     (cancel-timer todo-write-answer-keys--timer))
   (setq todo-write-answer-keys--timer
-        (run-at-time todo-write-answer-keys--due nil #'todo-write-answer-keys--arm
+        (run-at-time todo-write-answer-keys--due nil
+                     (lambda (events)
+                       (setq todo-write-answer-keys--timer nil)
+                       ;; Keys that wait to be read were typed while Emacs was busy.
+                       (if (or (input-pending-p) (/= events num-nonmacro-input-events))
+                           (todo-write-answer-keys--await)
+                         (setq todo-write-answer-keys--armed t
+                               todo-write-answer-keys--due todo-write-answer-keys--pause)))
                      num-nonmacro-input-events)))
-
-(defun todo-write-answer-keys--arm (events)
-  "Let the next key count if none was typed since there were EVENTS of input.
-Keys that wait to be read were typed while Emacs was busy."
-  (setq todo-write-answer-keys--timer nil)
-  (if (or (input-pending-p) (/= events num-nonmacro-input-events))
-      (todo-write-answer-keys--await)
-    (setq todo-write-answer-keys--armed t
-          todo-write-answer-keys--due todo-write-answer-keys--pause)))
 
 (defun todo-write-answer-keys--note ()
   "Note that a key was typed; for `pre-command-hook'.

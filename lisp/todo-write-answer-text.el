@@ -1,7 +1,6 @@
 ;;; todo-write-answer-text.el --- Show a text so that nothing is hidden  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
-
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
@@ -63,21 +62,16 @@ Nothing in TEXT is hidden.  FACE, if non-nil, is that of all but marks."
                              `(line-prefix ,bar wrap-prefix ,bar)))
       (buffer-string))))
 
-(defconst todo-write-answer-text--right-to-left
-  (concat "[\u0600-\u0605\u0660-\u0669\u066b\u066c\u06dd\u08e2"
-          "\U00010d30-\U00010d39\U00010e60-\U00010e7e]\\|\\cR")
-  "Regexp of characters that are written from right to left.
-These are letters, and the digits that follow their direction.")
-
 (defun todo-write-answer-text--keep-order ()
   "Let each word be written in its direction, and all words from left to right.
 The order of the words of a command is part of its meaning.  Emacs
 displays a string as one sign of the text around it."
   (when (> (position-bytes (point-max)) (point-max))
     (goto-char (point-min))
-    (let ((word (concat "\\(?:" todo-write-answer-text--right-to-left "\\)"
-                        "\\(?:" todo-write-answer-text--right-to-left
-                        "\\|\\c^\\|[\u200c\u200d]\\)*")))
+    ;; Letters, and the digits that follow their direction.
+    (let* ((letter (concat "[\u0600-\u0605\u0660-\u0669\u066b\u066c\u06dd\u08e2"
+                           "\U00010d30-\U00010d39\U00010e60-\U00010e7e]\\|\\cR"))
+           (word (format "\\(?:%s\\)\\(?:%s\\|\\c^\\|[\u200c\u200d]\\)*" letter letter)))
       (while (re-search-forward word nil t)
         (put-text-property (match-beginning 0) (match-end 0) 'display (match-string 0))))))
 

@@ -1,19 +1,14 @@
 ;;; todo-write-auto-show.el --- Plans that show themselves  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
-
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; A global minor mode that displays a plan when an agent begins to write one:
-;;
-;;     (todo-write-auto-show-mode 1)
-;;
-;; `todo-write-auto-show-action' says where; `display-buffer-alist' has
-;; precedence.  The selected window stays selected.  Each thread is shown once: a
-;; window that you closed does not come back by itself.  The buffer switches to
-;; another plan only when the one it shows is done.
+;; A global minor mode that displays a plan when an agent begins to write one.  The
+;; selected window stays selected.  Each thread is shown once: a window that you closed
+;; does not come back by itself.  The buffer switches to another plan only when the one it
+;; shows is done.
 
 ;;; Code:
 

@@ -36,10 +36,6 @@ Signal a `user-error' if the buffer shows no plan."
     (todo-write-view-move-goto-any (bookmark-prop-get bookmark 'item))))
 (put 'todo-write-bookmark-jump 'bookmark-handler-type "Plan")
 
-(defun todo-write-bookmark-desktop (_folder)
-  "Return the thread of this buffer, for a desktop file."
-  todo-write-view-thread)
-
 ;;;###autoload (add-to-list 'desktop-buffer-mode-handlers '(todo-write-view-mode . todo-write-bookmark-restore))
 ;;;###autoload (autoload 'todo-write-view-mode "todo-write-view")
 

@@ -8,9 +8,6 @@
 ;; One connection a machine, opened from here, carries all of its agents: their
 ;; sessions are followed, and their calls and questions reach this Emacs.
 ;;
-;;     M-x todo-write-connect        connects to a machine, also after a loss
-;;     C-u M-x todo-write-connect    ends that
-;;
 ;; A connection is a process, by default of ssh, docker or podman, whose input and
 ;; output are those of `todo-write-mcp serve' there: the same threads that read the
 ;; sessions of this machine.  The hub runs it; Emacs waits for no machine.  It is

@@ -7,11 +7,7 @@
 
 ;; In a list that is longer than its window, successive completed tasks collapse
 ;; to one line such as "+7 done".  The last one stays visible, so that a task
-;; does not disappear when it is completed.  RET or a click on the line unfolds
-;; them, and `d' folds or unfolds all of them:
-;;
-;;     (setq todo-write-view-fold-completed t)     ; always
-;;     (setq todo-write-view-fold-completed nil)   ; never
+;; does not disappear when it is completed.
 ;;
 ;; The rows stay in the buffer, under overlays.  The module finds the runs, so
 ;; that Lisp does not look at every row.  todo-write-view.el says which rows must

@@ -7,12 +7,7 @@
 
 ;; Claude Code and Codex write a transcript of each session, wherever they run.
 ;; The plan of a session that is followed is a thread like any other, with the
-;; agent's thoughts and tool calls:
-;;
-;;     M-x todo-write-follow            pick a session
-;;     C-u M-x todo-write-follow        always the newest one of this project,
-;;                                      like `todo-write-follow-mode'
-;;     M-x todo-write-follow-stop
+;; agent's thoughts and tool calls.
 ;;
 ;; The hub finds, watches and reads transcripts; see todo-write-hub.el.  This file
 ;; decides which to follow, and dispatches what it reports.

@@ -9,16 +9,8 @@
 ;;
 ;;     (todo-write-gptel-mode)
 ;;
-;; gptel may be loaded before or after this.  Each chat can have a plan.
-;; `M-x todo-write-show' shows it, and the chat itself has a line of it, with
-;;
-;;     (setq todo-write-gptel-in-chat t)
-;;
-;; The work of each task is recorded: what tools ran and how they ended, what files
-;; they changed, and the tokens that gptel reports.
-;;
-;; gptel-agent has a tool of its own, TodoWrite, whose lists are shown, too; see
-;; `todo-write-gptel-agent'.  Turning the mode off takes all of this away.
+;; gptel may be loaded before or after this.  The work of each task is recorded: what tools
+;; ran and how they ended, what files they changed, and the tokens that gptel reports.
 
 ;;; Code:
 

@@ -117,11 +117,5 @@ ACCESSOR is that of the slot of the functions; see `todo-write-host'."
                 (apply function args)))
             todo-write-host-all))
 
-(defun todo-write-host-draft-in (thread text)
-  "Have the host of THREAD show TEXT as a draft of the user; return its buffer.
-Return (queued . BUFFER) if the host sends it by itself when its agent is
-ready, and nil if it can do neither.  For TEXT nil, only return that."
-  (todo-write-host-ask #'todo-write-host-draft thread text))
-
 (provide 'todo-write-host)
 ;;; todo-write-host.el ends here

@@ -231,7 +231,7 @@ The value is `step', `result', `hook' or `draft'."
                   (member machine todo-write-note--hook-machines)
                 (and (todo-write-note--session thread) (todo-write-mcp-setup-plugin-p))))
          'hook)
-        ((todo-write-host-draft-in thread nil) 'draft)
+        ((todo-write-host-ask #'todo-write-host-draft thread nil) 'draft)
         ;; A host in Lisp.
         ((and (todo-write-core-call todo-write-dyn--answered-p thread)
               (not (memq (plist-get (todo-write-summary thread) :ending) '(session-ended killed))))
@@ -281,7 +281,7 @@ those that were copied since your last prompt, so that one paste has all."
       ('draft
        (todo-write-note--deliver
         thread (lambda (text)
-                 (pcase (todo-write-host-draft-in thread text)
+                 (pcase (todo-write-host-ask #'todo-write-host-draft thread text)
                    (`(queued . ,buffer)
                     (message "The message is in the queue of %s, and is sent when this turn ends"
                              buffer))

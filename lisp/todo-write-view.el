@@ -111,7 +111,7 @@ and \\[todo-write-menu] shows all keys.
               outline-regexp " [^ \t\n] "
               outline-level (lambda () 1)
               bookmark-make-record-function #'todo-write-bookmark-record
-              desktop-save-buffer #'todo-write-bookmark-desktop
+              desktop-save-buffer (lambda (_folder) todo-write-view-thread)
               ;; Emacs 28 never forgets an `add-hook' with a depth.
               context-menu-functions (list t #'todo-write-menu-context))
   (add-function :filter-return (local 'filter-buffer-substring-function)
