@@ -94,7 +94,14 @@ The agent need not repeat what it has told of the call; CALLS is as in
          (input (todo-write-json-get call "rawInput"))
          (command (equal (todo-write-json-get call "kind") "execute"))
          (output (todo-write-acp-work--output call))
-         (code (todo-write-acp-work--exit-code call output))
+         (code (seq-find #'integerp
+                         (list (todo-write-json-get call "terminal_exit" "exit_code")
+                               (todo-write-json-get call "rawOutput" "exit_code")
+                               (todo-write-json-get call "rawOutput" "exitCode")
+                               (todo-write-json-get call "rawOutput" "metadata" "exit")
+                               (and (string-match
+                                     "\\`[` \n]*\\(?:console\n\\)?Exit code \\([0-9]+\\)" output)
+                                    (string-to-number (match-string 1 output))))))
          (outcome (todo-write-acp-work--outcome call code output)))
     (unless (member name todo-write-calls-plan-tools)
       (todo-write-calls-observe-begin
@@ -107,16 +114,6 @@ The agent need not repeat what it has told of the call; CALLS is as in
        :command (if command t :false)
        :exit-code (and command (natnump code) code)
        :files (and (eq outcome 'ok) (todo-write-acp-work--files call))))))
-
-(defun todo-write-acp-work--exit-code (call output)
-  "Return the exit code of CALL with OUTPUT, or nil if it is not reported."
-  (seq-find #'integerp
-            (list (todo-write-json-get call "terminal_exit" "exit_code")
-                  (todo-write-json-get call "rawOutput" "exit_code")
-                  (todo-write-json-get call "rawOutput" "exitCode")
-                  (todo-write-json-get call "rawOutput" "metadata" "exit")
-                  (and (string-match "\\`[` \n]*\\(?:console\n\\)?Exit code \\([0-9]+\\)" output)
-                       (string-to-number (match-string 1 output))))))
 
 (defun todo-write-acp-work--outcome (call code output)
   "Return the outcome of CALL with the exit CODE and OUTPUT, a symbol."

@@ -5,12 +5,8 @@
 
 ;;; Commentary:
 
-;; The plans of the agents in agent-shell (https://github.com/xenodium/agent-shell):
-;;
-;;     (todo-write-agent-shell-mode 1)
-;;
-;; agent-shell may be loaded before or after this, and shells may be open already.
-;; `M-x todo-write-show' in a shell shows its plan.
+;; The plans of the agents in agent-shell (https://github.com/xenodium/agent-shell), which
+;; may be loaded before or after this, also with shells that are open.
 ;;
 ;; The order of agent-shell's hook and events differs between its versions, and its
 ;; events (`agent-shell-subscribe-to') do not pass on the client.  The requests of the

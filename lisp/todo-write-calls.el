@@ -24,10 +24,10 @@
   "Size in bytes up to which a file is compared.")
 
 (cl-defstruct (todo-write-calls--state (:copier nil))
-  "Calls of a thread that have not ended."
-  (paths nil :documentation "Alist of ids of calls and lists of the files they name.")
-  (texts nil :documentation "Alist of these files and their last known texts.
-A text is nil for a file that does not exist."))
+  "Calls of a thread that have not ended.
+PATHS is an alist of their ids and lists of the files they name, TEXTS one
+of these files and their last known texts, nil for one that does not exist."
+  paths texts)
 
 (defvar todo-write-calls--states (make-hash-table :test #'equal)
   "States of the threads that have open calls, by key.")

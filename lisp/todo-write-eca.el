@@ -5,13 +5,9 @@
 
 ;;; Commentary:
 
-;; The plans of ECA's agents (https://github.com/editor-code-assistant/eca-emacs):
-;;
-;;     (todo-write-eca-mode 1)
-;;
-;; ECA may be loaded before or after this.  It has a hook for the status of agents,
-;; but none for their tasks: the mode advises the internal function that shows
-;; them, `eca-chat--update-task-state'.
+;; The plans of ECA's agents (https://github.com/editor-code-assistant/eca-emacs).  ECA may
+;; be loaded before or after this.  It has a hook for the status of agents, but none for
+;; their tasks: the mode advises the internal function that shows them.
 
 ;;; Code:
 

@@ -219,7 +219,16 @@ While the model answers, its answer stands there."
 The current buffer is a copy of the chat, which ends with the prompt."
   (todo-write-core-for-host "gptel"
     (let* ((info (gptel-fsm-info request))
-           (prompt (todo-write-gptel--last-prompt))
+           (end (point-max))
+           ;; gptel marks all that the user did not write by a text property.
+           (start (previous-single-property-change end 'gptel nil (point-min)))
+           (prefix (string-trim (or (gptel-prompt-prefix-string) "")))
+           (text (buffer-substring-no-properties start (min end (+ start 8000))))
+           (text (todo-write-text-trim
+                  (string-remove-prefix prefix (todo-write-text-trim text))))
+           (prompt (unless (or (= end (point-min)) (get-text-property (1- end) 'gptel)
+                               (string-empty-p text))
+                     text))
            (buffer (plist-get info :buffer)))
       ;; Others, such as those of `gptel-rewrite', call no functions at their end.
       (when (and (buffer-live-p buffer) (not (plist-get info :dry-run))
@@ -231,17 +240,6 @@ The current buffer is a copy of the chat, which ends with the prompt."
           (todo-write-gptel--record-prompt))))))
 
 (declare-function gptel-prompt-prefix-string "ext:gptel")
-
-(defun todo-write-gptel--last-prompt ()
-  "Return what the user wrote at the end of this buffer, or nil if nothing.
-gptel marks all else by a text property."
-  (let* ((end (point-max))
-         (start (previous-single-property-change end 'gptel nil (point-min)))
-         (prefix (string-trim (or (gptel-prompt-prefix-string) "")))
-         (text (todo-write-text-trim (buffer-substring-no-properties start (min end (+ start 8000))))))
-    (unless (or (= end (point-min)) (get-text-property (1- end) 'gptel))
-      (setq text (todo-write-text-trim (string-remove-prefix prefix text)))
-      (and (not (string-empty-p text)) text))))
 
 (defun todo-write-gptel--record-prompt ()
   "Record the prompt of this chat, once it has a thread."

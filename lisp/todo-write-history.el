@@ -98,7 +98,7 @@
     (setq todo-write-history--revision number)
     (todo-write-page-with-new-text
       (when revision
-        (insert (todo-write-history--header revision (plist-get newest :revision) items) "\n"))
+        (todo-write-history--insert-header revision (plist-get newest :revision) items))
       (when (seq-empty-p items)
         (insert (propertize (if revision "   The list is empty.\n" " This plan was forgotten.\n")
                             'face 'todo-write-detail)))
@@ -109,36 +109,35 @@
         (when (equal (plist-get change :type) "removed")
           (todo-write-history--insert-row (plist-get change :previousItem) (list change)))))))
 
-(defun todo-write-history--header (revision count items)
-  "Return the header of REVISION, one of COUNT, whose list is ITEMS."
+(defun todo-write-history--insert-header (revision count items)
+  "Insert the header of REVISION, one of COUNT, whose list is ITEMS."
   (let* ((title (plist-get (todo-write-summary todo-write-view-thread) :title))
          (source (plist-get revision :source))
-         (origin (list (if (equal (plist-get revision :author) "user") "you" "agent")
-                       (plist-get revision :operation)
-                       (and source (todo-write-text-plain source))
-                       (todo-write-text-clock (plist-get revision :timestamp))))
+         (origin (string-join
+                  (delq nil (list (if (equal (plist-get revision :author) "user") "you" "agent")
+                                  (plist-get revision :operation)
+                                  (and source (todo-write-text-plain source))
+                                  (todo-write-text-clock (plist-get revision :timestamp))))
+                  (format " %s " (todo-write-text-shape 'dot))))
          (completed (seq-count (lambda (item) (equal (plist-get item :status) "completed"))
                                items))
          (width todo-write-page-width)
          (bar (min 20 (/ width 4))))
-    (concat
+    (insert
      (todo-write-row-fit
-      (concat " " (propertize (todo-write-text-plain (or title "Plan"))
-                              'face 'todo-write-title))
+      (concat " " (propertize (todo-write-text-plain (or title "Plan")) 'face 'todo-write-title))
       (propertize (format "revision %d of %d" (plist-get revision :revision) count)
                   'face 'todo-write-count)
       width)
      "\n"
      (todo-write-row-fit
-      (concat " " (propertize (string-join (delq nil origin)
-                                           (format " %s " (todo-write-text-shape 'dot)))
-                              'face 'todo-write-time))
+      (concat " " (propertize origin 'face 'todo-write-time))
       (concat (format "%d/%d" completed (length items))
               (when (>= bar 8)
                 (concat "  " (todo-write-row-string
                                (todo-write-row-insert-bar completed (length items) bar)))))
       width)
-     "\n")))
+     "\n\n")))
 
 (defun todo-write-history--insert-row (item changes &optional note)
   "Insert the row of ITEM, with NOTE, a string or nil, at its end.

@@ -79,7 +79,13 @@ session for another one."
   (add-hook 'todo-write-hands-functions #'todo-write-list--on-hands)
   (unless todo-write-list--timer
     (setq todo-write-list--timer (run-at-time 30 30 #'todo-write-list--tick)))
-  (add-hook 'window-size-change-functions #'todo-write-list--fit nil t)
+  (add-hook 'window-size-change-functions
+            (lambda (window)
+              (with-current-buffer (window-buffer window)
+                (unless (equal (todo-write-list--columns (window-body-width window))
+                               tabulated-list-format)
+                  (todo-write-list--print))))
+            nil t)
   (add-hook 'kill-buffer-hook #'todo-write-list--stop nil t)
   (add-hook 'change-major-mode-hook #'todo-write-list--stop nil t))
 
@@ -360,12 +366,6 @@ or gone.  Of several, each has a mark already."
                    (tabulated-list-set-col
                     "Since" (todo-write-list-cells-age (todo-write-list--agent)))
                    (forward-line)))))))))
-
-(defun todo-write-list--fit (window)
-  "Print the rows again if the width of WINDOW changed."
-  (with-current-buffer (window-buffer window)
-    (unless (equal (todo-write-list--columns (window-body-width window)) tabulated-list-format)
-      (todo-write-list--print))))
 
 ;;;###autoload
 (defun todo-write-list ()
