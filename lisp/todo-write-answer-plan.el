@@ -63,18 +63,14 @@ The comment goes along with \"keep planning\", with the lines it is about."
 (defvar-local todo-write-answer-plan--request nil
   "The request whose plan this buffer has.")
 
-(defvar todo-write-answer-edit-mode-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map (kbd "C-c C-c") #'todo-write-answer-edit-done)
-    map)
-  "Keymap of `todo-write-answer-edit-mode'.")
-
 (define-derived-mode todo-write-answer-edit-mode todo-write-comment-mode "Plan"
   "Major mode of an agent's plan that the user edits before approving it.
 
 \\{todo-write-answer-edit-mode-map}"
   :interactive nil
   (setq header-line-format " C-c C-c takes this text, which a yes then approves; C-c C-k cancels"))
+
+(define-key todo-write-answer-edit-mode-map (kbd "C-c C-c") #'todo-write-answer-edit-done)
 
 (defun todo-write-answer-edit ()
   "Edit the text of the plan.

@@ -37,9 +37,8 @@
   (when todo-write-auto-show-mode
     (todo-write-module-prepare))
   (setq todo-write-auto-show--shown nil)
-  (if todo-write-auto-show-mode
-      (add-hook 'todo-write-events-functions #'todo-write-auto-show--on-event)
-    (remove-hook 'todo-write-events-functions #'todo-write-auto-show--on-event)))
+  (funcall (if todo-write-auto-show-mode #'add-hook #'remove-hook)
+           'todo-write-events-functions #'todo-write-auto-show--on-event))
 
 (defun todo-write-auto-show--on-event (thread what data)
   "Show the plan of THREAD if WHAT is its first change, with the outcome DATA.

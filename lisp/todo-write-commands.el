@@ -7,7 +7,7 @@
 
 ;; A file uses only files below it, as CONTRIBUTING.org draws them.  What a key, a button
 ;; or a menu there calls in a file above is in this table, from which it is loaded.
-;; The last table has the commands that `M-x' offers in our buffers only.
+;; The commands at the end, `M-x' offers in our buffers only.
 
 ;;; Code:
 
@@ -42,13 +42,9 @@
 They read what a command is about, add the user's messages to a result, and
 Emacs calls them when a hook gets a function.")
 
-(defconst todo-write-commands--inner
-  '(todo-write-log todo-write-menu todo-write-resume-session
-    todo-write-show-diff todo-write-switch)
-  "The commands that `M-x' offers in our buffers only.
-They are about the plan there, and have keys or are in the menus.")
-
-(dolist (command todo-write-commands--inner)
+;; They are about the plan there, and have keys or are in the menus.
+(dolist (command '(todo-write-log todo-write-menu todo-write-resume-session
+                   todo-write-show-diff todo-write-switch))
   (put command 'completion-predicate
        (lambda (_command buffer)
          (and (get (buffer-local-value 'major-mode buffer) 'todo-write-menu) t))))

@@ -23,19 +23,15 @@
   "What the comment in this buffer is about, the arguments of `todo-write-tell'.
 It is a list of a thread and a plist.")
 
-(defvar todo-write-comment-mode-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map (kbd "C-c C-c") #'todo-write-comment-send)
-    (define-key map (kbd "C-c C-k") #'todo-write-comment-cancel)
-    map)
-  "Keymap of `todo-write-comment-mode'.")
-
 (define-derived-mode todo-write-comment-mode text-mode "Comment"
   "Major mode of a comment to an agent.
 
 \\{todo-write-comment-mode-map}"
   :interactive nil
   (todo-write-menu-begin-mode))
+
+(define-key todo-write-comment-mode-map (kbd "C-c C-c") #'todo-write-comment-send)
+(define-key todo-write-comment-mode-map (kbd "C-c C-k") #'todo-write-comment-cancel)
 
 ;;; Where
 

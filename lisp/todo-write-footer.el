@@ -92,10 +92,8 @@ OPEN is a list of what is open.  The value is as from
 
 (defun todo-write-footer--part (key text help)
   "Return TEXT as a part that opens KEY; HELP says what RET does."
-  (let ((text (copy-sequence text)))
-    (add-face-text-property 0 (length text) 'todo-write-detail t text)
-    (todo-write-row-button text 'todo-write-part (concat "RET, mouse-1: " help)
-                           'todo-write-toggle key)))
+  (todo-write-row-button (propertize text 'face 'todo-write-detail) 'todo-write-part
+                         (concat "RET, mouse-1: " help) 'todo-write-toggle key))
 
 (defun todo-write-footer--insert-story (id footer thread width &optional cut)
   "Insert the story of ID of THREAD, which is open in FOOTER.

@@ -73,8 +73,8 @@
 For `todo-write-events-functions'."
   (cond ((eq what 'forgotten)
          (remhash thread todo-write-hands--seen)
-         (setq todo-write-hands--waiting (delete thread todo-write-hands--waiting))
-         (setq todo-write-hands--clashes (assoc-delete-all thread todo-write-hands--clashes)))
+         (setq todo-write-hands--waiting (delete thread todo-write-hands--waiting)
+               todo-write-hands--clashes (assoc-delete-all thread todo-write-hands--clashes)))
         ((and (eq what 'change)
               (not (member thread todo-write-hands--waiting)))
          (setq todo-write-hands--waiting (append todo-write-hands--waiting (list thread)))

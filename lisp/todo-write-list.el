@@ -337,20 +337,13 @@ PLACE nil stands for where AGENT sorts now; GONE non-nil means no new row."
     (unless (and old (not gone)
                  (cl-loop for name in '(:title :project)
                           always (equal (plist-get old name) (plist-get agent name))))
-      (todo-write-list--draw-other old)
-      (unless gone (todo-write-list--draw-other agent)))))
-
-(defun todo-write-list--draw-other (agent)
-  "Draw the row of the only other agent with the title of AGENT, if there is one.
-It begins or ceases to need a mark that tells it from AGENT, which is new
-or gone.  Of several, each has a mark already."
-  (let ((others (and agent
-                     (seq-remove (lambda (other)
-                                   (equal (plist-get other :thread) (plist-get agent :thread)))
-                                 (todo-write-list-cells-alike
-                                  agent (hash-table-values todo-write-list--agents))))))
-    (when (and others (null (cdr others)))
-      (todo-write-list--on-agent (plist-get (car others) :thread) (car others) (car others)))))
+      ;; If only one other agent has its title, that begins or ceases to need a mark that
+      ;; tells it from this one.  Of several, each has a mark already.
+      (dolist (one (delq nil (list old (unless gone agent))))
+        (pcase (seq-remove (lambda (other) (equal key (plist-get other :thread)))
+                           (todo-write-list-cells-alike
+                            one (hash-table-values todo-write-list--agents)))
+          (`(,other) (todo-write-list--on-agent (plist-get other :thread) other other)))))))
 
 (defun todo-write-list--tick ()
   "Update the ages in the overview if it has their column and a window shows it."
