@@ -224,19 +224,16 @@ It gets VALUE by OPERATION in the buffer WHERE.  A variable watcher."
         (todo-write-agents--began most-positive-fixnum))
     (mapc #'todo-write-agents--update threads)))
 
-(defun todo-write-agents--on-event (thread what data)
-  "Update the agent of THREAD after the event WHAT with DATA.
+(defun todo-write-agents--on-event (thread what _data)
+  "Update the agent of THREAD after the event WHAT.
 For `todo-write-events-functions'."
   (pcase what
     ('forgotten (todo-write-agents--forget thread))
-    ('change (todo-write-agents--update
-              thread (and data (todo-write-events-summary-after thread data))))
-    ('request (todo-write-agents--update thread))))
+    ((or 'change 'request) (todo-write-agents--update thread))))
 
-(defun todo-write-agents--update (thread &optional summary)
+(defun todo-write-agents--update (thread)
   "Update the agent of THREAD, and tell what changed.
-SUMMARY is the `todo-write-summary' of THREAD if the caller has it.  If
-there is no such agent any more, forget it."
+If there is no such agent any more, forget it."
   (cond ((not (or (todo-write-activity-get thread)
                   ;; A process may work for a moment in a session in which nothing was asked.
                   (plist-get (todo-write-about thread) :agent)
@@ -248,7 +245,7 @@ there is no such agent any more, forget it."
                               (setq todo-write-agents--records
                                     (nconc todo-write-agents--records (list (cons thread record))))
                               record)))
-                (summary (or summary (todo-write-summary thread))))
+                (summary (todo-write-summary thread)))
            (todo-write-agents--note record thread summary)
            (setf (todo-write-agents--record-refused record)
                  ;; What there was before tracking began is not new.
@@ -324,7 +321,6 @@ SUMMARY is that of its plan."
          (activity (todo-write-core-call todo-write-dyn--agent-activity thread))
          (ending (todo-write-agents--stopped (plist-get summary :ending)
                                              (plist-get summary :state))))
-
     (unless (and (eq activity (todo-write-agents--record-activity record))
                  (eq ending (todo-write-agents--record-ending record))
                  (equal reason (todo-write-agents--record-reason record)))

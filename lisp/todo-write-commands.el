@@ -43,8 +43,8 @@ They read what a command is about, add the user's messages to a result, and
 Emacs calls them when a hook gets a function.")
 
 ;; They are about the plan there, and have keys or are in the menus.
-(dolist (command '(todo-write-log todo-write-menu todo-write-resume-session
-                   todo-write-show-diff todo-write-switch))
+(dolist (command '( todo-write-log todo-write-menu todo-write-resume-session
+                    todo-write-show-diff todo-write-switch))
   (put command 'completion-predicate
        (lambda (_command buffer)
          (and (get (buffer-local-value 'major-mode buffer) 'todo-write-menu) t))))

@@ -105,25 +105,25 @@ Signal a `user-error' if it cannot be begun."
          (reason
           (todo-write-core-call todo-write-dyn--hub-connect
            (list :name name
-                 :prefix prefix
-                 :command (todo-write-connect--command name)
-                 :environment (seq-remove (lambda (variable)
-                                            (string-match-p "[^\0-\x10ffff]" variable))
-                                          process-environment)
-                 :id todo-write-connect--id
-                 :who (format "%s@%s, process %d" (user-login-name) (system-name) (emacs-pid))
-                 ;; In place of the usual ones there.
-                 :homes
-                 (cl-loop for (agent . folder) in todo-write-follow-agents
-                          when (and (stringp folder) (string-prefix-p prefix folder))
-                          collect (vector (symbol-name agent)
-                                          (let ((local (substring folder (length prefix))))
-                                            (if (string-match-p "\\`[/~]" local) local
-                                              (concat "~/" local)))))
-                 :project (todo-write-follow-project-on name)
-                 :door (and todo-write-socket-wanted
-                            (list :version todo-write-version :emacs emacs-version
-                                  :process (emacs-pid)))))))
+                  :prefix prefix
+                  :command (todo-write-connect--command name)
+                  :environment (seq-remove (lambda (variable)
+                                             (string-match-p "[^\0-\x10ffff]" variable))
+                                           process-environment)
+                  :id todo-write-connect--id
+                  :who (format "%s@%s, process %d" (user-login-name) (system-name) (emacs-pid))
+                  ;; In place of the usual ones there.
+                  :homes
+                  (cl-loop for (agent . folder) in todo-write-follow-agents
+                           when (and (stringp folder) (string-prefix-p prefix folder))
+                           collect (vector (symbol-name agent)
+                                           (let ((local (substring folder (length prefix))))
+                                             (if (string-match-p "\\`[/~]" local) local
+                                               (concat "~/" local)))))
+                  :project (todo-write-follow-project-on name)
+                  :door (and todo-write-socket-wanted
+                             (list :version todo-write-version :emacs emacs-version
+                                   :process (emacs-pid)))))))
     (when reason
       (user-error "%s" reason))))
 

@@ -78,28 +78,15 @@ Each function is called with THREAD, WHAT and DATA, where WHAT is one of:
 
 If one signals, the error is reported and the others are still called.")
 
-(defvar todo-write-events-newest-outcome nil
-  "The outcome of the last change, or nil if a thread changed otherwise since.")
-
 (defun todo-write-events-dispatch (thread what &optional data)
   "Report that WHAT happened to THREAD, with DATA.
 See `todo-write-events-functions'; the users' own functions come last.
 The caller inhibits quitting."
-  (unless (and data (eq what 'change))
-    (setq todo-write-events-newest-outcome nil))
   (unwind-protect
       (todo-write-events-call-each #'todo-write-events--call-function
                                    todo-write-events-functions (list thread what data))
     (when (and data (eq what 'change))
       (todo-write-events-run-functions 'todo-write-change-functions (list thread data)))))
-
-(defun todo-write-events-summary-after (thread outcome)
-  "Return the `todo-write-summary' of THREAD after the change with OUTCOME.
-That in OUTCOME is outdated if a function that was called earlier has
-changed a thread since."
-  (if (eq outcome todo-write-events-newest-outcome)
-      (plist-get outcome :summary)
-    (todo-write-core-call todo-write-dyn--summary thread)))
 
 ;;; Drawing once
 

@@ -432,7 +432,6 @@ non-nil means that it is followed on from another file."
   (let ((inhibit-quit t))
     (todo-write-activity-note-reading (todo-write-follow--session-thread session) nil)
     (when-let* ((id (todo-write-follow--session-id session)))
-
       (mapc #'todo-write-activity-publish (todo-write-core-call todo-write-dyn--hub-stop id moved)))))
 
 (defun todo-write-follow--automatic ()

@@ -185,7 +185,7 @@ of any agent.  Agents that have ended come last."
 OUTCOME is that of the change of THREAD, if the caller has it."
   (setq todo-write-mode-line--place (todo-write-mode-line--selected)
         todo-write-mode-line--thread (todo-write-mode-line--choose))
-  (pcase-let* ((summary (and outcome (todo-write-events-summary-after thread outcome)))
+  (pcase-let* ((summary (and outcome (todo-write-summary thread)))
                (`(,text . ,needed) (todo-write-mode-line--make
                                     todo-write-mode-line--thread thread summary))
                (changed (not (equal text (default-value 'todo-write-mode-line-string)))))

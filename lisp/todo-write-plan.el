@@ -47,7 +47,6 @@ OUTCOME is nil if something else was recorded than a list.
 The caller inhibits quitting, since the change is already saved.
 FUNCTIONS, if any, are called with a cons, THREAD and OUTCOME, in place of
 those of any change."
-  (setq todo-write-events-newest-outcome outcome)
   (todo-write-events-call-each #'funcall (or functions todo-write-plan--after-change)
                                (cons thread outcome))
   (todo-write-events-warn (plist-get outcome :warnings))

@@ -189,7 +189,7 @@ For `todo-write-events-functions'."
   (let* ((drawn todo-write-view-rows-drawn)
          (revision (plist-get outcome :revision))
          (changes (plist-get (plist-get outcome :changes) :changes))
-         (summary (todo-write-events-summary-after thread outcome))
+         (summary (todo-write-summary thread))
          (current (plist-get summary :revision)))
     (setq todo-write-view--marked nil)
     (if (or
