@@ -14,8 +14,6 @@
 (require 'todo-write)
 (require 'todo-write-commands)
 (require 'todo-write-menu)
-(require 'todo-write-row)
-(require 'todo-write-story)
 (require 'todo-write-sums)
 (require 'todo-write-visit)
 

@@ -14,7 +14,6 @@
 (require 'todo-write-core)
 (require 'todo-write-connect)
 (require 'todo-write-host)
-(require 'todo-write-machines)
 (require 'todo-write-text)
 ;; The hosts, so that all are known.
 (require 'todo-write-acp)

@@ -30,9 +30,8 @@ usual ones there; see `todo-write-connect'."
   :package-version '(todo-write . "0.2.0"))
 
 (defvar todo-write-follow-sessions--processes (make-hash-table :test #'equal)
-  "The live processes, plists.
-The keys are (MACHINE . PID) and (MACHINE . SESSION); MACHINE is nil for
-this one.")
+  "The live processes, plists, by (MACHINE . SESSION).
+MACHINE is nil for this one.")
 
 (defvar todo-write-follow-sessions--told nil
   "Folders that programs of agents have told, a list of (AGENT . FOLDER).")
@@ -114,9 +113,8 @@ This asks for links, so nothing but a command about PROJECT calls it."
   "Note that LIVE, a list of plists, are the live processes."
   (clrhash todo-write-follow-sessions--processes)
   (dolist (process live)
-    (dolist (key '(:pid :sessionId))
-      (puthash (cons (plist-get process :machine) (plist-get process key)) process
-               todo-write-follow-sessions--processes))))
+    (puthash (cons (plist-get process :machine) (plist-get process :sessionId)) process
+             todo-write-follow-sessions--processes)))
 
 (defun todo-write-follow-sessions-process-of (thread)
   "Return the plist of the live process of THREAD's session, or nil.
@@ -169,12 +167,11 @@ NOTE has the working directory, the agent and what its process says."
 (defun todo-write-follow-sessions-choices (found)
   "Return the choices of the newest 300 sessions in FOUND, the project's first.
 FOUND is a list of plists, as from the module."
-  (let* ((newest (seq-take found 300))
-         (here (seq-filter (lambda (one) (plist-get one :ofProject)) newest)))
-    (mapcar (lambda (one)
-              (todo-write-follow-sessions-describe
-               (plist-get one :file) (plist-get one :time) (plist-get one :description)))
-            (append here (seq-difference newest here #'eq)))))
+  (mapcar (lambda (one)
+            (todo-write-follow-sessions-describe
+             (plist-get one :file) (plist-get one :time) (plist-get one :description)))
+          (seq-sort-by (lambda (one) (if (plist-get one :ofProject) 0 1)) #'<
+                       (seq-take found 300))))
 
 (defun todo-write-follow-sessions-complete (prompt choices)
   "Read one of CHOICES in the minibuffer with PROMPT; return its file.

@@ -163,9 +163,7 @@ ones are left out, as 0, before the text is cut below 30 columns."
 PARTS are its figures, and COLUMNS as from `todo-write-footer--columns'.
 Return non-nil if the line of the prompt was cut."
   (let* ((head (format " %s " (todo-write-text-shape (if open 'opened 'tool))))
-         (line (and (plist-get heading :prompt) (todo-write-text-line (plist-get heading :prompt))))
-         (prompt (and line (concat (todo-write-text-shape 'quote) line
-                                   (todo-write-text-shape 'unquote))))
+         (prompt (todo-write-turns-name heading 1000))
          (said (plist-get heading :said))
          ;; After a short prompt, there is room for what followed.
          (text (cond ((null prompt) "Before the first prompt")

@@ -106,7 +106,7 @@ of its plan."
          (urgent (and (memq (plist-get agent :activity) '(waiting failed)) reason))
          (prompt (and (memq (plist-get summary :state) '(nil empty))
                       (plist-get agent :activity)
-                      (plist-get (cadr (todo-write-turns-headings thread 1)) :prompt)))
+                      (todo-write-turns-name (cadr (todo-write-turns-headings thread 1)) 200)))
          (details
           (delq nil (list (and (> refused 0)
                                (format "%s%d refused" (todo-write-text-shape 'refused) refused))
@@ -116,10 +116,7 @@ of its plan."
                               (todo-write-list-cells-ending agent)
                               (and current (not urgent)
                                    (todo-write-row-text current 'in_progress))
-                              (and prompt
-                                   (concat (todo-write-text-shape 'quote)
-                                           (todo-write-text-line prompt 200)
-                                           (todo-write-text-shape 'unquote))))))))
+                              prompt)))))
     (string-join
      (remove "" (delq nil (list urgent
                                 (todo-write-hands-note thread)

@@ -56,10 +56,11 @@ is the first one.  Return nil if there are no headings."
 Before the first turn, that is the first one."
   (plist-get (todo-write-turns-heading-at (todo-write-turns-all thread) time) :turn))
 
-(defun todo-write-turns-name (heading)
-  "Return the prompt of HEADING in quotes, a line, or nil if it has none."
+(defun todo-write-turns-name (heading &optional width)
+  "Return the prompt of HEADING in quotes, a line, or nil if it has none.
+It has at most WIDTH columns, by default 60."
   (when-let* ((prompt (plist-get heading :prompt)))
-    (concat (todo-write-text-shape 'quote) (todo-write-text-line prompt 60)
+    (concat (todo-write-text-shape 'quote) (todo-write-text-line prompt (or width 60))
             (todo-write-text-shape 'unquote))))
 
 (defun todo-write-turns-events (thread number &optional newest)
