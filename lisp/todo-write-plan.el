@@ -18,14 +18,6 @@
 
 ;;; Writing
 
-(defconst todo-write-plan--after-change
-  '(todo-write-plan--deliver-new todo-write-plan--dispatch)
-  "What is called after each change, with a cons of a thread and its outcome.")
-
-(defconst todo-write-plan--after-write
-  (append todo-write-plan--after-change '(todo-write-plan--clear-failure))
-  "What is called after a write of an agent, in the same way.")
-
 (defun todo-write-plan-write (thread input source unanswered call)
   "Replace the list of THREAD by INPUT; see `todo-write'.
 SOURCE and UNANSWERED are as there.  CALL is the id that this call has in
@@ -36,40 +28,27 @@ nil if no transcript has it."
          (outcome (todo-write-plan-publish thread
                                            (todo-write-core-call todo-write-dyn--write
                                              thread input source unanswered call)
-                                           todo-write-plan--after-write)))
+                                           t)))
     (when (and (not unanswered) (todo-write-plan-comments thread))
       (plist-put outcome :result (todo-write-note-result thread (plist-get outcome :result))))
     outcome))
 
-(defun todo-write-plan-publish (thread outcome &optional functions)
+(defun todo-write-plan-publish (thread outcome &optional written)
   "Publish OUTCOME of THREAD to subscribers and by dispatch, and return it.
 OUTCOME is nil if something else was recorded than a list.
 The caller inhibits quitting, since the change is already saved.
-FUNCTIONS, if any, are called with a cons, THREAD and OUTCOME, in place of
-those of any change."
-  (todo-write-events-call-each #'funcall (or functions todo-write-plan--after-change)
-                               (cons thread outcome))
+WRITTEN is non-nil for a write of the agent, which has not failed then."
+  (unwind-protect
+      (todo-write-events-deliver thread)
+    (unwind-protect
+        ;; A write that leaves the list as it is may have resumed the thread, told the
+        ;; agent of the user's tasks, or been refused.
+        (todo-write-events-dispatch thread 'change (and (plist-get outcome :changes) outcome))
+      (when (and written (plist-get outcome :ok) (eq (car (todo-write-activity thread)) 'failed))
+        (todo-write-activity-publish
+         (todo-write-core-call todo-write-dyn--clear-failure thread)))))
   (todo-write-events-warn (plist-get outcome :warnings))
   outcome)
-
-(defun todo-write-plan--deliver-new (change)
-  "Give the observations of CHANGE, a thread and an outcome, to the subscribers."
-  (todo-write-events-deliver (car change)))
-
-(defun todo-write-plan--dispatch (change)
-  "Dispatch CHANGE, a thread and an outcome.
-A write that leaves the list as it is may have resumed the thread, told
-the agent of the user's tasks, or been refused."
-  (todo-write-events-dispatch (car change) 'change
-                              (and (plist-get (cdr change) :changes) (cdr change))))
-
-(defun todo-write-plan--clear-failure (change)
-  "Note that the agent of CHANGE, a thread and an outcome, has not failed.
-It has written its list."
-  (when (and (plist-get (cdr change) :ok)
-             (eq (car (todo-write-activity (car change))) 'failed))
-    (todo-write-activity-publish
-     (todo-write-core-call todo-write-dyn--clear-failure (car change)))))
 
 ;;; Asking
 
