@@ -180,9 +180,7 @@ Return non-nil if the line of the prompt was cut."
          ;; Blanks of a column leave the text more room.
          (end (todo-write-row-insert-line head text (string-trim tail) width "\n")))
     (put-text-property start end 'face 'todo-write-prompt)
-    (put-text-property end (point) 'face 'todo-write-time)
-    (unless (and (string-empty-p (nth 2 parts)) (string-empty-p (nth 3 parts)))
-      (todo-write-row-mark-work end))
+    (font-lock-fillin-text-property end (point) 'face 'todo-write-time)
     (not (string-search (or prompt "") (todo-write-text-seen (buffer-substring start end))))))
 
 (defun todo-write-footer--figures (heading running above)

@@ -356,7 +356,7 @@ changed after what this buffer shows stays new."
       (format "- %s%s" (todo-write-review--line prompt 200)
               (if-let* ((lines (todo-write-row-lines (plist-get work :added)
                                                      (plist-get work :removed))))
-                  (concat " " lines) "")))))
+                  (concat " " (substring-no-properties lines)) "")))))
 
 (defun todo-write-review--failures (thread)
   "Return which commands of THREAD failed and were mended, items in Markdown.

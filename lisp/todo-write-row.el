@@ -152,10 +152,6 @@ See `todo-write-row-make-button'."
          ,@body
          (buffer-string)))))
 
-(defvar todo-write-row--stops nil
-  "Alist of columns and the display properties of gaps that end there.
-Rows that are drawn the same have identical properties.")
-
 (defun todo-write-row-insert-line (head text tail width &optional end)
   "Insert a line of WIDTH columns: HEAD, TEXT truncated to fit, and TAIL.
 TAIL, unless empty, ends at the last column; END, a string or nil, follows.
@@ -178,9 +174,7 @@ Return the position after TEXT."
         ;; This aligns fonts in which some characters do not have their nominal
         ;; width, and keeps right-to-left text from moving the digits.
         (put-text-property middle (point) 'display
-                           (or (alist-get stop todo-write-row--stops nil nil #'eql)
-                               (setf (alist-get stop todo-write-row--stops nil nil #'eql)
-                                     `(space :align-to ,stop))))
+                           `(space :align-to ,stop))
         (forward-char rest)))
     middle))
 
@@ -211,34 +205,22 @@ waits for, and its owner.  With SUMMARY, the `todo-write-summary' of its
 thread, it also says if the task is the user's.  A completed task has no
 note."
   (unless (equal (plist-get item :status) "completed")
-    (let* ((places (and (plist-get item :blockedBy) (todo-write-row--blockers item items)))
+    (let* ((ids (plist-get item :blockedBy))
+           (places (and ids (cl-loop for other in (append items nil)
+                                     for place from 1
+                                     when (and (member (plist-get other :id) ids)
+                                               (not (equal (plist-get other :status) "completed")))
+                                     collect (number-to-string place))))
            (owner (plist-get item :owner))
-           (yours (and summary (todo-write-row--yours item summary))))
-      (when (or places owner yours)
-        (string-join (delq nil (list (and places
-                                          (concat "after "
-                                                  (mapconcat #'number-to-string places ", ")))
-                                     (and owner (concat "@" (todo-write-text-line owner 20)))
-                                     yours))
-                     "  ")))))
-
-(defun todo-write-row--yours (item summary)
-  "Return the note that ITEM is the user's, or nil.
-SUMMARY is that of its thread."
-  (when (equal (plist-get item :addedBy) "user")
-    (if (and (plist-get item :untold) (not (memql (plist-get summary :yours) '(nil 0))))
-        "yours, not told"
-      "yours")))
-
-(defun todo-write-row--blockers (item items)
-  "Return the positions in ITEMS, from 1, of the open tasks that block ITEM."
-  (let ((ids (plist-get item :blockedBy)) (place 0) places)
-    (seq-doseq (other items)
-      (cl-incf place)
-      (when (and (member (plist-get other :id) ids)
-                 (not (equal (plist-get other :status) "completed")))
-        (push place places)))
-    (nreverse places)))
+           (parts (list (and places (concat "after " (string-join places ", ")))
+                        (and owner (concat "@" (todo-write-text-line owner 20)))
+                        (and summary (equal (plist-get item :addedBy) "user")
+                             (if (and (plist-get item :untold)
+                                      (not (memql (plist-get summary :yours) '(nil 0))))
+                                 "yours, not told"
+                               "yours")))))
+      (when (remq nil parts)
+        (string-join (remq nil parts) "  ")))))
 
 (defun todo-write-row-insert (item kind spent width &optional indent note work category)
   "Insert the line for ITEM of KIND, WIDTH columns.
@@ -266,15 +248,13 @@ the line; it gets the face of the text."
          (end (todo-write-row-insert-line head text tail width "\n")))
     (put-text-property start middle 'face (todo-write-row-shape-face kind))
     (unless (string-empty-p tail)
-      (put-text-property end (point) 'face 'todo-write-time))
+      (font-lock-fillin-text-property end (point) 'face 'todo-write-time))
     (if category
         (progn
           (put category 'face (todo-write-row-face kind))
           (put-text-property start (point) 'category category))
       (put-text-property middle (if (string-empty-p tail) (point) end)
                          'face (todo-write-row-face kind)))
-    (when work
-      (todo-write-row-mark-work end))
     (when (eq kind 'removed)
       ;; A struck newline would show as a stroke behind the text.
       (put-text-property (1- (point)) (point) 'face 'todo-write-pending))))
@@ -314,43 +294,26 @@ columns if there is room for these.  Each may be nil."
             (and (or lines failed) (string-pad (or failed "") 5))
             (if (or lines failed) (format "%7s" time) time))))
 
-(defun todo-write-row-lines (added removed &optional faced)
+(defun todo-write-row-lines (added removed &optional short)
   "Return the numbers of lines ADDED and REMOVED, as in +80 −109, or nil if none.
-The value has no face unless FACED is non-nil; see `todo-write-row-mark-work'.
-With a face, it has no number that is 0."
+Each has its face.  Non-nil SHORT leaves a number out that is 0."
   (when (or (> (or added 0) 0) (> (or removed 0) 0))
-    (let ((plus (format "+%d" added))
-          (minus (format "%s%d" (todo-write-text-shape 'minus) removed)))
-      (string-join
-       (if faced
-           (delq nil (list (and (> added 0) (propertize plus 'face 'todo-write-lines-added))
-                           (and (> removed 0) (propertize minus 'face 'todo-write-lines-removed))))
-         (list plus minus))
-       " "))))
+    (string-join
+     (delq nil
+           (list (unless (and short (= added 0))
+                   (propertize (format "+%d" added) 'face 'todo-write-lines-added))
+                 (unless (and short (= removed 0))
+                   (propertize (format "%s%d" (todo-write-text-shape 'minus) removed)
+                               'face 'todo-write-lines-removed))))
+     " ")))
 
 (defun todo-write-row-failed (failed refused)
   "Return how many commands FAILED and calls were REFUSED, as in ✗2 ⊘1, or nil."
-  (let ((failed (and (> (or failed 0) 0)
-                     (format "%s%d" (todo-write-text-shape 'removed) failed)))
-        (refused (and (> (or refused 0) 0)
-                      (format "%s%d" (todo-write-text-shape 'refused) refused))))
-    (if (and failed refused) (concat failed " " refused) (or failed refused))))
-
-(defun todo-write-row-mark-work (start)
-  "Put faces on the lines changed and failed commands between START and point."
-  (let ((minus (regexp-quote (todo-write-text-shape 'minus)))
-        (end (point)))
-    (save-excursion
-      (goto-char start)
-      (when (re-search-forward (concat " \\(\\+[0-9]+\\) \\(" minus "[0-9]+\\)") end t)
-        (put-text-property (match-beginning 1) (match-end 1) 'face 'todo-write-lines-added)
-        (put-text-property (match-beginning 2) (match-end 2) 'face 'todo-write-lines-removed))
-      (when (re-search-forward (let ((failed (regexp-quote (todo-write-text-shape 'removed)))
-                                     (refused (regexp-quote (todo-write-text-shape 'refused))))
-                                 (format " \\(\\(?:%s\\|%s\\)[0-9]+\\(?: %s[0-9]+\\)?\\)[ \n]"
-                                         failed refused refused))
-                               end t)
-        (put-text-property (match-beginning 1) (match-end 1) 'face 'todo-write-failed)))))
+  (let ((counts (cl-loop for (shape . count) in `((removed . ,failed) (refused . ,refused))
+                         when (> (or count 0) 0)
+                         collect (format "%s%d" (todo-write-text-shape shape) count))))
+    (when counts
+      (propertize (string-join counts " ") 'face 'todo-write-failed))))
 
 (defun todo-write-row-mark-new (start)
   "Let the numbers of lines between START and point stand out as not reviewed."
@@ -468,7 +431,13 @@ numbers and the bar are left out before the title is cut."
                     (concat "   " lines)
                   ""))
          (right (+ bar (todo-write-text-width lines)))
-         (text (todo-write-row--title-and-note title note (max 0 (- room right))))
+         (room (max 0 (- room right)))
+         (left (- room (todo-write-text-width note) 2))
+         (text (cond ((equal note "") (todo-write-text-truncate title room))
+                     ;; The title is cut first, and dropped if little of it is left.
+                     ((>= left (min 8 (todo-write-text-width title)))
+                      (concat (todo-write-text-truncate title left) "  " note))
+                     (t (todo-write-text-truncate note room))))
          (start (point))
          (end (todo-write-row-insert-line
                " " text progress (- width right) (and (> bar 0) "  "))))
@@ -477,10 +446,7 @@ numbers and the bar are left out before the title is cut."
                        (todo-write-row-progress-face (plist-get summary :state)))
     (when (> bar 0)
       (todo-write-row-insert-bar (plist-get summary :completed) total (- bar 2)))
-    (unless (string-empty-p lines)
-      (setq start (point))
-      (insert lines)
-      (todo-write-row-mark-work start))))
+    (insert lines)))
 
 (defun todo-write-row-goal (goal)
   "Return GOAL, a value of `todo-write-goal', as a line."
@@ -506,15 +472,6 @@ PLIST has :context and :contextTokens; see `todo-write-agents'."
         (tokens (plist-get plist :contextTokens)))
     (cond (percent (format "context %d %%" percent))
           (tokens (concat "context " (todo-write-text-number tokens))))))
-
-(defun todo-write-row--title-and-note (title note room)
-  "Return TITLE and NOTE, both strings, in ROOM columns.
-TITLE is truncated first, and dropped if it has less than 8 columns left."
-  (let ((left (- room (todo-write-text-width note) 2)))
-    (cond ((equal note "") (todo-write-text-truncate title room))
-          ((>= left (min 8 (todo-write-text-width title)))
-           (concat (todo-write-text-truncate title left) "  " note))
-          (t (todo-write-text-truncate note room)))))
 
 (provide 'todo-write-row)
 ;;; todo-write-row.el ends here
