@@ -34,18 +34,13 @@
 (defun todo-write-view-next (&optional count)
   "Move to the next row; with COUNT, that many rows forward."
   (interactive "p" todo-write-view-mode)
-  (todo-write-view-move--move (or count 1)))
+  (unless (todo-write-page-move (or count 1))
+    (user-error (if (> (or count 1) 0) "No further task" "No task before this one"))))
 
 (defun todo-write-view-previous (&optional count)
   "Move to the previous row; with COUNT, that many rows back."
   (interactive "p" todo-write-view-mode)
-  (todo-write-view-move--move (- (or count 1))))
-
-(defun todo-write-view-move--move (count)
-  "Move point COUNT rows forward, to the start of the row.
-A row starts with a blank, so that the cursor does not hide the shape."
-  (unless (todo-write-page-move count)
-    (user-error (if (> count 0) "No further task" "No task before this one"))))
+  (todo-write-view-next (- (or count 1))))
 
 (defun todo-write-view-move-id-at-point ()
   "Return the id of the task at point.
@@ -95,8 +90,9 @@ the plan does not show it."
 (defun todo-write-view-move--goto-former (id)
   "Move point to the line of the task ID, which left the list.
 Open what it is in.  Return nil if there is no such task."
-  (let* ((dropped (todo-write-view-move--has-p (todo-write-view-rows-dropped-before) id))
-         (listed (or dropped (todo-write-view-move--has-p todo-write-view-rows-cleared id)))
+  (let* ((is-its (lambda (item) (equal id (plist-get item :id))))
+         (dropped (seq-some is-its (todo-write-view-rows-dropped-before)))
+         (listed (or dropped (seq-some is-its todo-write-view-rows-cleared)))
          (turn (unless listed (todo-write-view-move--turn-of id))))
     (when (or listed turn)
       (todo-write-view-move--open (cond (turn (cons 'turn turn)) (dropped 'dropped) (t 'cleared)))
@@ -104,15 +100,13 @@ Open what it is in.  Return nil if there is no such task."
       ;; In a turn, how it ended comes last.
       (goto-char (point-max))
       (when-let* ((match (if turn
-                             (text-property-search-backward 'todo-write-entry id
-                                                            #'todo-write-view-move--of-task-p)
+                             (text-property-search-backward
+                              'todo-write-entry id
+                              (lambda (id entry)
+                                (and entry (equal id (car (todo-write-story-entry-part entry))))))
                            (text-property-search-backward
                             (if dropped 'todo-write-dropped 'todo-write-toggle) id #'equal))))
         (goto-char (prop-match-beginning match))))))
-
-(defun todo-write-view-move--of-task-p (id entry)
-  "Return non-nil if ENTRY, of a turn, is about the task ID."
-  (and entry (equal id (car (todo-write-story-entry-part entry)))))
 
 (defun todo-write-view-move--turn-of (id)
   "Return the number of the newest turn that shows the task ID, or nil."
@@ -154,10 +148,6 @@ PART is the id of a task, or (turn . N).  Return nil if it is not shown."
     (goto-char (prop-match-beginning match))
     (forward-line 0)
     (point)))
-
-(defun todo-write-view-move--has-p (items id)
-  "Return non-nil if one of ITEMS, a list of plists, has ID."
-  (seq-some (lambda (item) (equal id (plist-get item :id))) items))
 
 (defun todo-write-view-to-current ()
   "Move to the task in progress and follow it from now on."
@@ -380,13 +370,11 @@ At the start of the fold, point may be where the search began."
                     (mapcar (lambda (item)
                               (list (todo-write-text-plain (plist-get item :content))
                                     (todo-write-place-footer-start)
-                                    #'todo-write-view-move--imenu-former (plist-get item :id)))
+                                    (lambda (_name _position id)
+                                      (todo-write-view-move--goto-former id))
+                                    (plist-get item :id)))
                             (todo-write-plan-earlier-items todo-write-view-thread list)))
                   todo-write-view-rows-lists))))))
-
-(defun todo-write-view-move--imenu-former (_name _position id)
-  "Move to the task ID of an earlier list, for imenu."
-  (todo-write-view-move--goto-former id))
 
 (provide 'todo-write-view-move)
 ;;; todo-write-view-move.el ends here
