@@ -132,17 +132,13 @@ nil; otherwise return non-nil."
 
 ;;; Drawing
 
-(defun todo-write-page-keep (place find draw &rest args)
-  "Apply DRAW to ARGS; keep point, the mark and all windows in their places.
+(defun todo-write-page-keep (place find draw)
+  "Call DRAW; keep point, the mark and all windows in their places.
 PLACE returns the place of a position, and FIND the position of a place in
 the new text.  Where one of them returns nil, drawing decides.  PLACE is
 called with a second argument, t, for the start of a window."
-  (todo-write-page-keep-in (get-buffer-window-list nil nil t) place find draw args))
-
-(defun todo-write-page-keep-in (windows place find draw args)
-  "Apply DRAW to ARGS; keep places by PLACE and FIND as `todo-write-page-keep'.
-WINDOWS are those of the current buffer, on all frames."
-  (let* ((at (point))
+  (let* ((windows (get-buffer-window-list nil nil t))
+         (at (point))
          (point (funcall place at))
          (mark (and (mark t) (funcall place (mark t))))
          (places (cl-loop for window in windows
@@ -150,7 +146,7 @@ WINDOWS are those of the current buffer, on all frames."
                                     (funcall place (window-point window)))
                           collect (funcall place (window-start window) t))))
     (save-excursion
-      (apply draw args))
+      (funcall draw))
     (cl-flet ((position (place) (and place (funcall find place))))
       (when-let* ((position (position point)))
         (goto-char position))

@@ -55,11 +55,6 @@ The highlight ends when the times are updated next.")
           todo-write-view-rows-blocked nil)
     (todo-write-view-rows-read-work)
     (todo-write-view-rows-read-lists)
-    (let (markers)
-      (maphash (lambda (_ node) (push (ewoc-location node) markers)) todo-write-place-nodes)
-      ;; The buffer finds the newest first.
-      (dolist (marker markers)
-        (set-marker marker nil)))
     (erase-buffer)
     (clrhash todo-write-place-nodes)
     (insert "\n")
@@ -68,23 +63,17 @@ The highlight ends when the times are updated next.")
     (setq todo-write-place-ewoc (ewoc-create #'todo-write-view-rows-print
                                              "" (todo-write-view-rows-footer) t))
     (when thread
-      ;; Thousands of rows would otherwise cause many garbage collections.
-      (let ((gc-cons-threshold (max gc-cons-threshold (* 64 1024 1024)))
-            (todo-write-view-rows-times (make-hash-table :test #'equal)))
-        (pcase-dolist (`(,id . ,times) (todo-write-times thread))
-          (puthash id times todo-write-view-rows-times))
-        (seq-doseq (item (todo-write-items thread))
-          (todo-write-view-draw--enter (todo-write-view-rows-row item)))
-        (when (todo-write-view-draw--enter-ghosts
-               (let ((revision (plist-get todo-write-view-rows-summary :revision)))
-                 (when (> revision 1)
-                   (seq-filter (lambda (change) (equal (plist-get change :type) "removed"))
-                               (plist-get (todo-write-changes-between todo-write-view-thread
-                                                                      (1- revision) revision)
-                                          :changes)))))
-          (ewoc-set-hf todo-write-place-ewoc "" (todo-write-view-rows-footer)))
-        ;; A task can wait for tasks below it.
-        (todo-write-view-draw--draw-rows todo-write-view-rows-blocked)))))
+      (seq-doseq (item (todo-write-items thread))
+        (todo-write-view-draw--enter (todo-write-view-rows-row item)))
+      (when (todo-write-view-draw--enter-ghosts
+             (let ((revision (plist-get todo-write-view-rows-summary :revision)))
+               (when (> revision 1)
+                 (seq-filter (lambda (change) (equal (plist-get change :type) "removed"))
+                             (plist-get (todo-write-changes-between thread (1- revision) revision)
+                                        :changes)))))
+        (ewoc-set-hf todo-write-place-ewoc "" (todo-write-view-rows-footer)))
+      ;; A task can wait for tasks below it.
+      (todo-write-view-draw--draw-rows todo-write-view-rows-blocked))))
 
 ;;; Rows that come and go
 
@@ -95,16 +84,6 @@ The highlight ends when the times are updated next.")
                (ewoc-enter-before todo-write-place-ewoc node row)
              (ewoc-enter-last todo-write-place-ewoc row))
            todo-write-place-nodes))
-
-(defun todo-write-view-draw--enter-in-list (row)
-  "Enter ROW at the position of its task in the current list.
-All rows before it must be in place already."
-  (let* ((previous (todo-write-plan-previous-id todo-write-view-thread
-                                                (todo-write-view-rows-row-id row)))
-         (node (and previous (gethash previous todo-write-place-nodes))))
-    (todo-write-view-draw--enter row (if node
-                                         (ewoc-next todo-write-place-ewoc node)
-                                       (ewoc-nth todo-write-place-ewoc 0)))))
 
 (defun todo-write-view-draw--enter-ghosts (removed)
   "Enter a ghost for each unfinished task of REMOVED, where its task was.
@@ -141,11 +120,8 @@ that the agent cancelled get no ghost.  Return the ids of the ghosts."
 
 (defun todo-write-view-draw--draw-rows (ids)
   "Draw the rows of IDS that exist."
-  (let (nodes)
-    (dolist (id ids)
-      (when-let* ((node (gethash id todo-write-place-nodes)))
-        (cl-pushnew node nodes)))
-    (apply #'ewoc-invalidate todo-write-place-ewoc nodes)))
+  (apply #'ewoc-invalidate todo-write-place-ewoc
+         (delq nil (mapcar (lambda (id) (gethash id todo-write-place-nodes)) (seq-uniq ids)))))
 
 (defun todo-write-view-draw--draw-around (&optional marks)
   "Draw the header and the footer, that also if only its MARKS may differ."
@@ -165,11 +141,7 @@ Draw also what the agent has said and done since."
     (setq todo-write-view-rows-summary summary
           ;; A removed or restored task moves the list of its subagent.
           todo-write-view-rows-children (todo-write-children-by-item todo-write-view-thread))
-    ;; Most writes add and drop nothing.
-    (if (cl-loop for change across changes
-                 thereis (member (plist-get change :type) '("added" "removed")))
-        (todo-write-view-rows-read-lists)
-      (todo-write-view-rows-read-turns))
+    (todo-write-view-rows-read-lists)
     (unless (equal changes [])
       ;; See `todo-write-view-draw--place-flashes'.
       (setq todo-write-view-rows-flash-ticks (1+ (ceiling todo-write-flash-seconds))
@@ -190,15 +162,13 @@ Draw also what the agent has said and done since."
 (defun todo-write-view-draw--update-yours ()
   "Update the items of the user's rows, and return their ids.
 Whether the agent was told of a task is no change of the task."
-  (let (ids)
-    (maphash (lambda (id node)
-               (let ((row (ewoc-data node)))
-                 (when-let* (((equal (plist-get (todo-write-view-rows-row-item row) :addedBy) "user"))
-                             (item (todo-write-item todo-write-view-thread id)))
-                   (setf (todo-write-view-rows-row-item row) item)
-                   (push id ids))))
-             todo-write-place-nodes)
-    ids))
+  (cl-loop for id being the hash-keys of todo-write-place-nodes using (hash-values node)
+           for row = (ewoc-data node)
+           for item = (and (equal (plist-get (todo-write-view-rows-row-item row) :addedBy) "user")
+                           (todo-write-item todo-write-view-thread id))
+           when item
+           do (setf (todo-write-view-rows-row-item row) item)
+           and collect id))
 
 (defun todo-write-view-draw--apply (changes)
   "Update the items of the rows and their order with CHANGES.
@@ -221,7 +191,13 @@ predecessor in place."
           (_ (setf (todo-write-view-rows-row-item (ewoc-data (gethash id todo-write-place-nodes)))
                    item)
              (push id stale))))
-    (mapc #'todo-write-view-draw--enter-in-list (nreverse entering))
+    (dolist (row (nreverse entering))
+      (let* ((previous (todo-write-plan-previous-id todo-write-view-thread
+                                                    (todo-write-view-rows-row-id row)))
+             (node (and previous (gethash previous todo-write-place-nodes))))
+        (todo-write-view-draw--enter row (if node
+                                             (ewoc-next todo-write-place-ewoc node)
+                                           (ewoc-nth todo-write-place-ewoc 0)))))
     (when removed
       (todo-write-view-draw--enter-ghosts removed))
     stale))
@@ -274,45 +250,44 @@ Those are open rows, rows with a subagent's list, and rows after a ghost."
 (defvar todo-write-view-draw--drawing nil
   "The buffers that are being drawn.")
 
-(defun todo-write-view-draw--keep-places (draw &rest args)
-  "Call DRAW, a function, with ARGS; keep point, mark and all windows in place.
+(defun todo-write-view-draw--keep-places (draw)
+  "Call DRAW, a function; keep point, mark and all windows in place.
 Windows that follow the task in progress go to it.  If the current buffer
 is being drawn already, draw all of it again soon instead."
   (if (memq (current-buffer) todo-write-view-draw--drawing)
       ;; A call of the module runs timers and filters while it waits for a file.
       (todo-write-events-soon 0 #'todo-write-view-draw--again (current-buffer))
-    (let ((todo-write-view-draw--drawing
-           (cons (current-buffer) todo-write-view-draw--drawing)))
-      (todo-write-view-draw--keep-places-now draw args))))
+    (save-restriction
+      ;; Rows outside a narrowed region change, too.
+      (widen)
+      (let* ((todo-write-view-draw--drawing
+              (cons (current-buffer) todo-write-view-draw--drawing))
+             (windows (get-buffer-window-list nil nil t))
+             (following (and todo-write-view-follow
+                             (seq-filter #'todo-write-place-following-p windows)))
+             (todo-write-story-read (todo-write-place-entries windows))
+             (todo-write-view-rows-in-use (todo-write-view-draw--in-use-p windows))
+             (inhibit-read-only t)
+             ;; A row that is half drawn cannot be redrawn.
+             (inhibit-quit t)
+             (inhibit-modification-hooks t))
+        (todo-write-page-keep #'todo-write-place-at #'todo-write-place-position
+                              (lambda ()
+                                (funcall draw)
+                                (todo-write-view-draw--update-folds windows)
+                                (todo-write-view-draw--place-flashes)))
+        (restore-buffer-modified-p nil)
+        (dolist (window windows)
+          (if (memq window following)
+              (todo-write-place-follow window (todo-write-view-rows-current-id))
+            ;; Drawing may move point to where it was noted.
+            (todo-write-place-stay window)))))))
 
 (defun todo-write-view-draw--again (buffer)
   "Draw BUFFER, if it still shows a plan."
   (when (memq buffer (todo-write-view-draw-live-buffers))
     (with-current-buffer buffer
       (todo-write-view-draw-all))))
-
-(defun todo-write-view-draw--keep-places-now (draw args)
-  "Call DRAW with ARGS as `todo-write-view-draw--keep-places' says."
-  (save-restriction
-    ;; Rows outside a narrowed region change, too.
-    (widen)
-    (let* ((windows (get-buffer-window-list nil nil t))
-           (following (and todo-write-view-follow
-                           (seq-filter #'todo-write-place-following-p windows)))
-           (todo-write-story-read (todo-write-place-entries windows))
-           (todo-write-view-rows-in-use (todo-write-view-draw--in-use-p windows))
-           (inhibit-read-only t)
-           ;; A row that is half drawn cannot be redrawn.
-           (inhibit-quit t)
-           (inhibit-modification-hooks t))
-      (todo-write-page-keep-in windows #'todo-write-place-at #'todo-write-place-position
-                               #'todo-write-view-draw--draw-parts (list windows draw args))
-      (restore-buffer-modified-p nil)
-      (dolist (window windows)
-        (if (memq window following)
-            (todo-write-place-follow window (todo-write-view-rows-current-id))
-          ;; Drawing may move point to where it was noted.
-          (todo-write-place-stay window))))))
 
 (defun todo-write-view-draw--in-use-p (windows)
   "Return non-nil if the user reads the turn that was drawn as running.
@@ -325,12 +300,6 @@ Point of one of WINDOWS is in it, or something in it was opened."
         (member id todo-write-view-rows-earlier)
         (member (cons 'files id) todo-write-view-rows-whole)
         (seq-some (lambda (key) (todo-write-place-entry id key)) todo-write-view-rows-whole))))
-
-(defun todo-write-view-draw--draw-parts (windows draw args)
-  "Call DRAW with ARGS, and draw what depends on the rows in WINDOWS."
-  (apply draw args)
-  (todo-write-view-draw--update-folds windows)
-  (todo-write-view-draw--place-flashes))
 
 ;;; Buffers and their timer
 
@@ -359,9 +328,9 @@ Point of one of WINDOWS is in it, or something in it was opened."
 CHANGES is a vector of change plists that led to SUMMARY."
   ;; If this fails half way, the next change draws the whole buffer.
   (setq todo-write-view-rows-drawn nil)
-  (if changes
-      (todo-write-view-draw--keep-places #'todo-write-view-draw--draw-changes changes summary)
-    (todo-write-view-draw--keep-places #'todo-write-view-draw--draw-all))
+  (todo-write-view-draw--keep-places
+   (if changes (lambda () (todo-write-view-draw--draw-changes changes summary))
+     #'todo-write-view-draw--draw-all))
   (setq todo-write-view-rows-drawn (plist-get todo-write-view-rows-summary :revision))
   (todo-write-view-draw-set-timer))
 

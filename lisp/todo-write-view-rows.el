@@ -114,11 +114,6 @@ The id nil has the threads without a row in this buffer.")
 (defvar-local todo-write-view-rows-drawn nil
   "Number of the revision that the rows show, or nil while they are drawn.")
 
-(defvar todo-write-view-rows-times nil
-  "While the whole buffer is drawn, a hash table from item id to times.
-See `todo-write-times'.  If another Emacs holds the journal, each call of
-the module looks at the file.")
-
 (cl-defstruct (todo-write-view-rows-row
                (:constructor todo-write-view-rows-row
                              (item &optional ghost
@@ -177,7 +172,8 @@ CATEGORY is a symbol with the text properties of its line."
          (start (point))
          (work (gethash id todo-write-view-rows--row-work))
          (kind (if ghost 'removed (todo-write-row-kind item (todo-write-view-rows-paused-p)))))
-    (todo-write-row-insert item kind (unless ghost (todo-write-view-rows--spent id))
+    (todo-write-row-insert item kind
+                           (unless ghost (todo-write-plan-spent todo-write-view-thread id))
                            todo-write-page-width nil
                            (unless ghost (todo-write-view-rows--note id item))
                            (unless ghost (car work))
@@ -188,12 +184,6 @@ CATEGORY is a symbol with the text properties of its line."
     (if (memq kind '(in_progress paused))
         (cl-pushnew id todo-write-view-rows-running :test #'equal)
       (setq todo-write-view-rows-running (delete id todo-write-view-rows-running)))))
-
-(defun todo-write-view-rows--spent (id)
-  "Return how long the task ID was in progress, in milliseconds, or nil."
-  (if todo-write-view-rows-times
-      (plist-get (gethash id todo-write-view-rows-times) :spent)
-    (todo-write-plan-spent todo-write-view-thread id)))
 
 (defun todo-write-view-rows--note (id item)
   "Return the note of the row of ITEM, whose id is ID, or nil."
@@ -268,7 +258,11 @@ CATEGORY is a symbol with the text properties of its line."
     (when (or todo-write-view-rows-host activity new context todo-write-view-rows--message)
       (string-join (delq nil (list todo-write-view-rows-host activity new
                                    (and context (propertize context 'face 'todo-write-detail))
-                                   (todo-write-view-rows--quote todo-write-view-rows--message)))
+                                   (when-let* ((text todo-write-view-rows--message))
+                                     (propertize (concat (todo-write-text-shape 'quote) text
+                                                         (todo-write-text-shape 'unquote))
+                                                 'face 'todo-write-said
+                                                 'help-echo (todo-write-text-help text)))))
                    (propertize (format " %s " (todo-write-text-shape 'dot))
                                'face 'todo-write-detail)))))
 
@@ -285,18 +279,14 @@ CATEGORY is a symbol with the text properties of its line."
   "Return the activity of the agent, since when and why, or nil if idle.
 For a plan that is paused, return the reason.  While its session is being
 read, return how much of it is."
-  (if-let* ((percent (todo-write-activity-reading todo-write-view-thread)))
-      (propertize (format "reading, %d %%" percent) 'face 'todo-write-detail)
-    (todo-write-view-rows--activity-now)))
-
-(defun todo-write-view-rows--activity-now ()
-  "Return what `todo-write-view-rows--activity' does of a session that is read."
-  (pcase-let* ((`(,activity . ,reason) (todo-write-activity todo-write-view-thread))
+  (pcase-let* ((percent (todo-write-activity-reading todo-write-view-thread))
+               (`(,activity . ,reason) (todo-write-activity todo-write-view-thread))
                (since (todo-write-activity-since todo-write-view-thread))
                (age (and since (todo-write-text-age (/ since 1000))))
                (age (if (member age '(nil "now")) "" (concat " " age)))
                (reason (and reason (concat ": " (todo-write-text-line reason)))))
     (pcase activity
+      ((guard percent) (propertize (format "reading, %d %%" percent) 'face 'todo-write-detail))
       ('working (propertize (concat "working" age) 'face 'todo-write-detail))
       ('waiting (propertize (concat "waits for you" age reason
                                     (and (todo-write-requests todo-write-view-thread)
@@ -306,17 +296,11 @@ read, return how much of it is."
       (_ (when-let* ((reason (plist-get todo-write-view-rows-summary :reason)))
            (propertize (todo-write-text-line reason) 'face 'todo-write-detail))))))
 
-(defun todo-write-view-rows--quote (text)
-  "Return TEXT, what the agent said, or nil, in quotes as a line."
-  (when text
-    (propertize (concat (todo-write-text-shape 'quote) text (todo-write-text-shape 'unquote))
-                'face 'todo-write-said 'help-echo (todo-write-text-help text))))
-
 (defun todo-write-view-rows--newest-message (thread)
   "Return what the agent of THREAD said last as a line, or nil."
   (let* ((found (todo-write-observations
                  thread :types '("MESSAGE" "FINAL_RESPONSE") :limit 1))
-         (content (and (> (length found) 0) (plist-get (aref found 0) :content)))
+         (content (plist-get (car (append found nil)) :content))
          (text (if (consp content) (plist-get content :text) content)))
     (when (todo-write-json-filled text)
       (todo-write-text-unmark (todo-write-text-line text 400)))))
@@ -366,17 +350,14 @@ Return the ids of the tasks whose rows differ by that."
           todo-write-view-rows-cleared (and thread (todo-write-plan-items-cleared thread))
           todo-write-view-rows-lists (and thread (todo-write-plan-earlier-lists thread)))))
 
-(defun todo-write-view-rows-running-turn ()
-  "Return the number of the turn in which the agent works or waits, or nil."
-  (and todo-write-view-rows-turns
-       (memq (car (todo-write-activity todo-write-view-thread)) '(working waiting))
-       ;; The headings may be read later.
-       (car (todo-write-turns-headings todo-write-view-thread 0))))
-
-(defun todo-write-view-rows--end-turn (running)
-  "If another turn is RUNNING now, or none, settle what the one that ran shows.
+(defun todo-write-view-rows--end-turn ()
+  "If another turn runs now, or none, settle what the one that ran shows.
 It stays open if the user reads it, or opened something in it."
-  (let ((id (cons 'turn todo-write-view-rows-ran))
+  (let ((running (and todo-write-view-rows-turns
+                      (memq (car (todo-write-activity todo-write-view-thread)) '(working waiting))
+                      ;; The headings may be read later.
+                      (car (todo-write-turns-headings todo-write-view-thread 0))))
+        (id (cons 'turn todo-write-view-rows-ran))
         (shut (cons 'shut todo-write-view-rows-ran)))
     (unless (eql running todo-write-view-rows-ran)
       (cond ((member shut todo-write-view-rows-open)
@@ -390,7 +371,7 @@ It stays open if the user reads it, or opened something in it."
   "Return the text below the rows.
 It has a note if there are no tasks, the lists of subagents that belong
 to no row, and what the rows do not show; see `todo-write-footer'."
-  (todo-write-view-rows--end-turn (todo-write-view-rows-running-turn))
+  (todo-write-view-rows--end-turn)
   (concat
    (pcase (and (< 0 (or (plist-get todo-write-view-rows-summary :revision) 0))
                (plist-get todo-write-view-rows-summary :state))
