@@ -85,23 +85,19 @@ Only an agent whose transcripts can be followed has one."
 
 (defun todo-write-program-thread (program call)
   "Return the key of the thread of CALL of PROGRAM.
-It begins with the machine that the program is on."
-  (todo-write-machines-key (todo-write-program-remote program)
-                           (todo-write-program--bare-thread program call)))
-
-(defun todo-write-program--bare-thread (program call)
-  "Return the key of the thread of CALL of PROGRAM on its machine.
-Each process of a client that does not name its session has its own thread."
-  (let* ((client (todo-write-program-hello-string program :client))
+It begins with the machine that the program is on.  Each process of a
+client that does not name its session has its own thread."
+  (let* ((client (todo-write-program-key-part (todo-write-program-hello-string program :client)))
          (session (plist-get call :session))
+         (session (and session (todo-write-program-key-part session)))
          (hello (todo-write-program-hello program))
          (prefix (todo-write-program-prefix program)))
-    (cond
-     ((and session prefix) (concat prefix ":" (todo-write-program-key-part session)))
-     (session (format "mcp:%s:%s" (todo-write-program-key-part client)
-                      (todo-write-program-key-part session)))
-     (t (format "mcp:%s:%s-%s" (todo-write-program-key-part client)
-                (plist-get hello :process) (plist-get hello :started))))))
+    (todo-write-machines-key
+     (todo-write-program-remote program)
+     (cond
+      ((and session prefix) (concat prefix ":" session))
+      (session (format "mcp:%s:%s" client session))
+      (t (format "mcp:%s:%s-%s" client (plist-get hello :process) (plist-get hello :started)))))))
 
 (defun todo-write-program-serving (thread)
   "Return the program that serves THREAD, or nil."

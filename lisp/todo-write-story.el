@@ -77,10 +77,21 @@ ID is that of an item, (turn . N), or nil for all that was said and done.
 NEWEST non-nil means only those of the newest so many observations."
   (let* ((project (plist-get (todo-write-about thread) :project))
          (entries (todo-write-story--entries-of
-                   (todo-write-story--observations thread id newest) project)))
+                   (append (apply #'todo-write-observations thread :limit newest
+                                  :types todo-write-story-events
+                                  (cond ((stringp id) (list :step id))
+                                        (id (list :turn (cdr id)))))
+                           nil)
+                   project)))
     ;; The sort is stable.  Within a millisecond, the beginning of a task comes
     ;; before the events during it, and its end after them.
-    (let ((changes (cond ((stringp id) (todo-write-story--changes thread id))
+    (let ((changes (cond ((stringp id)
+                          ;; That it was added, begun and completed in order stands in the sums.
+                          (cl-loop for (time . text) in (todo-write-detail-changes thread id)
+                                   for number from 1
+                                   collect (todo-write-story--make-entry
+                                            :key (format "%s/%d" id number)
+                                            :kind 'change :time time :made text)))
                          (id (todo-write-story--tasks thread (cdr id) newest)))))
       (sort (append (seq-take changes 1) entries (seq-drop changes 1))
             (lambda (a b) (< (todo-write-story-entry-time a)
@@ -109,15 +120,6 @@ Codex repeats what it thought before each further thought."
             (setf (todo-write-story-entry-made last) (todo-write-story-entry-text entry)
                   (todo-write-story-entry-call last) (todo-write-story-entry-call entry))
           (push entry merged))))))
-
-(defun todo-write-story--observations (thread id newest)
-  "Return the observations of THREAD that belong to the story of ID, a list.
-NEWEST is as in `todo-write-story-entries'."
-  (append (apply #'todo-write-observations thread :limit newest
-                 :types todo-write-story-events
-                 (cond ((stringp id) (list :step id))
-                       (id (list :turn (cdr id)))))
-          nil))
 
 (defun todo-write-story--read (observation calls project)
   "Return OBSERVATION of an agent in PROJECT as a new entry, or nil.
@@ -265,10 +267,6 @@ Return nil if it is."
   (let ((path (todo-write-sums-relative (plist-get (car files) :path) project)))
     (if (cdr files) (format "%s and %d more" path (length (cdr files))) path)))
 
-(defun todo-write-story-call-p (entry)
-  "Return non-nil if ENTRY is a call, which has something to visit."
-  (memq (todo-write-story-entry-kind entry) '(command edit call git)))
-
 (defun todo-write-story-files (entry)
   "Return the files that the call of ENTRY changed, a list of plists."
   (unless (eq 'git (todo-write-story-entry-kind entry))
@@ -355,16 +353,12 @@ else all of INPUT."
           ((seq-find (lambda (value) (and (stringp value) (< 0 (length value) 100)))
                      (mapcar #'cdr fields)))
           ((not (or fields (equal decoded input))) "")
-          ((todo-write-story--scalars fields))
+          ((let ((parts (cl-loop for (name . value) in fields
+                                 when (or (numberp value) (todo-write-json-filled value))
+                                 collect (format "%s: %s" name value))))
+             (and parts (string-join parts ", "))))
           ((stringp input) input)
           (t (format "%S" input)))))
-
-(defun todo-write-story--scalars (fields)
-  "Return the numbers and texts of FIELDS, an alist, in words, or nil if none."
-  (let ((parts (cl-loop for (name . value) in fields
-                        when (or (numberp value) (todo-write-json-filled value))
-                        collect (format "%s: %s" name value))))
-    (and parts (string-join parts ", "))))
 
 (defun todo-write-story--words (value)
   "Return VALUE, an argument, if it is text or a vector of words, else nil."
@@ -503,7 +497,14 @@ The reasons of failures need some room to the right."
                (whole (memq (todo-write-story-entry-kind entry) '(asked said thought change wait git)))
                (right (if (or whole (< width todo-write-story--least)) ""
                         (todo-write-story--right entry)))
-               (room (todo-write-story--near entry width room))
+               ;; In a wide window, figures stand near a text that leaves them room.
+               (near (- (todo-write-row-near-width width)
+                        todo-write-story--head todo-write-story--end))
+               (line (todo-write-story-entry-text entry))
+               (room (if (and (< near room) (length< line near)
+                              (< (todo-write-text-width line) (- near 15)))
+                         near
+                       room))
                (end (+ todo-write-story--head room todo-write-story--end))
                (reason (unless whole (todo-write-story--reason entry)))
                (beside (and reason (> (- width end 3) 8)))
@@ -514,6 +515,8 @@ The reasons of failures need some room to the right."
                                   ((string-empty-p right) (- width todo-write-story--head))
                                   (t (- end todo-write-story--head
                                         (todo-write-text-width right) 2)))))
+               (result (todo-write-story-entry-result entry))
+               (code (plist-get (plist-get result :metadata) :exitCode))
                (start (point)))
     (insert "     "
             (propertize (format-time-string "%R  " (/ (todo-write-story-entry-time entry) 1000))
@@ -529,18 +532,13 @@ The reasons of failures need some room to the right."
                           'face 'todo-write-failed)))
     (insert "\n")
     (todo-write-row-make-button start (point) 'todo-write-entry
-                                (todo-write-text-help (todo-write-story--help entry words reason))
+                                (todo-write-text-help
+                                 (concat line "\n" words
+                                         (and code (not (eql code 0)) (format ", exit code %s" code))
+                                         (mapconcat (lambda (remark) (concat ", " remark))
+                                                    (todo-write-effect-remarks result) "")
+                                         (and reason (concat ": " reason))))
                                 'todo-write-entry entry)))
-
-(defun todo-write-story--near (entry width room)
-  "Return the columns for the text of ENTRY, ROOM or fewer in a line of WIDTH.
-In a wide window, figures stand near a text that leaves them room."
-  (let ((near (- (todo-write-row-near-width width)
-                 todo-write-story--head todo-write-story--end))
-        (text (todo-write-story-entry-text entry)))
-    (if (and (< near room) (length< text near) (< (todo-write-text-width text) (- near 15)))
-        near
-      room)))
 
 (defun todo-write-story--insert-gap (start column)
   "Insert blanks from the end of the line at START up to COLUMN, in any font."
@@ -568,16 +566,6 @@ In a wide window, figures stand near a text that leaves them room."
 (defun todo-write-story--cut (text width)
   "Return TEXT truncated to WIDTH columns, with the rest for Isearch."
   (todo-write-text-with-rest text (todo-write-text-truncate text width)))
-
-(defun todo-write-story--help (entry words reason)
-  "Return the help text of ENTRY: its text, its outcome in WORDS, and REASON."
-  (let* ((metadata (plist-get (todo-write-story-entry-result entry) :metadata))
-         (code (plist-get metadata :exitCode)))
-    (concat (todo-write-story-entry-text entry) "\n" words
-            (and code (not (eql code 0)) (format ", exit code %s" code))
-            (mapconcat (lambda (remark) (concat ", " remark))
-                       (todo-write-effect-remarks (todo-write-story-entry-result entry)) "")
-            (and reason (concat ": " reason)))))
 
 (defun todo-write-story--right (entry)
   "Return the end of the line of ENTRY: lines changed, or how long it took."
@@ -622,16 +610,7 @@ It belongs to BUTTON, the value of that property in the line of ENTRY."
     ;; Pressing it is pressing the line; moving stops only there.
     (put-text-property start (point) 'button button)))
 
-;;; Changes of the task, and of tasks in a turn
-
-(defun todo-write-story--changes (thread id)
-  "Return the changes of item ID of THREAD as entries.
-That it was added, begun and completed in order stands in the sums."
-  (let ((number 0))
-    (mapcar (pcase-lambda (`(,time . ,text))
-              (todo-write-story--make-entry :key (format "%s/%d" id (cl-incf number))
-                                            :kind 'change :time time :made text))
-            (todo-write-detail-changes thread id))))
+;;; Changes of tasks in a turn
 
 (defun todo-write-story--tasks (thread number newest)
   "Return entries of the `todo-write-turns-events' of THREAD, NUMBER and NEWEST."

@@ -74,9 +74,18 @@ that of TO not within a day.  Within a minute, return one time."
                       ((> run 0) (todo-write-text-count run "command")))
                 (when (> refused 0) (format "%d refused" refused))
                 (when (> responses 0) (todo-write-text-count responses "response"))
-                (when shown (todo-write-text-helped shown (todo-write-sums--tokens-help tokens)))
+                (when shown
+                  (todo-write-text-helped
+                   shown
+                   (concat "Tokens: new ones that the model read, those that it wrote"
+                           (if (plist-get tokens :atLeast) " at least" "")
+                           ", and those that it read again from its cache")))
                 (when (plist-get work :models)
-                  (mapconcat #'todo-write-sums--model (plist-get work :models) ", "))
+                  (mapconcat (lambda (model)
+                               ;; All such names have these parts.
+                               (replace-regexp-in-string "\\`claude-\\|-20[0-9]\\{6\\}\\'" ""
+                                                         (todo-write-text-line model 40)))
+                             (plist-get work :models) ", "))
                 (when-let* ((others (plist-get work :sharedWith)))
                   (todo-write-text-helped
                    (concat "shared with " (todo-write-text-count others "other task"))
@@ -92,17 +101,6 @@ that of TO not within a day.  Within a minute, return one time."
             (if (plist-get tokens :atLeast) (todo-write-text-shape 'at-least) "")
             (todo-write-text-number (plist-get tokens :output))
             (todo-write-text-number (plist-get tokens :cacheRead)))))
-
-(defun todo-write-sums--tokens-help (tokens)
-  "Return what the figures of TOKENS mean."
-  (concat "Tokens: new ones that the model read, those that it wrote"
-          (if (plist-get tokens :atLeast) " at least" "")
-          ", and those that it read again from its cache"))
-
-(defun todo-write-sums--model (model)
-  "Return MODEL, a name, without the parts that all such names have."
-  (replace-regexp-in-string "\\`claude-\\|-20[0-9]\\{6\\}\\'" ""
-                            (todo-write-text-line model 40)))
 
 ;;; Lines
 

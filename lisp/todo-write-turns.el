@@ -34,22 +34,16 @@ first:
   (todo-write-core-call todo-write-dyn--turn-headings thread most))
 
 (defun todo-write-turns-all (thread)
-  "Return the headings of all turns of THREAD, a vector, oldest first."
-  (vconcat (reverse (cdr (todo-write-turns-headings thread most-positive-fixnum)))))
+  "Return the headings of all turns of THREAD, oldest first."
+  (reverse (cdr (todo-write-turns-headings thread most-positive-fixnum))))
 
 (defun todo-write-turns-heading-at (headings time)
   "Return that of HEADINGS whose turn was at TIME, in milliseconds.
 HEADINGS is as from `todo-write-turns-all'.  Before the first turn, that
 is the first one.  Return nil if there are no headings."
-  (let ((low 0) (high (length headings)))
-    ;; Up to the first one that began later.
-    (while (< low high)
-      (let ((middle (/ (+ low high) 2)))
-        (if (<= (plist-get (aref headings middle) :began) time)
-            (setq low (1+ middle))
-          (setq high middle))))
-    (unless (zerop (length headings))
-      (aref headings (max 0 (1- low))))))
+  (or (car (last (seq-take-while (lambda (heading) (<= (plist-get heading :began) time))
+                                 headings)))
+      (car headings)))
 
 (defun todo-write-turns-at (thread time)
   "Return the number of the turn of THREAD at TIME, in milliseconds, or nil.
@@ -78,18 +72,17 @@ non-nil means only those of the newest so many tasks and lists."
                         (or (null next) (< time (plist-get next :began))))))
          (ids (plist-get turn :items)))
     ;; A millisecond may have several lists.
-    (cl-sort (append (mapcan (lambda (id) (todo-write-turns--events-of thread id within))
-                             (if newest (last ids newest) ids))
+    (cl-sort (append (cl-loop
+                      for id in (if newest (last ids newest) ids)
+                      nconc (cl-loop
+                             for (revision . changes) in (todo-write-item-changes thread id)
+                             when (funcall within (plist-get revision :timestamp))
+                             nconc (cl-loop for change in (append changes nil)
+                                            for event = (todo-write-turns--event change revision)
+                                            when event collect event)))
                      (todo-write-turns--replaced thread ids within newest))
              #'< :key (lambda (event)
                         (plist-get (todo-write-turns-event-revision event) :revision)))))
-
-(defun todo-write-turns--events-of (thread id within)
-  "Return the events of the task ID of THREAD at times that WITHIN admits."
-  (cl-loop
-   for (revision . changes) in (todo-write-item-changes thread id)
-   when (funcall within (plist-get revision :timestamp))
-   append (delq nil (seq-map (lambda (change) (todo-write-turns--event change revision)) changes))))
 
 (defun todo-write-turns--event (change revision)
   "Return what CHANGE of REVISION did to a task, or nil if nothing to show."
@@ -107,11 +100,8 @@ non-nil means only those of the newest so many tasks and lists."
 IDS are those of THREAD that have events of their own.  WITHIN says which
 times count.  NEWEST is as in `todo-write-turns-events'."
   (when-let* ((lists (todo-write-plan-earlier-lists thread)))
-    ;; A session may have thousands of both.
     (let ((revisions (todo-write-revisions thread))
-          (known (make-hash-table :test #'equal))
           replaced)
-      (dolist (id ids) (puthash id t known))
       (dolist (list lists)
         (while (and revisions (<= (plist-get (car revisions) :revision) (cdr list)))
           (setq revisions (cdr revisions)))
@@ -121,7 +111,7 @@ times count.  NEWEST is as in `todo-write-turns-events'."
        for (revision . list) in (nreverse (if newest (seq-take replaced newest) replaced))
        append (cl-loop for item in (append (todo-write-plan-earlier-items thread list) nil)
                        unless (or (equal (plist-get item :status) "completed")
-                                  (gethash (plist-get item :id) known))
+                                  (member (plist-get item :id) ids))
                        collect (todo-write-turns--make-event :item item :kind 'removed
                                                              :revision revision))))))
 

@@ -221,7 +221,7 @@ says that it cost."
 (define-button-type 'todo-write-entry :supertype 'todo-write-button
   'action (lambda (button)
             (let ((entry (button-get button 'todo-write-entry)))
-              (if (todo-write-story-call-p entry)
+              (if (memq (todo-write-story-entry-kind entry) '(command edit call git))
                   (todo-write-visit-entry todo-write-view-thread entry)
                 (todo-write-view-move--toggle-entry button))))
   'todo-write-fold #'todo-write-view-move--toggle-entry)

@@ -93,23 +93,19 @@ thread that exists, only HOST is set.
            unless (and value (memq key '(:project :agent :host :parent :parent-item)))
            do (todo-write-core-wrong "properties" key
                                      ":project, :agent, :host, :parent or :parent-item and a string"))
+  (when (stringp project)
+    (setq project (todo-write-core-plain
+                   ;; Expanding could open a connection.
+                   (if (todo-write-machines-of project) project (expand-file-name project))))
+    (unless (string-suffix-p "/" project)
+      (setq project (concat project "/"))))
   (todo-write-events-open thread
-                          (append (and project
-                                       (list :project (if (stringp project)
-                                                          (todo-write--root project)
-                                                        project)))
+                          (append (and project (list :project project))
                                   (and agent (list :agent agent))
                                   (and host (list :host host))
                                   (and parent (list :parent parent))
                                   (and parent-item (list :parentItem parent-item))))
   thread)
-
-(defun todo-write--root (folder)
-  "Return FOLDER as the root of a project: absolute, as text, ending in a slash."
-  (let ((root (todo-write-core-plain
-               ;; Expanding could open a connection.
-               (if (todo-write-machines-of folder) folder (expand-file-name folder)))))
-    (if (string-suffix-p "/" root) root (concat root "/"))))
 
 (defun todo-write-edit (thread operation &rest args)
   "Make one change to the list of THREAD for the user.
