@@ -175,12 +175,19 @@ another machine, show the agents there."
         (remote (file-remote-p default-directory)))
     (erase-buffer)
     (if (null todo-write-mcp-setup--command)
-        (todo-write-mcp-setup--insert-missing remote)
+        (insert (format "The program todo-write-mcp is missing on %s.
+\nIf it is a machine of this kind, run this here, in a shell, then M-x todo-write-mcp-setup again:
+\n  %s\n
+Otherwise, put the program for that machine from the release, or one built there by cargo, to
+~/.todo-write/bin/todo-write-mcp there.\n"
+                        (or (todo-write-machines-of remote) remote)
+                        (or (todo-write-mcp-setup-copy-line remote)
+                            "the program is missing here, too")))
       (let ((ways (todo-write-mcp-setup--ways (car todo-write-mcp-setup--command)
                                               (cdr todo-write-mcp-setup--command))))
         (unless ways
           (insert (format "%s is older than this package.\n" (car todo-write-mcp-setup--command))))
-        (pcase-dolist (`(,agent . ,ways) (todo-write-mcp-setup--by-agent ways))
+        (pcase-dolist (`(,agent . ,ways) (seq-group-by (lambda (way) (plist-get way :agent)) ways))
           (let ((here (plist-get (car ways) :here)))
             (insert (propertize (todo-write-text-plain agent) 'face 'bold)
                     (if here "\n" ": not installed here\n\n"))
@@ -188,10 +195,6 @@ another machine, show the agents there."
     (unless remote (todo-write-mcp-setup--insert-later))
     (goto-char (point-min))
     (forward-line (1- line))))
-
-(defun todo-write-mcp-setup--by-agent (ways)
-  "Return WAYS by their agents, a list of (AGENT . WAYS)."
-  (seq-group-by (lambda (way) (plist-get way :agent)) ways))
 
 (defun todo-write-mcp-setup--insert-way (way)
   "Insert WAY, its state, and buttons that do it."
@@ -215,16 +218,6 @@ another machine, show the agents there."
   "Insert a button LABEL that calls FUNCTION with ARGUMENTS."
   (insert-text-button (format "[%s]" label) 'follow-link t 'help-echo nil
                       'action (lambda (_) (apply function arguments))))
-
-(defun todo-write-mcp-setup--insert-missing (prefix)
-  "Insert how the program gets to the machine where PREFIX leads."
-  (insert (format "The program todo-write-mcp is missing on %s.
-\nIf it is a machine of this kind, run this here, in a shell, then M-x todo-write-mcp-setup again:
-\n  %s\n
-Otherwise, put the program for that machine from the release, or one built there by cargo, to
-~/.todo-write/bin/todo-write-mcp there.\n"
-                  (or (todo-write-machines-of prefix) prefix)
-                  (or (todo-write-mcp-setup-copy-line prefix) "the program is missing here, too"))))
 
 (defun todo-write-mcp-setup-kept-p ()
   "Return non-nil if later sessions of Emacs switch `todo-write-mcp-mode' on."
@@ -292,7 +285,8 @@ Return the line that the program prints."
              remedy))
       (t (todo-write-mcp-setup--finding-of-call program remedy)))
      (mapcar (lambda (agent) (todo-write-mcp-setup--finding-of-agent (cdr agent) remedy))
-             (todo-write-mcp-setup--by-agent
+             (seq-group-by
+              (lambda (way) (plist-get way :agent))
               (seq-filter (lambda (way) (and (plist-get way :here) (plist-get way :by)))
                           (todo-write-mcp-setup--ways-here)))))))
 

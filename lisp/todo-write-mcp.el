@@ -267,14 +267,12 @@ Their journals must be open then."
 `todo-write-follow' has the same."
   (concat session "/" (todo-write-program-key-part subagent)))
 
-(defun todo-write-mcp--of-session-p (thread session)
-  "Return non-nil if THREAD is the thread SESSION or that of a subagent."
-  (or (equal thread session) (string-prefix-p (concat session "/") thread)))
-
 (defun todo-write-mcp--leave-others (program session)
   "End the sessions of PROGRAM other than the thread SESSION.
 Its agent has one at a time: the user called /clear or /resume."
-  (let ((left (seq-remove (lambda (thread) (todo-write-mcp--of-session-p thread session))
+  (let ((left (seq-remove (lambda (thread)
+                            (or (equal thread session)
+                                (string-prefix-p (concat session "/") thread)))
                           (mapcar #'car (todo-write-program-sessions program)))))
     (dolist (thread left)
       (todo-write-mcp--forget-session program thread))
@@ -471,16 +469,12 @@ See `todo-write-dyn--report-program'."
   (let ((broken (todo-write-program-broken program)))
     (cond
      ((null broken) (todo-write-mcp--check-quiet program))
-     ((todo-write-mcp--dead-p program)
+     ((when-let* ((process (todo-write-program-pid program)))
+        (eq 'dead (todo-write-core-call todo-write-dyn--process-state process nil)))
       (todo-write-mcp--end-program program "agent exited" 'killed))
      ;; A tunnel may have been cut, or `todo-write-mcp-mode' switched off.
      ((> (- (float-time) broken) todo-write-mcp-silence)
       (todo-write-mcp--lose-program program)))))
-
-(defun todo-write-mcp--dead-p (program)
-  "Return non-nil if the process of PROGRAM is known to be dead."
-  (when-let* ((process (todo-write-program-pid program)))
-    (eq 'dead (todo-write-core-call todo-write-dyn--process-state process nil))))
 
 (defun todo-write-mcp--check-quiet (program)
   "Note which sessions of PROGRAM have made no call for a while.

@@ -173,15 +173,12 @@ agent was not told.  For `todo-write-events-functions'."
 (defun todo-write-note--look ()
   "Update the files of the threads that changed.
 Those that are not in memory have nothing new: their journals are not read."
-  (let ((threads (cl-shiftf todo-write-note--changed nil))
-        (loaded (make-hash-table :test #'equal)))
-    (dolist (thread (todo-write-threads-loaded))
-      (puthash thread t loaded))
+  (let ((loaded (todo-write-threads-loaded)))
     (todo-write-events-apply-each
      (lambda (thread)
-       (when (gethash thread loaded)
+       (when (member thread loaded)
          (todo-write-note-update thread)))
-     threads)))
+     (cl-shiftf todo-write-note--changed nil))))
 
 (defun todo-write-note-tell-machine (machine)
   "Let the hooks on MACHINE, which is connected again, ask this Emacs."

@@ -76,13 +76,22 @@ See `todo-write-request'; its `:process' is the id of the process on this
 machine that asks, or nil.  TURN is non-nil if the host that asks knows
 that a turn runs until it reports its end."
   (todo-write-request--check thread request)
-  (let ((id (plist-get request :id))
-        (inhibit-quit t))
+  (let* ((id (plist-get request :id))
+         (questions (plist-get request :questions))
+         (others (seq-remove (lambda (option) (memq (plist-get option :kind) '(allow deny)))
+                             (plist-get request :options)))
+         (too-large (or (todo-write-request-excess (length questions) 'questions)
+                        (todo-write-request-excess
+                         (apply #'max (length others)
+                                (mapcar (lambda (question) (length (plist-get question :options)))
+                                        questions))
+                         'options)))
+         (inhibit-quit t))
     (todo-write-withdraw thread id)
     (setq todo-write-request--open
           (append todo-write-request--open
                   (list `( :thread ,thread :since ,(todo-write-core-now)
-                           ,@(todo-write-request--too-large request) ,@request))))
+                           ,@too-large ,@request))))
     (add-hook 'todo-write-events-functions #'todo-write-request--on-event)
     (todo-write-request--report thread turn)
     (todo-write-events-dispatch thread 'request id)
@@ -94,7 +103,8 @@ that a turn runs until it reports its end."
     (todo-write-core-wrong "request" request "keywords and values"))
   (cl-flet ((check (what value predicate expected)
               (unless (funcall predicate value)
-                (todo-write-core-wrong what value expected))))
+                (todo-write-core-wrong what value expected)))
+            (labelled-p (option) (and (consp option) (stringp (plist-get option :label)))))
     (check "thread" thread #'stringp "a string")
     (cl-loop
      for (what predicate expected) in
@@ -107,30 +117,26 @@ that a turn runs until it reports its end."
        (:format ,(lambda (format) (memq format '(nil text shell lisp diff markdown)))
                 "text, shell, lisp, diff or markdown")
        (:options ,(lambda (options)
-                    (and (listp options) (seq-every-p #'todo-write-request--option-p options)))
+                    (and (listp options)
+                         (seq-every-p (lambda (option)
+                                        (and (labelled-p option)
+                                             (memq (plist-get option :kind)
+                                                   '(allow always deny other))))
+                                      options)))
                  "a list of options with :label and :kind")
        (:questions ,(lambda (questions)
                       (and (listp questions)
-                           (seq-every-p #'todo-write-request--question-p questions)))
+                           (seq-every-p (lambda (question)
+                                          (and (consp question)
+                                               (stringp (plist-get question :question))
+                                               (listp (plist-get question :options))
+                                               (seq-every-p #'labelled-p
+                                                            (plist-get question :options))))
+                                        questions)))
                    "a list of questions with :question")
        (:answer ,(lambda (answer) (or (null answer) (functionp answer))) "a function or nil")
        (:visit ,(lambda (visit) (or (null visit) (functionp visit))) "a function or nil"))
      do (check (symbol-name what) (plist-get request what) predicate expected))))
-
-(defun todo-write-request--option-p (option)
-  "Return non-nil if OPTION is an option of a permission or a plan."
-  (and (consp option)
-       (stringp (plist-get option :label))
-       (memq (plist-get option :kind) '(allow always deny other))))
-
-(defun todo-write-request--question-p (question)
-  "Return non-nil if QUESTION is one of the questions of a request."
-  (and (consp question)
-       (stringp (plist-get question :question))
-       (listp (plist-get question :options))
-       (seq-every-p (lambda (option)
-                      (and (consp option) (stringp (plist-get option :label))))
-                    (plist-get question :options))))
 
 ;;; Limits
 
@@ -155,17 +161,6 @@ it to the agent's own dialog."
     (when (> count most)
       (list :detail (format "This has more than %d %s, too many to be shown here." most what)
             :format 'text :questions nil :options nil :answer nil))))
-
-(defun todo-write-request--too-large (request)
-  "Return fields that replace those of REQUEST if it is too large, else nil."
-  (or (todo-write-request-excess (length (plist-get request :questions)) 'questions)
-      (todo-write-request-excess
-       (apply #'max
-              (seq-count (lambda (option) (not (memq (plist-get option :kind) '(allow deny))))
-                         (plist-get request :options))
-              (mapcar (lambda (question) (length (plist-get question :options)))
-                      (plist-get request :questions)))
-       'options)))
 
 ;;; Reading
 
@@ -284,7 +279,7 @@ only be answered elsewhere.  If its `:answer' signals, it is withdrawn,
 and the error is passed on."
   (when-let* ((request (todo-write-request-get thread id)))
     (pcase-let* ((inhibit-quit t)
-                 (`(,outcome . ,answer) (todo-write-request--meaning request value text))
+                 (`(,outcome ,answer ,message) (todo-write-request--meaning request value text))
                  (function (plist-get request :answer))
                  (done nil))
       (unless function
@@ -294,34 +289,28 @@ and the error is passed on."
       (unwind-protect
           (progn (funcall function value text)
                  (setq done t))
-        (todo-write-request--close
-         request (if done outcome "withdrawn") (and done answer)
-         ;; What was edited is the agent's plan, which it keeps.
-         (and done (not (eq 'edited (todo-write-request--takes request value))) text))))))
-
-(defun todo-write-request--takes (request value)
-  "Return the `:text' of the option of REQUEST that has VALUE."
-  (plist-get (seq-find (lambda (option) (equal value (plist-get option :value)))
-                       (plist-get request :options))
-             :text))
+        (if done (todo-write-request--close request outcome answer message)
+          (todo-write-request--close request "withdrawn"))))))
 
 (defun todo-write-request--meaning (request value text)
-  "Return (OUTCOME . ANSWER), what VALUE with TEXT means for REQUEST.
+  "Return (OUTCOME ANSWER MESSAGE), what VALUE with TEXT means for REQUEST.
 OUTCOME is a word for the record, ANSWER the chosen label or, for
-questions, a vector of plists.  Signal `todo-write-input-error' if VALUE
-or TEXT is no answer."
+questions, a vector of plists.  MESSAGE is TEXT unless that is an edited
+plan, which the agent keeps.  Signal `todo-write-input-error' if VALUE or
+TEXT is no answer."
   (let* ((questions (plist-get request :questions))
          (option (seq-find (lambda (option) (equal value (plist-get option :value)))
                            (plist-get request :options))))
     (unless (or (null text) (and (stringp text) (plist-get option :text)))
       (todo-write-core-wrong "text" text (if option "no message with this option" "no message")))
     (cond (option
-           (cons (pcase (plist-get option :kind)
-                   ('allow "allowed") ('always "always") ('deny "denied") (_ "answered"))
-                 (concat (plist-get option :label)
-                         (and text (eq 'edited (plist-get option :text)) " (edited)"))))
+           (let ((edited (eq 'edited (plist-get option :text))))
+             (list (pcase (plist-get option :kind)
+                     ('allow "allowed") ('always "always") ('deny "denied") (_ "answered"))
+                   (concat (plist-get option :label) (and text edited " (edited)"))
+                   (unless edited text))))
           ((and questions (todo-write-request--answers-p value questions))
-           (cons "answered"
+           (list "answered"
                  (vconcat (mapcar (pcase-lambda (`(,question . ,answer))
                                     (list :question question
                                           :answer (if (listp answer) (vconcat answer) answer)))

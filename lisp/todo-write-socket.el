@@ -173,21 +173,22 @@ MACHINE is nil for this one."
                 (push connection todo-write-socket--connections)
                 (todo-write-socket--pass connection message)))
       ('state (todo-write-socket--show-state message))
-      ('outdated (todo-write-socket--note-outdated
-                  (concat (and machine (format "on %s " machine))
-                          "is not of the same version as todo-write")))
+      ('outdated
+       (let ((reason (concat (and machine (format "on %s " machine))
+                             "is not of the same version as todo-write")))
+         (cl-pushnew reason todo-write-socket-outdated-programs :test #'equal)
+         (todo-write-socket--show-once
+          "An agent's todo-write-mcp %s; run M-x todo-write-mcp-setup again" reason)))
       (type
-       (when-let* ((connection (todo-write-socket--find machine id)))
+       (when-let* ((connection
+                    (seq-find (lambda (connection)
+                                (and (eql id (todo-write-socket-connection-id connection))
+                                     (equal machine
+                                            (todo-write-socket-connection-remote connection))))
+                              todo-write-socket--connections)))
          (if (eq type 'closed)
              (todo-write-socket--closed connection)
            (todo-write-socket--pass connection message)))))))
-
-(defun todo-write-socket--find (machine id)
-  "Return the connection of number ID on MACHINE, nil for this one."
-  (seq-find (lambda (connection)
-              (and (eql id (todo-write-socket-connection-id connection))
-                   (equal machine (todo-write-socket-connection-remote connection))))
-            todo-write-socket--connections))
 
 (defun todo-write-socket--closed (connection)
   "Forget CONNECTION, which was closed, and tell the functions of its roles."
@@ -245,7 +246,15 @@ What a program says of its agent again and again meanwhile is not heard."
     (while (and (< (float-time) end)
                 (setq next (todo-write-socket--next-parked)))
       (setq todo-write-socket--parked (delq next todo-write-socket--parked))
-      (todo-write-socket--dispatch-parked (car next) (cadr next)))
+      (pcase-let ((`(,connection ,message . ,_) next))
+        (cond ((not (eq 'call (plist-get message :type)))
+               (todo-write-socket--dispatch connection message))
+              ;; Nothing more of its connection is read before a call is answered.
+              ((todo-write-socket--late-p message)
+               (todo-write-socket-answer connection message nil
+                                         "The journal of the plan could not be opened in time."))
+              ((todo-write-socket-live-p connection)
+               (todo-write-socket--dispatch connection message)))))
     (cond (todo-write-socket--parked
            (when next
              (run-at-time 0.002 nil #'todo-write-socket--unpark)))
@@ -271,42 +280,25 @@ What a program says of its agent again and again meanwhile is not heard."
   (when-let* ((until (plist-get message :until)))
     (< until (* 1000 (float-time)))))
 
-(defun todo-write-socket--dispatch-parked (connection message)
-  "Dispatch MESSAGE of CONNECTION, which was parked.
-A call whose program has left or no longer waits is dropped, but answered:
-nothing more of its connection is read before that."
-  (cond ((not (eq 'call (plist-get message :type)))
-         (todo-write-socket--dispatch connection message))
-        ((todo-write-socket--late-p message)
-         (todo-write-socket-answer connection message nil
-                                   "The journal of the plan could not be opened in time."))
-        ((todo-write-socket-live-p connection)
-         (todo-write-socket--dispatch connection message))))
-
 (defun todo-write-socket--dispatch (connection message)
   "Pass MESSAGE to the functions of CONNECTION's roles, a call to that of its role."
   (dolist (role (if-let* ((role (plist-get message :role))) (list role)
                   (plist-get (todo-write-socket-connection-hello connection) :roles)))
     (condition-case err
-        (funcall (or (cdr (assoc role todo-write-socket--roles)) #'todo-write-socket--receive-other)
-                 connection message)
+        (funcall (cdr (assoc role todo-write-socket--roles)) connection message)
       ;; A wait for a journal may be quit; nothing more is read before a call is answered.
       ((error quit)
        (if (eq (plist-get message :type) 'call)
            (todo-write-socket-answer connection message nil (error-message-string err))
          (display-warning 'todo-write (error-message-string err)))))))
 
-(defun todo-write-socket--receive-other (connection message)
-  "Answer MESSAGE of CONNECTION, of a role that has no function."
-  (when (eq (plist-get message :type) 'call)
-    (todo-write-socket-answer connection message nil "This Emacs does not know that role.")))
-
 (defun todo-write-socket-answer (connection call ok text &optional decision)
   "Answer CALL, a message of CONNECTION, with TEXT.
 OK is nil for an error.  DECISION is a plist as for `json-serialize', or
 nil.  Return nil if the program has closed CONNECTION."
   (todo-write-core-call todo-write-dyn--door-answer
-    (todo-write-socket-connection-remote connection) (todo-write-socket-connection-id connection) (plist-get call :call) ok
+    (todo-write-socket-connection-remote connection) (todo-write-socket-connection-id connection)
+    (plist-get call :call) ok
     (todo-write-socket-unicode text) (and decision (json-serialize decision))))
 
 (defun todo-write-socket-live-p (connection)
@@ -367,13 +359,6 @@ the others."
       ('failed (display-warning 'todo-write
                                 (concat (and machine (concat machine ": "))
                                         (todo-write-text-line (plist-get message :text) 400)))))))
-
-(defun todo-write-socket--note-outdated (reason)
-  "Tell the user, once, that a program must be set up again.
-REASON is a phrase about the program."
-  (cl-pushnew reason todo-write-socket-outdated-programs :test #'equal)
-  (todo-write-socket--show-once
-   "An agent's todo-write-mcp %s; run M-x todo-write-mcp-setup again" reason))
 
 (provide 'todo-write-socket)
 ;;; todo-write-socket.el ends here
