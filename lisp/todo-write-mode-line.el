@@ -66,9 +66,9 @@ A cons, as from `todo-write-mode-line--selected'.")
     map)
   "Keymap of the plan in mode lines.")
 
-;; One property instead of four, which would be copied into each new text.
+;; One property instead of three, which would be copied into each new text.
 (setplist 'todo-write-mode-line--category
-          `(face todo-write-mode-line mouse-face mode-line-highlight
+          `(mouse-face mode-line-highlight
             help-echo todo-write-mode-line--help local-map ,todo-write-mode-line--map))
 
 (defvar todo-write-mode-line--chosen nil
@@ -114,12 +114,11 @@ A cons, as from `todo-write-mode-line--selected'.")
   (with-current-buffer (window-buffer (minibuffer-window))
     (force-mode-line-update t)))
 
-(defun todo-write-mode-line--on-event (thread what data)
-  "Update the text after the event WHAT of THREAD with DATA.
-For `todo-write-events-functions'."
+(defun todo-write-mode-line--on-event (_thread what _data)
+  "Update the text after the event WHAT.  For `todo-write-events-functions'."
   (when (memq what '(spinner forgotten change))
     (unless (todo-write-events-draw-later #'todo-write-mode-line--update)
-      (todo-write-mode-line--update thread (and (eq what 'change) data)))))
+      (todo-write-mode-line--update))))
 
 (defun todo-write-mode-line--on-agent (_thread old new)
   "Update the text if it shows that an agent was OLD and is NEW.
@@ -180,90 +179,64 @@ of any agent.  Agents that have ended come last."
                       (list here (todo-write-current-thread)))
             here))))
 
-(defun todo-write-mode-line--update (&optional thread outcome)
-  "Update the mode lines, and redraw them if the text changed.
-OUTCOME is that of the change of THREAD, if the caller has it."
+(defun todo-write-mode-line--update ()
+  "Update the mode lines, and redraw them if the text changed."
   (setq todo-write-mode-line--place (todo-write-mode-line--selected)
         todo-write-mode-line--thread (todo-write-mode-line--choose))
-  (pcase-let* ((summary (and outcome (todo-write-summary thread)))
-               (`(,text . ,needed) (todo-write-mode-line--make
-                                    todo-write-mode-line--thread thread summary))
-               (changed (not (equal text (default-value 'todo-write-mode-line-string)))))
-    ;; Comparing the text suffices: the properties follow from it.
-    (when changed
-      (setq-default todo-write-mode-line-string (todo-write-mode-line--dress text needed)))
+  (let* ((text (todo-write-mode-line--text todo-write-mode-line--thread))
+         ;; Comparing the text suffices: the properties follow from it.
+         (changed (not (equal text (default-value 'todo-write-mode-line-string)))))
+    (setq-default todo-write-mode-line-string text)
     (dolist (buffer (todo-write-view-draw-live-buffers))
       (with-current-buffer buffer
-        (when (todo-write-mode-line--update-plan thread summary)
+        (when (todo-write-mode-line--update-plan)
           (setq changed t))))
     (when changed
       (todo-write-mode-line-redraw))))
 
-(defun todo-write-mode-line--update-plan (thread summary)
-  "Update the text in the mode line of this plan; return non-nil if it changed.
-THREAD and SUMMARY are as for `todo-write-mode-line--make'."
+(defun todo-write-mode-line--update-plan ()
+  "Update the text in the mode line of this plan; return non-nil if it changed."
   (if (or (null todo-write-view-thread)
           (equal todo-write-view-thread todo-write-mode-line--thread)
           (not todo-write-mode-line-mode))
       (when (local-variable-p 'todo-write-mode-line-string)
         (kill-local-variable 'todo-write-mode-line-string)
         t)
-    (pcase-let ((`(,text . ,needed)
-                 (todo-write-mode-line--make todo-write-view-thread thread summary)))
+    (let ((text (todo-write-mode-line--text todo-write-view-thread)))
       (unless (and (local-variable-p 'todo-write-mode-line-string)
                    (equal text todo-write-mode-line-string))
-        (setq-local todo-write-mode-line-string (todo-write-mode-line--dress text needed))
+        (setq-local todo-write-mode-line-string text)
         t))))
 
-(defun todo-write-mode-line--make (shown thread summary)
-  "Return (TEXT . NEEDED) about the plan SHOWN; see `todo-write-mode-line--text'.
-SUMMARY is that of THREAD, or nil."
+(defun todo-write-mode-line--text (thread)
+  "Return what the mode line shows for THREAD, in brackets, or nil for nothing.
+If an agent needs the user, that is about the one that has waited longest.
+Otherwise it is the plan of THREAD and the numbers of other agents that
+work, or are done and unseen."
   (when todo-write-mode-line-mode
-    (todo-write-mode-line--text shown (- todo-write-mode-line-width 2)
-                                (and (equal shown thread) summary))))
+    (pcase-let* ((width (- todo-write-mode-line-width 2))
+                 (`(,first ,count ,working ,unseen) (todo-write-mode-line--count thread))
+                 (done (and (> unseen 0)
+                            (format "%s%d" (todo-write-text-shape 'completed) unseen)))
+                 (marks (concat (and (> working 0) (format " +%d" working))
+                                (and done (concat " " done))))
+                 (words (todo-write-mode-line--words thread (- width (length marks))))
+                 (text (cond (first (todo-write-text-isolate
+                                     (todo-write-text-truncate
+                                      (format "!%s %s" (if (> count 1) count "")
+                                              (todo-write-attention-line first))
+                                      width)))
+                             (words (concat words marks))
+                             (t done))))
+      (when text
+        (propertize (concat "[" text "] ") 'category 'todo-write-mode-line--category
+                    'face (if first 'todo-write-attention 'todo-write-mode-line))))))
 
-(defun todo-write-mode-line--dress (text needed)
-  "Give TEXT, a string or nil, its properties, and return it.
-NEEDED is as in `todo-write-mode-line--text'."
-  (when text
-    (put-text-property 0 (length text) 'category 'todo-write-mode-line--category text)
-    (when needed
-      (put-text-property 0 (length text) 'face 'todo-write-attention text)))
-  text)
-
-(defun todo-write-mode-line--text (thread width &optional summary)
-  "Return (TEXT . NEEDED), TEXT with at most WIDTH columns in brackets, or nil.
-If an agent needs the user, NEEDED is non-nil and TEXT is about the one
-that has waited longest.  Otherwise TEXT is the plan of THREAD and the
-numbers of other agents that work, or are done and unseen.  SUMMARY is as
-for `todo-write-mode-line--words'."
-  (pcase-let* ((`(,first ,count ,working ,unseen) (todo-write-mode-line--count thread)))
-    (if first
-        (cons (concat "["
-                      (todo-write-text-isolate
-                       (todo-write-text-truncate
-                        (format "!%s %s" (if (> count 1) count "")
-                                (todo-write-attention-line first))
-                        width))
-                      "] ")
-              t)
-      (let* ((done (if (> unseen 0)
-                       (format " %s%d" (todo-write-text-shape 'completed) unseen)
-                     ""))
-             (marks (if (> working 0) (concat (format " +%d" working) done) done))
-             (after (if (equal marks "") "] " (concat marks "] ")))
-             (words (todo-write-mode-line--words thread (- width (length marks)) summary
-                                                 "[" after)))
-        (cond (words (list words))
-              ((not (equal done "")) (list (concat "[" (substring done 1) "] "))))))))
-
-(defun todo-write-mode-line--words (thread width summary before after)
+(defun todo-write-mode-line--words (thread width)
   "Return the count and the current task of THREAD as text, or nil for no tasks.
 The task is cut so that the text fits WIDTH columns.  A spinner precedes
-it while the agent of THREAD works.  SUMMARY is the `todo-write-summary'
-of THREAD if the caller has it, else nil.  BEFORE and AFTER are texts to
-add, which do not count for WIDTH."
-  (let* ((summary (or summary (and thread (todo-write-summary thread))))
+it while the agent of THREAD works."
+  (let* ((summary (and thread (todo-write-summary thread)))
          (state (plist-get summary :state))
          (current (plist-get summary :current)))
     (unless (memq state '(nil empty))
@@ -271,16 +244,13 @@ add, which do not count for WIDTH."
              (mark (pcase state
                      ('done (todo-write-text-shape 'completed))
                      ('paused (todo-write-text-shape 'paused))))
-             (count (todo-write-row-count summary))
-             (count (if (or spinner mark)
-                        (concat spinner (and spinner " ") count (and mark " ") mark)
-                      count))
+             (count (string-join (delq nil (list spinner (todo-write-row-count summary) mark)) " "))
              (task (and current (todo-write-row-text current 'in_progress)))
              (room (- width (todo-write-text-width count) 1)))
         (if (or (null task) (< room 3))
-            (concat before count after)
-          (concat before count " " (todo-write-text-isolate (todo-write-text-truncate task room))
-                  after))))))
+            count
+          (concat count " "
+                  (todo-write-text-isolate (todo-write-text-truncate task room))))))))
 
 (defun todo-write-mode-line--thread-in (window)
   "Return the key of the thread that the mode line of WINDOW shows, or nil."
