@@ -123,19 +123,15 @@ that the agent cancelled get no ghost.  Return the ids of the ghosts."
   (apply #'ewoc-invalidate todo-write-place-ewoc
          (delq nil (mapcar (lambda (id) (gethash id todo-write-place-nodes)) (seq-uniq ids)))))
 
-(defun todo-write-view-draw--draw-around (&optional marks)
-  "Draw the header and the footer, that also if only its MARKS may differ."
+(defun todo-write-view-draw--draw-around ()
+  "Draw the header and the footer."
   (todo-write-view-rows-draw-header)
-  (let ((footer (todo-write-view-rows-footer)))
-    ;; All other faces follow from the text.
-    (unless (and (not marks) (equal footer (cdr (ewoc-get-hf todo-write-place-ewoc))))
-      (ewoc-set-hf todo-write-place-ewoc "" footer))))
+  (ewoc-set-hf todo-write-place-ewoc "" (todo-write-view-rows-footer)))
 
 (defun todo-write-view-draw--draw-changes (changes summary)
   "Draw the rows that CHANGES, a vector, made out of date, and SUMMARY.
 Draw also what the agent has said and done since."
   (let ((yours (plist-get todo-write-view-rows-summary :yours))
-        (unseen todo-write-view-rows-unseen)
         (stale (append todo-write-view-rows-running (seq-filter #'stringp todo-write-view-rows-open)
                        (mapcar #'car todo-write-view-rows-children))))
     (setq todo-write-view-rows-summary summary
@@ -157,7 +153,7 @@ Draw also what the agent has said and done since."
              (unless (eql yours (plist-get summary :yours))
                (todo-write-view-draw--update-yours))
              todo-write-view-rows-blocked))
-    (todo-write-view-draw--draw-around (not (equal unseen todo-write-view-rows-unseen)))))
+    (todo-write-view-draw--draw-around)))
 
 (defun todo-write-view-draw--update-yours ()
   "Update the items of the user's rows, and return their ids.

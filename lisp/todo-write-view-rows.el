@@ -63,21 +63,15 @@ See `todo-write-footer'.")
   "The turns that the plan shows; see `todo-write-footer-headings'.")
 
 (defvar-local todo-write-view-rows--work nil
-  "The numbers of lines that the agent added and removed, a list, or nil.")
+  "What the header shows of the work; see `todo-write-plan-header-work'.")
 
 (defvar-local todo-write-view-rows-unseen nil
   "What was not reviewed; see `todo-write-plan-unseen'.")
 
-(defvar-local todo-write-view-rows--models nil
-  "The names of the models that the agent used.")
-
-(defvar-local todo-write-view-rows--work-read nil
+(defvar-local todo-write-view-rows--row-work nil
   "What the rows show of the work of their tasks.
-A list of (ID) for what was not reviewed, and of `todo-write-plan-row-work'.")
-
-(defvar-local todo-write-view-rows--row-work (make-hash-table :test #'equal)
-  "Hash table of the ids in `todo-write-view-rows--work-read'.
-A value is a list of figures, nil for what was not reviewed.")
+It is a list like that of `todo-write-plan-row-work', and then of (ID) for
+what was not reviewed.")
 
 (defvar-local todo-write-view-rows--message nil
   "The newest thing that the agent said, a string, or nil.")
@@ -85,9 +79,6 @@ A value is a list of figures, nil for what was not reviewed.")
 (defvar-local todo-write-view-rows-header nil
   "What the header shows, or nil before it is drawn.
 A list (SUMMARY WIDTH WORK AGENT TITLE).")
-
-(defvar-local todo-write-view-rows--title nil
-  "The first prompt of a session without a title, or nil.")
 
 (defvar-local todo-write-view-rows-host nil
   "Text that names the machine of the agent, or nil for this one.")
@@ -170,15 +161,14 @@ CATEGORY is a symbol with the text properties of its line."
          (item (todo-write-view-rows-row-item row))
          (ghost (todo-write-view-rows-row-ghost row))
          (start (point))
-         (work (gethash id todo-write-view-rows--row-work))
          (kind (if ghost 'removed (todo-write-row-kind item (todo-write-view-rows-paused-p)))))
     (todo-write-row-insert item kind
                            (unless ghost (todo-write-plan-spent todo-write-view-thread id))
                            todo-write-page-width nil
                            (unless ghost (todo-write-view-rows--note id item))
-                           (unless ghost (car work))
+                           (unless ghost (cdr (assoc id todo-write-view-rows--row-work)))
                            (todo-write-view-rows-row-category row))
-    (when (memq nil work)
+    (when (member (list id) todo-write-view-rows--row-work)
       (todo-write-row-mark-new start))
     (todo-write-view-rows--insert-below id item)
     (if (memq kind '(in_progress paused))
@@ -219,7 +209,9 @@ CATEGORY is a symbol with the text properties of its line."
          (width todo-write-page-width)
          (work todo-write-view-rows--work)
          (agent (and todo-write-view-thread (todo-write-view-rows--agent-line)))
-         (title todo-write-view-rows--title)
+         ;; For a session without a title.
+         (title (and todo-write-view-thread (null (plist-get summary :title))
+                     (todo-write-plan-title todo-write-view-thread)))
          (apart (equal "*todo-write*" (buffer-name)))
          (shown (list summary width work agent title)))
     (unless (and (not apart) (equal shown todo-write-view-rows-header))
@@ -308,33 +300,17 @@ read, return how much of it is."
 (defun todo-write-view-rows-read-work ()
   "Read what the agent said and did, and what of it was not reviewed.
 Return the ids of the tasks whose rows differ by that."
-  (let ((thread todo-write-view-thread) work)
+  (let ((thread todo-write-view-thread)
+        (before todo-write-view-rows--row-work))
     (setq todo-write-view-rows-unseen (and thread (todo-write-plan-unseen thread))
           todo-write-view-rows--message (and thread (todo-write-view-rows--newest-message thread))
           todo-write-view-rows-host (and thread (todo-write-view-rows-read-host thread))
-          work (and thread (todo-write-plan-header-work thread))
-          todo-write-view-rows--work (and work (seq-take work 2))
-          todo-write-view-rows--models (nthcdr 2 work)
-          todo-write-view-rows--title
-          (and thread (null (plist-get todo-write-view-rows-summary :title))
-               (todo-write-plan-title thread)))
-    (todo-write-view-rows--note-work
-     (nconc (mapcar #'list (plist-get todo-write-view-rows-unseen :items))
-            (and thread (todo-write-plan-row-work thread))))))
-
-(defun todo-write-view-rows--note-work (work)
-  "Note WORK for `todo-write-view-rows--row-work'; return the ids that differ."
-  (unless (equal work todo-write-view-rows--work-read)
-    (let ((before todo-write-view-rows--row-work)
-          (after (make-hash-table :test #'equal))
-          ids)
-      (pcase-dolist (`(,id . ,figures) work)
-        (push figures (gethash id after)))
-      (maphash (lambda (id shown) (unless (equal shown (gethash id before)) (push id ids))) after)
-      (maphash (lambda (id _) (unless (gethash id after) (push id ids))) before)
-      (setq todo-write-view-rows--work-read work
-            todo-write-view-rows--row-work after)
-      ids)))
+          todo-write-view-rows--work (and thread (todo-write-plan-header-work thread))
+          todo-write-view-rows--row-work
+          (append (and thread (todo-write-plan-row-work thread))
+                  (mapcar #'list (plist-get todo-write-view-rows-unseen :items))))
+    (unless (equal before todo-write-view-rows--row-work)
+      (mapcar #'car (cl-set-exclusive-or before todo-write-view-rows--row-work :test #'equal)))))
 
 (defun todo-write-view-rows-read-turns ()
   "Read the turns that the plan shows."
@@ -379,7 +355,7 @@ to no row, and what the rows do not show; see `todo-write-footer'."
                (let ((agent (or (plist-get (todo-write-about todo-write-view-thread) :agent)
                                 ;; The key of a session that is followed begins with its program.
                                 (todo-write-machines-bare-key todo-write-view-thread)))
-                     (models todo-write-view-rows--models)
+                     (models (nthcdr 2 todo-write-view-rows--work))
                      (width todo-write-page-width))
                  (todo-write-row-string (todo-write-welcome-insert-planless agent models width)))
              (todo-write-welcome-string)))
