@@ -16,18 +16,13 @@
 (defconst efrit-do-read-limit (* 2 1024 1024)
   "Maximum size of a file that `read_file' reads, in bytes.")
 
-;;; todo_write, session_complete
+;;; todo_write
 
 (defun efrit-do-builtin--todo-write (input)
   "Write INPUT to the list of `efrit-do-thread'."
   (let ((outcome (todo-write (efrit-do-current-thread) input "efrit-do")))
     (list :content (plist-get outcome :result)
           :is-error (not (plist-get outcome :ok)))))
-
-(defun efrit-do-builtin--session-complete (message)
-  "End the session with MESSAGE after the other tools of this turn."
-  (list :content "The session ends here." :is-error nil
-        :complete (substring-no-properties message)))
 
 ;;; eval_sexp
 
@@ -95,24 +90,19 @@ So a command that prints forever does not exhaust the memory."
                             (accept-process-output process 0))
                         (< (float-time) end))
               (accept-process-output process 0.1))
-            (efrit-do-builtin--shell-outcome process))
+            (let* ((output (efrit-do-clip (buffer-string) (process-get process 'cut)))
+                   (code (process-exit-status process))
+                   (note (cond ((process-live-p process)
+                                (format "[stopped after %s seconds]" efrit-do-time-limit))
+                               ((eq (process-status process) 'signal)
+                                (format "[killed by signal %d]" code))
+                               ((/= code 0) (format "[exit code %d]" code)))))
+              (list :content (cond ((not note) (if (string-empty-p output) "(no output)" output))
+                                   ((string-match-p "[^\n]\\'" output) (concat output "\n" note))
+                                   (t (concat output note)))
+                    :is-error (and note t))))
         (when (process-live-p process)
           (delete-process process))))))
-
-(defun efrit-do-builtin--shell-outcome (process)
-  "Return the outcome of PROCESS, which has exited or exceeded its time."
-  (let* ((output (with-current-buffer (process-buffer process)
-                   (efrit-do-clip (buffer-string) (process-get process 'cut))))
-         (code (process-exit-status process))
-         (note (cond ((process-live-p process)
-                      (format "[stopped after %s seconds]" efrit-do-time-limit))
-                     ((eq (process-status process) 'signal)
-                      (format "[killed by signal %d]" code))
-                     ((/= code 0) (format "[exit code %d]" code)))))
-    (list :content (cond ((not note) (if (string-empty-p output) "(no output)" output))
-                         ((string-match-p "[^\n]\\'" output) (concat output "\n" note))
-                         (t (concat output note)))
-          :is-error (and note t))))
 
 ;;; buffer_create, read_file
 
@@ -214,7 +204,10 @@ decrypts or decompresses it."
  :description "End the session when everything asked for is done."
  :args '((:name "message" :type "string"
           :description "What was done, for the user."))
- :function #'efrit-do-builtin--session-complete)
+ ;; It ends after the other tools of this turn.
+ :function (lambda (message)
+             (list :content "The session ends here." :is-error nil
+                   :complete (substring-no-properties message))))
 
 (efrit-do-register-tool
  :name "eval_sexp" :confirm t :format 'lisp

@@ -158,11 +158,22 @@ after gptel has returned, and only if the request has not failed."
                              (funcall handler machine)))))))))
     (gptel-make-fsm
      :info info
-     :handlers `((WAIT ,(lambda (machine) (efrit-do-gptel--before-request session machine))
+     :handlers `((WAIT ,(lambda (machine)
+                          (let ((info (gptel-fsm-info machine)))
+                            ;; gptel does not reset this, and would stream no reasoning in the
+                            ;; next turn.
+                            (plist-put info :reasoning-block nil)
+                            ;; A request modifies its info.
+                            (setf (efrit-do-gptel--state-info (efrit-do-session-state session))
+                                  (plist-put (copy-sequence info) :data
+                                             (copy-sequence (plist-get info :data))))))
                        ,@(alist-get 'WAIT gptel-request--handlers))
                  ,(later 'TOOL #'efrit-do-gptel--turn-over)
                  ,(later 'TRET #'ignore)
-                 ,(later 'DONE #'efrit-do-gptel--done)
+                 ;; The model called no tool.
+                 ,(later 'DONE (lambda (session machine)
+                                 (efrit-do-gptel--turn-over session machine)
+                                 (efrit-do-session-end session 'done)))
                  ,@gptel-request--handlers))))
 
 (cl-defmethod efrit-do-backend-start ((_backend (eql 'gptel)) session)
@@ -189,16 +200,6 @@ after gptel has returned, and only if the request has not failed."
                           (efrit-do-session-directory session))
           :stream gptel-stream
           :fsm (efrit-do-gptel--make-fsm session))))))
-
-(defun efrit-do-gptel--before-request (session machine)
-  "Prepare MACHINE for a request of SESSION that gptel is about to send."
-  (let ((info (gptel-fsm-info machine)))
-    ;; gptel does not reset this, and would stream no reasoning in the next turn.
-    (plist-put info :reasoning-block nil)
-    ;; A request modifies its info.
-    (setf (efrit-do-gptel--state-info (efrit-do-session-state session))
-          (plist-put (copy-sequence info) :data
-                     (copy-sequence (plist-get info :data))))))
 
 (defun efrit-do-gptel--send-again (session)
   "Send the last request of SESSION again, unless the breaker trips."
@@ -234,11 +235,6 @@ which gptel has answered itself, count too."
   (if (efrit-do-session-request session)
       (setf (efrit-do-gptel--state-retried (efrit-do-session-state session)) nil)
     (plist-put info :error "The session has ended")))
-
-(defun efrit-do-gptel--done (session machine)
-  "End SESSION, in which the model of MACHINE called no tool."
-  (efrit-do-gptel--turn-over session machine)
-  (efrit-do-session-end session 'done))
 
 ;;; Failures
 

@@ -66,19 +66,6 @@ pause, error, or tool with input" where))
     (cons (intern kind)
           (if (equal kind "tool") (cons value (gethash "input" event)) value))))
 
-(defun efrit-do-replay--turns (turns)
-  "Return TURNS, the value of `turns', as a vector of lists of events."
-  (unless (and (vectorp turns) (seq-every-p #'vectorp turns))
-    (efrit-do-replay--error "The `turns' are not an array of arrays"))
-  (vconcat
-   (seq-map-indexed
-    (lambda (turn i)
-      (seq-map-indexed
-       (lambda (event j)
-         (efrit-do-replay--event event (format "Turn %d, event %d" (1+ i) (1+ j))))
-       turn))
-    turns)))
-
 (defun efrit-do-replay-read (script)
   "Return SCRIPT, a file name or a decoded JSON object, as a script to play.
 Signal `efrit-do-script-error' with the place of the first problem."
@@ -94,18 +81,28 @@ Signal `efrit-do-script-error' with the place of the first problem."
     (unless (hash-table-p object)
       (efrit-do-replay--error "The script is not a JSON object"))
     (let ((speed (gethash "speed" object 1))
-          (directory (gethash "directory" object)))
+          (directory (gethash "directory" object))
+          (turns (gethash "turns" object)))
       (unless (and (numberp speed) (>= speed 0))
         (efrit-do-replay--error "`speed' is not a number from 0 on"))
       (unless (or (null directory) (stringp directory))
         (efrit-do-replay--error "`directory' is not a string"))
+      (unless (and (vectorp turns) (seq-every-p #'vectorp turns))
+        (efrit-do-replay--error "The `turns' are not an array of arrays"))
       (efrit-do-replay--make
        :title (gethash "title" object) :command (gethash "command" object)
        :directory (and directory (file-name-as-directory
                                   (if folder (expand-file-name directory folder)
                                     directory)))
        :speed speed :takes-up (eq t (gethash "takesUp" object))
-       :turns (efrit-do-replay--turns (gethash "turns" object))))))
+       :turns (vconcat
+               (seq-map-indexed
+                (lambda (turn i)
+                  (seq-map-indexed
+                   (lambda (event j)
+                     (efrit-do-replay--event event (format "Turn %d, event %d" (1+ i) (1+ j))))
+                   turn))
+                turns))))))
 
 (defun efrit-do-replay-demo ()
   "Return the file name of the demo, in the folder demo/ beside this file."
@@ -203,7 +200,14 @@ Return `answers' to wait for these, nil to go on, or `ended'."
     (cond ((> (efrit-do-replay--state-open script) 0) 'answers)
           ((efrit-do-replay--state-tools script)
            (efrit-do-session-answered session)
-           (efrit-do-replay--call session script)
+           (let ((calls (nreverse (cl-shiftf (efrit-do-replay--state-tools script) nil))))
+             (setf (efrit-do-replay--state-open script) (length calls))
+             (pcase-dolist (`(,name . ,input) calls)
+               (efrit-do-session-call
+                session name input
+                (lambda (_outcome)
+                  (when (zerop (cl-decf (efrit-do-replay--state-open script)))
+                    (efrit-do-replay--schedule session 0))))))
            'answers)
           ((and (efrit-do-replay--state-takes-up script)
                 (>= next (1- (length turns)))
@@ -246,18 +250,6 @@ A script cannot do a task that it does not know, and says so."
                  (format "You added “%s”.  I take it up.  " (plist-get item :content))))
       (pause . 1.2)
       (tool "todo_write" . ,(list :todos (vconcat todos))))))
-
-(defun efrit-do-replay--call (session script)
-  "Call the tools of this turn of SCRIPT in SESSION."
-  (let ((calls (nreverse (efrit-do-replay--state-tools script))))
-    (setf (efrit-do-replay--state-tools script) nil
-          (efrit-do-replay--state-open script) (length calls))
-    (pcase-dolist (`(,name . ,input) calls)
-      (efrit-do-session-call
-       session name input
-       (lambda (_outcome)
-         (when (zerop (cl-decf (efrit-do-replay--state-open script)))
-           (efrit-do-replay--schedule session 0)))))))
 
 (provide 'efrit-do-replay)
 ;;; efrit-do-replay.el ends here

@@ -392,22 +392,17 @@ The tool NAME ran with INPUT for SECONDS."
                          (and (string-match "\\[exit code \\([0-9]+\\)\\]\\'" content)
                               (string-to-number (match-string 1 content)))
                        0)))
-    (if (and (efrit-do-session-running-p session) (not (plist-get outcome :quit)))
-        (efrit-do-session--answer session outcome)
-      (setf (nth 3 (car (efrit-do-session-calls session))) outcome)
-      (efrit-do-session-end session 'cancelled "cancelled by the user"))))
-
-(defun efrit-do-session--answer (session outcome)
-  "Answer the first call of SESSION, whose result is the newest, with OUTCOME."
-  (when (plist-get outcome :complete)
-    (setf (efrit-do-session-message session) (plist-get outcome :complete)))
-  (if-let* ((trip (efrit-do-session--error-limit session)))
-      (progn
+    (let* ((quit (or (not (efrit-do-session-running-p session)) (plist-get outcome :quit)))
+           (trip (unless quit (efrit-do-session--error-limit session))))
+      (when (and (not quit) (plist-get outcome :complete))
+        (setf (efrit-do-session-message session) (plist-get outcome :complete)))
+      (if (not (or quit trip))
+          (let ((then (nth 2 (pop (efrit-do-session-calls session)))))
+            (efrit-do-session--schedule session)
+            (funcall then outcome))
         (setf (nth 3 (car (efrit-do-session-calls session))) outcome)
-        (efrit-do-session-end session 'stopped trip))
-    (let ((then (nth 2 (pop (efrit-do-session-calls session)))))
-      (efrit-do-session--schedule session)
-      (funcall then outcome))))
+        (if trip (efrit-do-session-end session 'stopped trip)
+          (efrit-do-session-end session 'cancelled "cancelled by the user"))))))
 
 ;;; Beginning and end
 
@@ -489,28 +484,24 @@ pause a list with open tasks."
     (with-demoted-errors "Ending a session: %S"
       (efrit-do-backend-abort (efrit-do-session-backend session) session))
     (with-demoted-errors "Ending a session: %S"
-      (efrit-do-session--record-end session status reason))
+      (let ((failed (eq status 'failed))
+            (text (efrit-do-session-text session)))
+        (efrit-do-session--stream session (if failed "ERROR" "END") reason)
+        (when failed
+          (efrit-do-session-record session "LLM_STREAM_ERROR" reason))
+        (when (memq status '(failed stopped))
+          (efrit-do-session-record session "ERROR" reason))
+        (if (not (eq status 'done))
+            (efrit-do-session-record session "AGENT_SUSPENDED" reason
+                                     :status (symbol-name status))
+          (when text
+            (efrit-do-session-record session "SYNTHESIS" text))
+          (efrit-do-session-record session "FINAL_RESPONSE"
+                                   (or (efrit-do-session-answer session)
+                                       "The agent gave no answer.")))))
     (with-demoted-errors "Ending a session: %S"
       (run-hook-with-args 'efrit-do-end-functions session))
     nil))
-
-(defun efrit-do-session--record-end (session status reason)
-  "Record that SESSION ended with STATUS for REASON."
-  (let ((failed (eq status 'failed))
-        (text (efrit-do-session-text session)))
-    (efrit-do-session--stream session (if failed "ERROR" "END") reason)
-    (when failed
-      (efrit-do-session-record session "LLM_STREAM_ERROR" reason))
-    (when (memq status '(failed stopped))
-      (efrit-do-session-record session "ERROR" reason))
-    (if (not (eq status 'done))
-        (efrit-do-session-record session "AGENT_SUSPENDED" reason
-                                 :status (symbol-name status))
-      (when text
-        (efrit-do-session-record session "SYNTHESIS" text))
-      (efrit-do-session-record session "FINAL_RESPONSE"
-                               (or (efrit-do-session-answer session)
-                                   "The agent gave no answer.")))))
 
 (defun efrit-do-session--cancel-all ()
   "Cancel all sessions, because Emacs exits."

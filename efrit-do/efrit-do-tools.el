@@ -209,12 +209,9 @@ again in this session) or `quit' (stop the session); any other value means
 (defvar efrit-do-allowed-tools nil
   "Names of the tools that the user allowed for the rest of a session.")
 
-(defvar efrit-do-allow-function #'efrit-do-tools--allow
+(defvar efrit-do-allow-function
+  (lambda (name) (cl-pushnew name efrit-do-allowed-tools :test #'equal))
   "Function that notes that the user allowed the tool NAME for a session.")
-
-(defun efrit-do-tools--allow (name)
-  "Add NAME to `efrit-do-allowed-tools'."
-  (cl-pushnew name efrit-do-allowed-tools :test #'equal))
 
 (defvar efrit-do-unattended nil
   "Non-nil while Lisp waits for a call: nobody could answer a question then.")
@@ -374,33 +371,30 @@ An outcome is returned unchanged."
   "Return the outcome of a call that failed for the reason TEXT."
   (list :content (efrit-do-clip (concat "Error: " text)) :is-error t))
 
-(defun efrit-do-tools--call-async (tool values then)
-  "Call TOOL, an asynchronous one, with VALUES; call THEN with the outcome.
-THEN is called once, with the answer or at the time limit."
-  (let* (timer done
-         (answer (lambda (outcome)
-                   (unless done
-                     (setq done t)
-                     (when timer (cancel-timer timer))
-                     (funcall then outcome)))))
-    (setq timer (run-at-time
-                 efrit-do-time-limit nil
-                 (lambda ()
-                   (funcall answer
-                            (efrit-do-tools--failure
-                             (format "no answer within %s seconds"
-                                     efrit-do-time-limit))))))
-    (apply (efrit-do-tool-function tool)
-           (lambda (value) (funcall answer (efrit-do-tools--outcome value)))
-           values)))
-
 (defun efrit-do-tools--run (tool values then)
-  "Call TOOL with VALUES, and THEN with the outcome."
-  (let ((outcome (efrit-do-tools--failing
-                   (if (efrit-do-tool-async tool)
-                       (progn (efrit-do-tools--call-async tool values then) nil)
-                     (efrit-do-tools--outcome (apply (efrit-do-tool-function tool) values))))))
-    (when outcome (funcall then outcome))))
+  "Call TOOL with VALUES, and THEN once with the outcome.
+An asynchronous tool has until its time limit to answer."
+  (let* (timer
+         (answer (lambda (outcome)
+                   (when then
+                     (when timer (cancel-timer timer))
+                     (funcall (cl-shiftf then nil) outcome))))
+         (outcome
+          (efrit-do-tools--failing
+            (if (not (efrit-do-tool-async tool))
+                (efrit-do-tools--outcome (apply (efrit-do-tool-function tool) values))
+              (setq timer (run-at-time
+                           efrit-do-time-limit nil
+                           (lambda ()
+                             (funcall answer
+                                      (efrit-do-tools--failure
+                                       (format "no answer within %s seconds"
+                                               efrit-do-time-limit))))))
+              (apply (efrit-do-tool-function tool)
+                     (lambda (value) (funcall answer (efrit-do-tools--outcome value)))
+                     values)
+              nil))))
+    (when outcome (funcall answer outcome))))
 
 (defun efrit-do-call-tool (name input then)
   "Run the tool NAME with INPUT; call THEN with the outcome.
