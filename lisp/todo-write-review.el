@@ -186,7 +186,12 @@ FOUND is the value of `todo-write-review--find' if the caller has it."
       (unless todo-write-review--files
         (insert (propertize "Nothing is new here.\n" 'face 'todo-write-detail)))
       (when (> todo-write-review--more 0)
-        (insert (propertize (todo-write-review--rest) 'face 'todo-write-detail))))
+        (insert (propertize
+                 (format "# %s: %s\n" (todo-write-text-count todo-write-review--more "more file")
+                         (if (todo-write-review--scope-all scope)
+                             "v on a task, a prompt or a file of the plan shows its own"
+                           "g shows the rest once these are reviewed"))
+                 'face 'todo-write-detail))))
     (setq todo-write-review--files (nreverse todo-write-review--files))
     (todo-write-review--set-header)))
 
@@ -197,13 +202,6 @@ FOUND is the value of `todo-write-review--find' if the caller has it."
     (todo-write-review--draw)
     (when (and done todo-write-review--files)
       (todo-write-review--goto (car todo-write-review--files)))))
-
-(defun todo-write-review--rest ()
-  "Return a line that says how to see the files that this review leaves out."
-  (format "# %s: %s\n" (todo-write-text-count todo-write-review--more "more file")
-          (if (todo-write-review--scope-all todo-write-review--shown)
-              "v on a task, a prompt or a file of the plan shows its own"
-            "g shows the rest once these are reviewed")))
 
 (defun todo-write-review--insert (thread file project)
   "Insert the changes of FILE, a plist, of THREAD in PROJECT.
@@ -244,12 +242,6 @@ Return it as a `todo-write-review--file'."
       (car (last todo-write-review--files))
       (user-error "No file here")))
 
-(defun todo-write-review--name (file)
-  "Return the name of FILE for a message."
-  (todo-write-text-line (todo-write-sums-relative
-                         (todo-write-review--file-path file)
-                         (plist-get (todo-write-about todo-write-view-thread) :project))))
-
 (defun todo-write-review-mark (&optional all)
   "Mark the changes of the file at point as reviewed, and go to the next file.
 With a prefix argument ALL, mark those of all files.  What the agent has
@@ -280,7 +272,10 @@ changed after what this buffer shows stays new."
                      ((= 0 todo-write-review--more) "Reviewed %s, and with that all; u undoes, q quits")
                      (t "Reviewed %s; g shows the next files, u undoes"))
                (if (cdr unmarked) (todo-write-text-count (length unmarked) "file")
-                 (todo-write-review--name (or (car unmarked) (car files))))))))
+                 (todo-write-text-line
+                  (todo-write-sums-relative
+                   (todo-write-review--file-path (or (car unmarked) (car files)))
+                   (plist-get (todo-write-about todo-write-view-thread) :project))))))))
 
 (defun todo-write-review--goto (file)
   "Go to the beginning of FILE, at the top of the window."
@@ -342,22 +337,6 @@ changed after what this buffer shows stays new."
             (car lines) (cdr lines)
             (if (todo-write-review--file-marked file) ", reviewed" ""))))
 
-(defun todo-write-review--turn-lines (turn)
-  "Return the commits of TURN, a plist as from `todo-write-turns', in Markdown."
-  (mapcar (lambda (commit)
-            (format "- %s %s" (todo-write-review--code (plist-get commit :id))
-                    (todo-write-review--line (or (plist-get commit :title) ""))))
-          (plist-get turn :commits)))
-
-(defun todo-write-review--prompt-line (turn)
-  "Return TURN, a plist as from `todo-write-turns', as an item in Markdown, or nil."
-  (when-let* ((prompt (plist-get turn :prompt)))
-    (let ((work (plist-get turn :work)))
-      (format "- %s%s" (todo-write-review--line prompt 200)
-              (if-let* ((lines (todo-write-row-lines (plist-get work :added)
-                                                     (plist-get work :removed))))
-                  (concat " " (substring-no-properties lines)) "")))))
-
 (defun todo-write-review--failures (thread)
   "Return which commands of THREAD failed and were mended, items in Markdown.
 Those count that are among the observations in memory."
@@ -374,15 +353,6 @@ Those count that are among the observations in memory."
                       (if (eq 'mended (gethash text outcomes)) ", and passed later" "")))
             (nreverse commands))))
 
-(defun todo-write-review--comment-line (comment project)
-  "Return COMMENT, as from `todo-write-plan-comments', in PROJECT in Markdown."
-  (let ((path (plist-get comment :path)) (line (plist-get comment :line)))
-    (format "- %s%s"
-            (if path
-                (concat (todo-write-review--code (todo-write-sums-place path line project)) ": ")
-              "")
-            (todo-write-review--line (plist-get comment :text)))))
-
 (defun todo-write-review--markdown ()
   "Return this review as Markdown."
   (let* ((thread todo-write-view-thread)
@@ -395,8 +365,7 @@ Those count that are among the observations in memory."
      "# " title "\n"
      (mapconcat
       (pcase-lambda (`(,heading . ,lines))
-        (let ((lines (delq nil lines)))
-          (if lines (concat "\n## " heading "\n" (string-join lines "\n") "\n") "")))
+        (if lines (concat "\n## " heading "\n" (string-join lines "\n") "\n") ""))
       (list (cons "Files"
                   `(,@(mapcar (lambda (file) (todo-write-review--file-line file project))
                               todo-write-review--files)
@@ -404,13 +373,33 @@ Those count that are among the observations in memory."
                            (list (concat "- and " (todo-write-text-count todo-write-review--more
                                                                          "more file"))))))
             (if (equal tasks "")
-                (cons "Prompts" (mapcar #'todo-write-review--prompt-line turns))
+                (cons "Prompts"
+                      (cl-loop for turn in turns
+                               for prompt = (plist-get turn :prompt)
+                               for work = (plist-get turn :work)
+                               for lines = (todo-write-row-lines (plist-get work :added)
+                                                                 (plist-get work :removed))
+                               when prompt
+                               collect (concat "- " (todo-write-review--line prompt 200)
+                                               (and lines " ") (substring-no-properties
+                                                                (or lines "")))))
               (list "Tasks" (string-trim-right tasks)))
-            (cons "Commits" (seq-mapcat #'todo-write-review--turn-lines turns))
+            (cons "Commits"
+                  (mapcar (lambda (commit)
+                            (format "- %s %s" (todo-write-review--code (plist-get commit :id))
+                                    (todo-write-review--line (or (plist-get commit :title) ""))))
+                          (seq-mapcat (lambda (turn) (plist-get turn :commits)) turns)))
             (cons "Failed commands" (todo-write-review--failures thread))
-            (cons "Comments" (mapcar (lambda (comment)
-                                       (todo-write-review--comment-line comment project))
-                                     (todo-write-plan-comments thread))))
+            (cons "Comments"
+                  (cl-loop for comment in (todo-write-plan-comments thread)
+                           for path = (plist-get comment :path)
+                           for text = (todo-write-review--line (plist-get comment :text))
+                           collect (if (null path) (concat "- " text)
+                                     (format "- %s: %s"
+                                             (todo-write-review--code
+                                              (todo-write-sums-place
+                                               path (plist-get comment :line) project))
+                                             text)))))
       ""))))
 
 (defun todo-write-review-copy ()

@@ -45,25 +45,20 @@ if there is no such file any more."
 
 (defun todo-write-visit--existing-file (thread path)
   "Return the name by which this Emacs opens PATH of THREAD's agent.
-Signal a `user-error' if it is not that of a regular file."
-  (let ((file (todo-write-visit--file thread path)))
+PATH is never read as the name of a file on another machine.  Signal a
+`user-error' if it is not absolute, or not that of a regular file."
+  (unless (and (string-prefix-p "/" path)
+               (<= (length path) todo-write-machines-longest-name)
+               (not (string-match-p "\0\\|/\\.\\.\\(?:/\\|\\'\\)" path)))
+    (user-error "%s is not the absolute name of a file" (todo-write-text-line path)))
+  (let ((file (concat (or (todo-write-machines-prefix (todo-write-machines-of-thread thread))
+                          (file-remote-p (or (plist-get (todo-write-about thread) :project) "")))
+                      (if (todo-write-machines-remote-part path) (file-name-quote path t) path))))
     (unless (file-regular-p file)
       (user-error (if (file-exists-p file) "%s is not a regular file"
                     "%s does not exist any more")
                   (todo-write-text-line path)))
     file))
-
-(defun todo-write-visit--file (thread path)
-  "Return the name by which this Emacs opens PATH of THREAD's agent.
-PATH is never read as the name of a file on another machine.  Signal a
-`user-error' if it is not absolute, or could not be that of a file."
-  (unless (and (string-prefix-p "/" path)
-               (<= (length path) todo-write-machines-longest-name)
-               (not (string-match-p "\0\\|/\\.\\.\\(?:/\\|\\'\\)" path)))
-    (user-error "%s is not the absolute name of a file" (todo-write-text-line path)))
-  (concat (or (todo-write-machines-prefix (todo-write-machines-of-thread thread))
-              (file-remote-p (or (plist-get (todo-write-about thread) :project) "")))
-          (if (todo-write-machines-remote-part path) (file-name-quote path t) path)))
 
 (defun todo-write-visit--line (patch)
   "Return the first changed line of the new file in PATCH, or nil."
