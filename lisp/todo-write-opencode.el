@@ -101,9 +101,7 @@ all that the call does."
          (permission (todo-write-json-filled input "permission"))
          (shown (string-join patterns ", ")))
     (cond ((and command (equal "bash" permission))
-           (list command 'shell
-                 (lambda ()
-                   (concat command (todo-write-request-fields call "\n# " "command")))))
+           (todo-write-permission-of-command command call))
           (diff
            (list (or file shown) 'diff
                  (lambda ()

@@ -96,7 +96,9 @@ INPUT is its decoded input, of the agent of THREAD."
                 :subagent (plist-get message :subagent))))
     (if (null request)
         (todo-write-permission--ask-nothing connection message)
-      (todo-write-permission--begin thread program)
+      (unless (plist-get (todo-write-about thread) :project)
+        (todo-write-begin thread :project (todo-write-program-project program)))
+      (todo-write-program-set-title thread nil)
       (unless reader
         (todo-write-permission--supersede call))
       (push call todo-write-permission--calls)
@@ -120,13 +122,6 @@ INPUT is its decoded input, of the agent of THREAD."
           ,@request)
        ;; Nothing may say when the turn ends.
        nil))))
-
-(defun todo-write-permission--begin (thread program)
-  "Set the project and title of THREAD if they are unknown.
-PROGRAM asks for its agent."
-  (unless (plist-get (todo-write-about thread) :project)
-    (todo-write-begin thread :project (todo-write-program-project program)))
-  (todo-write-program-set-title thread nil))
 
 (defun todo-write-permission--supersede (call)
   "Withdraw the request for an earlier dialog of CALL's agent.
@@ -174,20 +169,16 @@ WHAT is as in `todo-write-events-functions'."
   "Withdraw the requests of THREAD that its agent no longer waits for.
 EVENT is from the hook `note'.  The end of a turn answers all requests,
 a tool call its own."
-  (let ((made (cons (todo-write-json-get event "tool_name")
-                    (todo-write-json-get event "tool_input"))))
-    (dolist (call todo-write-permission--calls)
-      (when (and (equal thread (todo-write-permission--call-thread call))
-                 (or (equal "Stop" (todo-write-json-get event "event"))
-                     (todo-write-permission--same-p made (todo-write-permission--call-input call))))
-        (todo-write-withdraw thread (todo-write-permission--call-id call))))))
-
-(defun todo-write-permission--same-p (made asked)
-  "Return non-nil if the call MADE is the one ASKED about.
-Both are (TOOL . INPUT), with decoded JSON; ASKED may be nil."
-  (and asked
-       (equal (car made) (car asked))
-       (equal (todo-write-request-json (cdr made)) (todo-write-request-json (cdr asked)))))
+  (dolist (call todo-write-permission--calls)
+    (when (and (equal thread (todo-write-permission--call-thread call))
+               (or (equal "Stop" (todo-write-json-get event "event"))
+                   (pcase (todo-write-permission--call-input call)
+                     (`(,tool . ,input)
+                      (and (equal tool (todo-write-json-get event "tool_name"))
+                           (equal (todo-write-request-json input)
+                                  (todo-write-request-json
+                                   (todo-write-json-get event "tool_input"))))))))
+      (todo-write-withdraw thread (todo-write-permission--call-id call)))))
 
 (defun todo-write-permission--answer (call value text)
   "Answer CALL by VALUE, a plist for the hook or an alist of answers, and TEXT.
@@ -241,7 +232,15 @@ MULTIPLE is the name of the field of a question with several answers."
                   collect (list :question (todo-write-json-string question "question")
                                 :header (todo-write-json-string question "header")
                                 :multiple (and (todo-write-json-get question multiple) t)
-                                :options (todo-write-permission--choices question)))))
+                                :options
+                                (cl-loop
+                                 for option in (todo-write-request-first
+                                                (todo-write-json-get question "options") 'options)
+                                 for label = (todo-write-json-string option "label")
+                                 unless (string-empty-p label)
+                                 collect (list :label label
+                                               :description (todo-write-json-string
+                                                             option "description")))))))
     (list :kind 'question
           :title (if questions (plist-get (car questions) :question) "A question")
           :questions questions
@@ -251,15 +250,6 @@ MULTIPLE is the name of the field of a question with several answers."
                                            questions)))
                         (and texts (not (member "" texts))
                              (equal texts (seq-uniq texts)))))))
-
-(defun todo-write-permission--choices (question)
-  "Return the options of QUESTION as those of a request."
-  (cl-loop for option in (todo-write-request-first (todo-write-json-get question "options")
-                                                   'options)
-           for label = (todo-write-json-string option "label")
-           unless (string-empty-p label)
-           collect (list :label label
-                         :description (todo-write-json-string option "description"))))
 
 (defun todo-write-permission--plan (given)
   "Return the request for GIVEN, the input of ExitPlanMode.
@@ -285,19 +275,16 @@ CALL is (WHAT FORMAT DETAIL): what it is used for, a string or nil, and
 what a request has of it."
   (pcase-let ((`(,what ,format ,detail) call))
     `( :kind permission
-       :title ,(todo-write-permission--title tool what format) :detail ,detail :format ,format
+       :title ,(concat tool (and what ": ")
+                       (cond ((null what) nil)
+                             ((eq format 'shell) (todo-write-text-command what 200))
+                             (t (todo-write-text-line what 200))))
+       :detail ,detail :format ,format
        :options ((:label "Yes" :value (:behavior "allow") :kind allow)
                  ,@always
                  ,@(or refusals
                        '((:label "No" :value (:behavior "deny") :kind deny :text t))))
        :answerable t)))
-
-(defun todo-write-permission--title (tool what format)
-  "Return the title of a request to use TOOL for WHAT, a string or nil.
-FORMAT is that of its detail."
-  (cond ((null what) tool)
-        ((eq format 'shell) (concat tool ": " (todo-write-text-command what 200)))
-        (t (concat tool ": " (todo-write-text-line what 200)))))
 
 (defun todo-write-permission--permission (tool given suggestions project local)
   "Return the request to use TOOL with the input GIVEN.
@@ -333,10 +320,7 @@ Return nil if Codex is left to its terminal."
       (todo-write-permission-to-use
        tool
        (if (equal tool "Command")
-           (let ((command (todo-write-json-string given "command")))
-             (list command 'shell
-                   (lambda ()
-                     (concat command (todo-write-request-fields given "\n# " "command")))))
+           (todo-write-permission-of-command (todo-write-json-string given "command") given)
          (list (todo-write-json-string given "file_path") 'diff
                (lambda ()
                  (concat (todo-write-json-string given "diff")
@@ -425,9 +409,7 @@ text takes a while, for which nothing but its reader may wait."
         (file (or (todo-write-json-get given "file_path")
                   (todo-write-json-get given "notebook_path"))))
     (cond ((and (stringp command) (member tool '("Bash" "PowerShell")))
-           (list command 'shell
-                 (lambda ()
-                   (concat command (todo-write-request-fields given "\n# " "command")))))
+           (todo-write-permission-of-command command given))
           ((and (stringp file) (todo-write-permission--change-p tool given))
            (list file 'diff
                  (lambda () (todo-write-permission--change tool given file project local))))
@@ -435,6 +417,11 @@ text takes a while, for which nothing but its reader may wait."
                    'text
                    (lambda ()
                      (string-trim-left (todo-write-request-fields given "\n"))))))))
+
+(defun todo-write-permission-of-command (command given)
+  "Return (COMMAND FORMAT DETAIL) of a call that runs COMMAND with the input GIVEN."
+  (list command 'shell
+        (lambda () (concat command (todo-write-request-fields given "\n# " "command")))))
 
 ;;; Changes of files
 
@@ -471,7 +458,14 @@ PROJECT and LOCAL are as in `todo-write-permission--request'."
                       (t (list given))))
          (known (and local (todo-write-permission--file-text file project)))
          (old (if (eq known 'new) "" known))
-         (new (or content (and old (todo-write-permission--edited old edits)))))
+         (all (lambda (name)
+                (mapcar (lambda (edit) (todo-write-json-string edit name)) edits)))
+         ;; It is nil if an edit does not apply, and `too-large' if the edits or their result are.
+         (new (or content
+                  (and old (todo-write-core-call todo-write-dyn--text-edited
+                             old (funcall all "old_string") (funcall all "new_string")
+                             (mapcar (lambda (edit) (todo-write-json-get edit "replace_all"))
+                                     edits))))))
     (concat
      (cond
       ((and old (stringp new))
@@ -490,14 +484,6 @@ PROJECT and LOCAL are as in `todo-write-permission--request'."
               "\nThe old and the new text; the result is too large to be compared with the file."
             "\nThe old and the new text; the file was not compared."))))
      (apply #'todo-write-request-fields given "\n" "file_path" used))))
-
-(defun todo-write-permission--edited (text edits)
-  "Return TEXT after EDITS, a list of objects.
-Return nil if one of them does not apply, and `too-large' if they are
-too many or their result is too large."
-  (cl-flet ((all (name) (mapcar (lambda (edit) (todo-write-json-string edit name)) edits)))
-    (todo-write-core-call todo-write-dyn--text-edited text (all "old_string") (all "new_string")
-                          (mapcar (lambda (edit) (todo-write-json-get edit "replace_all")) edits))))
 
 (defun todo-write-permission--file-text (file project)
   "Return the text of FILE, which is in PROJECT, `new' if there is no file, or nil.
