@@ -31,9 +31,6 @@
 
 (require 'efrit-do-session)
 
-(defconst efrit-do-replay--word-pause 0.04
-  "Seconds between two words of thinking or text, at speed 1.")
-
 (define-error 'efrit-do-script-error "The script cannot be played"
   'todo-write-error)
 
@@ -189,7 +186,8 @@ Return the seconds to wait, nil to go on, or `ended'."
          (setq end (1- (match-end 0)))
          (push (cons kind (substring text end)) (efrit-do-replay--state-events script)))
        (efrit-do-session-token session (substring text 0 end) (eq kind 'thinking))
-       (efrit-do-replay--seconds script efrit-do-replay--word-pause)))))
+       ;; Between two words.
+       (efrit-do-replay--seconds script 0.04)))))
 
 (defun efrit-do-replay--next (session script)
   "End a turn of SCRIPT in SESSION, and begin the next one.

@@ -36,13 +36,6 @@ The protocol does not report the end of a turn.")
   "Seconds without a call after which it is unknown what an agent does.
 Also the seconds that a program whose connection broke has to come back.")
 
-(defconst todo-write-mcp--session-limit 64
-  "Maximum number of sessions of a program.
-For more, the one without a call for the longest time ends.")
-
-(defconst todo-write-mcp--broken-limit 64
-  "Maximum number of programs whose connection broke that can come back.")
-
 (defvar todo-write-mcp--timer nil
   "Timer that finds programs that were killed, and agents that are quiet, or nil.")
 
@@ -140,7 +133,9 @@ See `todo-write-socket--roles'."
 THREAD is that of the subagent, if MESSAGE is of one, else SESSION."
   (let ((session (todo-write-program-thread program message))
         (subagent (plist-get message :subagent)))
-    (cons session (if subagent (todo-write-mcp--subthread session subagent) session))))
+    ;; `todo-write-follow' has the same key.
+    (cons session (if subagent (concat session "/" (todo-write-program-key-part subagent))
+                    session))))
 
 (defun todo-write-mcp--begin-all (program call)
   "Begin the threads of the session and the subagent of CALL of PROGRAM.
@@ -181,9 +176,6 @@ call without a list announces a call of todo_write in the same session."
   "Within so many seconds, calls come in the order of their announcements.
 A call that comes later has waited for the user, or never comes.")
 
-(defconst todo-write-mcp--announced-limit 64
-  "Maximum number of announced calls that are kept of a program.")
-
 (defun todo-write-mcp--announce (program call)
   "Note that a call of todo_write in the session of CALL of PROGRAM comes next."
   (let ((now (float-time)))
@@ -195,7 +187,7 @@ A call that comes later has waited for the user, or never comes.")
                                     (< (car announced) (- now todo-write-mcp-together-seconds))))
                              (todo-write-program-announced program))
                  (list (cons now call)))
-                todo-write-mcp--announced-limit))))
+                64))))
 
 (defun todo-write-mcp--same-session-p (call other)
   "Return non-nil if CALL and OTHER, messages, are of the same session or subagent."
@@ -249,11 +241,9 @@ Their journals must be open then."
          (message (if (and program (eq 'call (plist-get message :type)))
                       (cadr (todo-write-mcp--own-session program message))
                     message))
-         (session (and (plist-get message :session)
-                       (todo-write-program-thread (todo-write-program-of connection) message)))
-         (subagent (plist-get message :subagent)))
-    (append (and session (list session))
-            (and session subagent (list (todo-write-mcp--subthread session subagent)))
+         (threads (and (plist-get message :session)
+                       (todo-write-mcp--threads (todo-write-program-of connection) message))))
+    (append (and threads (list (car threads) (cdr threads)))
             ;; These end it, or the sessions of the program that it has left.
             (and program
                  (or (memq (plist-get message :type) '(bye closed activity))
@@ -261,11 +251,6 @@ Their journals must be open then."
                  (mapcar #'car (todo-write-program-sessions program))))))
 
 ;;; The session
-
-(defun todo-write-mcp--subthread (session subagent)
-  "Return the key of the thread of SUBAGENT, an id, in the thread SESSION.
-`todo-write-follow' has the same."
-  (concat session "/" (todo-write-program-key-part subagent)))
 
 (defun todo-write-mcp--leave-others (program session)
   "End the sessions of PROGRAM other than the thread SESSION.
@@ -293,14 +278,10 @@ At its first call, or if the user forgot THREAD, set its project and title."
       (unless (memq before (list nil program))
         (todo-write-mcp--forget-session before thread))
       (todo-write-begin thread :project (todo-write-program-project program)))
-    (todo-write-mcp--note-call program thread)
+    (todo-write-mcp--serve program thread)
+    (todo-write-mcp--report thread "call")
     (when first
       (todo-write-program-set-title thread nil))))
-
-(defun todo-write-mcp--note-call (program thread)
-  "Note that the agent of THREAD, which PROGRAM serves, works now."
-  (todo-write-mcp--serve program thread)
-  (todo-write-mcp--report thread "call"))
 
 (defun todo-write-mcp--report (thread word &optional reason ending)
   "Report that the program that serves THREAD says WORD of its agent.
@@ -315,7 +296,8 @@ See `todo-write-dyn--report-program', also for REASON and ENDING."
   "Let PROGRAM serve THREAD from now on."
   (setf (alist-get thread (todo-write-program-sessions program) nil nil #'equal)
         (float-time))
-  (when (length> (todo-write-program-sessions program) todo-write-mcp--session-limit)
+  ;; For more, the one without a call for the longest time ends.
+  (when (length> (todo-write-program-sessions program) 64)
     (let ((oldest (car (car (seq-sort-by #'cdr #'< (todo-write-program-sessions program))))))
       (todo-write-mcp--forget-session program oldest)
       (todo-write-mcp--report oldest "lost" "no call for a while")))
@@ -332,7 +314,8 @@ that resembles TASK, else below the item in progress."
                       (plist-get (plist-get (todo-write-summary session) :current) :id)))
     (when (and task (not (plist-get (todo-write-summary thread) :title)))
       (todo-write-observe thread "TITLE" task)))
-  (todo-write-mcp--note-call program thread))
+  (todo-write-mcp--serve program thread)
+  (todo-write-mcp--report thread "call"))
 
 (defun todo-write-mcp--set-timer ()
   "Run the timer while a program serves a session."
@@ -406,7 +389,7 @@ What its agents do is unknown, and their time stops."
                             (mapcar #'car (todo-write-program-sessions program)))
     (let ((broken (seq-filter #'todo-write-program-broken
                               (hash-table-values todo-write-program-all))))
-      (when (length> broken todo-write-mcp--broken-limit)
+      (when (length> broken 64)
         (todo-write-mcp--lose-program
          (car (seq-sort-by #'todo-write-program-broken #'< broken)))))
     (todo-write-mcp--set-timer)

@@ -177,7 +177,14 @@ next session on."
       (todo-write-module--load))
     (if (and again loaded)
         (message "The module is installed; restart Emacs to use it")
-      (todo-write-module--check-loaded)
+      (unless (equal todo-write-module--loaded-version todo-write-version)
+        (todo-write-module--error
+         "The loaded module is version %s, the Lisp files are %s; %srestart Emacs"
+         (or todo-write-module--loaded-version "unknown") todo-write-version
+         (if-let* ((file (todo-write-module-find))
+                   ((equal todo-write-version (todo-write-module-file-version file))))
+             ""
+           (concat (todo-write-module-remedy "todo-write-dyn") " and "))))
       (when (called-interactively-p 'any)
         (message "The module is loaded")))))
 
@@ -220,17 +227,6 @@ otherwise, as in the init file, show a message with a button."
                           (copy-sequence "[Get the module]") nil
                           'action (lambda (_)
                                     (call-interactively #'todo-write-module-load)))))))
-
-(defun todo-write-module--check-loaded ()
-  "Signal `todo-write-error' if the loaded module is of another version."
-  (unless (equal todo-write-module--loaded-version todo-write-version)
-    (todo-write-module--error
-     "The loaded module is version %s, the Lisp files are %s; %srestart Emacs"
-     (or todo-write-module--loaded-version "unknown") todo-write-version
-     (if (when-let ((file (todo-write-module-find)))
-           (equal todo-write-version (todo-write-module-file-version file)))
-         ""
-       (concat (todo-write-module-remedy "todo-write-dyn") " and ")))))
 
 ;;; Getting
 

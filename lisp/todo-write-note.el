@@ -73,9 +73,6 @@ as far as that is known."
   (pcase-let (((map :path :line) about))
     (and path (todo-write-sums-place path line project))))
 
-(defconst todo-write-note--most-at-once 32000
-  "Number of characters of comments after which the others come later.")
-
 (defun todo-write-note--words (comment project)
   "Return COMMENT, of an agent in PROJECT, as the agent gets it."
   (pcase-let (((map :text :path :quote) comment))
@@ -106,7 +103,8 @@ If it returns non-nil, the text counts as delivered."
          (comments
           (let ((size 0))
             (seq-take-while (lambda (comment)
-                              (prog1 (< size todo-write-note--most-at-once)
+                              ;; The others come later.
+                              (prog1 (< size 32000)
                                 (cl-incf size (+ (length (plist-get comment :text))
                                                  (length (plist-get comment :quote))))))
                             (todo-write-note--untold thread))))

@@ -128,22 +128,20 @@ OLD and NEW are as for `todo-write-agent-functions'."
                        #'todo-write-agents-before-p)))
     (setq todo-write-notify--due (seq-difference todo-write-notify--due due #'eq))
     (when agents
-      (let ((threads (mapcar (lambda (agent) (plist-get agent :thread)) agents)))
+      (let ((threads (mapcar (lambda (agent) (plist-get agent :thread)) agents))
+            (needed (eq 'needs-you (plist-get (car agents) :attention))))
         (push (cons (funcall todo-write-notify-function (car threads)
-                             (todo-write-notify--title agents)
+                             (if (cdr agents)
+                                 (format "%d agents %s" (length agents)
+                                         (if needed "need you" "finished"))
+                               (concat (todo-write-agent-name (car agents))
+                                       (if needed " needs you" " is done")))
                              (if (cdr agents)
                                  (mapconcat #'todo-write-attention-line agents "\n")
                                ;; The title has the name.
                                (todo-write-attention-need (car agents))))
                     threads)
               todo-write-notify--open)))))
-
-(defun todo-write-notify--title (agents)
-  "Return the title of a notification of AGENTS."
-  (let ((needed (eq 'needs-you (plist-get (car agents) :attention))))
-    (if (cdr agents)
-        (format "%d agents %s" (length agents) (if needed "need you" "finished"))
-      (concat (todo-write-agent-name (car agents)) (if needed " needs you" " is done")))))
 
 (defun todo-write-notify--withdraw (thread)
   "Withdraw the notification of THREAD's agent unless it is about others too."

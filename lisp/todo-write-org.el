@@ -18,20 +18,16 @@
 
 (declare-function org-link-types "ol" ())
 
-(defun todo-write-org--active ()
-  "Return a regexp that matches active Org syntax.
-It matches links other than to the web, code, macros, snippets, LaTeX,
-notes, targets, and dates: an agenda evaluates <%%(FORM)>."
-  (require 'ol)
-  (concat "\\[\\[\\|<[<0-9%]\\|{{{\\|@@\\|\\[fn:\\|\\[cite\\|\\\\[[:alpha:]([]"
-          "\\|\\<\\(?:src\\|call\\)_\\|\\<"
-          (regexp-opt (seq-difference (org-link-types) '("http" "https"))) ":"))
-
 (defun todo-write-org-plain (text)
   "Return TEXT, an agent's, without active Org syntax.
+That is links other than to the web, code, macros, snippets, LaTeX, notes,
+targets, and dates: an agenda evaluates <%%(FORM)>.
 A zero-width space, Org's escape character, breaks such syntax.  TEXT
 cannot contain one: `todo-write-text-plain' shows it as an escape."
-  (let ((active (todo-write-org--active)))
+  (require 'ol)
+  (let ((active (concat "\\[\\[\\|<[<0-9%]\\|{{{\\|@@\\|\\[fn:\\|\\[cite\\|\\\\[[:alpha:]([]"
+                        "\\|\\<\\(?:src\\|call\\)_\\|\\<"
+                        (regexp-opt (seq-difference (org-link-types) '("http" "https"))) ":")))
     (with-temp-buffer
       (insert (todo-write-text-plain text))
       (goto-char (point-min))

@@ -425,9 +425,6 @@ text takes a while, for which nothing but its reader may wait."
 
 ;;; Changes of files
 
-(defconst todo-write-permission--file-limit (ash 1 20)
-  "Maximum size in bytes of a file that is compared with what an agent writes.")
-
 (defconst todo-write-permission--changed
   '(("Write" ("content" . stringp))
     ("Edit" ("old_string" . stringp) ("new_string" . stringp))
@@ -492,8 +489,9 @@ opened, and Emacs does not wait for a file system that does not answer."
   (and (file-name-absolute-p file)
        (not (string-prefix-p "~" file))
        (ignore-error (todo-write-input-error todo-write-journal-error)
+         ;; A larger file is not compared.
          (todo-write-core-call todo-write-dyn--project-file file (expand-file-name project)
-                               todo-write-permission--file-limit))))
+                               (ash 1 20)))))
 
 (todo-write-socket-define-role "permission" #'todo-write-permission--receive)
 

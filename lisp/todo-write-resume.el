@@ -18,31 +18,21 @@
 (require 'todo-write-terminal)
 (require 'todo-write-text)
 
-(defconst todo-write-resume--id
-  (rx bos (= 8 hex) (= 3 "-" (= 4 hex)) "-" (= 12 hex) eos)
-  "Regexp of the ids of sessions, which are the only ones that a program gets.")
-
-(defconst todo-write-resume--host-id (rx bos (+ (any alnum "_-")) eos)
-  "Regexp of the ids of sessions that a host gets.")
-
-(defun todo-write-resume--host (thread)
-  "Return the host that can resume THREAD, which began there, or nil."
-  (when-let* ((host (todo-write-host-named (plist-get (todo-write-about thread) :host))))
-    (and (todo-write-host-resume host) (todo-write-host-state host) host)))
-
 (defun todo-write-resume--command (thread)
   "Return the program and the arguments that resume THREAD, a list, or nil."
   (pcase (todo-write-agents-session thread)
-    (`(,program . ,(and id (guard (string-match-p todo-write-resume--id id))))
+    ;; A program gets no other ids.
+    (`(,program . ,(and id (guard (string-match-p
+                                   (rx bos (= 8 hex) (= 3 "-" (= 4 hex)) "-" (= 12 hex) eos) id))))
      (list program (todo-write-agents-resume program) id))))
 
 (defun todo-write-resume--way (thread)
   "Return how THREAD can be resumed, (WHAT FUNCTION . ARGUMENTS), or nil.
 WHAT says to the user what FUNCTION does."
-  (let ((host (todo-write-resume--host thread))
+  (let ((host (todo-write-host-named (plist-get (todo-write-about thread) :host)))
         (id (substring thread (1+ (or (string-search ":" thread) -1)))))
-    (if host
-        (and (string-match-p todo-write-resume--host-id id)
+    (if (and host (todo-write-host-resume host) (todo-write-host-state host))
+        (and (string-match-p (rx bos (+ (any alnum "_-")) eos) id)
              (list (format "Resume %s in %s" id (todo-write-host-name host))
                    (todo-write-host-resume host) id))
       (when-let* ((command (todo-write-resume--command thread)))

@@ -324,13 +324,6 @@ Each has its face.  Non-nil SHORT leaves a number out that is 0."
         (put-text-property start end 'face (list 'todo-write-lines-new face)))
       (setq start end))))
 
-(defun todo-write-row-files-new (unseen)
-  "Return how many files of UNSEEN are new, or nil if that is nil.
-UNSEEN is as from `todo-write-plan-unseen'."
-  (when unseen
-    (propertize (concat (todo-write-text-count (plist-get unseen :files) "file") " new")
-                'face 'todo-write-lines-new)))
-
 (defun todo-write-row-insert-flow (parts separator indent width)
   "Insert PARTS, strings, in lines of WIDTH columns, of which INDENT are blank.
 SEPARATOR stands between the parts of a line, by default a dot."

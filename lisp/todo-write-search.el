@@ -128,7 +128,9 @@ Signal a `user-error' if TEXT is blank or nothing is found."
     (setq tabulated-list-entries
           (mapcar (lambda (place) (todo-write-search--entry place regexp turns)) places)
           tabulated-list-format
-          (vconcat '(("Age" 6 todo-write-search--newer-p))
+          (vconcat `(("Age" 6 ,(lambda (entry other)
+                                 (> (plist-get (car entry) :timestamp)
+                                    (plist-get (car other) :timestamp)))))
                    (unless todo-write-view-thread
                      `(("Plan" ,(min 30 (todo-write-page-column-width
                                          "Plan" tabulated-list-entries 1))
@@ -141,10 +143,6 @@ Signal a `user-error' if TEXT is blank or nothing is found."
     (tabulated-list-init-header)
     (todo-write-page-keep #'todo-write-page-row #'todo-write-page-of-row
                           #'tabulated-list-print)))
-
-(defun todo-write-search--newer-p (entry other)
-  "Return non-nil if the place of ENTRY is newer than that of OTHER."
-  (> (plist-get (car entry) :timestamp) (plist-get (car other) :timestamp)))
 
 (defun todo-write-search--entry (place regexp turns)
   "Return the entry of PLACE; what REGEXP matches is highlighted.

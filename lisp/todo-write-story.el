@@ -347,8 +347,11 @@ else all of INPUT."
          (text (todo-write-story--words (cdr (assoc name fields)))))
     (cond ((member name '("file_path" "notebook_path" "path"))
            (concat (todo-write-sums-relative text project)
-                   (todo-write-story--range (cdr (assoc "offset" fields))
-                                            (cdr (assoc "limit" fields)))))
+                   (let* ((offset (cdr (assoc "offset" fields)))
+                          (limit (cdr (assoc "limit" fields)))
+                          (first (if (natnump offset) offset 1)))
+                     (cond ((natnump limit) (format ":%d-%d" first (+ first limit -1)))
+                           ((natnump offset) (format ":%d-" first))))))
           (text)
           ((seq-find (lambda (value) (and (stringp value) (< 0 (length value) 100)))
                      (mapcar #'cdr fields)))
@@ -365,13 +368,6 @@ else all of INPUT."
   (cond ((stringp value) (todo-write-json-filled value))
         ((and (vectorp value) (seq-every-p #'stringp value))
          (unless (seq-empty-p value) (string-join value " ")))))
-
-(defun todo-write-story--range (offset limit)
-  "Return the range of LIMIT lines from line OFFSET on, such as \":1-160\"."
-  (let ((first (if (natnump offset) offset 1)))
-    (cond ((natnump limit) (format ":%d-%d" first (+ first limit -1)))
-          ((natnump offset) (format ":%d-" first))
-          (t ""))))
 
 ;;; Lines
 
@@ -394,9 +390,19 @@ CUT non-nil means that the heading of a turn shows its line in part."
                    (min (max 0 (- (length entries) todo-write-story-limit))
                         (or (and read (cl-position-if is-read entries)) most-positive-fixnum))))
          (shown (nthcdr hidden entries))
-         (room (todo-write-story--room shown width))
+         (room (- width todo-write-story--head todo-write-story--end))
+         ;; The reasons of failures need some room to the right.
+         (room (max 10 (if (and (> room 40) (seq-some #'todo-write-story--reason shown))
+                           (max (round (* room 0.55)) (- room 64))
+                         room)))
          day)
-    (when (consp id) (todo-write-story--insert-prompt thread id width open cut))
+    (when-let* ((entry (and (consp id) (todo-write-story-prompt thread (cdr id))))
+                (content (plist-get (todo-write-story-entry-call entry) :content))
+                ;; The heading shows one line.
+                ((or cut (string-search
+                          "\n" (todo-write-text-trim (todo-write-story-text content nil))))))
+      (todo-write-story--insert-entries thread (list entry) width width open
+                                        (todo-write-story--date entry)))
     (setq day (todo-write-sums-insert thread id width open))
     (when (> hidden 0)
       (insert (todo-write-row-button (propertize (if newest "     Earlier"
@@ -415,53 +421,32 @@ CUT non-nil means that the heading of a turn shows its line in part."
   (let ((prompts (todo-write-observations thread :types '("INTENT") :turn number :limit 1)))
     (car (todo-write-story--entries-of (append prompts nil) nil))))
 
-(defun todo-write-story--insert-prompt (thread id width open cut)
-  "Insert the prompt of the turn ID of THREAD if it is CUT above or has lines.
-WIDTH and OPEN are as in `todo-write-story-insert'."
-  (when-let* ((entry (todo-write-story-prompt thread (cdr id)))
-              (content (plist-get (todo-write-story-entry-call entry) :content)))
-    (when (or cut (string-search "\n" (todo-write-text-trim (todo-write-story-text content nil))))
-      (todo-write-story--insert-entries thread (list entry) width width open
-                                        (todo-write-story--date entry)))))
-
 (defun todo-write-story--date (entry)
   "Return the date of ENTRY."
   (format-time-string "%F" (/ (todo-write-story-entry-time entry) 1000)))
 
-(defun todo-write-story--insert-entries (thread entries width room open &optional day)
+(defun todo-write-story--insert-entries (thread entries width room open day)
   "Insert ENTRIES of THREAD as lines of WIDTH columns, with ROOM for their texts.
 OPEN is as in `todo-write-story-insert'.  DAY is the date that is above
-them, by default today."
-  (let ((day day))
-    (dolist (entry entries)
-      (let ((date (todo-write-story--date entry))
-            (key (todo-write-story-entry-key entry)))
-        (unless (equal date (or day (format-time-string "%F")))
-          (insert (propertize (concat "     " date "\n") 'face 'todo-write-time)))
-        (setq day date)
-        (let ((start (point)))
-          (todo-write-story--insert-entry entry width room)
-          (when (member key open)
-            (if-let* ((part (todo-write-story-entry-part entry)))
-                (todo-write-sums-insert thread part width open)
-              (todo-write-story--insert-whole entry width (get-text-property start 'button)))))))))
+them, nil for today."
+  (dolist (entry entries)
+    (let ((date (todo-write-story--date entry))
+          (start (point)))
+      (unless (equal date (or day (format-time-string "%F")))
+        (insert (propertize (concat "     " date "\n") 'face 'todo-write-time))
+        (setq start (point)))
+      (setq day date)
+      (todo-write-story--insert-entry entry width room)
+      (when (member (todo-write-story-entry-key entry) open)
+        (if-let* ((part (todo-write-story-entry-part entry)))
+            (todo-write-sums-insert thread part width open)
+          (todo-write-story--insert-whole entry width (get-text-property start 'button)))))))
 
 (defconst todo-write-story--head 14
   "Columns before the text of an entry: indentation, time and shape.")
 
 (defconst todo-write-story--end 11
   "Columns of the duration or the lines of an entry.")
-
-(defconst todo-write-story--least (+ todo-write-story--head todo-write-story--end 10)
-  "Least columns of a line that has anything to the right of an entry's text.")
-
-(defun todo-write-story--room (entries width)
-  "Return the columns for the text of ENTRIES in lines of WIDTH columns.
-The reasons of failures need some room to the right."
-  (let ((room (- width todo-write-story--head todo-write-story--end)))
-    (max 10 (if (and (> room 40) (seq-some #'todo-write-story--reason entries))
-                (max (round (* room 0.55)) (- room 64))
-              room))))
 
 (defun todo-write-story--reason (entry)
   "Return the line that says why the call of ENTRY failed, or nil."
@@ -495,7 +480,8 @@ The reasons of failures need some room to the right."
   "Insert ENTRY as a line of WIDTH columns, with ROOM for its text."
   (pcase-let* ((`(,shape ,face ,words) (todo-write-story--mark entry))
                (whole (memq (todo-write-story-entry-kind entry) '(asked said thought change wait git)))
-               (right (if (or whole (< width todo-write-story--least)) ""
+               (least (+ todo-write-story--head todo-write-story--end 10))
+               (right (if (or whole (< width least)) ""
                         (todo-write-story--right entry)))
                ;; In a wide window, figures stand near a text that leaves them room.
                (near (- (todo-write-row-near-width width)

@@ -327,13 +327,6 @@ See `todo-write-view-fold-completed'."
     (setq todo-write-fold-choice nil)
     (todo-write-fold-clear)))
 
-(defun todo-write-view-move-unfold-found ()
-  "Show the completed tasks if Isearch found a folded one.
-At the start of the fold, point may be where the search began."
-  (when-let* ((fold (todo-write-fold-at (point)))
-              ((< (overlay-start fold) (point))))
-    (todo-write-view-move-unfold-here)))
-
 (defun todo-write-view-move-open-found ()
   "If Isearch ends at a match in text that was cut, open what shows all of it."
   (when-let* ((other (and (not isearch-mode-end-hook-quit) isearch-other-end))
@@ -349,11 +342,6 @@ At the start of the fold, point may be where the search began."
                            (button-get button 'todo-write-toggle))
                        todo-write-view-rows-open)
          (funcall (button-get button 'action) button))))))
-
-(defun todo-write-view-move-undisplayed (text)
-  "Return TEXT, which was copied from a plan, without ellipses and aligned gaps."
-  (remove-text-properties 0 (length text) '(display nil) text)
-  text)
 
 (defun todo-write-view-move-imenu-index ()
   "Return the tasks, and those of earlier lists, for imenu."

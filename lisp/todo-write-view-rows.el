@@ -245,7 +245,11 @@ CATEGORY is a symbol with the text properties of its line."
   "Return what the agent does, since when, and what it said last, or nil."
   (let ((activity (todo-write-view-rows--activity))
         (context (todo-write-row-context todo-write-view-rows-summary))
-        (new (todo-write-row-files-new todo-write-view-rows-unseen)))
+        (new (when todo-write-view-rows-unseen
+               (propertize (concat (todo-write-text-count
+                                    (plist-get todo-write-view-rows-unseen :files) "file")
+                                   " new")
+                           'face 'todo-write-lines-new))))
     ;; Each write asks, and most plans have no such line.
     (when (or todo-write-view-rows-host activity new context todo-write-view-rows--message)
       (string-join (delq nil (list todo-write-view-rows-host activity new

@@ -115,7 +115,10 @@ and \\[todo-write-menu] shows all keys.
               ;; Emacs 28 never forgets an `add-hook' with a depth.
               context-menu-functions (list t #'todo-write-menu-context))
   (add-function :filter-return (local 'filter-buffer-substring-function)
-                #'todo-write-view-move-undisplayed)
+                ;; Without ellipses and aligned gaps.
+                (lambda (text)
+                  (remove-text-properties 0 (length text) '(display nil) text)
+                  text))
   (cl-pushnew (current-buffer) todo-write-view-draw-buffers)
   (add-hook 'todo-write-events-functions #'todo-write-view--on-event)
   (add-hook 'after-load-functions #'todo-write-view-rename)
@@ -123,8 +126,14 @@ and \\[todo-write-menu] shows all keys.
   ;; Deleting the narrowest window changes the size of no other one.
   (add-hook 'window-configuration-change-hook #'todo-write-view--fit nil t)
   (dolist (hook '(text-scale-mode-hook display-line-numbers-mode-hook buffer-face-mode-hook))
-    (add-hook hook #'todo-write-view--fit-shown nil t))
-  (add-hook 'isearch-update-post-hook #'todo-write-view-move-unfold-found nil t)
+    (add-hook hook (lambda () (when (get-buffer-window nil t) (todo-write-view-draw-all))) nil t))
+  (add-hook 'isearch-update-post-hook
+            (lambda ()
+              ;; At the start of the fold, point may be where the search began.
+              (when-let* ((fold (todo-write-fold-at (point)))
+                          ((< (overlay-start fold) (point))))
+                (todo-write-view-move-unfold-here)))
+            nil t)
   (add-hook 'isearch-mode-end-hook #'todo-write-view-move-open-found nil t)
   (add-hook 'occur-mode-find-occurrence-hook #'todo-write-view-move-unfold-here nil t)
   (add-hook 'imenu-after-jump-hook #'todo-write-view-move-unfold-here nil t)
@@ -149,13 +158,6 @@ and \\[todo-write-menu] shows all keys.
     (cancel-function-timers #'todo-write-redraw))
   (todo-write-view-draw-set-timer))
 
-(defun todo-write-view--for-p (thread)
-  "Return non-nil if the current buffer shows THREAD.
-A buffer without a thread adopts THREAD, unless that is a subagent's."
-  (equal thread (or todo-write-view-thread
-                    (unless (todo-write-parent thread)
-                      (setq todo-write-view-thread thread)))))
-
 (defvar-local todo-write-view--marked nil
   "Non-nil if the plan changed since the current buffer was drawn.")
 
@@ -168,7 +170,10 @@ For `todo-write-events-functions'."
      ;; window shows is drawn when one does.
      (let ((parents (todo-write-children-ancestors thread)))
        (todo-write-view-draw-in-buffers
-           (if data (or (todo-write-view--for-p thread) (assoc todo-write-view-thread parents))
+           (progn
+             ;; A buffer without a thread adopts one, unless that is a subagent's.
+             (unless (or todo-write-view-thread (null data) parents)
+               (setq todo-write-view-thread thread))
              (or (equal todo-write-view-thread thread) (assoc todo-write-view-thread parents)))
          (setq todo-write-view--marked t)
          (cond ((not (get-buffer-window nil t)))
@@ -228,11 +233,6 @@ or changes its size."
           (todo-write-view--marked (todo-write-view--draw-marked))
           ;; Folds depend on the height.
           (t (todo-write-view-draw-redraw nil)))))
-
-(defun todo-write-view--fit-shown ()
-  "Draw the current buffer again if its font or its line numbers changed."
-  (when (get-buffer-window nil t)
-    (todo-write-view-draw-all)))
 
 ;;; Showing
 

@@ -13,9 +13,6 @@
 (require 'todo-write-page)
 (require 'todo-write-row)
 
-(declare-function efrit-do "ext:efrit-do")
-(declare-function efrit-do-demo "ext:efrit-do-run")
-
 (define-button-type 'todo-write-welcome :supertype 'todo-write-button)
 
 (defun todo-write-welcome-string ()
@@ -23,27 +20,23 @@
   (concat
    (propertize " No plan yet.  It appears here as soon as an agent writes one.\n"
                'face 'todo-write-detail)
-   (todo-write-welcome--button "Give an agent the tool" #'todo-write-mcp-setup)
-   (todo-write-welcome--button "Follow a session of Claude Code or Codex" #'todo-write-follow)
-   (when (locate-library "efrit")
-     (if (bound-and-true-p todo-write-efrit-mode)
-         (todo-write-welcome--button "Give Efrit a command" #'efrit-do)
-       (todo-write-welcome--button "Show the plans of Efrit here" #'todo-write-efrit-mode)))
-   (when (fboundp 'efrit-do-demo)
-     (todo-write-welcome--button "See a demonstration" #'efrit-do-demo))))
+   (mapconcat
+    (pcase-lambda (`(,label ,command))
+      (todo-write-welcome--link (format "   %s\n" label) command))
+    `(("Give an agent the tool" todo-write-mcp-setup)
+      ("Follow a session of Claude Code or Codex" todo-write-follow)
+      ,@(when (locate-library "efrit")
+          (if (bound-and-true-p todo-write-efrit-mode)
+              '(("Give Efrit a command" efrit-do))
+            '(("Show the plans of Efrit here" todo-write-efrit-mode))))
+      ,@(when (fboundp 'efrit-do-demo)
+          '(("See a demonstration" efrit-do-demo))))
+    "")))
 
 (defun todo-write-welcome-efrit ()
   "Return the first line of a plan beside Efrit's own: how to join them."
-  (todo-write-row-button (propertize " *efrit-todos* is Efrit's; show its plans here, too"
-                                     'face 'link)
-                         'todo-write-welcome "RET, mouse-1: M-x todo-write-efrit-mode"
-                         'action (lambda (_) (call-interactively #'todo-write-efrit-mode))))
-
-(defun todo-write-welcome--button (label command)
-  "Return a line with LABEL as a button that calls COMMAND interactively."
-  (todo-write-row-button (concat (propertize (format "   %s" label) 'face 'link) "\n")
-                         'todo-write-welcome (format "RET, mouse-1: M-x %s" command)
-                         'action (lambda (_) (call-interactively command))))
+  (todo-write-welcome--link " *efrit-todos* is Efrit's; show its plans here, too"
+                            'todo-write-efrit-mode))
 
 ;;; Agents without a plan
 
@@ -96,12 +89,10 @@ AGENT is the name of its program or nil, and MODELS are those it used."
     (unless (string-match-p "\\`\\(?:efrit\\|gptel\\)" (or agent ""))
       (todo-write-row-insert-flow
        (delq nil
-             (list (todo-write-welcome--link "Give it the tool todo_write"
-                                             "M-x todo-write-mcp-setup"
-                                             (lambda (_) (call-interactively #'todo-write-mcp-setup)))
+             (list (todo-write-welcome--link "Give it the tool todo_write" 'todo-write-mcp-setup)
                    (when setting
                      (todo-write-welcome--link
-                      "Copy the setting for its own"
+                      "Copy the setting for its own" nil
                       (concat "copy " (todo-write-text-line setting))
                       (lambda (_)
                         (kill-new setting)
@@ -109,10 +100,12 @@ AGENT is the name of its program or nil, and MODELS are those it used."
                                  (todo-write-text-line setting) where))))))
        nil 3 width))))
 
-(defun todo-write-welcome--link (label help action)
-  "Return LABEL as a button that calls ACTION; HELP says what it does."
+(defun todo-write-welcome--link (label command &optional help action)
+  "Return LABEL as a button that calls COMMAND interactively.
+HELP and ACTION, a function of the button, take the place of COMMAND."
   (todo-write-row-button (propertize label 'face 'link) 'todo-write-welcome
-                         (concat "RET, mouse-1: " help) 'action action))
+                         (concat "RET, mouse-1: " (or help (format "M-x %s" command)))
+                         'action (or action (lambda (_) (call-interactively command)))))
 
 (provide 'todo-write-welcome)
 ;;; todo-write-welcome.el ends here
