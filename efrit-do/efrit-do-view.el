@@ -186,26 +186,23 @@ Return its overlay, which covers the part's body; that is empty so far."
 (defun efrit-do-view-show-buffer (name)
   "Show the buffer called NAME, beside its session and the plan.
 Signal a `user-error' if it was killed."
-  (let ((buffer (or (get-buffer name) (user-error "That buffer was killed"))))
+  (let ((buffer (or (get-buffer name) (user-error "That buffer was killed")))
+        (elsewhere (lambda (buffer _alist)
+                     (when-let* ((window (get-window-with-predicate
+                                          (lambda (window)
+                                            (not (or (window-dedicated-p window)
+                                                     (with-current-buffer (window-buffer window)
+                                                       (derived-mode-p 'todo-write-view-mode
+                                                                       'efrit-do-view-mode))))))))
+                       (display-buffer-record-window 'reuse window buffer)
+                       (set-window-buffer window buffer)
+                       window))))
     (select-window
      (or (get-buffer-window buffer)
-         (display-buffer buffer '((efrit-do-view--display-elsewhere
+         (display-buffer buffer `((,elsewhere
                                    display-buffer-pop-up-window
                                    display-buffer-use-some-window)
                                   (inhibit-same-window . t)))))))
-
-(defun efrit-do-view--display-elsewhere (buffer _alist)
-  "Display BUFFER in a window without a plan or a session; return it, or nil.
-An action function for `display-buffer'."
-  (when-let* ((window (get-window-with-predicate
-                       (lambda (window)
-                         (not (or (window-dedicated-p window)
-                                  (with-current-buffer (window-buffer window)
-                                    (derived-mode-p 'todo-write-view-mode
-                                                    'efrit-do-view-mode))))))))
-    (display-buffer-record-window 'reuse window buffer)
-    (set-window-buffer window buffer)
-    window))
 
 (defun efrit-do-view--note (shape text face)
   "Show that the session ended or was resumed, as SHAPE and TEXT in FACE."

@@ -451,27 +451,24 @@ See `todo-write-dyn--report-program'."
   "End the sessions of PROGRAM if it is dead, and note those that are quiet."
   (let ((broken (todo-write-program-broken program)))
     (cond
-     ((null broken) (todo-write-mcp--check-quiet program))
+     ;; A program that reports what its agent does needs no guess.
+     ((and (null broken) (todo-write-program-reports-activity program)))
+     ((null broken)
+      (pcase-dolist (`(,thread . ,time) (copy-sequence (todo-write-program-sessions program)))
+        (let ((quiet (- (float-time) time)))
+          (cond
+           ((> quiet todo-write-mcp-quiet)
+            (todo-write-mcp--forget-session program thread)
+            (todo-write-mcp--report thread "lost" "no call for a while"))
+           ((> quiet todo-write-mcp-silence)
+            ;; Its time goes on: nothing says that it stopped.
+            (todo-write-mcp--report thread "unknown"))))))
      ((when-let* ((process (todo-write-program-pid program)))
         (eq 'dead (todo-write-core-call todo-write-dyn--process-state process nil)))
       (todo-write-mcp--end-program program "agent exited" 'killed))
      ;; A tunnel may have been cut, or `todo-write-mcp-mode' switched off.
      ((> (- (float-time) broken) todo-write-mcp-silence)
       (todo-write-mcp--lose-program program)))))
-
-(defun todo-write-mcp--check-quiet (program)
-  "Note which sessions of PROGRAM have made no call for a while.
-A program that reports what its agent does needs no guess."
-  (unless (todo-write-program-reports-activity program)
-    (pcase-dolist (`(,thread . ,time) (copy-sequence (todo-write-program-sessions program)))
-      (let ((quiet (- (float-time) time)))
-        (cond
-         ((> quiet todo-write-mcp-quiet)
-          (todo-write-mcp--forget-session program thread)
-          (todo-write-mcp--report thread "lost" "no call for a while"))
-         ((> quiet todo-write-mcp-silence)
-          ;; Its time goes on: nothing says that it stopped.
-          (todo-write-mcp--report thread "unknown")))))))
 
 (todo-write-socket-define-role "tool" #'todo-write-mcp--receive)
 (todo-write-socket-define-role "plan" #'todo-write-mcp--receive)

@@ -57,17 +57,6 @@ It was not told of them, nor were they copied for the user, who can tell it."
   (seq-remove (lambda (comment) (or (plist-get comment :told) (plist-get comment :copied)))
               (todo-write-plan-comments thread)))
 
-(defun todo-write-note--to-paste (thread)
-  "Return the comments of THREAD that the user has not pasted yet.
-Those are the untold ones, and the ones copied since the user's last prompt,
-as far as that is known."
-  (let ((prompted (or (plist-get (car (last (todo-write-turns thread))) :began) 0)))
-    (seq-filter (lambda (comment)
-                  (not (or (plist-get comment :told)
-                           (and (plist-get comment :copied)
-                                (< (plist-get comment :timestamp) prompted)))))
-                (todo-write-plan-comments thread))))
-
 (defun todo-write-note--place (about project)
   "Return which line ABOUT, a plist, names in a file of PROJECT, or nil if none."
   (pcase-let (((map :path :line) about))
@@ -282,7 +271,13 @@ those that were copied since your last prompt, so that one paste has all."
                              buffer))
                    ((and buffer (guard buffer))
                     (message "The message is a draft in %s; send it there" buffer))))))
-      (_ (let ((comments (todo-write-note--to-paste thread)))
+      ;; Those that the user has not pasted yet, as far as that is known.
+      (_ (let* ((prompted (or (plist-get (car (last (todo-write-turns thread))) :began) 0))
+                (comments (seq-remove (lambda (comment)
+                                        (or (plist-get comment :told)
+                                            (and (plist-get comment :copied)
+                                                 (< (plist-get comment :timestamp) prompted))))
+                                      (todo-write-plan-comments thread))))
            (kill-new (todo-write-note--text thread nil comments))
            (todo-write-plan-note-told thread comments t)
            (message "No message reaches this agent; copied%s, so that you can paste it there"

@@ -48,7 +48,13 @@ See `todo-write-permission-readers'."
                                  (apply #'todo-write-request-fields input
                                         (if (eq format 'shell) "\n# " "\n")
                                         todo-write-opencode--known)))))
-            (todo-write-opencode--always permission input))))))
+            (when-let* ((patterns (todo-write-opencode--strings input "always")))
+              (list (list :label (format "Always allow %s, until opencode ends: %s" permission
+                                         (mapconcat (lambda (pattern)
+                                                      (format-message "`%s'" pattern))
+                                                    patterns ", "))
+                          :value '(:behavior "allow" :suggestion 0)
+                          :kind 'always))))))))
 
 (defun todo-write-opencode--excess (input)
   "Return fields for a request of INPUT if that cannot be shown whole, else nil.
@@ -73,16 +79,6 @@ It has another shape, too many parts, or parts that are no texts."
                      (vectorp patterns) (< 0 (length patterns))
                      (or (null metadata) (hash-table-p metadata)))
           '(:detail "opencode asks for this in a form that is not known here." :format text)))))
-
-(defun todo-write-opencode--always (permission input)
-  "Return the option that allows always what INPUT says, as a list, or nil.
-PERMISSION is the kind of permission."
-  (when-let* ((patterns (todo-write-opencode--strings input "always")))
-    (list (list :label (format "Always allow %s, until opencode ends: %s" permission
-                               (mapconcat (lambda (pattern) (format-message "`%s'" pattern))
-                                          patterns ", "))
-                :value '(:behavior "allow" :suggestion 0)
-                :kind 'always))))
 
 (defun todo-write-opencode--detail (input)
   "Return (WHAT FORMAT DETAIL) of the permission that INPUT asks for.

@@ -99,8 +99,12 @@ INPUT is its decoded input, of the agent of THREAD."
       (unless (plist-get (todo-write-about thread) :project)
         (todo-write-begin thread :project (todo-write-program-project program)))
       (todo-write-program-set-title thread nil)
-      (unless reader
-        (todo-write-permission--supersede call))
+      ;; Dialogs of an agent come one after the other: the terminal has answered others.
+      (unless (or reader (todo-write-permission--call-subagent call))
+        (dolist (other todo-write-permission--calls)
+          (when (and (equal thread (todo-write-permission--call-thread other))
+                     (not (todo-write-permission--call-subagent other)))
+            (todo-write-withdraw thread (todo-write-permission--call-id other)))))
       (push call todo-write-permission--calls)
       (add-hook 'todo-write-events-functions #'todo-write-permission--on-event)
       (unless (or reader (equal "process" (plist-get message :source)))
@@ -122,17 +126,6 @@ INPUT is its decoded input, of the agent of THREAD."
           ,@request)
        ;; Nothing may say when the turn ends.
        nil))))
-
-(defun todo-write-permission--supersede (call)
-  "Withdraw the request for an earlier dialog of CALL's agent.
-Its dialogs come one after the other, so the terminal has answered it."
-  (unless (todo-write-permission--call-subagent call)
-    (dolist (other todo-write-permission--calls)
-      (when (and (equal (todo-write-permission--call-thread other)
-                        (todo-write-permission--call-thread call))
-                 (not (todo-write-permission--call-subagent other)))
-        (todo-write-withdraw (todo-write-permission--call-thread other)
-                             (todo-write-permission--call-id other))))))
 
 (defun todo-write-permission--on-event (thread what id)
   "End the hook whose request ID of THREAD was withdrawn.

@@ -189,20 +189,18 @@ START is the current one by default."
 
 (defun todo-write-place-set-up ()
   "Let windows of the current buffer stop following when the user moves in them."
-  (add-hook 'pre-redisplay-functions #'todo-write-place--before-redisplay nil t)
-  (add-hook 'window-scroll-functions #'todo-write-place--scrolled nil t))
-
-(defun todo-write-place--before-redisplay (window)
-  "Let WINDOW stay if the user moved point or scrolled in it.
-Point may come back to where it was before the plan is drawn again."
-  (unless (todo-write-place-following-p window)
-    (todo-write-place-stay window)))
-
-(defun todo-write-place--scrolled (window start)
-  "Note the START that redisplay gave WINDOW, if that follows.
-Redisplay scrolls to show point, for example when a window becomes lower."
-  (when (window-parameter window 'todo-write-places)
-    (todo-write-place-note window start)))
+  (add-hook 'pre-redisplay-functions
+            ;; Point may come back to where it was before the plan is drawn again.
+            (lambda (window)
+              (unless (todo-write-place-following-p window)
+                (todo-write-place-stay window)))
+            nil t)
+  (add-hook 'window-scroll-functions
+            ;; Redisplay scrolls to show point, for example when a window becomes lower.
+            (lambda (window start)
+              (when (window-parameter window 'todo-write-places)
+                (todo-write-place-note window start)))
+            nil t))
 
 (defun todo-write-place--visible-p (window position)
   "Return non-nil if WINDOW shows the row at POSITION."

@@ -371,6 +371,12 @@ else all of INPUT."
 
 ;;; Lines
 
+(defconst todo-write-story--head 14
+  "Columns before the text of an entry: indentation, time and shape.")
+
+(defconst todo-write-story--end 11
+  "Columns of the duration or the lines of an entry.")
+
 (defun todo-write-story-insert (thread id width &optional open earlier cut)
   "Insert the story of item ID of THREAD as lines of WIDTH columns.
 OPEN is a list of the keys of entries that are shown in full.  Unless
@@ -441,12 +447,6 @@ them, nil for today."
         (if-let* ((part (todo-write-story-entry-part entry)))
             (todo-write-sums-insert thread part width open)
           (todo-write-story--insert-whole entry width (get-text-property start 'button)))))))
-
-(defconst todo-write-story--head 14
-  "Columns before the text of an entry: indentation, time and shape.")
-
-(defconst todo-write-story--end 11
-  "Columns of the duration or the lines of an entry.")
 
 (defun todo-write-story--reason (entry)
   "Return the line that says why the call of ENTRY failed, or nil."

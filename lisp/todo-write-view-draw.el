@@ -150,21 +150,19 @@ Draw also what the agent has said and done since."
              stale
              (mapcar #'car todo-write-view-rows-children)
              (todo-write-view-draw--apply changes)
+             ;; Whether the agent was told of a task is no change of the task.
              (unless (eql yours (plist-get summary :yours))
-               (todo-write-view-draw--update-yours))
+               (cl-loop for id being the hash-keys of todo-write-place-nodes
+                        using (hash-values node)
+                        for row = (ewoc-data node)
+                        for old = (todo-write-view-rows-row-item row)
+                        for item = (and (equal (plist-get old :addedBy) "user")
+                                        (todo-write-item todo-write-view-thread id))
+                        when item
+                        do (setf (todo-write-view-rows-row-item row) item)
+                        and collect id))
              todo-write-view-rows-blocked))
     (todo-write-view-draw--draw-around)))
-
-(defun todo-write-view-draw--update-yours ()
-  "Update the items of the user's rows, and return their ids.
-Whether the agent was told of a task is no change of the task."
-  (cl-loop for id being the hash-keys of todo-write-place-nodes using (hash-values node)
-           for row = (ewoc-data node)
-           for item = (and (equal (plist-get (todo-write-view-rows-row-item row) :addedBy) "user")
-                           (todo-write-item todo-write-view-thread id))
-           when item
-           do (setf (todo-write-view-rows-row-item row) item)
-           and collect id))
 
 (defun todo-write-view-draw--apply (changes)
   "Update the items of the rows and their order with CHANGES.
@@ -221,25 +219,24 @@ predecessor in place."
         (todo-write-fold-wanted-p
          todo-write-view-fold-completed
          (+ 2 (or (plist-get todo-write-view-rows-summary :total) 0)) windows)
-        (cl-loop for (first last . count)
+        (cl-loop with breaks =
+                 ;; Open rows, rows with a subagent's list, and rows after a ghost.
+                 (append (seq-filter #'stringp todo-write-view-rows-open)
+                         (delq nil (mapcar #'car todo-write-view-rows-children))
+                         (cl-loop for id in todo-write-view-rows-ghosts
+                                  for node = (gethash id todo-write-place-nodes)
+                                  for next = (and node (ewoc-next todo-write-place-ewoc node))
+                                  when next
+                                  collect (todo-write-view-rows-row-id (ewoc-data next))))
+                 for (first last . count)
                  in (todo-write-plan-completed-runs todo-write-view-thread
                                                     todo-write-fold-least todo-write-fold-most
-                                                    (todo-write-view-draw--breaks))
+                                                    breaks)
                  for start = (todo-write-place-start first)
                  for end = (todo-write-place-start last)
                  ;; If an event function wrote meanwhile, the store is newer than the rows.
                  when (and start end (< start end))
                  collect `(,start ,end . ,(1- count))))))
-
-(defun todo-write-view-draw--breaks ()
-  "Return the ids of tasks that must not be folded.
-Those are open rows, rows with a subagent's list, and rows after a ghost."
-  (append (seq-filter #'stringp todo-write-view-rows-open)
-          (delq nil (mapcar #'car todo-write-view-rows-children))
-          (cl-loop for id in todo-write-view-rows-ghosts
-                   for node = (gethash id todo-write-place-nodes)
-                   for next = (and node (ewoc-next todo-write-place-ewoc node))
-                   when next collect (todo-write-view-rows-row-id (ewoc-data next)))))
 
 ;;; Staying and following
 
@@ -262,7 +259,18 @@ is being drawn already, draw all of it again soon instead."
              (following (and todo-write-view-follow
                              (seq-filter #'todo-write-place-following-p windows)))
              (todo-write-story-read (todo-write-place-entries windows))
-             (todo-write-view-rows-in-use (todo-write-view-draw--in-use-p windows))
+             ;; Point of a window is in the turn that ran, or something in it was opened.
+             (ran (and todo-write-view-rows-ran (cons 'turn todo-write-view-rows-ran)))
+             (todo-write-view-rows-in-use
+              (and ran
+                   (or (seq-some (lambda (window)
+                                   (equal ran (get-text-property (window-point window)
+                                                                 'todo-write-part)))
+                                 windows)
+                       (member ran todo-write-view-rows-earlier)
+                       (member (cons 'files ran) todo-write-view-rows-whole)
+                       (seq-some (lambda (key) (todo-write-place-entry ran key))
+                                 todo-write-view-rows-whole))))
              (inhibit-read-only t)
              ;; A row that is half drawn cannot be redrawn.
              (inhibit-quit t)
@@ -284,18 +292,6 @@ is being drawn already, draw all of it again soon instead."
   (when (memq buffer (todo-write-view-draw-live-buffers))
     (with-current-buffer buffer
       (todo-write-view-draw-all))))
-
-(defun todo-write-view-draw--in-use-p (windows)
-  "Return non-nil if the user reads the turn that was drawn as running.
-Point of one of WINDOWS is in it, or something in it was opened."
-  (when-let* ((number todo-write-view-rows-ran)
-              (id (cons 'turn number)))
-    (or (seq-some (lambda (window)
-                    (equal id (get-text-property (window-point window) 'todo-write-part)))
-                  windows)
-        (member id todo-write-view-rows-earlier)
-        (member (cons 'files id) todo-write-view-rows-whole)
-        (seq-some (lambda (key) (todo-write-place-entry id key)) todo-write-view-rows-whole))))
 
 ;;; Buffers and their timer
 

@@ -262,15 +262,6 @@ CATEGORY is a symbol with the text properties of its line."
                    (propertize (format " %s " (todo-write-text-shape 'dot))
                                'face 'todo-write-detail)))))
 
-(defun todo-write-view-rows-read-host (thread)
-  "Return text that names the machine of THREAD's agent, or nil for this one."
-  (when-let* ((host (todo-write-machines-host
-                     thread (plist-get (todo-write-about thread) :project))))
-    (let ((lost (todo-write-machines-lost-since host)))
-      (concat (propertize (concat "on " (todo-write-text-line host)) 'face 'todo-write-detail)
-              (and lost (propertize (format-time-string " (not connected since %H:%M)" lost)
-                                    'face 'todo-write-paused))))))
-
 (defun todo-write-view-rows--activity ()
   "Return the activity of the agent, since when and why, or nil if idle.
 For a plan that is paused, return the reason.  While its session is being
@@ -308,7 +299,15 @@ Return the ids of the tasks whose rows differ by that."
         (before todo-write-view-rows--row-work))
     (setq todo-write-view-rows-unseen (and thread (todo-write-plan-unseen thread))
           todo-write-view-rows--message (and thread (todo-write-view-rows--newest-message thread))
-          todo-write-view-rows-host (and thread (todo-write-view-rows-read-host thread))
+          todo-write-view-rows-host
+          (when-let* ((host (and thread (todo-write-machines-host
+                                         thread (plist-get (todo-write-about thread) :project)))))
+            (let ((lost (todo-write-machines-lost-since host)))
+              (concat (propertize (concat "on " (todo-write-text-line host))
+                                  'face 'todo-write-detail)
+                      (and lost (propertize
+                                 (format-time-string " (not connected since %H:%M)" lost)
+                                 'face 'todo-write-paused)))))
           todo-write-view-rows--work (and thread (todo-write-plan-header-work thread))
           todo-write-view-rows--row-work
           (append (and thread (todo-write-plan-row-work thread))
