@@ -301,7 +301,8 @@ See `todo-write-dyn--report-program', also for REASON and ENDING."
     (let ((oldest (car (car (seq-sort-by #'cdr #'< (todo-write-program-sessions program))))))
       (todo-write-mcp--forget-session program oldest)
       (todo-write-mcp--report oldest "lost" "no call for a while")))
-  (todo-write-mcp--set-timer))
+  (unless todo-write-mcp--timer
+    (setq todo-write-mcp--timer (run-at-time 5 5 #'todo-write-mcp--check-programs))))
 
 (defun todo-write-mcp--begin-subagent (program thread session task)
   "Begin THREAD, of a subagent that works for the thread SESSION of PROGRAM.
@@ -316,11 +317,6 @@ that resembles TASK, else below the item in progress."
       (todo-write-observe thread "TITLE" task)))
   (todo-write-mcp--serve program thread)
   (todo-write-mcp--report thread "call"))
-
-(defun todo-write-mcp--set-timer ()
-  "Run the timer while a program serves a session."
-  (unless todo-write-mcp--timer
-    (setq todo-write-mcp--timer (run-at-time 5 5 #'todo-write-mcp--check-programs))))
 
 (defun todo-write-mcp--pid (thread)
   "Return the process id of the program for the agent of THREAD, or nil."
@@ -392,7 +388,6 @@ What its agents do is unknown, and their time stops."
       (when (length> broken 64)
         (todo-write-mcp--lose-program
          (car (seq-sort-by #'todo-write-program-broken #'< broken)))))
-    (todo-write-mcp--set-timer)
     ;; A killed process closes its files before its id is free.
     (run-with-timer 0.2 nil #'todo-write-mcp--check-programs)))
 

@@ -115,19 +115,16 @@ all that the call does."
                               (todo-write-request-fields call "\n"))
                       "\n")))))))
 
-(defun todo-write-opencode--question (input)
-  "Return the request for INPUT, the event `question.asked'.
-See `todo-write-permission-readers'."
-  (if (todo-write-json-get input "isTooLarge")
-      '(:kind question :title "A question" :detail "This is too large to be shown here."
-        :format text)
-    (plist-put (todo-write-permission-question input "multiple")
-               :options '((:label "No answer" :value (:behavior "deny") :kind deny)))))
-
 (setf (alist-get "permission.asked" todo-write-permission-readers nil nil #'equal)
       '(todo-write-opencode--permission t)
       (alist-get "question.asked" todo-write-permission-readers nil nil #'equal)
-      '(todo-write-opencode--question t))
+      (list (lambda (input)
+              (if (todo-write-json-get input "isTooLarge")
+                  '(:kind question :title "A question"
+                    :detail "This is too large to be shown here." :format text)
+                (plist-put (todo-write-permission-question input "multiple")
+                           :options '((:label "No answer" :value (:behavior "deny") :kind deny)))))
+            t))
 
 (provide 'todo-write-opencode)
 ;;; todo-write-opencode.el ends here

@@ -368,7 +368,16 @@ That of too many parts to be read has no words, either."
                     ("addRules"
                      (and (equal "allow" (todo-write-json-string suggestion "behavior"))
                           (cons "Always allow"
-                                (mapcar #'todo-write-permission--rule (parts "rules")))))
+                                (mapcar (lambda (rule)
+                                          (let ((tool (todo-write-json-string rule "toolName"))
+                                                (content (todo-write-json-get rule "ruleContent")))
+                                            (cond ((string-empty-p tool) nil)
+                                                  ((null content) (format "each call of %s" tool))
+                                                  ((not (stringp content)) nil)
+                                                  ((equal tool "Bash")
+                                                   (format-message "`%s'" content))
+                                                  (t (format "%s(%s)" tool content)))))
+                                        (parts "rules")))))
                     ("addDirectories"
                      (cons "Always let it work in"
                            (mapcar (lambda (folder) (and (stringp folder) folder))
@@ -380,16 +389,6 @@ That of too many parts to be read has no words, either."
       (and place (cdr parts) (not (memq nil parts))
            (not (todo-write-request-excess (length (cdr parts)) 'options))
            (format "%s %s %s" (car parts) (string-join (cdr parts) ", ") place)))))
-
-(defun todo-write-permission--rule (rule)
-  "Return what RULE allows, in words, or nil."
-  (let ((tool (todo-write-json-string rule "toolName"))
-        (content (todo-write-json-get rule "ruleContent")))
-    (cond ((string-empty-p tool) nil)
-          ((null content) (format "each call of %s" tool))
-          ((not (stringp content)) nil)
-          ((equal tool "Bash") (format-message "`%s'" content))
-          (t (format "%s(%s)" tool content)))))
 
 ;;; What it is about
 
@@ -419,18 +418,16 @@ text takes a while, for which nothing but its reader may wait."
 ;;; Changes of files
 
 (defconst todo-write-permission--changed
-  '(("Write" ("content" . stringp))
+  `(("Write" ("content" . stringp))
     ("Edit" ("old_string" . stringp) ("new_string" . stringp))
-    ("MultiEdit" ("edits" . todo-write-permission--edits-p)))
+    ("MultiEdit" ("edits" . ,(lambda (edits)
+                               (and (vectorp edits)
+                                    (seq-every-p
+                                     (lambda (edit)
+                                       (and (stringp (todo-write-json-get edit "old_string"))
+                                            (stringp (todo-write-json-get edit "new_string"))))
+                                     edits))))))
   "Tools that change files, with the fields and types that a diff shows.")
-
-(defun todo-write-permission--edits-p (edits)
-  "Return non-nil if EDITS is an array of edits with texts."
-  (and (vectorp edits)
-       (seq-every-p (lambda (edit)
-                      (and (stringp (todo-write-json-get edit "old_string"))
-                           (stringp (todo-write-json-get edit "new_string"))))
-                    edits)))
 
 (defun todo-write-permission--change-p (tool given)
   "Return non-nil if a diff shows all that TOOL changes with the input GIVEN."

@@ -325,18 +325,6 @@ changed after what this buffer shows stays new."
       (setq start (match-end 0)))
     (cons added removed)))
 
-(defun todo-write-review--file-line (file project)
-  "Return FILE, of a review in PROJECT, as an item in Markdown."
-  (let ((lines (todo-write-review--patch-lines
-                (buffer-substring-no-properties
-                 (overlay-start (todo-write-review--file-overlay file))
-                 (overlay-end (todo-write-review--file-overlay file))))))
-    (format "- %s +%d −%d%s"
-            (todo-write-review--code
-             (todo-write-sums-relative (todo-write-review--file-path file) project))
-            (car lines) (cdr lines)
-            (if (todo-write-review--file-marked file) ", reviewed" ""))))
-
 (defun todo-write-review--failures (thread)
   "Return which commands of THREAD failed and were mended, items in Markdown.
 Those count that are among the observations in memory."
@@ -367,8 +355,18 @@ Those count that are among the observations in memory."
       (pcase-lambda (`(,heading . ,lines))
         (if lines (concat "\n## " heading "\n" (string-join lines "\n") "\n") ""))
       (list (cons "Files"
-                  `(,@(mapcar (lambda (file) (todo-write-review--file-line file project))
-                              todo-write-review--files)
+                  `(,@(cl-loop
+                       for file in todo-write-review--files
+                       for overlay = (todo-write-review--file-overlay file)
+                       for lines = (todo-write-review--patch-lines
+                                    (buffer-substring-no-properties (overlay-start overlay)
+                                                                    (overlay-end overlay)))
+                       collect (format "- %s +%d −%d%s"
+                                       (todo-write-review--code
+                                        (todo-write-sums-relative
+                                         (todo-write-review--file-path file) project))
+                                       (car lines) (cdr lines)
+                                       (if (todo-write-review--file-marked file) ", reviewed" "")))
                     ,@(and (> todo-write-review--more 0)
                            (list (concat "- and " (todo-write-text-count todo-write-review--more
                                                                          "more file"))))))

@@ -147,11 +147,20 @@ KEY names what shows all of them, if it is in OPEN."
              for path in paths
              for plus in (cdr added)
              for minus in (cdr removed)
-             do (todo-write-sums--insert-file
-                 file (todo-write-text-truncate-start path room) room
-                 (string-join (delq nil (list (and (> (car added) 0) plus)
-                                              (and (> (car removed) 0) minus)))
-                              " ")))
+             for name = (todo-write-text-truncate-start path room)
+             do (insert
+                 (todo-write-row-button
+                  (string-trim-right
+                   (concat "     " name
+                           (make-string (+ 2 (- room (todo-write-text-width name))) ?\s)
+                           (string-join (delq nil (list (and (> (car added) 0) plus)
+                                                        (and (> (car removed) 0) minus)))
+                                        " ")
+                           (and (plist-get file :byCommand)
+                                (propertize "  by command" 'face 'todo-write-detail))))
+                  'todo-write-file "RET, mouse-1: visit the file; =: show its changes"
+                  'todo-write-file (plist-get file :path))
+                 "\n"))
     (when rest
       (insert (todo-write-row-button
                (propertize (format "     %s more" (todo-write-text-count (length rest) "file"))
@@ -170,19 +179,6 @@ There is no text for 0."
          (face (if (eq key :added) 'todo-write-lines-added 'todo-write-lines-removed)))
     (cons width (mapcar (lambda (text) (propertize (string-pad text width nil t) 'face face))
                         texts))))
-
-(defun todo-write-sums--insert-file (file path room figures)
-  "Insert the line of FILE: PATH in ROOM columns, then FIGURES."
-  (insert (todo-write-row-button
-           (string-trim-right
-            (concat "     " path
-                    (make-string (+ 2 (- room (todo-write-text-width path))) ?\s)
-                    figures
-                    (and (plist-get file :byCommand)
-                         (propertize "  by command" 'face 'todo-write-detail))))
-           'todo-write-file "RET, mouse-1: visit the file; =: show its changes"
-           'todo-write-file (plist-get file :path))
-          "\n"))
 
 (provide 'todo-write-sums)
 ;;; todo-write-sums.el ends here

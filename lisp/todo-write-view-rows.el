@@ -283,22 +283,19 @@ read, return how much of it is."
       (_ (when-let* ((reason (plist-get todo-write-view-rows-summary :reason)))
            (propertize (todo-write-text-line reason) 'face 'todo-write-detail))))))
 
-(defun todo-write-view-rows--newest-message (thread)
-  "Return what the agent of THREAD said last as a line, or nil."
-  (let* ((found (todo-write-observations
-                 thread :types '("MESSAGE" "FINAL_RESPONSE") :limit 1))
-         (content (plist-get (car (append found nil)) :content))
-         (text (if (consp content) (plist-get content :text) content)))
-    (when (todo-write-json-filled text)
-      (todo-write-text-unmark (todo-write-text-line text 400)))))
-
 (defun todo-write-view-rows-read-work ()
   "Read what the agent said and did, and what of it was not reviewed.
 Return the ids of the tasks whose rows differ by that."
-  (let ((thread todo-write-view-thread)
-        (before todo-write-view-rows--row-work))
+  (let* ((thread todo-write-view-thread)
+         (before todo-write-view-rows--row-work)
+         (said (and thread (todo-write-observations
+                            thread :types '("MESSAGE" "FINAL_RESPONSE") :limit 1)))
+         (content (plist-get (car (append said nil)) :content))
+         (text (if (consp content) (plist-get content :text) content)))
     (setq todo-write-view-rows-unseen (and thread (todo-write-plan-unseen thread))
-          todo-write-view-rows--message (and thread (todo-write-view-rows--newest-message thread))
+          todo-write-view-rows--message
+          (and (todo-write-json-filled text)
+               (todo-write-text-unmark (todo-write-text-line text 400)))
           todo-write-view-rows-host
           (when-let* ((host (and thread (todo-write-machines-host
                                          thread (plist-get (todo-write-about thread) :project)))))
