@@ -152,6 +152,10 @@ See `todo-write-row-make-button'."
          ,@body
          (buffer-string)))))
 
+(defvar todo-write-row--stops nil
+  "Alist of columns and the display properties of gaps that end there.
+Rows that are drawn the same have identical properties.")
+
 (defun todo-write-row-insert-line (head text tail width &optional end)
   "Insert a line of WIDTH columns: HEAD, TEXT truncated to fit, and TAIL.
 TAIL, unless empty, ends at the last column; END, a string or nil, follows.
@@ -174,7 +178,9 @@ Return the position after TEXT."
         ;; This aligns fonts in which some characters do not have their nominal
         ;; width, and keeps right-to-left text from moving the digits.
         (put-text-property middle (point) 'display
-                           `(space :align-to ,stop))
+                           (or (alist-get stop todo-write-row--stops nil nil #'eql)
+                               (setf (alist-get stop todo-write-row--stops nil nil #'eql)
+                                     `(space :align-to ,stop))))
         (forward-char rest)))
     middle))
 
