@@ -59,7 +59,7 @@ const SUBAGENTS_APART: [u32; 3] = [2, 1, 2];
 const DENIALS_NAMED: [u32; 3] = [2, 1, 331];
 
 /// Reads the transcript of a session and those of its subagents.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ClaudeReader {
     options: Options,
     /// What may be recorded.
@@ -137,28 +137,7 @@ impl Origin<'_> {
 impl ClaudeReader {
     /// A reader of a session's lines.
     pub fn new(options: Options) -> ClaudeReader {
-        ClaudeReader {
-            options: lenient(options),
-            policy: Policy::default(),
-            sources: Sources::default(),
-            seen: RecentNames::default(),
-            calls: PendingCalls::default(),
-            ended_subagents: VecDeque::new(),
-            time: None,
-            is_idle: false,
-            commands: VecDeque::new(),
-            subagents: 0,
-            has_ended_well: false,
-            is_command_local: false,
-            command: None,
-            is_denied: false,
-            has_subagents_beside: false,
-            unreadable: 0,
-            responses: Responses::default(),
-            goals: Goals::default(),
-            early_title: None,
-            events: Events::default(),
-        }
+        ClaudeReader { options: lenient(options), ..ClaudeReader::default() }
     }
 
     /// The session of the last line of a main agent.

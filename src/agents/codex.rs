@@ -59,7 +59,7 @@ const INTERNAL: &str = "<codex_internal_context";
 const GOAL_CLEARED: &str = "User cleared the goal.";
 
 /// Reads the rollout of a session.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct CodexReader {
     options: Options,
     /// What may be recorded.
@@ -163,31 +163,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for IndexedChanges<'a> {
 impl CodexReader {
     /// A reader of a session's lines.
     pub fn new(options: Options) -> CodexReader {
-        CodexReader {
-            options: lenient(options),
-            policy: Policy::default(),
-            session: None,
-            seen: RecentNames::default(),
-            calls: PendingCalls::default(),
-            time: None,
-            has_title: false,
-            prompts: VecDeque::new(),
-            error: None,
-            is_denied: false,
-            is_unread: false,
-            is_own: true,
-            subagent: None,
-            subagents: Subagents::default(),
-            unreadable: 0,
-            model: None,
-            message: None,
-            response: None,
-            total: TokenCounts::default(),
-            window: None,
-            goals: Goals::default(),
-            has_items: false,
-            events: Events::default(),
-        }
+        CodexReader { options: lenient(options), is_own: true, ..CodexReader::default() }
     }
 
     /// The session.
@@ -627,14 +603,13 @@ fn changed_files<'a>(changes: impl Iterator<Item = (Cow<'a, str>, PatchedFile<'a
             _ => {
                 let hunks = change.unified_diff.unwrap_or_default().into_owned();
                 let target = change.move_path.as_deref().unwrap_or(&path);
-                let moved = change.move_path.is_some();
-                let state = FileChange { created: moved, ..FileChange::default() };
-                files.push(ChangedFile::with_hunks(target, hunks, state));
-                if moved {
-                    let change = FileChange { deleted: true, ..FileChange::default() };
-                    files.push(ChangedFile { path: path.into_owned(), change, ..ChangedFile::default() });
-                }
+                let state = FileChange { created: change.move_path.is_some(), ..FileChange::default() };
+                ChangedFile::with_hunks(target, change.unified_diff.unwrap_or_default().into_owned(), state)
             }
+        });
+        if change.move_path.is_some() {
+            let change = FileChange { deleted: true, ..FileChange::default() };
+            effect.files.push(ChangedFile { path, change, ..ChangedFile::default() });
         }
     }
     files

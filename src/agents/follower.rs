@@ -28,7 +28,7 @@ const ROLLOUTS: usize = 1_000;
 const LOOKS: u32 = 10;
 
 /// Follows a session.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Follower {
     /// What may be recorded.
     pub policy: Policy,
@@ -101,7 +101,7 @@ impl Appended {
 }
 
 /// Reads the lines of a session. The first line selects the reader.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct SessionReader {
     reader: Option<Reader>,
     options: Options,
@@ -112,22 +112,8 @@ impl Follower {
     pub fn new(path: PathBuf, options: Options) -> Follower {
         let beside = path.parent().map(Path::to_owned).unwrap_or_default();
         let folders = [(path.with_extension("").join("subagents"), None), (beside, None)];
-        Follower {
-            policy: Policy::default(),
-            file: Tail::new(path),
-            transcript: None,
-            unreadable: 0,
-            is_told: false,
-            is_read: false,
-            are_side_files_due: false,
-            subagents: Vec::new(),
-            seen: HashSet::new(),
-            unnamed: Vec::new(),
-            folders,
-            rollouts: Vec::new(),
-            sent: Vec::new(),
-            lines: SessionReader { reader: None, options },
-        }
+        let lines = SessionReader { reader: None, options };
+        Follower { file: Tail::new(path), folders, lines, ..Follower::default() }
     }
 
     /// The session, if the file has named it.

@@ -76,6 +76,7 @@ pub struct Recorder {
 }
 
 /// The update of a thread while a batch of events is recorded.
+#[derive(Debug, Default)]
 struct PendingUpdate {
     thread: String,
     is_subagent: bool,
@@ -92,19 +93,13 @@ struct PendingUpdate {
 }
 
 /// The threads that a batch of events has changed so far.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Touched(Vec<PendingUpdate>);
 
 impl Touched {
     /// Forgets how far threads were recorded, after their file was replaced. What changed is still told.
     pub(crate) fn restart(&mut self) {
         self.0.iter_mut().for_each(|pending| pending.before.clear());
-    }
-}
-
-impl std::fmt::Debug for Touched {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.0.iter().map(|pending| &pending.thread)).finish()
     }
 }
 
@@ -311,11 +306,7 @@ impl Recorder {
             is_subagent: source.subagent.is_some(),
             list: thread.list().clone(),
             thread: key,
-            before: Vec::new(),
-            positions: Vec::new(),
-            outcome: None,
-            turn: None,
-            is_changed: false,
+            ..PendingUpdate::default()
         }
     }
 }

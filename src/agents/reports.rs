@@ -177,7 +177,7 @@ impl Report {
 }
 
 /// What an agent does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Doing {
     /// A turn runs.
     Working,
@@ -194,7 +194,7 @@ pub enum Doing {
 }
 
 /// What the reports of an agent come to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
     /// What it does.
     pub doing: Doing,
@@ -218,17 +218,7 @@ pub struct Decision {
 
 impl Decision {
     fn new(doing: Doing, report: &Report) -> Decision {
-        Decision {
-            doing,
-            reason: report.reason.clone(),
-            background: 0,
-            is_inferred: false,
-            since: report.since,
-            ending: None,
-            pause: None,
-            is_lost: false,
-            is_left: false,
-        }
+        Decision { doing, reason: report.reason.clone(), since: report.since, ..Decision::default() }
     }
 
     /// Whether it is known that the agent works.
@@ -350,6 +340,7 @@ impl Reports {
             pause: rest.is_end.then(pause),
             is_lost: false,
             is_left,
+            ..Decision::default()
         }
     }
 

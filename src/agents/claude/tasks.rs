@@ -29,9 +29,8 @@ pub struct Tasks {
     done: Option<Millis>,
 }
 
-/// A task of Claude Code.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Task {
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Task {
     id: String,
     subject: String,
     active_form: Option<String>,
@@ -153,7 +152,9 @@ impl Task {
         Some(Task {
             status: Status::parse(status)?,
             blocked_by: ids.map(|id| excerpt(id, 40)).collect(),
-            ..Task::new(excerpt(id, 40), excerpt(subject, 10_000))
+            id: excerpt(id, 40),
+            subject: excerpt(subject, 10_000),
+            ..Task::default()
         })
     }
 }
@@ -178,7 +179,7 @@ impl Tasks {
         self.tasks.retain(|task| task.id != id);
         let is_internal = update.is_internal == Some(true);
         let (active_form, owner) = (update.active_form, update.owner);
-        let task = Task { active_form, owner, is_internal, is_created: true, ..Task::new(id, subject) };
+        let task = Task { id, subject, active_form, owner, is_internal, is_created: true, ..Task::default() };
         self.insert(task);
         self.check_done(result.time);
     }
@@ -197,7 +198,7 @@ impl Tasks {
             if result.text.is_empty() {
                 return;
             }
-            self.insert(Task::new(id.clone(), format!("Task #{id}")));
+            self.insert(Task { id: id.clone(), subject: format!("Task #{id}"), ..Task::default() });
         }
         let Some(task) = self.tasks.iter_mut().find(|task| task.id == id) else { return };
         task.status = update.status.as_deref().and_then(Status::parse).unwrap_or(task.status);

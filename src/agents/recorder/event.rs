@@ -91,41 +91,57 @@ fn record_event(
         EventKind::List(Err(problems)) | EventKind::EmacsCall { list: Some(Err(problems)), .. } => {
             Payload::Error(report::refused(problems).into())
         }
-        EventKind::Title(title) if thread.title() == Some(title) => return None,
-        EventKind::Title(title) => Payload::Title(title.as_str().into()),
-        EventKind::Prompt(text) => Payload::Intent(text.as_str().into()),
-        EventKind::Message(text) => Payload::Message(Text::of(text)),
-        EventKind::Usage { usage, .. } => Payload::Usage(Content::Fields(usage.into())),
-        EventKind::Goal(goal) => Payload::StateUpdate(Text::of(goal.bounded().line())),
-        EventKind::Cost(_) => Payload::StateUpdate(Content::Fields(Text::default())),
-        EventKind::SubagentSums { .. } => Payload::ToolExecution(Content::Fields(ToolResult::default())),
-        EventKind::OfSubagent { .. } | EventKind::Moved(_) => return None,
-        EventKind::Thoughts(text) => Payload::Thoughts(Text::of(text)),
-        EventKind::Call { id, name, input, .. } => Payload::ToolCall(Content::Fields(ToolCall {
-            id: Some(id.clone()),
-            name: Some(name.clone()),
-            input: input.as_deref().map(Value::from),
-            ..ToolCall::default()
-        })),
-        EventKind::Result { id, name, content, is_error, .. } => {
-            Payload::ToolExecution(Content::Fields(ToolResult {
+        if let Some((ending, reason)) = end(kind) {
+            thread.end_turn(reason.to_owned(), ending, time);
+        }
+        let payload = match kind {
+            EventKind::List(Ok(plan)) | EventKind::EmacsCall { list: Some(Ok(plan)), .. } => {
+                let source = Some(event.source.agent.as_str().to_owned());
+                let options = WriteOptions { source, keep_completed, is_unanswered: true, call: None };
+                let outcome = thread.write(plan.clone(), options, time);
+                thread.pass_list();
+                return Some(outcome).filter(|outcome| !outcome.changes.is_empty());
+            }
+            EventKind::Unread(reason) => Payload::Error(reason.as_ref().into()),
+            EventKind::List(Err(problems)) | EventKind::EmacsCall { list: Some(Err(problems)), .. } => {
+                Payload::Error(report::refused(problems).into())
+            }
+            EventKind::Title(title) if thread.title() == Some(title) => return None,
+            EventKind::Title(title) => Payload::Title(title.as_str().into()),
+            EventKind::Prompt(text) => Payload::Intent(text.as_str().into()),
+            EventKind::Message(text) => Payload::Message(Text::of(text)),
+            EventKind::Usage { usage, .. } => Payload::Usage(Content::Fields(usage.into())),
+            EventKind::Goal(goal) => Payload::StateUpdate(Text::of(goal.bounded().line())),
+            EventKind::Cost(_) => Payload::StateUpdate(Content::Fields(Text::default())),
+            EventKind::SubagentSums { .. } => Payload::ToolExecution(Content::Fields(ToolResult::default())),
+            EventKind::OfSubagent { .. } | EventKind::Moved(_) => return None,
+            EventKind::Thoughts(text) => Payload::Thoughts(Text::of(text)),
+            EventKind::Call { id, name, input, .. } => Payload::ToolCall(Content::Fields(ToolCall {
                 id: Some(id.clone()),
                 name: Some(name.clone()),
-                content: Some(content.as_str().into()),
-                is_error: Some(*is_error),
-                ..ToolResult::default()
-            }))
-        }
-        EventKind::Interrupted => Payload::AgentSuspended(INTERRUPTED.into()),
-        EventKind::Denied => Payload::AgentSuspended(DENIED.into()),
-        EventKind::TurnEnded { error: Some(error), .. } => Payload::Error(error.as_str().into()),
-        EventKind::EmacsCall { list: None, .. }
-        | EventKind::SubagentEnded
-        | EventKind::TurnBegun
-        | EventKind::TurnEnded { error: None, .. } => return None,
-    };
-    thread.observe_allowed(policy, payload, details, time);
-    None
+                input: input.as_deref().map(Value::from),
+                ..ToolCall::default()
+            })),
+            EventKind::Result { id, name, content, is_error, .. } => {
+                Payload::ToolExecution(Content::Fields(ToolResult {
+                    id: Some(id.clone()),
+                    name: Some(name.clone()),
+                    content: Some(content.as_str().into()),
+                    is_error: Some(*is_error),
+                    ..ToolResult::default()
+                }))
+            }
+            EventKind::Interrupted => Payload::AgentSuspended(INTERRUPTED.into()),
+            EventKind::Denied => Payload::AgentSuspended(DENIED.into()),
+            EventKind::TurnEnded { error: Some(error), .. } => Payload::Error(error.as_str().into()),
+            EventKind::EmacsCall { list: None, .. }
+            | EventKind::SubagentEnded
+            | EventKind::TurnBegun
+            | EventKind::TurnEnded { error: None, .. } => return None,
+        };
+        thread.observe_allowed(&self.policy, payload, details, time);
+        None
+    }
 }
 
 /// How an event of this kind ends a turn, and the reason, if it does.
