@@ -1,11 +1,12 @@
 //! Values in the lines of all agents: excerpts of texts, titles, times and arguments of calls.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::ops::Deref;
 
 use jiff::Timestamp;
-use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::events::Millis;
@@ -24,68 +25,53 @@ impl<const BYTES: usize> Excerpt<BYTES> {
     }
 }
 
-impl<'de, const BYTES: usize> Deserialize<'de> for Excerpt<BYTES> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ExcerptVisitor)
+impl<const BYTES: usize> Deref for Excerpt<BYTES> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
     }
 }
 
-struct ExcerptVisitor<const BYTES: usize>;
-
-impl<'de, const BYTES: usize> Visitor<'de> for ExcerptVisitor<BYTES> {
-    type Value = Excerpt<BYTES>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a text")
+impl<'de, const BYTES: usize> Deserialize<'de> for Excerpt<BYTES> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let json = <&RawValue>::deserialize(deserializer)?.get();
+        joined(json, BYTES, DEEPEST_BLOCK).map(Excerpt).map_err(D::Error::custom)
     }
+}
 
-    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Excerpt::of(text))
-    }
+/// How deep blocks of texts may be nested.
+const DEEPEST_BLOCK: usize = 8;
 
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(Excerpt::default())
-    }
+/// A block of text. Its other fields are skipped, whatever they are.
+#[derive(Deserialize)]
+struct TextBlock<'a> {
+    #[serde(borrow)]
+    text: Option<&'a RawValue>,
+}
 
-    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(Excerpt::default())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-        Ok(Excerpt::default())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(Excerpt::default())
-    }
-
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Excerpt::default())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
-        let mut texts = String::new();
-        while let Some(text) = access.next_element::<Excerpt<BYTES>>()? {
-            if texts.len() < BYTES && !text.0.is_empty() {
-                let is_apart = texts.is_empty() || texts.ends_with('\n');
-                texts.push_str(if is_apart { "" } else { "\n" });
-                texts.push_str(&text.0);
+/// The beginning of a text or of the texts of blocks, at most `most` bytes long.
+fn joined(json: &str, most: usize, depth: usize) -> serde_json::Result<String> {
+    let mut texts = String::new();
+    match json.as_bytes()[0] {
+        b'"' => texts = serde_json::from_str(json)?,
+        b'{' if depth > 0 => {
+            let block: TextBlock<'_> = serde_json::from_str(json)?;
+            return block.text.map_or(Ok(texts), |text| joined(text.get(), most, depth - 1));
+        }
+        b'[' if depth > 0 => {
+            for block in serde_json::from_str::<Vec<&RawValue>>(json)? {
+                let text = joined(block.get(), most, depth - 1)?;
+                if texts.len() < most && !text.is_empty() {
+                    let is_apart = texts.is_empty() || texts.ends_with('\n');
+                    texts.push_str(if is_apart { "" } else { "\n" });
+                    texts.push_str(&text);
+                }
             }
         }
-        Ok(Excerpt::of(&texts))
+        _ => {}
     }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
-        let mut text = Excerpt::default();
-        while let Some(key) = access.next_key::<Excerpt<16>>()? {
-            if key.0 == "text" {
-                text = access.next_value()?;
-            } else {
-                access.next_value::<IgnoredAny>()?;
-            }
-        }
-        Ok(text)
-    }
+    Ok(beginning(&texts, most))
 }
 
 /// The longest line of which a part is read if the whole cannot be, in bytes: each of its parts is tried.

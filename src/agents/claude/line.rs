@@ -3,9 +3,8 @@
 //! Parsing borrows from the line and cuts long texts, so that a line of megabytes allocates little.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::de::{SeqAccess, Visitor};
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
@@ -232,51 +231,24 @@ pub struct Blocks<'a>(pub Vec<Block<'a>>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Blocks<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct BlocksVisitor;
-        impl<'de> Visitor<'de> for BlocksVisitor {
-            type Value = Blocks<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a text or blocks")
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                let text = Some(BlockText::of(text));
-                Ok(Blocks(vec![Block { kind: Some("text"), text, ..Block::default() }]))
-            }
-
-            fn visit_unit<E>(self) -> Result<Self::Value, E> {
-                Ok(Blocks::default())
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
-                let mut blocks = Vec::new();
-                while let Some(block) = access.next_element()? {
-                    blocks.push(block);
-                }
-                Ok(Blocks(blocks))
-            }
+        let content = <&RawValue>::deserialize(deserializer)?.get();
+        if content.starts_with('"') {
+            let text = Some(serde_json::from_str(content).map_err(D::Error::custom)?);
+            return Ok(Blocks(vec![Block { kind: Some("text"), text, ..Block::default() }]));
         }
-        deserializer.deserialize_any(BlocksVisitor)
+        let blocks: Option<_> = serde_json::from_str(content).map_err(D::Error::custom)?;
+        Ok(Blocks(blocks.unwrap_or_default()))
     }
 }
 
 /// The beginning of a text without what Claude Code put before it, which may be long.
 #[derive(Debug, Default)]
-pub struct BlockText(pub String);
-
-impl BlockText {
-    fn of(text: &str) -> BlockText {
-        BlockText(Excerpt::<8_000>::of(without_added(text)).0)
-    }
-}
+pub(crate) struct BlockText(pub String);
 
 impl<'de> Deserialize<'de> for BlockText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(match Raw::deserialize(deserializer)? {
-            Raw::Text(text) => BlockText::of(&text),
-            _ => BlockText::default(),
-        })
+        let raw = Raw::deserialize(deserializer)?;
+        Ok(BlockText(Excerpt::<8_000>::of(without_added(raw.as_str().unwrap_or_default())).0))
     }
 }
 
