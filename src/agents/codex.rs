@@ -7,14 +7,12 @@
 pub mod line;
 pub(crate) mod subagent;
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
-use serde_json::json;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
 
 use super::calls::{PendingCall, PendingCalls, result};
 use super::events::{Events, RecentNames, push_bounded};
@@ -131,34 +129,6 @@ const IN_SCRIPT: &str = "exec-";
 
 /// Maximum number of files of a change.
 const MOST_FILES_OF_CHANGE: usize = 1_000;
-
-/// The files of a change, in order.
-#[derive(Debug)]
-struct IndexedChanges<'a>(Vec<(Cow<'a, str>, PatchedFile<'a>)>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for IndexedChanges<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Changes;
-        impl<'de> Visitor<'de> for Changes {
-            type Value = IndexedChanges<'de>;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("changes by file")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
-                let mut files = Vec::new();
-                while let Some(entry) = access.next_entry()? {
-                    if files.len() <= MOST_FILES_OF_CHANGE {
-                        files.push(entry);
-                    }
-                }
-                Ok(IndexedChanges(files))
-            }
-        }
-        deserializer.deserialize_map(Changes)
-    }
-}
 
 impl CodexReader {
     /// A reader of a session's lines.
@@ -584,18 +554,11 @@ impl CodexReader {
 
 /// Adds the changed files of `{PATH: CHANGE}` to the effect of a call.
 fn add_changes(changes: Option<&RawValue>, effect: &mut Effect) {
-    let Some(changes) = changes.and_then(|raw| serde_json::from_str::<IndexedChanges<'_>>(raw.get()).ok())
-    else {
-        return;
-    };
-    effect.more_files = changes.0.len() > MOST_FILES_OF_CHANGE;
-    effect.files = changed_files(changes.0.into_iter().take(MOST_FILES_OF_CHANGE));
-}
-
-/// The changed files. A move deletes one file and creates another.
-fn changed_files<'a>(changes: impl Iterator<Item = (Cow<'a, str>, PatchedFile<'a>)>) -> Vec<ChangedFile> {
-    let mut files = Vec::new();
-    for (path, change) in changes {
+    let changes = changes.and_then(|raw| serde_json::from_str::<Map<String, Value>>(raw.get()).ok());
+    let changes = changes.unwrap_or_default();
+    effect.more_files = changes.len() > MOST_FILES_OF_CHANGE;
+    for (path, change) in changes.into_iter().take(MOST_FILES_OF_CHANGE) {
+        let Ok(change) = PatchedFile::deserialize(&change) else { continue };
         let content = change.content.as_deref().unwrap_or_default();
         match change.kind.as_ref() {
             "add" => files.push(ChangedFile::between(&path, None, Some(content))),
