@@ -452,10 +452,10 @@ impl CodexReader {
         let effect = match name {
             "update_plan" => plan(&parsed, &self.options).map(CallKind::Plan),
             "exec" if script.contains("todo_write(") => Some(CallKind::EmacsScript),
-            "update_goal" => parsed.get("status").and_then(|status| match status {
-                Raw::Text(status) => Some(CallKind::Goal(goal_state(status)?.0)),
-                _ => None,
-            }),
+            "update_goal" => {
+                let state = parsed.get("status").and_then(Raw::as_str).and_then(goal_state);
+                state.map(|(state, _)| CallKind::Goal(state))
+            }
             _ if is_emacs => Some(CallKind::EmacsList(input::read(&parsed, &self.options))),
             _ => None,
         };
@@ -583,8 +583,8 @@ fn may_commit(command: &Raw<'_>) -> bool {
     match command {
         Raw::Text(text) => git::may_commit(text),
         Raw::List(words) => {
-            let texts = words.iter().map(|word| if let Raw::Text(text) = word { text.as_ref() } else { "" });
-            git::may_commit(&texts.collect::<Vec<_>>().join(" "))
+            let texts: Vec<&str> = words.iter().filter_map(Raw::as_str).collect();
+            git::may_commit(&texts.join(" "))
         }
         _ => false,
     }

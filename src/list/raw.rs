@@ -64,6 +64,14 @@ impl<'a> Raw<'a> {
         }
     }
 
+    /// The text, if it is one.
+    pub(crate) fn as_str(&self) -> Option<&str> {
+        match self {
+            Raw::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
     /// Describes the value on one line, in words that follow "received".
     pub fn describe(&self) -> String {
         match self {

@@ -96,10 +96,7 @@ impl FileEdit {
 }
 
 fn text(input: &Raw<'_>, key: &str) -> Option<String> {
-    match input.get(key) {
-        Some(Raw::Text(text)) => Some(text.to_string()),
-        _ => None,
-    }
+    Some(input.get(key)?.as_str()?.to_owned())
 }
 
 fn read_edit(input: &Raw<'_>) -> Option<Edit> {

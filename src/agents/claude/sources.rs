@@ -196,10 +196,7 @@ impl Sources {
 
     /// Records a call that starts a subagent. The subagent's first line is the call's prompt.
     pub(super) fn start(&mut self, from: &Source, call: &str, input: &Raw<'_>) {
-        let text = |key: &str| match input.get(key) {
-            Some(Raw::Text(text)) => text.as_ref(),
-            _ => "",
-        };
+        let text = |key: &str| input.get(key).and_then(Raw::as_str).unwrap_or_default();
         let call = SubagentCall {
             id: excerpt(call, 200),
             description: excerpt(text("description"), 200),

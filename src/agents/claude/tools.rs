@@ -88,8 +88,7 @@ impl ClaudeReader {
             }
             _ if name.starts_with("mcp__") && name.ends_with("__todo_write") => Tool::EmacsList(list()),
             "Bash" | "PowerShell" => {
-                let may_commit =
-                    matches!(input.get("command"), Some(Raw::Text(text)) if git::may_commit(text));
+                let may_commit = input.get("command").and_then(Raw::as_str).is_some_and(git::may_commit);
                 Tool::Shell { may_commit }
             }
             _ => FileEdit::read(name, input).map_or(Tool::Other, Tool::Edit),

@@ -152,10 +152,7 @@ impl CodexReader {
 
     /// Notes a call that sends out a subagent: `task_name` is what it is for or, in older versions, `message`.
     pub(super) fn note_spawn(&mut self, id: &str, arguments: &Raw<'_>) {
-        let text = |key: &str| match arguments.get(key) {
-            Some(Raw::Text(text)) => Some(text.replace('_', " ")),
-            _ => None,
-        };
+        let text = |key: &str| Some(arguments.get(key)?.as_str()?.replace('_', " "));
         let what = text("task_name").or_else(|| text("message")).unwrap_or_default();
         push_bounded(
             &mut self.subagents.calls,
