@@ -34,6 +34,35 @@ impl Events {
     }
 }
 
+/// Maximum number of events before a subagent's first list.
+const HELD: usize = 200;
+
+/// The events of a subagent before its first list, which few subagents have.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    pub has_list: bool,
+    pub events: VecDeque<Event>,
+}
+
+impl Held {
+    /// Passes on an event if there is a list; otherwise holds it until then.
+    pub(crate) fn pass(&mut self, event: Event, events: &mut Events) {
+        let is_list = matches!(event.kind, EventKind::List(_) | EventKind::EmacsCall { list: Some(_), .. });
+        if is_list && !std::mem::replace(&mut self.has_list, true) {
+            if let Some(call) = &event.source.call {
+                let kind = EventKind::Title(call.description.clone());
+                events.push(Event { uuid: String::new(), kind, ..event.clone() });
+            }
+            self.events.drain(..).for_each(|held| events.push(held));
+        }
+        if self.has_list {
+            events.push(event);
+        } else {
+            push_bounded(&mut self.events, HELD, event);
+        }
+    }
+}
+
 /// Maximum number of names in a part of [`RecentNames`], which fill a table of 65,536 places. Few sessions have
 /// as many lines.
 const NAMES: usize = 57_344;

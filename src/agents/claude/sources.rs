@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use super::line::TranscriptLine;
 use super::tasks::Tasks;
-use crate::agents::events::{Events, push_bounded};
-use crate::agents::{Agent, Event, EventKind, Source, SubagentCall};
+use crate::agents::events::{Events, Held, push_bounded};
+use crate::agents::{Agent, Event, Source, SubagentCall};
 use crate::list::raw::Raw;
 use crate::text::{excerpt, fnv1a};
 
@@ -19,7 +19,6 @@ const SESSIONS: usize = 64;
 const SUBAGENTS: usize = 256;
 const CALLS: usize = 256;
 const LINES: usize = 16_384;
-const HELD: usize = 200;
 const HELD_BY_ALL: usize = 4_000;
 
 #[derive(Debug, Default)]
@@ -30,8 +29,6 @@ pub(super) struct Sources {
     calls: VecDeque<(u64, SubagentCall)>,
     /// The ids of subagents and of the calls that started them, from the subagents' files.
     named: VecDeque<(String, String)>,
-    /// The number of events held for all subagents.
-    held: usize,
     /// The subagent of a line by the hash of the line's id, and the hashes by age.
     lines: HashMap<u64, String>,
     lines_by_age: VecDeque<u64>,
@@ -64,9 +61,7 @@ struct Subagent {
     source: Arc<Source>,
     /// The hash of its prompt, its first line.
     prompt: Option<u64>,
-    has_list: bool,
-    /// The events before its first list, which few subagents have.
-    held: VecDeque<Event>,
+    held: Held,
 }
 
 impl Sources {
@@ -102,7 +97,7 @@ impl Sources {
         };
         let main = Source::main(Agent::Claude, session, folder);
         let source = Arc::new(Source { subagent: Some(id), call, ..main });
-        let subagent = Subagent { source: source.clone(), prompt, has_list: false, held: VecDeque::new() };
+        let subagent = Subagent { source: source.clone(), prompt, held: Held::default() };
         push_bounded(&mut self.subagents, SUBAGENTS, subagent);
         Some(source)
     }
@@ -221,13 +216,13 @@ impl Sources {
     /// The source of a subagent that is known. Until it has a list, its call is looked for: the subagent's
     /// file may be ahead of the main agent's.
     fn known(&mut self, place: usize, id: &str) -> Arc<Source> {
-        let Subagent { source, prompt, has_list, .. } = &self.subagents[place];
-        if source.call.is_none() && !has_list {
+        let Subagent { source, prompt, held } = &self.subagents[place];
+        if source.call.is_none() && !held.has_list {
             let prompt = *prompt;
             if let Some(call) = self.take_call(id, prompt) {
                 let subagent = &mut self.subagents[place];
                 subagent.source = Arc::new(Source { call: Some(call), ..Source::clone(&subagent.source) });
-                subagent.held.iter_mut().for_each(|event| event.source = Arc::clone(&subagent.source));
+                subagent.held.events.iter_mut().for_each(|event| event.source = Arc::clone(&subagent.source));
             }
         }
         Arc::clone(&self.subagents[place].source)
@@ -241,36 +236,20 @@ impl Sources {
             source.subagent.as_deref() == Some(id) || source.call.as_ref().is_some_and(|call| call.id == id)
         };
         let subagent = self.subagents.iter_mut().rev().find(is_of)?;
-        self.held -= std::mem::take(&mut subagent.held).len();
-        subagent.has_list.then(|| subagent.source.clone())
+        subagent.held.events.clear();
+        subagent.held.has_list.then(|| subagent.source.clone())
     }
 
     /// Passes on a subagent's event if the subagent has a list; otherwise holds it until then.
     pub(super) fn hold(&mut self, event: Event, events: &mut Events) {
         let known = self.subagents.iter_mut().rev().find(|subagent| subagent.source == event.source);
         let Some(subagent) = known else { return };
-        if subagent.has_list {
-            return events.push(event);
-        }
-        if matches!(event.kind, EventKind::List(_) | EventKind::EmacsCall { list: Some(_), .. }) {
-            subagent.has_list = true;
-            let held = std::mem::take(&mut subagent.held);
-            self.held -= held.len();
-            if let Some(call) = &subagent.source.call {
-                let kind = EventKind::Title(call.description.clone());
-                let source = subagent.source.clone();
-                events.push(Event { source, uuid: String::new(), time: event.time, place: None, kind });
-            }
-            held.into_iter().for_each(|event| events.push(event));
-            return events.push(event);
-        }
-        if push_bounded(&mut subagent.held, HELD, event).is_none() {
-            self.held += 1;
-        }
-        if self.held > HELD_BY_ALL
-            && let Some(oldest) = self.subagents.iter_mut().find(|subagent| !subagent.held.is_empty())
+        subagent.held.pass(event, events);
+        let held: usize = self.subagents.iter().map(|subagent| subagent.held.events.len()).sum();
+        if held > HELD_BY_ALL
+            && let Some(oldest) = self.subagents.iter_mut().find(|subagent| !subagent.held.events.is_empty())
         {
-            self.held -= std::mem::take(&mut oldest.held).len();
+            oldest.held.events.clear();
         }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::CodexReader;
 use super::line::{CompletedItem, RolloutLine};
-use crate::agents::events::{Events, push_bounded};
+use crate::agents::events::{Events, Held, push_bounded};
 use crate::agents::field::Excerpt;
 use crate::agents::{Agent, Event, EventKind, Source, SubagentCall};
 use crate::events::work::is_shell;
@@ -18,8 +18,7 @@ use crate::list::input::Options;
 use crate::list::raw::Raw;
 use crate::text::{excerpt, one_line};
 
-/// Maximum number of events before a subagent's first list, and of subagents of an agent.
-const HELD: usize = 200;
+/// Maximum number of subagents of an agent.
 const SUBAGENTS: usize = 1_000;
 const SUBAGENTS_OF_CALL: usize = 100;
 const DAY: i64 = 86_400_000;
@@ -41,8 +40,7 @@ struct Under {
 #[derive(Debug)]
 pub(super) struct Subagent {
     under: Under,
-    has_list: bool,
-    held: VecDeque<Event>,
+    held: Held,
 }
 
 /// The subagents of an agent.
@@ -64,7 +62,7 @@ impl Sent {
 
     /// A reader of its lines.
     pub(crate) fn reader(&self, options: Options) -> CodexReader {
-        let subagent = Subagent { under: self.0.clone(), has_list: false, held: VecDeque::new() };
+        let subagent = Subagent { under: self.0.clone(), held: Held::default() };
         CodexReader { subagent: Some(subagent), has_title: true, ..CodexReader::new(options) }
     }
 
@@ -129,18 +127,7 @@ impl Subagent {
             };
             events.push(Event { source: self.under.main.clone(), kind, ..event.clone() });
         }
-        let is_list = matches!(event.kind, EventKind::List(_) | EventKind::EmacsCall { list: Some(_), .. });
-        if is_list && !std::mem::replace(&mut self.has_list, true) {
-            if let Some(call) = &self.under.source.call {
-                events.push(Event { kind: EventKind::Title(call.description.clone()), ..event.clone() });
-            }
-            self.held.drain(..).for_each(|held| events.push(held));
-        }
-        if self.has_list {
-            events.push(event);
-        } else {
-            push_bounded(&mut self.held, HELD, event);
-        }
+        self.held.pass(event, events);
     }
 }
 
