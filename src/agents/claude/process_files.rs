@@ -62,22 +62,20 @@ pub struct Processes {
 #[derive(Debug, Default)]
 struct ProcessFile {
     stamp: Option<FileStamp>,
-    process: Option<Process>,
-    /// The job of a session in the background.
-    job: Option<String>,
+    said: Said,
     is_alive: bool,
     /// Whether another process has had its session since it died.
     is_resumed: bool,
-    /// The session of a process in a container.
-    elsewhere: Option<String>,
 }
 
 /// What a file says.
-enum Parsed {
-    /// A process, and the name of its job.
-    Here(Box<Process>, Option<String>),
+#[derive(Debug, Default)]
+struct Said {
+    process: Option<Process>,
+    /// The job of a session in the background.
+    job: Option<String>,
     /// The session of a process in a container, whose id means another process here.
-    Elsewhere(String),
+    elsewhere: Option<String>,
 }
 
 impl Processes {
@@ -93,18 +91,18 @@ impl Processes {
         let (mut dead, mut elsewhere) = (MOST_DEAD, MOST_DEAD);
         for (pid, file) in &mut self.files {
             file.look(*pid, &self.folder);
-            let left = if file.elsewhere.is_some() { &mut elsewhere } else { &mut dead };
-            if !file.is_alive && (file.stamp.is_none() || file.elsewhere.is_some()) && *left > 0 {
+            let left = if file.said.elsewhere.is_some() { &mut elsewhere } else { &mut dead };
+            if !file.is_alive && (file.stamp.is_none() || file.said.elsewhere.is_some()) && *left > 0 {
                 *left -= 1;
                 file.read(*pid, &self.folder);
             }
         }
         let live = self.files.values().filter(|file| file.is_alive);
-        let mut live: Vec<Process> = live.filter_map(|file| file.process.clone()).collect();
+        let mut live: Vec<Process> = live.filter_map(|file| file.said.process.clone()).collect();
         live.sort_by_key(|process| process.pid);
         let sessions: HashSet<&String> = live.iter().filter_map(|process| process.session.as_ref()).collect();
         for file in self.files.values_mut() {
-            let session = file.process.as_ref().and_then(|process| process.session.as_ref());
+            let session = file.said.process.as_ref().and_then(|process| process.session.as_ref());
             let has_successor = session.is_some_and(|session| sessions.contains(session));
             file.is_resumed = !file.is_alive && (file.is_resumed || has_successor);
         }
@@ -142,7 +140,7 @@ impl Processes {
             pid::state(process.pid, process.start.as_deref()) == ProcessState::Dead && process.file.exists()
         };
         let dead = self.files.values().filter(|file| !file.is_alive && !file.is_resumed);
-        let dead = dead.filter_map(|file| file.process.as_ref());
+        let dead = dead.filter_map(|file| file.said.process.as_ref());
         let left = dead.filter(is_wanted).filter(is_dead);
         let mut left: Vec<(String, u32)> =
             left.filter_map(|process| Some((process.session.clone()?, process.pid))).collect();
@@ -152,7 +150,7 @@ impl Processes {
 
     /// The sessions of processes in containers. Whether these live is unknown.
     pub fn elsewhere(&self) -> HashSet<String> {
-        self.files.values().filter_map(|file| file.elsewhere.clone()).collect()
+        self.files.values().filter_map(|file| file.said.elsewhere.clone()).collect()
     }
 
     /// The live processes as they were last read.
@@ -182,21 +180,17 @@ impl ProcessFile {
         }
         let read = file::read(&path, LARGEST).ok().and_then(|bytes| Process::parse(pid, &path, &bytes));
         self.stamp = stamp.filter(|stamp| read.is_some() || stamp.is_certain());
-        (self.process, self.job, self.elsewhere) = match read {
-            Some(Parsed::Here(process, job)) => (Some(*process), job, None),
-            Some(Parsed::Elsewhere(session)) => (None, None, Some(session)),
-            None => return,
-        };
+        self.said = read.unwrap_or_else(|| std::mem::take(&mut self.said));
     }
 
     /// Reads the file of a process that exists. Returns whether it is the one that wrote the file,
     /// since another process may have got the id.
     fn read_live(&mut self, pid: u32, folder: &Path) -> bool {
         self.read(pid, folder);
-        let Some(process) = &mut self.process else { return false };
+        let Some(process) = &mut self.said.process else { return false };
         let state = pid::state(pid, process.start.as_deref());
         process.is_suspended = state == ProcessState::Suspended;
-        let job = self.job.as_deref().filter(|_| process.status.as_deref() == Some("waiting"));
+        let job = self.said.job.as_deref().filter(|_| process.status.as_deref() == Some("waiting"));
         process.needs = job.and_then(|job| needs(folder, job));
         state != ProcessState::Dead
     }
@@ -204,29 +198,27 @@ impl ProcessFile {
 
 impl Process {
     /// Parses a file. Returns `None` for a process that has no session yet.
-    fn parse(pid: u32, path: &Path, bytes: &[u8]) -> Option<Parsed> {
+    fn parse(pid: u32, path: &Path, bytes: &[u8]) -> Option<Said> {
         let file: Value = serde_json::from_slice(bytes).ok()?;
         let text = |key: &str| file.get(key).and_then(Value::as_str).map(str::to_owned);
         if !file.is_object() || file.get("spare") == Some(&Value::Bool(true)) {
             return None;
         }
         if text("pidDomain").is_some_and(|domain| pid::is_elsewhere(&domain)) {
-            return text("sessionId").map(Parsed::Elsewhere);
+            return text("sessionId").map(|session| Said { elsewhere: Some(session), ..Said::default() });
         }
         let process = Process {
             pid,
-            machine: None,
-            is_suspended: false,
             file: path.to_owned(),
             started_at: file.get("startedAt").and_then(Value::as_u64),
             session: text("sessionId"),
             status: text("status"),
             waiting_for: text("waitingFor"),
-            needs: None,
             folder: text("cwd"),
             start: text("procStart"),
+            ..Process::default()
         };
-        Some(Parsed::Here(Box::new(process), text("jobId")))
+        Some(Said { process: Some(process), job: text("jobId"), elsewhere: None })
     }
 }
 
