@@ -20,8 +20,6 @@ pub trait Entry: Clone {
     fn id(&self) -> &str;
     /// The names of the fields that differ, except timestamps.
     fn differing_fields(&self, other: &Self) -> FieldNames;
-    /// Whether both are the same object, so that no field differs.
-    fn is_same_object(&self, other: &Self) -> bool;
 }
 
 impl Entry for Arc<Item> {
@@ -31,10 +29,6 @@ impl Entry for Arc<Item> {
 
     fn differing_fields(&self, other: &Self) -> FieldNames {
         Item::differing_fields(self, other).into_iter().map(Cow::Borrowed).collect()
-    }
-
-    fn is_same_object(&self, other: &Self) -> bool {
-        Arc::ptr_eq(self, other)
     }
 }
 
@@ -116,7 +110,9 @@ impl<T> Change<T> {
 /// assert_eq!(apply(&before, &changes), after);
 /// ```
 pub fn diff<T: Entry>(previous: &[T], current: &[T]) -> Vec<Change<T>> {
-    let old_of = old_places(previous, current);
+    let places: HashMap<&str, usize> =
+        previous.iter().enumerate().map(|(place, entry)| (entry.id(), place)).collect();
+    let old_of: Vec<Option<usize>> = current.iter().map(|entry| places.get(entry.id()).copied()).collect();
     let moved = moved(&old_of);
     let mut kept = vec![false; previous.len()];
     let mut changes = Vec::new();
@@ -141,33 +137,7 @@ pub fn diff<T: Entry>(previous: &[T], current: &[T]) -> Vec<Change<T>> {
     changes
 }
 
-/// The number of entries searched before the table is used.
-const AHEAD: usize = 8;
-
-/// The place of each current entry in `previous`. Fast path: most entries follow their predecessor.
-fn old_places<T: Entry>(previous: &[T], current: &[T]) -> Vec<Option<usize>> {
-    let mut next = 0;
-    let mut is_found = vec![false; previous.len()];
-    let find = |entry: &T| {
-        let is_same = |old: &T| old.is_same_object(entry) || old.id() == entry.id();
-        let place = next + previous[next..].iter().take(AHEAD).position(is_same)?;
-        next = place + 1;
-        is_found[place] = true;
-        Some(place)
-    };
-    let mut old_of: Vec<Option<usize>> = current.iter().map(find).collect();
-    let left = previous.iter().enumerate().filter(|(place, _)| !is_found[*place]);
-    let left: HashMap<&str, usize> = left.map(|(place, entry)| (entry.id(), place)).collect();
-    for (entry, old) in current.iter().zip(&mut old_of).filter(|(_, old)| old.is_none()) {
-        *old = left.get(entry.id()).copied();
-    }
-    old_of
-}
-
 fn compare<T: Entry>(previous: &T, current: &T, position: usize) -> Option<Change<T>> {
-    if previous.is_same_object(current) {
-        return None;
-    }
     let fields = previous.differing_fields(current);
     let kind = match fields.as_slice() {
         [] => return None,

@@ -166,9 +166,6 @@ impl<'a> Matching<'a> {
 
     /// Matches equal content. Fast path: most calls begin like the old list.
     fn by_content(&mut self) {
-        let is_same = |(old, new): &(&Features<'_>, &Features<'_>)| old.content == new.content;
-        let start = self.previous.iter().zip(self.current).take_while(is_same).count();
-        (0..start).for_each(|place| self.pair(place, place));
         self.by_key(|seen| Some(seen.content), |_, _, _| true);
     }
 

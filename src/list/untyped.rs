@@ -51,10 +51,6 @@ impl Entry for UntypedItem {
             .map(|key| Cow::Owned(key.clone()))
             .collect()
     }
-
-    fn is_same_object(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.fields, &other.fields)
-    }
 }
 
 /// The value of a field; null counts as missing.
