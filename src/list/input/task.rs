@@ -1,7 +1,5 @@
 //! Reads one task of a call.
 
-use std::borrow::Cow;
-
 use super::{InputReader, at_most, first_of};
 use crate::error::Problem;
 use crate::list::item::{Draft, Priority, Status};
@@ -27,27 +25,17 @@ pub(super) fn hint(value: &Raw<'_>) -> Option<String> {
 /// The key that a task has for a field, and its value.
 type Field<'r> = Option<(&'static str, &'r Raw<'r>)>;
 
-/// A text that is refused. The reason is among the problems of the call.
-struct Refused;
-
-/// A status as sent.
-enum ParsedStatus {
-    Status(Status),
-    /// The agent drops the task.
-    Cancelled,
-}
-
-/// The fixed table of status synonyms, compared without case, blanks, hyphens and underscores.
-fn synonym(text: &str) -> Option<ParsedStatus> {
+/// The fixed table of status synonyms, compared without case, blanks, hyphens and underscores; and whether the
+/// agent drops the task.
+fn synonym(text: &str) -> Option<(Status, bool)> {
     let word = text.replace(|c: char| matches!(c, '-' | '_') || c.is_whitespace(), "").to_ascii_lowercase();
-    let status = match word.as_str() {
-        "completed" | "done" | "complete" | "finished" => Status::Completed,
-        "inprogress" | "doing" | "active" => Status::InProgress,
-        "pending" | "todo" | "notstarted" | "open" => Status::Pending,
-        "cancelled" | "canceled" => return Some(ParsedStatus::Cancelled),
-        _ => return None,
-    };
-    Some(ParsedStatus::Status(status))
+    match word.as_str() {
+        "completed" | "done" | "complete" | "finished" => Some((Status::Completed, false)),
+        "inprogress" | "doing" | "active" => Some((Status::InProgress, false)),
+        "pending" | "todo" | "notstarted" | "open" => Some((Status::Pending, false)),
+        "cancelled" | "canceled" => Some((Status::Pending, true)),
+        _ => None,
+    }
 }
 
 fn task_at(index: usize) -> String {
@@ -83,10 +71,7 @@ impl InputReader<'_> {
                 self.unknown_key(key, || task_at(index), "content, status, activeForm");
             }
         }
-        let (status, is_cancelled) = match status? {
-            ParsedStatus::Status(status) => (status, false),
-            ParsedStatus::Cancelled => (Status::Pending, true),
-        };
+        let (status, is_cancelled) = status?;
         let hint = value.get("id").and_then(hint);
         let (content, active_form) = (content?, active_form?);
         let draft = Draft { content, status, active_form, priority, hint, ..Draft::default() };
@@ -133,15 +118,15 @@ impl InputReader<'_> {
         line.or_else(|| Some(content.unwrap_or_default().to_owned()))
     }
 
-    /// The text on one line, or `Ok(None)` if it is blank.
-    fn line(&mut self, index: usize, key: &'static str, text: &str) -> Result<Option<String>, Refused> {
+    /// The text on one line, or `Ok(None)` if it is blank. Why it is refused is among the problems of the call.
+    fn line(&mut self, index: usize, key: &'static str, text: &str) -> Result<Option<String>, ()> {
         let (line, dropped) = one_line(text);
         let limit = self.options.max_length;
         // A text has at most as many characters as bytes.
         let length = if line.len() > limit { line.chars().count() } else { 0 };
         if length > limit {
             self.refuse(field_at(index, key), format!("{length} characters"), at_most(limit));
-            return Err(Refused);
+            return Err(());
         }
         if is_blank(&line) {
             return Ok(None);
@@ -154,24 +139,24 @@ impl InputReader<'_> {
         Ok(Some(line.into_owned()))
     }
 
-    fn status(&mut self, index: usize, value: Option<&Raw<'_>>) -> Option<ParsedStatus> {
+    /// The status, and whether the agent drops the task.
+    fn status(&mut self, index: usize, value: Option<&Raw<'_>>) -> Option<(Status, bool)> {
         let problem =
             |received: String| Problem::new(field_at(index, "status"), received, one_of(Status::NAMES));
         let received = match value {
             Some(Raw::Text(text)) => {
                 if let Some(status) = Status::parse(text) {
-                    return Some(ParsedStatus::Status(status));
+                    return Some((status, false));
                 }
-                if let Some(parsed) = synonym(text) {
+                if let Some((status, is_cancelled)) = synonym(text) {
                     let sent = excerpt(text, 20);
-                    let notice = match parsed {
-                        ParsedStatus::Status(status) => {
-                            format!("status \"{sent}\" was read as \"{status}\"").into()
-                        }
-                        ParsedStatus::Cancelled => Cow::from("cancelled tasks were left out of the list"),
+                    let notice = if is_cancelled {
+                        "cancelled tasks were left out of the list".to_owned()
+                    } else {
+                        format!("status \"{sent}\" was read as \"{status}\"")
                     };
                     self.repair(notice, || problem(format!("\"{sent}\"")));
-                    return Some(parsed);
+                    return Some((status, is_cancelled));
                 }
                 format!("\"{}\"", excerpt(text, 60))
             }
