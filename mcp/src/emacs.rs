@@ -3,9 +3,12 @@
 //! `doc/protocol.md` describes the messages. The agent's input is passed on as it is; nothing of it is
 //! evaluated, or stands on a command line or in a file.
 
+use std::fs::symlink_metadata;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use todo_write::hub::door::{is_private_folder, is_private_socket, usual};
 use todo_write::protocol::{
     Answer, Bye, Call, Hello, LARGEST, Message, PROTOCOL, Reply, Role, SessionActivity, Welcome, line,
 };
@@ -14,8 +17,6 @@ use tokio::net::UnixStream;
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
-
-use crate::door::Door;
 
 /// Time limit of what happens between calls: a message, or an attempt to reconnect.
 const LIMIT_BETWEEN: Duration = Duration::from_secs(5);
@@ -62,8 +63,8 @@ impl Failure {
 
 /// The Emacs that listens, and what it is told of this program.
 pub struct Emacs {
-    /// Where it listens, if the user named that.
-    door: Option<Door>,
+    /// The socket at which it listens, if the user named that.
+    door: Option<PathBuf>,
     hello: std::sync::Mutex<Hello>,
     /// Serializes calls in the order of their arrival.
     link: Mutex<Link>,
@@ -83,7 +84,7 @@ struct Link {
 
 impl Emacs {
     /// The Emacs that listens at DOOR, or at a usual one, told of this program's ROLE.
-    pub fn new(door: Option<Door>, role: Role) -> Self {
+    pub fn new(door: Option<PathBuf>, role: Role) -> Self {
         let hello = Hello {
             protocol: PROTOCOL,
             roles: vec![role],
@@ -249,9 +250,9 @@ impl Emacs {
         checked.await.unwrap_or(Err(Failure::Silent)).unwrap_or_else(Failure::answer)
     }
 
-    /// Where to look for Emacs.
-    pub fn doors(&self) -> Vec<Door> {
-        self.door.clone().map_or_else(Door::usual, |door| vec![door])
+    /// The sockets at which to look for Emacs, the likeliest first.
+    pub fn doors(&self) -> Vec<PathBuf> {
+        self.door.clone().map_or_else(usual, |door| vec![door])
     }
 }
 
@@ -281,7 +282,7 @@ impl Link {
 /// A connection to Emacs.
 struct Connection {
     #[cfg(test)]
-    door: Door,
+    door: PathBuf,
     stream: BufReader<UnixStream>,
     /// The incomplete current line: `receive` can be cancelled by a time limit.
     line: Vec<u8>,
@@ -292,7 +293,7 @@ struct Connection {
 impl Connection {
     /// Connects at the first of DOORS where this user's Emacs takes HELLO, and returns its welcome, too.
     /// While a door does not answer, the next one is tried after PATIENCE.
-    async fn first(doors: Vec<Door>, hello: &Hello, patience: Duration) -> Result<(Self, Welcome), Failure> {
+    async fn first(doors: Vec<PathBuf>, hello: &Hello, patience: Duration) -> Result<(Self, Welcome), Failure> {
         let mut failure = Failure::Absent;
         let (mut doors, mut attempts) = (doors.into_iter(), JoinSet::new());
         loop {
@@ -310,13 +311,12 @@ impl Connection {
         }
     }
 
-    /// Connects at DOOR, and says HELLO there.
-    async fn open(door: Door, mut hello: Hello) -> Result<(Self, Welcome), Failure> {
+    async fn open(door: PathBuf, mut hello: Hello) -> Result<(Self, Welcome), Failure> {
         if hello.id.is_empty() {
             return Err(Failure::Absent);
         }
-        let opened = door.open().await;
-        let stream = opened.map_err(|why| why.map_or(Failure::Absent, Failure::Refused))?;
+        check(&door)?;
+        let stream = UnixStream::connect(&door).await?;
         let mut connection = Connection {
             #[cfg(test)]
             door,
@@ -365,6 +365,24 @@ impl Connection {
     }
 }
 
+/// Checks that only this user can have made SOCKET.
+fn check(socket: &Path) -> Result<(), Failure> {
+    let name = socket.display();
+    if socket.as_os_str().len() >= 100 {
+        let text = format!("The socket's name {name} is 100 bytes or longer; go on without the list.");
+        return Err(Failure::Refused(text));
+    }
+    if symlink_metadata(socket).is_err() {
+        return Err(Failure::Absent);
+    }
+    if socket.parent().is_some_and(is_private_folder) && is_private_socket(socket) {
+        return Ok(());
+    }
+    Err(Failure::Refused(format!(
+        "The socket {name} or its folder is not the user's alone; go on without the list, and tell the user."
+    )))
+}
+
 /// 128 random bits of the system's generator, in hexadecimal digits.
 fn random() -> io::Result<String> {
     let mut bytes = [0; 16];
@@ -404,7 +422,7 @@ mod tests {
 
     #[tokio::test(flavor = "current_thread")]
     async fn without_an_emacs_a_call_says_what_to_do() {
-        let emacs = Emacs::new(Some(Door("/nowhere/socket".into())), Role::Tool);
+        let emacs = Emacs::new(Some("/nowhere/socket".into()), Role::Tool);
         let text = "Emacs does not answer; go on without the list, and tell the user to run \
                     M-x todo-write-mcp-mode in Emacs. [todo-write:no-emacs]";
         assert_eq!(emacs.ask(Call::default(), DEADLINE).await, error(text));
@@ -412,7 +430,7 @@ mod tests {
 
     #[tokio::test(flavor = "current_thread")]
     async fn a_call_of_more_than_a_mebibyte_is_refused() {
-        let emacs = Emacs::new(Some(Door("/nowhere/socket".into())), Role::Tool);
+        let emacs = Emacs::new(Some("/nowhere/socket".into()), Role::Tool);
         let arguments = serde_json::value::to_raw_value(&"x".repeat(LARGEST)).ok();
         let call = Call { arguments, ..Call::default() };
         let text = "The list is larger than 1 MiB; send a shorter one.";
@@ -422,7 +440,7 @@ mod tests {
     #[tokio::test(flavor = "current_thread")]
     async fn a_name_of_a_hundred_bytes_is_refused_in_words() {
         let socket = format!("/tmp/{}", "x".repeat(95));
-        let emacs = Emacs::new(Some(Door(socket.into())), Role::Tool);
+        let emacs = Emacs::new(Some(socket.into()), Role::Tool);
         let answer = emacs.ask(Call::default(), DEADLINE).await;
         assert!(answer.text.contains("100 bytes or longer"), "{}", answer.text);
     }
@@ -442,7 +460,7 @@ mod tests {
     }
 
     /// A socket in a new folder, and who listens there.
-    fn listener(name: &str) -> (Door, UnixListener) {
+    fn listener(name: &str) -> (PathBuf, UnixListener) {
         let folder = std::env::temp_dir().join(format!("emacs-{}-{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir(&folder).unwrap();
@@ -450,7 +468,7 @@ mod tests {
         let socket = folder.join("socket");
         let listener = UnixListener::bind(&socket).unwrap();
         std::fs::set_permissions(&socket, Permissions::from_mode(0o600)).unwrap();
-        (Door(socket), listener)
+        (socket, listener)
     }
 
     fn welcome() -> Vec<u8> {

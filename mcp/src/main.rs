@@ -2,8 +2,6 @@
 //! keeps the list.
 
 #[cfg(unix)]
-mod door;
-#[cfg(unix)]
 mod emacs;
 #[cfg(unix)]
 mod hook;

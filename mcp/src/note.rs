@@ -4,6 +4,7 @@
 //! session. Without that file, this program exits at once, since it runs after each tool call.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde_json::value::to_raw_value;
@@ -12,7 +13,6 @@ use todo_write::protocol::{Call, Role};
 use todo_write::told::has_news;
 use tokio::time::timeout;
 
-use crate::door::Door;
 use crate::emacs::Emacs;
 use crate::hook;
 use crate::session::CLAUDE;
@@ -21,7 +21,7 @@ use crate::session::CLAUDE;
 const LIMIT: Duration = Duration::from_millis(200);
 
 /// Prints what Emacs has to say to the session that the hook's input names.
-pub async fn run(door: Option<Door>) {
+pub async fn run(door: Option<PathBuf>) {
     let Some(input) = hook::input().await else { return };
     let end = Instant::now() + LIMIT;
     let event = input["hook_event_name"].as_str().unwrap_or_default();
@@ -32,14 +32,14 @@ pub async fn run(door: Option<Door>) {
     }
 }
 
-async fn text(door: Option<Door>, input: &Value, end: Instant) -> Option<String> {
+async fn text(door: Option<PathBuf>, input: &Value, end: Instant) -> Option<String> {
     // A Stop hook that blocks is called again at the next end.
     if input["stop_hook_active"] == true || input["agent_id"].is_string() {
         return None;
     }
     let session = input["session_id"].as_str()?;
     let emacs = Emacs::new(door, Role::Note);
-    if emacs.doors().iter().all(|door| has_news(&door.0, session) == Some(false)) {
+    if emacs.doors().iter().all(|door| has_news(door, session) == Some(false)) {
         return None;
     }
     emacs.introduce(|hello| {

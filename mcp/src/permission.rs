@@ -9,6 +9,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use serde_json::value::to_raw_value;
@@ -16,7 +17,6 @@ use serde_json::{Value, json};
 use todo_write::protocol::{Behavior, Call, Decision, Role};
 use tokio::time::sleep;
 
-use crate::door::Door;
 use crate::emacs::Emacs;
 use crate::hook;
 use crate::session::{Agent, CLAUDE, claude_folder};
@@ -32,7 +32,7 @@ const MODES: [&str; 3] = ["default", "acceptEdits", "auto"];
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Asks the user of Emacs what the hook's input asks, and prints the answer.
-pub async fn run(door: Option<Door>) {
+pub async fn run(door: Option<PathBuf>) {
     let began = SystemTime::now();
     if let Some(input) = hook::input().await
         && let Some(output) = answer(door, &input, began).await
@@ -41,7 +41,7 @@ pub async fn run(door: Option<Door>) {
     }
 }
 
-async fn answer(door: Option<Door>, input: &Value, began: SystemTime) -> Option<Value> {
+async fn answer(door: Option<PathBuf>, input: &Value, began: SystemTime) -> Option<Value> {
     // An older plugin runs this for other events, too.
     if input["hook_event_name"] != "PermissionRequest" {
         return None;

@@ -8,7 +8,6 @@ use rmcp::ServiceExt;
 use todo_write::protocol::Role;
 
 use crate::USAGE;
-use crate::door::Door;
 use crate::emacs::Emacs;
 use crate::server::{LIMIT, Server};
 use crate::setup;
@@ -28,7 +27,7 @@ pub async fn run() {
         match argument.to_str() {
             Some("--check") => check = true,
             Some("--socket") => match arguments.next() {
-                Some(file) => door = Some(Door(file.into())),
+                Some(file) => door = Some(file.into()),
                 None => refuse("--socket FILE lacks its value"),
             },
             Some("--help") => return print!("{USAGE}"),
