@@ -134,7 +134,7 @@ pub struct Cancel {
 }
 
 /// What the agent of a session does, as its process says.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionActivity {
     /// The id of the agent's session.
     pub session: String,

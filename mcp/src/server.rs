@@ -62,15 +62,6 @@ struct Claude {
     subagents: Vec<(String, Subagent)>,
 }
 
-/// Who makes a call.
-#[derive(Default)]
-struct Caller {
-    session: Option<String>,
-    source: Option<&'static str>,
-    /// The id and the task of the subagent.
-    subagent: Option<(String, Option<String>)>,
-}
-
 impl Server {
     /// A server that passes its calls to EMACS.
     pub fn new(emacs: Emacs) -> Self {
@@ -109,26 +100,19 @@ impl Server {
         let start = Instant::now();
         self.is_introduced.get_or_init(|| self.introduce(context)).await;
         let client = context.client_info().map(|client| client.name).unwrap_or_default();
-        let caller = self.caller(&context.meta, &client).await;
-        let (subagent, task) = caller.subagent.map_or((None, None), |(id, task)| (Some(id), task));
-        // Of a process, `tell_activity` tells more.
-        let served = caller.session.clone().filter(|_| caller.source != Some("process"));
         let call = Call {
-            session: caller.session,
-            source: caller.source.map(str::to_owned),
             id: given(&context.meta, CALL_ID),
-            subagent,
-            task,
             // The store parses the arguments, so nothing in between changes them.
             arguments: to_raw_value(&arguments).ok(),
-            ..Call::default()
+            ..self.caller(&context.meta, &client).await
         };
+        // Of a process, `tell_activity` tells more.
+        let served = call.session.clone().filter(|_| call.source.as_deref() != Some("process"));
         let answer = self.emacs.ask(call, LIMIT.saturating_sub(start.elapsed())).await;
         self.has_called.store(true, Ordering::Relaxed);
         if let Some(session) = served {
             let activity = "serving".to_owned();
-            let serving = SessionActivity { session, subagent: None, activity, reason: None, title: None };
-            self.emacs.remember(serving).await;
+            self.emacs.remember(SessionActivity { session, activity, ..SessionActivity::default() }).await;
         }
         let content = vec![ContentBlock::text(answer.text)];
         if answer.ok { CallToolResult::success(content) } else { CallToolResult::error(content) }
@@ -145,9 +129,14 @@ impl Server {
         });
     }
 
-    /// The session and the subagent that make the call with META.
-    async fn caller(&self, meta: &RequestMetaObject, client: &str) -> Caller {
+    /// A call of the session and the subagent that make the one with META.
+    async fn caller(&self, meta: &RequestMetaObject, client: &str) -> Call {
         let given = |key: &str| given(meta, key);
+        let of = |session: String, source: &str| Call {
+            session: Some(session),
+            source: Some(source.to_owned()),
+            ..Call::default()
+        };
         if client == CLAUDE {
             let mut claude = self.claude.lock().await;
             if let Some(SessionActivity { session, .. }) = claude.state() {
@@ -165,24 +154,23 @@ impl Server {
                         claude.subagents.push(known);
                     }
                 }
-                let subagent = subagent.map(|subagent| (subagent.id, subagent.task));
-                return Caller { session: Some(session), source: Some("process"), subagent };
+                let (subagent, task) =
+                    subagent.map_or((None, None), |subagent| (Some(subagent.id), subagent.task));
+                return Call { subagent, task, ..of(session, "process") };
             }
         }
         // Codex gives each subagent a thread of its own.
         let turn = meta.get("x-codex-turn-metadata");
         let parent = turn.and_then(|turn| Some(turn.get("parent_thread_id")?.as_str()?.to_owned()));
         if let (Some(parent), Some(thread)) = (parent, given("threadId")) {
-            return Caller { session: Some(parent), source: Some("call"), subagent: Some((thread, None)) };
+            return Call { subagent: Some(thread), ..of(parent, "call") };
         }
         if let Some(session) = ["threadId", "sessionId"].into_iter().find_map(given) {
-            return Caller { session: Some(session), source: Some("call"), subagent: None };
+            return of(session, "call");
         }
         let variable = SESSION_VARIABLES.iter().find(|(name, _)| *name == client);
-        match variable.and_then(|(_, variable)| std::env::var(variable).ok()) {
-            Some(session) => Caller { session: Some(session), source: Some("environment"), subagent: None },
-            None => Caller::default(),
-        }
+        let session = variable.and_then(|(_, variable)| std::env::var(variable).ok());
+        session.map_or_else(Call::default, |session| of(session, "environment"))
     }
 
     /// Tells Emacs what the agent and its subagents do, if that changed since the last time.
@@ -205,10 +193,8 @@ impl Server {
             claude.subagents.drain(..).partition(|(_, subagent): &(String, Subagent)| subagent.is_finished());
         claude.subagents = working;
         for (session, subagent) in finished {
-            let activity = "idle".to_owned();
-            let done =
-                SessionActivity { session, subagent: Some(subagent.id), activity, reason: None, title: None };
-            self.emacs.tell(done).await;
+            let (subagent, activity) = (Some(subagent.id), "idle".to_owned());
+            self.emacs.tell(SessionActivity { session, subagent, activity, ..SessionActivity::default() }).await;
         }
     }
 }

@@ -71,7 +71,8 @@ impl Agent {
             _ => "unknown",
         };
         let reason = process["waitingFor"].as_str().filter(|_| activity == "waiting").map(str::to_owned);
-        Some(SessionActivity { session, subagent: None, activity: activity.to_owned(), reason, title: None })
+        let activity = activity.to_owned();
+        Some(SessionActivity { session, activity, reason, ..SessionActivity::default() })
     }
 
     /// Its status in its file, `idle`, `busy`, `waiting` or another word, and since when it has that.
