@@ -1,7 +1,7 @@
 //! `todo-write-mcp serve`: the hub of an Emacs on another machine, over standard input and output.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -69,16 +69,16 @@ fn admit(file: &Path, id: &str, name: &str) -> Result<File, String> {
             Err(TryLockError::Error(error)) => return Err(said(error)),
             Err(TryLockError::WouldBlock) => {}
         }
-        let holder = Holder::read(file);
-        let is_same = holder.as_ref().is_some_and(|holder| holder.id == id);
-        if Instant::now() > end || holder.is_some() && !is_same {
+        let holder = holder(file);
+        let is_other = holder.as_ref().is_some_and(|(holder, ..)| holder != id);
+        if Instant::now() > end || is_other {
             let who = holder.map_or_else(
                 || "another Emacs".to_owned(),
-                |holder| format!("{} (by process {} here)", holder.name, holder.process),
+                |(_, process, name)| format!("{name} (by process {process} here)"),
             );
             return Err(format!("its agents already reach {who}"));
         }
-        if let Some(process) = holder.and_then(|holder| rustix::process::Pid::from_raw(holder.process)) {
+        if let Some(process) = holder.and_then(|(_, process, _)| rustix::process::Pid::from_raw(process)) {
             // It has the lock, so it is no other process that got the number later.
             let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
         }
@@ -90,21 +90,11 @@ fn admit(file: &Path, id: &str, name: &str) -> Result<File, String> {
     Ok(lock)
 }
 
-/// Who is served.
-struct Holder {
-    id: String,
-    process: i32,
-    name: String,
-}
-
-impl Holder {
-    fn read(file: &Path) -> Option<Holder> {
-        let mut text = String::new();
-        File::open(file).ok()?.take(LARGEST).read_to_string(&mut text).ok()?;
-        let mut lines = text.lines().map(str::to_owned);
-        let (id, process, name) = (lines.next()?, lines.next()?.parse().ok()?, lines.next()?);
-        Some(Holder { id, process, name })
-    }
+/// The id and the name of the Emacs that is served, and between them the process that serves it.
+fn holder(file: &Path) -> Option<(String, i32, String)> {
+    let text = todo_write::file::read_text(file, LARGEST).ok()?;
+    let mut lines = text.lines().map(str::to_owned);
+    Some((lines.next()?, lines.next()?.parse().ok()?, lines.next()?))
 }
 
 #[cfg(test)]

@@ -4,12 +4,13 @@
 //! `sessions/PID.json`, always has the current one. The transcripts have the id of each tool call: those
 //! in `SESSION/subagents/` are of subagents. A line may be written up to 0.3 s after its call arrives.
 
-use std::fs::{File, read_dir, symlink_metadata};
+use std::fs::{read_dir, symlink_metadata};
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::Value;
+use todo_write::file;
 use todo_write::pid::{self, ProcessState, Stat};
 use todo_write::protocol::SessionActivity;
 use tokio::time::sleep;
@@ -181,12 +182,12 @@ impl Tail {
     }
 
     fn read(&mut self, overlap: u64) -> Option<Vec<u8>> {
-        let length = symlink_metadata(&self.file).ok().filter(|data| data.is_file())?.len();
+        let mut file = file::open(&self.file).ok()?;
+        let length = file.metadata().ok()?.len();
         let start = self.offset.map_or(length.saturating_sub(TAIL), |offset| offset.saturating_sub(overlap));
         if self.offset == Some(length) {
             return None;
         }
-        let mut file = File::open(&self.file).ok()?;
         file.seek(SeekFrom::Start(start)).ok()?;
         let mut text = Vec::new();
         file.take(TAIL).read_to_end(&mut text).ok()?;
@@ -197,9 +198,5 @@ impl Tail {
 
 /// Reads a small file of JSON; none if it is half written.
 fn read_json(file: &Path) -> Option<Value> {
-    let data = symlink_metadata(file).ok()?;
-    if !data.is_file() || data.len() > LARGEST_FILE {
-        return None;
-    }
-    serde_json::from_slice(&std::fs::read(file).ok()?).ok()
+    serde_json::from_slice(&file::read(file, LARGEST_FILE).ok()?).ok()
 }
