@@ -62,7 +62,7 @@ fn act(mut arguments: impl Iterator<Item = OsString>) -> Result<(), String> {
     let program = folder.as_ref().map_or(own.clone(), |folder| folder.join("todo-write-mcp"));
     let mut server = vec![text_of(program.clone().into_os_string())?];
     server.extend(socket.into_iter().flat_map(|file| ["--socket".to_owned(), file]));
-    let context = Context::new(server, folder);
+    let context = Context { server, folder };
     let ways = ways::all(&context);
     let Some(agent) = agent else {
         return if as_json {

@@ -2,10 +2,11 @@
 //! into a folder that Claude Code reads as a marketplace.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use super::ways::Files;
 use super::{file, shell};
 
 /// The program in the plugin's folder.
@@ -27,9 +28,9 @@ pub struct Plugin {
     pub options: Vec<String>,
 }
 
-impl Plugin {
+impl Files for Plugin {
     /// Writes its files, whose commands have the server's options, and its program.
-    pub fn write(&self) -> Result<(), String> {
+    fn write(&self) -> Result<(), String> {
         let quoted: String = self.options.iter().map(|option| format!(" {}", shell(option))).collect();
         let quoted = json!(quoted).to_string();
         let quoted = &quoted[1..quoted.len() - 1];
@@ -45,7 +46,7 @@ impl Plugin {
     }
 
     /// Deletes its files, and their folders unless something else is there.
-    pub fn delete(&self) -> Result<(), String> {
+    fn delete(&self) -> Result<(), String> {
         for name in FILES.map(|(name, _)| name).into_iter().chain([PROGRAM]) {
             file::delete(&self.folder.join(name))?;
         }
@@ -53,5 +54,9 @@ impl Plugin {
             let _ = fs::remove_dir(self.folder.join(name));
         }
         Ok(())
+    }
+
+    fn place(&self) -> &Path {
+        &self.folder
     }
 }

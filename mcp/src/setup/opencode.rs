@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::file;
+use super::ways::Files;
 
 const TEXT: &str = include_str!("../../plugin/opencode/todo-write.js");
 /// How the first line of the plugin begins in each version.
@@ -23,8 +24,17 @@ impl Plugin {
         std::fs::read(file).is_ok_and(|text| text.starts_with(FIRST.as_bytes()))
     }
 
-    /// Writes it.
-    pub fn write(&self) -> Result<(), String> {
+    /// Refuses to touch a file of another author.
+    fn check(&self) -> Result<(), String> {
+        if self.file.symlink_metadata().is_ok() && !Plugin::is_ours(&self.file) {
+            return Err(format!("{} is left alone: this setup did not write it", self.file.display()));
+        }
+        Ok(())
+    }
+}
+
+impl Files for Plugin {
+    fn write(&self) -> Result<(), String> {
         self.check()?;
         let socket = self.server.get(2).map_or("", String::as_str);
         let text = TEXT
@@ -34,17 +44,12 @@ impl Plugin {
         file::write(&self.file, text.as_bytes(), None)
     }
 
-    /// Deletes it.
-    pub fn delete(&self) -> Result<(), String> {
+    fn delete(&self) -> Result<(), String> {
         self.check()?;
         file::delete(&self.file)
     }
 
-    /// Refuses to touch a file of another author.
-    fn check(&self) -> Result<(), String> {
-        if self.file.symlink_metadata().is_ok() && !Plugin::is_ours(&self.file) {
-            return Err(format!("{} is left alone: this setup did not write it", self.file.display()));
-        }
-        Ok(())
+    fn place(&self) -> &Path {
+        &self.file
     }
 }

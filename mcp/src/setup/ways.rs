@@ -1,7 +1,5 @@
 //! The agents, who has the tool, and how each gets it.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -16,48 +14,39 @@ The user can edit that list: follow the edits that the tool's result reports.";
 
 /// What agents are set up for.
 pub struct Context {
-    variables: BTreeMap<String, OsString>,
     /// The command of the MCP server.
-    server: Vec<String>,
+    pub server: Vec<String>,
     /// The folder with the copy of this program that agents start, if it was given.
-    folder: Option<PathBuf>,
+    pub folder: Option<PathBuf>,
 }
 
 impl Context {
-    /// The context of this process, for the MCP server SERVER; FOLDER has the copy of its program.
-    pub fn new(server: Vec<String>, folder: Option<PathBuf>) -> Context {
-        let variables =
-            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
-        Context { variables: variables.collect(), server, folder }
-    }
-
-    /// The absolute folder that the environment's NAME has.
-    fn folder(&self, name: &str) -> Option<PathBuf> {
-        self.variables.get(name).map(PathBuf::from).filter(|folder| folder.is_absolute())
-    }
-
-    /// The folder that the environment's NAME has, else DEFAULT in the user's home.
-    fn folder_or(&self, name: &str, default: &str) -> PathBuf {
-        self.folder(name).unwrap_or_else(|| self.home().join(default))
-    }
-
-    fn home(&self) -> PathBuf {
-        self.folder("HOME").unwrap_or_else(|| PathBuf::from("/"))
-    }
-
-    fn has_program(&self, name: &str) -> bool {
-        use std::os::unix::fs::PermissionsExt;
-        let path = self.variables.get("PATH").cloned().unwrap_or_default();
-        std::env::split_paths(&path).any(|folder| {
-            let data = fs::metadata(folder.join(name));
-            data.is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
-        })
-    }
-
     /// WORDS, followed by the command of the server.
     fn with_server(&self, words: &[&str]) -> Vec<String> {
         words.iter().map(|word| (*word).to_owned()).chain(self.server.iter().cloned()).collect()
     }
+}
+
+/// The absolute folder that the environment's NAME has.
+fn folder(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute())
+}
+
+/// The folder that the environment's NAME has, else DEFAULT in the user's home.
+fn folder_or(name: &str, default: &str) -> PathBuf {
+    folder(name).unwrap_or_else(|| home().join(default))
+}
+
+fn home() -> PathBuf {
+    folder("HOME").unwrap_or_else(|| PathBuf::from("/"))
+}
+
+fn has_program(name: &str) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).any(|folder| {
+        let data = fs::metadata(folder.join(name));
+        data.is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+    })
 }
 
 /// A way to give an agent the tool.
@@ -77,42 +66,23 @@ pub struct Way {
     /// The agent's commands that take it away.
     pub remove: Vec<Vec<String>>,
     /// Files that are written before.
-    pub files: Option<Files>,
+    pub files: Option<Box<dyn Files>>,
     /// What the user can do besides, paragraphs.
     rest: Vec<String>,
 }
 
 /// Files of ours that an agent reads.
-pub enum Files {
-    Claude(claude::Plugin),
-    Opencode(opencode::Plugin),
-}
-
-impl Files {
-    /// Writes them.
-    pub fn write(&self) -> Result<(), String> {
-        match self {
-            Files::Claude(plugin) => plugin.write(),
-            Files::Opencode(plugin) => plugin.write(),
-        }
-    }
-
-    /// Deletes them.
-    pub fn delete(&self) -> Result<(), String> {
-        match self {
-            Files::Claude(plugin) => plugin.delete(),
-            Files::Opencode(plugin) => plugin.delete(),
-        }
-    }
+pub trait Files {
+    fn write(&self) -> Result<(), String>;
+    fn delete(&self) -> Result<(), String>;
+    /// The file or folder that they are.
+    fn place(&self) -> &Path;
 }
 
 impl Way {
     /// What is done to give the tool, lines for a reader.
     pub fn by(&self) -> Vec<String> {
-        let files = self.files.as_ref().map(|files| match files {
-            Files::Claude(plugin) => format!("write {}", plugin.folder.display()),
-            Files::Opencode(plugin) => format!("write {}", plugin.file.display()),
-        });
+        let files = self.files.as_ref().map(|files| format!("write {}", files.place().display()));
         files.into_iter().chain(self.add.iter().map(|command| line(command))).collect()
     }
 
@@ -137,8 +107,8 @@ pub fn all(context: &Context) -> Vec<Way> {
 }
 
 /// A way for AGENT, which PROGRAM starts, with nothing to do so far. Any other agent has no program.
-fn way(context: &Context, id: &'static str, agent: &'static str, program: &'static str) -> Way {
-    let is_here = program.is_empty() || context.has_program(program);
+fn way(id: &'static str, agent: &'static str, program: &'static str) -> Way {
+    let is_here = program.is_empty() || has_program(program);
     let gives = "the tool todo_write, whose list you see and edit in Emacs".to_owned();
     let (add, remove, files, rest) = (Vec::new(), Vec::new(), None, Vec::new());
     Way { id, agent, is_here, installed: None, gives, add, remove, files, rest }
@@ -181,8 +151,8 @@ fn claude_settings(tool: &str) -> Vec<String> {
 }
 
 fn claude(context: &Context) -> [Way; 2] {
-    let home = context.folder_or("CLAUDE_CONFIG_DIR", ".claude");
-    let data = context.folder_or("XDG_DATA_HOME", ".local/share").join("todo-write");
+    let home = folder_or("CLAUDE_CONFIG_DIR", ".claude");
+    let data = folder_or("XDG_DATA_HOME", ".local/share").join("todo-write");
     let plugin = claude::Plugin {
         folder: context.folder.clone().unwrap_or(data).join("claude"),
         options: context.server[1..].to_vec(),
@@ -207,23 +177,23 @@ fn claude(context: &Context) -> [Way; 2] {
             words(&["claude", "plugin", "uninstall", name]),
             words(&["claude", "plugin", "marketplace", "remove", "todo-write"]),
         ],
-        files: Some(Files::Claude(plugin)),
+        files: Some(Box::new(plugin)),
         rest: claude_settings("mcp__plugin_todo-write_todo-write__todo_write"),
-        ..way(context, "claude", "Claude Code", "claude")
+        ..way("claude", "Claude Code", "claude")
     };
     let tool = Way {
-        installed: server_in(&context.folder_or("CLAUDE_CONFIG_DIR", "").join(".claude.json")),
+        installed: server_in(&folder_or("CLAUDE_CONFIG_DIR", "").join(".claude.json")),
         gives: "the tool todo_write alone".to_owned(),
         add: vec![context.with_server(&["claude", "mcp", "add", "--scope", "user", "todo-write", "--"])],
         remove: vec![words(&["claude", "mcp", "remove", "--scope", "user", "todo-write"])],
         rest: claude_settings("mcp__todo-write__todo_write"),
-        ..way(context, "claude-tool", "Claude Code", "claude")
+        ..way("claude-tool", "Claude Code", "claude")
     };
     [whole, tool]
 }
 
 fn codex(context: &Context) -> Way {
-    let file = context.folder_or("CODEX_HOME", ".codex").join("config.toml");
+    let file = folder_or("CODEX_HOME", ".codex").join("config.toml");
     let text = read(&file).and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
     let mut lines = text.lines().map(str::trim);
     let entry =
@@ -244,13 +214,13 @@ fn codex(context: &Context) -> Way {
                 .to_owned(),
             instructions("AGENTS.md"),
         ],
-        ..way(context, "codex", "Codex", "codex")
+        ..way("codex", "Codex", "codex")
     }
 }
 
 fn gemini(context: &Context) -> Way {
     Way {
-        installed: server_in(&context.home().join(".gemini/settings.json")),
+        installed: server_in(&home().join(".gemini/settings.json")),
         add: vec![context.with_server(&["gemini", "mcp", "add", "--scope", "user", "--trust", "todo-write"])],
         remove: vec![words(&["gemini", "mcp", "remove", "--scope", "user", "todo-write"])],
         rest: vec![
@@ -258,31 +228,31 @@ fn gemini(context: &Context) -> Way {
                 .to_owned(),
             instructions("GEMINI.md"),
         ],
-        ..way(context, "gemini", "Gemini CLI", "gemini")
+        ..way("gemini", "Gemini CLI", "gemini")
     }
 }
 
 fn opencode(context: &Context) -> Way {
-    let file = context.folder_or("XDG_CONFIG_HOME", ".config").join("opencode/plugin/todo-write.js");
+    let file = folder_or("XDG_CONFIG_HOME", ".config").join("opencode/plugin/todo-write.js");
     Way {
         installed: opencode::Plugin::is_ours(&file).then(|| context.server[0].clone()),
         gives:
             "a plugin: the tool todo_write in place of its own, whose list you see and edit in Emacs; you \
                 can answer its dialogs in Emacs, and it hears of your edits"
                 .to_owned(),
-        files: Some(Files::Opencode(opencode::Plugin { file, server: context.server.clone() })),
+        files: Some(Box::new(opencode::Plugin { file, server: context.server.clone() })),
         rest: vec![
             "To keep its own plan tool, put this into opencode.json:\n\n{\"tools\": {\"todowrite\": true}}"
                 .to_owned(),
             instructions("AGENTS.md"),
         ],
-        ..way(context, "opencode", "opencode", "opencode")
+        ..way("opencode", "opencode", "opencode")
     }
 }
 
 fn copilot(context: &Context) -> Way {
     Way {
-        installed: server_in(&context.folder_or("COPILOT_HOME", ".copilot").join("mcp-config.json")),
+        installed: server_in(&folder_or("COPILOT_HOME", ".copilot").join("mcp-config.json")),
         add: vec![context.with_server(&["copilot", "mcp", "add", "todo-write", "--"])],
         remove: vec![words(&["copilot", "mcp", "remove", "todo-write"])],
         rest: vec![
@@ -291,7 +261,7 @@ fn copilot(context: &Context) -> Way {
             "It has no plan tool that could be switched off.".to_owned(),
             instructions("AGENTS.md"),
         ],
-        ..way(context, "copilot", "Copilot CLI", "copilot")
+        ..way("copilot", "Copilot CLI", "copilot")
     }
 }
 
@@ -306,6 +276,6 @@ fn other(context: &Context) -> Way {
             "If the agent has a plan tool of its own, switch it off.".to_owned(),
             instructions("AGENTS.md"),
         ],
-        ..way(context, "other", "Any other agent", "")
+        ..way("other", "Any other agent", "")
     }
 }
