@@ -25,6 +25,9 @@ pub const PROTOCOL: u32 = 2;
 /// The maximum size of a line in bytes.
 pub const LARGEST: usize = 1 << 20;
 
+/// The end of a result that says that Emacs has not got the list. Transcript readers recognize it.
+pub const NO_EMACS: &str = "[todo-write:no-emacs]";
+
 /// A message to Emacs.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]

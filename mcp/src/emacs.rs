@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use todo_write::hub::door::{is_private_folder, is_private_socket, usual};
 use todo_write::protocol::{
-    Answer, Bye, Call, Hello, LARGEST, Message, PROTOCOL, Reply, Role, SessionActivity, Welcome, line,
+    Answer, Bye, Call, Hello, LARGEST, Message, NO_EMACS, PROTOCOL, Reply, Role, SessionActivity, Welcome, line,
 };
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
@@ -25,10 +25,6 @@ const WAY: Duration = Duration::from_millis(50);
 /// The number of doors that can be tried within a time limit if none answers.
 const DOORS: u32 = 2;
 
-/// The end of a result that says that Emacs has not got the list. Transcript readers recognize it.
-const NO_EMACS: &str = "[todo-write:no-emacs]";
-
-/// Why there is no answer.
 #[derive(Debug, PartialEq)]
 enum Failure {
     /// No Emacs listens.

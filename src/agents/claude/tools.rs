@@ -18,10 +18,8 @@ use crate::events::git;
 use crate::events::work::{CallOutcome, is_shell};
 use crate::list::input;
 use crate::list::raw::Raw;
+use crate::protocol::NO_EMACS;
 use crate::text::excerpt;
-
-/// The end of a result of `todo-write-mcp` that did not reach an Emacs.
-const NO_EMACS: &str = "[todo-write:no-emacs]";
 
 /// A call, and where it was made.
 #[derive(Debug)]
