@@ -86,7 +86,7 @@ pub struct ClaudeReader {
     /// Whether the last call of the main agent was denied.
     is_denied: bool,
     /// Whether a version wrote lines whose subagents have their files beside the transcript.
-    has_subagents_beside: bool,
+    pub(super) has_subagents_beside: bool,
     /// The number of lines that could not be read in full.
     pub(super) unreadable: u64,
     responses: Responses,
@@ -145,11 +145,6 @@ impl ClaudeReader {
         self.sources.last()
     }
 
-    /// Whether files of subagents may be beside the transcript.
-    pub(crate) fn has_subagents_beside(&self) -> bool {
-        self.has_subagents_beside
-    }
-
     /// The events since the last call, oldest first.
     ///
     /// The ends of subagents come last, because a subagent's file is read after the session's file,
@@ -163,11 +158,6 @@ impl ClaudeReader {
             }
         }
         events
-    }
-
-    /// The events since the last call without the ends of subagents, whose files are not read yet.
-    pub(super) fn take_first_events(&mut self) -> Vec<Event> {
-        self.events.take()
     }
 
     /// Reads a line, without its line feed.

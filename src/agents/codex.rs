@@ -148,14 +148,9 @@ impl CodexReader {
 
     /// Reads a line, without its line feed.
     pub fn read_line(&mut self, bytes: &[u8]) {
-        match RolloutLine::parse(bytes) {
-            Some(line) => self.value(&line),
-            None => self.read_part(bytes),
+        if let Some(line) = RolloutLine::parse(bytes) {
+            return self.value(&line);
         }
-    }
-
-    /// Reads what can be read of a line.
-    fn read_part(&mut self, bytes: &[u8]) {
         self.unreadable += 1;
         let part = readable_part(bytes, |part| RolloutLine::parse(part).is_some());
         if let Some(line) = part.as_deref().and_then(RolloutLine::parse) {
@@ -560,11 +555,10 @@ fn add_changes(changes: Option<&RawValue>, effect: &mut Effect) {
     for (path, change) in changes.into_iter().take(MOST_FILES_OF_CHANGE) {
         let Ok(change) = PatchedFile::deserialize(&change) else { continue };
         let content = change.content.as_deref().unwrap_or_default();
-        match change.kind.as_ref() {
-            "add" => files.push(ChangedFile::between(&path, None, Some(content))),
-            "delete" => files.push(ChangedFile::between(&path, Some(content), None)),
+        effect.files.push(match change.kind.as_ref() {
+            "add" => ChangedFile::between(&path, None, Some(content)),
+            "delete" => ChangedFile::between(&path, Some(content), None),
             _ => {
-                let hunks = change.unified_diff.unwrap_or_default().into_owned();
                 let target = change.move_path.as_deref().unwrap_or(&path);
                 let state = FileChange { created: change.move_path.is_some(), ..FileChange::default() };
                 ChangedFile::with_hunks(target, change.unified_diff.unwrap_or_default().into_owned(), state)
@@ -575,7 +569,6 @@ fn add_changes(changes: Option<&RawValue>, effect: &mut Effect) {
             effect.files.push(ChangedFile { path, change, ..ChangedFile::default() });
         }
     }
-    files
 }
 
 /// Whether a command may make commits. It may be a list of words: a shell, its options and a script.
@@ -590,12 +583,6 @@ fn may_commit(command: &Raw<'_>) -> bool {
     }
 }
 
-/// Who refused a call, by its output.
-fn refusal_in(content: &str) -> Refusal {
-    let by_rule = content.contains("by user approval settings") || content.starts_with("approval policy is ");
-    Refusal { by: if by_rule { RefusedBy::Rule } else { RefusedBy::User }, reason: None }
-}
-
 /// What a call did, by its output.
 fn effect_of(call: &PendingCall<CallKind>, content: &str, is_error: bool, has_items: bool) -> Effect {
     let head = content.split("Output:").next().unwrap_or_default();
@@ -604,25 +591,29 @@ fn effect_of(call: &PendingCall<CallKind>, content: &str, is_error: bool, has_it
         .iter()
         .find_map(|mark| number_after(head, mark))
         .or_else(|| number_after(content, "\"exit_code\":").filter(|_| content.starts_with('{')));
-    let is_refused = content.starts_with("approval policy is ")
-        || [ABORTED, "rejected by user", "Rejected("].iter().any(|text| content.contains(text));
+    let is_by_policy = content.starts_with("approval policy is ");
+    let is_refused =
+        is_by_policy || [ABORTED, "rejected by user", "Rejected("].iter().any(|text| content.contains(text));
     let outcome = match code {
         Some(0) => CallOutcome::Ok,
         Some(_) => CallOutcome::Failed,
         None if head.contains("Process running with session ID") => CallOutcome::Background,
         None if is_refused => CallOutcome::Refused,
-        None if is_shell || matches!(call.effect, CallKind::Commands) => CallOutcome::Unknown,
+        None if is_shell => CallOutcome::Unknown,
         None if is_error => CallOutcome::Failed,
         None => CallOutcome::Ok,
     };
-    // The log of newer versions has an item for each command of a script.
-    let is_commands = matches!(call.effect, CallKind::Commands) && !has_items;
-    let outcome = if matches!(call.effect, CallKind::Commands) { CallOutcome::Unknown } else { outcome };
+    let is_script = matches!(call.effect, CallKind::Commands);
+    let outcome = if is_script { CallOutcome::Unknown } else { outcome };
+    let by_rule = is_by_policy || content.contains("by user approval settings");
+    let by = if by_rule { RefusedBy::Rule } else { RefusedBy::User };
+    let is_denied = outcome == CallOutcome::Refused && !content.contains(ABORTED);
     Effect {
         outcome: Some(outcome),
         exit_code: code.filter(|_| is_shell),
-        is_command: is_commands.then_some(true),
-        refusal: (outcome == CallOutcome::Refused && !content.contains(ABORTED)).then(|| refusal_in(content)),
+        // The log of newer versions has an item for each command of a script.
+        is_command: (is_script && !has_items).then_some(true),
+        refusal: is_denied.then_some(Refusal { by, reason: None }),
         ..Effect::default()
     }
 }
@@ -637,6 +628,6 @@ fn number_after(text: &str, mark: &str) -> Option<i64> {
 /// Reads the arguments of `update_plan`; `None` if Codex refuses them.
 fn plan(arguments: &Raw<'_>, options: &Options) -> Option<PlanResult> {
     let Some(Raw::List(steps)) = arguments.get("plan") else { return None };
-    let is_valid = |step: &Raw<'_>| matches!(step.get("status"), Some(Raw::Text(status)) if Status::parse(status).is_some());
-    steps.iter().all(is_valid).then(|| input::read(arguments, options))
+    let is_valid = |step: &Raw<'_>| step.get("status")?.as_str().and_then(Status::parse);
+    steps.iter().all(|step| is_valid(step).is_some()).then(|| input::read(arguments, options))
 }

@@ -61,15 +61,14 @@ pub fn describe(path: &Path) -> Option<Description> {
         has_processes: false,
     };
     let mut command = None;
-    if let Some(line) = TranscriptLine::parse(&bytes) {
-        description.add(&line, &mut command);
-    }
-    bytes.clear();
-    while description.title.is_none() && reader.read_until(b'\n', &mut bytes).ok()? > 0 {
+    loop {
         if let Some(line) = TranscriptLine::parse(&bytes) {
             description.add(&line, &mut command);
         }
         bytes.clear();
+        if description.title.is_some() || reader.read_until(b'\n', &mut bytes).ok()? == 0 {
+            break;
+        }
     }
     if description.session.is_empty() {
         return None;

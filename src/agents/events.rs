@@ -2,7 +2,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use super::{Event, Place};
+use super::{Event, EventKind, Place};
 use crate::events::Millis;
 use crate::text::fnv1a;
 

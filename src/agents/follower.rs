@@ -260,7 +260,7 @@ impl Follower {
         let Some(session) = reader.session().map(|source| source.session.clone()) else { return };
         let mut found: Vec<(Option<SystemTime>, PathBuf)> = Vec::new();
         // A folder that many sessions share is not listed for each of them.
-        let wanted = if reader.has_subagents_beside() { 2 } else { 1 };
+        let wanted = if reader.has_subagents_beside { 2 } else { 1 };
         for (folder, last) in &mut self.folders[..wanted] {
             let Some(changed) = modified(folder).filter(|changed| Some(*changed) != *last) else { continue };
             *last = Some(changed).filter(|changed| file::is_certain(*changed));

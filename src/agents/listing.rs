@@ -33,7 +33,8 @@ impl Wanted {
         let mut listing = Listing::default();
         for entry in folders.iter().flat_map(fs::read_dir).flatten().flatten() {
             let (name, path) = (entry.file_name(), entry.path());
-            if !is_transcript(&name) {
+            let bytes = name.as_encoded_bytes();
+            if !bytes.ends_with(b".jsonl") || bytes.starts_with(b"agent-") {
                 continue;
             }
             let Some(modified) = modified(&path).filter(|time| self.admits(*time, &name)) else { continue };
@@ -49,13 +50,9 @@ impl Wanted {
     }
 
     fn admits(&self, modified: SystemTime, name: &OsString) -> bool {
-        self.since.is_none_or(|since| modified >= since) || self.names(name)
-    }
-
-    /// Whether the file of this name is of one of the sessions.
-    fn names(&self, name: &OsString) -> bool {
-        let session = || name.to_str().and_then(|name| name.strip_suffix(".jsonl"));
-        !self.sessions.is_empty() && session().is_some_and(|session| self.sessions.contains(session))
+        let session = || name.to_str()?.strip_suffix(".jsonl");
+        self.since.is_none_or(|since| modified >= since)
+            || session().is_some_and(|session| self.sessions.contains(session))
     }
 }
 
@@ -65,11 +62,6 @@ pub fn transcript_of(home: &Path, session: &str) -> Option<PathBuf> {
     let folders = fs::read_dir(home.join("projects")).ok()?.flatten();
     let mut files = folders.map(|folder| folder.path().join(&name)).filter(|_| !session.contains('/'));
     files.find(|file| file.is_file())
-}
-
-fn is_transcript(name: &OsString) -> bool {
-    let bytes = name.as_encoded_bytes();
-    bytes.ends_with(b".jsonl") && !bytes.starts_with(b"agent-")
 }
 
 /// The modification time of a regular file.

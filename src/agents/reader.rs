@@ -78,7 +78,7 @@ impl Reader {
     /// The events of the lines read since the last call, while the rest of the file is yet to be read.
     pub(crate) fn take_first_events(&mut self) -> Vec<Event> {
         match self {
-            Reader::Claude(reader) => reader.take_first_events(),
+            Reader::Claude(reader) => reader.events.take(),
             Reader::Codex(reader) => reader.take_events(),
         }
     }

@@ -190,6 +190,7 @@ pub enum Doing {
     /// Its process was stopped.
     Suspended,
     /// Nobody can tell.
+    #[default]
     Unknown,
 }
 
@@ -334,11 +335,9 @@ impl Reports {
             doing: if rest.has_failed { Doing::Failed } else { Doing::Idle },
             reason: if rest.has_failed { last.reason.clone() } else { in_background(background) },
             background,
-            is_inferred: false,
             since: last.since,
             ending: rest.ending,
             pause: rest.is_end.then(pause),
-            is_lost: false,
             is_left,
             ..Decision::default()
         }
@@ -377,9 +376,7 @@ impl Reports {
             What::Working if self.awaits_subagents(report) => {
                 self.at_rest(report, Rest::end(Some(Ending::EndOfTurn)))
             }
-            What::Working => {
-                Decision { reason: report.reason.clone(), ..Decision::new(Doing::Working, report) }
-            }
+            What::Working => Decision::new(Doing::Working, report),
             What::Waiting => Decision::new(Doing::Waiting, report),
             What::Dialog { rested } if rested.is_none_or(|rested| self.is_in_turn(rested)) => {
                 Decision::new(Doing::Waiting, report)

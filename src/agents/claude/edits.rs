@@ -65,10 +65,7 @@ impl FileEdit {
     /// else of the hunks.
     fn patched(&self, hunks: &[PatchHunk<'_>], texts: Option<(&str, &str)>) -> ChangedFile {
         // A line with a line feed in it would be several lines, perhaps the header of another file.
-        let is_whole = |hunk: &&PatchHunk<'_>| {
-            hunk.old_start.max(hunk.new_start) <= LAST_LINE
-                && !hunk.lines.iter().any(|line| line.contains('\n'))
-        };
+        let is_whole = |hunk: &&PatchHunk<'_>| !hunk.lines.iter().any(|line| line.contains('\n'));
         let hunks = || hunks.iter().filter(is_whole);
         let count =
             |sign| hunks().flat_map(|hunk| &hunk.lines).filter(|line| line.starts_with(sign)).count() as u64;
@@ -103,9 +100,6 @@ fn read_edit(input: &Raw<'_>) -> Option<Edit> {
     let all = matches!(input.get("replace_all"), Some(Raw::Bool(true)));
     Some(Edit { old: text(input, "old_string").unwrap_or_default(), new: text(input, "new_string")?, all })
 }
-
-/// The last line of a file at which a hunk may begin.
-const LAST_LINE: usize = u32::MAX as usize;
 
 /// The lines of the texts in a call, by the forms in which a patch shows them.
 struct Originals<'t> {
@@ -156,23 +150,16 @@ impl<'t> Originals<'t> {
     }
 }
 
-/// The forms in which a patch may show a line: as it is, and with each leading tab as two spaces.
-fn shown_forms(line: &str) -> [Cow<'_, str>; 2] {
-    let line = line.trim_end_matches(['\n', '\r']);
-    let rest = line.trim_start_matches('\t');
-    let tabs = line.len() - rest.len();
-    let with_spaces = if tabs == 0 { Cow::Borrowed(line) } else { Cow::Owned("  ".repeat(tabs) + rest) };
-    [Cow::Borrowed(line), with_spaces]
-}
-
-/// The first line of each shown form. Without a table, a long patch would be compared with each line of a
-/// long text.
+/// The first line of each form in which a patch may show one: as it is, and with each leading tab as two
+/// spaces. Without a table, a long patch would be compared with each line of a long text.
 fn by_shown_form<'t>(lines: impl Iterator<Item = &'t str>) -> HashMap<Cow<'t, str>, &'t str> {
     let mut table = HashMap::new();
     for line in lines {
-        for form in shown_forms(line) {
-            table.entry(form).or_insert(line);
-        }
+        let shown = line.trim_end_matches(['\n', '\r']);
+        let rest = shown.trim_start_matches('\t');
+        let with_spaces = "  ".repeat(shown.len() - rest.len()) + rest;
+        table.entry(Cow::Borrowed(shown)).or_insert(line);
+        table.entry(Cow::Owned(with_spaces)).or_insert(line);
     }
     table
 }

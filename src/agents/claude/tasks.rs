@@ -105,19 +105,6 @@ impl TaskResult<'_> {
 }
 
 impl Task {
-    fn new(id: String, subject: String) -> Task {
-        Task {
-            id,
-            subject,
-            active_form: None,
-            status: Status::Pending,
-            blocked_by: Vec::new(),
-            owner: None,
-            is_internal: false,
-            is_created: false,
-        }
-    }
-
     /// Parses a task in a `TaskList` result or in a file.
     pub fn read(task: &Raw<'_>) -> Option<Task> {
         Some(Task {

@@ -197,12 +197,7 @@ impl ClaudeReader {
                 true
             }
             Tool::ReadTasks => tasks.apply_list(result),
-            Tool::List(_)
-            | Tool::EmacsList(_)
-            | Tool::Subagent
-            | Tool::Edit(_)
-            | Tool::Shell { .. }
-            | Tool::Other => false,
+            _ => false,
         };
         // Reading the tasks does not make them the plan again.
         if is_changed && is_shown {

@@ -8,7 +8,6 @@ use crate::agents::{Event, EventKind};
 use crate::events::Millis;
 use crate::events::observation::{Details, Metadata, Payload};
 use crate::events::payload::{AgentsWork, Content, FileEntry, Text, ToolCall, ToolResult};
-use crate::events::policy::Policy;
 use crate::events::session::Cost;
 use crate::list::report;
 use crate::thread::activity::{Activity, Ending};
@@ -53,43 +52,15 @@ impl Recorder {
             details.metadata.git = Some(effect.git.clone()).filter(|git| !git.is_empty());
             details.metadata.refusal.clone_from(&effect.refusal);
         }
-        record_event(thread, event, kind, details, &self.policy, keep_completed, time)
-    }
-}
-
-/// Records an event of this kind; returns the outcome of a write that changed the list.
-fn record_event(
-    thread: &mut Thread,
-    event: &Event,
-    kind: &EventKind,
-    details: Details,
-    policy: &Policy,
-    keep_completed: bool,
-    time: Millis,
-) -> Option<Outcome> {
-    // A session that seemed to have ended goes on with any event.
-    let goes_on = thread.pause_reason() == Some(SESSION_ENDED) && !is_aside(kind);
-    if goes_on || is_of_turn(&event.kind) {
-        thread.set_activity(Activity::Working, time);
-    }
-    if let (Some(time), true) = (event.time, end(kind).is_some() || matches!(kind, EventKind::Prompt(_))) {
-        // A call within a turn has its line there, or has none.
-        thread.pass_calls_before(time);
-    }
-    if let Some((ending, reason)) = end(kind) {
-        thread.end_turn(reason.to_owned(), ending, time);
-    }
-    let payload = match kind {
-        EventKind::List(Ok(plan)) | EventKind::EmacsCall { list: Some(Ok(plan)), .. } => {
-            let source = Some(event.source.agent.as_str().to_owned());
-            let options = WriteOptions { source, keep_completed, is_unanswered: true, call: None };
-            let outcome = thread.write(plan.clone(), options, time);
-            thread.pass_list();
-            return Some(outcome).filter(|outcome| !outcome.changes.is_empty());
+        // A session that seemed to have ended goes on with any event.
+        let goes_on = thread.pause_reason() == Some(SESSION_ENDED) && !is_aside(kind);
+        if goes_on || is_of_turn(&event.kind) {
+            thread.set_activity(Activity::Working, time);
         }
-        EventKind::Unread(reason) => Payload::Error(reason.as_ref().into()),
-        EventKind::List(Err(problems)) | EventKind::EmacsCall { list: Some(Err(problems)), .. } => {
-            Payload::Error(report::refused(problems).into())
+        if let (Some(time), true) = (event.time, end(kind).is_some() || matches!(kind, EventKind::Prompt(_)))
+        {
+            // A call within a turn has its line there, or has none.
+            thread.pass_calls_before(time);
         }
         if let Some((ending, reason)) = end(kind) {
             thread.end_turn(reason.to_owned(), ending, time);
