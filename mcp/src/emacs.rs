@@ -29,7 +29,6 @@ const DOORS: u32 = 2;
 enum Failure {
     /// No Emacs listens.
     Absent,
-    /// Emacs did not answer in time.
     Silent,
     TooLarge,
     /// A sentence of Emacs, or about a socket that must not be used.
@@ -235,7 +234,6 @@ impl Emacs {
         .await;
     }
 
-    /// Connects, and returns what Emacs says of itself.
     pub async fn check(&self, limit: Duration) -> Answer {
         let mut link = self.link.lock().await;
         let checked = timeout(limit, async {
@@ -275,7 +273,6 @@ impl Link {
     }
 }
 
-/// A connection to Emacs.
 struct Connection {
     #[cfg(test)]
     door: PathBuf,

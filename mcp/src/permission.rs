@@ -21,7 +21,6 @@ use crate::emacs::Emacs;
 use crate::hook;
 use crate::session::{Agent, CLAUDE, claude_folder};
 
-/// Time limit to reach Emacs.
 const REACH: Duration = Duration::from_secs(2);
 /// How long the user may take. Claude Code kills hooks after the time in its settings, 570 s.
 const LIMIT: Duration = Duration::from_secs(540);

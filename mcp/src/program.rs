@@ -14,7 +14,6 @@ use crate::setup;
 use crate::transport;
 use crate::{note, permission};
 
-/// Runs the program with the arguments of this process.
 #[tokio::main(flavor = "current_thread")]
 pub async fn run() {
     let (mut door, mut check) = (None, false);
@@ -67,7 +66,6 @@ fn refuse(why: &str) -> ! {
     exit(1)
 }
 
-/// Serves requests until the end of input.
 async fn serve(server: Arc<Server>) {
     if let Ok(running) = server.serve(transport::Stdio::new()).await {
         let _ = running.waiting().await;

@@ -27,7 +27,6 @@ const TOOL: &str = include_str!("tool.json");
 
 /// Time limit of a call, including all waiting.
 pub const LIMIT: Duration = Duration::from_secs(5);
-/// Time limit for the client's roots.
 const ROOTS_LIMIT: Duration = Duration::from_secs(1);
 
 /// Environment variables with the ids of sessions, by client. Other clients ignore them, because an
@@ -41,7 +40,6 @@ const CALL_ID: &str = "claudecode/toolUseId";
 /// Time between polls of the agent's process, and between attempts to reconnect.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// The server of one process.
 pub struct Server {
     emacs: Emacs,
     is_introduced: OnceCell<()>,
@@ -56,14 +54,12 @@ pub struct Server {
 struct Claude {
     folder: Option<PathBuf>,
     agent: Option<Agent>,
-    /// What was last told of it.
     last_activity: Option<SessionActivity>,
     /// The subagents that called and have not returned, with their sessions.
     subagents: Vec<(String, Subagent)>,
 }
 
 impl Server {
-    /// A server that passes its calls to EMACS.
     pub fn new(emacs: Emacs) -> Self {
         Server {
             emacs,

@@ -26,7 +26,6 @@ const LARGEST_FILE: u64 = 64 << 10;
 /// The end of a transcript in which a call is searched: longer than the longest call.
 const TAIL: u64 = 3 << 19;
 
-/// The folder of Claude Code.
 pub fn claude_folder() -> Option<PathBuf> {
     let named = std::env::var_os("CLAUDE_CONFIG_DIR").filter(|name| !name.is_empty());
     named.map(PathBuf::from).or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".claude")))
@@ -59,7 +58,6 @@ impl Agent {
         None
     }
 
-    /// What its session does.
     pub fn state(&self) -> Option<SessionActivity> {
         let process = read_json(&self.file)?;
         let session = process["sessionId"].as_str()?.to_owned();
@@ -102,10 +100,8 @@ impl Agent {
     }
 }
 
-/// A subagent of a session.
 #[derive(Clone, PartialEq)]
 pub struct Subagent {
-    /// Its id.
     pub id: String,
     /// Its task, in a few words.
     pub task: Option<String>,
@@ -113,7 +109,6 @@ pub struct Subagent {
 }
 
 impl Subagent {
-    /// Returns whether it has returned.
     pub fn is_finished(&self) -> bool {
         read_json(&self.meta).is_some_and(|meta| meta["finished"] == true)
     }

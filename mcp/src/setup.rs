@@ -94,7 +94,6 @@ fn act(mut arguments: impl Iterator<Item = OsString>) -> Result<(), String> {
     Ok(())
 }
 
-/// Takes away what WAY gave.
 fn take(way: &Way) -> Result<(), String> {
     // One that fails, such as for a plugin that is gone, does not keep the others.
     let results: Vec<_> = way.remove.iter().map(|command| run_command(command)).collect();
@@ -124,7 +123,6 @@ fn as_value(way: &Way) -> Value {
     })
 }
 
-/// WAY for a reader.
 fn described(way: &Way) -> String {
     let state = match &way.installed {
         Some(_) => "has it",
@@ -144,7 +142,6 @@ fn text_of(name: OsString) -> Result<String, String> {
     name.into_string().map_err(|name| format!("{} is not UTF-8", PathBuf::from(name).display()))
 }
 
-/// COMMAND as a line for a shell.
 fn line(command: &[String]) -> String {
     command.iter().map(|word| shell(word)).collect::<Vec<_>>().join(" ")
 }

@@ -16,7 +16,6 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Stdin, Stdout, stdin, stdout};
 use tokio::sync::Mutex;
 
-/// Standard input and output.
 pub struct Stdio {
     input: BufReader<Stdin>,
     output: Arc<Mutex<Stdout>>,
@@ -26,7 +25,6 @@ pub struct Stdio {
 }
 
 impl Stdio {
-    /// A transport over stdin and stdout.
     pub fn new() -> Self {
         let output = Arc::new(Mutex::new(stdout()));
         Stdio { input: BufReader::new(stdin()), output, line: Vec::new(), initialized: false }

@@ -8,7 +8,6 @@ use crate::events::Millis;
 use crate::events::policy::Hidden;
 use crate::text::excerpt;
 
-/// Maximum number of calls.
 const PENDING: usize = 512;
 /// Maximum number of characters of an id or a name.
 const NAME: usize = 200;
@@ -16,12 +15,9 @@ const NAME: usize = 200;
 /// A call without a result.
 #[derive(Debug)]
 pub(crate) struct PendingCall<E> {
-    /// Its id.
     pub id: String,
-    /// The name of the tool.
     pub name: String,
     excluded: Option<String>,
-    /// When it was made.
     pub time: Option<Millis>,
     /// What the call does if it is accepted.
     pub effect: E,

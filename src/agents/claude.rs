@@ -9,15 +9,15 @@
 //! - The files of subagents repeat lines of their session. Each line and each call counts once.
 
 mod commands;
-pub mod edits;
+pub(crate) mod edits;
 mod figures;
-pub mod files;
-pub mod line;
+pub(crate) mod files;
+pub(crate) mod line;
 mod outcomes;
 pub mod process_files;
-pub mod prompts;
+pub(crate) mod prompts;
 mod sources;
-pub mod tasks;
+pub(crate) mod tasks;
 mod tools;
 
 use std::collections::VecDeque;
@@ -62,7 +62,6 @@ const DENIALS_NAMED: [u32; 3] = [2, 1, 331];
 #[derive(Debug, Default)]
 pub struct ClaudeReader {
     options: Options,
-    /// What may be recorded.
     pub(super) policy: Policy,
     sources: Sources,
     /// The lines, calls and results read so far.
@@ -96,7 +95,6 @@ pub struct ClaudeReader {
     pub(super) events: Events,
 }
 
-/// The origin of a line and of its events.
 struct Origin<'l> {
     source: Arc<Source>,
     uuid: &'l str,
@@ -109,7 +107,6 @@ struct Origin<'l> {
     is_modern: bool,
     /// Whether the line would name who denied the call of which it has the result.
     names_denials: bool,
-    /// Who denied that call.
     refused_by: Option<RefusedBy>,
 }
 
@@ -299,7 +296,6 @@ impl ClaudeReader {
         }
     }
 
-    /// Records the call that started a subagent.
     pub(crate) fn set_call(&mut self, subagent: &str, call: &str) {
         self.sources.set_call(subagent, call);
     }
@@ -450,7 +446,6 @@ impl ClaudeReader {
     }
 }
 
-/// The three numbers of a version.
 fn version_of(text: &str) -> [u32; 3] {
     let mut numbers = text.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse().unwrap_or(0));
     std::array::from_fn(|_| numbers.next().unwrap_or(0))

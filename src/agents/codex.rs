@@ -4,7 +4,7 @@
 //! lines of its session. Plans are arguments of `update_plan`, which the model calls as a function;
 //! those of scripts in code mode are not read. Events mark the beginning and the end of turns.
 
-pub mod line;
+pub(crate) mod line;
 pub(crate) mod subagent;
 
 use std::collections::VecDeque;
@@ -60,19 +60,16 @@ const GOAL_CLEARED: &str = "User cleared the goal.";
 #[derive(Debug, Default)]
 pub struct CodexReader {
     options: Options,
-    /// What may be recorded.
     pub(super) policy: Policy,
     session: Option<Arc<Source>>,
     /// The calls and outputs read so far.
     seen: RecentNames,
     calls: PendingCalls<CallKind>,
-    /// The time of the last line.
     time: Option<Millis>,
     has_title: bool,
     /// The newest prompts of this turn that came only as an event or, if true, only as an item of the newer
     /// log. Some versions have each prompt as both.
     prompts: VecDeque<(String, bool)>,
-    /// The last error of this turn.
     error: Option<String>,
     /// Whether the last call of this turn was denied.
     is_denied: bool,
@@ -85,13 +82,11 @@ pub struct CodexReader {
     subagents: Subagents,
     /// The number of lines that could not be read in full.
     pub(super) unreadable: u64,
-    /// The model of the current turn.
     model: Option<String>,
     /// The last message. The log has most of them twice.
     message: Option<String>,
     /// The name of the response whose tokens are not known yet.
     response: Option<String>,
-    /// The tokens so far.
     total: TokenCounts,
     /// How many tokens the context can hold.
     window: Option<u64>,
@@ -127,7 +122,6 @@ const SPAWN: &str = "spawn_agent";
 /// The beginning of the ids of what a script does.
 const IN_SCRIPT: &str = "exec-";
 
-/// Maximum number of files of a change.
 const MOST_FILES_OF_CHANGE: usize = 1_000;
 
 impl CodexReader {
@@ -482,7 +476,6 @@ impl CodexReader {
         self.emit(line, event);
     }
 
-    /// The folder of the session.
     fn folder(&self) -> &str {
         self.session.as_ref().map_or("", |session| &session.folder)
     }
@@ -547,7 +540,7 @@ impl CodexReader {
     }
 }
 
-/// Adds the changed files of `{PATH: CHANGE}` to the effect of a call.
+/// Adds the changed files of `{PATH: CHANGE}` to the effect of a call. A move deletes one file and creates another.
 fn add_changes(changes: Option<&RawValue>, effect: &mut Effect) {
     let changes = changes.and_then(|raw| serde_json::from_str::<Map<String, Value>>(raw.get()).ok());
     let changes = changes.unwrap_or_default();
@@ -618,7 +611,6 @@ fn effect_of(call: &PendingCall<CallKind>, content: &str, is_error: bool, has_it
     }
 }
 
-/// The number that follows a text.
 fn number_after(text: &str, mark: &str) -> Option<i64> {
     let rest = text.split_once(mark)?.1;
     let end = rest.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(rest.len());

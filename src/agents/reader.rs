@@ -75,7 +75,8 @@ impl Reader {
         }
     }
 
-    /// The events of the lines read since the last call, while the rest of the file is yet to be read.
+    /// The events of the lines read since the last call, while the rest of the file is yet to be read. The
+    /// ends of subagents, whose files are not read yet, are not among them.
     pub(crate) fn take_first_events(&mut self) -> Vec<Event> {
         match self {
             Reader::Claude(reader) => reader.events.take(),

@@ -164,7 +164,6 @@ impl<'a> Matching<'a> {
         (0..self.current.len()).filter(|new| self.old_of[*new].is_none()).collect()
     }
 
-    /// Matches equal content. Fast path: most calls begin like the old list.
     fn by_content(&mut self) {
         self.by_key(|seen| Some(seen.content), |_, _, _| true);
     }

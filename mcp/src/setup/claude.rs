@@ -21,7 +21,6 @@ const FILES: [(&str, &str); 4] = [
     ("todo-write/hooks/hooks.json", include_str!("../../plugin/todo-write/hooks/hooks.json")),
 ];
 
-/// The files of the plugin.
 pub struct Plugin {
     pub folder: PathBuf,
     /// The options of the server, such as its socket.

@@ -11,10 +11,8 @@ const TEXT: &str = include_str!("../../plugin/opencode/todo-write.js");
 /// How the first line of the plugin begins in each version.
 const FIRST: &str = "// The plugin of todo-write for opencode, version ";
 
-/// The file of the plugin.
 pub struct Plugin {
     pub file: PathBuf,
-    /// The command of the MCP server.
     pub server: Vec<String>,
 }
 

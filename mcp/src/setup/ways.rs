@@ -12,7 +12,6 @@ const INSTRUCTIONS: &str = "\
 Plan work of three or more steps with the tool todo_write, and update its list as you finish tasks.
 The user can edit that list: follow the edits that the tool's result reports.";
 
-/// What agents are set up for.
 pub struct Context {
     /// The command of the MCP server.
     pub server: Vec<String>,
@@ -49,11 +48,9 @@ fn has_program(name: &str) -> bool {
     })
 }
 
-/// A way to give an agent the tool.
 pub struct Way {
     /// Its name in commands.
     pub id: &'static str,
-    /// The name of the agent.
     pub agent: &'static str,
     /// Whether the agent's command is in the PATH.
     pub is_here: bool,

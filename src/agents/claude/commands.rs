@@ -14,7 +14,6 @@ use crate::agents::field::Excerpt;
 use crate::events::git::{self, GitKind, GitOperation};
 use crate::events::patch::{ChangedFile, FileChange};
 
-/// Maximum number of files of a command.
 const MOST_FILES_OF_COMMAND: usize = 100;
 /// Maximum number of bytes of all hunks of a command.
 const LARGEST: usize = 1024 * 1024;
@@ -37,7 +36,7 @@ pub(super) fn add_effect(may_commit: bool, effect: &mut Effect, fields: &ToolUse
 /// `gitOperation` of a result.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct GitResult<'a> {
+pub(crate) struct GitResult<'a> {
     #[serde(borrow)]
     commit: Option<GitFields<'a>>,
     #[serde(borrow)]
@@ -67,7 +66,6 @@ struct GitFields<'a> {
     number: Option<u64>,
 }
 
-/// Maximum number of bytes of a word of the program.
 type Word = Excerpt<40>;
 
 impl GitResult<'_> {
@@ -108,7 +106,7 @@ impl GitResult<'_> {
 /// `bashEditDiff` of a result.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct CommandDiff<'a> {
+pub(crate) struct CommandDiff<'a> {
     /// The files that are shown.
     #[serde(borrow)]
     files: Vec<CommandFile<'a>>,
@@ -122,7 +120,6 @@ pub struct CommandDiff<'a> {
     shared: bool,
 }
 
-/// One changed file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct CommandFile<'a> {
@@ -135,7 +132,6 @@ struct CommandFile<'a> {
 }
 
 impl CommandDiff<'_> {
-    /// Adds the changes to the effect of the command.
     pub(super) fn add_to(&self, effect: &mut Effect) {
         let mut left = LARGEST;
         let named = self.files.iter().filter(|file| !file.file_path.is_empty());

@@ -12,7 +12,6 @@ use crate::events::work::{Tokens, Usage};
 /// Maximum number of responses whose tokens may still grow.
 const RESPONSES: usize = 256;
 
-/// The newest responses with their tokens.
 #[derive(Debug, Default)]
 pub(super) struct Responses(VecDeque<(String, Usage)>);
 

@@ -19,19 +19,15 @@ const LARGEST_SUM: usize = 4 * 1024 * 1024;
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct SubagentMeta {
-    /// The call that started the subagent.
     pub tool_use_id: Option<String>,
-    /// Whether the subagent returned.
     pub finished: bool,
 }
 
 impl SubagentMeta {
-    /// The name of the file that belongs to a subagent's transcript.
     pub(crate) fn path(transcript: &Path) -> PathBuf {
         transcript.with_extension("meta.json")
     }
 
-    /// Reads the file that belongs to a subagent's transcript.
     pub(crate) fn read(transcript: &Path) -> Option<SubagentMeta> {
         serde_json::from_slice(&file::read(&SubagentMeta::path(transcript), LARGEST).ok()?).ok()
     }
@@ -48,7 +44,7 @@ pub(crate) fn custom_title(transcript: &Path) -> Option<String> {
 ///
 /// `None` if there are no files, unless Claude Code left `.highwatermark`, the highest number, when
 /// it cleared the list.
-pub fn tasks(transcript: &Path) -> Option<(Vec<Task>, Option<Millis>)> {
+pub(crate) fn tasks(transcript: &Path) -> Option<(Vec<Task>, Option<Millis>)> {
     let projects = transcript.parent()?.parent().filter(|folder| folder.ends_with("projects"))?;
     let folder = projects.with_file_name("tasks").join(transcript.file_stem()?);
     let files = fs::read_dir(&folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));

@@ -28,7 +28,6 @@ pub(crate) struct TranscriptLine<'a> {
     pub pending_background_agent_count: Option<u32>,
     /// The interface: `cli` for the terminal's.
     pub entrypoint: Option<&'a str>,
-    /// The id of the line.
     pub uuid: Option<&'a str>,
     /// The id of the line that this one follows.
     pub parent_uuid: Option<&'a str>,
@@ -41,11 +40,9 @@ pub(crate) struct TranscriptLine<'a> {
     pub request_session_id: Option<&'a str>,
     /// RFC 3339.
     pub timestamp: Option<&'a str>,
-    /// The version of Claude Code.
     pub version: Option<Excerpt<40>>,
     /// The request that the model's answer belongs to.
     pub request_id: Option<Excerpt<200>>,
-    /// Whether the line is a subagent's.
     pub is_sidechain: Option<bool>,
     /// `user`: whether Claude Code wrote the message, not the user.
     pub is_meta: Option<bool>,
@@ -53,11 +50,9 @@ pub(crate) struct TranscriptLine<'a> {
     pub is_compact_summary: Option<bool>,
     /// `user`: whether the model does not read the message.
     pub is_visible_in_transcript_only: Option<bool>,
-    /// `user`: who sent the message.
     pub origin: Option<MessageOrigin>,
     /// `user`: `typed` or `queued` for a prompt of the user, `system` for others.
     pub prompt_source: Option<Excerpt<20>>,
-    /// The working directory.
     pub cwd: Option<Excerpt<4096>>,
     /// `relocated`: the folder to which the session moved, and its transcript with it.
     pub relocated_cwd: Option<Excerpt<4096>>,
@@ -71,16 +66,13 @@ pub(crate) struct TranscriptLine<'a> {
     /// `cost-state`: what the session cost so far, in US dollars.
     #[serde(rename = "totalCostUSD")]
     pub total_cost: Option<f64>,
-    /// The message.
     pub message: Option<Message<'a>>,
     /// `assistant`: whether the message is Claude Code's report of a failed request.
     pub is_api_error_message: Option<bool>,
     /// `result`: the last answer, or the error.
     pub result: Option<Excerpt<1_000>>,
-    /// `result`: whether the turn failed.
     #[serde(rename = "is_error")]
     pub is_error: Option<bool>,
-    /// `user`: who denied the call, if it was denied.
     pub tool_denial_kind: Option<Excerpt<40>>,
     /// `user`: the tool's result as Claude Code itself keeps it; see [`ToolUseResult`].
     #[serde(borrow)]
@@ -90,12 +82,9 @@ pub(crate) struct TranscriptLine<'a> {
 /// The attachment that tells of the user's goal.
 #[derive(Debug, Deserialize)]
 pub(crate) struct GoalStatus {
-    /// `goal_status`.
     #[serde(rename = "type")]
     kind: Excerpt<40>,
-    /// The goal.
     condition: Excerpt<4_000>,
-    /// Whether it is met.
     met: bool,
     /// Whether the agent gave it up.
     #[serde(default)]
@@ -103,7 +92,6 @@ pub(crate) struct GoalStatus {
     /// Whether the user has just set it or, if it is met, taken it back.
     #[serde(default)]
     sentinel: bool,
-    /// Why it is met or not.
     reason: Option<Excerpt<4_000>>,
     /// How often the agent wanted to end, once the goal has ended.
     iterations: Option<u64>,
@@ -138,21 +126,18 @@ impl GoalStatus {
     }
 }
 
-/// The sender of a message.
 #[derive(Debug, Deserialize)]
 pub(crate) struct MessageOrigin {
     /// `human` for the user.
     pub kind: Option<Excerpt<40>>,
 }
 
-/// The message of a line.
 #[derive(Debug, Deserialize)]
-pub struct Message<'a> {
+pub(crate) struct Message<'a> {
     /// The id of the model's answer, which has a line for each of its blocks.
     pub id: Option<&'a str>,
     /// `end_turn` at the end of a turn.
     pub stop_reason: Option<&'a str>,
-    /// The model.
     pub model: Option<Excerpt<100>>,
     /// The tokens of the answer so far.
     pub usage: Option<MessageUsage>,
@@ -178,11 +163,9 @@ impl Message<'_> {
     }
 }
 
-/// The tokens of an answer.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
-#[allow(missing_docs)] // As in the transcript.
-pub struct MessageUsage {
+pub(crate) struct MessageUsage {
     pub input_tokens: Option<u64>,
     pub output_tokens: Option<u64>,
     pub cache_read_input_tokens: Option<u64>,
@@ -202,22 +185,16 @@ impl From<MessageUsage> for Tokens {
 
 /// A block of any type; each type has its own fields.
 #[derive(Debug, Default, Deserialize)]
-pub struct Block<'a> {
+pub(crate) struct Block<'a> {
     /// `text`, `thinking`, `tool_use`, `tool_result`, ….
     #[serde(rename = "type")]
     pub kind: Option<&'a str>,
-    /// `text`.
     pub text: Option<BlockText>,
-    /// `thinking`.
     pub thinking: Option<Excerpt>,
-    /// `tool_use`: the id of the call.
     pub id: Option<&'a str>,
-    /// `tool_use`: the tool.
     pub name: Option<&'a str>,
-    /// `tool_use`: the arguments.
     #[serde(borrow)]
     pub input: Option<Raw<'a>>,
-    /// `tool_result`: the id of the call.
     pub tool_use_id: Option<&'a str>,
     /// `tool_result`: whether the call was refused or failed.
     pub is_error: Option<bool>,
@@ -227,7 +204,7 @@ pub struct Block<'a> {
 
 /// The blocks of a message.
 #[derive(Debug, Default)]
-pub struct Blocks<'a>(pub Vec<Block<'a>>);
+pub(crate) struct Blocks<'a>(pub Vec<Block<'a>>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Blocks<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -281,17 +258,13 @@ impl<'a> TranscriptLine<'a> {
 /// A part of a patch in a result.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct PatchHunk<'a> {
-    /// The number of its first line in the old text.
+pub(crate) struct PatchHunk<'a> {
     #[serde(deserialize_with = "line_number")]
     pub old_start: usize,
-    /// The number of its lines in the old text.
     #[serde(deserialize_with = "line_number")]
     pub old_lines: usize,
-    /// The number of its first line in the new text.
     #[serde(deserialize_with = "line_number")]
     pub new_start: usize,
-    /// The number of its lines in the new text.
     #[serde(deserialize_with = "line_number")]
     pub new_lines: usize,
     /// Its lines with their signs.
@@ -308,14 +281,13 @@ fn line_number<'de, D: Deserializer<'de>>(from: D) -> Result<usize, D::Error> {
 /// The fields of `toolUseResult` that matter here; the others may be large.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct ToolUseResult<'a> {
+pub(crate) struct ToolUseResult<'a> {
     /// `Write`: `create` or `update`.
     #[serde(rename = "type", borrow)]
     pub kind: Option<Cow<'a, str>>,
     /// The difference, with tabs shown as spaces.
     #[serde(borrow)]
     pub structured_patch: Option<Vec<PatchHunk<'a>>>,
-    /// The text before an edit.
     #[serde(borrow)]
     pub original_file: Option<Cow<'a, str>>,
     /// The text before the edits of `MultiEdit`.
@@ -326,13 +298,10 @@ pub struct ToolUseResult<'a> {
     /// `Bash`: the name of a command that goes on in the background.
     #[serde(borrow)]
     pub background_task_id: Option<Cow<'a, str>>,
-    /// `Bash`: the files that the command changed.
     #[serde(borrow)]
     pub bash_edit_diff: Option<CommandDiff<'a>>,
-    /// `Bash`: what the command did in Git.
     #[serde(borrow)]
     pub git_operation: Option<GitResult<'a>>,
-    /// `Bash`: what the command printed.
     #[serde(borrow)]
     pub stdout: Option<&'a RawValue>,
     /// `Bash`: why an exit code is no failure.
@@ -346,10 +315,8 @@ pub struct ToolUseResult<'a> {
     /// False if the call changed nothing.
     #[serde(borrow)]
     pub success: Option<Raw<'a>>,
-    /// `TaskCreate`: the task.
     #[serde(borrow)]
     pub task: Option<Raw<'a>>,
-    /// `TaskList`: the tasks.
     #[serde(borrow)]
     pub tasks: Option<Raw<'a>>,
     /// `TaskUpdate`: the status before and after.
@@ -360,11 +327,9 @@ pub struct ToolUseResult<'a> {
     pub new_todos: Option<Raw<'a>>,
 }
 
-/// Sums of a subagent's work.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs)] // As in the transcript.
-pub struct ToolStats {
+pub(crate) struct ToolStats {
     pub lines_added: u64,
     pub lines_removed: u64,
     pub edit_file_count: u64,
@@ -373,7 +338,7 @@ pub struct ToolStats {
 impl<'a> ToolUseResult<'a> {
     /// Parses the fields of an object; those that cannot be read are left out, and `spare` then holds the
     /// others. Some tools have a text or an array instead.
-    pub fn read(result: &'a RawValue, spare: &'a mut Vec<u8>) -> ToolUseResult<'a> {
+    pub(crate) fn read(result: &'a RawValue, spare: &'a mut Vec<u8>) -> ToolUseResult<'a> {
         if !result.get().starts_with('{') {
             return ToolUseResult::default();
         }

@@ -64,7 +64,6 @@ fn is_refusal(content: &str, origin: &Origin<'_>, is_command: bool) -> bool {
     is_denied || is_command && (origin.is_modern || content.starts_with("<tool_use_error>"))
 }
 
-/// How a call ended.
 pub(super) fn outcome(
     content: &str,
     fields: &ToolUseResult<'_>,
@@ -91,7 +90,6 @@ fn code_in(content: &str) -> Option<i64> {
     rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// The exit code of a command.
 pub(super) fn exit_code(content: &str, fields: &ToolUseResult<'_>, outcome: CallOutcome) -> Option<i64> {
     match outcome {
         CallOutcome::Ok if fields.return_code_interpretation.is_none() => Some(0),

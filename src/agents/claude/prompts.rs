@@ -45,10 +45,8 @@ const NO_PROMPTS: [&str; 10] = [
     "This session is being continued",
 ];
 
-/// What the user said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
-    /// A prompt.
+pub(crate) enum Said {
     Prompt(String),
     /// A command with its arguments, which is a prompt if the model answers.
     Command(String),
@@ -56,7 +54,7 @@ pub enum Said {
 
 impl Said {
     /// What the user said in a message; `None` for a message of others.
-    pub fn of(text: &str) -> Option<Said> {
+    pub(crate) fn of(text: &str) -> Option<Said> {
         let text = without_added(text).trim();
         let is_command = ["<command-name>", "<command-message>"].iter().any(|tag| text.starts_with(tag));
         if let Some(name) = tagged(text, "command-name").filter(|_| is_command) {
@@ -74,7 +72,6 @@ fn is_caveat(text: &str) -> bool {
     ["<local-command-caveat>", "Caveat: "].iter().any(|start| text.starts_with(start))
 }
 
-/// A command of the user, and its line.
 #[derive(Debug)]
 pub(super) struct SlashCommand {
     source: Arc<Source>,

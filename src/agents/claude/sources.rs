@@ -13,8 +13,8 @@ use crate::agents::{Agent, Event, Source, SubagentCall};
 use crate::list::raw::Raw;
 use crate::text::{excerpt, fnv1a};
 
-/// Maximum numbers of sessions, subagents, calls that start subagents and their lines, and of
-/// events held for one subagent and for all.
+/// Maximum numbers of sessions, subagents, calls that start subagents and their lines, and of events held for all
+/// subagents.
 const SESSIONS: usize = 64;
 const SUBAGENTS: usize = 256;
 const CALLS: usize = 256;
@@ -39,7 +39,6 @@ pub(super) struct Sources {
 pub(crate) enum TitleSource {
     /// There is no title yet.
     None,
-    /// The first prompt.
     Prompt,
     /// The agent.
     Own,
@@ -102,7 +101,6 @@ impl Sources {
         Some(source)
     }
 
-    /// Whether a line of this subagent was read.
     pub(crate) fn has_subagent(&self, id: &str) -> bool {
         self.subagents.iter().any(|known| known.source.subagent.as_deref() == Some(id))
     }
@@ -200,7 +198,6 @@ impl Sources {
         push_bounded(&mut self.calls, CALLS, (prompt_hash(text("prompt"), &from.session), call));
     }
 
-    /// Records the call that started a subagent.
     pub(crate) fn set_call(&mut self, subagent: &str, call: &str) {
         push_bounded(&mut self.named, SUBAGENTS, (excerpt(subagent, 100), call.to_owned()));
     }
@@ -254,7 +251,6 @@ impl Sources {
     }
 }
 
-/// The first text of a line's message.
 fn first_text<'l>(line: &'l TranscriptLine<'_>) -> Option<&'l str> {
     let mut blocks = line.message.as_ref()?.content.0.iter();
     blocks.find_map(|block| block.text.as_ref()).map(|text| &*text.0)

@@ -16,14 +16,13 @@ use crate::list::item::Status;
 use crate::list::raw::Raw;
 use crate::text::{excerpt, is_blank};
 
-/// Maximum number of tasks.
 const MOST_TASKS: usize = 10_000;
 /// Milliseconds after which the terminal interface clears a completed list.
 const CLEARED_AFTER: Millis = 5_000;
 
 /// A session's tasks, in the order of their numbers.
 #[derive(Debug, Default)]
-pub struct Tasks {
+pub(crate) struct Tasks {
     tasks: Vec<Task>,
     /// When the last open task was completed; `None` while a task is open.
     done: Option<Millis>,
@@ -45,7 +44,7 @@ pub(crate) struct Task {
 
 /// The arguments of a call. Absent fields stay unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TaskUpdate {
+pub(crate) struct TaskUpdate {
     id: Option<String>,
     subject: Option<String>,
     active_form: Option<String>,
@@ -59,18 +58,16 @@ pub struct TaskUpdate {
 
 /// The result of a call.
 #[derive(Clone, Copy, Debug)]
-pub struct TaskResult<'r> {
+pub(crate) struct TaskResult<'r> {
     /// The text for the model.
     pub text: &'r str,
     /// The fields that Claude Code itself keeps.
     pub fields: &'r ToolUseResult<'r>,
-    /// The time of the result.
     pub time: Option<Millis>,
 }
 
 impl TaskUpdate {
-    /// Parses the arguments of `TaskCreate` or `TaskUpdate`.
-    pub fn read(input: &Raw<'_>) -> TaskUpdate {
+    pub(crate) fn read(input: &Raw<'_>) -> TaskUpdate {
         TaskUpdate {
             id: text(input, "taskId"),
             subject: text(input, "subject"),
@@ -106,7 +103,7 @@ impl TaskResult<'_> {
 
 impl Task {
     /// Parses a task in a `TaskList` result or in a file.
-    pub fn read(task: &Raw<'_>) -> Option<Task> {
+    pub(crate) fn read(task: &Raw<'_>) -> Option<Task> {
         Some(Task {
             id: text(task, "id")?,
             subject: text(task, "subject")?,
@@ -125,7 +122,6 @@ impl Task {
         }
     }
 
-    /// Whether Claude Code hides the task.
     pub(crate) fn is_internal(&self) -> bool {
         self.is_internal
     }
@@ -149,7 +145,7 @@ impl Task {
 impl Tasks {
     /// Applies a `TaskCreate`, whose result has the task's number. `clears` tells whether the session
     /// clears completed lists.
-    pub fn create(&mut self, update: TaskUpdate, result: TaskResult<'_>, clears: bool) {
+    pub(crate) fn create(&mut self, update: TaskUpdate, result: TaskResult<'_>, clears: bool) {
         let update = update.corrected(result);
         let Some(subject) = update.subject else { return };
         let number = result.fields.task.as_ref().and_then(|task| text(task, "id"));
@@ -173,7 +169,7 @@ impl Tasks {
 
     /// Applies a `TaskUpdate`. An unknown task is added. A task that Claude Code did not find is
     /// removed: its timer clears a completed list, with a task created in the same moment.
-    pub fn update(&mut self, update: TaskUpdate, result: TaskResult<'_>) {
+    pub(crate) fn update(&mut self, update: TaskUpdate, result: TaskResult<'_>) {
         let update = update.corrected(result);
         let Some(id) = update.id else { return };
         if update.status.as_deref() == Some("deleted") || result.is_not_found() {
@@ -256,7 +252,6 @@ impl Tasks {
         self.done = if self.are_done() { self.done.or(time).or(Some(0)) } else { None };
     }
 
-    /// Inserts a task by its number.
     fn insert(&mut self, task: Task) {
         if self.tasks.len() < MOST_TASKS {
             let number = |task: &Task| task.id.parse::<u64>().unwrap_or(u64::MAX);
@@ -274,7 +269,7 @@ impl Tasks {
     ///
     /// # Errors
     /// As [`input::read`], for more tasks than the user allows.
-    pub fn plan(&self, options: &Options) -> Result<Plan, Vec<Problem>> {
+    pub(crate) fn plan(&self, options: &Options) -> Result<Plan, Vec<Problem>> {
         let text = |text: &str| Raw::Text(Cow::Owned(excerpt(text, options.max_length.saturating_sub(1))));
         // Identity ignores bare numbers, but here they identify tasks.
         let name = |id: &String| format!("task:{id}");
@@ -307,7 +302,6 @@ fn text(object: &Raw<'_>, key: &str) -> Option<String> {
     }
 }
 
-/// A list of ids in an object.
 fn ids(object: &Raw<'_>, key: &str) -> Vec<String> {
     let id = |id: &Raw<'_>| match id {
         Raw::Text(id) => Some(excerpt(id, 40)),

@@ -56,7 +56,6 @@ impl ToolCall {
     }
 }
 
-/// A tool's result.
 pub(super) struct ToolResult<'l> {
     pub(super) id: &'l str,
     pub(super) content: String,
@@ -170,7 +169,6 @@ impl ClaudeReader {
         }
     }
 
-    /// Applies an accepted call.
     fn apply(&mut self, origin: &Origin<'_>, tool: Tool, result: TaskResult<'_>) {
         if let Tool::List(list) = tool {
             // A hook may have changed the list.

@@ -19,7 +19,6 @@ pub(crate) struct RolloutLine<'a> {
     /// `session_meta`, `event_msg`, `response_item` or another type.
     #[serde(rename = "type")]
     pub kind: Excerpt<40>,
-    /// The contents.
     #[serde(borrow)]
     pub payload: Payload<'a>,
 }
@@ -33,7 +32,6 @@ pub(crate) struct Payload<'a> {
     pub kind: Option<Excerpt<40>>,
     /// `session_meta`: the id of the session. Items: the id of the item.
     pub id: Option<Excerpt<190>>,
-    /// `session_meta`: the working directory.
     pub cwd: Option<Excerpt<4096>>,
     /// `session_meta`: the id of the session that this one reviews.
     pub parent_thread_id: Option<Excerpt<200>>,
@@ -42,7 +40,6 @@ pub(crate) struct Payload<'a> {
     pub source: Option<Raw<'a>>,
     /// Calls and outputs: the id of the call.
     pub call_id: Option<Excerpt<190>>,
-    /// Calls: the tool.
     pub name: Option<Excerpt<190>>,
     /// Calls: the server of the tool.
     pub namespace: Option<Excerpt<190>>,
@@ -69,7 +66,6 @@ pub(crate) struct Payload<'a> {
     pub item: Option<CompletedItem<'a>>,
     /// `session_meta`: the session whose lines a fork repeats.
     pub forked_from_id: Option<Excerpt<200>>,
-    /// Events: the turn.
     pub turn_id: Option<Excerpt<100>>,
     /// `message`: `assistant` or another role.
     pub role: Option<Excerpt<40>>,
@@ -77,7 +73,6 @@ pub(crate) struct Payload<'a> {
     pub content: Option<Excerpt>,
     /// `turn_context`: the model.
     pub model: Option<Excerpt<100>>,
-    /// `patch_apply_end`: whether the patch was applied.
     pub success: Option<bool>,
     /// `patch_apply_end`: what changed, by file.
     #[serde(borrow)]
@@ -98,19 +93,15 @@ pub(crate) struct Payload<'a> {
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct TokenInfo {
-    /// The tokens of all responses so far.
     pub total_token_usage: Option<TokenCounts>,
-    /// The tokens of the last response.
     pub last_token_usage: Option<TokenCounts>,
     /// How many the context can hold.
     pub model_context_window: Option<u64>,
 }
 
-/// The user's goal.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct ThreadGoal {
-    /// The goal.
     pub objective: Excerpt<4_000>,
     /// `active`, `paused`, `complete`, `blocked` or a limit.
     pub status: Excerpt<40>,
@@ -140,7 +131,6 @@ pub(crate) fn goal_state(status: &str) -> Option<(GoalState, Option<&'static str
 /// Numbers of tokens. Cached ones are part of the input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-#[allow(missing_docs)] // As in the rollout.
 pub(crate) struct TokenCounts {
     pub input_tokens: u64,
     pub cached_input_tokens: u64,
@@ -192,7 +182,6 @@ pub(crate) struct PatchedFile<'a> {
     pub move_path: Option<Cow<'a, str>>,
 }
 
-/// The item of `item_completed`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct CompletedItem<'a> {
@@ -200,12 +189,10 @@ pub(crate) struct CompletedItem<'a> {
     pub id: Option<Excerpt<190>>,
     /// `CommandExecution`, `FileChange`: `completed`, `failed` or `declined`.
     pub status: Option<Excerpt<40>>,
-    /// `CommandExecution`.
     pub exit_code: Option<i64>,
     /// `CommandExecution`: the program and its arguments.
     #[serde(borrow)]
     pub command: Option<Raw<'a>>,
-    /// `CommandExecution`: the output.
     pub aggregated_output: Option<Excerpt<2_000>>,
     /// `FileChange`: what changed, by file.
     #[serde(borrow)]

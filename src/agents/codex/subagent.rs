@@ -50,17 +50,14 @@ pub(super) struct Subagents {
     calls: VecDeque<(String, String)>,
     /// The ids of those that were told.
     told: VecDeque<String>,
-    /// Those that were not taken yet.
     sent: Vec<Sent>,
 }
 
 impl Sent {
-    /// Its id.
     pub(crate) fn id(&self) -> &str {
         self.0.id()
     }
 
-    /// A reader of its lines.
     pub(crate) fn reader(&self, options: Options) -> CodexReader {
         let subagent = Subagent { under: self.0.clone(), held: Held::default() };
         CodexReader { subagent: Some(subagent), has_title: true, ..CodexReader::new(options) }
