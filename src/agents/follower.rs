@@ -121,24 +121,12 @@ impl Follower {
         self.lines.reader.as_ref()?.session()
     }
 
-    /// The key of the session's thread on this machine, if the file has named the session.
-    pub fn thread(&self) -> Option<String> {
-        Some(self.session()?.key())
-    }
-
-    /// Reads what was appended to the session's file and to those of its subagents.
+    /// Reads what was appended to the session's file and to those of its subagents. Returns soon after the slice
+    /// ends, with the events of the lines read.
     ///
     /// # Errors
     /// The session's own file cannot be read.
-    pub fn read(&mut self) -> io::Result<Appended> {
-        self.read_piece(&Slice::WHOLE)
-    }
-
-    /// Like [`Follower::read`], but returns soon after the slice ends, with the events of the lines read.
-    ///
-    /// # Errors
-    /// As [`Follower::read`].
-    pub fn read_piece(&mut self, slice: &Slice) -> io::Result<Appended> {
+    pub fn read(&mut self, slice: &Slice) -> io::Result<Appended> {
         let change = self.file.check()?;
         if change == TailChange::Replaced {
             self.restart();

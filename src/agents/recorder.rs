@@ -147,22 +147,6 @@ impl Recorder {
         self.machine.as_ref().map_or(bare.clone(), |machine| format!("{}/{bare}", machine.name))
     }
 
-    /// Records events. The updates are ordered by the threads' first events, subagents first.
-    pub fn record(
-        &mut self,
-        store: &mut Store,
-        events: &[Event],
-        keep_completed: bool,
-        now: Millis,
-    ) -> Vec<ThreadUpdate> {
-        let mut touched = Touched::default();
-        for number in 0..events.len() {
-            self.record_at(store, &mut touched, events, number, keep_completed, now);
-        }
-        self.save(store, &mut touched);
-        self.finish(store, touched, now)
-    }
-
     /// Whether all events of a file with `event` are needed to find out how far it was recorded before, since
     /// the journal of its thread has no position of it.
     pub(crate) fn needs_all(&self, store: &Store, event: &Event) -> bool {
@@ -244,13 +228,8 @@ impl Recorder {
         }
     }
 
-    /// Ends a batch of events; returns the updates of its threads.
-    pub(crate) fn finish(
-        &self,
-        store: &mut Store,
-        Touched(mut touched): Touched,
-        now: Millis,
-    ) -> Vec<ThreadUpdate> {
+    /// Ends a batch of events; returns the updates of its threads, ordered by their first events, subagents first.
+    pub fn finish(&self, store: &mut Store, Touched(mut touched): Touched, now: Millis) -> Vec<ThreadUpdate> {
         touched.retain(|pending| pending.is_changed);
         self.end_if_old(store, &touched, now);
         touched.sort_by_key(|pending| !pending.is_subagent);

@@ -78,7 +78,7 @@ impl SessionTask {
         if !self.is_found {
             self.grew = file::modified(path).unwrap_or(self.grew);
         }
-        let appended = match follower.read_piece(&Slice::of(Duration::from_millis(2))) {
+        let appended = match follower.read(&Slice::of(Duration::from_millis(2))) {
             Ok(appended) if appended.change == TailChange::Missing && !self.is_found => {
                 return self.give_up(shared, "there is no such file".to_owned());
             }

@@ -26,7 +26,7 @@ use todo_write::list::input::Options;
 use todo_write::list::item::Status;
 
 use crate::common::process::{dead, living};
-use crate::common::{Folder, receive};
+use crate::common::{Folder, receive, record};
 
 /// Runs `work`, which must not block.
 fn without_waiting<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
@@ -65,8 +65,8 @@ fn follower(path: &Path) -> Follower {
 
 /// The list that a follower reads in one call.
 fn list((follower, recorder): (&mut Follower, &mut Recorder), store: &mut Store) -> Vec<String> {
-    let events = follower.read().unwrap().events;
-    recorder.record(store, &events, false, 1);
+    let events = follower.read(&Slice::WHOLE).unwrap().events;
+    record(recorder, store, &events, 1);
     let thread = store.get("claude:s").unwrap();
     thread.map(|thread| thread.list().iter().map(|item| item.content.clone()).collect()).unwrap_or_default()
 }
@@ -136,10 +136,10 @@ fn a_transcript_replaced_by_a_pipe_is_an_error() {
     let folder = Folder::new();
     let path = write(folder.path().join("s.jsonl"), session("Sift"));
     let mut follower = follower(&path);
-    follower.read().unwrap();
+    follower.read(&Slice::WHOLE).unwrap();
     fs::remove_file(&path).unwrap();
     fifo(path.clone());
-    assert!(without_waiting(move || follower.read().is_err() && describe(&path).is_none()));
+    assert!(without_waiting(move || follower.read(&Slice::WHOLE).is_err() && describe(&path).is_none()));
 }
 
 #[test]
@@ -148,9 +148,9 @@ fn a_subagent_that_begins_late_is_found_though_its_folder_did_not_change() {
     let path = write(folder.path().join("s.jsonl"), session("Sift"));
     let agent = write(folder.path().join("s/subagents/agent-a.jsonl"), "");
     let mut follower = follower(&path);
-    assert_eq!(follower.read().unwrap().bytes, session("Sift").len() as u64);
+    assert_eq!(follower.read(&Slice::WHOLE).unwrap().bytes, session("Sift").len() as u64);
     write(agent, session("Sift"));
-    assert_eq!(follower.read().unwrap().bytes, session("Sift").len() as u64);
+    assert_eq!(follower.read(&Slice::WHOLE).unwrap().bytes, session("Sift").len() as u64);
 }
 
 #[test]
@@ -161,8 +161,8 @@ fn slices_of_a_transcript_give_the_list_of_the_whole_one() {
     let (mut follower, mut store) = (follower(&path), Store::new(Storage::default()));
     let (mut recorder, mut slices) = (Recorder::default(), 0);
     loop {
-        let appended = follower.read_piece(&Slice::of(Duration::ZERO)).unwrap();
-        recorder.record(&mut store, &appended.events, false, 1);
+        let appended = follower.read(&Slice::of(Duration::ZERO)).unwrap();
+        record(&mut recorder, &mut store, &appended.events, 1);
         if !appended.is_partial {
             break;
         }
@@ -182,14 +182,14 @@ fn a_sparse_transcript_is_read_in_slices_and_mostly_skipped() {
     let mut follower = follower(&path);
     let (mut read, mut skipped, mut events) = (0, 0, Vec::new());
     for slice in [Slice::of(Duration::ZERO), Slice::WHOLE] {
-        let mut appended = follower.read_piece(&slice).unwrap();
+        let mut appended = follower.read(&slice).unwrap();
         read += appended.bytes;
         skipped += appended.skipped;
         events.append(&mut appended.events);
     }
     assert!(skipped > 19 << 30, "{skipped} bytes skipped of {read}");
     let mut store = Store::new(Storage::default());
-    Recorder::default().record(&mut store, &events, false, 1);
+    record(&mut Recorder::default(), &mut store, &events, 1);
     let list = store.get("claude:s").unwrap().unwrap().list().clone();
     assert_eq!((list[0].content.as_str(), list[0].status), ("Knead", Status::Pending));
 }

@@ -686,7 +686,7 @@ fn what_waits_for_the_end_of_a_transcript_there_is_bounded() {
 /// The events of a transcript, as far as one read has them.
 fn events(file: &Path) -> Vec<Event> {
     let mut follower = Follower::new(file.to_owned(), Options::default());
-    follower.read_piece(&Slice::WHOLE).unwrap().events
+    follower.read(&Slice::WHOLE).unwrap().events
 }
 
 #[test]

@@ -8,6 +8,7 @@ use serde_json::json;
 use todo_write::agents::claude::process_files::Processes;
 use todo_write::agents::follower::Follower;
 use todo_write::events::observation::{Details, Filter, Payload, Type};
+use todo_write::file::Slice;
 use todo_write::list::input::Options;
 
 use crate::common::process::living;
@@ -71,7 +72,7 @@ fn subagents_are_looked_for_beside_a_transcript_only_if_its_version_keeps_them_t
         let text = format!("{}\n", line(version, false));
         fs::write(&path, &text).unwrap();
         fs::write(subagent, format!("{}\n", line(version, true))).unwrap();
-        let read = Follower::new(path, Options::default()).read().unwrap();
+        let read = Follower::new(path, Options::default()).read(&Slice::WHOLE).unwrap();
         assert_eq!(read.bytes > text.len() as u64, has_more, "{version}");
     }
 }

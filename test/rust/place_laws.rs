@@ -10,12 +10,13 @@ use todo_write::agents::follower::Follower;
 use todo_write::agents::recorder::Recorder;
 use todo_write::events::observation::{Filter, Type};
 use todo_write::events::work::Part;
+use todo_write::file::Slice;
 use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
 use todo_write::list::item::Status;
 use todo_write::thread::{CallName, Edit, WriteOptions};
 
-use crate::common::{Completed, Folder, InProgress, Pending, plan};
+use crate::common::{Completed, Folder, InProgress, Pending, plan, record};
 
 const TASKS: [&str; 3] = ["Mix the dough", "Heat the oven", "Bake the bread"];
 const SESSION: &str = "claude:s";
@@ -193,8 +194,8 @@ impl<'s> Emacs<'s> {
         let before = fs::read_to_string(&file).unwrap_or_default();
         let text: String = lines.iter().flat_map(|line| [line, "\n"]).collect();
         fs::write(&file, before + &text).unwrap();
-        let appended = self.follower.read().unwrap();
-        self.recorder.record(&mut self.store, &appended.events, false, NOW);
+        let appended = self.follower.read(&Slice::WHOLE).unwrap();
+        record(&mut self.recorder, &mut self.store, &appended.events, NOW);
         self.read += lines.len();
         !lines.is_empty()
     }

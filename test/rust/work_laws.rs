@@ -14,13 +14,14 @@ use todo_write::events::observation::{Details, Filter, Metadata, Payload, Type};
 use todo_write::events::policy::{MOST_JOURNALED, Policy};
 use todo_write::events::turns::Turn;
 use todo_write::events::work::{CallOutcome, Part, Work};
+use todo_write::file::Slice;
 use todo_write::journal::Durability;
 use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
 use todo_write::list::item::Status;
 use todo_write::thread::Thread;
 
-use crate::common::{Completed, Folder, InProgress, KEY, Pending, file, open, store, write};
+use crate::common::{Completed, Folder, InProgress, KEY, Pending, file, open, record, store, write};
 
 /// The tasks of all lists.
 const TASKS: [&str; 3] = ["Mix the dough", "Heat the oven", "Bake the bread"];
@@ -297,8 +298,8 @@ impl Emacs {
     }
 
     fn read(&mut self) {
-        let appended = self.follower.read().unwrap();
-        self.recorder.record(&mut self.store, &appended.events, false, NOW);
+        let appended = self.follower.read(&Slice::WHOLE).unwrap();
+        record(&mut self.recorder, &mut self.store, &appended.events, NOW);
     }
 }
 

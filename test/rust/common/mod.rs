@@ -18,6 +18,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Map;
+use todo_write::agents::Event;
+use todo_write::agents::recorder::{Recorder, ThreadUpdate, Touched};
+use todo_write::events::Millis;
 use todo_write::journal::saved::SavedThread;
 use todo_write::journal::store::{Storage, Store};
 use todo_write::journal::{Durability, files_of};
@@ -55,6 +58,21 @@ pub fn plan(tasks: &[(&str, Status)]) -> Plan {
 
 pub fn thread() -> Thread {
     Thread::new(KEY, Map::new(), 10_000)
+}
+
+/// Records events as one batch.
+pub fn record(
+    recorder: &mut Recorder,
+    store: &mut Store,
+    events: &[Event],
+    now: Millis,
+) -> Vec<ThreadUpdate> {
+    let mut touched = Touched::default();
+    for number in 0..events.len() {
+        recorder.record_at(store, &mut touched, events, number, false, now);
+    }
+    recorder.save(store, &mut touched);
+    recorder.finish(store, touched, now)
 }
 
 /// A store whose journals are in `folder`.

@@ -10,6 +10,7 @@ use todo_write::agents::follower::Follower;
 use todo_write::agents::recorder::{Recorder, ThreadUpdate};
 use todo_write::agents::reports::{Rest, What};
 use todo_write::events::observation::{Filter, Type};
+use todo_write::file::Slice;
 use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
 use todo_write::list::item::Status;
@@ -17,7 +18,7 @@ use todo_write::thread::revision::Revision;
 use todo_write::thread::{State, WriteOptions};
 
 use super::followed::{Followed, NOW, list, rows};
-use crate::common::{Completed, Folder, InProgress, Pending};
+use crate::common::{Completed, Folder, InProgress, Pending, record};
 
 const THREAD: &str = "claude:s";
 
@@ -283,8 +284,8 @@ fn last_update(session: &Session, seconds: u64) -> ThreadUpdate {
     let (mut store, mut follower) = (followed.store, followed.follower);
     fs::write(followed.folder.path().join("session.jsonl"), session.text()).unwrap();
     let last = millis(session.lines.last().unwrap()["timestamp"].as_str().unwrap()).unwrap();
-    let events = follower.read().unwrap().events;
-    Recorder::default().record(&mut store, &events, false, last + seconds * 1_000).pop().unwrap()
+    let events = follower.read(&Slice::WHOLE).unwrap().events;
+    record(&mut Recorder::default(), &mut store, &events, last + seconds * 1_000).pop().unwrap()
 }
 
 fn is_at_rest(update: &ThreadUpdate) -> bool {
@@ -381,8 +382,8 @@ impl Home {
     }
 
     fn read(&mut self) -> Vec<(String, Status)> {
-        let events = self.follower.read().unwrap().events;
-        self.recorder.record(&mut self.store, &events, false, NOW);
+        let events = self.follower.read(&Slice::WHOLE).unwrap().events;
+        record(&mut self.recorder, &mut self.store, &events, NOW);
         rows(&mut self.store, THREAD)
     }
 }

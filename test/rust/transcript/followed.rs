@@ -11,11 +11,12 @@ use todo_write::agents::follower::Follower;
 use todo_write::agents::recorder::{Recorder, ThreadUpdate};
 use todo_write::agents::tail::TailChange;
 use todo_write::events::observation::{Filter, Observation, Type};
+use todo_write::file::Slice;
 use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
 use todo_write::list::item::Status;
 
-use crate::common::Folder;
+use crate::common::{Folder, record};
 
 /// A time later than all those in the transcripts.
 pub const NOW: u64 = 4_000_000_000_000;
@@ -73,11 +74,11 @@ impl Followed {
     }
 
     pub fn read(&mut self) -> (TailChange, Vec<ThreadUpdate>) {
-        let news = self.follower.read().unwrap();
+        let news = self.follower.read(&Slice::WHOLE).unwrap();
         if news.change == TailChange::Replaced {
             self.recorder.restart();
         }
-        (news.change, self.recorder.record(&mut self.store, &news.events, false, NOW))
+        (news.change, record(&mut self.recorder, &mut self.store, &news.events, NOW))
     }
 
     /// Excludes what names a file from what is recorded.

@@ -14,6 +14,7 @@ use todo_write::agents::tail::TailChange;
 use todo_write::events::observation::Type;
 use todo_write::events::turns::{Commit, Turn};
 use todo_write::events::work::{Part, Work};
+use todo_write::file::Slice;
 use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
 use todo_write::list::item::Status;
@@ -23,7 +24,7 @@ use super::claude::Session;
 use super::codex::Rollout;
 use super::followed::{Followed, NOW, fixture_path, list};
 use super::{answer, assistant, call, codex_subagents, todo, transcripts};
-use crate::common::{Folder, Pending, corpus_or_skip};
+use crate::common::{Folder, Pending, corpus_or_skip, record};
 
 /// What is known of a thread: its list, what was said and done, and the work of each part.
 #[derive(Debug, PartialEq)]
@@ -75,11 +76,11 @@ impl Emacs {
     }
 
     fn read(&mut self) -> &mut Emacs {
-        let appended = self.follower.read().unwrap();
+        let appended = self.follower.read(&Slice::WHOLE).unwrap();
         if appended.change == TailChange::Replaced {
             self.recorder.restart();
         }
-        self.recorder.record(&mut self.store, &appended.events, false, NOW);
+        record(&mut self.recorder, &mut self.store, &appended.events, NOW);
         self
     }
 }
@@ -218,12 +219,12 @@ fn known_by_batches(
     let mut until = 0_usize;
     loop {
         let mut emacs = Emacs::start(folder.path(), transcript);
-        let events = emacs.follower.read().unwrap().events;
+        let events = emacs.follower.read(&Slice::WHOLE).unwrap().events;
         until = events.len().min(until.saturating_add(least()));
         while until < events.len() && events[until].place == events[until - 1].place {
             until += 1;
         }
-        emacs.recorder.record(&mut emacs.store, &events[..until], false, NOW);
+        record(&mut emacs.recorder, &mut emacs.store, &events[..until], NOW);
         if until == events.len() {
             let known = known(&mut emacs.store).into_iter();
             return known.map(|(key, known)| (key.clone(), (known, turns(&mut emacs.store, &key)))).collect();
@@ -327,7 +328,8 @@ fn a_session_is_recorded_once_if_emacs_crashes_after_every_line() {
 fn every_recorded_session_is_recorded_once_if_emacs_crashes_between_lines() {
     let mut random = Random(20_260_103);
     for path in sessions() {
-        let events = Follower::new(path.clone(), Options::default()).read().unwrap().events.len();
+        let events =
+            Follower::new(path.clone(), Options::default()).read(&Slice::WHOLE).unwrap().events.len();
         assert_recorded_once(&path, || 1 + random.below(1 + events / 4));
     }
 }
@@ -598,7 +600,7 @@ fn what_can_be_read_of_a_line_is_kept_and_the_lines_are_counted_and_said_once() 
 fn every_line_of_the_recorded_sessions_can_be_read() {
     for path in sessions() {
         let mut follower = Follower::new(path, Options::default());
-        follower.read().unwrap();
+        follower.read(&Slice::WHOLE).unwrap();
         assert_eq!(follower.take_warning(), None);
     }
 }

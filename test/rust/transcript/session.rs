@@ -1,11 +1,13 @@
 //! What transcripts tell of a session as a whole: the user's goal, how full the context is, and what it
 //! cost. The lines are those of Claude Code 2.1.331 and Codex 0.169.
 
+use crate::common::record;
 use serde_json::{Value, json};
 use todo_write::agents::field::millis;
 use todo_write::agents::reports::Report;
 use todo_write::events::observation::Type;
 use todo_write::events::session::{Context, Goal, GoalState};
+use todo_write::file::Slice;
 use todo_write::thread::activity::Ending;
 
 use super::claude::Session;
@@ -36,9 +38,9 @@ fn expected(state: GoalState, reason: Option<&str>, tries: u64) -> Shown {
 /// its turn ended.
 fn read(followed: &mut Followed, thread: &str, lines: &[Value]) -> (Option<bool>, Option<Ending>) {
     lines.iter().for_each(|line| followed.line(line));
-    let news = followed.follower.read().unwrap();
+    let news = followed.follower.read(&Slice::WHOLE).unwrap();
     let now = SOON.iter().find(|(name, _)| *name == thread).and_then(|(_, time)| millis(time)).unwrap();
-    let updates = followed.recorder.record(&mut followed.store, &news.events, false, now);
+    let updates = record(&mut followed.recorder, &mut followed.store, &news.events, now);
     let turn = updates.iter().rev().find_map(|update| update.turn.as_ref()).map(Report::is_of_turn);
     (turn, followed.store.get(thread).unwrap().unwrap().ending())
 }

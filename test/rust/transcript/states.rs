@@ -1,10 +1,12 @@
 //! What Claude Code's transcripts tell of the state of a session. The lines are those of version 2.1.331.
 
+use crate::common::record;
 use serde_json::json;
 use todo_write::agents::describe::describe;
 use todo_write::agents::field::millis;
 use todo_write::agents::recorder::ThreadUpdate;
 use todo_write::agents::reports::{Background, Report};
+use todo_write::file::Slice;
 use todo_write::thread::activity::Ending;
 
 use super::claude::Session;
@@ -17,8 +19,8 @@ const SOON: &str = "2026-03-01T08:01:00.000Z";
 /// Follows the lines of `session` from `index` on, soon after they were written.
 fn read(followed: &mut Followed, session: &Session, index: usize) -> Vec<ThreadUpdate> {
     followed.append(session.text_after(index).as_bytes());
-    let news = followed.follower.read().unwrap();
-    followed.recorder.record(&mut followed.store, &news.events, false, millis(SOON).unwrap())
+    let news = followed.follower.read(&Slice::WHOLE).unwrap();
+    record(&mut followed.recorder, &mut followed.store, &news.events, millis(SOON).unwrap())
 }
 
 /// The lines of a command that the user gave to the terminal, not to the model.

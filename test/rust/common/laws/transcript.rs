@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use todo_write::agents::describe::describe;
 use todo_write::agents::follower::Follower;
 use todo_write::agents::recorder::Recorder;
+use todo_write::file::Slice;
 use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
 use todo_write::list::item::Status;
@@ -46,8 +47,8 @@ fn follow(path: &Path, more: &[u8]) -> Lists {
     let mut follower = Follower::new(path.to_owned(), Options::default());
     for bytes in [&[], more] {
         OpenOptions::new().append(true).open(path).unwrap().write_all(bytes).unwrap();
-        let news = follower.read().unwrap();
-        for update in recorder.record(&mut store, &news.events, false, NOW) {
+        let news = follower.read(&Slice::WHOLE).unwrap();
+        for update in super::super::record(&mut recorder, &mut store, &news.events, NOW) {
             let thread = store.get(&update.thread).unwrap().unwrap();
             assert!(update.outcome.is_none_or(|outcome| outcome.revision == thread.revisions().last()));
         }
