@@ -209,7 +209,7 @@ impl ClaudeReader {
             self.set_title(&origin, kind, title);
         }
         if let Some(goal) = goal.filter(|_| origin.source.subagent.is_none()) {
-            return self.set_goal(&origin, goal.goal(self.goals.known()));
+            return self.set_goal(&origin, goal.goal(self.goals.goal.as_ref()));
         }
         let is_of_user = line.is_of_user();
         match (line.kind, line.message) {
@@ -286,7 +286,7 @@ impl ClaudeReader {
         let is_shown = self.sources.uses_own_tasks(&source);
         let Some(tasks) = self.sources.tasks(&source) else { return };
         // Claude Code clears a completed list, which stays visible here until the next one begins.
-        if files.iter().all(Task::is_internal) && tasks.are_done() {
+        if files.iter().all(|task| task.is_internal) && tasks.are_done() {
             return;
         }
         let time = time.max(self.time);

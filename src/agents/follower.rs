@@ -152,7 +152,7 @@ impl Follower {
             return Ok(appended);
         }
         // While the transcript grows, the files may be ahead of it.
-        let is_first = !std::mem::replace(&mut self.is_read, self.file.offset() > 0);
+        let is_first = !std::mem::replace(&mut self.is_read, self.file.offset > 0);
         if self.are_side_files_due && (is_first || appended.bytes == 0) {
             self.are_side_files_due = false;
             self.read_side_files();
@@ -181,7 +181,7 @@ impl Follower {
             return None;
         }
         let (count, lines) = (self.unreadable, if self.unreadable == 1 { "line" } else { "lines" });
-        let file = self.file.path().display();
+        let file = self.file.path.display();
         Some(format!("{count} {lines} of {file} cannot be read in full; what can be read is shown"))
     }
 
@@ -209,13 +209,13 @@ impl Follower {
         self.sent.extend(sent.map(|sent| (sent, 0)));
         let first = self.sent.len().saturating_sub(SUBAGENT_FILES);
         self.sent.drain(..first);
-        let (beside, options) = (self.file.path(), self.lines.options);
+        let (beside, options) = (&self.file.path, self.lines.options);
         for (sent, looks) in &mut self.sent {
             *looks += 1;
             if let Some(file) = sent.file(beside) {
                 *looks = LOOKS;
                 // Agents that name each other, or themselves, are read once.
-                let is_known = file == beside || self.rollouts.iter().any(|one| one.file.path() == file);
+                let is_known = file == *beside || self.rollouts.iter().any(|one| one.file.path == file);
                 if !is_known && self.rollouts.len() < ROLLOUTS {
                     self.rollouts.push(Rollout::new(sent.clone(), file, options));
                 }
@@ -233,10 +233,10 @@ impl Follower {
 
     fn read_side_files(&mut self) {
         let Some(reader) = self.lines.claude() else { return };
-        if let Some(title) = files::custom_title(self.file.path()) {
+        if let Some(title) = files::custom_title(&self.file.path) {
             reader.set_custom_title(&title);
         }
-        if let Some((tasks, time)) = files::tasks(self.file.path()) {
+        if let Some((tasks, time)) = files::tasks(&self.file.path) {
             reader.set_tasks(tasks, time);
         }
     }
@@ -310,8 +310,8 @@ impl SubagentFile {
 
     /// Reads what was appended. Errors are ignored, since the file may disappear at any time.
     fn read(&mut self, lines: &mut SessionReader, policy: &Policy, slice: &Slice, appended: &mut Appended) {
-        let meta = if self.is_finished { self.meta } else { modified(&SubagentMeta::path(self.file.path())) };
-        let described = (meta != self.meta).then(|| SubagentMeta::read(self.file.path())).flatten();
+        let meta = if self.is_finished { self.meta } else { modified(&SubagentMeta::path(&self.file.path)) };
+        let described = (meta != self.meta).then(|| SubagentMeta::read(&self.file.path)).flatten();
         let described = described.unwrap_or_default();
         if let (Some(reader), Some(call)) = (lines.claude(), &described.tool_use_id) {
             reader.set_call(&self.id, call);
@@ -346,7 +346,7 @@ impl SessionReader {
         slice: &Slice,
         appended: &mut Appended,
     ) -> io::Result<()> {
-        let before = file.offset();
+        let before = file.offset;
         // The user's options may have changed since the last read.
         let mut changed = Some(policy);
         let is_whole = file.read(slice, |end, line| {
@@ -361,9 +361,8 @@ impl SessionReader {
             reader.set_place(Some(Place { transcript: Arc::clone(transcript), end }));
             reader.read_line(line);
         })?;
-        let skipped = file.take_skipped();
-        appended.bytes += file.offset() - before;
-        appended.skipped += skipped;
+        appended.bytes += file.offset - before;
+        appended.skipped += std::mem::take(&mut file.skipped);
         appended.is_partial |= !is_whole;
         Ok(())
     }

@@ -6,16 +6,11 @@ use crate::events::session::{Goal, GoalState};
 /// The goal, and whether the end of a turn is held back.
 #[derive(Debug, Default)]
 pub(super) struct Goals {
-    goal: Option<Goal>,
+    pub(super) goal: Option<Goal>,
     is_end_held: bool,
 }
 
 impl Goals {
-    /// The goal as it was set last.
-    pub(super) fn known(&self) -> Option<&Goal> {
-        self.goal.as_ref()
-    }
-
     /// Sets the goal. Returns it if that is news, and whether an end that was held back is due now.
     pub(super) fn set(&mut self, goal: Goal) -> (Option<Goal>, bool) {
         let is_due = !goal.is_active() && std::mem::take(&mut self.is_end_held);

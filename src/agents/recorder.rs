@@ -60,7 +60,7 @@ const RECENT: Millis = 600_000;
 #[derive(Debug, Default)]
 pub struct Recorder {
     /// The root of the project, if it is not the folder in which the session began.
-    project: Option<String>,
+    pub project: Option<String>,
     /// The machine of the session; `None` for this one.
     machine: Option<Machine>,
     /// The threads written to, with the times of their last events.
@@ -135,11 +135,6 @@ impl Recorder {
     /// A recorder for a session in this project; `None` stands for the session's folder.
     pub fn new(project: Option<String>, machine: Option<Machine>) -> Recorder {
         Recorder { project, machine, ..Recorder::default() }
-    }
-
-    /// Sets the root of the project; `None` stands for the session's folder.
-    pub fn set_project(&mut self, project: Option<String>) {
-        self.project = project;
     }
 
     /// The key of the thread that has the key `bare` on its machine.

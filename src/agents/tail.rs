@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use memchr::{memchr, memmem};
@@ -35,8 +35,9 @@ pub enum TailChange {
 /// A position in a growing file.
 #[derive(Debug, Default)]
 pub(crate) struct Tail {
-    path: PathBuf,
-    offset: u64,
+    pub path: PathBuf,
+    /// Bytes read so far.
+    pub offset: u64,
     /// The length of the file when it was last checked, up to which it is read.
     length: u64,
     modified: Option<SystemTime>,
@@ -46,8 +47,8 @@ pub(crate) struct Tail {
     partial: Vec<u8>,
     /// Whether the current line is too long, or its beginning was skipped.
     skipping: bool,
-    /// Bytes skipped since the last [`Tail::take_skipped`].
-    skipped: u64,
+    /// Bytes skipped because lines were too long or the file was.
+    pub skipped: u64,
     /// The file as it was checked, until it is read.
     opened: Option<File>,
 }
@@ -56,16 +57,6 @@ impl Tail {
     /// A position at the beginning of a file.
     pub(crate) fn new(path: PathBuf) -> Tail {
         Tail { path, ..Tail::default() }
-    }
-
-    /// The file.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Bytes read so far.
-    pub(crate) fn offset(&self) -> u64 {
-        self.offset
     }
 
     /// Checks how the file changed. If it was replaced, goes back to its beginning.
@@ -109,11 +100,6 @@ impl Tail {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
             Err(error) => Err(error),
         }
-    }
-
-    /// Bytes skipped since the last call, because lines were too long or the file was.
-    pub(crate) fn take_skipped(&mut self) -> u64 {
-        std::mem::take(&mut self.skipped)
     }
 
     /// Calls `each` with every line appended before the last check, without its line feed, and with the

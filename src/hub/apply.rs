@@ -72,7 +72,7 @@ impl Applier {
             self.touched.restart();
         }
         if self.applied.thread.is_none() {
-            self.recorder.set_project(piece.project);
+            self.recorder.project = piece.project;
         }
         self.applied.grew = piece.grew.or(self.applied.grew);
         self.applied.warnings.extend(piece.warning);

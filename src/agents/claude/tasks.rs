@@ -37,7 +37,7 @@ pub(crate) struct Task {
     blocked_by: Vec<String>,
     owner: Option<String>,
     /// Whether Claude Code hides it.
-    is_internal: bool,
+    pub is_internal: bool,
     /// Whether its `TaskCreate` was seen.
     is_created: bool,
 }
@@ -120,10 +120,6 @@ impl Task {
         if !self.blocked_by.contains(&id) {
             self.blocked_by.push(id);
         }
-    }
-
-    pub(crate) fn is_internal(&self) -> bool {
-        self.is_internal
     }
 
     /// Parses a line such as `#3 [pending] Lock up`, which subagents get instead of fields.
