@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::calls::{PendingCall, PendingCalls, result};
-use super::events::{Events, RecentNames, push_bounded};
+use super::events::{Events, Held, RecentNames, push_bounded};
 use super::field::{Excerpt, millis, readable_part, shortened, title};
 use super::goals::Goals;
 use super::{Agent, Effect, Event, EventKind, PlanResult, Source, lenient};
@@ -32,7 +32,7 @@ use crate::list::raw::Raw;
 use crate::list::report::REFUSED;
 use crate::text::excerpt;
 use line::{PatchedFile, Payload, RolloutLine, ThreadGoal, TokenCounts, goal_state};
-use subagent::{Subagent, Subagents};
+use subagent::{Sent, Subagents};
 
 /// Reported once in a session whose plan cannot be read.
 const UNREAD: &str = "A script sets the plan; plans in scripts are not read.";
@@ -78,7 +78,8 @@ pub struct CodexReader {
     /// Whether the lines are the session's own: a fork repeats its parent's first.
     is_own: bool,
     /// The subagent whose lines they are, and those that were sent out.
-    subagent: Option<Subagent>,
+    subagent: Option<Sent>,
+    held: Held,
     subagents: Subagents,
     /// The number of lines that could not be read in full.
     pub(super) unreadable: u64,
@@ -524,19 +525,11 @@ impl CodexReader {
     }
 
     fn emit(&mut self, line: &RolloutLine<'_>, kind: EventKind) {
-        let Some(event) = self.event_of(line, kind) else { return };
-        match &mut self.subagent {
-            Some(subagent) => subagent.push(event, &mut self.events),
-            None => self.events.push(event),
-        }
-    }
-
-    fn event_of(&self, line: &RolloutLine<'_>, kind: EventKind) -> Option<Event> {
-        let source = self.session.clone()?;
+        let Some(source) = self.session.clone() else { return };
         let payload = &line.payload;
         let name = payload.call_id.as_ref().or(payload.id.as_ref()).map(|name| name.0.clone());
         let uuid = name.or_else(|| Some(line.timestamp.as_ref()?.0.clone())).unwrap_or_default();
-        Some(Event { source, uuid, time: self.time, place: None, kind })
+        self.pass(Event { source, uuid, time: self.time, place: None, kind });
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::CodexReader;
 use super::line::{CompletedItem, RolloutLine};
-use crate::agents::events::{Events, Held, push_bounded};
+use crate::agents::events::push_bounded;
 use crate::agents::field::Excerpt;
 use crate::agents::{Agent, Event, EventKind, Source, SubagentCall};
 use crate::events::work::is_shell;
@@ -25,22 +25,11 @@ const DAY: i64 = 86_400_000;
 
 /// A subagent of which a line told.
 #[derive(Clone, Debug)]
-pub(crate) struct Sent(Under);
-
-/// What a reader of a subagent's lines knows beside them.
-#[derive(Clone, Debug)]
-struct Under {
-    source: Arc<Source>,
+pub(crate) struct Sent {
+    pub(super) source: Arc<Source>,
     /// The main agent, and its call that led to the subagent, perhaps by other subagents.
     main: Arc<Source>,
     call: String,
-}
-
-/// The subagent whose lines a reader reads.
-#[derive(Debug)]
-pub(super) struct Subagent {
-    under: Under,
-    held: Held,
 }
 
 /// The subagents of an agent.
@@ -55,12 +44,11 @@ pub(super) struct Subagents {
 
 impl Sent {
     pub(crate) fn id(&self) -> &str {
-        self.0.id()
+        self.source.subagent.as_deref().unwrap_or_default()
     }
 
     pub(crate) fn reader(&self, options: Options) -> CodexReader {
-        let subagent = Subagent { under: self.0.clone(), held: Held::default() };
-        CodexReader { subagent: Some(subagent), has_title: true, ..CodexReader::new(options) }
+        CodexReader { subagent: Some(self.clone()), has_title: true, ..CodexReader::new(options) }
     }
 
     /// Its rollout, if it is there: in the folder of the day on which it began, on this machine's calendar.
@@ -91,24 +79,10 @@ fn day(time: i64) -> Option<String> {
     Some(jiff::Timestamp::from_millisecond(time).ok()?.strftime("%Y/%m/%d").to_string())
 }
 
-impl Under {
-    fn id(&self) -> &str {
-        self.source.subagent.as_deref().unwrap_or_default()
-    }
-}
-
-impl Subagent {
-    pub(super) fn source(&self) -> Arc<Source> {
-        self.under.source.clone()
-    }
-
-    /// Its id, which is that of its own rollout.
-    pub(super) fn id(&self) -> &str {
-        self.under.id()
-    }
-
-    /// Passes on an event if there is a list; otherwise holds it until then. Work counts for the main agent, too.
-    pub(super) fn push(&mut self, event: Event, events: &mut Events) {
+impl CodexReader {
+    /// Passes on an event, of a subagent only if there is a list. A subagent's work counts for the main agent, too.
+    pub(super) fn pass(&mut self, event: Event) {
+        let Some(subagent) = &self.subagent else { return self.events.push(event) };
         let is_work = match &event.kind {
             EventKind::Result { effect, name, .. } => {
                 !effect.files.is_empty() || effect.is_command == Some(true) || is_shell(name)
@@ -118,17 +92,15 @@ impl Subagent {
         };
         if is_work {
             let kind = EventKind::OfSubagent {
-                subagent: self.id().to_owned(),
-                call: Some(self.under.call.clone()),
+                subagent: subagent.id().to_owned(),
+                call: Some(subagent.call.clone()),
                 kind: Box::new(event.kind.clone()),
             };
-            events.push(Event { source: self.under.main.clone(), kind, ..event.clone() });
+            self.events.push(Event { source: subagent.main.clone(), kind, ..event.clone() });
         }
-        self.held.pass(event, events);
+        self.held.pass(event, &mut self.events);
     }
-}
 
-impl CodexReader {
     /// The subagents of which the lines read since the last call told.
     pub(crate) fn take_sent(&mut self) -> Vec<Sent> {
         std::mem::take(&mut self.subagents.sent)
@@ -190,10 +162,10 @@ impl CodexReader {
             ..Source::main(Agent::Codex, &parent, by.folder.clone())
         };
         let (main, root) = match &self.subagent {
-            Some(subagent) => (subagent.under.main.clone(), subagent.under.call.clone()),
+            Some(subagent) => (subagent.main.clone(), subagent.call.clone()),
             None => (by, excerpt(call, 200)),
         };
-        self.subagents.sent.push(Sent(Under { source: Arc::new(source), main, call: root }));
+        self.subagents.sent.push(Sent { source: Arc::new(source), main, call: root });
     }
 
     /// Whether a line is of the agent that sent out the subagent which is read.
