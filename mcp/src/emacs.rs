@@ -10,7 +10,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use todo_write::hub::door::{is_private_folder, is_private_socket, usual};
 use todo_write::protocol::{
-    Answer, Bye, Call, Hello, LARGEST, Message, NO_EMACS, PROTOCOL, Reply, Role, SessionActivity, Welcome, line,
+    Answer, Bye, Call, Hello, LARGEST, Message, NO_EMACS, PROTOCOL, Reply, Role, SessionActivity, Welcome,
+    line,
 };
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
@@ -80,11 +81,14 @@ struct Link {
 impl Emacs {
     /// The Emacs that listens at DOOR, or at a usual one, told of this program's ROLE.
     pub fn new(door: Option<PathBuf>, role: Role) -> Self {
+        let mut id = [0; 16];
         let hello = Hello {
             protocol: PROTOCOL,
             roles: vec![role],
-            // Without random bits no connection is opened.
-            id: random().unwrap_or_default(),
+            // 128 random bits; without them no connection is opened.
+            id: getrandom::fill(&mut id)
+                .map(|()| format!("{:032x}", u128::from_ne_bytes(id)))
+                .unwrap_or_default(),
             version: Some(env!("CARGO_PKG_VERSION").to_owned()),
             process: Some(std::process::id()),
             parent: Some(std::os::unix::process::parent_id()),
@@ -286,7 +290,11 @@ struct Connection {
 impl Connection {
     /// Connects at the first of DOORS where this user's Emacs takes HELLO, and returns its welcome, too.
     /// While a door does not answer, the next one is tried after PATIENCE.
-    async fn first(doors: Vec<PathBuf>, hello: &Hello, patience: Duration) -> Result<(Self, Welcome), Failure> {
+    async fn first(
+        doors: Vec<PathBuf>,
+        hello: &Hello,
+        patience: Duration,
+    ) -> Result<(Self, Welcome), Failure> {
         let mut failure = Failure::Absent;
         let (mut doors, mut attempts) = (doors.into_iter(), JoinSet::new());
         loop {
@@ -374,13 +382,6 @@ fn check(socket: &Path) -> Result<(), Failure> {
     Err(Failure::Refused(format!(
         "The socket {name} or its folder is not the user's alone; go on without the list, and tell the user."
     )))
-}
-
-/// 128 random bits of the system's generator, in hexadecimal digits.
-fn random() -> io::Result<String> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-    Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
 }
 
 fn line_of(message: &Message) -> io::Result<Vec<u8>> {

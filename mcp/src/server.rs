@@ -190,7 +190,9 @@ impl Server {
         claude.subagents = working;
         for (session, subagent) in finished {
             let (subagent, activity) = (Some(subagent.id), "idle".to_owned());
-            self.emacs.tell(SessionActivity { session, subagent, activity, ..SessionActivity::default() }).await;
+            self.emacs
+                .tell(SessionActivity { session, subagent, activity, ..SessionActivity::default() })
+                .await;
         }
     }
 }

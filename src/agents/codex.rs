@@ -188,7 +188,7 @@ impl CodexReader {
         if self.session.is_none() {
             let folder = payload.cwd.as_ref().map(|cwd| cwd.0.clone()).unwrap_or_default();
             let main = || Arc::new(Source::main(Agent::Codex, &id.0, folder));
-            self.session = Some(self.subagent.as_ref().map_or_else(main, Subagent::source));
+            self.session = Some(self.subagent.as_ref().map_or_else(main, |subagent| subagent.source.clone()));
             self.is_own = payload.forked_from_id.is_none();
         }
     }

@@ -1,7 +1,6 @@
 //! Values in the lines of all agents: excerpts of texts, titles, times and arguments of calls.
 
 use std::borrow::Cow;
-use std::ops::Deref;
 
 use jiff::Timestamp;
 use serde::de::Error as _;
@@ -22,14 +21,6 @@ impl<const BYTES: usize> Excerpt<BYTES> {
     /// The excerpt of a text.
     pub fn of(text: &str) -> Self {
         Excerpt(beginning(text, BYTES))
-    }
-}
-
-impl<const BYTES: usize> Deref for Excerpt<BYTES> {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
     }
 }
 

@@ -331,9 +331,10 @@ impl Reports {
         });
         let pause = || last.reason.clone().unwrap_or_else(|| "end of turn".to_owned());
         let background = self.background(top).count();
+        let in_background = (background > 0).then(|| format!("{background} in background"));
         Decision {
             doing: if rest.has_failed { Doing::Failed } else { Doing::Idle },
-            reason: if rest.has_failed { last.reason.clone() } else { in_background(background) },
+            reason: if rest.has_failed { last.reason.clone() } else { in_background },
             background,
             since: last.since,
             ending: rest.ending,
@@ -395,11 +396,6 @@ impl Reports {
             }
         }
     }
-}
-
-/// The line about an agent at rest with so many commands and subagents in its background.
-fn in_background(count: u32) -> Option<String> {
-    (count > 0).then(|| format!("{count} in background"))
 }
 
 /// A source's report after its last one. What it says again is so since then.

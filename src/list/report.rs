@@ -116,12 +116,11 @@ fn edit(change: &Change<Arc<Item>>) -> Option<String> {
     let line = match (change.kind, item, previous) {
         (ChangeKind::Added, Some(item), _) => format!("added {} ({})", quoted(&item.content), item.status),
         (ChangeKind::Modified, Some(item), Some(previous)) if item.content != previous.content => {
-            format!(
-                "renamed {} to {}{}",
-                quoted(&previous.content),
-                quoted(&item.content),
-                and_status(item, previous)
-            )
+            let status = match item.status {
+                status if status == previous.status => String::new(),
+                status => format!(" and set it to {status}"),
+            };
+            format!("renamed {} to {}{status}", quoted(&previous.content), quoted(&item.content))
         }
         (ChangeKind::StatusChanged | ChangeKind::Modified, Some(item), _) => {
             format!("set {} to {}", quoted(&item.content), item.status)
@@ -133,10 +132,6 @@ fn edit(change: &Change<Arc<Item>>) -> Option<String> {
         _ => return None,
     };
     Some(format!("The user {line}."))
-}
-
-fn and_status(item: &Item, previous: &Item) -> String {
-    if item.status == previous.status { String::new() } else { format!(" and set it to {}", item.status) }
 }
 
 fn conflict(conflict: &Conflict) -> String {

@@ -77,7 +77,16 @@ impl Sources {
             let source = known.unwrap_or_else(|| {
                 let folder = line.cwd.as_ref().map(|cwd| cwd.0.clone()).unwrap_or_default();
                 let is_unattended = line.entrypoint == Some("sdk-cli");
-                self.begin(Source { is_unattended, ..Source::main(Agent::Claude, session, folder) })
+                let main = Source::main(Agent::Claude, session, folder);
+                let source = Arc::new(Source { is_unattended, ..main });
+                let session = SessionState {
+                    source: source.clone(),
+                    title: TitleSource::None,
+                    tasks: Tasks::default(),
+                    uses_own_tasks: true,
+                };
+                push_bounded(&mut self.sessions, SESSIONS, session);
+                source
             });
             self.last = Some(source.clone());
             return Some(source);
@@ -88,7 +97,8 @@ impl Sources {
         if let Some(place) = self.subagents.iter().rposition(is_it) {
             return Some(self.known(place, &id));
         }
-        let prompt = first_text(line).map(|prompt| prompt_hash(prompt, session));
+        let mut blocks = line.message.iter().flat_map(|message| &message.content.0);
+        let prompt = blocks.find_map(|block| block.text.as_ref()).map(|text| prompt_hash(&text.0, session));
         let call = self.take_call(&id, prompt);
         let folder = match self.main(session) {
             Some(main) => main.folder.clone(),
@@ -116,18 +126,6 @@ impl Sources {
             }
         }
         Some(call.id.clone())
-    }
-
-    fn begin(&mut self, source: Source) -> Arc<Source> {
-        let source = Arc::new(source);
-        let session = SessionState {
-            source: source.clone(),
-            title: TitleSource::None,
-            tasks: Tasks::default(),
-            uses_own_tasks: true,
-        };
-        push_bounded(&mut self.sessions, SESSIONS, session);
-        source
     }
 
     /// A session's main agent, if one of its lines was read.
@@ -249,11 +247,6 @@ impl Sources {
             oldest.held.events.clear();
         }
     }
-}
-
-fn first_text<'l>(line: &'l TranscriptLine<'_>) -> Option<&'l str> {
-    let mut blocks = line.message.as_ref()?.content.0.iter();
-    blocks.find_map(|block| block.text.as_ref()).map(|text| &*text.0)
 }
 
 /// A hash of the beginning of a prompt. The rest may have been cut.

@@ -48,7 +48,8 @@ impl Recorder {
     fn root_at(&self, folder: &str) -> Option<String> {
         let root = match &self.machine {
             Some(machine) => machine.folder(folder),
-            None => local(folder),
+            // Emacs must not read it as a name on another machine.
+            None => Some(normal(folder, "").into_owned()).filter(|folder| !has_method(folder)),
         };
         let root = root.filter(|root| !root.is_empty())?;
         Some(format!("{}/", root.trim_end_matches('/')))
@@ -84,10 +85,4 @@ fn item_of(store: &Store, from: &str, call: &SubagentCall) -> Option<String> {
     }
     let mut calls = parent.observations().reported().rev().filter(|one| one.kind() == Type::ToolCall);
     calls.find(|one| one.payload.call().0 == Some(&call.id))?.parent_id.clone()
-}
-
-/// A folder of this machine as a normal name, if Emacs does not read that as one of another machine.
-fn local(folder: &str) -> Option<String> {
-    let folder = normal(folder, "");
-    (!has_method(&folder)).then(|| folder.into_owned())
 }
