@@ -8,14 +8,14 @@
 
 mod calls;
 pub mod claude;
-pub mod codex;
+mod codex;
 pub mod describe;
 mod events;
 pub mod field;
 pub mod follower;
 mod goals;
 pub mod listing;
-pub mod reader;
+mod reader;
 pub mod recorder;
 pub mod reports;
 pub mod tail;

@@ -58,7 +58,7 @@ const GOAL_CLEARED: &str = "User cleared the goal.";
 
 /// Reads the rollout of a session.
 #[derive(Debug, Default)]
-pub struct CodexReader {
+pub(crate) struct CodexReader {
     options: Options,
     pub(super) policy: Policy,
     session: Option<Arc<Source>>,
@@ -126,23 +126,20 @@ const IN_SCRIPT: &str = "exec-";
 const MOST_FILES_OF_CHANGE: usize = 1_000;
 
 impl CodexReader {
-    /// A reader of a session's lines.
-    pub fn new(options: Options) -> CodexReader {
+    pub(crate) fn new(options: Options) -> CodexReader {
         CodexReader { options: lenient(options), is_own: true, ..CodexReader::default() }
     }
 
-    /// The session.
-    pub fn session(&self) -> Option<&Arc<Source>> {
+    pub(crate) fn session(&self) -> Option<&Arc<Source>> {
         self.session.as_ref()
     }
 
-    /// The events since the last call, oldest first.
-    pub fn take_events(&mut self) -> Vec<Event> {
+    pub(crate) fn take_events(&mut self) -> Vec<Event> {
         self.events.take()
     }
 
     /// Reads a line, without its line feed.
-    pub fn read_line(&mut self, bytes: &[u8]) {
+    pub(crate) fn read_line(&mut self, bytes: &[u8]) {
         if let Some(line) = RolloutLine::parse(bytes) {
             return self.value(&line);
         }

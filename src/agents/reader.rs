@@ -9,18 +9,15 @@ use super::{Event, Place, Source};
 use crate::events::policy::Policy;
 use crate::list::input::Options;
 
-/// Turns the lines of a transcript into events.
 #[derive(Debug)]
-pub enum Reader {
-    /// Reads transcripts of Claude Code.
+pub(crate) enum Reader {
     Claude(Box<ClaudeReader>),
-    /// Reads rollouts of Codex.
     Codex(Box<CodexReader>),
 }
 
 impl Reader {
     /// A reader for the transcript whose first line is `line`.
-    pub fn of(line: &[u8], options: Options) -> Reader {
+    pub(crate) fn of(line: &[u8], options: Options) -> Reader {
         if codex::line::RolloutLine::is_first(line) {
             return Reader::Codex(Box::new(CodexReader::new(options)));
         }
@@ -28,7 +25,7 @@ impl Reader {
     }
 
     /// Sets what may be recorded of the calls in the next lines.
-    pub fn set_policy(&mut self, policy: &Policy) {
+    pub(crate) fn set_policy(&mut self, policy: &Policy) {
         match self {
             Reader::Claude(reader) => reader.policy.clone_from(policy),
             Reader::Codex(reader) => reader.policy.clone_from(policy),
@@ -36,7 +33,7 @@ impl Reader {
     }
 
     /// Sets the line that is read next; `None` before events that no line tells.
-    pub fn set_place(&mut self, place: Option<Place>) {
+    pub(crate) fn set_place(&mut self, place: Option<Place>) {
         match self {
             Reader::Claude(reader) => reader.events.place = place,
             Reader::Codex(reader) => reader.events.place = place,
@@ -44,7 +41,7 @@ impl Reader {
     }
 
     /// Reads a line, without its line feed.
-    pub fn read_line(&mut self, bytes: &[u8]) {
+    pub(crate) fn read_line(&mut self, bytes: &[u8]) {
         match self {
             Reader::Claude(reader) => reader.read_line(bytes),
             Reader::Codex(reader) => reader.read_line(bytes),
@@ -67,8 +64,7 @@ impl Reader {
         })
     }
 
-    /// The session of the last line.
-    pub fn session(&self) -> Option<&Arc<Source>> {
+    pub(crate) fn session(&self) -> Option<&Arc<Source>> {
         match self {
             Reader::Claude(reader) => reader.session(),
             Reader::Codex(reader) => reader.session(),
@@ -85,7 +81,7 @@ impl Reader {
     }
 
     /// The events since the last call, oldest first.
-    pub fn take_events(&mut self) -> Vec<Event> {
+    pub(crate) fn take_events(&mut self) -> Vec<Event> {
         match self {
             Reader::Claude(reader) => reader.take_events(),
             Reader::Codex(reader) => reader.take_events(),

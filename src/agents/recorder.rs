@@ -94,7 +94,7 @@ struct PendingUpdate {
 
 /// The threads that a batch of events has changed so far.
 #[derive(Debug, Default)]
-pub(crate) struct Touched(Vec<PendingUpdate>);
+pub struct Touched(Vec<PendingUpdate>);
 
 impl Touched {
     /// Forgets how far threads were recorded, after their file was replaced. What changed is still told.
@@ -156,7 +156,7 @@ impl Recorder {
 
     /// Records the event `number` of `events`, unless it was recorded before. What it changes is saved by
     /// [`Recorder::save`].
-    pub(crate) fn record_at(
+    pub fn record_at(
         &mut self,
         store: &mut Store,
         Touched(touched): &mut Touched,
@@ -215,7 +215,7 @@ impl Recorder {
 
     /// Appends what was recorded since the last call to the journals, with the positions up to which it
     /// goes: the events of the last line must all be among it.
-    pub(crate) fn save(&self, store: &mut Store, Touched(touched): &mut Touched) {
+    pub fn save(&self, store: &mut Store, Touched(touched): &mut Touched) {
         for pending in touched {
             if let Some(thread) = store.get_mut(&pending.thread) {
                 thread.end_batch(std::mem::take(&mut pending.positions));

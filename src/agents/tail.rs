@@ -54,7 +54,6 @@ pub(crate) struct Tail {
 }
 
 impl Tail {
-    /// A position at the beginning of a file.
     pub(crate) fn new(path: PathBuf) -> Tail {
         Tail { path, ..Tail::default() }
     }

@@ -23,7 +23,7 @@ const SUBAGENTS: usize = 1_000;
 const SUBAGENTS_OF_CALL: usize = 100;
 const DAY: i64 = 86_400_000;
 
-/// A subagent of which a line told.
+/// A subagent of which a line told, as far as its own lines do not.
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
     pub(super) source: Arc<Source>,
