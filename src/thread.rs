@@ -428,7 +428,7 @@ impl Thread {
 
     /// What is new of the changes that were made since this thread was begun. What a transcript had before
     /// that would be too much to review.
-    pub(crate) fn unseen(&self) -> &Unseen {
+    pub(crate) fn unseen(&self) -> Unseen<'_> {
         self.review.unseen()
     }
 

@@ -2,8 +2,7 @@
 //!
 //! A change is one file in one event. A file is reviewed up to an event: its later changes are new.
 
-use std::borrow::Borrow;
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
 use crate::events::Millis;
 use crate::events::observation::Observation;
@@ -40,7 +39,6 @@ pub(crate) struct Review {
     marks: Marks,
     /// Changes that were made before that time are in no count.
     since: Millis,
-    unseen: Unseen,
 }
 
 impl Review {
@@ -56,7 +54,6 @@ impl Review {
                 continue;
             }
             if self.changes.len() == MOST_CHANGES {
-                self.count(0, false);
                 self.changes.pop_front();
             }
             self.changes.push_back(Known {
@@ -66,7 +63,6 @@ impl Review {
                 items: items.to_vec(),
                 file: file.without_patch(),
             });
-            self.count(self.changes.len() - 1, true);
         }
     }
 
@@ -108,25 +104,17 @@ impl Review {
     /// Sets the time since which changes count as unseen.
     pub(crate) fn count_since(&mut self, time: Millis) {
         self.since = time;
-        self.recount();
     }
 
     /// What is new of the changes that were made since the time set.
-    pub(crate) fn unseen(&self) -> &Unseen {
-        &self.unseen
-    }
-
-    /// Counts the change at a place as unseen, or no longer, if it is new.
-    fn count(&mut self, place: usize, counts: bool) {
-        let Some(change) = self.changes.get(place) else { return };
-        if change.timestamp >= self.since && self.is_new(change) {
-            self.unseen.count(change, counts);
+    pub(crate) fn unseen(&self) -> Unseen<'_> {
+        let mut unseen = Unseen::default();
+        for change in self.fresh(Scope::WHOLE).filter(|change| change.timestamp >= self.since) {
+            unseen.files.insert(&change.file.path);
+            unseen.items.extend(change.items.iter().map(String::as_str));
+            unseen.turns.insert(change.turn);
         }
-    }
-
-    fn recount(&mut self) {
-        self.unseen = Unseen::default();
-        (0..self.changes.len()).for_each(|place| self.count(place, true));
+        unseen
     }
 
     /// What is new, if anything is.
@@ -164,13 +152,8 @@ impl Review {
 
     /// Marks files.
     pub(crate) fn mark(&mut self, marks: &Marks) {
-        let is_marked = |change: &Known| marks.contains_key(&change.file.path);
-        let places = (0..self.changes.len()).filter(|place| is_marked(&self.changes[*place]));
-        let places: Vec<usize> = places.collect();
-        places.iter().for_each(|place| self.count(*place, false));
         self.marks.extend(marks.clone());
         self.marks.retain(|_, until| *until > 0);
-        places.iter().for_each(|place| self.count(*place, true));
     }
 
     /// All marks.
@@ -180,46 +163,19 @@ impl Review {
 
     /// Replaces all marks.
     pub(crate) fn restore(&mut self, marks: &Marks) {
-        if self.marks != *marks {
-            self.marks.clone_from(marks);
-            self.recount();
-        }
+        self.marks.clone_from(marks);
     }
 }
 
-/// What of an agent's changes was not reviewed, each with the number of its changes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Unseen {
-    /// By the names of files.
-    pub files: BTreeMap<String, usize>,
-    /// By the ids of the items in progress at the time.
-    pub items: BTreeMap<String, usize>,
-    /// By the indices of turns.
-    pub turns: BTreeMap<usize, usize>,
-}
-
-impl Unseen {
-    /// Adds a change, or takes it away.
-    fn count(&mut self, change: &Known, counts: bool) {
-        tally(&mut self.files, change.file.path.as_str(), counts);
-        change.items.iter().for_each(|item| tally(&mut self.items, item.as_str(), counts));
-        tally(&mut self.turns, &change.turn, counts);
-    }
-}
-
-/// Adds 1 to the count of a key, or takes 1 away.
-fn tally<K, Q>(counts: &mut BTreeMap<K, usize>, key: &Q, adds: bool)
-where
-    K: Ord + Borrow<Q>,
-    Q: Ord + ToOwned<Owned = K> + ?Sized,
-{
-    match counts.get_mut(key) {
-        Some(count) if adds => *count += 1,
-        Some(count) if *count > 1 => *count -= 1,
-        Some(_) => drop(counts.remove(key)),
-        None if adds => drop(counts.insert(key.to_owned(), 1)),
-        None => {}
-    }
+/// What of an agent's changes was not reviewed.
+#[derive(Debug, Default)]
+pub(crate) struct Unseen<'r> {
+    /// The names of the files.
+    pub files: BTreeSet<&'r str>,
+    /// The ids of the items in progress at the time.
+    pub items: BTreeSet<&'r str>,
+    /// The indices of the turns.
+    pub turns: BTreeSet<usize>,
 }
 
 /// Changes of a thread: of a part of its work, perhaps in one turn, of one file, or of some observations.
@@ -257,13 +213,11 @@ mod tests {
     /// What happens to the changes of a thread.
     #[derive(Clone, Debug)]
     enum Act {
-        /// An observation with changes of files, made at a time while items were in progress, in a turn.
+        /// An observation with changes of files, made while items were in progress.
         Change {
             number: u64,
             files: Vec<u8>,
             items: Vec<u8>,
-            time: Millis,
-            turn: usize,
         },
         Mark {
             item: Option<String>,
@@ -271,7 +225,6 @@ mod tests {
             reviewed: bool,
         },
         Restore(Marks),
-        Since(Millis),
     }
 
     fn names(numbers: &[u8]) -> Vec<String> {
@@ -284,18 +237,17 @@ mod tests {
         let marks =
             prop::collection::btree_map((0..4_u8).prop_map(|file| format!("/{file}")), 0..30_u64, 0..4);
         prop_oneof![
-            8 => (0..30_u64, few(), few(), 0..9_u64, 0..3_usize)
-                .prop_map(|(number, files, items, time, turn)| Act::Change { number, files, items, time, turn }),
+            8 => (0..30_u64, few(), few())
+                .prop_map(|(number, files, items)| Act::Change { number, files, items }),
             4 => (item, (0..30_u64, 0..30_u64), any::<bool>())
                 .prop_map(|(item, numbers, reviewed)| Act::Mark { item, numbers, reviewed }),
             1 => marks.prop_map(Act::Restore),
-            1 => (0..9_u64).prop_map(Act::Since),
         ]
     }
 
     fn act(review: &mut Review, act: Act) {
         match act {
-            Act::Change { number, files, items, time, turn } => {
+            Act::Change { number, files, items } => {
                 let files = names(&files).into_iter().map(|path| FileEntry { path, ..FileEntry::default() });
                 let metadata = Metadata {
                     files: Some(files.collect()),
@@ -307,12 +259,12 @@ mod tests {
                     number,
                     payload,
                     title: String::new(),
-                    timestamp: time,
+                    timestamp: 0,
                     trace_id: None,
                     parent_id: None,
                     metadata,
                 };
-                review.add(&observation, turn);
+                review.add(&observation, 0);
             }
             Act::Mark { item, numbers, reviewed } => {
                 let part = item.as_deref().map_or(Part::Whole, Part::Item);
@@ -328,7 +280,6 @@ mod tests {
                 }
             }
             Act::Restore(marks) => review.restore(&marks),
-            Act::Since(time) => review.count_since(time),
         }
     }
 
@@ -336,18 +287,9 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn the_counts_of_what_is_unseen_equal_those_from_scratch(acts in prop::collection::vec(an_act(), 0..30)) {
+        fn marking_reviews_what_was_shown_and_nothing_else(acts in prop::collection::vec(an_act(), 0..30)) {
             let mut review = Review::default();
-            for one in acts {
-                act(&mut review, one);
-                let mut unseen = Unseen::default();
-                for change in review.fresh(Scope::WHOLE).filter(|change| change.timestamp >= review.since) {
-                    *unseen.files.entry(change.file.path.clone()).or_default() += 1;
-                    *unseen.turns.entry(change.turn).or_default() += 1;
-                    change.items.iter().for_each(|id| *unseen.items.entry(id.clone()).or_default() += 1);
-                }
-                prop_assert_eq!(review.unseen(), &unseen);
-            }
+            acts.into_iter().for_each(|one| act(&mut review, one));
         }
     }
 }

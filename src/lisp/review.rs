@@ -99,8 +99,8 @@ fn unseen(env: &Env, thread: Key) -> Result<Value<'_>> {
             let Unseen { files, items, turns } = thread.unseen();
             (!files.is_empty()).then(|| ShownUnseen {
                 files: files.len(),
-                items: items.keys().cloned().collect(),
-                turns: turns.keys().map(|turn| turn + 1).collect(),
+                items: items.into_iter().map(str::to_owned).collect(),
+                turns: turns.into_iter().map(|turn| turn + 1).collect(),
             })
         })?;
         found.map(|found| ser::to_lisp(env, &found)).transpose()?.into_lisp(env)

@@ -328,7 +328,7 @@ mod tests {
             thread.observe(Payload::ToolExecution(Content::Fields(ToolResult::default())), details, time);
         }
         assert_eq!(thread.review().changes(Scope::WHOLE).count(), 2);
-        assert_eq!(thread.unseen().files.keys().collect::<Vec<_>>(), ["/new"]);
+        assert_eq!(thread.unseen().files.into_iter().collect::<Vec<_>>(), ["/new"]);
         let newest = thread.review().newest();
         let marks = |until| Marks::from([("/new".to_owned(), until)]);
         assert_eq!(thread.mark_files(marks(newest), true, 200), marks(0));
