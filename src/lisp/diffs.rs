@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::ser::{self, Vector};
-use super::shown::{self, ShownObservation, ShownOutcome, ShownUntyped};
+use super::shown::{ShownChanges, ShownObservation, ShownOutcome, ShownUntyped};
 use super::work::ShownWork;
 use super::{border, names, now, read};
 use crate::events::edit::{self, Edit, NotApplied, compare_all};
@@ -17,7 +17,8 @@ fn diff<'e>(env: &'e Env, previous: Value<'e>, current: Value<'e>) -> Result<Val
     border(env, || {
         let (previous, current) = (read::raw_with_symbols(previous)?, read::raw_with_symbols(current)?);
         let difference = untyped::diff(&previous, &current)?;
-        shown::changes_by_kind(env, &difference.changes, difference.warnings, now())
+        let (changes, warnings) = (&difference.changes, difference.warnings);
+        ser::to_lisp(env, &ShownChanges::<ShownUntyped<'_>>::by_kind(changes, warnings, now()))
     })
 }
 
@@ -27,7 +28,7 @@ fn apply_changes<'e>(env: &'e Env, list: Value<'e>, changes: Value<'e>) -> Resul
     border(env, || {
         let (list, changes) = (read::raw_with_symbols(list)?, read::raw_with_symbols(changes)?);
         let result = untyped::apply(&list, &changes)?;
-        ser::to_lisp(env, &Vector(result.iter().map(ShownUntyped).collect::<Vec<_>>()))
+        ser::to_lisp(env, &Vector(result.iter().map(ShownUntyped::from).collect::<Vec<_>>()))
     })
 }
 

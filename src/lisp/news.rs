@@ -7,9 +7,10 @@ use emacs::{Env, Result, Value};
 use serde::Serialize;
 
 use super::hub::Report;
+use super::items::ShownItem;
 use super::reports::Changed;
-use super::ser::{Object, Objects, Symbol};
-use super::shown;
+use super::ser::{self, Sparse, Symbol};
+use super::shown::{self, ShownChanges, ShownOutcome, Summary};
 use super::threads::summary_of;
 use super::transcripts::ShownDescription;
 use crate::agents::claude::process_files::Process;
@@ -19,13 +20,13 @@ use crate::hub::{Choice, ConnectionState, Found, Message, SessionId};
 /// News, by kind.
 #[derive(Serialize)]
 #[serde(rename = "kind", rename_all = "lowercase", rename_all_fields = "camelCase")]
-enum News {
+enum News<'n> {
     Read {
         session: SessionId,
         thread: Option<String>,
         skipped: u64,
         grew: Option<f64>,
-        updates: Vec<ShownUpdate>,
+        updates: Vec<ShownUpdate<'n>>,
         changes: Vec<Changed>,
         warnings: Vec<String>,
     },
@@ -90,9 +91,9 @@ enum News {
 
 /// The update of a thread.
 #[derive(Serialize)]
-struct ShownUpdate {
-    thread: String,
-    outcome: Option<Object>,
+struct ShownUpdate<'u> {
+    thread: &'u str,
+    outcome: Option<Sparse<ShownOutcome<'u, ShownChanges<'u, ShownItem<'u>>, Summary>>>,
 }
 
 /// A transcript of a main agent.
@@ -128,13 +129,13 @@ struct ShownProcess {
 
 /// The plist of a report.
 pub(super) fn to_lisp(env: &Env, report: Report) -> Result<Value<'_>> {
-    let mut objects = Objects::new(env);
+    let updates;
     let news = match report {
         Report::Read(session, applied, warnings, changes) => {
-            let updates = applied.updates.iter().map(|update| shown_update(&mut objects, update));
+            updates = applied.updates;
             News::Read {
                 session,
-                updates: updates.collect::<Result<_>>()?,
+                updates: updates.iter().map(|update| shown_update(env, update)).collect::<Result<_>>()?,
                 thread: applied.thread,
                 skipped: applied.skipped,
                 grew: applied.grew.map(seconds),
@@ -148,10 +149,10 @@ pub(super) fn to_lisp(env: &Env, report: Report) -> Result<Value<'_>> {
         }
         Report::Other(message, changes) => of_message(message, changes),
     };
-    objects.to_lisp(&news)
+    ser::to_lisp(env, &news)
 }
 
-fn of_message(message: Message, changes: Vec<Changed>) -> News {
+fn of_message(message: Message, changes: Vec<Changed>) -> News<'static> {
     match message {
         Message::Ready { session, .. } => News::Ready { session, changes },
         Message::Quiet(session, _) => News::Quiet { session, changes },
@@ -196,12 +197,10 @@ fn seconds(time: SystemTime) -> f64 {
     time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
-fn shown_update(objects: &mut Objects<'_>, update: &ThreadUpdate) -> Result<ShownUpdate> {
-    let env = objects.env();
+fn shown_update<'u>(env: &Env, update: &'u ThreadUpdate) -> Result<ShownUpdate<'u>> {
     let summary = summary_of(env, &update.thread)?;
-    let outcome = update.outcome.as_ref().map(|outcome| shown::outcome(env, outcome, summary, &[]));
-    let outcome = outcome.transpose()?.map(|outcome| objects.add(outcome));
-    Ok(ShownUpdate { thread: update.thread.clone(), outcome })
+    let outcome = update.outcome.as_ref().map(|outcome| shown::outcome(outcome, summary, &[]));
+    Ok(ShownUpdate { thread: &update.thread, outcome })
 }
 
 impl From<&Found> for ShownFound {

@@ -1,16 +1,17 @@
 //! Lisp functions on observations.
 
 use std::mem;
+use std::sync::Arc;
 
 use emacs::{Env, FromLisp, Result, Value, defun};
 
 use super::read::{self, Key, TYPES, wrong};
-use super::ser;
+use super::ser::{self, Vector};
 use super::shown;
 use super::{border, elsewhere, guarded, now, with_module};
 use crate::error::Error;
 use crate::events::comments;
-use crate::events::observation::{Details, Filter, Payload, Phase, Type};
+use crate::events::observation::{Details, Filter, Observation, Payload, Phase, Type};
 use crate::events::work::CallOutcome;
 use crate::journal::search::Query;
 use crate::thread::Thread;
@@ -43,7 +44,7 @@ fn observe<'e>(
             details.metadata.files = files.map(|files| policy.read_files(thread.project(), &files));
             Ok(thread.change(|thread| thread.observe_allowed(&policy, payload, details, now())))
         })?;
-        shown::observation(env, &thread, &observation)
+        ser::to_lisp(env, &shown::observation(&thread, &observation))
     })
 }
 
@@ -156,8 +157,13 @@ fn observations(env: &Env, thread: Key, filter: Filter) -> Result<Value<'_>> {
         let found = with_module(|module| {
             Ok::<_, Error>(module.store.seen(&thread)?.map(|thread| thread.observed(&filter)))
         })?;
-        shown::observations(env, &thread, &found.unwrap_or_default())
+        observations_to_lisp(env, &thread, &found.unwrap_or_default())
     })
+}
+
+fn observations_to_lisp<'e>(env: &'e Env, thread: &str, found: &[Arc<Observation>]) -> Result<Value<'e>> {
+    let shown: Vec<_> = found.iter().map(|observation| shown::observation(thread, observation)).collect();
+    ser::to_lisp(env, &Vector(shown))
 }
 
 impl FromLisp<'_> for Filter {
@@ -200,7 +206,7 @@ fn take_observations(env: &Env, thread: Key) -> Result<Value<'_>> {
         let found = with_module(|module| {
             module.store.get_mut(&thread).map(|thread| thread.change(Thread::take_observations))
         });
-        shown::observations(env, &thread, &found.unwrap_or_default())
+        observations_to_lisp(env, &thread, &found.unwrap_or_default())
     })
 }
 

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use emacs::{Env, Result, Value, defun};
 
 use super::read::{self, Id, Key};
+use super::shown::{self, ShownRevision};
 use super::threads::{replacements, with_thread};
-use super::{border, items, ser, shown};
+use super::{border, items, ser};
 use crate::events::work::Part;
 use crate::list::change::ChangeKind;
 use crate::list::item::Item;
@@ -19,14 +20,17 @@ use crate::thread::revision::Revision;
 #[defun]
 fn item_changes(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
     border(env, || {
-        let (found, starts): (Vec<_>, _) = with_thread(env, &thread, |thread| {
+        let (found, starts): (Vec<(Revision, Vec<_>)>, _) = with_thread(env, &thread, |thread| {
             let of_item = |revision: &Revision| {
                 let changes = revision.changes_of(&id.0);
                 (!changes.is_empty()).then(|| (revision.clone(), changes))
             };
             (thread.revisions().iter().filter_map(of_item).collect(), replacements(thread))
         })?;
-        shown::history(env, &found, &starts)
+        let shown = found.iter().map(|(revision, changes)| {
+            (ShownRevision::of(revision, &starts), shown::changes_in(revision, changes))
+        });
+        ser::to_lisp(env, &shown.collect::<Vec<_>>())
     })
 }
 

@@ -8,8 +8,8 @@
 //! - A map, and all in it, is JSON as Emacs' own parser returns it: false is `:false`, null is `:null`, and a
 //!   sequence is a vector.
 //!
-//! [`Sparse`], [`Json`], [`Symbol`], [`Vector`] and [`Object`] say otherwise of what they hold. To other
-//! serializers they are what they hold, so that JSON is exported from the same types.
+//! [`Sparse`], [`Json`], [`Symbol`] and [`Vector`] say otherwise of what they hold. To other serializers they are
+//! what they hold, so that JSON is exported from the same types.
 
 use std::fmt::{self, Display};
 
@@ -29,7 +29,8 @@ emacs::use_symbols! {
 
 /// The Lisp object of a value.
 pub(super) fn to_lisp<'e>(env: &'e Env, value: &(impl Serialize + ?Sized)) -> Result<Value<'e>> {
-    Objects::new(env).to_lisp(value)
+    let serializer = ToLisp { env, style: Style::Full, mark: Mark::None };
+    value.serialize(serializer).map_err(|Failed(error)| error)
 }
 
 /// A plist, and all in it, without the fields that are nil: `plist-get` returns the same, and there is less
@@ -48,38 +49,6 @@ pub(super) struct Symbol<T>(pub(super) T);
 /// A sequence that is a vector.
 #[derive(Derive)]
 pub(super) struct Vector<T>(pub(super) T);
-
-/// A Lisp object that was made before, by its number among the [`Objects`].
-#[derive(Clone, Copy, Derive)]
-pub(super) struct Object(usize);
-
-/// Lisp objects to which values refer that are serialized.
-pub(super) struct Objects<'e> {
-    env: &'e Env,
-    made: Vec<Value<'e>>,
-}
-
-impl<'e> Objects<'e> {
-    pub(super) fn new(env: &'e Env) -> Objects<'e> {
-        Objects { env, made: Vec::new() }
-    }
-
-    pub(super) fn env(&self) -> &'e Env {
-        self.env
-    }
-
-    /// Adds an object.
-    pub(super) fn add(&mut self, object: Value<'e>) -> Object {
-        self.made.push(object);
-        Object(self.made.len() - 1)
-    }
-
-    /// The Lisp object of a value.
-    pub(super) fn to_lisp(&self, value: &(impl Serialize + ?Sized)) -> Result<Value<'e>> {
-        let serializer = ToLisp { env: self.env, made: &self.made, style: Style::Full, mark: Mark::None };
-        value.serialize(serializer).map_err(|Failed(error)| error)
-    }
-}
 
 /// An error of Emacs, or one of serde.
 #[derive(Debug)]
@@ -121,25 +90,23 @@ enum Mark {
     None,
     Symbol,
     Vector,
-    Object,
 }
 
 /// The serializer of one value.
 #[derive(Clone, Copy)]
-struct ToLisp<'e, 'o> {
+struct ToLisp<'e> {
     env: &'e Env,
-    made: &'o [Value<'e>],
     style: Style,
     mark: Mark,
 }
 
-impl<'e, 'o> ToLisp<'e, 'o> {
+impl<'e> ToLisp<'e> {
     fn is_json(self) -> bool {
         self.style == Style::Json
     }
 
     /// The serializer of the values in this one.
-    fn of_parts(self) -> ToLisp<'e, 'o> {
+    fn of_parts(self) -> ToLisp<'e> {
         ToLisp { mark: Mark::None, ..self }
     }
 
@@ -157,16 +124,16 @@ macro_rules! numbers {
     )+ };
 }
 
-impl<'e, 'o> ser::Serializer for ToLisp<'e, 'o> {
+impl<'e> ser::Serializer for ToLisp<'e> {
     type Ok = Value<'e>;
     type Error = Failed;
-    type SerializeSeq = Elements<'e, 'o>;
-    type SerializeTuple = Elements<'e, 'o>;
+    type SerializeSeq = Elements<'e>;
+    type SerializeTuple = Elements<'e>;
     type SerializeTupleStruct = Impossible<Value<'e>, Failed>;
     type SerializeTupleVariant = Impossible<Value<'e>, Failed>;
-    type SerializeMap = Fields<'e, 'o>;
-    type SerializeStruct = Fields<'e, 'o>;
-    type SerializeStructVariant = Fields<'e, 'o>;
+    type SerializeMap = Fields<'e>;
+    type SerializeStruct = Fields<'e>;
+    type SerializeStructVariant = Fields<'e>;
 
     numbers! {
         serialize_i8: i8 serialize_i16: i16 serialize_i32: i32 serialize_i64: i64
@@ -174,13 +141,6 @@ impl<'e, 'o> ser::Serializer for ToLisp<'e, 'o> {
     }
 
     fn serialize_u64(self, value: u64) -> Lisp<'e> {
-        if self.mark == Mark::Object {
-            return Ok(usize::try_from(value)
-                .ok()
-                .and_then(|number| self.made.get(number))
-                .copied()
-                .unwrap_or_else(|| self.nil()));
-        }
         // Modules have no larger integers.
         i64::try_from(value)
             .map_or_else(|_| self.serialize_f64(value as f64), |value| self.serialize_i64(value))
@@ -237,7 +197,6 @@ impl<'e, 'o> ser::Serializer for ToLisp<'e, 'o> {
             "Json" => ToLisp { style: Style::Json, ..self },
             "Symbol" => ToLisp { mark: Mark::Symbol, ..self },
             "Vector" => ToLisp { mark: Mark::Vector, ..self },
-            "Object" => ToLisp { mark: Mark::Object, ..self },
             _ => self,
         };
         value.serialize(to)
@@ -254,11 +213,11 @@ impl<'e, 'o> ser::Serializer for ToLisp<'e, 'o> {
         Ok(self.env.cons(keyword(self.env, name)?, rest)?)
     }
 
-    fn serialize_seq(self, length: Option<usize>) -> std::result::Result<Elements<'e, 'o>, Failed> {
+    fn serialize_seq(self, length: Option<usize>) -> std::result::Result<Elements<'e>, Failed> {
         Ok(Elements { serializer: self, values: Vec::with_capacity(length.unwrap_or_default()) })
     }
 
-    fn serialize_tuple(self, length: usize) -> std::result::Result<Elements<'e, 'o>, Failed> {
+    fn serialize_tuple(self, length: usize) -> std::result::Result<Elements<'e>, Failed> {
         self.serialize_seq(Some(length))
     }
 
@@ -270,14 +229,14 @@ impl<'e, 'o> ser::Serializer for ToLisp<'e, 'o> {
         Err(ser::Error::custom(name))
     }
 
-    fn serialize_map(self, length: Option<usize>) -> std::result::Result<Fields<'e, 'o>, Failed> {
+    fn serialize_map(self, length: Option<usize>) -> std::result::Result<Fields<'e>, Failed> {
         // Only a struct with flattened fields does not tell how many there are.
         let style = if length.is_some() { Style::Json } else { self.style };
         let serializer = ToLisp { style, mark: Mark::None, ..self };
         Ok(Fields { serializer, values: Vec::with_capacity(2 * length.unwrap_or(8)) })
     }
 
-    fn serialize_struct(self, _: &'static str, length: usize) -> std::result::Result<Fields<'e, 'o>, Failed> {
+    fn serialize_struct(self, _: &'static str, length: usize) -> std::result::Result<Fields<'e>, Failed> {
         Ok(Fields { serializer: self.of_parts(), values: Vec::with_capacity(2 * length) })
     }
 
@@ -287,7 +246,7 @@ impl<'e, 'o> ser::Serializer for ToLisp<'e, 'o> {
         _: u32,
         variant: &'static str,
         length: usize,
-    ) -> std::result::Result<Fields<'e, 'o>, Failed> {
+    ) -> std::result::Result<Fields<'e>, Failed> {
         let mut fields = self.serialize_struct(name, length + 1)?;
         fields.values.extend([keyword(self.env, name)?, symbol(self.env, variant)?]);
         Ok(fields)
@@ -298,12 +257,12 @@ impl<'e, 'o> ser::Serializer for ToLisp<'e, 'o> {
 type Refused<'e> = std::result::Result<Impossible<Value<'e>, Failed>, Failed>;
 
 /// The elements of a sequence.
-struct Elements<'e, 'o> {
-    serializer: ToLisp<'e, 'o>,
+struct Elements<'e> {
+    serializer: ToLisp<'e>,
     values: Vec<Value<'e>>,
 }
 
-impl<'e> ser::SerializeSeq for Elements<'e, '_> {
+impl<'e> ser::SerializeSeq for Elements<'e> {
     type Ok = Value<'e>;
     type Error = Failed;
 
@@ -318,7 +277,7 @@ impl<'e> ser::SerializeSeq for Elements<'e, '_> {
     }
 }
 
-impl<'e> ser::SerializeTuple for Elements<'e, '_> {
+impl<'e> ser::SerializeTuple for Elements<'e> {
     type Ok = Value<'e>;
     type Error = Failed;
 
@@ -338,12 +297,12 @@ impl<'e> ser::SerializeTuple for Elements<'e, '_> {
 }
 
 /// The keys and values of a plist.
-struct Fields<'e, 'o> {
-    serializer: ToLisp<'e, 'o>,
+struct Fields<'e> {
+    serializer: ToLisp<'e>,
     values: Vec<Value<'e>>,
 }
 
-impl<'e> Fields<'e, '_> {
+impl<'e> Fields<'e> {
     /// Adds a value after its key, or drops the key of one that is left out.
     fn add<T: Serialize + ?Sized>(&mut self, value: &T) -> std::result::Result<(), Failed> {
         let value = value.serialize(self.serializer)?;
@@ -363,7 +322,7 @@ impl<'e> Fields<'e, '_> {
 /// Implements the traits of values with named fields.
 macro_rules! named_fields {
     ($($named:ident)+) => { $(
-        impl<'e> ser::$named for Fields<'e, '_> {
+        impl<'e> ser::$named for Fields<'e> {
             type Ok = Value<'e>;
             type Error = Failed;
 
@@ -385,7 +344,7 @@ macro_rules! named_fields {
 
 named_fields! { SerializeStruct SerializeStructVariant }
 
-impl<'e> ser::SerializeMap for Fields<'e, '_> {
+impl<'e> ser::SerializeMap for Fields<'e> {
     type Ok = Value<'e>;
     type Error = Failed;
 

@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 
 use super::items::{self, ShownItem};
 use super::now;
-use super::ser::{Json, Object, Objects, Sparse, Symbol, Vector};
+use super::ser::{self, Json, Sparse, Symbol, Vector};
 use crate::error::Problem;
 use crate::events::Millis;
 use crate::events::observation::{Metadata, Observation, Payload, Type};
 use crate::events::payload::{Derived, PayloadContent};
 use crate::events::session::{Cost, Goal, GoalState};
-use crate::list::change::{Change, ChangeKind, Entry, FieldNames};
+use crate::list::change::{Change, ChangeKind, FieldNames};
 use crate::list::item::{Item, Status};
 use crate::list::untyped::UntypedItem;
 use crate::thread::activity::Ending;
@@ -53,23 +53,18 @@ pub(super) struct ShownOutcome<'o, Changes, Summary> {
     summary: Summary,
 }
 
-/// The plist of an outcome.
-pub(super) fn outcome<'e>(
-    env: &'e Env,
-    outcome: &Outcome,
+/// An outcome as Lisp has it.
+pub(super) fn outcome<'o>(
+    outcome: &'o Outcome,
     summary: Summary,
-    warnings: &[String],
-) -> Result<Value<'e>> {
-    let mut objects = Objects::new(env);
-    let changes = match outcome.changes.as_slice() {
-        [] => None,
-        all => Some(ShownChanges::of(&mut objects, all, outcome.timestamp)?),
-    };
-    let shown = ShownOutcome {
+    warnings: &'o [String],
+) -> Sparse<ShownOutcome<'o, ShownChanges<'o, ShownItem<'o>>, Summary>> {
+    let changes = outcome.changes.as_slice();
+    Sparse(ShownOutcome {
         ok: outcome.ok,
         revision: outcome.revision,
         result: outcome.result.as_str().into(),
-        changes,
+        changes: (!changes.is_empty()).then(|| ShownChanges::of(changes, outcome.timestamp, false)),
         notices: outcome.notices.as_slice().into(),
         errors: outcome.errors.as_slice().into(),
         forced: outcome.forced.as_slice().into(),
@@ -78,9 +73,8 @@ pub(super) fn outcome<'e>(
         told: outcome.told,
         mended: outcome.mended,
         warnings: warnings.into(),
-        summary: summary.shown(&mut objects)?,
-    };
-    objects.to_lisp(&Sparse(shown))
+        summary,
+    })
 }
 
 /// A summary of a thread, without its list.
@@ -90,9 +84,8 @@ pub(super) struct Summary {
     completed: usize,
     yours: usize,
     count: String,
-    #[serde(skip)]
-    item: Option<Arc<Item>>,
-    current: Option<Object>,
+    #[serde(serialize_with = "as_item")]
+    current: Option<Arc<Item>>,
     state: Symbol<State>,
     total: usize,
     title: Option<String>,
@@ -105,6 +98,10 @@ pub(super) struct Summary {
     #[serde(rename = "contextTokens")]
     context_tokens: Option<u64>,
     cost: Option<String>,
+}
+
+fn as_item<S: Serializer>(item: &Option<Arc<Item>>, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    item.as_ref().map(ShownItem::from).serialize(serializer)
 }
 
 /// The user's goal.
@@ -139,8 +136,7 @@ impl Summary {
             completed,
             yours,
             count,
-            item: thread.current().cloned(),
-            current: None,
+            current: thread.current().cloned(),
             state: Symbol(thread.state()),
             total,
             title: thread.title().map(str::to_owned),
@@ -154,56 +150,22 @@ impl Summary {
             cost: thread.session().cost().map(Cost::to_string),
         }
     }
-
-    /// The summary with the object of the item in progress.
-    fn shown(mut self, objects: &mut Objects<'_>) -> Result<Summary> {
-        self.current = self.item.as_ref().map(|item| item.object(objects)).transpose()?;
-        Ok(self)
-    }
 }
 
 impl<'e> IntoLisp<'e> for Summary {
     fn into_lisp(self, env: &'e Env) -> Result<Value<'e>> {
-        let mut objects = Objects::new(env);
-        let shown = self.shown(&mut objects)?;
-        objects.to_lisp(&Sparse(shown))
-    }
-}
-
-/// An item of a change.
-pub(super) trait ChangedItem: Entry {
-    /// The item, which callers must not modify.
-    fn object(&self, objects: &mut Objects<'_>) -> Result<Object>;
-    /// Its id.
-    fn id_object(&self, objects: &mut Objects<'_>) -> Result<Object>;
-}
-
-impl ChangedItem for Arc<Item> {
-    fn object(&self, objects: &mut Objects<'_>) -> Result<Object> {
-        let object = items::kept(objects.env(), self)?;
-        Ok(objects.add(object))
-    }
-
-    fn id_object(&self, objects: &mut Objects<'_>) -> Result<Object> {
-        let object = items::kept_id(objects.env(), self)?;
-        Ok(objects.add(object))
-    }
-}
-
-impl ChangedItem for UntypedItem {
-    fn object(&self, objects: &mut Objects<'_>) -> Result<Object> {
-        let object = objects.to_lisp(&ShownUntyped(self))?;
-        Ok(objects.add(object))
-    }
-
-    fn id_object(&self, objects: &mut Objects<'_>) -> Result<Object> {
-        let object = objects.to_lisp(self.id())?;
-        Ok(objects.add(object))
+        ser::to_lisp(env, &Sparse(self))
     }
 }
 
 /// An untyped item, with nil in place of JSON null.
-pub(super) struct ShownUntyped<'u>(pub(super) &'u UntypedItem);
+pub(super) struct ShownUntyped<'u>(&'u UntypedItem);
+
+impl<'u> From<&'u UntypedItem> for ShownUntyped<'u> {
+    fn from(item: &'u UntypedItem) -> ShownUntyped<'u> {
+        ShownUntyped(item)
+    }
+}
 
 impl Serialize for ShownUntyped<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
@@ -218,13 +180,13 @@ impl Serialize for ShownUntyped<'_> {
     }
 }
 
-/// A change.
+/// A change, with its items as `I`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ShownChange<'c> {
-    item_id: Object,
-    item: Option<Object>,
-    previous_item: Option<Object>,
+pub(super) struct ShownChange<'c, I> {
+    item_id: &'c str,
+    item: Option<I>,
+    previous_item: Option<I>,
     cancelled: bool,
     fields: Option<Vector<&'c FieldNames>>,
     position: Option<usize>,
@@ -233,119 +195,80 @@ struct ShownChange<'c> {
     timestamp: Millis,
 }
 
-/// Adds the plist of a change to the objects.
-fn add_change<T: ChangedItem>(
-    objects: &mut Objects<'_>,
-    change: &Change<T>,
-    timestamp: Millis,
-) -> Result<Object> {
-    let item_id = match change.item.as_ref().or(change.previous_item.as_ref()) {
-        Some(item) => item.id_object(objects)?,
-        None => {
-            let id = objects.to_lisp(&change.item_id)?;
-            objects.add(id)
+impl<'c, I> ShownChange<'c, I> {
+    fn of<T>(change: &'c Change<T>, timestamp: Millis) -> ShownChange<'c, I>
+    where
+        I: From<&'c T>,
+    {
+        ShownChange {
+            item_id: &change.item_id,
+            item: change.item.as_ref().map(I::from),
+            previous_item: change.previous_item.as_ref().map(I::from),
+            cancelled: change.cancelled,
+            fields: (change.kind == ChangeKind::Modified).then_some(Vector(&change.fields)),
+            position: change.position,
+            previous_position: change.previous_position,
+            r#type: change.kind,
+            timestamp,
         }
-    };
-    let mut object = |item: &Option<T>| item.as_ref().map(|item| item.object(objects)).transpose();
-    let shown = ShownChange {
-        item_id,
-        item: object(&change.item)?,
-        previous_item: object(&change.previous_item)?,
-        cancelled: change.cancelled,
-        fields: (change.kind == ChangeKind::Modified).then_some(Vector(&change.fields)),
-        position: change.position,
-        previous_position: change.previous_position,
-        r#type: change.kind,
-        timestamp,
-    };
-    let object = objects.to_lisp(&Sparse(shown))?;
-    Ok(objects.add(object))
-}
-
-/// Adds the plists of changes to the objects.
-fn add_changes<T: ChangedItem>(
-    objects: &mut Objects<'_>,
-    all: &[Change<T>],
-    timestamp: Millis,
-) -> Result<Vec<Object>> {
-    all.iter().map(|change| add_change(objects, change, timestamp)).collect()
+    }
 }
 
 /// A set of changes; for some readers also by kind.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ShownChanges {
+pub(super) struct ShownChanges<'c, I> {
     timestamp: Millis,
-    changes: Vector<Vec<Object>>,
-    added: Option<Vector<Vec<Object>>>,
-    modified: Option<Vector<Vec<Object>>>,
-    removed: Option<Vector<Vec<Object>>>,
-    status_changed: Option<Vector<Vec<Object>>>,
-    reordered: Option<Vector<Vec<Object>>>,
+    changes: Vector<Vec<ShownChange<'c, I>>>,
+    added: Option<Vector<Vec<ShownChange<'c, I>>>>,
+    modified: Option<Vector<Vec<ShownChange<'c, I>>>>,
+    removed: Option<Vector<Vec<ShownChange<'c, I>>>>,
+    status_changed: Option<Vector<Vec<ShownChange<'c, I>>>>,
+    reordered: Option<Vector<Vec<ShownChange<'c, I>>>>,
     warnings: Vec<String>,
 }
 
-impl ShownChanges {
-    fn of<T: ChangedItem>(
-        objects: &mut Objects<'_>,
-        all: &[Change<T>],
-        timestamp: Millis,
-    ) -> Result<ShownChanges> {
-        let changes = Vector(add_changes(objects, all, timestamp)?);
-        let (added, modified, removed, status_changed, reordered) = Default::default();
-        let warnings = Vec::new();
-        Ok(ShownChanges { timestamp, changes, added, modified, removed, status_changed, reordered, warnings })
-    }
-
-    /// The changes, and the same objects by kind.
-    fn by_kind<T: ChangedItem>(
-        objects: &mut Objects<'_>,
-        all: &[Change<T>],
-        warnings: Vec<String>,
-        timestamp: Millis,
-    ) -> Result<ShownChanges> {
-        let shown = ShownChanges::of(objects, all, timestamp)?;
-        let of_kind = |kind: ChangeKind| {
-            let chosen = all.iter().zip(&shown.changes.0).filter(|(one, _)| one.kind == kind);
-            Some(Vector(chosen.map(|(_, object)| *object).collect()))
+impl<'c, I> ShownChanges<'c, I> {
+    fn of<T>(all: &'c [Change<T>], timestamp: Millis, is_by_kind: bool) -> ShownChanges<'c, I>
+    where
+        I: From<&'c T>,
+    {
+        let shown = |change| ShownChange::of(change, timestamp);
+        let of_kind = |kind| {
+            let chosen = all.iter().filter(|change| change.kind == kind);
+            is_by_kind.then(|| Vector(chosen.map(shown).collect()))
         };
-        Ok(ShownChanges {
+        ShownChanges {
+            timestamp,
+            changes: Vector(all.iter().map(shown).collect()),
             added: of_kind(ChangeKind::Added),
             modified: of_kind(ChangeKind::Modified),
             removed: of_kind(ChangeKind::Removed),
             status_changed: of_kind(ChangeKind::StatusChanged),
             reordered: of_kind(ChangeKind::Reordered),
-            warnings,
-            ..shown
-        })
+            warnings: Vec::new(),
+        }
+    }
+
+    /// A set of changes, also by kind, with warnings about them.
+    pub(super) fn by_kind<T>(
+        all: &'c [Change<T>],
+        warnings: Vec<String>,
+        timestamp: Millis,
+    ) -> Sparse<ShownChanges<'c, I>>
+    where
+        I: From<&'c T>,
+    {
+        Sparse(ShownChanges { warnings, ..ShownChanges::of(all, timestamp, true) })
     }
 }
 
-/// The plist of a set of changes, also by kind, with warnings about them.
-pub(super) fn changes_by_kind<'e, T: ChangedItem>(
-    env: &'e Env,
-    all: &[Change<T>],
-    warnings: Vec<String>,
-    timestamp: Millis,
-) -> Result<Value<'e>> {
-    let mut objects = Objects::new(env);
-    let shown = ShownChanges::by_kind(&mut objects, all, warnings, timestamp)?;
-    objects.to_lisp(&Sparse(shown))
-}
-
-/// The plists of revisions and of their changes of an item, each pair a cons.
-pub(super) fn history<'e>(
-    env: &'e Env,
-    found: &[(Revision, Vec<Change<Arc<Item>>>)],
-    starts: &HashSet<u64>,
-) -> Result<Value<'e>> {
-    let mut objects = Objects::new(env);
-    let shown = found.iter().map(|(revision, changes)| {
-        let changes = add_changes(&mut objects, changes, revision.stamp.timestamp)?;
-        Ok((ShownRevision::of(revision, starts), changes))
-    });
-    let shown = shown.collect::<Result<Vec<_>>>()?;
-    objects.to_lisp(&shown)
+/// The changes of an item in a revision.
+pub(super) fn changes_in<'c>(
+    revision: &Revision,
+    changes: &'c [Change<Arc<Item>>],
+) -> Vec<Sparse<ShownChange<'c, ShownItem<'c>>>> {
+    changes.iter().map(|change| Sparse(ShownChange::of(change, revision.stamp.timestamp))).collect()
 }
 
 /// A revision. `replaces` is t if it begins a list in place of another one.
@@ -412,12 +335,12 @@ pub(super) struct ShownObservation<'o, Content, Metadata> {
 /// The content of an observation in Lisp.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum ShownContent<'o> {
+pub(super) enum ShownContent<'o> {
     #[serde(rename_all = "camelCase")]
     Plan {
         revision: u64,
         todo_list: Vector<Sparse<Vec<ShownItem<'o>>>>,
-        changes: Sparse<ShownChanges>,
+        changes: Sparse<ShownChanges<'o, ShownItem<'o>>>,
     },
     #[serde(rename_all = "camelCase")]
     Status {
@@ -428,45 +351,25 @@ enum ShownContent<'o> {
     Reported(Json<PayloadContent<'o>>),
 }
 
-/// The vector of the observations of a thread.
-pub(super) fn observations<'e>(env: &'e Env, thread: &str, found: &[Arc<Observation>]) -> Result<Value<'e>> {
-    let mut objects = Objects::new(env);
-    let shown = found.iter().map(|observation| shown_observation(&mut objects, thread, observation));
-    let shown = shown.collect::<Result<Vec<_>>>()?;
-    objects.to_lisp(&Vector(shown))
-}
-
-/// The plist of an observation of a thread.
-pub(super) fn observation<'e>(env: &'e Env, thread: &str, observation: &Observation) -> Result<Value<'e>> {
-    let mut objects = Objects::new(env);
-    let shown = shown_observation(&mut objects, thread, observation)?;
-    objects.to_lisp(&shown)
-}
-
-fn shown_observation<'o>(
-    objects: &mut Objects<'_>,
+/// An observation of a thread.
+pub(super) fn observation<'o>(
     thread: &'o str,
     observation: &'o Observation,
-) -> Result<ShownObservation<'o, ShownContent<'o>, Json<&'o Metadata>>> {
+) -> ShownObservation<'o, ShownContent<'o>, Json<&'o Metadata>> {
     let content = match &observation.payload {
         Payload::PlanUpdate(Derived::Of(update)) => ShownContent::Plan {
             revision: update.revision,
             todo_list: Vector(items::shown(&update.todo_list)),
-            changes: Sparse(ShownChanges::by_kind(
-                objects,
-                &update.changes,
-                Vec::new(),
-                observation.timestamp,
-            )?),
+            changes: ShownChanges::by_kind(&update.changes, Vec::new(), observation.timestamp),
         },
         Payload::ItemStatusChange(Derived::Of(change)) => ShownContent::Status {
-            item: Sparse(ShownItem::from(&*change.item)),
+            item: Sparse(ShownItem::from(&change.item)),
             status: change.item.status,
             previous_status: change.previous_status,
         },
         reported => ShownContent::Reported(Json(reported.content())),
     };
-    Ok(ShownObservation {
+    ShownObservation {
         id: format!("o{}", observation.number),
         r#type: observation.kind(),
         thread_id: thread.into(),
@@ -476,5 +379,5 @@ fn shown_observation<'o>(
         title: observation.title.as_str().into(),
         content: Some(content),
         metadata: Json(&observation.metadata),
-    })
+    }
 }

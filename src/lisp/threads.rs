@@ -12,7 +12,7 @@ use serde_json::{Map, Value as Json};
 use super::items::{self, ShownItem};
 use super::read::{self, Id, Key, elements, wrong};
 use super::ser::{self, Sparse, Symbol, Vector};
-use super::shown::{self, ShownRevision, ShownTimes, Summary};
+use super::shown::{self, ShownChanges, ShownRevision, ShownTimes, Summary};
 use super::{Module, border, elsewhere, now, with_module};
 use crate::agents::recorder::open_item_like;
 use crate::journal::kept;
@@ -102,7 +102,7 @@ fn change<'e>(
         let summary = Summary::of(thread, thread.is_unsaved());
         Ok::<_, emacs::Error>((outcome, summary, module.store.take_warnings()))
     })?;
-    shown::outcome(env, &outcome, summary, &warnings)
+    ser::to_lisp(env, &shown::outcome(&outcome, summary, &warnings))
 }
 
 /// See `todo-write-plan-write'.
@@ -262,7 +262,7 @@ fn item(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
     border(env, || {
         let item =
             with_thread(env, &thread, |thread| thread.list().iter().find(|item| item.id == id.0).cloned())?;
-        ser::to_lisp(env, &item.as_deref().map(|item| Sparse(ShownItem::from(item))))
+        ser::to_lisp(env, &item.as_ref().map(|item| Sparse(ShownItem::from(item))))
     })
 }
 
@@ -384,7 +384,7 @@ fn changes_between<'e>(env: &'e Env, thread: Key, a: Value<'e>, b: Value<'e>) ->
     border(env, || {
         let (a, b) = (read::whole_number("revision", a)?, read::whole_number("revision", b)?);
         let changes = with_thread(env, &thread, |thread| thread.changes_between(a, b))??;
-        shown::changes_by_kind(env, &changes, Vec::new(), now())
+        ser::to_lisp(env, &ShownChanges::<ShownItem<'_>>::by_kind(&changes, Vec::new(), now()))
     })
 }
 

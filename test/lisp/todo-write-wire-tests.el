@@ -75,22 +75,6 @@
                               (todo-write-wire-tests--read (list :content text)))
                    text))))
 
-(ert-deftest todo-write-successive-outcomes-share-their-items ()
-  (todo-write-with-store
-    (let ((changed (lambda (status)
-                     (aref (plist-get (plist-get (todo-write-test-write "a" (list "One" status))
-                                                 :changes)
-                                      :changes)
-                           0))))
-      (funcall changed "pending")
-      (let* ((before (funcall changed "in_progress"))
-             (after (funcall changed "completed")))
-        (should (eq (plist-get before :item) (plist-get after :previousItem)))
-        (should (eq (plist-get before :itemId) (plist-get after :itemId)))
-        (let ((read (aref (todo-write-items "a") 0)))
-          (should (equal read (plist-get after :item)))
-          (should-not (eq read (plist-get after :item))))))))
-
 (ert-deftest todo-write-outcomes-with-very-many-items-have-them-all ()
   (todo-write-with-store
     (let* ((todo-write-max-items 3000)
