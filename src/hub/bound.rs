@@ -82,7 +82,7 @@ fn folder(machine: &Machine, name: &str) -> Option<String> {
 }
 
 /// Whether a text can be the id of a session or of a subagent.
-fn is_id(id: &str) -> bool {
+pub(super) fn is_id(id: &str) -> bool {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     !id.is_empty() && id.len() <= ID && id.chars().all(is_allowed)
 }

@@ -25,6 +25,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use super::bound::is_id;
 use super::door::{Entrance, QUESTIONS};
 use super::quiet::{self, Waker, Wakes};
 use crate::protocol::Answer;
@@ -47,8 +48,6 @@ const WHILE: Duration = Duration::from_secs(60);
 const KNOWN: usize = 1_000;
 /// Maximum size in bytes of a request.
 const LARGEST: usize = 1 << 20;
-/// Maximum number of characters of an id.
-const ID: usize = 200;
 
 /// What the user is told of a request that is too large.
 const TOO_LARGE: &str = "Codex asks in its terminal about something that is too large to be shown";
@@ -139,6 +138,7 @@ struct Facts {
 }
 
 /// A request of the daemon.
+#[derive(Default)]
 struct Request {
     /// Absent for one that is not known.
     id: Option<RequestId>,
@@ -181,12 +181,6 @@ struct Status {
 struct Changed {
     thread_id: String,
     status: Status,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Closed {
-    thread_id: String,
 }
 
 #[derive(Deserialize)]
@@ -243,11 +237,6 @@ impl Status {
 /// Parses a value of the daemon, which must have that shape.
 fn parse<'v, T: Deserialize<'v>>(value: &'v RawValue) -> Result<T, Over> {
     serde_json::from_str(value.get()).map_err(|_| Over::Wrong)
-}
-
-fn is_id(id: &str) -> bool {
-    let is_allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    !id.is_empty() && id.len() <= ID && id.chars().all(is_allowed)
 }
 
 impl Server {
@@ -404,7 +393,7 @@ impl Watch {
                 self.set(thread_id, &status);
             }
             "thread/closed" => {
-                let Closed { thread_id } = parse(params)?;
+                let About { thread_id } = parse(params)?;
                 self.waiting.remove(&thread_id);
             }
             _ => {}
@@ -577,7 +566,7 @@ impl Session {
         let params = if question.is_none() { params } else { Map::new() };
         // What was said for want of a request is no longer true.
         self.requests.retain(|known| known.id.is_some());
-        self.requests.push(Request { id: Some(request), params, question, ..Request::new() });
+        self.requests.push(Request { id: Some(request), params, question, ..Request::default() });
         Ok(())
     }
 }
@@ -595,19 +584,8 @@ impl Facts {
 }
 
 impl Request {
-    fn new() -> Request {
-        Request {
-            id: None,
-            params: Map::new(),
-            question: None,
-            guest: None,
-            was_asked: false,
-            answered: None,
-        }
-    }
-
     fn elsewhere(what: &str) -> Request {
-        Request { question: Some(Question::elsewhere(what)), ..Request::new() }
+        Request { question: Some(Question::elsewhere(what)), ..Request::default() }
     }
 
     /// Asks the user, once, and passes the answer on. Returns whether the question is new.
