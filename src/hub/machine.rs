@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -304,16 +304,21 @@ impl Talk {
             if silent > self.silence {
                 return Err(format!("it has said nothing for {} seconds", silent.as_secs()));
             }
-            let ready = wait(
-                [(output.as_fd(), true), (errors.as_fd(), has_errors), (self.wakes.as_fd(), true)],
-                (input.as_fd(), !pending.is_empty()),
-                self.silence.saturating_sub(silent) + Duration::from_millis(10),
-            )
-            .map_err(words)?;
-            if ready[2] {
-                self.wakes.take();
+            let mut fds = vec![PollFd::new(&output, PollFlags::IN), PollFd::new(&self.wakes, PollFlags::IN)];
+            if has_errors {
+                fds.push(PollFd::new(&errors, PollFlags::IN));
             }
-            if ready[3] {
+            if !pending.is_empty() {
+                fds.push(PollFd::new(&input, PollFlags::OUT));
+            }
+            let most = self.silence.saturating_sub(silent) + Duration::from_millis(10);
+            match poll(&mut fds, Timespec::try_from(most).ok().as_ref()) {
+                Err(error) if error != rustix::io::Errno::INTR => return Err(words(error.into())),
+                _ => {}
+            }
+            // None of these waits.
+            self.wakes.take();
+            if !pending.is_empty() {
                 match send_quietly(&input, &pending) {
                     Ok(count) => drop(pending.drain(..count)),
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
@@ -321,19 +326,18 @@ impl Talk {
                     Err(_) => pending.clear(),
                 }
             }
-            if ready[1] {
-                has_errors = streams.read_errors(&mut errors).map_err(words)?;
-            }
-            if ready[0] {
-                if !streams.read(&mut output).map_err(words)? {
+            has_errors = has_errors && streams.read_errors(&mut errors).map_err(words)?;
+            match read_some(&mut output, &mut streams.output).map_err(words)? {
+                Some(0) => continue,
+                Some(_) => heard = Instant::now(),
+                None => {
                     child.stderr = Some(errors);
                     return Ok(());
                 }
+            }
+            while let Some(line) = streams.next_line()? {
+                self.receive(&line)?;
                 heard = Instant::now();
-                while let Some(line) = streams.next_line()? {
-                    self.receive(&line)?;
-                    heard = Instant::now();
-                }
             }
         }
     }
@@ -532,35 +536,6 @@ fn end(child: &mut Child, is_ending: bool) -> Option<ExitStatus> {
     None
 }
 
-/// Waits until one of the streams can be read, or the last one be written; returns which. Those that are not
-/// wanted are not waited for.
-fn wait(
-    read: [(BorrowedFd<'_>, bool); 3],
-    write: (BorrowedFd<'_>, bool),
-    most: Duration,
-) -> io::Result<[bool; 4]> {
-    let all = [
-        (read[0], PollFlags::IN),
-        (read[1], PollFlags::IN),
-        (read[2], PollFlags::IN),
-        (write, PollFlags::OUT),
-    ];
-    let wanted: Vec<usize> = (0..4).filter(|n| all[*n].0.1).collect();
-    let mut polled: Vec<PollFd<'_>> =
-        wanted.iter().map(|n| PollFd::from_borrowed_fd(all[*n].0.0, all[*n].1)).collect();
-    let most =
-        Timespec { tv_sec: i64::try_from(most.as_secs()).unwrap_or(1), tv_nsec: most.subsec_nanos().into() };
-    match poll(&mut polled, Some(&most)) {
-        Err(error) if error != rustix::io::Errno::INTR => return Err(error.into()),
-        _ => {}
-    }
-    let mut ready = [false; 4];
-    for (n, polled) in wanted.into_iter().zip(polled) {
-        ready[n] = !polled.revents().is_empty();
-    }
-    Ok(ready)
-}
-
 /// What came from a process.
 #[derive(Default)]
 struct Streams {
@@ -575,12 +550,8 @@ struct Streams {
 
 impl Streams {
     /// Reads what is there; returns false at the end.
-    fn read(&mut self, output: &mut impl Read) -> io::Result<bool> {
-        read_some(output, &mut self.output)
-    }
-
     fn read_errors(&mut self, errors: &mut impl Read) -> io::Result<bool> {
-        let is_more = read_some(errors, &mut self.errors)?;
+        let is_more = read_some(errors, &mut self.errors)?.is_some();
         let excess = self.errors.len().saturating_sub(ERRORS);
         self.errors.drain(..excess);
         Ok(is_more)
@@ -625,9 +596,6 @@ impl Streams {
             None => {
                 self.banner.append(&mut line);
                 self.banner.push(b'\n');
-                if self.banner.len() > pipe::BANNER {
-                    return Err(format!("it said too much before the line \"{}\"", pipe::greeting()));
-                }
             }
         }
         Ok(())
@@ -662,17 +630,17 @@ impl Streams {
     }
 }
 
-/// Appends what can be read now; returns false at the end.
-fn read_some(from: &mut impl Read, to: &mut Vec<u8>) -> io::Result<bool> {
+/// Appends what can be read now; returns the number of bytes, or `None` at the end.
+fn read_some(from: &mut impl Read, to: &mut Vec<u8>) -> io::Result<Option<usize>> {
     let mut bytes = [0; 64 * 1024];
     match from.read(&mut bytes) {
-        Ok(0) => Ok(false),
+        Ok(0) => Ok(None),
         Ok(count) => {
             to.extend_from_slice(&bytes[..count]);
-            Ok(true)
+            Ok(Some(count))
         }
         Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
-            Ok(true)
+            Ok(Some(0))
         }
         Err(error) => Err(error),
     }
