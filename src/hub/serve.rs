@@ -3,7 +3,7 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -159,28 +159,25 @@ struct Served {
 
 impl Served {
     fn run(mut self, input: &Receiver<Input>, output: &mut Output<impl Write>) -> Result<(), String> {
+        let mut has_more = true;
         loop {
-            match input.try_recv() {
+            let left = pipe::PULSE.saturating_sub(output.last.elapsed());
+            match input.recv_timeout(if has_more { Duration::ZERO } else { left }) {
                 Ok(Input::Command(command)) => {
                     self.obey_and_say(command, output)?;
+                    has_more = true;
                     continue;
                 }
-                Ok(Input::Bell) | Err(TryRecvError::Empty) => {}
-                Ok(Input::End(None)) | Err(TryRecvError::Disconnected) => return Ok(()),
-                Ok(Input::End(Some(error))) => return Err(error),
-            }
-            if let Some(message) = self.hub.take() {
-                self.pass(message, output)?;
-                continue;
-            }
-            if output.last.elapsed() >= pipe::PULSE {
-                output.report(Report::Pulse)?;
-            }
-            match input.recv_timeout(pipe::PULSE.saturating_sub(output.last.elapsed())) {
-                Ok(Input::Command(command)) => self.obey_and_say(command, output)?,
                 Ok(Input::Bell) | Err(RecvTimeoutError::Timeout) => {}
                 Ok(Input::End(None)) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Ok(Input::End(Some(error))) => return Err(error),
+            }
+            let message = self.hub.take();
+            has_more = message.is_some();
+            if let Some(message) = message {
+                self.pass(message, output)?;
+            } else if output.last.elapsed() >= pipe::PULSE {
+                output.report(Report::Pulse)?;
             }
         }
     }
@@ -235,20 +232,12 @@ impl Served {
             Command::Search => self.hub.search(),
             Command::Door(welcome) => return self.open(welcome),
             Command::Answer(connection, answer) => {
-                if let Some(door) = self.hub.door() {
-                    door.answer(connection, answer);
-                }
+                self.hub.door().map(|door| door.answer(connection, answer));
             }
             Command::Tell(session, has_news) => {
-                if let Some(door) = self.hub.door() {
-                    door.tell(&session, has_news);
-                }
+                self.hub.door().into_iter().for_each(|door| door.tell(&session, has_news))
             }
-            Command::Ring(session) => {
-                if let Some(door) = self.hub.door() {
-                    door.ring(&session);
-                }
-            }
+            Command::Ring(session) => self.hub.door().into_iter().for_each(|door| door.ring(&session)),
             Command::Choose(round, scope) => self.hub.choose_as(round, self.homes(Some(with_roots(scope)))),
         }
         None
