@@ -352,7 +352,6 @@ impl Hub {
     /// Sets the folders of agents. Those with a scope are searched for sessions, now and when they change.
     pub fn set_homes(&self, homes: Vec<Home>) {
         let mut state = self.shared.lock();
-        let is_known = |state: &state::State, home: &Home| state.homes.contains_key(&home.folder);
         let gone: Vec<PathBuf> = state
             .homes
             .keys()
@@ -374,16 +373,14 @@ impl Hub {
         state.queue.drop_found();
         for home in homes {
             let folder = home.folder.clone();
-            let is_new = !is_known(&state, &home);
-            let is_searched = home.scope.is_some();
-            let is_other = state.homes.get(&folder).is_none_or(|known| known.scope != home.scope);
-            state.homes.insert(folder.clone(), Arc::new(home));
-            if is_new && state.homes[&folder].agent == Agent::Claude {
+            let home = Arc::new(home);
+            let known = state.homes.insert(folder.clone(), Arc::clone(&home));
+            if known.is_none() && home.agent == Agent::Claude {
                 let task = Work::Processes(Box::new(ProcessesTask::new(folder.clone())));
                 self.shared.add(&mut state, folder.clone(), Key::Processes, task);
             }
-            if is_searched {
-                if is_other {
+            if home.scope.is_some() {
+                if known.is_none_or(|known| known.scope != home.scope) {
                     state.found.insert(folder.clone(), None);
                 }
                 let task = || Work::Search(Box::new(SearchTask::new(folder.clone())));
