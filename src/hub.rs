@@ -49,7 +49,6 @@ use crate::agents::claude::process_files::Process;
 use crate::agents::{Agent, Event};
 use crate::events::policy::Policy;
 use crate::list::input::Options;
-use crate::protocol::Answer;
 
 use door::Door;
 pub use home::{Home, Scope};
@@ -281,23 +280,12 @@ impl Hub {
         self.shared.lock().follow_there(machine, id, path).then_some(id)
     }
 
-    /// Answers a call that came through the socket of a machine; returns false if that is not connected.
-    #[cfg(unix)]
-    pub fn answer_there(&self, machine: &str, id: door::ConnectionId, answer: Answer) -> bool {
-        self.shared.lock().tell_machine(machine, &pipe::Command::Answer(id, answer))
-    }
-
-    /// Makes or deletes, on a machine, the file that lets the hook `note` of a session ask.
-    #[cfg(unix)]
-    pub fn tell_there(&self, machine: &str, session: &str, has_news: bool) {
-        self.shared.lock().tell_machine(machine, &pipe::Command::Tell(session.to_owned(), has_news));
-    }
-
-    /// Tells the programs on a machine that report sessions that there is something to say to the agent of
-    /// this one.
-    #[cfg(unix)]
-    pub fn ring_there(&self, machine: &str, session: &str) {
-        self.shared.lock().tell_machine(machine, &pipe::Command::Ring(session.to_owned()));
+    /// Tells a machine something; returns false if it is not connected.
+    pub fn tell_machine(&self, machine: &str, command: &pipe::Command) -> bool {
+        #[cfg(unix)]
+        return self.shared.lock().tell_machine(machine, command);
+        #[cfg(not(unix))]
+        false
     }
 
     /// Describes the newest sessions on a machine; see [`Message::Choices`].

@@ -10,8 +10,9 @@ use super::ser::{self, Sparse, Symbol};
 use super::{border, elsewhere, read};
 use crate::error::{Error, Problem};
 use crate::hub::door::{ConnectionId, Door, Event, Settings, State};
+use crate::hub::pipe::Command;
 use crate::pid;
-use crate::protocol::{Answer, Call, Decision, Hello, Message, Role, SessionActivity, Welcome};
+use crate::protocol::{Answer, Bye, Call, Cancel, Decision, Hello, Message, SessionActivity, Welcome};
 
 /// Open the socket FILE for agents' programs, which are told of EMACS and PROCESS.
 ///
@@ -111,14 +112,11 @@ fn door_answer<'e>(
             text: read::text("text", text)?,
             decision: read::optional("decision", decision, decision_of)?,
         };
-        Ok(match machine {
+        let told = match machine {
             None => with_door(|door| door.answer(id, answer)),
-            #[cfg(unix)]
-            Some(machine) => with_hub(|hub| hub.answer_there(&machine, id, answer)),
-            #[cfg(not(unix))]
-            Some(_) => None,
-        }
-        .unwrap_or(false))
+            Some(machine) => with_hub(|hub| hub.tell_machine(&machine, &Command::Answer(id, answer))),
+        };
+        Ok(told.unwrap_or(false))
     })
 }
 
@@ -150,10 +148,9 @@ fn door_tell<'e>(env: &'e Env, machine: Value<'e>, session: Value<'e>, on: Value
         let (session, on) = (read::text("session", session)?, on.is_not_nil());
         match machine {
             None => with_door(|door| door.tell(&session, on)),
-            #[cfg(unix)]
-            Some(machine) => with_hub(|hub| hub.tell_there(&machine, &session, on)),
-            #[cfg(not(unix))]
-            Some(_) => None,
+            Some(machine) => {
+                with_hub(|hub| hub.tell_machine(&machine, &Command::Tell(session, on))).map(|_| ())
+            }
         };
         Ok(())
     })
@@ -169,10 +166,7 @@ fn door_ring<'e>(env: &'e Env, machine: Value<'e>, session: Value<'e>) -> Result
         let session = read::text("session", session)?;
         match machine {
             None => with_door(|door| door.ring(&session)),
-            #[cfg(unix)]
-            Some(machine) => with_hub(|hub| hub.ring_there(&machine, &session)),
-            #[cfg(not(unix))]
-            Some(_) => None,
+            Some(machine) => with_hub(|hub| hub.tell_machine(&machine, &Command::Ring(session))).map(|_| ()),
         };
         Ok(())
     })

@@ -13,7 +13,7 @@ use todo_write::agents::recorder::{Machine, Recorder};
 use todo_write::agents::{Agent, Event};
 use todo_write::file::Slice;
 use todo_write::hub::apply::Applier;
-use todo_write::hub::pipe::Report;
+use todo_write::hub::pipe::{Command, Report};
 use todo_write::hub::{Connection, ConnectionState, Hub, Message, Piece, Scope, Settings, door, serve};
 use todo_write::journal::store::Store;
 use todo_write::list::input::Options;
@@ -440,7 +440,7 @@ fn a_call_of_a_program_there_is_answered_from_here() {
     });
     assert_eq!((call.session, call.arguments.unwrap().get()), (None, r#"{"todos":[]}"#));
     let answer = Answer { call: 7, ok: true, text: "Noted".into(), decision: None };
-    assert!(here.hub.answer_there("build", connection, answer));
+    assert!(here.hub.tell_machine("build", &Command::Answer(connection, answer)));
     assert_eq!(program.hear()["text"], "Noted");
     drop(program);
     here.wait(|message| match message {
@@ -466,7 +466,7 @@ fn a_question_of_codex_there_is_answered_here() {
     assert!(call.arguments.unwrap().get().contains("npm test"));
     let decision = serde_json::from_value(json!({"behavior": "allow"})).unwrap();
     let answer = Answer { call: call.call, ok: true, text: String::new(), decision: Some(decision) };
-    assert!(here.hub.answer_there("build", id, answer));
+    assert!(here.hub.tell_machine("build", &Command::Answer(id, answer)));
     assert_eq!(wait("the answer", answered), json!({"decision": "accept"}));
 }
 
