@@ -95,7 +95,7 @@ fn hub_begin<'e>(
 ) -> Result<Value<'e>> {
     border(env, || {
         let bell = bell(env, process)?;
-        let (interval, quiet) = (seconds("interval", interval)?, quiet_of(quiet)?);
+        let (interval, quiet) = times(interval, quiet)?;
         with_module(|module| {
             let options = &module.settings;
             let settings = Settings { interval, quiet, policy: options.policy.clone(), input: options.input };
@@ -105,30 +105,17 @@ fn hub_begin<'e>(
     })
 }
 
-fn seconds(what: &str, value: Value<'_>) -> Result<Duration> {
-    let seconds = f64::from_lisp_number(value).ok_or_else(|| wrong(what, value, "a number of seconds"))?;
-    Ok(Duration::from_secs_f64(seconds.clamp(0.01, 1e9)))
+/// Reads a number of seconds, at least `least`.
+fn seconds(what: &str, value: Value<'_>, least: f64) -> Result<Duration> {
+    let number = value.into_rust::<f64>().or_else(|_| value.into_rust::<i64>().map(|whole| whole as f64));
+    let number = number.ok().filter(|number| number.is_finite());
+    let number = number.ok_or_else(|| wrong(what, value, "a number of seconds"))?;
+    Ok(Duration::from_secs_f64(number.clamp(least, 1e9)))
 }
 
-trait FromNumber: Sized {
-    fn from_lisp_number(value: Value<'_>) -> Option<Self>;
-}
-
-impl FromNumber for f64 {
-    fn from_lisp_number(value: Value<'_>) -> Option<f64> {
-        let number = value.into_rust::<f64>().or_else(|_| value.into_rust::<i64>().map(|whole| whole as f64));
-        number.ok().filter(|number| number.is_finite())
-    }
-}
-
-fn quiet_of(value: Value<'_>) -> Result<Option<Duration>> {
-    read::optional("quiet", value, |what, value| {
-        Ok(Duration::from_secs_f64(
-            f64::from_lisp_number(value)
-                .ok_or_else(|| wrong(what, value, "a number of seconds"))?
-                .clamp(0.0, 1e9),
-        ))
-    })
+fn times(interval: Value<'_>, quiet: Value<'_>) -> Result<(Duration, Option<Duration>)> {
+    let interval = seconds("interval", interval, 0.01)?;
+    Ok((interval, read::optional("quiet", quiet, |what, value| seconds(what, value, 0.0))?))
 }
 
 /// Stop following all sessions.  Nothing is written to the pipe process any more.
@@ -152,11 +139,8 @@ fn hub_live_p(env: &Env) -> Result<Value<'_>> {
 #[defun]
 fn hub_set<'e>(env: &'e Env, interval: Value<'e>, quiet: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        let (interval, quiet) = (seconds("interval", interval)?, quiet_of(quiet)?);
-        with_hub(|hub| {
-            hub.set(|settings| (settings.interval, settings.quiet) = (interval, quiet));
-        });
-        Ok(())
+        let (interval, quiet) = times(interval, quiet)?;
+        Ok(with_hub(|hub| hub.set(|settings| (settings.interval, settings.quiet) = (interval, quiet))))
     })
 }
 
