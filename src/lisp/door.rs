@@ -183,103 +183,67 @@ fn decision_of(what: &str, value: Value<'_>) -> Result<Decision> {
     Ok(serde_json::from_str(&text).map_err(invalid).map_err(Error::Argument)?)
 }
 
-/// What happened at a socket, by type.
+/// What happened at a socket.
 #[derive(Serialize)]
-#[serde(rename = "type", rename_all = "lowercase")]
-enum ShownEvent {
+struct ShownEvent {
+    r#type: Symbol<&'static str>,
+    machine: Option<String>,
+    connection: Option<ConnectionId>,
+    #[serde(flatten)]
+    fields: Option<Fields>,
+}
+
+/// What is said beside the type.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Fields {
     Hello {
-        machine: Option<String>,
-        connection: ConnectionId,
         elsewhere: bool,
         #[serde(flatten)]
         hello: Box<Hello>,
     },
     Call {
-        machine: Option<String>,
-        connection: ConnectionId,
-        call: u64,
-        role: Option<Role>,
-        until: Option<u64>,
-        session: Option<String>,
-        source: Option<String>,
-        id: Option<String>,
-        subagent: Option<String>,
-        task: Option<String>,
+        #[serde(flatten)]
+        call: Call,
         arguments: Option<String>,
     },
-    Cancel {
-        machine: Option<String>,
-        connection: ConnectionId,
-        call: u64,
-    },
-    Activity {
-        machine: Option<String>,
-        connection: ConnectionId,
-        #[serde(flatten)]
-        activity: SessionActivity,
-    },
-    Bye {
-        machine: Option<String>,
-        connection: ConnectionId,
-        killed: bool,
-    },
-    Unknown {
-        machine: Option<String>,
-        connection: ConnectionId,
-    },
-    Closed {
-        machine: Option<String>,
-        connection: ConnectionId,
-    },
-    Outdated {
-        machine: Option<String>,
-    },
-    State {
-        machine: Option<String>,
-        #[serde(flatten)]
-        state: ShownState,
-    },
+    Cancel(Cancel),
+    Activity(SessionActivity),
+    Bye(Bye),
+    State(ShownState),
 }
 
 impl ShownEvent {
     fn of(machine: Option<String>, event: Event) -> ShownEvent {
-        match event {
-            Event::Message(connection, message) => ShownEvent::said(machine, connection, message),
-            Event::Closed(connection) => ShownEvent::Closed { machine, connection },
-            Event::Outdated => ShownEvent::Outdated { machine },
-            Event::State(state) => ShownEvent::State { machine, state: state.into() },
-        }
+        let (r#type, connection, fields) = match event {
+            Event::Message(connection, message) => {
+                let (r#type, fields) = said(message);
+                (r#type, Some(connection), fields)
+            }
+            Event::Closed(connection) => ("closed", Some(connection), None),
+            Event::Outdated => ("outdated", None, None),
+            Event::State(state) => ("state", None, Some(Fields::State(state.into()))),
+        };
+        ShownEvent { r#type: Symbol(r#type), machine, connection, fields }
     }
+}
 
-    fn said(machine: Option<String>, connection: ConnectionId, message: Message) -> ShownEvent {
-        match message {
-            Message::Hello(hello) => {
-                let elsewhere = hello.pid_domain.as_deref().is_some_and(pid::is_elsewhere);
-                let hello = Box::new(Hello { pid_domain: None, ..*hello });
-                ShownEvent::Hello { machine, connection, elsewhere, hello }
-            }
-            Message::Call(Call { call, role, until, session, source, id, subagent, task, arguments }) => {
-                let arguments = arguments.map(|arguments| arguments.get().to_owned());
-                ShownEvent::Call {
-                    machine,
-                    connection,
-                    call,
-                    role,
-                    until,
-                    session,
-                    source,
-                    id,
-                    subagent,
-                    task,
-                    arguments,
-                }
-            }
-            Message::Cancel(cancel) => ShownEvent::Cancel { machine, connection, call: cancel.call },
-            Message::Activity(activity) => ShownEvent::Activity { machine, connection, activity },
-            Message::Bye(bye) => ShownEvent::Bye { machine, connection, killed: bye.killed },
-            // The door passes none on.
-            Message::Unknown => ShownEvent::Unknown { machine, connection },
+fn said(message: Message) -> (&'static str, Option<Fields>) {
+    match message {
+        Message::Hello(mut hello) => {
+            let elsewhere = hello.pid_domain.take().as_deref().is_some_and(pid::is_elsewhere);
+            ("hello", Some(Fields::Hello { elsewhere, hello }))
         }
+        Message::Call(mut call) => {
+            // As JSON text, not as what it says.
+            let arguments = call.arguments.take().map(|arguments| arguments.get().to_owned());
+            ("call", Some(Fields::Call { call, arguments }))
+        }
+        Message::Cancel(cancel) => ("cancel", Some(Fields::Cancel(cancel))),
+        Message::Activity(activity) => ("activity", Some(Fields::Activity(activity))),
+        Message::Bye(bye) => ("bye", Some(Fields::Bye(bye))),
+        // The door passes none on.
+        Message::Unknown => ("unknown", None),
     }
 }
 
