@@ -46,10 +46,7 @@ fn door_open<'e>(
 /// Close the socket and its connections.
 #[defun]
 fn door_close(env: &Env) -> Result<Value<'_>> {
-    border(env, || {
-        with_hub(|hub| hub.close_door());
-        Ok(())
-    })
+    border(env, || Ok(with_hub(|hub| hub.close_door())))
 }
 
 /// Return whom agents' programs reach, a plist, or nil if the socket is closed.

@@ -223,8 +223,7 @@ fn hub_follows_p(env: &Env, thread: Key) -> Result<Value<'_>> {
 fn hub_set_homes<'e>(env: &'e Env, homes: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let homes = homes_of(homes)?;
-        with_hub(|hub| hub.set_homes(homes));
-        Ok(())
+        Ok(with_hub(|hub| hub.set_homes(homes)))
     })
 }
 
@@ -252,18 +251,14 @@ fn home_of(element: Value<'_>) -> Result<Home> {
 fn hub_check<'e>(env: &'e Env, session: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let id = read::whole_number("session", session)?;
-        with_hub(|hub| hub.check(id));
-        Ok(())
+        Ok(with_hub(|hub| hub.check(id)))
     })
 }
 
 /// Search for sessions.
 #[defun]
 fn hub_search(env: &Env) -> Result<Value<'_>> {
-    border(env, || {
-        with_hub(|hub| hub.search());
-        Ok(())
-    })
+    border(env, || Ok(with_hub(|hub| hub.search())))
 }
 
 /// Describe the newest sessions in HOMES, which are as for `todo-write-dyn--hub-set-homes'.

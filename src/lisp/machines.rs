@@ -79,8 +79,7 @@ fn hub_connect<'e>(env: &'e Env, machine: Value<'e>) -> Result<Value<'e>> {
 fn hub_disconnect<'e>(env: &'e Env, name: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let name = read::text("machine", name)?;
-        with_hub(|hub| hub.disconnect(&name));
-        Ok(())
+        Ok(with_hub(|hub| hub.disconnect(&name)))
     })
 }
 
