@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 use super::ser::{self, Vector};
 use super::shown::{ShownChanges, ShownObservation, ShownOutcome, ShownUntyped};
 use super::work::ShownWork;
-use super::{border, names, now, read};
+use super::{border, names, now, read, serialized};
 use crate::events::edit::{self, Edit, NotApplied, compare_all};
 use crate::list::untyped;
 
@@ -38,10 +38,10 @@ fn apply_changes<'e>(env: &'e Env, list: Value<'e>, changes: Value<'e>) -> Resul
 /// are more texts, or larger ones, than are compared.
 #[defun]
 fn text_diffs<'e>(env: &'e Env, olds: Value<'e>, news: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
+    serialized(env, || {
         let (olds, news) = (read::texts("olds", olds)?, read::texts("news", news)?);
         let pairs: Vec<_> = olds.iter().zip(&news).map(|(old, new)| (old.as_str(), new.as_str())).collect();
-        ser::to_lisp(env, &compare_all(&pairs))
+        Ok(compare_all(&pairs))
     })
 }
 

@@ -6,8 +6,8 @@ use emacs::{Env, Result, Value, defun};
 use serde::Serialize;
 
 use super::hub::with_hub;
-use super::ser::{self, Sparse, Symbol};
-use super::{border, elsewhere, read};
+use super::ser::{Sparse, Symbol};
+use super::{border, elsewhere, read, serialized};
 use crate::error::{Error, Problem};
 use crate::hub::door::{ConnectionId, Door, Event, Settings, State};
 use crate::hub::pipe::Command;
@@ -55,10 +55,7 @@ fn door_close(env: &Env) -> Result<Value<'_>> {
 /// `failed', for the reason `:text'.
 #[defun]
 fn door_state(env: &Env) -> Result<Value<'_>> {
-    border(env, || {
-        let state = with_door(Door::state);
-        ser::to_lisp(env, &state.map(|state| Sparse(ShownState::from(state))))
-    })
+    serialized(env, || Ok(with_door(Door::state).map(|state| Sparse(ShownState::from(state)))))
 }
 
 /// Return what happened next at the socket, a plist, or nil.
@@ -79,10 +76,10 @@ fn door_state(env: &Env) -> Result<Value<'_>> {
 /// connection closes.
 #[defun]
 fn door_take<'e>(env: &'e Env, here: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
+    serialized(env, || {
         let is_here = here.is_not_nil();
         let taken = with_hub(|hub| hub.take_call(is_here)).flatten();
-        ser::to_lisp(env, &taken.map(|(machine, event)| Sparse(ShownEvent::of(machine, event))))
+        Ok(taken.map(|(machine, event)| Sparse(ShownEvent::of(machine, event))))
     })
 }
 
@@ -123,7 +120,7 @@ fn door_answer<'e>(
 /// folder that does not answer.
 #[defun]
 fn door_unready<'e>(env: &'e Env, threads: Value<'e>) -> Result<Value<'e>> {
-    border(env, || ser::to_lisp(env, &elsewhere::unready(read::texts("threads", threads)?)))
+    serialized(env, || Ok(elsewhere::unready(read::texts("threads", threads)?)))
 }
 
 /// Return non-nil if CONNECTION, of this machine, is open.

@@ -10,7 +10,7 @@ use emacs::{Env, Result, Value, defun};
 use super::read::{self, Key, wrong};
 use super::reports::Changed;
 use super::sessions::Followup;
-use super::{Module, border, elsewhere, guarded, news, now, ser, with_module};
+use super::{Module, border, elsewhere, guarded, news, now, serialized, with_module};
 use crate::agents::Agent;
 use crate::agents::claude::process_files::Process;
 use crate::agents::recorder::{Machine, Recorder};
@@ -185,7 +185,7 @@ fn hub_follow<'e>(env: &'e Env, file: Value<'e>, machine: Value<'e>) -> Result<V
 /// `todo-write-dyn--hub-take'.
 #[defun]
 fn hub_stop<'e>(env: &'e Env, session: Value<'e>, moved: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
+    serialized(env, || {
         let id = read::whole_number("session", session)?;
         let is_moved = moved.is_not_nil();
         let threads = with_module(|Module { followed, store, .. }| {
@@ -194,14 +194,13 @@ fn hub_stop<'e>(env: &'e Env, session: Value<'e>, moved: Value<'e>) -> Result<Va
         for thread in threads.into_iter().flatten() {
             elsewhere::wake(env, &thread)?;
         }
-        let changes = with_module(|module| {
+        Ok(with_module(|module| {
             if is_moved {
                 module.followed.stop(id);
                 return Vec::new();
             }
             module.stop(id)
-        });
-        ser::to_lisp(env, &changes)
+        }))
     })
 }
 

@@ -48,6 +48,7 @@ use std::sync::{LazyLock, Mutex, MutexGuard, TryLockError};
 use std::time::SystemTime;
 
 use emacs::{Env, FromLisp, IntoLisp, Result, Value, defun};
+use serde::Serialize;
 use serde_json::Map;
 
 use crate::agents::reports::Table;
@@ -193,6 +194,11 @@ fn now() -> Millis {
 /// Runs the body of a Lisp function and converts its value; turns panics and errors into Lisp errors.
 fn border<'e, T: IntoLisp<'e>>(env: &'e Env, body: impl FnOnce() -> Result<T>) -> Result<Value<'e>> {
     guarded(env, || body()?.into_lisp(env))
+}
+
+/// As [`border`], with a value that is serialized.
+fn serialized<T: Serialize>(env: &Env, body: impl FnOnce() -> Result<T>) -> Result<Value<'_>> {
+    guarded(env, || ser::to_lisp(env, &body()?))
 }
 
 /// Runs `work` for Lisp, and turns panics and errors into Lisp errors.

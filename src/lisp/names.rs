@@ -6,8 +6,6 @@ use std::thread::LocalKey;
 
 use emacs::{Env, GlobalRef, IntoLisp, Result, Value};
 
-use crate::thread::State;
-
 emacs::use_functions! {
     intern
 }
@@ -16,12 +14,6 @@ emacs::use_functions! {
 pub(super) fn symbol<'e>(env: &'e Env, name: &str) -> Result<Value<'e>> {
     // `Env::intern` allocates no string, but takes only ASCII without a NUL.
     if name.is_ascii() && !name.contains('\0') { env.intern(name) } else { env.call(intern, (name,)) }
-}
-
-impl<'e> IntoLisp<'e> for State {
-    fn into_lisp(self, env: &'e Env) -> Result<Value<'e>> {
-        symbol(env, self.as_str())
-    }
 }
 
 /// A string. Emacs allocates a multibyte string twice, so ASCII, which is most text, becomes a

@@ -8,7 +8,7 @@ use emacs::{Env, FromLisp, Result, Value, defun};
 use super::read::{self, Key, TYPES, wrong};
 use super::ser::{self, Vector};
 use super::shown;
-use super::{border, elsewhere, guarded, now, with_module};
+use super::{border, elsewhere, guarded, now, serialized, with_module};
 use crate::error::Error;
 use crate::events::comments;
 use crate::events::observation::{Details, Filter, Observation, Payload, Phase, Type};
@@ -119,12 +119,11 @@ fn optional_one_of<T>(
 /// See `todo-write-matches'.
 #[defun]
 fn search<'e>(env: &'e Env, thread: Key, text: Value<'e>, limit: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
+    serialized(env, || {
         let query = Query::of(&read::text("text", text)?).ok_or_else(|| wrong("text", text, "words"))?;
         let limit = read::whole_number("limit", limit)?;
         let history = with_module(|module| module.store.history(&thread));
-        let found = elsewhere::ask(env, move |_| Ok::<_, Error>(history.search(query)?.finish(limit)))??;
-        ser::to_lisp(env, &found)
+        Ok(elsewhere::ask(env, move |_| Ok::<_, Error>(history.search(query)?.finish(limit)))??)
     })
 }
 
@@ -135,7 +134,7 @@ fn search<'e>(env: &'e Env, thread: Key, text: Value<'e>, limit: Value<'e>) -> R
 /// journals that cannot be read.
 #[defun]
 fn search_all<'e>(env: &'e Env, text: Value<'e>, limit: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
+    serialized(env, || {
         let query = Query::of(&read::text("text", text)?).ok_or_else(|| wrong("text", text, "words"))?;
         let limit = read::whole_number("limit", limit)?;
         let mut search = with_module(|module| module.store.wide_search(query, limit));
@@ -145,7 +144,7 @@ fn search_all<'e>(env: &'e Env, text: Value<'e>, limit: Value<'e>) -> Result<Val
             (!is_more).then(|| (mem::take(&mut search.places), mem::take(&mut search.unreadable)))
         })?;
         let unreadable: Vec<String> = unreadable.iter().map(ToString::to_string).collect();
-        ser::to_lisp(env, &(places, unreadable))
+        Ok((places, unreadable))
     })
 }
 

@@ -2,7 +2,8 @@
 
 use emacs::{Env, Result, Value, defun};
 
-use super::{border, names, read};
+use super::ser::Symbol;
+use super::{read, serialized};
 use crate::pid::{self, ProcessState};
 
 /// Return the state of the process ID: `alive', `suspended', `dead', or nil if it exists and this system
@@ -10,18 +11,17 @@ use crate::pid::{self, ProcessState};
 /// another process is `dead'.  Without START, any process of that number counts.
 #[defun]
 fn process_state<'e>(env: &'e Env, id: Value<'e>, start: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
+    serialized(env, || {
         // No process has a number that is too large.
         let Ok(id) = u32::try_from(read::whole_number::<i64>("id", id)?) else {
-            return names::symbol(env, "dead").map(Some);
+            return Ok(Some(Symbol("dead")));
         };
         let start = read::optional("start", start, read::text)?;
-        let name = match pid::state(id, start.as_deref()) {
-            ProcessState::Alive => "alive",
-            ProcessState::Suspended => "suspended",
-            ProcessState::Dead => "dead",
-            ProcessState::Unknown => return Ok(None),
-        };
-        names::symbol(env, name).map(Some)
+        Ok(match pid::state(id, start.as_deref()) {
+            ProcessState::Alive => Some(Symbol("alive")),
+            ProcessState::Suspended => Some(Symbol("suspended")),
+            ProcessState::Dead => Some(Symbol("dead")),
+            ProcessState::Unknown => None,
+        })
     })
 }

@@ -1,12 +1,12 @@
 //! Lisp functions of what agents do: hosts report it, and threads and Lisp follow what the reports come to.
 
-use emacs::{Env, IntoLisp, Result, Value, defun};
+use emacs::{Env, Result, Value, defun};
 use serde::Serialize;
 use serde_json::Map;
 
 use super::read::{self, Key, wrong};
-use super::ser::{self, Symbol};
-use super::{Module, border, elsewhere, names, now, with_module};
+use super::ser::Symbol;
+use super::{Module, elsewhere, now, serialized, with_module};
 use crate::agents::reports::{Decision, Doing, Report, Rest, Source, Weight, What};
 use crate::events::Millis;
 use crate::thread::activity::Ending;
@@ -73,12 +73,6 @@ fn ended_at(thread: &Thread, time: Option<Millis>) -> Millis {
     time.map_or_else(now, |time| time.max(thread.last_time()).min(now()))
 }
 
-impl<'e> IntoLisp<'e> for Changed {
-    fn into_lisp(self, env: &'e Env) -> Result<Value<'e>> {
-        ser::to_lisp(env, &self)
-    }
-}
-
 /// Report the activity of THREAD's agent for its host: `working', `waiting', `failed' or nil.
 ///
 /// REASON is a string or nil.  INFERRED non-nil means that it is a guess.  TIME is when it began, in
@@ -94,7 +88,7 @@ fn set_activity<'e>(
     inferred: Value<'e>,
     time: Value<'e>,
 ) -> Result<Value<'e>> {
-    border(env, || {
+    serialized(env, || {
         let reason = read::optional("reason", reason, read::text)?;
         let time = read::optional("time", time, read::whole_number)?.unwrap_or_else(now);
         let is_inferred = inferred.is_not_nil();
@@ -131,7 +125,7 @@ fn end_turn<'e>(
     failed: Value<'e>,
     ending: Option<Ending>,
 ) -> Result<Value<'e>> {
-    border(env, || {
+    serialized(env, || {
         let reason = read::optional("reason", reason, read::text)?;
         let has_failed = failed.is_not_nil();
         let ending = ending.unwrap_or(if has_failed { Ending::Error } else { Ending::EndOfTurn });
@@ -164,7 +158,7 @@ fn report_program<'e>(
     ending: Option<Ending>,
     process: Value<'e>,
 ) -> Result<Value<'e>> {
-    border(env, || {
+    serialized(env, || {
         let reason = read::optional("reason", reason, read::text)?;
         let process = read::optional("process", process, read::whole_number)?;
         let left = Rest { is_left: true, ..Rest::end(Some(Ending::SessionEnded)) };
@@ -211,7 +205,7 @@ fn report_request<'e>(
     turn: Value<'e>,
     process: Value<'e>,
 ) -> Result<Value<'e>> {
-    border(env, || {
+    serialized(env, || {
         let title = read::optional("title", title, read::text)?;
         let process = read::optional("process", process, read::whole_number)?;
         let waits = Report::new(What::Waiting, Weight::State, now()).of_process(process);
@@ -234,7 +228,7 @@ fn report_request<'e>(
 /// The value is as from `todo-write-dyn--set-activity'.
 #[defun]
 fn clear_failure(env: &Env, thread: Key) -> Result<Value<'_>> {
-    border(env, || {
+    serialized(env, || {
         Ok(with_module(|module| {
             module.reports.clear_failure(&thread);
             // The write has resumed the thread.
@@ -270,7 +264,7 @@ struct ShownActivity {
 /// - `:background': how many commands and subagents still run in the background of an idle one.
 #[defun]
 fn activity(env: &Env, thread: Key) -> Result<Value<'_>> {
-    border(env, || {
+    serialized(env, || {
         let (decision, process) = with_module(|Module { reports, .. }| {
             (reports.decision(&thread).cloned(), reports.process(&thread))
         });
@@ -284,8 +278,7 @@ fn activity(env: &Env, thread: Key) -> Result<Value<'_>> {
         };
         let Decision { reason, is_inferred, since, is_left, background, .. } = decision;
         let (activity, inferred, left) = (Symbol(name), is_inferred, is_left);
-        let shown = ShownActivity { activity, reason, inferred, since, left, process, background };
-        ser::to_lisp(env, &shown).map(Some)
+        Ok(Some(ShownActivity { activity, reason, inferred, since, left, process, background }))
     })
 }
 
@@ -295,12 +288,12 @@ fn activity(env: &Env, thread: Key) -> Result<Value<'_>> {
 /// failed is unknown.
 #[defun]
 fn agent_activity(env: &Env, thread: Key) -> Result<Value<'_>> {
-    border(env, || {
+    serialized(env, || {
         elsewhere::read(env, &thread)?;
-        let name = with_module(|module| {
+        with_module(|module| {
             let state = module.state(&thread)?;
             let decision = module.reports.decision(&thread);
-            Ok::<_, emacs::Error>(match decision.map(|one| (one.doing, one.is_inferred)) {
+            Ok(Symbol(match decision.map(|one| (one.doing, one.is_inferred)) {
                 Some((Doing::Working, _)) => "working",
                 Some((_, true)) => "unknown",
                 Some((Doing::Waiting, _)) => "waiting",
@@ -310,17 +303,13 @@ fn agent_activity(env: &Env, thread: Key) -> Result<Value<'_>> {
                 // Its host says nothing of turns.
                 None if matches!(state, State::Done | State::Paused) => "rest",
                 _ => "unknown",
-            })
-        })?;
-        names::symbol(env, name)
+            }))
+        })
     })
 }
 
 /// Return the keys of the threads whose agents reported what they do, in no order.
 #[defun]
 fn reported(env: &Env) -> Result<Value<'_>> {
-    border(env, || {
-        let keys = with_module(|module| module.reports.keys().map(str::to_owned).collect::<Vec<_>>());
-        ser::to_lisp(env, &keys)
-    })
+    serialized(env, || Ok(with_module(|module| module.reports.keys().map(str::to_owned).collect::<Vec<_>>())))
 }

@@ -5,14 +5,14 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use emacs::{Env, IntoLisp, Result, Value, defun};
+use emacs::{Env, Result, Value, defun};
 use serde::Serialize;
 
 use super::elsewhere::Progress;
 use super::read::{self, Key};
 use super::threads::with_thread;
 use super::work::{PartId, ShownWork};
-use super::{border, elsewhere, now, ser, with_module};
+use super::{border, elsewhere, now, serialized, with_module};
 use crate::error::Error;
 use crate::events::Millis;
 use crate::events::comments::Telling;
@@ -29,13 +29,12 @@ emacs::use_functions! { car cdr }
 /// See `todo-write-new'.
 #[defun]
 fn new_work<'e>(env: &'e Env, thread: Key, id: PartId, path: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
+    serialized(env, || {
         let path = read::optional("path", path, read::text)?;
-        let work = with_thread(env, &thread, |thread| {
+        with_thread(env, &thread, |thread| {
             let work = thread.review().new_work(id.scope(path.as_deref()));
             work.map(|work| ShownWork::of(&work, false))
-        })?;
-        work.map(|work| ser::to_lisp(env, &work)).transpose()?.into_lisp(env)
+        })
     })
 }
 
@@ -73,7 +72,7 @@ fn mark_changes<'e>(
 /// is non-nil, files that are reviewed further stay so.
 #[defun]
 fn mark_files<'e>(env: &'e Env, thread: Key, files: Value<'e>, raises: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
+    serialized(env, || {
         let mut marks = Marks::new();
         for file in read::elements("files", files)? {
             let path = read::text("path", env.call(car, [file])?)?;
@@ -84,7 +83,7 @@ fn mark_files<'e>(env: &'e Env, thread: Key, files: Value<'e>, raises: Value<'e>
         let former = with_module(|module| {
             module.open(&thread).change(|thread| thread.mark_files(marks, raises, now()))
         });
-        ser::to_lisp(env, &former.into_iter().collect::<Vec<_>>())
+        Ok(former.into_iter().collect::<Vec<_>>())
     })
 }
 
@@ -94,16 +93,15 @@ fn mark_files<'e>(env: &'e Env, thread: Key, files: Value<'e>, raises: Value<'e>
 /// `:turns`, the numbers of the turns.
 #[defun]
 fn unseen(env: &Env, thread: Key) -> Result<Value<'_>> {
-    border(env, || {
-        let found = with_thread(env, &thread, |thread| {
+    serialized(env, || {
+        with_thread(env, &thread, |thread| {
             let Unseen { files, items, turns } = thread.unseen();
             (!files.is_empty()).then(|| ShownUnseen {
                 files: files.len(),
                 items: items.into_iter().map(str::to_owned).collect(),
                 turns: turns.into_iter().map(|turn| turn + 1).collect(),
             })
-        })?;
-        found.map(|found| ser::to_lisp(env, &found)).transpose()?.into_lisp(env)
+        })
     })
 }
 
@@ -127,8 +125,8 @@ struct ShownUnseen {
 /// it was copied, since no message reaches the agent.
 #[defun]
 fn comments(env: &Env, thread: Key) -> Result<Value<'_>> {
-    border(env, || {
-        let found: Vec<ShownComment> = with_thread(env, &thread, |thread| {
+    serialized(env, || {
+        with_thread(env, &thread, |thread| {
             let all = thread.comments().all();
             all.map(|kept| ShownComment {
                 id: format!("o{}", kept.number),
@@ -141,9 +139,8 @@ fn comments(env: &Env, thread: Key) -> Result<Value<'_>> {
                 told: kept.telling == Telling::Told,
                 copied: kept.telling == Telling::Copied,
             })
-            .collect()
-        })?;
-        ser::to_lisp(env, &found)
+            .collect::<Vec<_>>()
+        })
     })
 }
 
@@ -203,7 +200,7 @@ fn review_files<'e>(
     all: Value<'e>,
     limit: Value<'e>,
 ) -> Result<Value<'e>> {
-    border(env, || {
+    serialized(env, || {
         let path = read::optional("path", path, read::text)?;
         let mut of = id.scope(path.as_deref());
         if let Some(entry) = read::optional("entry", entry, read::text)? {
@@ -220,7 +217,7 @@ fn review_files<'e>(
         })?;
         let more = chosen.places.len() - chosen.files.len();
         let files = net_files(env, &thread, chosen, &project)?;
-        ser::to_lisp(env, &ShownReview { newest, more, files })
+        Ok(ShownReview { newest, more, files })
     })
 }
 

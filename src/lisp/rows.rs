@@ -9,7 +9,7 @@ use emacs::{Env, Result, Value, defun};
 use super::read::{self, Id, Key};
 use super::shown::{self, ShownRevision};
 use super::threads::{replacements, with_thread};
-use super::{border, items, ser};
+use super::{border, items, ser, serialized};
 use crate::events::work::Part;
 use crate::list::change::ChangeKind;
 use crate::list::item::Item;
@@ -87,10 +87,7 @@ fn earlier_items<'e>(env: &'e Env, thread: Key, first: Value<'e>, last: Value<'e
 /// See `todo-write-plan-earlier-lists'.
 #[defun]
 fn earlier_lists(env: &Env, thread: Key) -> Result<Value<'_>> {
-    border(env, || {
-        let lists = with_thread(env, &thread, Thread::earlier_lists)?;
-        ser::to_lisp(env, &lists)
-    })
+    serialized(env, || with_thread(env, &thread, Thread::earlier_lists))
 }
 
 /// See `todo-write-plan-row-work'.
@@ -120,12 +117,11 @@ fn row_figures(thread: &Thread, id: &str) -> Option<Vec<u64>> {
 /// See `todo-write-plan-header-work'.
 #[defun]
 fn header_work(env: &Env, thread: Key) -> Result<Value<'_>> {
-    border(env, || {
-        let figures = with_thread(env, &thread, |thread| {
+    serialized(env, || {
+        with_thread(env, &thread, |thread| {
             let work = thread.work(Part::Whole)?;
             Some((work.added, work.removed, work.models.clone()))
-        })?;
-        ser::to_lisp(env, &figures)
+        })
     })
 }
 
@@ -138,11 +134,11 @@ fn completed_runs<'e>(
     most: Value<'e>,
     breaks: Value<'e>,
 ) -> Result<Value<'e>> {
-    border(env, || {
+    serialized(env, || {
         let least: usize = read::whole_number("least", least)?;
         let most: usize = read::whole_number("most", most)?;
         let breaks: HashSet<String> = read::texts("breaks", breaks)?.into_iter().collect();
-        let runs = with_thread(env, &thread, |thread| {
+        with_thread(env, &thread, |thread| {
             let ends_run = |item: &Arc<Item>| item.status.is_open() || breaks.contains(&item.id);
             let mut runs: Vec<(usize, &[Arc<Item>])> = thread.list().split(ends_run).enumerate().collect();
             runs.retain(|(_, run)| run.len() >= least.max(2));
@@ -151,7 +147,6 @@ fn completed_runs<'e>(
             runs.sort_by_key(|(place, _)| *place);
             let ends = |run: &[Arc<Item>]| Some((run.first()?.id.clone(), run.last()?.id.clone(), run.len()));
             runs.into_iter().filter_map(|(_, run)| ends(run)).collect::<Vec<_>>()
-        })?;
-        ser::to_lisp(env, &runs)
+        })
     })
 }

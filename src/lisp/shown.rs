@@ -6,13 +6,12 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use emacs::{Env, IntoLisp, Result, Value};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 
 use super::items::{self, ShownItem};
 use super::now;
-use super::ser::{self, Json, Sparse, Symbol, Vector};
+use super::ser::{Json, Sparse, Symbol, Vector};
 use crate::error::Problem;
 use crate::events::Millis;
 use crate::events::observation::{Metadata, Observation, Payload, Type};
@@ -149,12 +148,6 @@ impl Summary {
             context_tokens: context.map(|context| context.tokens),
             cost: thread.session().cost().map(Cost::to_string),
         }
-    }
-}
-
-impl<'e> IntoLisp<'e> for Summary {
-    fn into_lisp(self, env: &'e Env) -> Result<Value<'e>> {
-        ser::to_lisp(env, &Sparse(self))
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::Map;
 
 use super::read::{self, Key};
 use super::ser::{self, Sparse, Symbol};
-use super::{border, elsewhere, now, with_module};
+use super::{border, elsewhere, now, serialized, with_module};
 use crate::events::observation::Phase;
 use crate::events::stream::{Context, StreamKind, token_context as context_of};
 use crate::thread::StreamEvent;
@@ -22,10 +22,10 @@ struct ShownContext {
 /// See `todo-write-token-context'.
 #[defun]
 fn token_context<'e>(env: &'e Env, call_context: Value<'e>, thinking: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
+    serialized(env, || {
         let call_context = read::name("call context", call_context)?;
         let (phase, token_type) = context_of(call_context.as_deref(), thinking.is_not_nil());
-        ser::to_lisp(env, &ShownContext { phase: Symbol(phase), token_type })
+        Ok(ShownContext { phase: Symbol(phase), token_type })
     })
 }
 

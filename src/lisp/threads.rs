@@ -13,7 +13,7 @@ use super::items::{self, ShownItem};
 use super::read::{self, Id, Key, elements, wrong};
 use super::ser::{self, Sparse, Symbol, Vector};
 use super::shown::{self, ShownChanges, ShownRevision, ShownTimes, Summary};
-use super::{Module, border, elsewhere, now, with_module};
+use super::{Module, border, elsewhere, now, serialized, with_module};
 use crate::agents::recorder::open_item_like;
 use crate::journal::kept;
 use crate::list::input;
@@ -67,7 +67,7 @@ pub(super) fn load(env: &Env, key: &str, mut about: Map<String, Json>) -> Result
 /// project.  One that exists gets `:host' alone.  The value is a list of strings, warnings for the user.
 #[defun]
 fn open<'e>(env: &'e Env, thread: Key, about: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
+    serialized(env, || {
         let about = read_about(about)?;
         let host = about.get(HOST).cloned();
         load(env, &thread, about)?;
@@ -76,7 +76,7 @@ fn open<'e>(env: &'e Env, thread: Key, about: Value<'e>) -> Result<Value<'e>> {
                 module.open(&thread).change(|thread| thread.describe(HOST, host, now()));
             });
         }
-        ser::to_lisp(env, &with_module(|module| module.store.take_warnings()))
+        Ok(with_module(|module| module.store.take_warnings()))
     })
 }
 
@@ -212,7 +212,7 @@ struct Paused {
 /// the user.
 #[defun]
 fn pause<'e>(env: &'e Env, thread: Key, reason: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
+    serialized(env, || {
         let reason = read::optional("reason", reason, read::text)?;
         if reason.is_some() {
             elsewhere::wake(env, &thread)?;
@@ -233,14 +233,14 @@ fn pause<'e>(env: &'e Env, thread: Key, reason: Value<'e>) -> Result<Value<'e>> 
             }
             Ok::<_, emacs::Error>((before, module.state(&thread)?, module.store.take_warnings()))
         })?;
-        ser::to_lisp(env, &Paused { state: Symbol(after), changed: before != after, warnings })
+        Ok(Paused { state: Symbol(after), changed: before != after, warnings })
     })
 }
 
 /// See `todo-write-state'.
 #[defun]
 fn state(env: &Env, thread: Key) -> Result<Value<'_>> {
-    border(env, || with_thread(env, &thread, Thread::state))
+    serialized(env, || with_thread(env, &thread, Thread::state).map(Symbol))
 }
 
 /// See `todo-write-items'.
@@ -286,20 +286,15 @@ fn answered_p(env: &Env, thread: Key) -> Result<Value<'_>> {
 /// It is nil if the agent is told by the results of its writes.
 #[defun]
 fn untold_edits(env: &Env, thread: Key) -> Result<Value<'_>> {
-    border(env, || {
-        let edits = with_thread(env, &thread, |thread| thread.untold_edits())?;
-        ser::to_lisp(env, &edits)
-    })
+    serialized(env, || with_thread(env, &thread, |thread| thread.untold_edits()))
 }
 
 /// Return what `untold-edits' does, of which the agent of THREAD is told now.
 #[defun]
 fn take_untold(env: &Env, thread: Key) -> Result<Value<'_>> {
-    border(env, || {
+    serialized(env, || {
         elsewhere::open(env, &thread, &Map::new())?;
-        let edits =
-            with_module(|module| Some(module.store.open_loaded(&thread, now())?.change(Thread::take_untold)));
-        ser::to_lisp(env, &edits)
+        Ok(with_module(|module| Some(module.store.open_loaded(&thread, now())?.change(Thread::take_untold))))
     })
 }
 
@@ -343,7 +338,7 @@ fn spent(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
 /// are not.
 #[defun]
 fn save_again(env: &Env) -> Result<Value<'_>> {
-    border(env, || {
+    serialized(env, || {
         let mut saved: Vec<String> =
             with_module(|module| module.store.unsaved().map(str::to_owned).collect());
         for key in &saved {
@@ -351,14 +346,14 @@ fn save_again(env: &Env) -> Result<Value<'_>> {
         }
         let unsaved = with_module(|module| module.store.save_again(now()));
         saved.retain(|key| !unsaved.contains(key));
-        ser::to_lisp(env, &(saved, unsaved))
+        Ok((saved, unsaved))
     })
 }
 
 /// See `todo-write-summary'.
 #[defun]
 fn summary(env: &Env, thread: Key) -> Result<Value<'_>> {
-    border(env, || summary_of(env, &thread))
+    serialized(env, || summary_of(env, &thread).map(Sparse))
 }
 
 /// The revisions that begin a list in place of another one.
@@ -409,48 +404,38 @@ fn loaded_p(env: &Env, thread: Key) -> Result<Value<'_>> {
 /// See `todo-write-threads-loaded'.
 #[defun]
 fn loaded(env: &Env) -> Result<Value<'_>> {
-    border(env, || {
-        let keys: Vec<String> =
-            with_module(|module| module.store.loaded().map(|thread| thread.key().to_owned()).collect());
-        ser::to_lisp(env, &keys)
+    serialized(env, || {
+        Ok(with_module(|module| {
+            module.store.loaded().map(|thread| thread.key().to_owned()).collect::<Vec<_>>()
+        }))
     })
 }
 
 /// See `todo-write-threads-kept'.
 #[defun]
 fn kept(env: &Env) -> Result<Value<'_>> {
-    border(env, || {
-        let kept = elsewhere::ask(env, |folder| folder.map(kept::saved_threads).unwrap_or_default())?;
-        ser::to_lisp(env, &kept)
-    })
+    serialized(env, || elsewhere::ask(env, |folder| folder.map(kept::saved_threads).unwrap_or_default()))
 }
 
 /// See `todo-write-children'.
 #[defun]
 fn children(env: &Env, thread: Key) -> Result<Value<'_>> {
-    border(env, || {
-        let children = with_module(|module| module.store.children(&thread));
-        ser::to_lisp(env, &children)
-    })
+    serialized(env, || Ok(with_module(|module| module.store.children(&thread))))
 }
 
 /// See `todo-write-about'.
 #[defun]
 fn about(env: &Env, thread: Key) -> Result<Value<'_>> {
-    border(env, || {
-        let about = with_thread(env, &thread, |thread| thread.about().clone())?;
-        ser::to_lisp(env, &about)
-    })
+    serialized(env, || with_thread(env, &thread, |thread| thread.about().clone()))
 }
 
 /// See `todo-write-parent'.
 #[defun]
 fn parent(env: &Env, thread: Key) -> Result<Value<'_>> {
-    border(env, || {
-        let parent = with_thread(env, &thread, |thread| {
+    serialized(env, || {
+        with_thread(env, &thread, |thread| {
             thread.parent().map(|(key, item)| (key.to_owned(), item.map(str::to_owned)))
-        })?;
-        ser::to_lisp(env, &parent)
+        })
     })
 }
 

@@ -6,7 +6,7 @@ use emacs::{Env, Result, Value, defun};
 use serde::Serialize;
 
 use super::files::ask_of;
-use super::{border, read, ser};
+use super::{border, read, serialized};
 use crate::agents::Agent;
 use crate::agents::describe::{Description, describe};
 use crate::agents::listing::transcript_of;
@@ -15,10 +15,9 @@ use crate::events::Millis;
 /// See `todo-write-transcript-describe'.
 #[defun]
 fn transcript_describe<'e>(env: &'e Env, file: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
+    serialized(env, || {
         let file = PathBuf::from(read::text("transcript", file)?);
-        let found = ask_of(env, file, describe)?;
-        found.map(|found| ser::to_lisp(env, &ShownDescription::from(found))).transpose()
+        Ok(ask_of(env, file, describe)?.map(ShownDescription::from))
     })
 }
 

@@ -4,9 +4,9 @@ use emacs::{Env, FromLisp, IntoLisp, Result, Value, defun};
 use serde::{Deserialize, Serialize};
 
 use super::read::{self, Key};
-use super::ser::{self, Symbol};
+use super::ser::Symbol;
 use super::threads::with_thread;
-use super::{border, elsewhere, guarded, with_module};
+use super::{border, elsewhere, guarded, serialized, with_module};
 use crate::error::Error;
 use crate::events::Millis;
 use crate::events::marks::Scope;
@@ -81,23 +81,22 @@ fn runs_commands_p<'e>(env: &'e Env, name: Value<'e>) -> Result<Value<'e>> {
 /// See `todo-write-work'.
 #[defun]
 fn work(env: &Env, thread: Key, id: PartId) -> Result<Value<'_>> {
-    border(env, || {
+    serialized(env, || {
         elsewhere::read(env, &thread)?;
-        let found = with_module(|module| {
+        with_module(|module| {
             let Some(thread) = module.store.seen(&thread)? else { return Ok(None) };
             let Some(work) = id.of(thread) else { return Ok(None) };
             let has_tokens = thread.work_sums().has_tokens(id.part());
-            Ok::<_, Error>(Some(ShownWork::of(work, has_tokens)))
-        })?;
-        found.map(|work| ser::to_lisp(env, &work)).transpose()?.into_lisp(env)
+            Ok(Some(ShownWork::of(work, has_tokens)))
+        })
     })
 }
 
 /// See `todo-write-turns'.
 #[defun]
 fn turns(env: &Env, thread: Key) -> Result<Value<'_>> {
-    border(env, || {
-        let turns: Vec<ShownTurn> = with_thread(env, &thread, |thread| {
+    serialized(env, || {
+        with_thread(env, &thread, |thread| {
             let has_tokens = thread.work_sums().has_tokens(Part::Whole);
             let turns = thread.turns().iter().enumerate().map(|(place, turn)| ShownTurn {
                 prompt: turn.prompt.clone(),
@@ -109,9 +108,8 @@ fn turns(env: &Env, thread: Key) -> Result<Value<'_>> {
                 commits: turn.commits.clone(),
                 work: thread.work_in_turn(place, Part::Whole).map(|work| ShownWork::of(work, has_tokens)),
             });
-            turns.collect()
-        })?;
-        ser::to_lisp(env, &turns)
+            turns.collect::<Vec<_>>()
+        })
     })
 }
 
@@ -124,14 +122,13 @@ fn turns(env: &Env, thread: Key) -> Result<Value<'_>> {
 /// last; and `:outside`, t if files were changed or commands run in it outside any item.
 #[defun]
 fn turn_headings<'e>(env: &'e Env, thread: Key, most: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
+    serialized(env, || {
         let most = read::whole_number("most", most)?;
-        let found = with_thread(env, &thread, |thread| {
+        with_thread(env, &thread, |thread| {
             let turns = thread.turns();
             let newest = turns.iter().enumerate().rev().take(most);
             (turns.len(), newest.map(|(place, turn)| Heading::of(thread, place, turn)).collect::<Vec<_>>())
-        })?;
-        ser::to_lisp(env, &found)
+        })
     })
 }
 
@@ -279,7 +276,7 @@ impl ShownWork {
 /// See `todo-write-plan-patches'.
 #[defun]
 fn patches<'e>(env: &'e Env, thread: Key, id: PartId, path: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
+    serialized(env, || {
         let path = read::optional("path", path, read::text)?;
         elsewhere::read(env, &thread)?;
         let history = with_module(|module| module.store.history(&thread));
@@ -289,12 +286,11 @@ fn patches<'e>(env: &'e Env, thread: Key, id: PartId, path: Value<'e>) -> Result
             }
             None => 0..u64::MAX,
         };
-        let patches = elsewhere::ask(env, move |_| {
+        Ok(elsewhere::ask(env, move |_| {
             let found = history.work(id.part(), numbers)?;
             let patches = recorded_patches(&found, path.as_deref());
-            Ok::<_, Error>(patches.map(|(path, patch)| (path.to_owned(), patch.to_owned())).collect())
-        })?;
-        let patches: Vec<(String, String)> = patches?;
-        ser::to_lisp(env, &patches)
+            let owned = patches.map(|(path, patch)| (path.to_owned(), patch.to_owned()));
+            Ok::<_, Error>(owned.collect::<Vec<_>>())
+        })??)
     })
 }
