@@ -5,11 +5,11 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::ops::Deref;
 
-use emacs::{ErrorKind, FromLisp, GlobalRef, IntoLisp, ModuleError, Result, Value};
-use once_cell::sync::OnceCell;
+use emacs::{ErrorKind, FromLisp, ModuleError, Result, Value};
 use serde_json::{Number, Value as Json};
 
 use super::guarded;
+use super::names::{keyword, word};
 use crate::error::{Error, Problem};
 use crate::events::observation::Type;
 use crate::events::stream::StreamKind;
@@ -30,7 +30,6 @@ emacs::use_symbols! {
     string symbol cons vector integer float
     hash_table => "hash-table"
     t
-    k_content => ":content" k_status => ":status" k_active_form => ":activeForm"
     key_null => ":null" key_json_null => ":json-null"
     key_false => ":false" key_json_false => ":json-false"
     hash_table_fields => "todo-write--hash-table-fields"
@@ -76,7 +75,10 @@ impl<'e> LispReader<'e> {
         let kind = env.type_of(value)?;
         // The most frequent types come first: each comparison is a call of Emacs.
         if kind == *string {
-            self.text(value)
+            Ok(string_of(value)?.map_or_else(
+                || unreadable("a string that is not text (raw bytes)"),
+                |text| Raw::Text(Cow::Owned(text)),
+            ))
         } else if kind == *hash_table || kind == *cons || kind == *vector {
             match schema_task(kind, value)? {
                 Some(task) => Ok(task),
@@ -111,13 +113,6 @@ impl<'e> LispReader<'e> {
         };
         self.inside.borrow_mut().pop();
         read
-    }
-
-    fn text(&self, value: Value<'_>) -> Result<Raw<'static>> {
-        Ok(string_of(value)?.map_or_else(
-            || unreadable("a string that is not text (raw bytes)"),
-            |text| Raw::Text(Cow::Owned(text)),
-        ))
     }
 
     fn symbol(&self, value: Value<'_>) -> Result<Raw<'static>> {
@@ -191,11 +186,9 @@ impl<'e> LispReader<'e> {
 }
 
 /// Fast path for nearly all tasks: reads a hash table or plist with exactly the schema's keys and string
-/// values, and returns none for anything else. Without it, a whole call with a dozen tasks takes twice
-/// (plists) to three times (hash tables) as long.
+/// values, and returns none for anything else. Without it, a whole call with a dozen tasks takes several
+/// times as long.
 fn schema_task<'e>(kind: Value<'e>, value: Value<'e>) -> Result<Option<Raw<'static>>> {
-    const KEYS: [&str; 3] = ["content", "status", "activeForm"];
-    static STRINGS: OnceCell<[GlobalRef; 3]> = OnceCell::new();
     let env = value.env;
     let is_table = kind == *hash_table;
     if !is_table && kind == *vector {
@@ -206,17 +199,12 @@ fn schema_task<'e>(kind: Value<'e>, value: Value<'e>) -> Result<Option<Raw<'stat
     if i64::from_lisp(size).ok() != Some(if is_table { 3 } else { 6 }) {
         return Ok(None);
     }
-    let strings = STRINGS.get_or_try_init(|| {
-        let [a, b, c] = KEYS.map(|key| key.into_lisp(env));
-        Ok::<_, emacs::Error>([a?, b?, c?].map(Value::make_global_ref))
-    })?;
-    let keywords = [k_content, k_status, k_active_form];
-    let mut fields = Vec::with_capacity(KEYS.len());
-    for (place, key) in KEYS.into_iter().enumerate() {
+    let mut fields = Vec::with_capacity(3);
+    for key in ["content", "status", "activeForm"] {
         let value = if is_table {
-            env.call(gethash, [strings[place].bind(env), value])?
+            env.call(gethash, [word(env, key)?, value])?
         } else {
-            env.call(plist_get, [value, keywords[place].bind(env)])?
+            env.call(plist_get, [value, keyword(env, key)?])?
         };
         // Another object with three fields lacks some: a signal for each item would take longer than reading it.
         if env.type_of(value)? != *string {
@@ -234,10 +222,6 @@ fn unreadable(what: &'static str) -> Raw<'static> {
 
 pub(super) fn is_cons(value: Value<'_>) -> Result<bool> {
     Ok(value.env.type_of(value)? == *cons)
-}
-
-fn is_symbol(value: Value<'_>) -> Result<bool> {
-    Ok(value.env.type_of(value)? == *symbol)
 }
 
 fn is_keyword(value: Value<'_>) -> Result<bool> {
@@ -286,7 +270,7 @@ fn list(value: Value<'_>) -> Result<Vec<Value<'_>>> {
 
 /// A key as text, without the colon of a keyword. None if it is neither a symbol nor text.
 fn key_of(value: Value<'_>) -> Result<Option<String>> {
-    if is_symbol(value)? {
+    if value.env.type_of(value)? == *symbol {
         let name = string_of(value.env.call(symbol_name, [value])?)?;
         return Ok(name.map(|name| name.strip_prefix(':').map(str::to_owned).unwrap_or(name)));
     }
