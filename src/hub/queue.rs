@@ -47,10 +47,7 @@ pub(super) struct Queue {
 
 impl std::fmt::Debug for Queue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let messages =
-            |lane: &VecDeque<Queued>| lane.iter().map(|one| format!("{:?}", one.message)).collect();
-        let [first, history]: [Vec<String>; 2] = [messages(&self.first), messages(&self.history)];
-        f.debug_struct("Queue").field("first", &first).field("history", &history).finish()
+        f.debug_struct("Queue").finish_non_exhaustive()
     }
 }
 
@@ -191,13 +188,7 @@ impl Queue {
         if self.held.contains_key(&id) {
             return;
         }
-        let mut held = Vec::new();
-        for lane in [&mut self.first, &mut self.history] {
-            let is_it = |queued: &Queued| queued.message.session() == Some(id);
-            let (own, others) = std::mem::take(lane).into_iter().partition(is_it);
-            *lane = others;
-            held.extend::<VecDeque<Queued>>(own);
-        }
+        let held = self.remove_where(|message| message.session() == Some(id));
         self.behind.remove(&id);
         self.held.insert(id, held);
     }
@@ -230,19 +221,20 @@ impl Queue {
     }
 
     fn drop_where(&mut self, is_dropped: impl Fn(&Message) -> bool) {
-        let mut dropped = Vec::new();
+        for queued in self.remove_where(is_dropped) {
+            self.unweigh(queued);
+        }
+    }
+
+    fn remove_where(&mut self, is_removed: impl Fn(&Message) -> bool) -> Vec<Queued> {
+        let mut all = Vec::new();
         for lane in [&mut self.first, &mut self.history] {
-            lane.retain(|queued| {
-                let is_kept = !is_dropped(&queued.message);
-                if !is_kept {
-                    dropped.push((queued.machine.clone(), queued.weight));
-                }
-                is_kept
-            });
+            let (removed, kept): (Vec<_>, Vec<_>) =
+                lane.drain(..).partition(|queued| is_removed(&queued.message));
+            lane.extend(kept);
+            all.extend(removed);
         }
-        for (machine, weight) in dropped {
-            self.lighten(machine.as_ref(), weight);
-        }
+        all
     }
 
     pub(super) fn ring_again(&mut self) {
