@@ -283,7 +283,7 @@ impl Server {
                     end = end.min(session.patience.saturating_duration_since(Instant::now()));
                 }
                 for time in session.requests.iter().filter_map(|request| request.answered) {
-                    end = end.min(self.entrance.answering.saturating_sub(time.elapsed()));
+                    end = end.min(self.entrance.settings.answering.saturating_sub(time.elapsed()));
                 }
                 if let Some(client) = &session.client {
                     fds.push(PollFd::new(client, PollFlags::IN));
@@ -308,7 +308,7 @@ fn later(over: Over) -> Instant {
 
 impl Watch {
     fn begin(folder: &Path, entrance: &Entrance) -> Result<Watch, Over> {
-        let client = Client::connect(folder, &entrance.version, entrance.joining)?;
+        let client = Client::connect(folder, &entrance.settings.welcome.version, entrance.settings.joining)?;
         let calls = HashMap::from([(1, Call::Initialize)]);
         Ok(Watch {
             client,
@@ -432,8 +432,9 @@ impl Session {
     fn begin(&mut self, folder: &Path, entrance: &Entrance) -> bool {
         self.is_begun = true;
         self.calls.insert(1, Join::Initialize);
-        self.client = Client::connect(folder, &entrance.version, entrance.joining).ok();
-        self.patience = Instant::now() + entrance.joining;
+        self.client =
+            Client::connect(folder, &entrance.settings.welcome.version, entrance.settings.joining).ok();
+        self.patience = Instant::now() + entrance.settings.joining;
         self.client.is_some()
     }
 
@@ -442,7 +443,7 @@ impl Session {
     fn advance(&mut self, id: &str, entrance: &Entrance) -> usize {
         let is_late = Instant::now() >= self.patience;
         if let Some(mut client) = self.client.take()
-            && self.read(&mut client, id, entrance.joining).is_ok()
+            && self.read(&mut client, id, entrance.settings.joining).is_ok()
             && (self.facts.is_some() || !is_late)
         {
             self.client = Some(client);
@@ -590,7 +591,7 @@ impl Request {
 
     /// Asks the user, once, and passes the answer on. Returns whether the question is new.
     fn advance(&mut self, facts: &Facts, client: Option<&mut Client>, entrance: &Entrance) -> bool {
-        if self.answered.is_some_and(|time| time.elapsed() >= entrance.answering) {
+        if self.answered.is_some_and(|time| time.elapsed() >= entrance.settings.answering) {
             self.answered = None;
             self.was_asked = false;
             self.question =

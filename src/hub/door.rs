@@ -117,11 +117,7 @@ pub enum State {
 #[derive(Debug)]
 pub struct Door {
     shared: Arc<Shared>,
-    socket: PathBuf,
-    #[cfg(unix)]
-    version: String,
-    #[cfg(unix)]
-    times: [Duration; 2],
+    settings: Settings,
     #[cfg(unix)]
     waker: Arc<super::quiet::Waker>,
 }
@@ -130,10 +126,7 @@ pub struct Door {
 #[cfg(unix)]
 pub(super) struct Entrance {
     shared: Arc<Shared>,
-    /// The version that a program must have.
-    pub(super) version: String,
-    pub(super) joining: Duration,
-    pub(super) answering: Duration,
+    pub(super) settings: Settings,
     waker: Arc<super::quiet::Waker>,
 }
 
@@ -260,22 +253,16 @@ impl Door {
             is_closed: false,
         };
         let shared = Arc::new(Shared { inner: inner.into(), bell });
-        let socket = settings.socket.clone();
-        let version = settings.welcome.version.clone();
-        let times = [settings.joining, settings.answering];
-        let waker = serve::start(Arc::clone(&shared), settings, finder)?;
-        Ok(Door { shared, socket, version, times, waker })
+        let waker = serve::start(Arc::clone(&shared), settings.clone(), finder)?;
+        Ok(Door { shared, settings, waker })
     }
 
     /// A way in for a thread of this process, which connects as a program does.
     #[cfg(unix)]
     pub(super) fn entrance(&self) -> Entrance {
-        let [joining, answering] = self.times;
         Entrance {
             shared: Arc::clone(&self.shared),
-            version: self.version.clone(),
-            joining,
-            answering,
+            settings: self.settings.clone(),
             waker: Arc::clone(&self.waker),
         }
     }
@@ -341,7 +328,7 @@ impl Door {
     /// Makes or deletes the file that lets the hook `note` of a session ask.
     pub fn tell(&self, session: &str, has_news: bool) {
         if self.state() == State::Open {
-            told::set(&self.socket, session, has_news);
+            told::set(&self.settings.socket, session, has_news);
         }
     }
 
@@ -367,7 +354,7 @@ impl Drop for Door {
         self.wake();
         #[cfg(unix)]
         if let Some(made) = made {
-            place::leave(&self.socket, made);
+            place::leave(&self.settings.socket, made);
         }
         #[cfg(not(unix))]
         let _ = made;

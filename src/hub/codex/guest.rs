@@ -42,7 +42,7 @@ impl Guest {
             protocol: PROTOCOL,
             roles: vec![Role::Permission],
             id: format!("codex-{session}"),
-            version: Some(entrance.version.clone()),
+            version: Some(entrance.settings.welcome.version.clone()),
             client: Some("codex-mcp-client".to_owned()),
             project: folder.map(str::to_owned),
             ..Hello::default()
