@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read};
-use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -87,65 +86,45 @@ enum Place {
     Waiting(Instant),
 }
 
-/// What can be read or written.
-#[derive(Clone, Copy, PartialEq)]
-enum Ready {
-    Orders,
-    Place,
-    Connection(ConnectionId, PollFlags),
-}
-
 impl Server {
     fn run(&mut self) {
         while !self.shared.lock().is_closed {
             let ready = self.wait();
             // Whether a connection is busy depends on the orders.
             self.obey();
-            for ready in ready {
-                match ready {
-                    Ready::Orders => {}
-                    Ready::Place => self.look_at_place(),
-                    Ready::Connection(id, flags) => self.look_at(id, flags),
-                }
-            }
+            self.look_at_place();
+            ready.into_iter().for_each(|(id, flags)| self.look_at(id, flags));
             self.keep_time();
         }
     }
 
-    /// Waits until something can be done.
-    fn wait(&self) -> Vec<Ready> {
-        let (mut fds, mut who) = (Vec::new(), Vec::new());
-        let mut add = |fd, flags, ready| {
-            fds.push(PollFd::from_borrowed_fd(fd, flags));
-            who.push(ready);
-        };
-        add(self.wakes.as_fd(), PollFlags::IN, Ready::Orders);
+    /// Waits until something can be done; returns the connections that can be read or written.
+    fn wait(&self) -> Vec<(ConnectionId, PollFlags)> {
+        let mut fds = vec![PollFd::new(&self.wakes, PollFlags::IN)];
         match &self.place {
             Place::Open(listener) if self.is_paused_until.is_none() => {
-                add(listener.as_fd(), PollFlags::IN, Ready::Place);
+                fds.push(PollFd::new(listener, PollFlags::IN));
             }
-            Place::Client(stream, _) => add(stream.as_fd(), PollFlags::IN, Ready::Place),
+            Place::Client(stream, _) => fds.push(PollFd::new(stream, PollFlags::IN)),
             _ => {}
         }
+        let first = fds.len();
         let is_full = self.shared.lock().bytes > INCOMPLETE;
-        for (id, connection) in self.connections.iter().filter(|(_, connection)| !connection.is_gone) {
+        let live = self.connections.iter().filter(|(_, connection)| !connection.is_gone);
+        fds.extend(live.clone().map(|(_, connection)| {
             let waits = connection.is_busy() || (is_full && connection.incomplete() > SMALL);
             let mut flags = if waits { PollFlags::empty() } else { PollFlags::IN };
             flags.set(PollFlags::OUT, connection.has_output());
-            add(connection.stream.as_fd(), flags, Ready::Connection(*id, PollFlags::empty()));
-        }
+            PollFd::new(&connection.stream, flags)
+        }));
         let left = self.next_time().map(|time| time.saturating_duration_since(Instant::now()));
         // One more millisecond, so that the time is over when this returns.
         let left = left.and_then(|left| Timespec::try_from(left + Duration::from_millis(1)).ok());
         if poll(&mut fds, left.as_ref()).is_err() {
             return Vec::new();
         }
-        let happened = fds.iter().zip(who).filter(|(fd, _)| !fd.revents().is_empty());
-        let ready = happened.map(|(fd, ready)| match ready {
-            Ready::Connection(id, _) => Ready::Connection(id, fd.revents()),
-            other => other,
-        });
-        ready.collect()
+        let happened = live.zip(&fds[first..]).map(|((id, _), fd)| (*id, fd.revents()));
+        happened.filter(|(_, flags)| !flags.is_empty()).collect()
     }
 
     /// When something is to be done next that no program causes.
@@ -255,7 +234,7 @@ impl Server {
 
     fn look_at_place(&mut self) {
         match &mut self.place {
-            Place::Open(_) => self.accept(),
+            Place::Open(_) if self.is_paused_until.is_none() => self.accept(),
             Place::Client(stream, line) => {
                 let mut piece = [0; 4_096];
                 match stream.read(&mut piece) {
@@ -270,7 +249,7 @@ impl Server {
                     _ => self.take_over_later(),
                 }
             }
-            Place::Waiting(_) => {}
+            _ => {}
         }
     }
 
