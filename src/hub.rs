@@ -254,46 +254,12 @@ impl Hub {
         self.shared.look_at_all(&mut state);
     }
 
-    /// Connects to a machine, unless it is connected, and tells it again what is searched. Sessions that
-    /// were followed there before are followed again. [`Message::Connection`] says what became of it.
-    ///
-    /// # Errors
-    /// If this system gives no pipe or no thread.
-    #[cfg(unix)]
-    pub fn connect(&self, to: Connection) -> std::io::Result<()> {
-        let mut state = self.shared.lock();
-        self.shared.connect(&mut state, to)
-    }
-
-    /// Ends the connection to a machine, and following its sessions.
-    #[cfg(unix)]
-    pub fn disconnect(&self, machine: &str) {
-        self.shared.lock().disconnect(machine);
-        self.shared.room.notify_all();
-    }
-
-    /// Follows the session in `path`, a file's name in Emacs, on a machine to which this hub was
-    /// connected. `None` if it has too many or is not known.
-    #[cfg(unix)]
-    pub fn follow_there(&self, machine: &str, path: &Path) -> Option<SessionId> {
-        let id = next_number();
-        self.shared.lock().follow_there(machine, id, path).then_some(id)
-    }
-
     /// Tells a machine something; returns false if it is not connected.
     pub fn tell_machine(&self, machine: &str, command: &pipe::Command) -> bool {
         #[cfg(unix)]
         return self.shared.lock().tell_machine(machine, command);
         #[cfg(not(unix))]
         false
-    }
-
-    /// Describes the newest sessions on a machine; see [`Message::Choices`].
-    #[cfg(unix)]
-    pub fn choose_there(&self, machine: &str, scope: Scope) -> u64 {
-        let round = next_number();
-        self.shared.lock().choose_there(machine, round, scope);
-        round
     }
 
     /// Follows the session in `path` from its beginning.

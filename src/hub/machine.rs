@@ -27,7 +27,7 @@ use super::pipe::{self, Command, Report};
 use super::quiet::{Waker, Wakes, send_quietly, waker};
 use super::state::{Followed, State};
 use super::workers::Shared;
-use super::{ConnectionState, Message, Scope, SessionId};
+use super::{ConnectionState, Hub, Message, Scope, SessionId, next_number};
 use crate::agents::Agent;
 use crate::agents::recorder::Machine;
 use crate::protocol::Welcome;
@@ -166,9 +166,14 @@ pub struct Connection {
     pub door: Option<Welcome>,
 }
 
-impl Shared {
-    /// Connects to a machine, unless it is connected. The sessions followed there are followed again.
-    pub(super) fn connect(self: &Arc<Self>, state: &mut State, to: Connection) -> io::Result<()> {
+impl Hub {
+    /// Connects to a machine, unless it is connected, and tells it again what is searched. Sessions that
+    /// were followed there before are followed again. [`Message::Connection`] says what became of it.
+    ///
+    /// # Errors
+    /// If this system gives no pipe or no thread.
+    pub fn connect(&self, to: Connection) -> io::Result<()> {
+        let mut state = self.shared.lock();
         let known = state.connections.get(&to.machine.name);
         if let Some(known) = known.filter(|known| known.is_connected() && known.machine == to.machine) {
             known.tell(&Command::Homes(to.homes, to.scope));
@@ -179,7 +184,7 @@ impl Shared {
         let outbox = Arc::new(Outbox { bytes: Mutex::default(), waker, is_over: AtomicBool::new(false) });
         let name = to.machine.name.clone();
         let talk = Talk {
-            shared: Arc::clone(self),
+            shared: Arc::clone(&self.shared),
             name: name.as_str().into(),
             outbox: Arc::clone(&outbox),
             wakes,
@@ -194,30 +199,64 @@ impl Shared {
             state.lose(&name, "it is reached in another way now".to_owned().into());
         }
         state.forget_processes(&name);
-        let settings = Arc::clone(&state.settings);
-        let connected = state.connections.entry(name.clone()).or_insert_with(|| Connected {
-            machine: to.machine.clone(),
-            outbox: None,
-            sessions: BTreeMap::new(),
-            limits: Limits::default(),
-        });
-        connected.machine = to.machine;
-        connected.limits = Limits::default();
+        let known = state.connections.remove(&name);
+        let mut sessions = known.map(|mut known| std::mem::take(&mut known.sessions)).unwrap_or_default();
         let first = [
             Command::Hello { id: to.id, name: to.name },
-            Command::Set((*settings).clone()),
+            Command::Set((*state.settings).clone()),
             Command::Homes(to.homes, to.scope),
             // It also passes on what Codex asks in those folders.
             Command::Door(to.door),
             Command::Search,
         ];
         first.iter().for_each(|command| outbox.add(command));
-        for (id, session) in &mut connected.sessions {
+        for (id, session) in &mut sessions {
             (session.is_first, session.is_history) = (true, true);
             outbox.add(&Command::Follow(*id, session.path.clone()));
         }
-        connected.outbox = Some(outbox);
+        let limits = Limits::default();
+        let connected = Connected { machine: to.machine, outbox: Some(outbox), sessions, limits };
+        state.connections.insert(name, connected);
         Ok(())
+    }
+
+    /// Ends the connection to a machine, and following its sessions.
+    pub fn disconnect(&self, machine: &str) {
+        let mut state = self.shared.lock();
+        state.forget_processes(machine);
+        state.end_connection(machine);
+        let Some(connected) = state.connections.remove(machine) else { return };
+        state.found.remove(Path::new(machine));
+        for id in connected.sessions.keys() {
+            state.sessions.remove(id);
+            state.queue.drop_session(*id);
+        }
+        self.shared.room.notify_all();
+    }
+
+    /// Follows the session in `path`, a file's name in Emacs, on a machine to which this hub was
+    /// connected. `None` if it has too many or is not known.
+    pub fn follow_there(&self, machine: &str, path: &Path) -> Option<SessionId> {
+        let id = next_number();
+        let mut state = self.shared.lock();
+        if !state.connections.get_mut(machine)?.follow(id, path) {
+            return None;
+        }
+        let followed =
+            Followed { root: PathBuf::new(), path: path.to_owned(), session: None, has_processes: false };
+        state.sessions.insert(id, followed);
+        Some(id)
+    }
+
+    /// Describes the newest sessions on a machine, none if it is not connected; see [`Message::Choices`].
+    pub fn choose_there(&self, machine: &str, scope: Scope) -> u64 {
+        let round = next_number();
+        let mut state = self.shared.lock();
+        let is_asked = state.tell_machine(machine, &Command::Choose(round, scope));
+        let homes = HashMap::from([(PathBuf::from(machine), !is_asked)]);
+        state.rounds.insert(round, (homes, Vec::new()));
+        state.end_rounds();
+        round
     }
 }
 
@@ -442,27 +481,6 @@ impl State {
         true
     }
 
-    /// Asks a machine for the sessions to choose; if it is not connected, there are none.
-    pub(super) fn choose_there(&mut self, machine: &str, round: u64, scope: Scope) {
-        let connected = self.connections.get(machine).filter(|connected| connected.is_connected());
-        let is_asked = connected.map(|connected| connected.tell(&Command::Choose(round, scope))).is_some();
-        let homes = HashMap::from([(PathBuf::from(machine), !is_asked)]);
-        self.rounds.insert(round, (homes, Vec::new()));
-        self.end_rounds();
-    }
-
-    /// Forgets a machine and stops following its sessions.
-    pub(super) fn disconnect(&mut self, name: &str) {
-        self.forget_processes(name);
-        self.end_connection(name);
-        let Some(connected) = self.connections.remove(name) else { return };
-        self.found.remove(Path::new(name));
-        for id in connected.sessions.keys() {
-            self.sessions.remove(id);
-            self.queue.drop_session(*id);
-        }
-    }
-
     /// Reports that the connection to a machine is lost.
     fn lose(&mut self, name: &str, Lost { reason, is_missing }: Lost) {
         self.end_connection(name);
@@ -490,17 +508,6 @@ impl State {
             let message = Message::Processes { home, machine, live: Vec::new(), killed: Vec::new() };
             self.queue.push(message, false);
         }
-    }
-
-    /// Follows a session on a machine; returns whether that is possible.
-    pub(super) fn follow_there(&mut self, machine: &str, id: SessionId, path: &Path) -> bool {
-        if !self.connections.get_mut(machine).is_some_and(|connected| connected.follow(id, path)) {
-            return false;
-        }
-        let followed =
-            Followed { root: PathBuf::new(), path: path.to_owned(), session: None, has_processes: false };
-        self.sessions.insert(id, followed);
-        true
     }
 }
 
