@@ -9,16 +9,12 @@ use crate::wire::wire_names;
 
 wire_names! {
     /// The kinds of operations.
+    #[allow(missing_docs)]
     pub enum GitKind {
-        /// A commit.
         Commit = "commit",
-        /// A branch was pushed.
         Push = "push",
-        /// A branch was merged.
         Merge = "merge",
-        /// The branch was put on top of another one.
         Rebase = "rebase",
-        /// A pull request.
         PullRequest = "pullRequest",
     }
 }

@@ -110,17 +110,14 @@ impl Observation {
 }
 
 /// Which observations to return. A field that is not set admits all.
+#[allow(missing_docs)]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Only this type.
     pub kind: Option<Type>,
     /// Only these types, if there are any.
     pub kinds: Vec<Type>,
-    /// Only this phase.
     pub phase: Option<Phase>,
-    /// Only this token type.
     pub token_type: Option<String>,
-    /// Only this item.
     pub step: Option<String>,
     /// Only those that belong to no item.
     pub outside: bool,

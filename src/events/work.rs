@@ -57,19 +57,15 @@ const OPEN_RESPONSES: usize = 256;
 /// Maximum number of models that are named.
 const MOST_MODELS: usize = 100;
 
-/// The changes of one file.
+/// The changes of one file, by its absolute name.
+#[allow(missing_docs)]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FileWork {
-    /// The absolute name.
     pub path: String,
-    /// Lines added.
     pub added: u64,
-    /// Lines removed.
     pub removed: u64,
-    /// The number of edits.
     pub edits: u64,
-    /// Whether it was created.
     pub created: bool,
     /// Whether it was deleted and not created again.
     pub deleted: bool,
@@ -79,16 +75,14 @@ pub struct FileWork {
 }
 
 /// Numbers of commands.
+#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CommandWork {
     /// All that ran; the refused ones did not.
     pub run: u64,
-    /// Those that failed.
     pub failed: u64,
-    /// Those that were refused.
     pub refused: u64,
-    /// Those that went on in the background.
     pub background: u64,
     /// Those that ended in an unknown way.
     pub unknown: u64,
@@ -140,25 +134,21 @@ pub struct Usage {
 }
 
 /// The work of one part: an item, all outside items, or a whole thread.
+#[allow(missing_docs)]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// The files in order of their first change.
     pub files: Vec<FileWork>,
-    /// Lines added in all files.
     pub added: u64,
-    /// Lines removed in all files.
     pub removed: u64,
-    /// Edits of all files.
     pub edits: u64,
     /// Whether commands changed more files than those that are known.
     pub more_files: bool,
-    /// The commands.
     pub commands: CommandWork,
     /// The number of calls that were refused, commands or not.
     pub refused: u64,
     /// The number of responses with tokens.
     pub responses: u64,
-    /// Their tokens.
     pub tokens: Tokens,
     /// The number of responses whose output is a lower bound.
     pub lower_bounds: u64,
