@@ -83,12 +83,11 @@ impl Context {
             ..Metadata::default()
         };
         Details {
-            title: None,
             trace_id: self.trace_id.clone(),
             parent_id: self.step_id.clone(),
             phase: Some(self.phase),
-            line: None,
             metadata,
+            ..Details::default()
         }
     }
 }

@@ -75,7 +75,7 @@ impl Commit {
 }
 
 /// A prompt of the user and what came of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Turn {
     /// The beginning of the prompt; `None` for what lies before the first.
     pub prompt: Option<String>,
@@ -218,18 +218,7 @@ impl Turns {
         if let Some(turn) = self.turns.last_mut() {
             turn.ending = turn.ending.or(before).filter(|ending| *ending != Ending::SessionEnded);
         }
-        self.turns.push(Turn {
-            prompt,
-            said: None,
-            began: time,
-            ended: time,
-            ending: None,
-            items: Vec::new(),
-            are_completed: HashMap::new(),
-            commits: Vec::new(),
-            first,
-            is_of_transcript: false,
-        });
+        self.turns.push(Turn { prompt, began: time, ended: time, first, ..Turn::default() });
     }
 
     /// Shortens the oldest prompts if all of them are too long.

@@ -1,11 +1,7 @@
 //! The projects in which agents run, and the file systems on which these are.
 
-use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// Maximum number of folders whose projects are remembered.
-const REMEMBERED: usize = 4_096;
 
 /// The names of files and folders at the root of a project.
 const MARKERS: [&str; 9] = [".git", ".jj", ".hg", ".sl", ".svn", ".bzr", "_darcs", ".pijul", ".fslckout"];
@@ -18,24 +14,6 @@ pub(super) fn project_of(folder: &Path) -> Option<PathBuf> {
     };
     let is_root = |folder: &&Path| MARKERS.iter().any(|marker| is_marker(&folder.join(marker)));
     folder.ancestors().find(is_root).map(Path::to_owned)
-}
-
-/// The projects that were found, by the folders of sessions; without one if none was found in time.
-#[derive(Debug, Default)]
-pub(super) struct Projects(HashMap<PathBuf, Option<PathBuf>>);
-
-impl Projects {
-    /// The project of a folder that was searched.
-    pub(super) fn get(&self, folder: &Path) -> Option<&Option<PathBuf>> {
-        self.0.get(folder)
-    }
-
-    pub(super) fn remember(&mut self, folder: &Path, found: Option<PathBuf>) {
-        if self.0.len() >= REMEMBERED {
-            self.0.clear();
-        }
-        self.0.insert(folder.to_owned(), found);
-    }
 }
 
 /// The folder at which the file system of a file is mounted, by names alone: asking for the file may

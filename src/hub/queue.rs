@@ -26,6 +26,7 @@ struct Queued {
 }
 
 /// States and live lines go first; the history of sessions that begin follows. Calls are taken by themselves.
+#[derive(Default)]
 pub(super) struct Queue {
     /// What happened at the sockets of machines.
     calls: VecDeque<Queued>,
@@ -53,18 +54,7 @@ impl std::fmt::Debug for Queue {
 
 impl Queue {
     pub(super) fn new(bell: Bell) -> Queue {
-        Queue {
-            calls: VecDeque::new(),
-            first: VecDeque::new(),
-            history: VecDeque::new(),
-            behind: HashMap::new(),
-            held: HashMap::new(),
-            weight: 0,
-            of_machines: HashMap::new(),
-            bell: Some(bell),
-            due: None,
-            rang: None,
-        }
+        Queue { bell: Some(bell), ..Queue::default() }
     }
 
     pub(super) fn weight(&self) -> usize {

@@ -10,12 +10,15 @@ use std::time::Instant;
 use super::home::Home;
 #[cfg(unix)]
 use super::machine::Connected;
-use super::project::{Projects, mount_of};
+use super::project::mount_of;
 use super::queue::Queue;
 use super::roots::{Key, Roots};
 use super::search::{Choice, Found};
 use super::{Bell, Message, SessionId, Settings};
 use crate::agents::claude::process_files::Process;
+
+/// Maximum number of folders whose projects are remembered.
+const PROJECTS: usize = 4_096;
 
 /// A session that is followed.
 #[derive(Clone, Debug)]
@@ -39,7 +42,7 @@ impl Followed {
 /// The sessions in a home, and the files whose names are no text.
 type Listed = (Vec<Found>, Vec<PathBuf>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) settings: Arc<Settings>,
     pub(super) queue: Queue,
@@ -62,7 +65,8 @@ pub(super) struct State {
     pub(super) caught_up: Vec<SessionId>,
     /// Sessions that are to be said to be ready when they are read next.
     pub(super) checks: HashSet<SessionId>,
-    pub(super) projects: Projects,
+    /// The projects that were found, by the folders of sessions; without one if none was found in time.
+    pub(super) projects: HashMap<PathBuf, Option<PathBuf>>,
     pub(super) roots: Roots,
     pub(super) workers: usize,
     /// The number of workers that wait for something to do.
@@ -74,27 +78,7 @@ pub(super) struct State {
 
 impl State {
     pub(super) fn new(settings: Settings, bell: Bell) -> State {
-        State {
-            settings: Arc::new(settings),
-            queue: Queue::new(bell),
-            homes: HashMap::new(),
-            #[cfg(unix)]
-            connections: BTreeMap::new(),
-            live: HashMap::new(),
-            elsewhere: HashMap::new(),
-            found: HashMap::new(),
-            rounds: HashMap::new(),
-            sessions: HashMap::new(),
-            files: HashMap::new(),
-            caught_up: Vec::new(),
-            checks: HashSet::new(),
-            projects: Projects::default(),
-            roots: Roots::default(),
-            workers: 0,
-            idle: 0,
-            alarm: None,
-            is_closed: false,
-        }
+        State { settings: Arc::new(settings), queue: Queue::new(bell), ..State::default() }
     }
 
     /// The home in which a file is, the innermost one.
@@ -107,6 +91,13 @@ impl State {
     /// since homes come and go.
     pub(super) fn root_of(&self, path: &Path) -> PathBuf {
         self.home_of(path).map_or_else(|| mount_of(path), Path::to_owned)
+    }
+
+    pub(super) fn remember_project(&mut self, folder: &Path, found: Option<PathBuf>) {
+        if self.projects.len() >= PROJECTS {
+            self.projects.clear();
+        }
+        self.projects.insert(folder.to_owned(), found);
     }
 
     /// Lets a session be read next.
@@ -166,7 +157,7 @@ impl State {
                 }
                 self.end_rounds();
             }
-            Key::Project(folder) => self.projects.remember(folder, None),
+            Key::Project(folder) => self.remember_project(folder, None),
             Key::Processes => {}
             // What it owned is dropped, which its caller notices.
             Key::Job(_) => return self.remove(root, key),

@@ -111,7 +111,7 @@ impl Shared {
         if mount == root {
             drop(state);
             let found = project_of(folder);
-            self.lock().projects.remember(folder, found.clone());
+            self.lock().remember_project(folder, found.clone());
             return found;
         }
         let key = Key::Project(folder.to_owned());
@@ -119,7 +119,7 @@ impl Shared {
         self.employ_if_needed(&mut state);
         state.roots.set_waiting(root, true);
         let end = Instant::now() + BARRED;
-        while state.projects.get(folder).is_none() && !state.is_closed && !state.roots.is_barred(&mount) {
+        while !state.projects.contains_key(folder) && !state.is_closed && !state.roots.is_barred(&mount) {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
@@ -215,7 +215,7 @@ impl Shared {
             }
             Work::Project(folder) => {
                 let found = project_of(folder);
-                self.lock().projects.remember(folder, found);
+                self.lock().remember_project(folder, found);
                 self.room.notify_all();
                 Next::Over
             }
