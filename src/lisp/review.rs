@@ -15,7 +15,7 @@ use super::work::{PartId, ShownWork};
 use super::{border, elsewhere, now, serialized, with_module};
 use crate::error::Error;
 use crate::events::Millis;
-use crate::events::comments::Telling;
+use crate::events::comments::{Comment, Telling};
 use crate::events::marks::{ChangeId, Known, Marks, Scope, Unseen};
 use crate::events::observation::Observation;
 use crate::events::review::{FileChanged, LARGEST_FILE, Net, NotComposed, net};
@@ -132,10 +132,7 @@ fn comments(env: &Env, thread: Key) -> Result<Value<'_>> {
                 id: format!("o{}", kept.number),
                 number: kept.number,
                 timestamp: kept.timestamp,
-                text: kept.comment.text.clone(),
-                path: kept.comment.path.clone(),
-                line: kept.comment.line,
-                quote: kept.comment.quote.clone(),
+                comment: kept.comment.clone(),
                 told: kept.telling == Telling::Told,
                 copied: kept.telling == Telling::Copied,
             })
@@ -149,10 +146,8 @@ struct ShownComment {
     id: String,
     number: u64,
     timestamp: Millis,
-    text: String,
-    path: Option<String>,
-    line: Option<u64>,
-    quote: Option<String>,
+    #[serde(flatten)]
+    comment: Comment,
     told: bool,
     copied: bool,
 }
