@@ -384,7 +384,8 @@ impl Module {
             self.followed.killed.insert(home.clone(), killed.collect());
             self.followed.live.insert(home.clone(), live.clone());
         }
-        let changes = self.hear(&message);
+        let mut changes = self.hear(&message);
+        changes.retain(|changed| !changed.is_empty());
         match message {
             Message::Processes { .. } => Report::Processes(Vec::new(), changes),
             message => Report::Other(message, changes),

@@ -102,12 +102,6 @@ fn word(process: &Process) -> (What, Option<String>, bool) {
 impl Module {
     /// Reports what a message of the hub tells of agents, before Lisp is told of it.
     pub(super) fn hear(&mut self, message: &Message) -> Vec<Changed> {
-        let mut changes = self.report_message(message);
-        changes.retain(|changed| !changed.is_empty());
-        changes
-    }
-
-    fn report_message(&mut self, message: &Message) -> Vec<Changed> {
         match message {
             Message::Processes { .. } => {
                 let ready = self.followed.followups.iter().filter(|(_, one)| one.is_ready);
