@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::ser::{self, Vector};
-use super::shown::{ShownChanges, ShownObservation, ShownOutcome, ShownUntyped};
+use super::shown::{ShownObservation, ShownOutcome, ShownUntyped, changes_by_kind};
 use super::work::ShownWork;
 use super::{border, names, now, read, serialized};
 use crate::events::edit::{self, Edit, NotApplied, compare_all};
@@ -17,8 +17,8 @@ fn diff<'e>(env: &'e Env, previous: Value<'e>, current: Value<'e>) -> Result<Val
     border(env, || {
         let (previous, current) = (read::raw_with_symbols(previous)?, read::raw_with_symbols(current)?);
         let difference = untyped::diff(&previous, &current)?;
-        let (changes, warnings) = (&difference.changes, difference.warnings);
-        ser::to_lisp(env, &ShownChanges::<ShownUntyped<'_>>::by_kind(changes, warnings, now()))
+        let (changes, warnings) = (&difference.changes, &difference.warnings);
+        changes_by_kind::<_, ShownUntyped<'_>>(env, changes, warnings, now())
     })
 }
 

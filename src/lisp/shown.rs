@@ -6,12 +6,14 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use emacs::{Env, Result, Value};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 
 use super::items::{self, ShownItem};
+use super::names::keyword;
 use super::now;
-use super::ser::{Json, Sparse, Symbol, Vector};
+use super::ser::{self, Json, Sparse, Symbol, Vector};
 use crate::error::Problem;
 use crate::events::Millis;
 use crate::events::observation::{Metadata, Observation, Payload, Type};
@@ -218,7 +220,6 @@ pub(super) struct ShownChanges<'c, I> {
     removed: Option<Vector<Vec<ShownChange<'c, I>>>>,
     status_changed: Option<Vector<Vec<ShownChange<'c, I>>>>,
     reordered: Option<Vector<Vec<ShownChange<'c, I>>>>,
-    warnings: Vec<String>,
 }
 
 impl<'c, I> ShownChanges<'c, I> {
@@ -239,21 +240,40 @@ impl<'c, I> ShownChanges<'c, I> {
             removed: of_kind(ChangeKind::Removed),
             status_changed: of_kind(ChangeKind::StatusChanged),
             reordered: of_kind(ChangeKind::Reordered),
-            warnings: Vec::new(),
         }
     }
+}
 
-    /// A set of changes, also by kind, with warnings about them.
-    pub(super) fn by_kind<T>(
-        all: &'c [Change<T>],
-        warnings: Vec<String>,
-        timestamp: Millis,
-    ) -> Sparse<ShownChanges<'c, I>>
-    where
-        I: From<&'c T>,
-    {
-        Sparse(ShownChanges { warnings, ..ShownChanges::of(all, timestamp, true) })
+/// The plist of a set of changes, with warnings about them. By kind, it has the same objects.
+pub(super) fn changes_by_kind<'e, 'c, T, I: From<&'c T> + Serialize>(
+    env: &'e Env,
+    all: &'c [Change<T>],
+    warnings: &[String],
+    timestamp: Millis,
+) -> Result<Value<'e>> {
+    let shown = all.iter().map(|change| ser::to_lisp(env, &Sparse(ShownChange::<I>::of(change, timestamp))));
+    let shown = shown.collect::<Result<Vec<_>>>()?;
+    let mut fields = vec![
+        keyword(env, "timestamp")?,
+        ser::to_lisp(env, &timestamp)?,
+        keyword(env, "changes")?,
+        env.vector(&shown)?,
+    ];
+    for (kind, name) in [
+        (ChangeKind::Added, "added"),
+        (ChangeKind::Modified, "modified"),
+        (ChangeKind::Removed, "removed"),
+        (ChangeKind::StatusChanged, "statusChanged"),
+        (ChangeKind::Reordered, "reordered"),
+    ] {
+        let chosen = all.iter().zip(&shown).filter(|(change, _)| change.kind == kind);
+        let chosen: Vec<Value<'_>> = chosen.map(|(_, object)| *object).collect();
+        fields.extend([keyword(env, name)?, env.vector(&chosen)?]);
     }
+    if !warnings.is_empty() {
+        fields.extend([keyword(env, "warnings")?, ser::to_lisp(env, warnings)?]);
+    }
+    env.list(&fields)
 }
 
 /// The changes of an item in a revision.
@@ -353,7 +373,7 @@ pub(super) fn observation<'o>(
         Payload::PlanUpdate(Derived::Of(update)) => ShownContent::Plan {
             revision: update.revision,
             todo_list: Vector(items::shown(&update.todo_list)),
-            changes: ShownChanges::by_kind(&update.changes, Vec::new(), observation.timestamp),
+            changes: Sparse(ShownChanges::of(&update.changes, observation.timestamp, true)),
         },
         Payload::ItemStatusChange(Derived::Of(change)) => ShownContent::Status {
             item: Sparse(ShownItem::from(&change.item)),

@@ -12,7 +12,7 @@ use serde_json::{Map, Value as Json};
 use super::items::{self, ShownItem};
 use super::read::{self, Id, Key, elements, wrong};
 use super::ser::{self, Sparse, Symbol, Vector};
-use super::shown::{self, ShownChanges, ShownRevision, ShownTimes, Summary};
+use super::shown::{self, ShownRevision, ShownTimes, Summary};
 use super::{Module, border, elsewhere, now, serialized, with_module};
 use crate::agents::recorder::open_item_like;
 use crate::journal::kept;
@@ -379,7 +379,7 @@ fn changes_between<'e>(env: &'e Env, thread: Key, a: Value<'e>, b: Value<'e>) ->
     border(env, || {
         let (a, b) = (read::whole_number("revision", a)?, read::whole_number("revision", b)?);
         let changes = with_thread(env, &thread, |thread| thread.changes_between(a, b))??;
-        ser::to_lisp(env, &ShownChanges::<ShownItem<'_>>::by_kind(&changes, Vec::new(), now()))
+        shown::changes_by_kind::<_, ShownItem<'_>>(env, &changes, &[], now())
     })
 }
 
