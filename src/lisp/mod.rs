@@ -44,10 +44,11 @@ use std::collections::HashMap;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{LazyLock, Mutex, MutexGuard, TryLockError};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::SystemTime;
 
 use emacs::{Env, FromLisp, IntoLisp, Result, Value, defun};
+use once_cell::sync::Lazy;
 use serde::Serialize;
 use serde_json::Map;
 
@@ -148,7 +149,7 @@ impl Module {
     }
 }
 
-static MODULE: LazyLock<Mutex<Module>> = LazyLock::new(Mutex::default);
+static MODULE: Lazy<Mutex<Module>> = Lazy::new(Mutex::default);
 
 /// Runs `work` on the state of the module. `work` must not call Lisp.
 fn with_module<T>(work: impl FnOnce(&mut Module) -> T) -> T {
