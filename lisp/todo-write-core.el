@@ -237,7 +237,7 @@ call from any buffer."
     (todo-write-dyn--configure
      (cl-loop for option in todo-write-core--options
               for value = (default-value option)
-              append (list option (if (and value (eq option 'todo-write-directory))
+              append (list option (if (and (stringp value) (eq option 'todo-write-directory))
                                       (expand-file-name value)
                                     value))))
     (unless todo-write-core-configured
