@@ -1,6 +1,6 @@
 //! Transcripts that coding agents write of their sessions.
 //!
-//! [`tail`] reads the lines appended to a file, and a [`reader`] turns them into [`Event`]s. A [`follower`]
+//! [`tail`] reads the lines appended to a file, and a `reader` turns them into [`Event`]s. A [`follower`]
 //! does both for the files of one session. A [`recorder`] writes events to threads of the store.
 //! [`describe`] identifies a session without reading all of its file, and [`listing`] finds files.
 //!
