@@ -46,6 +46,8 @@ It has the plan tools that newer models lack by default."
   "Return arguments by which Codex uses MODEL at URL."
   (list "--skip-git-repo-check" "--json"
         "-c" (format "model=%S" model) "-c" "model_provider=\"mock\""
+        ;; It asks whether to use a newer model, unless that was answered.
+        "-c" (format "notice.model_migrations={%S=\"gpt-6-sol\"}" model)
         "-c" "check_for_update_on_startup=false" "-c" "analytics.enabled=false"
         "-c" "feedback.enabled=false" "-c" "otel.exporter=\"none\""
         "-c" (format "model_providers.mock={name=\"mock\",base_url=\"%s/v1\",env_key=\"MOCK_KEY\",wire_api=\"responses\",supports_websockets=false}" url)))
