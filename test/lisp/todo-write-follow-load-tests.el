@@ -73,6 +73,12 @@
        (cl-mapc (lambda (count function) (advice-remove (car count) function)) counts advice))
      counts))
 
+(defun todo-write-follow-load-tests--states ()
+  "Return the states of the sessions that are followed, as text."
+  (format "%S" (mapcar (lambda (session) (list (todo-write-follow--session-file session)
+                                               (todo-write-follow--session-state session)))
+                       todo-write-follow--followed)))
+
 (defun todo-write-follow-load-tests--ready-p (files)
   "Return non-nil if all that FILES, those of sessions, have is read."
   (cl-every (lambda (file)
@@ -81,6 +87,7 @@
             files))
 
 (ert-deftest todo-write-follow-many-live-sessions-begin-some-at-a-time ()
+  :tags '(:thorough)
   (todo-write-follow-load-tests--with
     (let ((files (todo-write-follow-load-tests--begin folder 130))
           (todo-write-follow-most-new 20)
@@ -96,12 +103,14 @@
             (progn
               (todo-write-follow-mode)
               (todo-write-test-wait
-               (lambda () (todo-write-follow-load-tests--ready-p files))))
+               (lambda () (todo-write-follow-load-tests--ready-p files))
+               #'todo-write-follow-load-tests--states))
           (advice-remove 'todo-write-follow--begin begin)
           (advice-remove 'todo-write-follow--receive-found receive)))
       (should (= 20 most)))))
 
 (ert-deftest todo-write-list-draws-many-new-agents-some-at-a-time ()
+  :tags '(:thorough)
   (todo-write-follow-load-tests--with
     (let ((files (todo-write-follow-load-tests--begin folder 80)) (most 0) (count 0) (printed 0))
       (let ((count-row (lambda (&rest _) (cl-incf count)))
@@ -120,8 +129,10 @@
               (advice-add 'todo-write-list--draw :around draw)
               (todo-write-follow-mode)
               (todo-write-test-wait
-               (lambda () (todo-write-follow-load-tests--ready-p files)))
-              (todo-write-test-wait (lambda () (null todo-write-list--undrawn)))
+               (lambda () (todo-write-follow-load-tests--ready-p files))
+               #'todo-write-follow-load-tests--states)
+              (todo-write-test-wait (lambda () (null todo-write-list--undrawn))
+                                    (lambda () (format "%S %S" todo-write-list--undrawn timer-list)))
               ;; The first of two agents with one title is drawn with the second.
               (should (<= 1 most 11))
               (should (= 0 printed))
