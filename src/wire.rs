@@ -38,27 +38,23 @@ macro_rules! wire_names {
     };
 }
 
-/// Defines the known fields of a JSON object to which others may add any. A field that is missing, or
-/// of another type than expected, is `None`; what is not understood stays in `rest`, so that nothing is lost.
+/// Defines fields of a JSON object to which others may add any. One that is missing, or of another type than
+/// expected, is `None`, and stays in the object that the others are taken out of.
 macro_rules! wire_fields {
     (
         $(#[$about:meta])*
         pub struct $type:ident { $($(#[$about_field:meta])* $field:ident: $kind:ty = $name:literal,)+ }
     ) => {
         $(#[$about])*
-        #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-        #[serde(from = "serde_json::Map<String, serde_json::Value>")]
+        #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
         pub struct $type {
             $($(#[$about_field])* #[serde(rename = $name, skip_serializing_if = "Option::is_none")]
             pub $field: Option<$kind>,)+
-            /// All other fields.
-            #[serde(flatten)]
-            pub rest: serde_json::Map<String, serde_json::Value>,
         }
 
-        impl From<serde_json::Map<String, serde_json::Value>> for $type {
-            fn from(mut rest: serde_json::Map<String, serde_json::Value>) -> $type {
-                $type { $($field: $crate::wire::take(&mut rest, $name),)+ rest }
+        impl $type {
+            fn take(fields: &mut serde_json::Map<String, serde_json::Value>) -> $type {
+                $type { $($field: $crate::wire::take(fields, $name),)+ }
             }
         }
     };

@@ -29,7 +29,7 @@ use crate::list::similarity::{Rarity, Words, similarity};
 use crate::thread::activity::Ending;
 use crate::thread::record::PositionRecord;
 use crate::thread::{Outcome, State, Thread};
-use event::{details, is_recent, turn};
+use event::{is_recent, line_time, metadata, turn};
 use position::{Before, is_stored, is_superseded, position};
 pub use project::Machine;
 
@@ -189,10 +189,12 @@ impl Recorder {
         let thread = store.open(&pending.thread, Map::new(), now);
         thread.begin_batch();
         if let Some(words) = switch {
-            let payload = Payload::new(Type::StateUpdate, words.into());
+            let payload =
+                Payload { metadata: metadata(event), ..Payload::new(Type::StateUpdate, words.into()) };
+            let details = Details { line: Some(line_time(event)), ..Details::default() };
             let time = time_in(thread, event.time, now);
             thread.change(|thread| {
-                thread.observe(payload, details(event), time);
+                thread.observe(payload, details, time);
             });
         }
         if thread.change(|thread| is_stored(thread, event)) || is_superseded(thread, event) {
@@ -273,7 +275,7 @@ impl Recorder {
         }
         if let Some(title) = self.titles.get(&key).filter(|_| thread.title().is_none()) {
             thread.change(|thread| {
-                thread.observe(Payload::Title(title.as_str().into()), Details::default(), now);
+                thread.observe(Payload::new(Type::Title, title.as_str().into()), Details::default(), now);
             });
         }
         PendingUpdate {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::events::Millis;
 use crate::events::observation::Observation;
+use crate::events::payload::{Fields, Update};
 
 /// The largest number of comments of a thread that are known.
 pub(crate) const MOST: usize = 1_000;
@@ -58,25 +59,24 @@ pub(crate) struct Comments(VecDeque<KeptComment>);
 impl Comments {
     /// Adds what an observation says of comments.
     pub(crate) fn note(&mut self, observation: &Observation) {
-        if let Some(comment) = &observation.metadata.comment {
-            if self.0.len() == MOST {
-                // Only a damaged journal has too many that are not told.
-                let told = self.0.iter().position(|kept| kept.telling != Telling::Untold).unwrap_or(0);
-                self.0.remove(told);
-            }
-            let (number, timestamp) = (observation.number, observation.timestamp);
-            let telling = Telling::Untold;
-            self.0.push_back(KeptComment { number, timestamp, comment: comment.clone(), telling });
-        }
-        let metadata = &observation.metadata;
-        for (numbers, telling) in
-            [(&metadata.copied_comments, Telling::Copied), (&metadata.told_comments, Telling::Told)]
-        {
-            for number in numbers.iter().flatten() {
-                if let Some(kept) = self.0.iter_mut().find(|kept| kept.number == *number) {
-                    kept.telling = telling;
+        let Fields::StateUpdate(Some(update)) = &observation.payload.fields else { return };
+        let (numbers, told) = match update {
+            Update::Comment(comment) => {
+                if self.0.len() == MOST {
+                    // Only a damaged journal has too many that are not told.
+                    let told = self.0.iter().position(|kept| kept.telling != Telling::Untold).unwrap_or(0);
+                    self.0.remove(told);
                 }
+                let Observation { number, timestamp, .. } = *observation;
+                let (comment, telling) = (comment.clone(), Telling::Untold);
+                return self.0.push_back(KeptComment { number, timestamp, comment, telling });
             }
+            Update::CopiedComments(numbers) => (numbers, Telling::Copied),
+            Update::ToldComments(numbers) => (numbers, Telling::Told),
+            _ => return,
+        };
+        for kept in self.0.iter_mut().filter(|kept| numbers.contains(&kept.number)) {
+            kept.telling = told;
         }
     }
 

@@ -49,7 +49,7 @@ impl Review {
         if observation.number <= self.newest() {
             return;
         }
-        for (place, file) in (0..).zip(observation.metadata.files.iter().flatten()) {
+        for (place, file) in (0..).zip(observation.payload.files()) {
             if file.path.is_empty() {
                 continue;
             }
@@ -205,10 +205,10 @@ impl Scope<'_> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use serde_json::Value;
 
     use super::*;
-    use crate::events::observation::{Metadata, Payload};
-    use crate::events::payload::{Content, ToolResult};
+    use crate::events::payload::{Call, Fields, Payload};
 
     /// What happens to the changes of a thread.
     #[derive(Clone, Debug)]
@@ -249,12 +249,9 @@ mod tests {
         match act {
             Act::Change { number, files, items } => {
                 let files = names(&files).into_iter().map(|path| FileEntry { path, ..FileEntry::default() });
-                let metadata = Metadata {
-                    files: Some(files.collect()),
-                    items: Some(names(&items)),
-                    ..Metadata::default()
-                };
-                let payload = Payload::ToolExecution(Content::Fields(ToolResult::default()));
+                let call = Call { files: Some(files.collect()), ..Call::default() };
+                let mut payload = Payload::with(Fields::ToolExecution(Box::new(call)), Value::Null);
+                payload.metadata.items = Some(names(&items));
                 let observation = Observation {
                     number,
                     payload,
@@ -262,7 +259,6 @@ mod tests {
                     timestamp: 0,
                     trace_id: None,
                     parent_id: None,
-                    metadata,
                 };
                 review.add(&observation, 0);
             }

@@ -1,17 +1,18 @@
 //! Observations: the recorded events of a thread.
 
 use std::collections::VecDeque;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::events::Millis;
-use crate::events::payload::Texts;
+use crate::events::payload::Fields;
 pub use crate::events::payload::{Metadata, Payload, Type};
 use crate::events::turns::Turns;
 use crate::fault::may_panic_here;
-use crate::list::item::Item;
+use crate::list::change::Change;
+use crate::list::item::{Item, List, Status};
 use crate::wire::wire_names;
 
 wire_names! {
@@ -37,7 +38,7 @@ impl Phase {
     }
 }
 
-/// What a host reports with an observation besides type and content.
+/// What a host reports with an observation besides its payload.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Details {
     /// A title on one line; by default, the type in words.
@@ -46,12 +47,10 @@ pub struct Details {
     pub trace_id: Option<String>,
     /// An item id.
     pub parent_id: Option<String>,
-    /// The phase, which may be none. By default it follows from the list.
+    /// The phase, which may be none. By default, it follows from the list, as the step does.
     pub phase: Option<Option<Phase>>,
     /// The time of the line that tells it, if a transcript does: the list is that at the line.
     pub line: Option<Millis>,
-    /// All other data. Phase and step are those of the list, unless they are set here.
-    pub metadata: Metadata,
 }
 
 /// One recorded event of a thread, serialized as in the journal.
@@ -60,7 +59,8 @@ pub struct Details {
 pub struct Observation {
     /// The number, from 1 in each thread. A journal may lack some: those of revisions follow from these.
     pub number: u64,
-    /// The type and the content, the keys `type` and `content`.
+    /// The keys `type`, `content` and `metadata`: with the phase, during execution the step, and what the host
+    /// added.
     #[serde(flatten)]
     pub payload: Payload,
     /// The time it was recorded, in milliseconds since the epoch; that of an event in a transcript is the
@@ -74,8 +74,46 @@ pub struct Observation {
     /// The id of an item; by default the one in progress during execution.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<String>,
-    /// The phase, during execution the step, and what the host added.
-    pub metadata: Metadata,
+}
+
+/// An observation as readers get it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observed {
+    observation: Arc<Observation>,
+    /// What its content is, if it follows from a revision: the journal has that in place of it.
+    pub derived: Option<Derived>,
+}
+
+/// The content of an observation that follows from a revision.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Derived {
+    /// A PLAN_UPDATE: the number of the revision, its list and its changes.
+    #[allow(missing_docs)]
+    PlanUpdate { revision: u64, todo_list: List, changes: Vec<Change<Arc<Item>>> },
+    /// An ITEM_STATUS_CHANGE: the item after the change, and its previous status.
+    #[allow(missing_docs)]
+    StatusChange { item: Arc<Item>, previous_status: Option<Status> },
+}
+
+impl Observed {
+    /// An observation that follows from a revision.
+    pub(crate) fn derived(observation: Observation, derived: Derived) -> Observed {
+        Observed { observation: Arc::new(observation), derived: Some(derived) }
+    }
+}
+
+impl From<Arc<Observation>> for Observed {
+    fn from(observation: Arc<Observation>) -> Observed {
+        Observed { observation, derived: None }
+    }
+}
+
+impl Deref for Observed {
+    type Target = Observation;
+
+    fn deref(&self) -> &Observation {
+        &self.observation
+    }
 }
 
 impl Observation {
@@ -86,26 +124,19 @@ impl Observation {
 
     /// Whether it belongs to an item: by its parent, or as one of several items in progress.
     fn concerns(&self, item: &str) -> bool {
-        let items = self.metadata.items.iter().flatten();
+        let items = self.payload.metadata.items.iter().flatten();
         self.parent_id.iter().chain(items).any(|one| one == item)
     }
 
     /// Whether it belongs to any item.
     fn has_item(&self) -> bool {
-        self.parent_id.is_some() || self.metadata.items.as_ref().is_some_and(|items| !items.is_empty())
+        self.parent_id.is_some()
+            || self.payload.metadata.items.as_ref().is_some_and(|items| !items.is_empty())
     }
 
     /// The approximate number of bytes in memory.
     fn size(&self) -> usize {
-        let mut bytes = size_of::<Observation>() + self.title.len();
-        let mut add = |text: &str| bytes += 64 + text.len();
-        self.payload.each_text(&mut add);
-        self.metadata.rest.each_text(&mut add);
-        self.metadata.files.iter().flatten().for_each(|file| {
-            add(&file.path);
-            file.patch.iter().for_each(|patch| add(patch));
-        });
-        bytes
+        size_of::<Observation>() + self.title.len() + self.payload.size()
     }
 }
 
@@ -133,7 +164,7 @@ impl Filter {
     }
 
     fn admits(&self, observation: &Observation) -> bool {
-        let metadata = &observation.metadata;
+        let metadata = &observation.payload.metadata;
         self.admits_kind(observation.kind())
             && !(self.outside && observation.has_item())
             && self.phase.is_none_or(|phase| metadata.phase == Some(phase))
@@ -255,12 +286,13 @@ impl Observations {
 
     /// Adds a reported observation.
     pub fn push(&mut self, observation: Arc<Observation>) {
-        if let Payload::Title(Value::String(title)) = &observation.payload {
-            self.title = Some(title.clone());
+        if let Some(title) = observation.payload.title() {
+            self.title = Some(title.to_owned());
         }
-        if observation.kind() == Type::ToolCall && observation.metadata.hidden.is_some() {
-            let Metadata { call_id, excluded, .. } = &observation.metadata;
-            self.hidden.extend(call_id.clone().map(|call| (call, excluded.clone())));
+        if let Fields::ToolCall(call) = &observation.payload.fields
+            && call.hidden.is_some()
+        {
+            self.hidden.extend(call.call_id.clone().map(|id| (id, call.excluded.clone())));
             self.hidden.drain(..self.hidden.len().saturating_sub(HIDDEN_CALLS));
         }
         self.keep(Kept::Reported(observation));
@@ -321,8 +353,8 @@ impl Observations {
         &self,
         filter: &Filter,
         turns: &Turns,
-        derive: impl Fn(&RevisionObservations) -> Vec<Arc<Observation>>,
-    ) -> Vec<Arc<Observation>> {
+        derive: impl Fn(&RevisionObservations) -> Vec<Observed>,
+    ) -> Vec<Observed> {
         let admits = |observation: &Observation| {
             filter.admits(observation) && filter.turn.is_none_or(|turn| turns.of(observation) == turn)
         };
@@ -336,7 +368,7 @@ impl Observations {
             }
             match kept {
                 Kept::Reported(observation) => {
-                    chosen.extend(admits(observation).then(|| Arc::clone(observation)));
+                    chosen.extend(admits(observation).then(|| Arc::clone(observation).into()));
                 }
                 Kept::Revision(revision) if wants_revisions => {
                     let derived = derive(revision).into_iter().rev();

@@ -5,19 +5,16 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::events::git::GitOperation;
 use crate::events::names::{Name, names};
 use crate::events::patch::{ChangedFile, FileChange, complete};
-use crate::events::payload::{FileEntry, Metadata, Payload, Texts, Type};
+use crate::events::payload::{FileEntry, Payload, Type};
 use crate::list::raw::Raw;
+use crate::text::excerpt;
 use crate::text::globs::matches;
 use crate::text::path::{at_home, is_inside, normal, on_its_machine};
-use crate::text::{beginning, excerpt};
 
 /// The size of a journal in bytes above which contents are abridged.
 pub const MOST_JOURNALED: u64 = 64 * 1024 * 1024;
-/// The maximum number of bytes of an abridged text.
-const FEW: usize = 200;
 
 /// The user's options.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,18 +52,6 @@ struct ReportedFile<'a> {
     new_text: Option<Cow<'a, str>>,
 }
 
-/// Drops patches and the ends of texts. All numbers stay.
-pub(crate) fn abridge(payload: &mut Payload, metadata: &mut Metadata) {
-    payload.each_text_mut(&mut |text| {
-        if text.len() > FEW {
-            *text = beginning(text, FEW);
-        }
-    });
-    for file in metadata.files.iter_mut().flatten() {
-        file.patch = None;
-    }
-}
-
 impl Policy {
     /// The entry of a changed file in the metadata of an observation.
     pub fn entry(&self, file: &ChangedFile, project: &str) -> FileEntry {
@@ -100,32 +85,18 @@ impl Policy {
     /// Drops what must not be recorded of an observation.
     ///
     /// A call that names an excluded file keeps its id and its name, and its result these and `isError`,
-    /// unless `hidden`, what was hidden of the call of a result, says more. `metadata` then has `hidden` and
-    /// the name of that file, if it is known. In an excluded project, any other content but that of USAGE
-    /// becomes null.
-    pub(crate) fn hide(
-        &self,
-        project: &str,
-        hidden: Option<Hidden>,
-        payload: &mut Payload,
-        metadata: &mut Metadata,
-    ) {
-        let is_call = matches!(payload, Payload::ToolCall(_) | Payload::ToolExecution(_));
+    /// unless `hidden`, what was hidden of the call of a result, says more. It then has `hidden` and the name
+    /// of that file, if it is known. In an excluded project, any other content but that of USAGE becomes null.
+    pub(crate) fn hide(&self, project: &str, hidden: Option<Hidden>, payload: &mut Payload) {
         let is_excluded = self.excludes_project(project);
-        let hidden = hidden.or_else(|| self.hidden_in(project, payload, metadata));
-        if is_call && (is_excluded || hidden.is_some()) {
-            metadata.hidden = Some(true);
-            metadata.refusal.iter_mut().for_each(|refusal| refusal.reason = None);
-            let keeps_input = !is_excluded && hidden.as_ref().is_some_and(|hidden| hidden.keeps_input);
-            if !keeps_input {
-                metadata.git.iter_mut().flatten().for_each(GitOperation::hide);
-            }
-            if !keeps_input || payload.kind() == Type::ToolExecution {
-                payload.hide();
-            }
-            metadata.excluded = hidden.and_then(|hidden| hidden.name);
-        } else if is_excluded && payload.kind() != Type::Usage {
-            *payload = Payload::new(payload.kind(), Value::Null);
+        let hidden = hidden.or_else(|| self.hidden_in(project, payload));
+        if hidden.is_none() && !is_excluded {
+            return;
+        }
+        let keeps_input = !is_excluded && hidden.as_ref().is_some_and(|hidden| hidden.keeps_input);
+        let is_call = payload.hide(hidden.and_then(|hidden| hidden.name), keeps_input);
+        if is_excluded && !is_call && payload.kind() != Type::Usage {
+            payload.content = Value::Null;
         }
     }
 
@@ -147,15 +118,13 @@ impl Policy {
     }
 
     /// What is hidden of a call or a result that a host reports.
-    fn hidden_in(&self, project: &str, payload: &Payload, metadata: &Metadata) -> Option<Hidden> {
-        if self.excluded.is_empty() {
-            return None;
-        }
-        let mut paths = metadata.files.iter().flatten().map(|file| &file.path).chain(&metadata.path);
+    fn hidden_in(&self, project: &str, payload: &Payload) -> Option<Hidden> {
+        let call = payload.call().filter(|_| !self.excluded.is_empty())?;
+        let mut paths = payload.files().iter().map(|file| &file.path).chain(&call.path);
         if let Some(path) = paths.find(|path| self.excludes(on_its_machine(project), path)) {
             return Some(Hidden::new(project, path, false));
         }
-        let input = match payload.input()? {
+        let input = match payload.content.get("input")? {
             Value::String(text) => text.clone(),
             input => input.to_string(),
         };

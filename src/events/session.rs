@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::payload::Metadata;
+use super::payload::{Fields, Payload, Update};
 use crate::text::excerpt;
 use crate::wire::wire_names;
 
@@ -131,17 +131,18 @@ pub struct Session {
 
 impl Session {
     /// Takes what an observation says. A subagent has a context of its own.
-    pub(crate) fn note(&mut self, metadata: &Metadata) {
-        let Metadata { goal, context, cost, .. } = metadata;
-        if let Some(goal) = goal {
-            self.goal = Some(goal.bounded());
-        }
-        if let Some(context) = context.filter(|_| metadata.agent.is_none()) {
-            self.context = Some(context);
-        }
-        if let Some(cost) = cost.as_ref().and_then(|cost| Cost::new(cost.amount, &cost.currency)) {
-            self.cost = Some(cost);
-        }
+    pub(crate) fn note(&mut self, payload: &Payload) {
+        let context = match &payload.fields {
+            Fields::Usage(used) => used.context,
+            Fields::StateUpdate(Some(Update::Context(context))) => Some(*context),
+            Fields::StateUpdate(Some(Update::Goal(goal))) => return self.goal = Some(goal.bounded()),
+            Fields::StateUpdate(Some(Update::Cost(cost))) => {
+                let cost = Cost::new(cost.amount, &cost.currency);
+                return self.cost = cost.or(self.cost.take());
+            }
+            _ => None,
+        };
+        self.context = context.filter(|_| payload.metadata.agent.is_none()).or(self.context);
     }
 
     /// The goal, unless the user took it back.

@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use crate::events::observation::{Details, Metadata, Phase};
+use crate::events::observation::Phase;
 use crate::wire::wire_names;
 
 /// The maximum bytes of a block. A longer one is recorded in parts, so that memory stays bounded.
@@ -70,24 +70,4 @@ pub struct Context {
     pub trace_id: Option<String>,
     /// The host's id of the session.
     pub session_id: Option<String>,
-}
-
-impl Context {
-    /// The context as details of an observation.
-    pub fn details(&self) -> Details {
-        let metadata = Metadata {
-            step_id: self.step_id.clone(),
-            step_description: self.step_description.clone(),
-            token_type: self.token_type.map(str::to_owned),
-            session_id: self.session_id.clone(),
-            ..Metadata::default()
-        };
-        Details {
-            trace_id: self.trace_id.clone(),
-            parent_id: self.step_id.clone(),
-            phase: Some(self.phase),
-            metadata,
-            ..Details::default()
-        }
-    }
 }

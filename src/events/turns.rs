@@ -113,10 +113,10 @@ impl Turn {
 
     /// Notes what the agent said first after a short prompt.
     fn note_said(&mut self, payload: &Payload) {
-        if let Payload::Message(message) = payload
+        if payload.kind() == Type::Message
             && self.said.is_none()
             && self.prompt.as_ref().is_some_and(|prompt| prompt.len() < TELLING)
-            && let Some(text) = message.text().filter(|text| !text.trim().is_empty())
+            && let Some(text) = payload.text().filter(|text| !text.trim().is_empty())
         {
             self.said = Some(beginning(text, SAID));
         }
@@ -154,7 +154,7 @@ impl Turns {
 
     /// The index of the turn to which an observation belongs, which was added.
     pub(crate) fn of(&self, observation: &Observation) -> usize {
-        self.at(observation.metadata.of_call.unwrap_or(observation.number))
+        self.at(observation.payload.metadata.of_call.unwrap_or(observation.number))
     }
 
     /// The index of the turn in which the observation with this number was recorded.
@@ -165,13 +165,13 @@ impl Turns {
     /// The index of the turn to which an observation belongs, which may be a new one. `in_progress` are the
     /// ids of the items in progress, if it is a prompt.
     pub(crate) fn add(&mut self, observation: &Observation, in_progress: Vec<String>) -> usize {
-        let place = match (&observation.payload, observation.metadata.of_call) {
+        let place = match observation.payload.metadata.of_call {
             // The work of a subagent that was sent out before.
-            (_, Some(call)) => self.at(call),
-            (payload, None) => {
-                match payload {
-                    Payload::Intent(text) => self.add_prompt(observation, text, in_progress),
-                    other if is_aside(other.kind()) => {}
+            Some(call) => self.at(call),
+            None => {
+                match observation.kind() {
+                    Type::Intent => self.add_prompt(observation, in_progress),
+                    kind if is_aside(kind) => {}
                     _ => self.go_on(observation.number, observation.timestamp),
                 }
                 self.turns.len().saturating_sub(1)
@@ -179,20 +179,21 @@ impl Turns {
         };
         if let Some(turn) = self.turns.get_mut(place) {
             turn.note_said(&observation.payload);
-            let commits = observation.metadata.git.iter().flatten().filter_map(Commit::of);
+            let git = observation.payload.call().and_then(|call| call.git.as_deref()).unwrap_or_default();
+            let commits = git.iter().filter_map(Commit::of);
             let room = MOST_COMMITS.saturating_sub(turn.commits.len());
             turn.commits.extend(commits.take(room));
         }
         place
     }
 
-    fn add_prompt(&mut self, observation: &Observation, text: &Value, in_progress: Vec<String>) {
-        let text = match text {
+    fn add_prompt(&mut self, observation: &Observation, in_progress: Vec<String>) {
+        let text = match &observation.payload.content {
             Value::String(text) => beginning(text, PROMPT),
             Value::Null => String::new(),
             other => beginning(&other.to_string(), PROMPT),
         };
-        let is_of_transcript = observation.metadata.uuid.is_some();
+        let is_of_transcript = observation.payload.metadata.uuid.is_some();
         let last = self.turns.last_mut();
         // A host and the transcript of its session may tell the same prompt.
         let told = last
@@ -299,13 +300,11 @@ fn is_aside(kind: Type) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::events::payload::Metadata;
 
     fn prompt(number: u64, text: String) -> Observation {
-        let payload = Payload::Intent(text.into());
-        let metadata = Metadata::default();
+        let payload = Payload::new(Type::Intent, text.into());
         let title = String::new();
-        Observation { number, payload, timestamp: number, title, trace_id: None, parent_id: None, metadata }
+        Observation { number, payload, timestamp: number, title, trace_id: None, parent_id: None }
     }
 
     fn bytes(turns: &Turns) -> usize {
@@ -357,7 +356,7 @@ mod tests {
         let mut turns = Turns::default();
         turns.add(&prompt(1, "Rake".into()), Vec::new());
         let mut told = prompt(2, "Rake".into());
-        told.metadata.uuid = Some("u".into());
+        told.payload.metadata.uuid = Some("u".into());
         turns.add(&told, Vec::new());
         assert_eq!(turns.all().len(), 1);
         told.number = 3;

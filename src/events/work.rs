@@ -11,9 +11,10 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
-use crate::events::observation::{Metadata, Observation, Payload, Type};
-use crate::events::payload::{AgentsWork, FileEntry};
+use crate::events::observation::Observation;
+use crate::events::payload::{AgentsWork, Call, Fields, FileEntry, Used};
 use crate::wire::wire_names;
 
 wire_names! {
@@ -133,6 +134,34 @@ pub struct Usage {
     pub at_least: bool,
 }
 
+impl Usage {
+    /// The figures of the content of a USAGE; what is missing is 0.
+    fn read(content: &Map<String, Value>) -> Usage {
+        let number = |key| content.get(key).and_then(Value::as_u64).unwrap_or_default();
+        let tokens = Tokens {
+            input: number("input"),
+            output: number("output"),
+            cache_read: number("cacheRead"),
+            cache_write: number("cacheWrite"),
+        };
+        let model = content.get("model").and_then(Value::as_str).map(str::to_owned);
+        Usage { tokens, model, at_least: content.get("atLeast") == Some(&Value::Bool(true)) }
+    }
+
+    /// The content of its USAGE.
+    pub(crate) fn content(&self) -> Value {
+        let Usage { tokens: Tokens { input, output, cache_read, cache_write }, model, at_least } = self;
+        let mut content = json!({
+            "input": input, "output": output, "cacheRead": cache_read, "cacheWrite": cache_write,
+            "atLeast": at_least,
+        });
+        if let Some(model) = model {
+            content["model"] = model.as_str().into();
+        }
+        content
+    }
+}
+
 /// The work of one part: an item, all outside items, or a whole thread.
 #[allow(missing_docs)]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -223,22 +252,6 @@ pub(crate) struct WorkSums {
     has_session_tokens: bool,
 }
 
-/// Whether an observation of this type and metadata counts as work.
-pub(crate) fn is_work(kind: Type, metadata: &Metadata) -> bool {
-    let Metadata { outcome, exit_code, files, more_files, by_agents, .. } = metadata;
-    match kind {
-        Type::Usage => true,
-        Type::ToolExecution => {
-            outcome.is_some()
-                || exit_code.is_some()
-                || files.is_some()
-                || more_files.is_some()
-                || by_agents.is_some()
-        }
-        _ => false,
-    }
-}
-
 /// Whether an observation counts for a part of the work.
 pub(crate) fn belongs(observation: &Observation, part: Part<'_>) -> bool {
     items_of(observation).is_some_and(|items| part.has(items))
@@ -257,8 +270,7 @@ impl Part<'_> {
 
 /// The ids of the items that an observation of work counts for.
 pub(crate) fn items_of(observation: &Observation) -> Option<&[String]> {
-    let items = observation.metadata.items.as_deref();
-    items.filter(|_| is_work(observation.kind(), &observation.metadata))
+    observation.payload.metadata.items.as_deref().filter(|_| observation.payload.fields.is_work())
 }
 
 /// The files of some observations with their recorded patches, oldest first, perhaps only those of `path`.
@@ -266,7 +278,7 @@ pub(crate) fn recorded_patches<'o>(
     observations: &'o [Arc<Observation>],
     path: Option<&'o str>,
 ) -> impl Iterator<Item = (&'o str, &'o str)> {
-    let files = observations.iter().flat_map(|one| one.metadata.files.iter().flatten());
+    let files = observations.iter().flat_map(|one| one.payload.files());
     let patches = files.filter_map(|file| Some((file.path.as_str(), file.patch.as_deref()?)));
     patches.filter(move |(of, _)| path.is_none_or(|path| path == *of))
 }
@@ -274,42 +286,40 @@ pub(crate) fn recorded_patches<'o>(
 impl WorkSums {
     /// Adds an observation of the turn with this index, if it is one of work.
     pub(crate) fn add(&mut self, observation: &Observation, turn: usize) {
-        let metadata = &observation.metadata;
         let Some(items) = items_of(observation) else { return };
         let owners = Owners { items: items.to_vec(), turn };
-        if let Payload::Usage(used) = &observation.payload {
-            return used
-                .fields()
-                .into_iter()
-                .for_each(|used| self.add_usage(metadata, &used.usage(), &owners));
+        let payload = &observation.payload;
+        if let (Fields::Usage(used), Some(figures)) = (&payload.fields, payload.content.as_object()) {
+            return self.add_usage(used, &Usage::read(figures), &owners);
         }
-        let files = metadata.files.iter().flatten().filter(|file| !file.path.is_empty());
+        let Some(call) = payload.call() else { return };
+        let files = payload.files().iter().filter(|file| !file.path.is_empty());
         let outcome = command_outcome(observation);
         let is_refused = is_refused(observation);
-        let is_of_files = files.clone().next().is_some() || metadata.more_files == Some(true);
-        if !is_of_files && metadata.by_agents.is_none() && outcome.is_none() && !is_refused {
+        let is_of_files = files.clone().next().is_some() || call.more_files == Some(true);
+        if !is_of_files && call.by_agents.is_none() && outcome.is_none() && !is_refused {
             return;
         }
         self.for_each(&owners, |work| {
             files.clone().for_each(|file| work.add_file(file));
-            work.more_files |= metadata.more_files == Some(true);
+            work.more_files |= call.more_files == Some(true);
             work.refused += u64::from(is_refused);
             if let Some(outcome) = outcome {
                 work.commands.add(outcome);
             }
-            if let Some(AgentsWork { added, removed, edits }) = metadata.by_agents {
+            if let Some(AgentsWork { added, removed, edits }) = call.by_agents {
                 work.add_lines(added, removed, edits);
             }
         });
     }
 
-    fn add_usage(&mut self, metadata: &Metadata, usage: &Usage, owners: &Owners) {
-        if metadata.of_session == Some(true) {
+    fn add_usage(&mut self, used: &Used, usage: &Usage, owners: &Owners) {
+        if used.of_session == Some(true) {
             self.has_session_tokens |= usage.tokens.sum() > 0;
             self.all.whole.add_tokens(usage);
             return self.of_turn(owners.turn).whole.add_tokens(usage);
         }
-        let name = metadata.response.clone().unwrap_or_default();
+        let name = used.response.clone().unwrap_or_default();
         let known = self.open.iter().position(|(known, ..)| !name.is_empty() && *known == name);
         let (old, owners) = match known.and_then(|place| self.open.remove(place)) {
             Some((_, old, owners)) => (Some(old), owners),
@@ -364,13 +374,14 @@ pub(crate) fn runs_commands(tool: &str) -> bool {
 
 /// Whether an observation tells that a call was refused.
 pub(crate) fn is_refused(observation: &Observation) -> bool {
-    observation.metadata.refusal.is_some() || command_outcome(observation) == Some(CallOutcome::Refused)
+    let refusal = observation.payload.call().and_then(|call| call.refusal.as_ref());
+    refusal.is_some() || command_outcome(observation) == Some(CallOutcome::Refused)
 }
 
 /// The outcome of a command; none for other calls.
 fn command_outcome(observation: &Observation) -> Option<CallOutcome> {
-    let Metadata { outcome, exit_code, command, .. } = observation.metadata;
-    let (_, tool) = observation.payload.call();
+    let Call { outcome, exit_code, command, .. } = *observation.payload.call()?;
+    let tool = observation.payload.content.get("name").and_then(Value::as_str);
     let is_command = command.unwrap_or_else(|| exit_code.is_some() || tool.is_some_and(is_shell));
     let by_code = exit_code.map(|code| if code == 0 { CallOutcome::Ok } else { CallOutcome::Failed });
     outcome.or(by_code).filter(|_| is_command)

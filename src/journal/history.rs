@@ -83,7 +83,7 @@ impl History {
         });
         let all = saved.chain(self.kept.iter().cloned());
         let is_of = |one: &Arc<Observation>| {
-            belongs(one, part) && numbers.contains(&one.metadata.of_call.unwrap_or(one.number))
+            belongs(one, part) && numbers.contains(&one.payload.metadata.of_call.unwrap_or(one.number))
         };
         Ok(all.filter(is_of).collect())
     }

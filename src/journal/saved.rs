@@ -278,8 +278,7 @@ mod tests {
 
     use serde_json::Map;
 
-    use crate::events::observation::{Details, Payload};
-    use crate::events::payload::Text;
+    use crate::events::observation::{Details, Payload, Type};
     use crate::journal::folder::{SYNCED, files_of};
     use crate::journal::store::{Storage, Store};
     use crate::journal::{Durability, saved::SavedThread};
@@ -300,7 +299,7 @@ mod tests {
 
     fn say(store: &mut Store, text: &str) {
         open(store).change(|thread| {
-            thread.observe(Payload::Message(Text::of(text)), Details::default(), 2);
+            thread.observe(Payload::new(Type::Message, text.into()), Details::default(), 2);
             thread.set_paused(Some("lunch".into()), 2);
         });
     }

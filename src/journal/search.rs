@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::history::History;
 use super::kept::saved_threads;
 use crate::error::Error;
 use crate::events::Millis;
-use crate::events::observation::{Observation, Payload, Type};
-use crate::events::payload::Texts;
+use crate::events::observation::{Observation, Type};
+use crate::events::payload::each_text;
 use crate::list::item::Item;
 use crate::text::{composed, excerpt};
 use crate::thread::record::Record;
@@ -130,12 +130,12 @@ impl Search {
         if !is_searched(observation.kind()) {
             return;
         }
-        if let Payload::Title(Value::String(title)) = &observation.payload {
-            self.title = Some(title.clone());
+        if let Some(title) = observation.payload.title() {
+            self.title = Some(title.to_owned());
         }
         let mut texts = Vec::new();
-        observation.payload.each_text(&mut |text| collect(text, &mut texts));
-        let excluded = observation.metadata.excluded.iter();
+        each_text(&observation.payload.content, &mut |text| collect(text, &mut texts));
+        let excluded = observation.payload.call().and_then(|call| call.excluded.as_ref()).into_iter();
         texts.extend(excluded.map(|name| format!("not recorded: names {name}")));
         // A command and its description, say, may have a word each.
         if let Some(line) = self.query.line_in(&texts.join("\n")) {
@@ -255,9 +255,9 @@ fn is_searched(kind: Type) -> bool {
 
 /// Collects a text, which may be JSON, such as the arguments of a call.
 fn collect(text: &str, texts: &mut Vec<String>) {
-    let fields = text.starts_with('{').then(|| serde_json::from_str::<Map<String, Value>>(text));
+    let fields = text.starts_with('{').then(|| serde_json::from_str::<Value>(text));
     match fields {
-        Some(Ok(fields)) => fields.each_text(&mut |text| collect(text, texts)),
+        Some(Ok(fields)) => each_text(&fields, &mut |text| collect(text, texts)),
         _ => texts.push(text.to_owned()),
     }
 }

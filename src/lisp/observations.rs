@@ -1,7 +1,6 @@
 //! Lisp functions on observations.
 
 use std::mem;
-use std::sync::Arc;
 
 use emacs::{Env, FromLisp, Result, Value, defun};
 
@@ -11,11 +10,12 @@ use super::shown;
 use super::{border, elsewhere, guarded, now, serialized, with_module};
 use crate::error::Error;
 use crate::events::comments;
-use crate::events::observation::{Details, Filter, Observation, Payload, Phase, Type};
+use crate::events::observation::{Details, Filter, Observed, Payload, Phase, Type};
+use crate::events::payload::{Fields, Update};
 use crate::events::work::CallOutcome;
 use crate::journal::search::Query;
 use crate::thread::Thread;
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 const PHASES: &str = "planning, execution or synthesis";
 const OUTCOMES: &str = "ok, failed, refused, background or unknown";
@@ -32,19 +32,24 @@ fn observe<'e>(
     metadata: Reported,
 ) -> Result<Value<'e>> {
     border(env, || {
-        let payload = Payload::new(kind, read::json("content", content)?);
-        let Reported { mut details, files } = metadata;
+        let content = read::json("content", content)?;
+        let Reported { details, files, mut others } = metadata;
         elsewhere::open(env, &thread, &Map::new())?;
         let observation = with_module(|module| {
             let policy = module.settings.policy.clone();
             let thread = module.open(&thread);
-            if details.metadata.comment.is_some() && thread.comments().are_full() {
+            if let Some(files) = files {
+                let files = policy.read_files(thread.project(), &files);
+                others.insert("files".into(), json!(files));
+            }
+            let payload = Payload::read(kind, content, others);
+            let is_comment = matches!(payload.fields, Fields::StateUpdate(Some(Update::Comment(_))));
+            if is_comment && thread.comments().are_full() {
                 return Err(Error::TooManyComments { most: comments::MOST });
             }
-            details.metadata.files = files.map(|files| policy.read_files(thread.project(), &files));
             Ok(thread.change(|thread| thread.observe_allowed(&policy, payload, details, now())))
         })?;
-        ser::to_lisp(env, &shown::observation(&thread, &observation))
+        ser::to_lisp(env, &shown::observation(&thread, &observation.into()))
     })
 }
 
@@ -52,6 +57,7 @@ fn observe<'e>(
 struct Reported {
     details: Details,
     files: Option<Vec<Json>>,
+    others: Map<String, Json>,
 }
 
 impl FromLisp<'_> for Reported {
@@ -91,8 +97,7 @@ fn read_reported(metadata: Value<'_>) -> Result<Reported> {
             }
         }
     }
-    details.metadata = others.into();
-    Ok(Reported { details, files })
+    Ok(Reported { details, files, others })
 }
 
 /// The files as a list; none if one has no path.
@@ -160,7 +165,7 @@ fn observations(env: &Env, thread: Key, filter: Filter) -> Result<Value<'_>> {
     })
 }
 
-fn observations_to_lisp<'e>(env: &'e Env, thread: &str, found: &[Arc<Observation>]) -> Result<Value<'e>> {
+fn observations_to_lisp<'e>(env: &'e Env, thread: &str, found: &[Observed]) -> Result<Value<'e>> {
     let shown: Vec<_> = found.iter().map(|observation| shown::observation(thread, observation)).collect();
     ser::to_lisp(env, &Vector(shown))
 }

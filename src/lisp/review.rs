@@ -340,7 +340,7 @@ fn changes_of(
 ) -> Vec<Vec<FileChanged>> {
     let mut changes = vec![Vec::new(); places.len()];
     for one in all {
-        for (n, file) in (0..).zip(one.metadata.files.iter().flatten()) {
+        for (n, file) in (0..).zip(one.payload.files()) {
             let Some(of_file) = places.get(&file.path).and_then(|place| changes.get_mut(*place)) else {
                 continue;
             };

@@ -16,8 +16,8 @@ use super::now;
 use super::ser::{self, Json, Sparse, Symbol, Vector};
 use crate::error::Problem;
 use crate::events::Millis;
-use crate::events::observation::{Metadata, Observation, Payload, Type};
-use crate::events::payload::{Derived, PayloadContent};
+use crate::events::observation::{Derived, Observed, Type};
+use crate::events::payload::AllMetadata;
 use crate::events::session::{Cost, Goal, GoalState};
 use crate::list::change::{Change, ChangeKind, FieldNames};
 use crate::list::item::{Item, Status};
@@ -361,26 +361,26 @@ pub(super) enum ShownContent<'o> {
         status: Status,
         previous_status: Option<Status>,
     },
-    Reported(Json<PayloadContent<'o>>),
+    Reported(Json<&'o serde_json::Value>),
 }
 
 /// An observation of a thread.
 pub(super) fn observation<'o>(
     thread: &'o str,
-    observation: &'o Observation,
-) -> ShownObservation<'o, ShownContent<'o>, Json<&'o Metadata>> {
-    let content = match &observation.payload {
-        Payload::PlanUpdate(Derived::Of(update)) => ShownContent::Plan {
-            revision: update.revision,
-            todo_list: Vector(items::shown(&update.todo_list)),
-            changes: Sparse(ShownChanges::of(&update.changes, observation.timestamp, true)),
+    observation: &'o Observed,
+) -> ShownObservation<'o, ShownContent<'o>, Json<AllMetadata<'o>>> {
+    let content = match &observation.derived {
+        Some(Derived::PlanUpdate { revision, todo_list, changes }) => ShownContent::Plan {
+            revision: *revision,
+            todo_list: Vector(items::shown(todo_list)),
+            changes: Sparse(ShownChanges::of(changes, observation.timestamp, true)),
         },
-        Payload::ItemStatusChange(Derived::Of(change)) => ShownContent::Status {
-            item: Sparse(ShownItem::from(&change.item)),
-            status: change.item.status,
-            previous_status: change.previous_status,
+        Some(Derived::StatusChange { item, previous_status }) => ShownContent::Status {
+            item: Sparse(ShownItem::from(item)),
+            status: item.status,
+            previous_status: *previous_status,
         },
-        reported => ShownContent::Reported(Json(reported.content())),
+        None => ShownContent::Reported(Json(&observation.payload.content)),
     };
     ShownObservation {
         id: format!("o{}", observation.number),
@@ -391,6 +391,6 @@ pub(super) fn observation<'o>(
         timestamp: observation.timestamp,
         title: observation.title.as_str().into(),
         content: Some(content),
-        metadata: Json(&observation.metadata),
+        metadata: Json(observation.payload.all_metadata()),
     }
 }

@@ -292,8 +292,8 @@ mod tests {
     use super::*;
     use crate::events::comments::{Comment, Telling};
     use crate::events::marks::{Marks, Scope};
-    use crate::events::observation::{Details, Metadata, Payload};
-    use crate::events::payload::{Content, FileEntry, Text, ToolResult};
+    use crate::events::observation::{Details, Payload, Type};
+    use crate::events::payload::{Call, Fields, FileEntry, Update};
     use crate::list::input::{Options, read_text};
     use crate::thread::calls::StoredCall;
     use crate::thread::record::FORMAT;
@@ -323,9 +323,9 @@ mod tests {
         let (mut thread, _) = Thread::replayed("a", &[header], 10);
         for (path, time) in [("/old", 50), ("/new", 150)] {
             let files = vec![FileEntry { path: path.into(), added: 1, ..FileEntry::default() }];
-            let metadata = Metadata { files: Some(files), ..Metadata::default() };
-            let details = Details { metadata, ..Details::default() };
-            thread.observe(Payload::ToolExecution(Content::Fields(ToolResult::default())), details, time);
+            let call = Call { files: Some(files), ..Call::default() };
+            let payload = Payload::with(Fields::ToolExecution(Box::new(call)), serde_json::Value::Null);
+            thread.observe(payload, Details::default(), time);
         }
         assert_eq!(thread.review().changes(Scope::WHOLE).count(), 2);
         assert_eq!(thread.unseen().files.into_iter().collect::<Vec<_>>(), ["/new"]);
@@ -340,16 +340,15 @@ mod tests {
     fn a_comment_is_kept_until_the_agent_was_told_or_it_was_copied() {
         let mut thread = Thread::new("a", Map::new(), 1);
         thread.keep_records();
-        let note = |thread: &mut Thread, metadata| {
-            let details = Details { metadata, ..Details::default() };
-            thread.observe(Payload::StateUpdate(Text::of("")), details, 1).number
+        let note = |thread: &mut Thread, update| {
+            thread.observe(Payload::update(update, ""), Details::default(), 1).number
         };
         let comment = Comment { text: "Why?".into(), ..Comment::default() };
-        let number = note(&mut thread, Metadata { comment: Some(comment.clone()), ..Metadata::default() });
-        note(&mut thread, Metadata { comment: Some(comment.clone()), ..Metadata::default() });
-        let copied = note(&mut thread, Metadata { comment: Some(comment), ..Metadata::default() });
-        note(&mut thread, Metadata { told_comments: Some(vec![number, 99]), ..Metadata::default() });
-        note(&mut thread, Metadata { copied_comments: Some(vec![copied]), ..Metadata::default() });
+        let number = note(&mut thread, Update::Comment(comment.clone()));
+        note(&mut thread, Update::Comment(comment.clone()));
+        let copied = note(&mut thread, Update::Comment(comment));
+        note(&mut thread, Update::ToldComments(vec![number, 99]));
+        note(&mut thread, Update::CopiedComments(vec![copied]));
         let (again, _) = Thread::replayed("a", &thread.take_records(), 1);
         let telling: Vec<Telling> = again.comments().all().map(|kept| kept.telling).collect();
         assert_eq!(telling, [Telling::Told, Telling::Untold, Telling::Copied]);
@@ -417,7 +416,7 @@ mod tests {
         thread.edit(add("Water"), 30).unwrap();
         write(&mut thread, ["completed", "in_progress"], true);
         assert!(!thread.take_untold().is_empty());
-        thread.observe(Payload::Message(Text::of("Done")), Details::default(), 40);
+        thread.observe(Payload::new(Type::Message, "Done".into()), Details::default(), 40);
         thread.apply(&Record::Position(PositionRecord { ahead: 2, ..position(None, 10) }));
         let files = Marks::from([("/a".to_owned(), 7)]);
         thread.apply(&Record::Review { timestamp: 50, files });
@@ -460,7 +459,7 @@ mod tests {
         let mut thread = Thread::new("a thread", Map::new(), 10);
         thread.keep_records();
         for text in ["one", "two", "three"] {
-            thread.observe(Payload::Message(Text::of(text)), Details::default(), 1);
+            thread.observe(Payload::new(Type::Message, text.into()), Details::default(), 1);
         }
         let made = thread.take_records();
         thread.set_activity(Activity::Waiting, 2);

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::{Moment, Thread};
 use crate::events::Millis;
 use crate::events::observation::{
-    Details, Filter, Kept, Metadata, Observation, Payload, Phase, RevisionObservations, Type,
+    Derived, Details, Filter, Kept, Observation, Observed, Payload, Phase, RevisionObservations, Type,
 };
-use crate::events::payload::{Derived, PlanUpdate, StatusChange, Text};
-use crate::events::policy::{Hidden, Policy, abridge};
-use crate::events::work::is_work;
+use crate::events::payload::{Fields, Update};
+use crate::events::policy::{Hidden, Policy};
 use crate::list::change::{Change, ChangeKind};
 use crate::list::item::{Item, List, Status};
 use crate::thread::record::Record;
@@ -32,17 +33,18 @@ impl Thread {
         &mut self,
         policy: &Policy,
         mut payload: Payload,
-        mut details: Details,
+        details: Details,
         now: Millis,
     ) -> Arc<Observation> {
-        let metadata = &mut details.metadata;
-        let known = || self.observations.hidden(metadata.call_id.as_deref()?);
-        let name = metadata.hidden.map(|_| metadata.excluded.as_deref()).or_else(known);
+        let name = payload.call().and_then(|call| {
+            let known = || self.observations.hidden(call.call_id.as_deref()?);
+            call.hidden.map(|_| call.excluded.as_deref()).or_else(known)
+        });
         let hidden = name.map(|name| Hidden { name: name.map(str::to_owned), keeps_input: true });
-        policy.hide(self.project(), hidden, &mut payload, metadata);
+        policy.hide(self.project(), hidden, &mut payload);
         if self.journal_bytes > policy.most_bytes {
             self.note_abridged(now);
-            abridge(&mut payload, &mut details.metadata);
+            payload.abridge();
         }
         self.observe(payload, details, now)
     }
@@ -51,9 +53,7 @@ impl Thread {
     fn note_abridged(&mut self, now: Millis) {
         if !self.is_abridged {
             let text = "This plan's journal is full: patches are no longer recorded, and texts only in part";
-            let metadata = Metadata { abridged: Some(true), ..Metadata::default() };
-            let details = Details { metadata, ..Details::default() };
-            self.observe(Payload::StateUpdate(Text::of(text)), details, now);
+            self.observe(Payload::update(Update::Abridged(true), text), Details::default(), now);
         }
     }
 
@@ -63,26 +63,27 @@ impl Thread {
             Some(reason) => format!("The list was refused: {reason}"),
             None => "The next list was accepted".to_owned(),
         };
-        let metadata = Metadata { refused_list: Some(reason.into()), ..Metadata::default() };
-        let details = Details { metadata, ..Details::default() };
-        self.observe(Payload::StateUpdate(Text::of(text)), details, now);
+        self.observe(Payload::update(Update::RefusedList(reason), &text), Details::default(), now);
     }
 
     /// Keeps an observation, and adds its work to the sums.
     pub(super) fn keep_observation(&mut self, observation: Arc<Observation>) {
-        if let Some(reason) = &observation.metadata.refused_list {
-            self.refused = reason.as_str().map(str::to_owned);
+        let Payload { fields, metadata, .. } = &observation.payload;
+        match fields {
+            Fields::StateUpdate(Some(Update::RefusedList(reason))) => self.refused.clone_from(reason),
+            Fields::StateUpdate(Some(Update::Abridged(_))) => self.is_abridged = true,
+            _ => {}
         }
-        self.is_abridged |= observation.metadata.abridged.is_some();
-        self.session.note(&observation.metadata);
+        self.session.note(&observation.payload);
         let is_prompt = observation.kind() == Type::Intent;
         let in_progress = if is_prompt { self.in_progress() } else { Vec::new() };
         let turn = self.turns.add(&observation, in_progress);
         self.work.add(&observation, turn);
         self.review.add(&observation, turn);
         self.comments.note(&observation);
-        let Metadata { call_id, items, .. } = &observation.metadata;
-        if let (Type::ToolCall, Some(call), Some(items)) = (observation.kind(), call_id, items) {
+        if let (Fields::ToolCall(call), Some(items)) = (fields, &metadata.items)
+            && let Some(call) = &call.call_id
+        {
             if self.moments.len() == MANY_MOMENTS {
                 self.moments.clear();
             }
@@ -93,15 +94,15 @@ impl Thread {
     }
 
     /// The observations in memory that the filter admits, newest last.
-    pub fn observed(&self, filter: &Filter) -> Vec<Arc<Observation>> {
+    pub fn observed(&self, filter: &Filter) -> Vec<Observed> {
         self.observations.select(filter, &self.turns, |revision| self.derived(revision))
     }
 
     /// Marks all observations as delivered, and returns those that were not, oldest first.
-    pub fn take_observations(&mut self) -> Vec<Arc<Observation>> {
+    pub fn take_observations(&mut self) -> Vec<Observed> {
         let new = self.observations.take_new();
         let observations = new.into_iter().map(|kept| match kept {
-            Kept::Reported(observation) => vec![observation],
+            Kept::Reported(observation) => vec![observation.into()],
             Kept::Revision(revision) => self.derived(&revision),
         });
         observations.flatten().collect()
@@ -123,19 +124,25 @@ impl Thread {
     }
 
     /// Creates an observation with the phase and step of a list.
-    fn observation(&self, payload: Payload, details: Details, list: &List, now: Millis) -> Arc<Observation> {
-        let Details { title, trace_id, parent_id, phase, line: _, mut metadata } = details;
+    fn observation(
+        &self,
+        mut payload: Payload,
+        details: Details,
+        list: &List,
+        now: Millis,
+    ) -> Arc<Observation> {
+        let Details { title, trace_id, parent_id, phase, line: _ } = details;
         let phase = phase.unwrap_or_else(|| Some(Phase::of(list)));
         let step = match &parent_id {
             Some(id) => list.iter().find(|item| item.id == *id),
             None if phase == Some(Phase::Execution) => list.iter().find(|item| is_in_progress(item)),
             None => None,
         };
-        if is_work(payload.kind(), &metadata) && metadata.items.is_none() {
-            metadata.items = Some(in_progress(list));
+        if payload.fields.is_work() {
+            payload.metadata.items.get_or_insert_with(|| in_progress(list));
         }
         let number = self.observations.next_number();
-        let observation = observation(number, payload, phase, step, metadata, now);
+        let observation = observation(number, payload, phase, step, now);
         Arc::new(Observation {
             title: title.unwrap_or(observation.title),
             parent_id: parent_id.or(observation.parent_id),
@@ -165,25 +172,27 @@ impl Thread {
     }
 
     /// The observations of a revision.
-    fn derived(&self, made: &RevisionObservations) -> Vec<Arc<Observation>> {
+    fn derived(&self, made: &RevisionObservations) -> Vec<Observed> {
         let (Some(revision), Some(todo_list)) =
             (self.revisions.get(made.revision), self.revisions.list(made.revision))
         else {
             return Vec::new();
         };
         let changes = revision.changes();
-        let statuses: Vec<StatusChange> = changes.iter().filter_map(status_change).collect();
-        let update = PlanUpdate { revision: made.revision, todo_list, changes };
-        let update = (Payload::PlanUpdate(Derived::Of(update)), made.step.clone());
-        let statuses = statuses.into_iter().map(|change| {
-            let item = Arc::clone(&change.item);
-            (Payload::ItemStatusChange(Derived::Of(change)), Some(item))
+        let statuses: Vec<_> = changes.iter().filter_map(status_change).collect();
+        let update = Derived::PlanUpdate { revision: made.revision, todo_list, changes };
+        let update = (Type::PlanUpdate, made.step.clone(), update);
+        let statuses = statuses.into_iter().map(|(item, previous_status)| {
+            let step = Some(Arc::clone(&item));
+            (Type::ItemStatusChange, step, Derived::StatusChange { item, previous_status })
         });
-        let observation = |(number, (payload, step)): (u64, (Payload, Option<Arc<Item>>))| {
-            let metadata = Metadata::default();
-            Arc::new(observation(number, payload, Some(made.phase), step.as_ref(), metadata, made.timestamp))
-        };
-        (made.first..).zip([update].into_iter().chain(statuses)).map(observation).collect()
+        let all = (made.first..).zip([update].into_iter().chain(statuses));
+        let observed = all.map(|(number, (kind, step, derived))| {
+            let payload = Payload::new(kind, Value::Null);
+            let one = observation(number, payload, Some(made.phase), step.as_ref(), made.timestamp);
+            Observed::derived(one, derived)
+        });
+        observed.collect()
     }
 }
 
@@ -199,13 +208,17 @@ fn in_progress(list: &List) -> Vec<String> {
 /// An observation with the default title and parent.
 fn observation(
     number: u64,
-    payload: Payload,
+    mut payload: Payload,
     phase: Option<Phase>,
     step: Option<&Arc<Item>>,
-    metadata: Metadata,
     timestamp: Millis,
 ) -> Observation {
-    let shown = step.filter(|_| phase == Some(Phase::Execution));
+    let metadata = &mut payload.metadata;
+    metadata.phase = metadata.phase.or(phase);
+    if let Some(step) = step.filter(|_| phase == Some(Phase::Execution)) {
+        metadata.step_id.get_or_insert_with(|| step.id.clone());
+        metadata.step_description.get_or_insert_with(|| step.content.clone());
+    }
     Observation {
         number,
         title: payload.kind().as_str().to_lowercase().replace('_', " "),
@@ -213,20 +226,13 @@ fn observation(
         timestamp,
         trace_id: None,
         parent_id: step.map(|item| item.id.clone()),
-        metadata: Metadata {
-            phase: metadata.phase.or(phase),
-            step_id: metadata.step_id.or_else(|| shown.map(|item| item.id.clone())),
-            step_description: metadata.step_description.or_else(|| shown.map(|item| item.content.clone())),
-            ..metadata
-        },
     }
 }
 
-/// The change of a status; none for a new item.
-fn status_change(change: &Change<Arc<Item>>) -> Option<StatusChange> {
+/// The item of a change of a status, and its previous status; none for a new item.
+fn status_change(change: &Change<Arc<Item>>) -> Option<(Arc<Item>, Option<Status>)> {
     let (item, previous) = (change.item.as_ref()?, change.previous_item.as_ref().map(|item| item.status));
-    (change.kind != ChangeKind::Added && previous != Some(item.status))
-        .then(|| StatusChange { item: Arc::clone(item), previous_status: previous })
+    (change.kind != ChangeKind::Added && previous != Some(item.status)).then(|| (Arc::clone(item), previous))
 }
 
 #[cfg(test)]
@@ -240,7 +246,12 @@ mod tests {
         let policy = Policy { most_bytes: 100, ..Policy::default() };
         let say = |thread: &mut Thread| {
             thread.set_journal_bytes(101);
-            thread.observe_allowed(&policy, Payload::Message(Text::of("a message")), Details::default(), 1);
+            thread.observe_allowed(
+                &policy,
+                Payload::new(Type::Message, "a message".into()),
+                Details::default(),
+                1,
+            );
         };
         let kinds = |thread: &Thread| -> Vec<Type> {
             thread.observed(&Filter::default()).iter().map(|one| one.kind()).collect()

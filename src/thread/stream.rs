@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::Thread;
 use crate::events::Millis;
-use crate::events::observation::{Payload, Phase};
-use crate::events::payload::Text;
+use crate::events::observation::{Details, Metadata, Payload, Phase, Type};
+use crate::events::payload::said;
 use crate::events::stream::{Context, MAX_BLOCK, StreamKind, token_context};
 
 /// The joined tokens of a block of thinking, and their context.
@@ -122,8 +122,18 @@ impl Thread {
     }
 
     fn observe_thoughts(&mut self, block: ThoughtBlock, now: Millis) {
-        let mut details = block.context.details();
-        details.metadata.timestamp = Some(now);
-        self.observe(Payload::Thoughts(Text::of(block.text)), details, now);
+        let mut payload = Payload::new(Type::Thoughts, said(block.text));
+        let context = Context::clone(&block.context);
+        payload.metadata = Metadata {
+            step_id: context.step_id.clone(),
+            step_description: context.step_description,
+            token_type: context.token_type.map(str::to_owned),
+            session_id: context.session_id,
+            timestamp: Some(now),
+            ..Metadata::default()
+        };
+        let (phase, parent_id) = (Some(context.phase), context.step_id);
+        let details = Details { trace_id: context.trace_id, parent_id, phase, ..Details::default() };
+        self.observe(payload, details, now);
     }
 }

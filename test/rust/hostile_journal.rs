@@ -196,7 +196,7 @@ fn a_journal_deleted_while_closed_is_written_again() {
     let folder = Folder::new();
     let mut first = store(folder.path());
     write(open(&mut first), &[("Read", Pending), ("Write", Pending)], 1);
-    let payload = Payload::Title(json!("A title"));
+    let payload = Payload::new(Type::Title, json!("A title"));
     open(&mut first).change(|thread| thread.observe(payload, Details::default(), 2));
     first.close_journals();
     assert_eq!(store(folder.path()).prune(None, Some(0)).unwrap(), 1);

@@ -12,8 +12,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use todo_write::agents::Agent;
 use todo_write::agents::recorder::Recorder;
-use todo_write::events::observation::Observation;
-use todo_write::events::payload::{Content, Payload};
+use todo_write::events::observation::{Observation, Type};
 use todo_write::file::Slice;
 use todo_write::hub::apply::Applier;
 use todo_write::hub::{Home, Hub, Message, Scope, Settings};
@@ -486,9 +485,9 @@ fn tool_use(id: &str) -> Value {
 
 /// The ids of the calls of a thread that begin with "b".
 fn calls(store: &mut Store, key: &str) -> Vec<String> {
-    let id = |one: &Arc<Observation>| match &one.payload {
-        Payload::ToolCall(Content::Fields(call)) => call.id.clone().filter(|id| id.starts_with('b')),
-        _ => None,
+    let id = |one: &Arc<Observation>| {
+        let call = Some(&one.payload).filter(|payload| payload.kind() == Type::ToolCall)?;
+        Some(call.content["id"].as_str()?.to_owned()).filter(|id| id.starts_with('b'))
     };
     store.get_mut(key).unwrap().observations().reported().filter_map(id).collect()
 }

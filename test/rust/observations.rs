@@ -6,8 +6,10 @@ use crate::common::{Completed, InProgress, Pending, plan, thread, write};
 use serde_json::{Map, json};
 use todo_write::error::Problem;
 use todo_write::events::git::{GitKind, GitOperation};
-use todo_write::events::observation::{Details, Filter, Metadata, Observation, Payload, Phase, Type};
-use todo_write::events::payload::{Derived, PlanUpdate, StatusChange};
+use todo_write::events::observation::{
+    Derived, Details, Filter, Metadata, Observation, Observed, Payload, Phase, Type,
+};
+use todo_write::events::payload::{Call, Fields};
 use todo_write::events::policy::Policy;
 use todo_write::events::work::CallOutcome;
 use todo_write::list::item::Status;
@@ -17,11 +19,11 @@ type Tasks<'a> = &'a [(&'a str, Status)];
 
 const PLAN: [(&str, Status); 2] = [("Read the code", InProgress), ("Ship it", Pending)];
 
-fn all(thread: &Thread) -> Vec<Arc<Observation>> {
+fn all(thread: &Thread) -> Vec<Observed> {
     thread.observed(&Filter::default())
 }
 
-fn kinds(observations: &[Arc<Observation>]) -> Vec<&str> {
+fn kinds(observations: &[Observed]) -> Vec<&str> {
     observations.iter().map(|observation| observation.kind().as_str()).collect()
 }
 
@@ -29,15 +31,15 @@ fn say(thread: &mut Thread, kind: Type, text: &str) -> Arc<Observation> {
     thread.observe(Payload::new(kind, json!(text)), Details::default(), 5)
 }
 
-fn update(thread: &Thread, revision: u64) -> Payload {
+fn update(thread: &Thread, revision: u64) -> Derived {
     let todo_list = thread.list_at(revision).unwrap();
     let changes = thread.revisions().get(revision).unwrap().changes();
-    Payload::PlanUpdate(Derived::Of(PlanUpdate { revision, todo_list, changes }))
+    Derived::PlanUpdate { revision, todo_list, changes }
 }
 
-fn status(thread: &Thread, place: usize, previous: Status) -> Payload {
+fn status(thread: &Thread, place: usize, previous: Status) -> Derived {
     let (item, previous_status) = (thread.list()[place].clone(), Some(previous));
-    Payload::ItemStatusChange(Derived::Of(StatusChange { item, previous_status }))
+    Derived::StatusChange { item, previous_status }
 }
 
 #[test]
@@ -57,8 +59,8 @@ fn a_revision_records_plan_update_and_its_status_changes() {
         update(&thread, 4),
     ];
     assert_eq!(recorded.len(), expected.len());
-    for (n, (observation, payload)) in recorded.iter().zip(expected).enumerate() {
-        assert_eq!((observation.number, &observation.payload), (n as u64 + 1, &payload));
+    for (n, (observation, derived)) in recorded.iter().zip(expected).enumerate() {
+        assert_eq!((observation.number, &observation.derived), (n as u64 + 1, &Some(derived)));
     }
     assert_eq!(recorded.iter().map(|o| o.timestamp).collect::<Vec<_>>(), [10, 20, 20, 20, 30, 40]);
 }
@@ -70,7 +72,7 @@ fn a_status_change_has_its_item_as_parent() {
     thread.edit(Edit::Status { id: "t2".into(), status: Completed }, 2).unwrap();
     let changes = thread.observed(&Filter { step: Some("t2".into()), ..Filter::default() });
     assert_eq!(kinds(&changes), ["ITEM_STATUS_CHANGE"]);
-    assert_eq!(changes[0].metadata.step_description.as_deref(), Some("Ship it"));
+    assert_eq!(changes[0].payload.metadata.step_description.as_deref(), Some("Ship it"));
 }
 
 #[test]
@@ -129,8 +131,9 @@ fn an_edit_by_the_user_does_not_end_a_refusal() {
     assert!(write(&mut thread, &[("Read", Pending)], 4).mended);
 }
 
-fn token(kind: &str) -> Metadata {
-    Metadata { token_type: Some(kind.to_owned()), ..Metadata::default() }
+fn thought(content: serde_json::Value, token: &str) -> Payload {
+    let metadata = Metadata { token_type: Some(token.to_owned()), ..Metadata::default() };
+    Payload { metadata, ..Payload::new(Type::Thoughts, content) }
 }
 
 #[test]
@@ -145,12 +148,9 @@ fn the_phase_and_the_step_follow_from_the_list() {
         let mut thread = thread();
         write(&mut thread, tasks, 1);
         let thought = say(&mut thread, Type::Thoughts, "Hm");
-        assert_eq!(thought.metadata.phase.map(Phase::as_str), Some(phase));
-        assert_eq!(
-            (thought.metadata.step_id.as_deref(), thought.parent_id.as_deref()),
-            (step, step),
-            "{phase}"
-        );
+        let metadata = &thought.payload.metadata;
+        assert_eq!(metadata.phase.map(Phase::as_str), Some(phase));
+        assert_eq!((metadata.step_id.as_deref(), thought.parent_id.as_deref()), (step, step), "{phase}");
     }
 }
 
@@ -163,19 +163,19 @@ fn a_host_may_set_phase_step_trace_and_title() {
         trace_id: Some("trace 7".into()),
         parent_id: Some("t2".into()),
         phase: Some(Some(Phase::Execution)),
-        metadata: token("EXECUTION_LLM_THINKING"),
         ..Details::default()
     };
-    let said = thread.observe(Payload::new(Type::Thoughts, json!({"text": "Hm"})), details, 7);
+    let said = thread.observe(thought(json!({"text": "Hm"}), "EXECUTION_LLM_THINKING"), details, 7);
     assert_eq!((said.title.as_str(), said.trace_id.as_deref()), ("A thought", Some("trace 7")));
     assert_eq!(
-        (said.parent_id.as_deref(), said.metadata.step_description.as_deref()),
+        (said.parent_id.as_deref(), said.payload.metadata.step_description.as_deref()),
         (Some("t2"), Some("Ship it"))
     );
-    assert_eq!(said.metadata.token_type.as_deref(), Some("EXECUTION_LLM_THINKING"));
+    assert_eq!(said.payload.metadata.token_type.as_deref(), Some("EXECUTION_LLM_THINKING"));
     let planning = Details { phase: Some(Some(Phase::Planning)), ..Details::default() };
     let said = thread.observe(Payload::new(Type::Thoughts, json!("Hm")), planning, 8);
-    assert_eq!((said.metadata.phase, said.metadata.step_id.as_deref()), (Some(Phase::Planning), None));
+    let Metadata { phase, step_id, .. } = &said.payload.metadata;
+    assert_eq!((*phase, step_id.as_deref()), (Some(Phase::Planning), None));
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn any_json_that_a_host_reports_survives_the_journal() {
     ];
     let metadata = json!({
         "phase": "execution", "timestamp": "yesterday", "exitCode": 1.5, "outcome": "odd", "files": [{"path": 1}],
-        "items": "all", "callId": 9, "hidden": null, "command": false, "durationMs": 12, "mine": [true, {"a": 1}],
+        "items": "all", "callId": 9, "hidden": null, "goal": {"text": 1}, "cost": "much", "toldComments": null, "command": false, "durationMs": 12, "mine": [true, {"a": 1}],
     });
     for &(kind, name) in Type::NAMES {
         for content in &contents {
@@ -217,7 +217,7 @@ fn any_json_that_a_host_reports_survives_the_journal() {
                 "content": content, "metadata": metadata,
             });
             let observation: Observation = serde_json::from_value(json.clone()).unwrap();
-            assert_eq!(observation.payload, Payload::new(kind, content.clone()));
+            assert_eq!((observation.kind(), &observation.payload.content), (kind, content));
             assert_eq!(serde_json::to_value(&observation).unwrap(), json);
         }
     }
@@ -229,14 +229,14 @@ fn known_fields_of_the_expected_type_are_read() {
         "content":"","isError":false},"metadata":{"callId":"c","exitCode":-1,"outcome":"failed","items":["t1"],
         "files":[{"path":"/a","added":2,"removed":0,"created":true,"patch":"@@"}],"timestamp":4}}"#;
     let observation: Observation = serde_json::from_str(json).unwrap();
-    let Metadata { call_id, exit_code, outcome, items, files, timestamp, rest, .. } = observation.metadata;
-    assert_eq!((call_id.as_deref(), exit_code, timestamp), (Some("c"), Some(-1), Some(4)));
-    assert_eq!((outcome, items), (Some(CallOutcome::Failed), Some(vec!["t1".to_owned()])));
-    let file = &files.unwrap()[0];
+    let Payload { metadata, fields: Fields::ToolExecution(call), extra, .. } = observation.payload else {
+        panic!()
+    };
+    assert_eq!((call.call_id.as_deref(), call.exit_code, metadata.timestamp), (Some("c"), Some(-1), Some(4)));
+    assert_eq!((call.outcome, metadata.items), (Some(CallOutcome::Failed), Some(vec!["t1".to_owned()])));
+    let file = &call.files.unwrap()[0];
     assert_eq!((file.path.as_str(), file.added, file.created, file.deleted), ("/a", 2, true, false));
-    assert!(rest.is_empty());
-    let Payload::ToolExecution(content) = observation.payload else { panic!() };
-    assert_eq!(content.fields().unwrap().is_error, Some(false));
+    assert!(extra.is_empty());
 }
 
 #[test]
@@ -244,9 +244,8 @@ fn a_filter_selects_observations_that_meet_all_conditions() {
     let mut thread = thread();
     say(&mut thread, Type::Intent, "Mend it");
     write(&mut thread, &PLAN, 1);
-    let token = |kind: &str| Details { metadata: token(kind), ..Details::default() };
-    thread.observe(Payload::new(Type::Thoughts, json!("1")), token("EXECUTION_LLM_THINKING"), 2);
-    thread.observe(Payload::new(Type::Thoughts, json!("2")), token("EXECUTION_LLM_RESPONSE"), 3);
+    thread.observe(thought(json!("1"), "EXECUTION_LLM_THINKING"), Details::default(), 2);
+    thread.observe(thought(json!("2"), "EXECUTION_LLM_RESPONSE"), Details::default(), 3);
     write(&mut thread, &[("Read the code", Completed), ("Ship it", Completed)], 4);
     say(&mut thread, Type::Thoughts, "3");
     let any = Filter::default;
@@ -312,11 +311,11 @@ fn a_call_about_an_excluded_file_keeps_only_its_id_and_its_name() {
     let mut thread = thread();
     let policy = Policy { excluded: vec![".env".into()], ..Policy::default() };
     let kept = |kind, mut content: serde_json::Value, thread: &mut Thread| {
-        let metadata = Metadata { call_id: Some("c1".into()), ..Metadata::default() };
-        let details = Details { metadata, ..Details::default() };
         content["id"] = json!("c1");
-        let observed = thread.observe_allowed(&policy, Payload::new(kind, content), details, 5);
-        (serde_json::to_value(&observed.payload).unwrap()["content"].clone(), observed.metadata.hidden)
+        let metadata = Map::from_iter([("callId".to_owned(), json!("c1"))]);
+        let payload = Payload::read(kind, content, metadata);
+        let observed = thread.observe_allowed(&policy, payload, Details::default(), 5);
+        (observed.payload.content.clone(), observed.payload.call().unwrap().hidden)
     };
     let input = json!({"file_path": "/p/.env", "content": "KEY=1"});
     let call = kept(Type::ToolCall, json!({"name": "Write", "input": input}), &mut thread);
@@ -334,12 +333,13 @@ fn a_commit_whose_message_names_an_excluded_file_keeps_its_title() {
     let title_of = |input: serde_json::Value| {
         let mut commit = GitOperation::new(GitKind::Commit);
         commit.title = Some("Read .env".into());
-        let metadata = Metadata { git: Some(vec![commit]), ..Metadata::default() };
-        let details = Details { metadata, ..Details::default() };
-        let payload = Payload::new(Type::ToolCall, json!({"name": "Bash", "input": input}));
-        let observed = thread().observe_allowed(&policy, payload, details, 5);
-        assert_eq!(observed.metadata.hidden, Some(true));
-        observed.metadata.git.as_ref().unwrap()[0].title.clone()
+        let call = Call { git: Some(vec![commit]), ..Call::default() };
+        let content = json!({"name": "Bash", "input": input});
+        let payload = Payload::with(Fields::ToolCall(Box::new(call)), content);
+        let observed = thread().observe_allowed(&policy, payload, Details::default(), 5);
+        let call = observed.payload.call().unwrap();
+        assert_eq!(call.hidden, Some(true));
+        call.git.as_ref().unwrap()[0].title.clone()
     };
     assert_eq!(title_of(json!({"command": "git commit -m 'Read .env'"})).as_deref(), Some("Read .env"));
     assert_eq!(title_of(json!({"path": "/p/.env"})), None);

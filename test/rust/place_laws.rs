@@ -212,7 +212,7 @@ impl<'s> Emacs<'s> {
         let observed = kinds
             .into_iter()
             .flat_map(|kind| thread.observed(&Filter { kind: Some(kind), ..Filter::default() }));
-        let steps = observed.map(|one| format!("{:?} {:?}", one.metadata.uuid, one.parent_id));
+        let steps = observed.map(|one| format!("{:?} {:?}", one.payload.metadata.uuid, one.parent_id));
         sums.chain(steps).collect()
     }
 }

@@ -209,7 +209,7 @@ fn events_are_recorded_with_their_own_times() {
     let thread = followed.store.get(BAKERY).unwrap().unwrap();
     let thought = &thread.observed(&Filter { kind: Some(Type::Thoughts), ..Filter::default() })[0];
     assert_eq!(Some(thought.timestamp), millis("2026-02-10T09:00:01.111Z"));
-    assert_eq!(thought.metadata.timestamp, Some(thought.timestamp));
+    assert_eq!(thought.payload.metadata.timestamp, Some(thought.timestamp));
     let fed = thread.times("t1").unwrap();
     assert_eq!(fed.spent(NOW), fed.completed.unwrap() - fed.created);
     assert_eq!(thread.pause_reason(), Some("interrupted by the user"));
@@ -498,7 +498,7 @@ fn what_is_not_recorded_says_which_name_is_why() {
     followed.read();
     let thread = followed.store.get("claude:s").unwrap().unwrap();
     let all = thread.observed(&Filter::default());
-    let excluded: Vec<_> = all.iter().filter_map(|one| one.metadata.excluded.as_deref()).collect();
+    let excluded: Vec<_> = all.iter().filter_map(|one| one.payload.call()?.excluded.as_deref()).collect();
     assert_eq!(excluded, ["d/.env"; 4]);
     let query = Query::of("recorded .env").unwrap();
     let found = followed.store.search("claude:s", query, 9).unwrap();

@@ -10,7 +10,8 @@ use proptest::sample::{Index, select};
 use serde_json::{Map, Value, json};
 use todo_write::agents::follower::Follower;
 use todo_write::agents::recorder::Recorder;
-use todo_write::events::observation::{Details, Filter, Metadata, Payload, Type};
+use todo_write::events::observation::{Details, Filter, Payload, Type};
+use todo_write::events::payload::{Call, Fields, Used};
 use todo_write::events::policy::{MOST_JOURNALED, Policy};
 use todo_write::events::turns::Turn;
 use todo_write::events::work::{CallOutcome, Part, Work};
@@ -94,10 +95,11 @@ fn text(name: char, lines: usize) -> String {
 fn report(thread: &mut Thread, policy: &Policy, acts: &[Act]) {
     for (number, act) in acts.iter().enumerate() {
         let now = 10 + number as u64;
-        let mut metadata = Metadata { response: Some(format!("r{number}")), ..Metadata::default() };
+        let response = Map::from_iter([("response".to_owned(), json!(format!("r{number}")))]);
         let usage = json!({"input": number, "output": 3, "cacheRead": 5, "cacheWrite": 1});
-        thread.observe_allowed(policy, Payload::new(Type::Usage, usage), details(metadata), now);
-        metadata = Metadata { call_id: Some(format!("c{number}")), ..Metadata::default() };
+        let usage = Payload::read(Type::Usage, usage, response);
+        thread.observe_allowed(policy, usage, Details::default(), now);
+        let mut call = Call { call_id: Some(format!("c{number}")), ..Call::default() };
         let name = match act {
             Act::List(statuses) => {
                 let tasks: Vec<_> = TASKS.into_iter().zip(*statuses).collect();
@@ -107,11 +109,11 @@ fn report(thread: &mut Thread, policy: &Policy, acts: &[Act]) {
             Act::Edit { file, removed, added } => {
                 let (old, new) = (text('a', *removed), text('b', *added));
                 let file = json!({"path": format!("/p/{file}"), "oldText": old, "newText": new});
-                metadata.files = Some(policy.read_files("/p", &[file]));
+                call.files = Some(policy.read_files("/p", &[file]));
                 "Edit"
             }
             Act::Command { is_ok } => {
-                metadata.outcome = Some(if *is_ok { CallOutcome::Ok } else { CallOutcome::Failed });
+                call.outcome = Some(if *is_ok { CallOutcome::Ok } else { CallOutcome::Failed });
                 "Bash"
             }
             Act::Prompt => {
@@ -119,24 +121,17 @@ fn report(thread: &mut Thread, policy: &Policy, acts: &[Act]) {
                 continue;
             }
             Act::Help { added } => {
-                let usage = json!({"input": added});
-                let metadata = Metadata { of_session: Some(true), ..Metadata::default() };
-                thread.observe(Payload::new(Type::Usage, usage), details(metadata), now);
+                let used = Used { of_session: Some(true), ..Used::default() };
+                let usage = Payload::with(Fields::Usage(used), json!({"input": added}));
+                thread.observe(usage, Details::default(), now);
                 continue;
             }
             Act::Say | Act::SendOut => continue,
         };
-        thread.observe_allowed(
-            policy,
-            Payload::new(Type::ToolExecution, json!({"name": name, "content": text('x', 80)})),
-            details(metadata),
-            now,
-        );
+        let content = json!({"name": name, "content": text('x', 80)});
+        let payload = Payload::with(Fields::ToolExecution(Box::new(call)), content);
+        thread.observe_allowed(policy, payload, Details::default(), now);
     }
-}
-
-fn details(metadata: Metadata) -> Details {
-    Details { metadata, ..Details::default() }
 }
 
 type AllFigures = (Vec<Option<Work>>, Vec<(Turn, Vec<Option<Work>>)>);

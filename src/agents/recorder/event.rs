@@ -1,13 +1,13 @@
 //! What an event becomes in its thread: a write, an observation, or a change of what the agent does.
 
-use serde_json::Value;
+use serde_json::json;
 
 use super::{DENIED, INTERRUPTED, PROJECT, RECENT, Recorder, SESSION_ENDED};
 use crate::agents::reports::{Background, Report, Rest, Weight, What};
 use crate::agents::{Event, EventKind};
 use crate::events::Millis;
-use crate::events::observation::{Details, Metadata, Payload};
-use crate::events::payload::{AgentsWork, Content, FileEntry, Text, ToolCall, ToolResult};
+use crate::events::observation::{Details, Metadata, Payload, Type};
+use crate::events::payload::{AgentsWork, Call, Fields, Update, Used, said};
 use crate::events::session::Cost;
 use crate::list::report;
 use crate::thread::activity::{Activity, Ending};
@@ -22,14 +22,13 @@ impl Recorder {
         keep_completed: bool,
         time: Millis,
     ) -> Option<Outcome> {
-        let (mut details, mut kind) = (details(event), &event.kind);
+        let (mut metadata, mut kind) = (metadata(event), &event.kind);
         if let EventKind::OfSubagent { subagent, call, kind: inner } = kind {
-            details = self::details(&Event { kind: (**inner).clone(), ..event.clone() });
-            details.metadata.agent = Some(subagent.clone());
+            metadata.agent = Some(subagent.clone());
             if let Some(moment) = call.as_ref().and_then(|call| thread.moment_of_call(call)) {
-                details.metadata.items = Some(moment.items.clone());
+                metadata.items = Some(moment.items.clone());
                 let is_earlier = !thread.is_of_current_turn(moment.number);
-                details.metadata.of_call = is_earlier.then_some(moment.number);
+                metadata.of_call = is_earlier.then_some(moment.number);
             }
             kind = inner;
         }
@@ -41,16 +40,7 @@ impl Recorder {
         if let EventKind::Call { name, .. } = kind
             && matches!(name.as_str(), "Task" | "Agent" | "spawn_agent")
         {
-            details.metadata.items = Some(thread.in_progress_at_line(line_time(event)));
-        }
-        if let EventKind::Result { effect, .. } = kind {
-            let files = effect.files.iter().map(|file| self.policy.entry(file, thread.project()));
-            let files: Vec<FileEntry> = files.collect();
-            details.metadata.files = Some(files).filter(|files| !files.is_empty());
-            details.metadata.more_files = effect.more_files.then_some(true);
-            details.metadata.others_wrote = effect.others_wrote.then_some(true);
-            details.metadata.git = Some(effect.git.clone()).filter(|git| !git.is_empty());
-            details.metadata.refusal.clone_from(&effect.refusal);
+            metadata.items = Some(thread.in_progress_at_line(line_time(event)));
         }
         // A session that seemed to have ended goes on with any event.
         let goes_on = thread.pause_reason() == Some(SESSION_ENDED) && !is_aside(kind);
@@ -65,6 +55,7 @@ impl Recorder {
         if let Some((ending, reason)) = end(kind) {
             thread.end_turn(reason.to_owned(), ending, time);
         }
+        let mut title = None;
         let payload = match kind {
             EventKind::List(Ok(plan)) | EventKind::EmacsCall { list: Some(Ok(plan)), .. } => {
                 let source = Some(event.source.agent.as_str().to_owned());
@@ -73,46 +64,83 @@ impl Recorder {
                 thread.pass_list();
                 return Some(outcome).filter(|outcome| !outcome.changes.is_empty());
             }
-            EventKind::Unread(reason) => Payload::Error(reason.as_ref().into()),
+            EventKind::Unread(reason) => Payload::new(Type::Error, reason.as_ref().into()),
             EventKind::List(Err(problems)) | EventKind::EmacsCall { list: Some(Err(problems)), .. } => {
-                Payload::Error(report::refused(problems).into())
+                Payload::new(Type::Error, report::refused(problems).into())
             }
             EventKind::Title(title) if thread.title() == Some(title) => return None,
-            EventKind::Title(title) => Payload::Title(title.as_str().into()),
-            EventKind::Prompt(text) => Payload::Intent(text.as_str().into()),
-            EventKind::Message(text) => Payload::Message(Text::of(text)),
-            EventKind::Usage { usage, .. } => Payload::Usage(Content::Fields(usage.into())),
-            EventKind::Goal(goal) => Payload::StateUpdate(Text::of(goal.bounded().line())),
-            EventKind::Cost(_) => Payload::StateUpdate(Content::Fields(Text::default())),
-            EventKind::SubagentSums { .. } => Payload::ToolExecution(Content::Fields(ToolResult::default())),
-            EventKind::OfSubagent { .. } | EventKind::Moved(_) => return None,
-            EventKind::Thoughts(text) => Payload::Thoughts(Text::of(text)),
-            EventKind::Call { id, name, input, .. } => Payload::ToolCall(Content::Fields(ToolCall {
-                id: Some(id.clone()),
-                name: Some(name.clone()),
-                input: input.as_deref().map(Value::from),
-                ..ToolCall::default()
-            })),
-            EventKind::Result { id, name, content, is_error, .. } => {
-                Payload::ToolExecution(Content::Fields(ToolResult {
-                    id: Some(id.clone()),
-                    name: Some(name.clone()),
-                    content: Some(content.as_str().into()),
-                    is_error: Some(*is_error),
-                    ..ToolResult::default()
-                }))
+            EventKind::Title(title) => Payload::new(Type::Title, title.as_str().into()),
+            EventKind::Prompt(text) => Payload::new(Type::Intent, text.as_str().into()),
+            EventKind::Message(text) => Payload::new(Type::Message, said(text)),
+            EventKind::Thoughts(text) => Payload::new(Type::Thoughts, said(text)),
+            EventKind::Usage { response, usage, context } => {
+                let used = Used { response: Some(response.clone()), context: *context, of_session: None };
+                Payload::with(Fields::Usage(used), usage.content())
             }
-            EventKind::Interrupted => Payload::AgentSuspended(INTERRUPTED.into()),
-            EventKind::Denied => Payload::AgentSuspended(DENIED.into()),
-            EventKind::TurnEnded { error: Some(error), .. } => Payload::Error(error.as_str().into()),
-            EventKind::EmacsCall { list: None, .. }
+            EventKind::Goal(goal) => {
+                let goal = goal.bounded();
+                let line = goal.line();
+                Payload::update(Update::Goal(goal), &line)
+            }
+            EventKind::Cost(cost) => {
+                let cost = Cost::new(cost.amount, &cost.currency).map(Update::Cost);
+                Payload::with(Fields::StateUpdate(cost), json!({}))
+            }
+            EventKind::SubagentSums { added, removed, edits } => {
+                let work = AgentsWork { added: *added, removed: *removed, edits: *edits };
+                let call_id = Some(format!("sums {}", event.uuid));
+                let call = Call { call_id, by_agents: Some(work), ..Call::default() };
+                Payload::with(Fields::ToolExecution(Box::new(call)), json!({}))
+            }
+            EventKind::Call { id, name, input, excluded } => {
+                title = Some(name.clone());
+                let mut content = json!({ "id": id, "name": name });
+                if let Some(input) = input {
+                    content["input"] = input.as_str().into();
+                }
+                Payload::with(Fields::ToolCall(Box::new(call(id, excluded))), content)
+            }
+            EventKind::Result { id, name, content, excluded, is_error, duration, effect } => {
+                title = Some(if *is_error { format!("{name} failed") } else { name.clone() });
+                let files = effect.files.iter().map(|file| self.policy.entry(file, thread.project()));
+                let call = Call {
+                    outcome: effect.outcome,
+                    exit_code: effect.exit_code,
+                    command: effect.is_command,
+                    duration: *duration,
+                    files: (!effect.files.is_empty()).then(|| files.collect()),
+                    more_files: effect.more_files.then_some(true),
+                    others_wrote: effect.others_wrote.then_some(true),
+                    git: (!effect.git.is_empty()).then(|| effect.git.clone()),
+                    refusal: effect.refusal.clone(),
+                    ..call(id, excluded)
+                };
+                let content = json!({ "id": id, "name": name, "content": content, "isError": is_error });
+                Payload::with(Fields::ToolExecution(Box::new(call)), content)
+            }
+            EventKind::Interrupted => Payload::new(Type::AgentSuspended, INTERRUPTED.into()),
+            EventKind::Denied => Payload::new(Type::AgentSuspended, DENIED.into()),
+            EventKind::TurnEnded { error: Some(error), .. } => {
+                Payload::new(Type::Error, error.as_str().into())
+            }
+            EventKind::OfSubagent { .. }
+            | EventKind::Moved(_)
+            | EventKind::EmacsCall { list: None, .. }
             | EventKind::SubagentEnded
             | EventKind::TurnBegun
             | EventKind::TurnEnded { error: None, .. } => return None,
         };
-        thread.observe_allowed(&self.policy, payload, details, time);
+        let title = title.filter(|title| !title.is_empty());
+        let details = Details { title, line: Some(line_time(event)), ..Details::default() };
+        thread.observe_allowed(&self.policy, Payload { metadata, ..payload }, details, time);
         None
     }
+}
+
+/// What an event tells of a call by itself.
+fn call(id: &str, excluded: &Option<String>) -> Call {
+    let hidden = excluded.is_some().then_some(true);
+    Call { call_id: Some(id.to_owned()), hidden, excluded: excluded.clone(), ..Call::default() }
 }
 
 /// How an event of this kind ends a turn, and the reason, if it does.
@@ -167,58 +195,13 @@ pub(super) fn is_recent(time: Millis, now: Millis) -> bool {
     now.saturating_sub(time) <= RECENT
 }
 
-pub(super) fn details(event: &Event) -> Details {
-    let mut metadata = Metadata {
-        uuid: Some(event.uuid.clone()).filter(|uuid| !uuid.is_empty()),
-        timestamp: event.time,
-        ..Metadata::default()
-    };
-    if let EventKind::Call { excluded: Some(name), .. } | EventKind::Result { excluded: Some(name), .. } =
-        &event.kind
-    {
-        (metadata.hidden, metadata.excluded) = (Some(true), Some(name.clone()));
-    }
-    let title = match &event.kind {
-        EventKind::Call { id, name, .. } => {
-            metadata.call_id = Some(id.clone());
-            Some(name.clone())
-        }
-        EventKind::Usage { response, context, .. } => {
-            (metadata.response, metadata.context) = (Some(response.clone()), *context);
-            None
-        }
-        EventKind::Goal(goal) => {
-            metadata.goal = Some(goal.bounded());
-            None
-        }
-        EventKind::Cost(cost) => {
-            metadata.cost = Cost::new(cost.amount, &cost.currency);
-            None
-        }
-        EventKind::SubagentSums { added, removed, edits } => {
-            metadata.by_agents = Some(AgentsWork { added: *added, removed: *removed, edits: *edits });
-            metadata.call_id = Some(format!("sums {}", event.uuid));
-            None
-        }
-        EventKind::Result { id, name, is_error, duration, effect, .. } => {
-            metadata.call_id = Some(id.clone());
-            metadata.outcome = effect.outcome;
-            metadata.exit_code = effect.exit_code;
-            metadata.command = effect.is_command;
-            metadata.duration = *duration;
-            Some(if *is_error { format!("{name} failed") } else { name.clone() })
-        }
-        _ => None,
-    };
-    Details {
-        title: title.filter(|title| !title.is_empty()),
-        line: Some(line_time(event)),
-        metadata,
-        ..Details::default()
-    }
+/// The metadata of all that an event tells.
+pub(super) fn metadata(event: &Event) -> Metadata {
+    let uuid = Some(event.uuid.clone()).filter(|uuid| !uuid.is_empty());
+    Metadata { uuid, timestamp: event.time, ..Metadata::default() }
 }
 
 /// The time of the line of an event. One without a time is later than all known ones.
-fn line_time(event: &Event) -> Millis {
+pub(super) fn line_time(event: &Event) -> Millis {
     event.time.unwrap_or(Millis::MAX)
 }

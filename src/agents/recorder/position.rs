@@ -52,8 +52,9 @@ fn before_positions(thread: &Thread, position: &PositionRecord, ours: &[(usize, 
     let ends: HashMap<(&str, Option<Millis>), u64> =
         lines.map(|(_, event)| ((event.uuid.as_str(), event.time), end_of(event))).collect();
     let recorded = || thread.observations().reported().rev();
-    let line =
-        |one: &Arc<Observation>| ends.get(&(one.metadata.uuid.as_deref()?, one.metadata.timestamp)).copied();
+    let line = |one: &Arc<Observation>| {
+        ends.get(&(one.payload.metadata.uuid.as_deref()?, one.payload.metadata.timestamp)).copied()
+    };
     if let Some(offset) = recorded().filter_map(line).max() {
         return Before { offset, but: None };
     }
@@ -61,11 +62,12 @@ fn before_positions(thread: &Thread, position: &PositionRecord, ours: &[(usize, 
     if ours.iter().any(|(_, event)| is_of_caller(event)) {
         return Before::default();
     }
-    let mut own = recorded().filter(|one| one.metadata.agent.is_none() && one.metadata.uuid.is_some());
+    let mut own =
+        recorded().filter(|one| one.payload.metadata.agent.is_none() && one.payload.metadata.uuid.is_some());
     let newest = thread.revisions().iter().next_back().map(|revision| &revision.stamp);
     let repeated = newest.filter(|stamp| stamp.source.as_deref().is_some_and(|one| REPEATED.contains(&one)));
     let time = match own.next() {
-        Some(observation) => observation.metadata.timestamp,
+        Some(observation) => observation.payload.metadata.timestamp,
         None => repeated.map(|stamp| stamp.timestamp),
     };
     let Some(time) = time else { return Before::default() };

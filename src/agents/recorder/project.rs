@@ -84,5 +84,5 @@ fn item_of(store: &Store, from: &str, call: &SubagentCall) -> Option<String> {
         return Some(item);
     }
     let mut calls = parent.observations().reported().rev().filter(|one| one.kind() == Type::ToolCall);
-    calls.find(|one| one.payload.call().0 == Some(&call.id))?.parent_id.clone()
+    calls.find(|one| one.payload.content.get("id").is_some_and(|id| *id == call.id))?.parent_id.clone()
 }

@@ -4,13 +4,12 @@ use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use serde_json::Value;
 use todo_write::agents::follower::Follower;
 use todo_write::agents::recorder::{Recorder, ThreadUpdate};
 use todo_write::agents::tail::TailChange;
-use todo_write::events::observation::{Filter, Observation, Type};
+use todo_write::events::observation::{Filter, Type};
 use todo_write::file::Slice;
 use todo_write::journal::store::{Storage, Store};
 use todo_write::list::input::Options;
@@ -107,8 +106,7 @@ impl Followed {
     pub fn observed(&mut self, thread: &str, kind: Type) -> Vec<Value> {
         let thread = self.store.get(thread).unwrap().unwrap();
         let found = thread.observed(&Filter { kind: Some(kind), ..Filter::default() });
-        let content = |one: &Arc<Observation>| serde_json::to_value(&one.payload).unwrap()["content"].take();
-        found.iter().map(content).collect()
+        found.iter().map(|one| one.payload.content.clone()).collect()
     }
 }
 

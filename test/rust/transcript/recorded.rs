@@ -45,7 +45,8 @@ fn known(store: &mut Store) -> BTreeMap<String, Known> {
         let said = said.filter(|one| !matches!(one.kind(), Type::Title | Type::StateUpdate));
         let mut said: Vec<String> = said
             .map(|one| {
-                let line = (&one.metadata.uuid, one.metadata.timestamp, &one.metadata.call_id);
+                let call = one.payload.call().map(|call| &call.call_id);
+                let line = (&one.payload.metadata.uuid, one.payload.metadata.timestamp, call);
                 format!("{line:?} {}", serde_json::to_string(&one.payload).unwrap())
             })
             .collect();

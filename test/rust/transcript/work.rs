@@ -117,7 +117,7 @@ fn a_patch_of_claude_code_gets_its_tabs_back() {
         let mut followed = session.followed();
         let calls = Filter { kind: Some(Type::ToolExecution), ..Filter::default() };
         let edit = followed.store.get("claude:s").unwrap().unwrap().observed(&calls).pop().unwrap();
-        let found = edit.metadata.files.as_ref().unwrap()[0].patch.as_deref().unwrap();
+        let found = edit.payload.files()[0].patch.as_deref().unwrap();
         assert!(found.ends_with(&format!("@@ -1,2 +1,2 @@\n{patch}")), "{found}");
         assert_eq!(found.contains("# Inexact"), original.is_null(), "{found}");
     }
@@ -127,11 +127,7 @@ fn a_patch_of_claude_code_gets_its_tabs_back() {
 fn patches(followed: &mut Followed, thread: &str) -> Vec<String> {
     let calls = Filter { kind: Some(Type::ToolExecution), ..Filter::default() };
     let calls = followed.store.get(thread).unwrap().unwrap().observed(&calls);
-    calls
-        .iter()
-        .flat_map(|call| call.metadata.files.iter().flatten())
-        .filter_map(|file| file.patch.clone())
-        .collect()
+    calls.iter().flat_map(|call| call.payload.files()).filter_map(|file| file.patch.clone()).collect()
 }
 
 const FORGED: &str = "\n--- a/f\n+++ /ssh:evil.example:/x\n@@ -1 +1 @@\n-1\n+2";
@@ -253,9 +249,9 @@ fn told(followed: &mut Followed, thread: &str) -> (Vec<String>, Option<String>) 
         let texts = [&one.action, &one.id, &one.title, &one.branch, &one.url];
         texts.into_iter().flatten().fold(one.kind.to_string(), |all, text| format!("{all} {text}"))
     };
-    let refusal = call.metadata.refusal.as_ref();
+    let refusal = call.payload.call().unwrap().refusal.as_ref();
     (
-        call.metadata.git.iter().flatten().map(words).collect(),
+        call.payload.call().unwrap().git.iter().flatten().map(words).collect(),
         refusal.map(|one| format!("{} {}", one.by, one.reason.as_deref().unwrap_or("-"))),
     )
 }
@@ -368,8 +364,8 @@ fn an_error_of_a_tool_of_claude_code_names_no_one_who_refused_it() {
         let mut followed = session.followed();
         let thread = followed.store.get("claude:s").unwrap().unwrap();
         let calls = thread.observed(&Filter { kind: Some(Type::ToolExecution), ..Filter::default() });
-        let metadata = &calls.last().unwrap().metadata;
-        (metadata.outcome, metadata.refusal.as_ref().map(|refusal| refusal.by))
+        let call = calls.last().unwrap().payload.call().unwrap();
+        (call.outcome, call.refusal.as_ref().map(|refusal| refusal.by))
     };
     let malformed = "<tool_use_error>File has not been read yet.</tool_use_error>";
     let gone = "Working directory \"/p\" no longer exists, so this command was not run.";

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use arbitrary::{Result, Unstructured};
 use serde_json::{Map, Value};
 use todo_write::events::observation::{Filter, Payload, Phase, Type};
-use todo_write::events::payload::{Content, Text};
 use todo_write::events::stream::{Context, MAX_BLOCK, StreamKind, token_context};
 use todo_write::list::input::Plan;
 use todo_write::thread::{StreamEvent, Thread, WriteOptions};
@@ -140,9 +139,5 @@ fn event(kind: StreamKind, data: &str, thinking: bool) -> StreamEvent<'_> {
 /// The recorded blocks.
 fn thoughts(thread: &Thread) -> Vec<String> {
     let filter = Filter { kind: Some(Type::Thoughts), ..Filter::default() };
-    let text = |payload: &Payload| match payload {
-        Payload::Thoughts(Content::Fields(Text { text: Some(text), .. })) => text.clone(),
-        other => panic!("{other:?}"),
-    };
-    thread.observed(&filter).iter().map(|block| text(&block.payload)).collect()
+    thread.observed(&filter).iter().map(|one| one.payload.content["text"].as_str().unwrap().into()).collect()
 }
