@@ -1,7 +1,6 @@
 //! Observations: the recorded events of a thread.
 
 use std::collections::VecDeque;
-use std::ops::Deref;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -11,8 +10,7 @@ use crate::events::payload::Fields;
 pub use crate::events::payload::{Metadata, Payload, Type};
 use crate::events::turns::Turns;
 use crate::fault::may_panic_here;
-use crate::list::change::Change;
-use crate::list::item::{Item, List, Status};
+use crate::list::item::Item;
 use crate::wire::wire_names;
 
 wire_names! {
@@ -74,46 +72,6 @@ pub struct Observation {
     /// The id of an item; by default the one in progress during execution.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<String>,
-}
-
-/// An observation as readers get it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Observed {
-    observation: Arc<Observation>,
-    /// What its content is, if it follows from a revision: the journal has that in place of it.
-    pub derived: Option<Derived>,
-}
-
-/// The content of an observation that follows from a revision.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Derived {
-    /// A PLAN_UPDATE: the number of the revision, its list and its changes.
-    #[allow(missing_docs)]
-    PlanUpdate { revision: u64, todo_list: List, changes: Vec<Change<Arc<Item>>> },
-    /// An ITEM_STATUS_CHANGE: the item after the change, and its previous status.
-    #[allow(missing_docs)]
-    StatusChange { item: Arc<Item>, previous_status: Option<Status> },
-}
-
-impl Observed {
-    /// An observation that follows from a revision.
-    pub(crate) fn derived(observation: Observation, derived: Derived) -> Observed {
-        Observed { observation: Arc::new(observation), derived: Some(derived) }
-    }
-}
-
-impl From<Arc<Observation>> for Observed {
-    fn from(observation: Arc<Observation>) -> Observed {
-        Observed { observation, derived: None }
-    }
-}
-
-impl Deref for Observed {
-    type Target = Observation;
-
-    fn deref(&self) -> &Observation {
-        &self.observation
-    }
 }
 
 impl Observation {
@@ -353,8 +311,8 @@ impl Observations {
         &self,
         filter: &Filter,
         turns: &Turns,
-        derive: impl Fn(&RevisionObservations) -> Vec<Observed>,
-    ) -> Vec<Observed> {
+        derive: impl Fn(&RevisionObservations) -> Vec<Arc<Observation>>,
+    ) -> Vec<Arc<Observation>> {
         let admits = |observation: &Observation| {
             filter.admits(observation) && filter.turn.is_none_or(|turn| turns.of(observation) == turn)
         };
@@ -368,7 +326,7 @@ impl Observations {
             }
             match kept {
                 Kept::Reported(observation) => {
-                    chosen.extend(admits(observation).then(|| Arc::clone(observation).into()));
+                    chosen.extend(admits(observation).then(|| Arc::clone(observation)));
                 }
                 Kept::Revision(revision) if wants_revisions => {
                     let derived = derive(revision).into_iter().rev();

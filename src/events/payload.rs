@@ -3,6 +3,8 @@
 //! Hosts may report any JSON as the content of any type, and add any metadata. Only what this crate reads of the
 //! metadata is typed; all else is kept as it came.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
@@ -12,6 +14,8 @@ use crate::events::git::GitOperation;
 use crate::events::observation::Phase;
 use crate::events::session::{Context, Cost, Goal};
 use crate::events::work::CallOutcome;
+use crate::list::change::Change;
+use crate::list::item::{Item, List, Status};
 use crate::text::beginning;
 use crate::wire::{wire_fields, wire_names};
 
@@ -68,8 +72,32 @@ pub enum Fields {
     Usage(Used),
     /// A change of what is known of the session, if it is one of these.
     StateUpdate(Option<Update>),
-    /// A type without fields of its own.
+    /// A revision, in place of a content. It is derived when it is read: the journal has the revision.
+    PlanUpdate(#[serde(skip)] PlanUpdate),
+    /// The same for a change of a status in a revision.
+    ItemStatusChange(#[serde(skip)] StatusChange),
+    /// A type without fields of its own, or one of the last two that a host reported.
     Other(#[serde(skip)] Type),
+}
+
+/// A revision.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanUpdate {
+    /// Its number.
+    pub revision: u64,
+    /// Its list.
+    pub todo_list: List,
+    /// Its changes.
+    pub changes: Vec<Change<Arc<Item>>>,
+}
+
+/// A change of a status.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StatusChange {
+    /// The item after the change.
+    pub item: Arc<Item>,
+    /// Its previous status; none for a new item.
+    pub previous_status: Option<Status>,
 }
 
 wire_fields! {
@@ -266,6 +294,8 @@ impl Payload {
             Fields::ToolExecution(_) => Type::ToolExecution,
             Fields::Usage(_) => Type::Usage,
             Fields::StateUpdate(_) => Type::StateUpdate,
+            Fields::PlanUpdate(_) => Type::PlanUpdate,
+            Fields::ItemStatusChange(_) => Type::ItemStatusChange,
             Fields::Other(kind) => kind,
         }
     }

@@ -11,7 +11,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::events::observation::Observation;
 use crate::events::payload::{AgentsWork, Call, Fields, FileEntry, Used};
@@ -134,31 +134,24 @@ pub struct Usage {
     pub at_least: bool,
 }
 
+/// The keys of [`Tokens::kinds`] in the content of a USAGE.
+const KINDS: [&str; 4] = ["input", "output", "cacheRead", "cacheWrite"];
+
 impl Usage {
     /// The figures of the content of a USAGE; what is missing is 0.
     fn read(content: &Map<String, Value>) -> Usage {
-        let number = |key| content.get(key).and_then(Value::as_u64).unwrap_or_default();
-        let tokens = Tokens {
-            input: number("input"),
-            output: number("output"),
-            cache_read: number("cacheRead"),
-            cache_write: number("cacheWrite"),
-        };
+        let [input, output, cache_read, cache_write] =
+            KINDS.map(|kind| content.get(kind).and_then(Value::as_u64).unwrap_or_default());
+        let tokens = Tokens { input, output, cache_read, cache_write };
         let model = content.get("model").and_then(Value::as_str).map(str::to_owned);
         Usage { tokens, model, at_least: content.get("atLeast") == Some(&Value::Bool(true)) }
     }
 
     /// The content of its USAGE.
     pub(crate) fn content(&self) -> Value {
-        let Usage { tokens: Tokens { input, output, cache_read, cache_write }, model, at_least } = self;
-        let mut content = json!({
-            "input": input, "output": output, "cacheRead": cache_read, "cacheWrite": cache_write,
-            "atLeast": at_least,
-        });
-        if let Some(model) = model {
-            content["model"] = model.as_str().into();
-        }
-        content
+        let tokens = KINDS.iter().zip(self.tokens.kinds()).map(|(kind, count)| (*kind, Value::from(count)));
+        let model = self.model.as_deref().map(|model| ("model", Value::from(model)));
+        tokens.chain([("atLeast", self.at_least.into())]).chain(model).collect()
     }
 }
 

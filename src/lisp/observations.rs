@@ -1,6 +1,7 @@
 //! Lisp functions on observations.
 
 use std::mem;
+use std::sync::Arc;
 
 use emacs::{Env, FromLisp, Result, Value, defun};
 
@@ -10,7 +11,7 @@ use super::shown;
 use super::{border, elsewhere, guarded, now, serialized, with_module};
 use crate::error::Error;
 use crate::events::comments;
-use crate::events::observation::{Details, Filter, Observed, Payload, Phase, Type};
+use crate::events::observation::{Details, Filter, Observation, Payload, Phase, Type};
 use crate::events::payload::{Fields, Update};
 use crate::events::work::CallOutcome;
 use crate::journal::search::Query;
@@ -49,7 +50,7 @@ fn observe<'e>(
             }
             Ok(thread.change(|thread| thread.observe_allowed(&policy, payload, details, now())))
         })?;
-        ser::to_lisp(env, &shown::observation(&thread, &observation.into()))
+        ser::to_lisp(env, &shown::observation(&thread, &observation))
     })
 }
 
@@ -165,7 +166,7 @@ fn observations(env: &Env, thread: Key, filter: Filter) -> Result<Value<'_>> {
     })
 }
 
-fn observations_to_lisp<'e>(env: &'e Env, thread: &str, found: &[Observed]) -> Result<Value<'e>> {
+fn observations_to_lisp<'e>(env: &'e Env, thread: &str, found: &[Arc<Observation>]) -> Result<Value<'e>> {
     let shown: Vec<_> = found.iter().map(|observation| shown::observation(thread, observation)).collect();
     ser::to_lisp(env, &Vector(shown))
 }

@@ -16,8 +16,8 @@ use super::now;
 use super::ser::{self, Json, Sparse, Symbol, Vector};
 use crate::error::Problem;
 use crate::events::Millis;
-use crate::events::observation::{Derived, Observed, Type};
-use crate::events::payload::AllMetadata;
+use crate::events::observation::{Observation, Type};
+use crate::events::payload::{AllMetadata, Fields};
 use crate::events::session::{Cost, Goal, GoalState};
 use crate::list::change::{Change, ChangeKind, FieldNames};
 use crate::list::item::{Item, Status};
@@ -367,20 +367,20 @@ pub(super) enum ShownContent<'o> {
 /// An observation of a thread.
 pub(super) fn observation<'o>(
     thread: &'o str,
-    observation: &'o Observed,
+    observation: &'o Observation,
 ) -> ShownObservation<'o, ShownContent<'o>, Json<AllMetadata<'o>>> {
-    let content = match &observation.derived {
-        Some(Derived::PlanUpdate { revision, todo_list, changes }) => ShownContent::Plan {
-            revision: *revision,
-            todo_list: Vector(items::shown(todo_list)),
-            changes: Sparse(ShownChanges::of(changes, observation.timestamp, true)),
+    let content = match &observation.payload.fields {
+        Fields::PlanUpdate(update) => ShownContent::Plan {
+            revision: update.revision,
+            todo_list: Vector(items::shown(&update.todo_list)),
+            changes: Sparse(ShownChanges::of(&update.changes, observation.timestamp, true)),
         },
-        Some(Derived::StatusChange { item, previous_status }) => ShownContent::Status {
-            item: Sparse(ShownItem::from(item)),
-            status: item.status,
-            previous_status: *previous_status,
+        Fields::ItemStatusChange(change) => ShownContent::Status {
+            item: Sparse(ShownItem::from(&change.item)),
+            status: change.item.status,
+            previous_status: change.previous_status,
         },
-        None => ShownContent::Reported(Json(&observation.payload.content)),
+        _ => ShownContent::Reported(Json(&observation.payload.content)),
     };
     ShownObservation {
         id: format!("o{}", observation.number),

@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::{Moment, Thread};
 use crate::events::Millis;
 use crate::events::observation::{
-    Derived, Details, Filter, Kept, Observation, Observed, Payload, Phase, RevisionObservations, Type,
+    Details, Filter, Kept, Observation, Payload, Phase, RevisionObservations, Type,
 };
-use crate::events::payload::{Fields, Update};
+use crate::events::payload::{Fields, PlanUpdate, StatusChange, Update};
 use crate::events::policy::{Hidden, Policy};
 use crate::list::change::{Change, ChangeKind};
 use crate::list::item::{Item, List, Status};
@@ -94,15 +94,15 @@ impl Thread {
     }
 
     /// The observations in memory that the filter admits, newest last.
-    pub fn observed(&self, filter: &Filter) -> Vec<Observed> {
+    pub fn observed(&self, filter: &Filter) -> Vec<Arc<Observation>> {
         self.observations.select(filter, &self.turns, |revision| self.derived(revision))
     }
 
     /// Marks all observations as delivered, and returns those that were not, oldest first.
-    pub fn take_observations(&mut self) -> Vec<Observed> {
+    pub fn take_observations(&mut self) -> Vec<Arc<Observation>> {
         let new = self.observations.take_new();
         let observations = new.into_iter().map(|kept| match kept {
-            Kept::Reported(observation) => vec![observation.into()],
+            Kept::Reported(observation) => vec![observation],
             Kept::Revision(revision) => self.derived(&revision),
         });
         observations.flatten().collect()
@@ -172,27 +172,25 @@ impl Thread {
     }
 
     /// The observations of a revision.
-    fn derived(&self, made: &RevisionObservations) -> Vec<Observed> {
+    fn derived(&self, made: &RevisionObservations) -> Vec<Arc<Observation>> {
         let (Some(revision), Some(todo_list)) =
             (self.revisions.get(made.revision), self.revisions.list(made.revision))
         else {
             return Vec::new();
         };
         let changes = revision.changes();
-        let statuses: Vec<_> = changes.iter().filter_map(status_change).collect();
-        let update = Derived::PlanUpdate { revision: made.revision, todo_list, changes };
-        let update = (Type::PlanUpdate, made.step.clone(), update);
-        let statuses = statuses.into_iter().map(|(item, previous_status)| {
-            let step = Some(Arc::clone(&item));
-            (Type::ItemStatusChange, step, Derived::StatusChange { item, previous_status })
+        let statuses: Vec<StatusChange> = changes.iter().filter_map(status_change).collect();
+        let update = PlanUpdate { revision: made.revision, todo_list, changes };
+        let update = (Fields::PlanUpdate(update), made.step.clone());
+        let statuses = statuses.into_iter().map(|change| {
+            let item = Arc::clone(&change.item);
+            (Fields::ItemStatusChange(change), Some(item))
         });
-        let all = (made.first..).zip([update].into_iter().chain(statuses));
-        let observed = all.map(|(number, (kind, step, derived))| {
-            let payload = Payload::new(kind, Value::Null);
-            let one = observation(number, payload, Some(made.phase), step.as_ref(), made.timestamp);
-            Observed::derived(one, derived)
-        });
-        observed.collect()
+        let observation = |(number, (fields, step)): (u64, (Fields, Option<Arc<Item>>))| {
+            let payload = Payload::with(fields, Value::Null);
+            Arc::new(observation(number, payload, Some(made.phase), step.as_ref(), made.timestamp))
+        };
+        (made.first..).zip([update].into_iter().chain(statuses)).map(observation).collect()
     }
 }
 
@@ -229,10 +227,11 @@ fn observation(
     }
 }
 
-/// The item of a change of a status, and its previous status; none for a new item.
-fn status_change(change: &Change<Arc<Item>>) -> Option<(Arc<Item>, Option<Status>)> {
+/// The change of a status; none for a new item.
+fn status_change(change: &Change<Arc<Item>>) -> Option<StatusChange> {
     let (item, previous) = (change.item.as_ref()?, change.previous_item.as_ref().map(|item| item.status));
-    (change.kind != ChangeKind::Added && previous != Some(item.status)).then(|| (Arc::clone(item), previous))
+    (change.kind != ChangeKind::Added && previous != Some(item.status))
+        .then(|| StatusChange { item: Arc::clone(item), previous_status: previous })
 }
 
 #[cfg(test)]

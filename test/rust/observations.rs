@@ -6,10 +6,8 @@ use crate::common::{Completed, InProgress, Pending, plan, thread, write};
 use serde_json::{Map, json};
 use todo_write::error::Problem;
 use todo_write::events::git::{GitKind, GitOperation};
-use todo_write::events::observation::{
-    Derived, Details, Filter, Metadata, Observation, Observed, Payload, Phase, Type,
-};
-use todo_write::events::payload::{Call, Fields};
+use todo_write::events::observation::{Details, Filter, Metadata, Observation, Payload, Phase, Type};
+use todo_write::events::payload::{Call, Fields, PlanUpdate, StatusChange};
 use todo_write::events::policy::Policy;
 use todo_write::events::work::CallOutcome;
 use todo_write::list::item::Status;
@@ -19,11 +17,11 @@ type Tasks<'a> = &'a [(&'a str, Status)];
 
 const PLAN: [(&str, Status); 2] = [("Read the code", InProgress), ("Ship it", Pending)];
 
-fn all(thread: &Thread) -> Vec<Observed> {
+fn all(thread: &Thread) -> Vec<Arc<Observation>> {
     thread.observed(&Filter::default())
 }
 
-fn kinds(observations: &[Observed]) -> Vec<&str> {
+fn kinds(observations: &[Arc<Observation>]) -> Vec<&str> {
     observations.iter().map(|observation| observation.kind().as_str()).collect()
 }
 
@@ -31,15 +29,15 @@ fn say(thread: &mut Thread, kind: Type, text: &str) -> Arc<Observation> {
     thread.observe(Payload::new(kind, json!(text)), Details::default(), 5)
 }
 
-fn update(thread: &Thread, revision: u64) -> Derived {
+fn update(thread: &Thread, revision: u64) -> Fields {
     let todo_list = thread.list_at(revision).unwrap();
     let changes = thread.revisions().get(revision).unwrap().changes();
-    Derived::PlanUpdate { revision, todo_list, changes }
+    Fields::PlanUpdate(PlanUpdate { revision, todo_list, changes })
 }
 
-fn status(thread: &Thread, place: usize, previous: Status) -> Derived {
+fn status(thread: &Thread, place: usize, previous: Status) -> Fields {
     let (item, previous_status) = (thread.list()[place].clone(), Some(previous));
-    Derived::StatusChange { item, previous_status }
+    Fields::ItemStatusChange(StatusChange { item, previous_status })
 }
 
 #[test]
@@ -59,8 +57,8 @@ fn a_revision_records_plan_update_and_its_status_changes() {
         update(&thread, 4),
     ];
     assert_eq!(recorded.len(), expected.len());
-    for (n, (observation, derived)) in recorded.iter().zip(expected).enumerate() {
-        assert_eq!((observation.number, &observation.derived), (n as u64 + 1, &Some(derived)));
+    for (n, (observation, fields)) in recorded.iter().zip(expected).enumerate() {
+        assert_eq!((observation.number, &observation.payload.fields), (n as u64 + 1, &fields));
     }
     assert_eq!(recorded.iter().map(|o| o.timestamp).collect::<Vec<_>>(), [10, 20, 20, 20, 30, 40]);
 }

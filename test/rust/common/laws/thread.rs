@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arbitrary::{Result, Unstructured};
 use serde_json::Map;
-use todo_write::events::observation::{Filter, Observed};
+use todo_write::events::observation::{Filter, Observation};
 use todo_write::journal::Durability;
 use todo_write::journal::saved::SavedThread;
 use todo_write::journal::store::{Storage, Store};
@@ -58,7 +58,7 @@ pub struct Everything {
     revisions: Vec<(Revision, List)>,
     /// Those of all items that ever were in the list.
     times: Vec<Option<Times>>,
-    observations: Vec<Observed>,
+    observations: Vec<Arc<Observation>>,
     title: Option<String>,
     untold: Vec<String>,
     state: State,
