@@ -42,36 +42,13 @@ wire_names! {
     }
 }
 
-/// One change of a file that is taken back, or stays: its numbers and its patch, with its header.
+/// One change of a file that is taken back, or stays.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileChanged {
     /// Whether it stays, since it is not of what is reviewed.
     pub stays: bool,
-    /// Whether it created the file.
-    pub created: bool,
-    /// Whether it deleted the file.
-    pub deleted: bool,
-    /// Whether lines of context in the patch may differ from the file's.
-    pub inexact: bool,
-    /// The lines added and removed.
-    pub lines: [u64; 2],
-    /// The patch, if it is recorded.
-    pub patch: Option<String>,
-}
-
-impl FileChanged {
-    /// A change with its patch.
-    pub(crate) fn of(file: &FileEntry, stays: bool) -> FileChanged {
-        let FileEntry { created, deleted, inexact, .. } = *file;
-        FileChanged {
-            stays,
-            created,
-            deleted,
-            inexact,
-            lines: [file.added, file.removed],
-            patch: file.patch.clone(),
-        }
-    }
+    /// Its numbers and its patch, with its header.
+    pub file: FileEntry,
 }
 
 /// A line of a hunk, without its line feed.
@@ -107,12 +84,12 @@ pub fn take_back(now: Option<&str>, changes: &[FileChanged]) -> Result<Option<St
     let mut exists = now.is_some();
     for change in changes.iter().rev() {
         if change.stays {
-            let (hunks, _) = whole_hunks(change.patch.as_deref().unwrap_or_default());
+            let (hunks, _) = whole_hunks(change.file.patch.as_deref().unwrap_or_default());
             before.later.push(hunks.iter().filter_map(Hunk::parse).collect());
             continue;
         }
-        before.take_back(change)?;
-        exists = !(change.created && before.lines.is_empty());
+        before.take_back(&change.file)?;
+        exists = !(change.file.created && before.lines.is_empty());
     }
     Ok(exists.then(|| before.lines.concat()))
 }
@@ -129,17 +106,17 @@ struct Before<'t> {
 }
 
 impl<'t> Before<'t> {
-    fn take_back(&mut self, change: &'t FileChanged) -> Result<(), NotComposed> {
+    fn take_back(&mut self, change: &'t FileEntry) -> Result<(), NotComposed> {
         if change.inexact {
             return Err(NotComposed::Inexact);
         }
         // The patch of a file without any text has no lines.
-        let is_empty_file = change.created && change.lines == [0, 0];
+        let is_empty_file = change.created && (change.added, change.removed) == (0, 0);
         let patch = change.patch.as_deref().or(is_empty_file.then_some(""));
         let patch = patch.ok_or(NotComposed::OnlyNumbers)?;
         let (whole, left_out) = whole_hunks(patch);
         let sum = |count: fn(&WholeHunk<'_>) -> u64| whole.iter().map(count).sum::<u64>();
-        let lines = [sum(|hunk| hunk.added), sum(|hunk| hunk.removed)];
+        let (added, removed) = (sum(|hunk| hunk.added), sum(|hunk| hunk.removed));
         let hunks: Vec<Hunk<'t>> = whole.iter().filter_map(Hunk::parse).collect();
         if hunks.is_empty() && left_out == 0 {
             return if is_empty_file && self.lines.is_empty() {
@@ -148,7 +125,8 @@ impl<'t> Before<'t> {
                 Err(NotComposed::OnlyNumbers)
             };
         }
-        if left_out > 0 || hunks.len() < whole.len() || lines != change.lines {
+        let is_whole = left_out == 0 && hunks.len() == whole.len();
+        if !is_whole || (added, removed) != (change.added, change.removed) {
             return Err(NotComposed::Cut);
         }
         let (mut shift, mut from) = (0_isize, 0);
@@ -354,9 +332,9 @@ pub fn net(
                 reason => reason,
             };
             let mut text = format!("# Not composed: {}\n", reason.as_str());
-            for change in changes.iter().filter(|change| !change.stays) {
-                let FileChanged { created, deleted, lines: [added, removed], .. } = *change;
-                match &change.patch {
+            for FileChanged { file, .. } in changes.iter().filter(|change| !change.stays) {
+                let FileEntry { added, removed, created, deleted, .. } = *file;
+                match &file.patch {
                     Some(patch) => text.push_str(patch),
                     None => {
                         let kind = FileChange { created, deleted, ..FileChange::default() };

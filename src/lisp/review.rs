@@ -346,7 +346,7 @@ fn changes_of(
             };
             let is_wanted = wanted.contains(&(one.number, n));
             if is_wanted || !of_file.is_empty() {
-                of_file.push(FileChanged::of(file, !is_wanted));
+                of_file.push(FileChanged { stays: !is_wanted, file: file.clone() });
             }
         }
     }

@@ -2,19 +2,21 @@
 
 use proptest::prelude::*;
 use todo_write::events::patch::{ChangedFile, complete};
+use todo_write::events::payload::FileEntry;
 use todo_write::events::review::{FileChanged, Net, NotComposed, net, take_back};
 
 /// The change from one text to another, as it is recorded.
 fn change(old: Option<&str>, new: Option<&str>) -> FileChanged {
     let file = ChangedFile::between("/p/a", old, new);
-    FileChanged {
-        stays: false,
+    let file = FileEntry {
         created: file.change.created,
         deleted: file.change.deleted,
-        inexact: false,
-        lines: [file.added, file.removed],
+        added: file.added,
+        removed: file.removed,
         patch: Some(complete("/p/a", "/p", file.change, &file.hunks)),
-    }
+        ..FileEntry::default()
+    };
+    FileChanged { stays: false, file }
 }
 
 fn changes(texts: &[Option<String>]) -> Vec<FileChanged> {
@@ -45,7 +47,7 @@ proptest! {
         match net("/p/a", "/p", Ok(now), &done) {
             Net::Nothing => prop_assert_eq!(&texts[0], &texts[texts.len() - 1]),
             Net::Difference(patch) => {
-                prop_assert_eq!(patch, change(texts[0].as_deref(), now).patch.unwrap_or_default());
+                prop_assert_eq!(patch, change(texts[0].as_deref(), now).file.patch.unwrap_or_default());
             }
             Net::Patches(reason, _) => prop_assert!(false, "{reason}"),
         }
@@ -66,7 +68,7 @@ proptest! {
             lines.splice(from..to, (0..*come).map(|line| format!("new {n} {line}\n")));
             texts.push(Some(lines.concat()));
         }
-        let done: Vec<FileChanged> = changes(&texts).into_iter().filter(|change| change.lines != [0, 0]).collect();
+        let done: Vec<FileChanged> = changes(&texts).into_iter().filter(|change| change.file.added + change.file.removed > 0).collect();
         let at = at % (lines.len() + 1);
         lines.insert(at, "another hand\n".to_owned());
         match take_back(Some(&lines.concat()), &done) {
@@ -81,14 +83,14 @@ proptest! {
 
     #[test]
     fn any_patch_is_taken_back_or_refused(now in ".{0,60}", patch in "(@@ -[0-9],[0-9] \\+[0-9],[0-9] @@\n([ +-][a-c]\n){0,4}){0,3}") {
-        let change = FileChanged { lines: [1, 1], patch: Some(patch), ..FileChanged::default() };
-        let _ = take_back(Some(&now), &[change]);
+        let change = FileEntry { added: 1, removed: 1, patch: Some(patch), ..FileEntry::default() };
+        let _ = take_back(Some(&now), &[FileChanged { stays: false, file: change }]);
     }
 }
 
-fn with(change: FileChanged, edit: impl FnOnce(&mut FileChanged)) -> FileChanged {
+fn with(change: FileChanged, edit: impl FnOnce(&mut FileEntry)) -> FileChanged {
     let mut change = change;
-    edit(&mut change);
+    edit(&mut change.file);
     change
 }
 
@@ -97,9 +99,9 @@ fn what_cannot_be_taken_back_exactly_says_why() {
     let done = || change(Some("a\nb\nc\n"), Some("a\nB\nc\n"));
     let cases = [
         ("a\nX\nc\n", done(), NotComposed::OtherHand),
-        ("a\nB\nc\n", with(done(), |change| change.inexact = true), NotComposed::Inexact),
-        ("a\nB\nc\n", with(done(), |change| change.patch = None), NotComposed::OnlyNumbers),
-        ("a\nB\nc\n", with(done(), |change| change.lines = [9, 1]), NotComposed::Cut),
+        ("a\nB\nc\n", with(done(), |file| file.inexact = true), NotComposed::Inexact),
+        ("a\nB\nc\n", with(done(), |file| file.patch = None), NotComposed::OnlyNumbers),
+        ("a\nB\nc\n", with(done(), |file| file.added = 9), NotComposed::Cut),
         ("x\na\nB\nc\ny\na\nB\nc\n", done(), NotComposed::Ambiguous),
         ("text", change(None, None), NotComposed::OnlyNumbers),
     ];
@@ -127,7 +129,7 @@ fn each_hunk_is_expected_where_those_above_leave_it() {
 #[test]
 fn a_created_file_without_text_is_a_difference() {
     // A host records no patch of it, since it has no lines.
-    let empty = with(change(None, Some("")), |change| change.patch = None);
+    let empty = with(change(None, Some("")), |file| file.patch = None);
     assert_eq!(take_back(Some(""), std::slice::from_ref(&empty)), Ok(None));
     let Net::Difference(shown) = net("/p/a", "/p", Ok(Some("")), std::slice::from_ref(&empty)) else {
         panic!()
@@ -174,13 +176,13 @@ fn changes_that_stay_are_stepped_over() {
     let first = numbered(0, 40);
     let second = first.replace("20\n", "twenty\n");
     let third = format!("{}{second}", numbered(100, 130));
-    let stays = with(change(Some(&second), Some(&third)), |change| change.stays = true);
+    let stays = FileChanged { stays: true, ..change(Some(&second), Some(&third)) };
     let expected = third.replace("twenty\n", "20\n");
     let done = [change(Some(&first), Some(&second)), stays];
     assert_eq!(take_back(Some(&third), &done), Ok(Some(expected)));
     // They changed the same lines.
     let over = second.replace("twenty\n", "XX\n");
-    let stays = with(change(Some(&second), Some(&over)), |change| change.stays = true);
+    let stays = FileChanged { stays: true, ..change(Some(&second), Some(&over)) };
     let done = [change(Some(&first), Some(&second)), stays];
     let Net::Patches(NotComposed::Between, text) = net("/p/a", "/p", Ok(Some(&over)), &done) else {
         panic!("it was composed")
