@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
@@ -47,8 +48,7 @@ wire_names! {
 }
 
 /// What an observation says. As JSON, it has the keys `type`, `content` and `metadata`.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(from = "Wire<Value, Map<String, Value>>")]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Payload {
     /// The content, which may be any JSON.
     pub content: Value,
@@ -194,14 +194,6 @@ wire_fields! {
     }
 }
 
-/// The three keys of a payload in JSON.
-#[derive(Serialize, Deserialize)]
-struct Wire<Content, Metadata> {
-    r#type: Type,
-    content: Content,
-    metadata: Metadata,
-}
-
 /// All metadata of a payload, to be serialized.
 #[derive(Serialize)]
 pub(crate) struct AllMetadata<'p> {
@@ -215,14 +207,11 @@ pub(crate) struct AllMetadata<'p> {
 
 impl Serialize for Payload {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (content, metadata) = (&self.content, self.all_metadata());
-        Wire { r#type: self.kind(), content, metadata }.serialize(serializer)
-    }
-}
-
-impl From<Wire<Value, Map<String, Value>>> for Payload {
-    fn from(wire: Wire<Value, Map<String, Value>>) -> Payload {
-        Payload::read(wire.r#type, wire.content, wire.metadata)
+        let mut keys = serializer.serialize_map(Some(3))?;
+        keys.serialize_entry("type", &self.kind())?;
+        keys.serialize_entry("content", &self.content)?;
+        keys.serialize_entry("metadata", &self.all_metadata())?;
+        keys.end()
     }
 }
 
